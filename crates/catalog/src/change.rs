@@ -12,6 +12,7 @@ use super::statistics::Statistics;
 use super::{AliasDef, ModuleDef, OverflowUnit, TableDef, TableTypeDef};
 use crate::Db;
 use crate::errors;
+use crate::given_up::{self, Name};
 use types::SqlError;
 
 fn set_statistics(table: &TableDef, statistics: &Statistics, there: bool) {
@@ -82,6 +83,29 @@ enum What {
     Security(Arc<Security>),
 }
 
+impl What {
+    /// Names that are free in the catalog now and that a rollback takes back.
+    fn names_given_up(&self) -> Vec<(Name, i32)> {
+        match self {
+            What::Table { before, after } => given_up::of_table(before.as_deref(), after.as_deref()),
+            What::Module { before, after } => given_up::of_module(before.as_deref(), after.as_deref()),
+            What::Other { before, after } => given_up::of_other(before.as_ref(), after.as_ref()),
+            What::Alias { alias, created: false } => {
+                vec![(Name::of_type(&alias.schema, &alias.name), alias.type_id)]
+            }
+            What::TableType { def, created: false } => {
+                vec![(Name::of_type(&def.schema, &def.name), def.type_id)]
+            }
+            What::Units
+            | What::Alias { .. }
+            | What::TableType { .. }
+            | What::Statistics { .. }
+            | What::Schema { .. }
+            | What::Security(_) => Vec::new(),
+        }
+    }
+}
+
 impl DdlChange {
     /// Publishes a table's new definition. Errors: 2714 when another transaction has taken the name meanwhile.
     pub fn table(
@@ -91,7 +115,11 @@ impl DdlChange {
         after: Option<Arc<TableDef>>,
         created: Created,
     ) -> Result<DdlChange, SqlError> {
+        // Before anyone finds the name free.
+        let names = given_up::of_table(before.as_deref(), after.as_deref());
+        db.give_up(spid, &names);
         if !db.replace_table(before.as_deref(), after.clone()) {
+            db.settle_names(spid, &names);
             return Err(errors::name_taken(after.map(|t| t.name.clone()).unwrap_or_default().as_str()));
         }
         if let (Some(table), None) = (&before, &after) {
@@ -103,10 +131,14 @@ impl DdlChange {
     /// Publishes a module's new definition. Errors: 2714 when another transaction has taken the name meanwhile.
     pub fn module(
         db: &Arc<Db>,
+        spid: i32,
         before: Option<Arc<ModuleDef>>,
         after: Option<Arc<ModuleDef>>,
     ) -> Result<DdlChange, SqlError> {
+        let names = given_up::of_module(before.as_deref(), after.as_deref());
+        db.give_up(spid, &names);
         if !db.replace_module(before.as_deref(), after.clone()) {
+            db.settle_names(spid, &names);
             return Err(errors::name_taken(after.map(|m| m.name.clone()).unwrap_or_default().as_str()));
         }
         Ok(DdlChange { db: db.clone(), what: What::Module { before, after }, created: Created::default() })
@@ -115,30 +147,33 @@ impl DdlChange {
     /// Publishes a sequence or synonym. Errors: 2714 when another transaction has taken the name meanwhile.
     pub fn other(
         db: &Arc<Db>,
+        spid: i32,
         before: Option<OtherObject>,
         after: Option<OtherObject>,
     ) -> Result<DdlChange, SqlError> {
+        let names = given_up::of_other(before.as_ref(), after.as_ref());
+        db.give_up(spid, &names);
         if !db.replace_other(before.as_ref(), after.clone()) {
+            db.settle_names(spid, &names);
             return Err(errors::name_taken(after.map(|o| o.name().clone()).unwrap_or_default().as_str()));
         }
         Ok(DdlChange { db: db.clone(), what: What::Other { before, after }, created: Created::default() })
     }
 
     /// Publishes an alias type's creation or removal.
-    pub fn alias(db: &Arc<Db>, alias: &Arc<AliasDef>, created: bool) -> DdlChange {
-        db.set_type(alias, created);
+    pub fn alias(db: &Arc<Db>, spid: i32, alias: &Arc<AliasDef>, created: bool) -> DdlChange {
         let what = What::Alias { alias: alias.clone(), created };
+        db.give_up(spid, &what.names_given_up());
+        db.set_type(alias, created);
         DdlChange { db: db.clone(), what, created: Created::default() }
     }
 
     /// Publishes a table type's creation or removal.
-    pub fn table_type(db: &Arc<Db>, def: &Arc<TableTypeDef>, created: bool) -> DdlChange {
+    pub fn table_type(db: &Arc<Db>, spid: i32, def: &Arc<TableTypeDef>, created: bool) -> DdlChange {
+        let what = What::TableType { def: def.clone(), created };
+        db.give_up(spid, &what.names_given_up());
         db.set_table_type(def, created);
-        DdlChange {
-            db: db.clone(),
-            what: What::TableType { def: def.clone(), created },
-            created: Created::default(),
-        }
+        DdlChange { db: db.clone(), what, created: Created::default() }
     }
 
     /// Publishes the creation or removal of a table's statistics.
@@ -222,6 +257,7 @@ impl DdlChange {
             What::Statistics { table, statistics, created } => set_statistics(table, statistics, !created),
             What::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
         }
+        self.db.settle_names(spid, &self.what.names_given_up());
     }
 
     /// The table that it changes, if it changes one in this database.
@@ -243,6 +279,7 @@ impl DdlChange {
             self.db.end_drop(table.object_id, spid);
             self.db.forget_ddl(table.object_id);
         }
+        self.db.settle_names(spid, &self.what.names_given_up());
     }
 
     /// The change has been rolled back: created storage can go.

@@ -19,6 +19,7 @@ pub mod defs;
 pub mod errorlog;
 pub mod errors;
 pub mod filter;
+pub mod given_up;
 pub mod growth;
 pub mod identity;
 mod index_row;

@@ -78,6 +78,18 @@ pub fn constraints_of(table: &TableDef) -> Vec<(i32, ConstraintKind)> {
     list
 }
 
+/// Names of a table's constraints.
+pub fn constraint_names(table: &TableDef) -> impl Iterator<Item = &str> {
+    let keys = table
+        .all_indexes()
+        .filter(|i| i.primary_key.is_some() || i.unique_constraint.is_some())
+        .map(|i| i.name.as_str());
+    let defaults = table.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| d.name.as_str());
+    let checks = table.checks.iter().map(|check| check.name.as_str());
+    let foreign = table.foreign_keys.iter().map(|key| key.name.as_str());
+    keys.chain(defaults).chain(checks).chain(foreign)
+}
+
 #[derive(Debug)]
 struct Made {
     sorted: Vec<Arc<TableDef>>,

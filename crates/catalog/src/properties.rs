@@ -6,7 +6,7 @@
 use access::ReadMode;
 use compact_str::CompactString;
 use types::convert::{Mode, convert};
-use types::{DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, SqlError, Value, codepage};
 
 use crate::rows::damaged;
 use crate::store::{StoreError, SysTrees};
@@ -109,9 +109,12 @@ pub fn read(
 /// # Errors
 /// Those of a value that cannot be written as bytes: none of the types that a sql_variant has.
 pub fn row_of(holder: Holder, property: &Property) -> Result<Vec<Value>, SqlError> {
-    let (ty, bytes) = match &property.value {
-        Value::Null => (Value::Null, Value::Null),
-        value => (Value::str(value.natural_type().to_string()), Value::bytes(bytes_of(value)?)),
+    let (ty, bytes) = match types::variant::parts(&property.value) {
+        (Value::Null, ..) => (Value::Null, Value::Null),
+        (value, ty, _) => {
+            let ty = kept_as(value, ty);
+            (Value::str(ty.to_string()), Value::bytes(bytes_of(value, ty)?))
+        }
     };
     let mut row = key_of(holder);
     row.push(Value::Int(property.number));
@@ -142,8 +145,34 @@ fn style(ty: DataType) -> i32 {
 
 const TEXT: DataType = DataType::VarChar(Len::N(200));
 
-fn bytes_of(value: &Value) -> Result<Vec<u8>, SqlError> {
+/// The type that a value is kept with: its own, or that of a text in Unicode where code page 1252
+/// has not all of its characters.
+fn kept_as(value: &Value, ty: DataType) -> DataType {
+    let fits = |text: &str| text.chars().all(|c| codepage::encode_char(c).is_some());
+    match value {
+        Value::Str(text) if !ty.is_unicode() && !fits(text) => value.natural_type(),
+        _ => ty,
+    }
+}
+
+/// Bytes of a text or of bytes, as they are kept; of nothing else there can be too many.
+pub fn size(value: &Value) -> usize {
+    let (value, ty, _) = types::variant::parts(value);
+    match value {
+        Value::Str(text) if kept_as(value, ty).is_unicode() => 2 * types::units::utf16_len(text),
+        Value::Str(text) => text.chars().count(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+fn bytes_of(value: &Value, ty: DataType) -> Result<Vec<u8>, SqlError> {
     Ok(match value {
+        Value::Str(text) if !ty.is_unicode() => {
+            let mut bytes = Vec::with_capacity(text.len());
+            codepage::encode(text, &mut bytes);
+            bytes
+        }
         Value::Str(text) => types::units::units(text).flat_map(u16::to_le_bytes).collect(),
         Value::Bytes(bytes) => bytes.to_vec(),
         other => {
@@ -156,11 +185,14 @@ fn bytes_of(value: &Value) -> Result<Vec<u8>, SqlError> {
 
 fn value_of(ty: &str, bytes: &[u8]) -> Option<Value> {
     let ty = type_of_text(ty).ok()?;
-    if ty.is_string() {
-        return types::rowcell::wide_text(bytes).map(Value::Str);
-    }
-    if ty.is_binary() {
-        return Some(Value::bytes(bytes.to_vec()));
+    if ty.is_string() || ty.is_binary() {
+        let value = match ty.is_string() {
+            true if ty.is_unicode() => Value::Str(types::rowcell::wide_text(bytes)?),
+            true => Value::Str(bytes.iter().map(|byte| codepage::decode_byte(*byte)).collect()),
+            false => Value::bytes(bytes.to_vec()),
+        };
+        let natural = value.natural_type() == ty;
+        return Some(if natural { value } else { types::variant::of(value, ty, Collation::DEFAULT) });
     }
     let text = Value::str(std::str::from_utf8(bytes).ok()?);
     convert(&text, TEXT, ty, style(ty), Mode::Explicit).ok()
@@ -185,6 +217,7 @@ mod tests {
     #[test]
     fn values_of_every_type_survive() {
         let holder = Holder { class: PropertyClass::Object, major: 7, minor: 2 };
+        let varchar = DataType::VarChar(Len::N(7500));
         let values = [
             Value::Null,
             Value::str("a comment with 😀"),
@@ -203,6 +236,9 @@ mod tests {
             Value::DateTime2 { days: 700_000, ticks: 1_234_567 },
             Value::DateTimeOffset { days: 700_000, ticks: 1_234_567, offset: -210 },
             Value::Guid([9; 16]),
+            types::variant::of(Value::str("x".repeat(7500)), varchar, Collation::DEFAULT),
+            types::variant::of(Value::str("€ é"), varchar, Collation::DEFAULT),
+            types::variant::of(Value::str("x"), DataType::NChar(1), Collation::DEFAULT),
         ];
         for value in values {
             let property = Property { number: 3, name: "Name".into(), value };

@@ -27,13 +27,13 @@ pub enum IndexUse {
 
 /// How often, and when last: microseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct UseCount {
     pub count: u64,
     pub last: u64,
 }
 
-impl Times {
-    fn add(&mut self, more: Times) {
+impl UseCount {
+    fn add(&mut self, more: UseCount) {
         self.count += more.count;
         self.last = self.last.max(more.last);
     }
@@ -41,11 +41,11 @@ impl Times {
 
 /// The uses of an index.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct IndexUses([Times; 4]);
+pub struct IndexUses([UseCount; 4]);
 
 impl IndexUses {
     /// Of one kind.
-    pub fn of(&self, kind: IndexUse) -> Times {
+    pub fn of(&self, kind: IndexUse) -> UseCount {
         self.0[kind as usize]
     }
 }
@@ -70,7 +70,7 @@ pub struct MissingIndex {
     /// Plans that were made without it.
     pub compiles: u64,
     /// Executions that would have sought it.
-    pub seeks: Times,
+    pub seeks: UseCount,
     /// Of those executions: the sum of their plans' costs in seconds, and of the percentages that it would have saved.
     pub cost: f64,
     pub impact: f64,
@@ -88,12 +88,12 @@ pub struct TableUsage(Mutex<Known>);
 
 impl TableUsage {
     /// Executions have used an index.
-    pub fn used(&self, index_id: i32, kind: IndexUse, times: Times) {
+    pub fn used(&self, index_id: i32, kind: IndexUse, times: UseCount) {
         self.0.lock().indexes.entry(index_id).or_default().0[kind as usize].add(times);
     }
 
     /// A plan was made (`compiles`), or executed, that would be better with an index of these columns.
-    pub fn missed(&self, columns: &MissingColumns, compiles: u64, seeks: Times, cost: f64, impact: f64) {
+    pub fn missed(&self, columns: &MissingColumns, compiles: u64, seeks: UseCount, cost: f64, impact: f64) {
         let mut known = self.0.lock();
         let at = known.missing.iter().position(|known| known.columns == *columns).unwrap_or_else(|| {
             if known.missing.len() >= MOST_WANTED {
@@ -141,13 +141,13 @@ mod tests {
     #[test]
     fn uses_add_up_and_the_last_is_the_latest() {
         let usage = TableUsage::default();
-        usage.used(1, IndexUse::Seek, Times { count: 3, last: 20 });
-        usage.used(1, IndexUse::Seek, Times { count: 1, last: 10 });
-        usage.used(2, IndexUse::Update, Times { count: 5, last: 7 });
+        usage.used(1, IndexUse::Seek, UseCount { count: 3, last: 20 });
+        usage.used(1, IndexUse::Seek, UseCount { count: 1, last: 10 });
+        usage.used(2, IndexUse::Update, UseCount { count: 5, last: 7 });
         let all = usage.indexes();
         assert_eq!(all.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(all[0].1.of(IndexUse::Seek), Times { count: 4, last: 20 });
-        assert_eq!(all[0].1.of(IndexUse::Scan), Times::default());
+        assert_eq!(all[0].1.of(IndexUse::Seek), UseCount { count: 4, last: 20 });
+        assert_eq!(all[0].1.of(IndexUse::Scan), UseCount::default());
         usage.changed(1);
         assert_eq!(usage.indexes().len(), 1);
     }
@@ -156,13 +156,13 @@ mod tests {
     fn a_table_remembers_a_bounded_number_of_missing_indexes() {
         let usage = TableUsage::default();
         for n in 0..100u64 {
-            usage.missed(&on(&format!("c{n}")), 1, Times { count: 1, last: n + 1 }, 2.0, 50.0);
+            usage.missed(&on(&format!("c{n}")), 1, UseCount { count: 1, last: n + 1 }, 2.0, 50.0);
         }
-        usage.missed(&on("c99"), 0, Times { count: 3, last: 500 }, 1.0, 90.0);
+        usage.missed(&on("c99"), 0, UseCount { count: 3, last: 500 }, 1.0, 90.0);
         let all = usage.missing();
         assert_eq!(all.len(), MOST_WANTED);
         let last = all.iter().find(|one| one.columns == on("c99")).unwrap();
-        assert_eq!((last.compiles, last.seeks, last.cost), (1, Times { count: 4, last: 500 }, 5.0));
+        assert_eq!((last.compiles, last.seeks, last.cost), (1, UseCount { count: 4, last: 500 }, 5.0));
         assert_eq!(last.impact, 320.0);
         let numbers: std::collections::BTreeSet<i32> = all.iter().map(|one| one.number).collect();
         assert_eq!(numbers.len(), MOST_WANTED);

@@ -9,6 +9,7 @@ use types::{DataType, SqlError};
 use super::work::Work;
 use catalog::alias::row_of;
 use catalog::change::DdlChange;
+use catalog::given_up::Name;
 use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::{AliasDef, Catalog, ColumnDef, Db, errors};
@@ -32,6 +33,7 @@ pub fn create(
 ) -> Result<(), SqlError> {
     let work = &mut Work::begin(core, db)?;
     let schema = work.schema(schema)?;
+    work.wait_for_name(&Name::of_type(&schema, name))?;
     check_name(&db.catalog(), &schema, name)?;
     let type_id = work.type_id()?;
     let alias = Arc::new(AliasDef { type_id, schema, name: name.into(), base, nullable });
@@ -124,6 +126,7 @@ fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), 
     let (db, open) = (work.db.clone(), work.open.clone());
     // Nobody makes a column of it meanwhile.
     work.lock(alias.type_id, LockMode::SchM)?;
+    work.hold_schema(&alias.schema)?;
     let schema_id = db.catalog().schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1);
     let (system, values) = row_of(alias, schema_id);
     let txn = work.core.txn(&db)?;
@@ -132,6 +135,6 @@ fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), 
         false => open.trees.delete(txn, system, &values).map(drop),
     };
     done.map_err(|e| errors::store_error(&db, e))?;
-    work.core.remember_ddl(DdlChange::alias(&db, alias, made));
+    work.core.remember_ddl(DdlChange::alias(&db, work.core.spid(), alias, made));
     Ok(())
 }

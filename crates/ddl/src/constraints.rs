@@ -10,6 +10,7 @@ use types::SqlError;
 
 use super::own_queries::with_env;
 use super::work::Work;
+use catalog::given_up::Name;
 use catalog::{Catalog, CheckDef, ForeignKeyDef, NewCheck, TableDef, fold_name};
 use exec::dml::change::{check_condition, test_check, test_foreign_key};
 use exec::operators::context::ExecCtx;
@@ -31,6 +32,7 @@ pub fn make_check(
         Some(name) => name.clone(),
         None => made_up("CK", &table.name, column.map(|c| c.name.as_str()), object_id),
     };
+    work.wait_for_name(&Name::object(&table.schema, &name))?;
     work.check_free_name(&table.schema, &name)?;
     let check = CheckDef {
         object_id,

@@ -1,6 +1,6 @@
 //! FOREIGN KEY constraints are made.
-//! Guarantees: a foreign key refers to a primary key or a unique key of the same types; cascades form no circle and reach each table on one
-//! way only; both tables are locked meanwhile.
+//! Guarantees: a foreign key refers to a primary key or a unique key of the same types; cascades of
+//! one DELETE or UPDATE come to each table once only; both tables are locked meanwhile.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use types::SqlError;
 
 use super::constraints::{Constraint, made_up, test_one};
 use super::work::Work;
+use catalog::given_up::Name;
 use catalog::security::Permission;
 use catalog::{Catalog, ForeignKeyDef, IndexDef, NewForeignKey, TableDef, fold_name};
 use plan::rights::Rights;
@@ -41,6 +42,7 @@ pub fn add_foreign_key(
     let object_id = work.object_id()?;
     let first = new.columns.first().map(CompactString::as_str);
     let name = new.name.clone().unwrap_or_else(|| made_up("FK", &table.name, first, object_id));
+    work.wait_for_name(&Name::object(&table.schema, &name))?;
     work.check_free_name(&table.schema, &name)?;
     let parent = parent_of(work, table, new, &name)?;
     let same = parent.object_id == table.object_id;
@@ -271,31 +273,53 @@ fn check_no_instead_of(catalog: &Catalog, table: &TableDef, key: &ForeignKeyDef)
     Err(SqlError::new(1787, 16, 0, text))
 }
 
-pub(super) fn cascades(key: &ForeignKeyDef) -> bool {
-    key.on_delete != ReferentialAction::NoAction || key.on_update != ReferentialAction::NoAction
+/// What happens to rows of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Event {
+    Delete,
+    Update,
 }
 
-/// 1785: a new foreign key whose cascades would come back to a table, or reach one on two ways.
-fn check_circles(catalog: &Catalog, table: &TableDef, new: &ForeignKeyDef) -> Result<(), SqlError> {
-    if !cascades(new) {
-        return Ok(());
+impl Event {
+    /// What a foreign key does to its own table when this happens to the table that it refers to.
+    fn cascade(self, key: &ForeignKeyDef) -> Option<Event> {
+        let action = match self {
+            Event::Delete => key.on_delete,
+            Event::Update => key.on_update,
+        };
+        match (self, action) {
+            (_, ReferentialAction::NoAction) => None,
+            (Event::Delete, ReferentialAction::Cascade) => Some(Event::Delete),
+            // Rows whose key is set to something stay, and so do the rows that refer to them.
+            _ => Some(Event::Update),
+        }
     }
-    let below = reached(table.object_id, |id| {
-        let keys = catalog.foreign_keys_to(id);
-        keys.into_iter().filter(|(_, key)| cascades(key)).map(|(child, _)| child.object_id).collect()
-    });
-    let above = reached(new.parent, |id| {
-        let Some(table) = catalog.by_id.get(&id) else { return Vec::new() };
-        table.foreign_keys.iter().filter(|key| cascades(key)).map(|key| key.parent).collect()
-    });
-    let second_way = above.iter().any(|up| {
-        let down = reached(*up, |id| {
-            let keys = catalog.foreign_keys_to(id);
-            keys.into_iter().filter(|(_, key)| cascades(key)).map(|(child, _)| child.object_id).collect()
-        });
-        below.iter().any(|low| down.contains(low))
-    });
-    if below.contains(&new.parent) || second_way {
+}
+
+/// 1785: a new foreign key whose cascades would come back to a table, or reach one on two ways: no
+/// table may be met twice by what one DELETE or one UPDATE starts.
+fn check_circles(catalog: &Catalog, table: &TableDef, new: &ForeignKeyDef) -> Result<(), SqlError> {
+    let below = |(id, event): (i32, Event)| -> Vec<(i32, Event)> {
+        let known = catalog.foreign_keys_to(id).into_iter().map(|(child, key)| (child.object_id, key));
+        let added = (id == new.parent).then(|| (table.object_id, new.clone()));
+        let keys = known.chain(added);
+        keys.filter_map(|(child, key)| Some((child, event.cascade(&key)?))).collect()
+    };
+    let above = |(id, caused): (i32, Event)| -> Vec<(i32, Event)> {
+        let keys = catalog.by_id.get(&id).map(|table| table.foreign_keys.as_slice()).unwrap_or_default();
+        let causes = keys.iter().flat_map(|key| [(key, Event::Delete), (key, Event::Update)]);
+        let causes = causes.filter(|(key, event)| event.cascade(key) == Some(caused));
+        causes.map(|(key, event)| (key.parent, event)).collect()
+    };
+    let begins = [Event::Delete, Event::Update].into_iter().filter(|event| event.cascade(new).is_some());
+    let mut starts = HashSet::new();
+    let mut todo: Vec<_> = begins.map(|event| (new.parent, event)).collect();
+    while let Some(start) = todo.pop() {
+        if starts.insert(start) {
+            todo.extend(above(start));
+        }
+    }
+    if starts.into_iter().any(|start| meets_twice(start, below)) {
         let text = format!(
             "Introducing FOREIGN KEY constraint '{}' on table '{}' may cause cycles or multiple cascade paths. Specify ON \
              DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.",
@@ -306,15 +330,18 @@ fn check_circles(catalog: &Catalog, table: &TableDef, new: &ForeignKeyDef) -> Re
     Ok(())
 }
 
-/// Everything that can be reached, with where it begins.
-pub(super) fn reached(from: i32, next: impl Fn(i32) -> Vec<i32>) -> HashSet<i32> {
-    let (mut seen, mut todo) = (HashSet::new(), vec![from]);
-    while let Some(id) = todo.pop() {
-        if seen.insert(id) {
-            todo.extend(next(id));
+/// Whether the cascades that begin with an event come to a table a second time.
+fn meets_twice(start: (i32, Event), below: impl Fn((i32, Event)) -> Vec<(i32, Event)>) -> bool {
+    let (mut met, mut todo) = (HashSet::from([start.0]), vec![start]);
+    while let Some(event) = todo.pop() {
+        for next in below(event) {
+            if !met.insert(next.0) {
+                return true;
+            }
+            todo.push(next);
         }
     }
-    seen
+    false
 }
 
 /// The foreign key of another table that refers to this one.

@@ -12,7 +12,9 @@ use types::SqlError;
 use super::work::Work;
 use super::{indexed_views, schemabinding};
 use catalog::change::DdlChange;
+use catalog::given_up::Name;
 use catalog::module::{as_create, rows_of};
+use catalog::names::quote;
 use catalog::security::{DBO, Security};
 use catalog::{
     Catalog, ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, TriggerOrder, clock, errors,
@@ -80,6 +82,7 @@ pub fn put(
     check: impl FnOnce(&mut Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let schema = work.schema(new.schema)?;
+    work.wait_for_name(&Name::object(&schema, new.name))?;
     let catalog = work.db.catalog();
     let before = catalog.find_module(&schema, new.name).cloned();
     let object_id = match (&before, new.verb) {
@@ -162,6 +165,9 @@ pub(super) fn replace(
     after: Option<Arc<ModuleDef>>,
 ) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
+    if let Some(before) = before.as_ref().filter(|before| !before.is_ddl_trigger()) {
+        work.hold_schema(&before.schema)?;
+    }
     let schemas = db.catalog();
     let schema_id = |module: &ModuleDef| match module.is_ddl_trigger() {
         true => 0,
@@ -182,7 +188,7 @@ pub(super) fn replace(
     if let (Some(module), None) = (&before, &after) {
         super::properties::forget_module(work.core, &db, module.object_id)?;
     }
-    let change = DdlChange::module(&db, before, after)?;
+    let change = DdlChange::module(&db, work.core.spid(), before, after)?;
     work.core.remember_ddl(change);
     Ok(())
 }
@@ -238,6 +244,40 @@ pub fn rename(work: &mut Work<'_>, module: &Arc<ModuleDef>, name: &str) -> Resul
     indexed_views::rename(work, module, name)?;
     replace(work, Some(module.clone()), Some(after))?;
     renew(work, parent.as_ref())
+}
+
+/// Gives a column of a view another name: its text names it so from now on. `columns` are those that
+/// the view has.
+///
+/// # Errors
+/// 1205, 1222; what the storage says.
+pub fn rename_column(
+    work: &mut Work<'_>,
+    view: &Arc<ModuleDef>,
+    columns: &[CompactString],
+    at: usize,
+    name: &str,
+) -> Result<(), SqlError> {
+    work.lock(view.object_id, LockMode::SchM)?;
+    check_current(work, &view.schema, &view.name, Some(view))?;
+    let definition = view.view().ok_or_else(|| SqlError::internal("a view was expected"))?;
+    let (start, end, list) = match definition.columns.get(at) {
+        Some(column) => (column.span.start, column.span.end, quote(name)),
+        None => {
+            let names = columns.iter().enumerate();
+            let names = names.map(|(place, old)| quote(if place == at { name } else { old.as_str() }));
+            let after = definition.name.name.span.end;
+            (after, after, format!(" ({})", names.collect::<Vec<_>>().join(", ")))
+        }
+    };
+    let cut = |range: Option<&str>| {
+        range.map(str::to_owned).ok_or_else(|| SqlError::internal("a name stands outside its text"))
+    };
+    let before = cut(view.text.get(..start as usize))?;
+    let text = before + &list + &cut(view.text.get(end as usize..))?;
+    let head = ModuleHead { modify_date: clock::now(), ..view.head() };
+    let after = Arc::new(ModuleDef::new(head, &text)?);
+    replace(work, Some(view.clone()), Some(after))
 }
 
 /// Makes a definition anew from its own text, as it is found now; `check` looks at it before anything is written.

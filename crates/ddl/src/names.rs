@@ -1,38 +1,80 @@
 //! Names of tables, indexes and constraints: whether one may be taken, and what one is called that was given no name.
 //! Guarantees: a name is free in its schema when it is taken (2714); whoever is making or dropping an object of that name is waited for.
+//! A schema stays as long as a transaction is open that has put something into it or taken out.
 
 use compact_str::CompactString;
-use txn::locks::LockMode;
+use txn::Resource;
+use txn::locks::{LockMode, What};
 use types::SqlError;
 
-use super::work::Work;
+use super::work::{Work, lock_schema};
 use catalog::errors;
 use catalog::fold_name;
+use catalog::given_up::Name;
+use catalog::load::is_user_schema;
+pub use catalog::lookups::constraint_names;
 use catalog::{KeyConstraint, TableDef};
 use plan::hints::TableLock;
 
 impl Work<'_> {
-    /// The schema's name as it was created; `dbo` for an empty one.
-    pub fn schema(&self, name: &str) -> Result<CompactString, SqlError> {
+    /// The schema's name as it was created; `dbo` for an empty one. It is not dropped before the
+    /// transaction ends.
+    pub fn schema(&mut self, name: &str) -> Result<CompactString, SqlError> {
         let name = if name.is_empty() { "dbo" } else { name };
-        let catalog = self.db.catalog();
-        let id = catalog.schemas.get(&fold_name(name)).copied();
-        match id.and_then(|id| catalog.schema_names.get(&id)) {
-            Some(name) if !matches!(name.as_str(), "sys" | "INFORMATION_SCHEMA") => Ok(name.clone()),
-            _ => Err(SqlError::new(
-                2760,
-                16,
-                1,
-                format!(
-                    "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
-                ),
-            )),
+        let mut held = None;
+        loop {
+            let catalog = self.db.catalog();
+            let id = catalog.schemas.get(&fold_name(name)).copied();
+            match id.and_then(|id| Some((id, catalog.schema_names.get(&id)?))) {
+                Some((id, _)) if is_user_schema(id) && held != Some(id) => {
+                    lock_schema(self.core, &self.db, id, LockMode::SchS)?;
+                    held = Some(id);
+                }
+                Some((_, name)) if !matches!(name.as_str(), "sys" | "INFORMATION_SCHEMA") => {
+                    return Ok(name.clone());
+                }
+                _ => {
+                    let text = format!(
+                        "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
+                    );
+                    return Err(SqlError::new(2760, 16, 1, text));
+                }
+            }
         }
+    }
+
+    /// Keeps the schema of something that goes from being dropped until the transaction ends: a
+    /// rollback puts the thing back.
+    pub(super) fn hold_schema(&mut self, name: &str) -> Result<(), SqlError> {
+        let id = self.db.catalog().schemas.get(&fold_name(name)).copied();
+        match id.filter(|id| is_user_schema(*id)) {
+            Some(id) => lock_schema(self.core, &self.db, id, LockMode::SchS),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the end of other sessions' transactions that have given a name up and may take it
+    /// back: by then it is known whether the name is free.
+    ///
+    /// # Errors
+    /// 1205, 1222.
+    pub fn wait_for_name(&mut self, name: &Name) -> Result<(), SqlError> {
+        let (db, spid) = (self.db.clone(), self.core.spid());
+        let mut waited = Vec::new();
+        while let Some(object_id) = db.giver_of(name, spid, &waited) {
+            let what = What::Table(object_id as u32);
+            let timeout = i64::from(self.core.options.lock_timeout);
+            let locked = self.core.lock_within(&db, what, LockMode::SchS, timeout)?;
+            locked.map_err(|e| errors::db_error(&db, &e))?;
+            self.core.unlock_early(&db, &Resource { db: db.storage()?.id(), what })?;
+            waited.push(object_id);
+        }
+        Ok(())
     }
 
     /// Error 2714 when a table, module or constraint has the name; a table that another transaction is making or dropping is waited for.
     pub(super) fn check_name(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
-        self.core.wait_for_ddl_of_others()?;
+        self.wait_for_name(&Name::object(schema, name))?;
         let catalog = self.db.catalog();
         let taken = catalog.find_module(schema, name).is_some() || catalog.find_other(schema, name).is_some();
         if taken || self.is_constraint(schema, name) {
@@ -45,8 +87,9 @@ impl Work<'_> {
         Err(errors::name_taken(name))
     }
 
-    pub(super) fn check_constraint_names(&self, table: &TableDef) -> Result<(), SqlError> {
+    pub(super) fn check_constraint_names(&mut self, table: &TableDef) -> Result<(), SqlError> {
         for name in constraint_names(table) {
+            self.wait_for_name(&Name::object(&table.schema, name))?;
             self.check_free_name(&table.schema, name)?;
         }
         let mut seen: Vec<CompactString> = Vec::new();
@@ -81,18 +124,6 @@ impl Work<'_> {
     fn is_constraint(&self, schema: &str, name: &str) -> bool {
         self.db.catalog().constraint_id(schema, name).is_some()
     }
-}
-
-/// Names of a table's constraints.
-pub fn constraint_names(table: &TableDef) -> impl Iterator<Item = &str> {
-    let keys = table
-        .all_indexes()
-        .filter(|i| i.primary_key.is_some() || i.unique_constraint.is_some())
-        .map(|i| i.name.as_str());
-    let defaults = table.columns.iter().filter_map(|c| c.default.as_ref()).map(|d| d.name.as_str());
-    let checks = table.checks.iter().map(|check| check.name.as_str());
-    let foreign = table.foreign_keys.iter().map(|key| key.name.as_str());
-    keys.chain(defaults).chain(checks).chain(foreign)
 }
 
 pub(super) fn key_name(kind: KeyConstraint, table: &str, table_id: i32, id: i32) -> CompactString {

@@ -9,6 +9,7 @@ use types::{SqlError, Value};
 
 use super::work::Work;
 use catalog::change::DdlChange;
+use catalog::given_up::Name;
 use catalog::other::{OtherObject, SequenceDef, SynonymDef, row_of};
 use catalog::policy::PolicyDef;
 use catalog::systables::SysTable;
@@ -24,6 +25,9 @@ pub fn replace(
     after: Option<OtherObject>,
 ) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
+    if let Some(before) = &before {
+        work.hold_schema(before.schema())?;
+    }
     let catalog = db.catalog();
     let row = |object: &OtherObject| {
         row_of(object, catalog.schemas.get(&fold_name(object.schema())).copied().unwrap_or(1))
@@ -47,7 +51,7 @@ pub fn replace(
         let (system, values) = row(after);
         open.trees.put(txn, system, &values).map_err(fail)?;
     }
-    let change = DdlChange::other(&db, before, after)?;
+    let change = DdlChange::other(&db, work.core.spid(), before, after)?;
     work.core.remember_ddl(change);
     Ok(())
 }
@@ -57,6 +61,7 @@ pub fn replace(
 /// # Errors
 /// 2714; as [`replace`].
 pub fn create(work: &mut Work<'_>, object: OtherObject) -> Result<(), SqlError> {
+    work.wait_for_name(&Name::object(object.schema(), object.name()))?;
     work.check_free_name(object.schema(), object.name()).map_err(|_| errors::name_taken(object.name()))?;
     work.lock(object.object_id(), LockMode::SchM)?;
     replace(work, None, Some(object))

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use catalog::errors;
+use catalog::given_up::Name;
 use catalog::other::OtherObject;
 use catalog::policy::PolicyDef;
 use types::SqlError;
@@ -28,6 +29,7 @@ pub fn put(
         others::lock(work, &OtherObject::Policy(before.clone()))?;
     }
     if let (None, Some(after)) = (&before, &after) {
+        work.wait_for_name(&Name::object(&after.schema, &after.name))?;
         work.check_free_name(&after.schema, &after.name).map_err(|_| errors::name_taken(&after.name))?;
     }
     if let Some(after) = after.as_ref().filter(|policy| policy.enabled) {

@@ -107,7 +107,7 @@ pub fn clear_id(core: &mut SessionCore, db: &Arc<Db>, class: PropertyClass, id: 
     }
     db.check_writable()?;
     core.begin_statement(false)?;
-    let done = core.lock_application(db, LOCK, LockMode::X, 0).and_then(|locked| {
+    let done = core.lock_within(db, LOCK, LockMode::X, 0).and_then(|locked| {
         locked.map_err(|e| errors::db_error(db, &e))?;
         forget(core, db, class, id)
     });

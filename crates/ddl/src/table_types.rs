@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use syntax::ast::TypeName;
+use txn::LockMode;
 use types::SqlError;
 
 use super::alias_types::check_name;
 use super::work::Work;
 use catalog::change::DdlChange;
+use catalog::given_up::Name;
 use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::table_type::{elements_of, rows_of};
@@ -37,6 +39,7 @@ pub struct NewTableType<'a> {
 pub fn create(core: &mut SessionCore, db: &Arc<Db>, new: &NewTableType<'_>) -> Result<(), SqlError> {
     let work = &mut Work::begin(core, db)?;
     let schema = work.schema(new.schema)?;
+    work.wait_for_name(&Name::of_type(&schema, new.name))?;
     check_name(&db.catalog(), &schema, new.name)?;
     let type_id = work.object_id()?;
     let def = TableTypeDef {
@@ -58,7 +61,11 @@ pub fn create(core: &mut SessionCore, db: &Arc<Db>, new: &NewTableType<'_>) -> R
 /// 3732 a module has a parameter of the type.
 pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, def: &Arc<TableTypeDef>) -> Result<(), SqlError> {
     let work = &mut Work::begin(core, db)?;
+    work.lock(def.type_id, LockMode::SchM)?;
     let catalog = db.catalog();
+    if !catalog.find_table_type(&def.schema, &def.name).is_some_and(|now| Arc::ptr_eq(now, def)) {
+        return Err(errors::schema_changed());
+    }
     let named =
         |name: &TypeName| table_type(name, &catalog).is_some_and(|found| found.type_id == def.type_id);
     if let Some(user) = module_with(&catalog, named) {
@@ -92,6 +99,8 @@ pub(super) fn in_use(schema: &str, name: &str, user: &str) -> SqlError {
 
 fn change(work: &mut Work<'_>, def: &Arc<TableTypeDef>, made: bool) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
+    work.lock(def.type_id, LockMode::SchM)?;
+    work.hold_schema(&def.schema)?;
     let schema_id = db.catalog().schemas.get(&fold_name(&def.schema)).copied().unwrap_or(1);
     let txn = work.core.txn(&db)?;
     for (system, values) in rows_of(def, schema_id) {
@@ -101,6 +110,6 @@ fn change(work: &mut Work<'_>, def: &Arc<TableTypeDef>, made: bool) -> Result<()
         };
         done.map_err(|e| errors::store_error(&db, e))?;
     }
-    work.core.remember_ddl(DdlChange::table_type(&db, def, made));
+    work.core.remember_ddl(DdlChange::table_type(&db, work.core.spid(), def, made));
     Ok(())
 }

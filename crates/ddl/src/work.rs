@@ -35,6 +35,13 @@ pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Res
     locked.map_err(|e| errors::db_error(db, &e))
 }
 
+/// Locks a schema until the transaction ends: SCH-S for whoever puts something into it or takes
+/// something out, SCH-M for whoever makes or drops it. Errors: 1205, 1222.
+pub fn lock_schema(core: &mut SessionCore, db: &Arc<Db>, id: i32, mode: LockMode) -> Result<(), SqlError> {
+    let locked = core.txn(db)?.lock(What::Schema(id as u32), mode);
+    locked.map_err(|e| errors::db_error(db, &e))
+}
+
 /// Allocation units of a table.
 pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
     let mut units: Vec<UnitRef> = table
@@ -380,6 +387,9 @@ impl Work<'_> {
         }
         self.core.charge_ddl(before.as_deref())?;
         if let Some(before) = &before {
+            if after.as_ref().is_none_or(|after| after.schema != before.schema) {
+                self.hold_schema(&before.schema)?;
+            }
             super::properties::follow_table(self.core, &self.db, before, after.as_deref())?;
         }
         let change = DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;

@@ -15,6 +15,7 @@ pub mod document;
 mod env;
 pub mod eval;
 pub mod functions;
+mod in_place;
 pub mod ints;
 pub mod json;
 pub mod key;
@@ -37,6 +38,7 @@ use types::ops::BinaryOp as ArithOp;
 use types::{CodePage, Collation, DataType, Value};
 
 pub use env::{Constant, Env};
+pub use in_place::{InPlace, Told};
 pub use lookup::KeptList;
 pub use parsed::Parsed;
 pub use pred::{CompareExpr, InListExpr, LikeExpr, Pred, QuantifiedExpr, mirrored};

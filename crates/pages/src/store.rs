@@ -49,6 +49,8 @@ pub struct Store {
     waits: OnceLock<Arc<dyn WaitSink>>,
     offline: AtomicBool,
     cause: Mutex<Option<String>>,
+    /// The oldest change that the pool has forgotten since.
+    lost: Mutex<Option<Lsn>>,
     /// What is called then.
     on_failure: OnceLock<OnFailure>,
     /// Torn pages that redo expects a later record to rebuild.
@@ -105,6 +107,7 @@ impl Store {
             waits: OnceLock::new(),
             offline: AtomicBool::new(false),
             cause: Mutex::new(None),
+            lost: Mutex::new(None),
             on_failure: OnceLock::new(),
             awaiting: Mutex::new(HashSet::new()),
             alloc: AllocState::default(),
@@ -221,7 +224,17 @@ impl Store {
 
     /// Takes the store offline: every later call fails with the first cause.
     pub(crate) fn fail(&self, cause: &PageError) {
-        let text = self.cause.lock().get_or_insert_with(|| cause.to_string()).clone();
+        self.stop(|| cause.to_string());
+    }
+
+    /// The same for a failure elsewhere in the database. Its pages make room for those of others
+    /// from now on, written or not.
+    pub fn give_up(&self, cause: &str) {
+        self.stop(|| cause.to_owned());
+    }
+
+    fn stop(&self, cause: impl FnOnce() -> String) {
+        let text = self.cause.lock().get_or_insert_with(cause).clone();
         if !self.offline.swap(true, Ordering::AcqRel)
             && let Some(tell) = self.on_failure.get()
         {
@@ -241,6 +254,17 @@ impl Store {
     #[inline]
     pub fn check_online(&self) -> Result<(), PageError> {
         if self.offline.load(Ordering::Acquire) { Err(self.offline_error()) } else { Ok(()) }
+    }
+
+    /// Changes from this record on are not in the pool any more, nor in a file.
+    pub(crate) fn note_forgotten(&self, from: Lsn) {
+        let mut lost = self.lost.lock();
+        *lost = Some(lost.map_or(from, |lsn| lsn.min(from)));
+    }
+
+    /// The oldest of them: redo has to begin there.
+    pub(crate) fn lost(&self) -> Option<Lsn> {
+        *self.lost.lock()
     }
 
     #[cold]

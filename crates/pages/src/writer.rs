@@ -214,6 +214,7 @@ impl Store {
             note(file.unsynced());
         }
         note(self.dwb().hold());
+        note(self.lost());
         min
     }
 
@@ -232,7 +233,8 @@ impl Store {
         }
     }
 
-    /// Number of pages that are changed and not written.
+    /// Number of pages that are changed and not written. Once the store is offline the pool may
+    /// have forgotten some.
     #[must_use]
     pub fn dirty_pages(&self) -> usize {
         let mut n = 0;
@@ -329,6 +331,14 @@ impl crate::pool::PageIo for Store {
         file.verify(id.page, into.bytes())?;
         crate::store::adopt(id, into);
         Ok(())
+    }
+
+    fn is_offline(&self) -> bool {
+        self.check_online().is_err()
+    }
+
+    fn note_lost(&self, from: Lsn) {
+        self.note_forgotten(from);
     }
 
     fn write_frames(&self, _pool: &Inner, frames: &[Place]) -> Result<usize, PageError> {

@@ -79,23 +79,24 @@ pub struct CursorPlan {
     pub dirty: bool,
     /// What it was made of, to be made again when a table has changed.
     pub source: Source,
-    under: NameScope,
+    /// To be made again in.
+    pub names: NameScope,
 }
 
-/// What decides what the names and words of a cursor's query mean.
-#[derive(Clone, Debug, PartialEq)]
-struct NameScope {
-    /// database_id, and the schema that is looked in first.
-    db: i32,
-    schema: Option<CompactString>,
-    chain: Chain,
-    options: CompileOptions,
+/// What decides, beside its database and temporary tables, what the names and words of a cursor's
+/// query mean.
+#[derive(Clone, Debug)]
+pub struct NameScope {
+    /// The schema that is looked in before dbo.
+    pub schema: Option<CompactString>,
+    pub chain: Chain,
+    pub options: CompileOptions,
 }
 
 impl NameScope {
     fn of(env: &CompileEnv<'_>) -> NameScope {
         let options = env.options.compile_options();
-        NameScope { db: env.db.id(), schema: env.schema.clone(), chain: env.chain, options }
+        NameScope { schema: env.schema.clone(), chain: env.chain, options }
     }
 }
 
@@ -239,7 +240,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
         row,
         update_of,
         source: source.clone(),
-        under: NameScope::of(env),
+        names: NameScope::of(env),
     })
 }
 
@@ -368,14 +369,13 @@ impl CursorPlan {
         &self.query.needs
     }
 
-    /// Whether it is the same cursor as an older plan of its source: where a cursor is opened, its
-    /// names may mean other tables than where it was declared, for somebody with other rights.
+    /// Whether it is the same cursor as an older plan of its source: its names may mean other
+    /// tables by now.
     pub fn is_same(&self, older: &CursorPlan) -> bool {
         let tables = |plan: &CursorPlan| -> Vec<(i32, i32)> {
             plan.needs().tables.iter().map(|used| (used.db.id(), used.table.object_id)).collect()
         };
-        self.under == older.under
-            && (self.model, self.dirty) == (older.model, older.dirty)
+        (self.model, self.dirty) == (older.model, older.dirty)
             && self.columns == older.columns
             && self.update_of == older.update_of
             && tables(self) == tables(older)

@@ -41,9 +41,17 @@ pub struct RowLocks {
     pub hold: bool,
     /// Rows that others have locked are skipped.
     pub read_past: bool,
+    /// The first row alone is wanted: when it is locked it is looked for once more, until it is the
+    /// same. Who has waited for a row that is not the first any more goes on to the one that is.
+    pub first_again: bool,
 }
 
 impl RowLocks {
+    /// Locks of rows that nobody else is to change, to the end of the transaction.
+    pub fn until_changed(mode: LockMode) -> RowLocks {
+        RowLocks { mode, range: false, hold: true, read_past: false, first_again: false }
+    }
+
     /// Whether each row that is looked at is locked for reading, whatever the conditions say of it
     /// (SERIALIZABLE): to read fewer by a join locks no more than to test all.
     pub fn are_of_all_read(&self) -> bool {
@@ -167,7 +175,7 @@ impl Hints {
         }
         let mode = self.mode.unwrap_or(LockMode::S);
         let intent = if mode == LockMode::S { LockMode::IS } else { LockMode::IX };
-        let locks = RowLocks { mode, range, hold, read_past: self.read_past };
+        let locks = RowLocks { mode, range, hold, read_past: self.read_past, first_again: false };
         Ok(self.reads(TableMode::Current, Some(locks), intent, hold))
     }
 
@@ -196,6 +204,7 @@ impl Hints {
             range,
             hold: true,
             read_past: self.read_past,
+            first_again: false,
         });
         Ok(Reading { mode, locks, table })
     }
@@ -239,7 +248,7 @@ mod tests {
     use super::*;
 
     fn locks(mode: LockMode, range: bool, hold: bool) -> Option<RowLocks> {
-        Some(RowLocks { mode, range, hold, read_past: false })
+        Some(RowLocks { mode, range, hold, read_past: false, first_again: false })
     }
 
     #[test]

@@ -265,10 +265,16 @@ pub struct ScanPlan {
     pub index_columns: Vec<u16>,
     /// So many columns are decoded for the condition.
     pub tested: usize,
+    /// Nothing but the condition asks for these columns: where it is known without them they are
+    /// NULL in what the scan gives.
+    pub only_tested: bool,
     pub pred: Option<Pred>,
     /// Parts of it are computed once where many rows are tested (`Pred::with_computed`): the
     /// variables that it asks for keep their values.
     pub computes: bool,
+    /// Its first parts may be tested on the bytes of base rows, or of entries of a covering index,
+    /// where many are tested (`expr::InPlace`): the variables that it asks for keep their values.
+    pub in_place: bool,
     /// What an index's entry has to satisfy so that its row is looked up.
     pub entry: Option<EntryTest>,
     /// Rows behind entries may come in another order than these.

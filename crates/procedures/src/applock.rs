@@ -86,7 +86,7 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
             core.shared.lock_owner.store(before, Ordering::Relaxed);
             locked
         } else {
-            core.lock_application(&db, what, mode, wait)?
+            core.lock_within(&db, what, mode, wait)?
         };
         let Err(error) = locked else { break };
         match errors::db_error(&db, &error).number {
@@ -159,7 +159,7 @@ pub fn release(call: &mut Call<'_>) -> Result<i32, SqlError> {
         }
         Some(0) => {
             core.app_locks.transaction.remove(&resource);
-            core.unlock_application(&db, &resource)?;
+            core.unlock_early(&db, &resource)?;
         }
         Some(_) => {}
     }

@@ -71,14 +71,12 @@ impl Call<'_> {
                 return Err(SqlError::new(8143, 16, 1, text));
             }
             if !arg.is_default {
-                values[at] = convert_in(
-                    &arg.value,
-                    arg.value.natural_type(),
-                    *ty,
-                    0,
-                    Mode::Implicit,
-                    self.core.options.dialect,
-                )?;
+                // A variant keeps the type that the caller gave its value.
+                let from = match *ty == DataType::SqlVariant && is_short_text(arg.ty) {
+                    true => arg.ty,
+                    false => arg.value.natural_type(),
+                };
+                values[at] = convert_in(&arg.value, from, *ty, 0, Mode::Implicit, self.core.options.dialect)?;
             }
         }
         match seen.iter().take(required).position(|seen| !seen) {
@@ -91,5 +89,16 @@ impl Call<'_> {
             }
             None => Ok(Given(values)),
         }
+    }
+}
+
+/// Texts and bytes of a declared length.
+fn is_short_text(ty: DataType) -> bool {
+    match ty {
+        DataType::Char(_) | DataType::NChar(_) | DataType::Binary(_) => true,
+        DataType::VarChar(len) | DataType::NVarChar(len) | DataType::VarBinary(len) => {
+            matches!(len, Len::N(1..))
+        }
+        _ => false,
     }
 }

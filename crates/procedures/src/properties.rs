@@ -1,7 +1,7 @@
 //! sp_addextendedproperty, sp_updateextendedproperty, sp_dropextendedproperty.
 
 use ::types::{DataType, Len, SqlError, Value};
-use catalog::properties::{MAX_BYTES, Property};
+use catalog::properties::{MAX_BYTES, Property, size};
 
 use super::Call;
 use super::params::{Given, NAME, Param};
@@ -72,32 +72,18 @@ fn named(call: &mut Call<'_>, procedure: &str, given: &Given, first: usize) -> R
     }
 }
 
-/// The value of a call, if it is not too long: texts count two bytes a character unless the caller's type has one.
-fn value(call: &Call<'_>, given: &Given) -> Result<Value, SqlError> {
-    // The value by itself: it is kept under its natural type.
-    let value = ::types::variant::parts(&given.value(1)).0.clone();
-    let own = call.args.iter().enumerate();
-    let ty = own.filter(|(at, arg)| match &arg.name {
-        Some(name) => name.eq_ignore_ascii_case("@value"),
-        None => *at == 1,
-    });
-    let narrow = ty
-        .map(|(_, arg)| arg.ty)
-        .next()
-        .is_some_and(|ty| matches!(ty, DataType::VarChar(_) | DataType::Char(_)));
-    let bytes = match &value {
-        Value::Str(text) if narrow => text.chars().count(),
-        Value::Str(text) => 2 * ::types::units::utf16_len(text),
-        Value::Bytes(bytes) => bytes.len(),
-        _ => 0,
-    };
-    match bytes > MAX_BYTES {
-        true => {
-            let text = "The size associated with an extended property cannot be more than 7,500 bytes.";
-            Err(SqlError::new(15_097, 16, 1, text))
-        }
-        false => Ok(value),
+/// The value of a call, if it is not too long. A text stays of the caller's type.
+fn value(given: &Given) -> Result<Value, SqlError> {
+    let value = given.value(1);
+    if size(&value) > MAX_BYTES {
+        let text = "The size associated with an extended property cannot be more than 7,500 bytes.";
+        return Err(SqlError::new(15_097, 16, 1, text));
     }
+    let other = match ::types::variant::parts(&value).0 {
+        Value::Str(_) | Value::Bytes(_) => None,
+        other => Some(other.clone()),
+    };
+    Ok(other.unwrap_or(value))
 }
 
 fn missing(named: &Named) -> SqlError {
@@ -111,7 +97,7 @@ fn missing(named: &Named) -> SqlError {
 /// EXEC sp_addextendedproperty name [, value [, levels]].
 pub fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_addextendedproperty", 1, WITH_VALUE)?;
-    let value = value(call, &given)?;
+    let value = value(&given)?;
     let named = named(call, "sp_addextendedproperty", &given, 2)?;
     let (db, holder) = (call.core.db().clone(), named.target.holder);
     let others = properties::of(&db, holder)?;
@@ -130,7 +116,7 @@ pub fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
 /// EXEC sp_updateextendedproperty name [, value [, levels]].
 pub fn update(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_updateextendedproperty", 1, WITH_VALUE)?;
-    let value = value(call, &given)?;
+    let value = value(&given)?;
     let named = named(call, "sp_updateextendedproperty", &given, 2)?;
     let (db, holder) = (call.core.db().clone(), named.target.holder);
     let list = properties::of(&db, holder)?;

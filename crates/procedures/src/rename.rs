@@ -3,14 +3,17 @@
 
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use types::{SqlError, Value};
 
 use super::Call;
+use catalog::given_up::Name;
 use catalog::statistics::Statistics;
-use catalog::{Db, IndexDef, TableDef, errors, fold_name};
+use catalog::{Db, IndexDef, ModuleDef, ModuleKind, TableDef, errors, fold_name};
 use ddl::work::Work;
 use ddl::{alias_types, computed_def, constraints, modules, others, schemabinding};
 use metadata::functions::metadata::name_parts;
+use metadata::views::modules::columns_of_view;
 use statements::statistics;
 
 /// What is renamed, and how.
@@ -122,7 +125,27 @@ impl Rename {
         }
     }
 
+    /// A view's columns are called what its text says.
+    fn column_of_view(&self, work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
+        let columns = columns_of_view(work.core, &self.db, view).unwrap_or_default();
+        let columns: Vec<CompactString> = columns.into_iter().map(|column| column.name).collect();
+        let find = |name: &str| columns.iter().position(|column| fold_name(column) == fold_name(name));
+        let at = find(self.part(0)).ok_or_else(|| self.missing())?;
+        if find(&self.new).is_some_and(|other| other != at) {
+            return Err(self.taken("COLUMN"));
+        }
+        let bound = schemabinding::bound_to(&self.db.catalog(), &view.schema, &view.name).is_some();
+        if bound || view.has_option("SCHEMABINDING") {
+            return Err(self.enforced());
+        }
+        modules::rename_column(work, view, &columns, at, &self.new)
+    }
+
     fn column(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+        let found = self.db.catalog().find_module(self.part(2), self.part(1)).cloned();
+        if let Some(view) = found.filter(|module| module.kind == ModuleKind::View) {
+            return self.column_of_view(work, &view);
+        }
         let table = self.table(work)?;
         let name = self.part(0);
         let at = table.column(name).ok_or_else(|| self.missing())?;
@@ -175,7 +198,7 @@ impl Rename {
         let all = std::iter::once(&mut next.storage).chain(&mut next.indexes);
         for index in all.filter(|index| index.index_id == id) {
             if index.primary_key.or(index.unique_constraint).is_some() {
-                work.check_free_name(&table.schema, &self.new).map_err(|_| self.taken("OBJECT"))?;
+                self.free(work, &table.schema)?;
             }
             Arc::make_mut(index).name = self.new.as_str().into();
         }
@@ -198,7 +221,8 @@ impl Rename {
     fn data_type(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
         let catalog = self.db.catalog();
         let alias = catalog.find_type(self.part(1), self.part(0)).cloned().ok_or_else(|| self.missing())?;
-        alias_types::check_name(&catalog, &alias.schema, &self.new)
+        work.wait_for_name(&Name::of_type(&alias.schema, &self.new))?;
+        alias_types::check_name(&self.db.catalog(), &alias.schema, &self.new)
             .map_err(|_| self.taken("USERDATATYPE"))?;
         alias_types::rename(work, &alias, &self.new)
     }
@@ -207,12 +231,9 @@ impl Rename {
     fn object(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
         let catalog = self.db.catalog();
         let (schema, name) = (self.part(1), self.part(0));
-        let free = |work: &Work<'_>, schema: &str| {
-            work.check_free_name(schema, &self.new).map_err(|_| self.taken("OBJECT"))
-        };
         if let Some(table) = catalog.find(schema, name).cloned() {
             work.lock_current(&table)?;
-            free(work, &table.schema)?;
+            self.free(work, &table.schema)?;
             if schemabinding::bound_to(&catalog, &table.schema, &table.name).is_some() {
                 return Err(self.enforced());
             }
@@ -220,24 +241,26 @@ impl Rename {
             return work.replace(&table, next).map(drop);
         }
         if let Some(module) = catalog.find_module(schema, name).cloned() {
-            free(work, &module.schema)?;
+            self.free(work, &module.schema)?;
             if schemabinding::bound_to(&catalog, &module.schema, &module.name).is_some() {
                 return Err(self.enforced());
             }
             return modules::rename(work, &module, &self.new);
         }
         if let Some(other) = catalog.find_other(schema, name).cloned() {
-            free(work, other.schema())?;
+            self.free(work, other.schema())?;
             return others::rename(work, &other, &self.new);
         }
-        self.constraint(work, free)
+        self.constraint(work)
     }
 
-    fn constraint(
-        &self,
-        work: &mut Work<'_>,
-        free: impl Fn(&Work<'_>, &str) -> Result<(), SqlError>,
-    ) -> Result<(), SqlError> {
+    /// The new name is no object's in a schema, nor may become one's again.
+    fn free(&self, work: &mut Work<'_>, schema: &str) -> Result<(), SqlError> {
+        work.wait_for_name(&Name::object(schema, &self.new))?;
+        work.check_free_name(schema, &self.new).map_err(|_| self.taken("OBJECT"))
+    }
+
+    fn constraint(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
         let catalog = self.db.catalog();
         let schema = if self.part(1).is_empty() { "dbo" } else { self.part(1) };
         let (schema, folded) = (fold_name(schema), fold_name(self.part(0)));
@@ -246,7 +269,7 @@ impl Rename {
         let has = |table: &&Arc<TableDef>| ddl::names::constraint_names(table).any(is);
         let table = tables.find(has).cloned().ok_or_else(|| self.missing())?;
         work.lock_current(&table)?;
-        free(work, &table.schema)?;
+        self.free(work, &table.schema)?;
         let key =
             table.all_indexes().find(|i| i.primary_key.or(i.unique_constraint).is_some() && is(&i.name));
         if let Some(index) = key {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use catalog::Db;
 use catalog::query_store::{Executions, Sample};
-use catalog::usage::Times;
+use catalog::usage::UseCount;
 use parking_lot::Mutex;
 
 /// Nanoseconds below which a statement is measured only now and then.
@@ -220,7 +220,7 @@ impl Count {
             greatest: self.rows.greatest.load(Relaxed),
         };
         Some(Executions {
-            times: Times { count, last: self.began.load(Relaxed) },
+            times: UseCount { count, last: self.began.load(Relaxed) },
             duration: time(all_elapsed, (&self.elapsed, &self.short.elapsed), &self.recent_elapsed, elapsed),
             processor: time(all_worker, (&self.worker, &self.short.worker), &self.recent_worker, worker),
             rows,

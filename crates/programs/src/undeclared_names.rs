@@ -5,19 +5,20 @@ use std::collections::HashSet;
 
 use compact_str::CompactString;
 use syntax::ParseSettings;
-use syntax::ast::{ObjectName, QueryBody, Stmt, StmtKind};
+use syntax::ast::{Stmt, StmtKind};
+use syntax::lexer::{Tok, tokenize_while};
 use types::SqlError;
 
 use super::declared;
 use super::program::BatchParam;
 use catalog::fold_name;
-use exec::asking::GoOn;
+use exec::asking::{Asking, GoOn};
 
 /// The parameters of a batch in the order in which they first stand in it.
 ///
 /// # Errors
-/// 11508 one that is used twice, 1087 one that stands for a table, 11526 a temporary table that the
-/// batch makes; those of `go_on`.
+/// 11508 one that is used twice, 1087 one that stands for a table, 11526 a temporary table; those of
+/// `go_on`.
 pub fn names(
     text: &str,
     stmts: &[Stmt],
@@ -25,7 +26,7 @@ pub fn names(
     settings: ParseSettings,
     go_on: GoOn<'_>,
 ) -> Result<Vec<CompactString>, SqlError> {
-    if let Some(stmt) = stmts.iter().find_map(makes_temporary) {
+    if let Some(stmt) = first_with_temporary(text, stmts, settings, go_on)? {
         let shown = stmt.span.text(text);
         let text =
             format!("The metadata could not be determined because statement '{shown}' uses a temp table.");
@@ -50,20 +51,70 @@ pub fn names(
     Ok(names)
 }
 
-/// The statement within this one that makes a temporary table.
-fn makes_temporary(stmt: &Stmt) -> Option<&Stmt> {
-    let temporary = |name: &ObjectName| name.name.value.starts_with('#');
-    let into =
-        |body: &QueryBody| body.first_select().into.as_ref().is_some_and(|into| temporary(&into.table));
+/// Reserved words before a name that is that of a procedure, or of a column of the result.
+const NOT_TABLES: [&str; 5] = ["EXEC", "EXECUTE", "PROC", "PROCEDURE", "AS"];
+
+/// The first statement that names a temporary table, one that there is or that it makes: SQL Server
+/// describes none, and drivers have other ways then.
+fn first_with_temporary<'s>(
+    text: &str,
+    stmts: &'s [Stmt],
+    settings: ParseSettings,
+    go_on: GoOn<'_>,
+) -> Result<Option<&'s Stmt>, SqlError> {
+    // Most texts need no look at their tokens.
+    if !text.contains('#') {
+        return Ok(None);
+    }
+    let asking = Asking::new(go_on);
+    let Some(tokens) = tokenize_while(text, settings, &|| asking.wanted()) else {
+        return Err(asking.failed());
+    };
+    let names_table = |at: usize| {
+        let shown = tokens.list[at].span.text(text);
+        let before = at.checked_sub(1).map(|before| &tokens.list[before]);
+        let word = before.filter(|token| token.kind == Tok::Reserved).map(|token| token.span.text(text));
+        let is_name = match tokens.list[at].kind {
+            Tok::Word => shown.starts_with('#'),
+            Tok::Quoted => shown.get(1..).is_some_and(|name| name.starts_with('#')),
+            _ => false,
+        };
+        is_name && word.is_none_or(|word| !NOT_TABLES.iter().any(|other| other.eq_ignore_ascii_case(word)))
+    };
+    let places: Vec<u32> =
+        (0..tokens.list.len()).filter(|at| names_table(*at)).map(|at| tokens.list[at].span.start).collect();
+    Ok(stmts.iter().find_map(|stmt| innermost(stmt, &places)))
+}
+
+/// The innermost statement of this one that has one of the places in it; `places` are in order.
+fn innermost<'s>(stmt: &'s Stmt, places: &[u32]) -> Option<&'s Stmt> {
+    let within = |from: u32, to: u32| {
+        let first = places.partition_point(|place| *place < from);
+        places.get(first).is_some_and(|place| *place < to)
+    };
+    if !within(stmt.span.start, stmt.span.end) {
+        return None;
+    }
     match &stmt.kind {
-        StmtKind::CreateTable(table) => temporary(&table.name).then_some(stmt),
-        StmtKind::Select(query) => into(&query.body).then_some(stmt),
+        // It is the name of a procedure.
+        StmtKind::Execute(_) => None,
         StmtKind::If { then, otherwise, .. } => {
-            makes_temporary(then).or_else(|| otherwise.as_deref().and_then(makes_temporary))
+            if within(stmt.span.start, then.span.start) {
+                return Some(stmt);
+            }
+            innermost(then, places).or_else(|| otherwise.as_deref().and_then(|o| innermost(o, places)))
         }
-        StmtKind::While { body, .. } => makes_temporary(body),
-        StmtKind::Block(body) => body.iter().find_map(makes_temporary),
-        StmtKind::TryCatch { body, catch } => body.iter().chain(catch).find_map(makes_temporary),
-        _ => None,
+        StmtKind::While { body, .. } => {
+            if within(stmt.span.start, body.span.start) {
+                Some(stmt)
+            } else {
+                innermost(body, places)
+            }
+        }
+        StmtKind::Block(body) => body.iter().find_map(|stmt| innermost(stmt, places)),
+        StmtKind::TryCatch { body, catch } => {
+            body.iter().chain(catch).find_map(|stmt| innermost(stmt, places))
+        }
+        _ => Some(stmt),
     }
 }

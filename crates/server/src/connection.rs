@@ -21,7 +21,7 @@ use tds::PacketType;
 
 use crate::admission::{Member, Slot, Ticket};
 use crate::client::Client;
-use crate::wire::{Got, Received, Wire, WireError};
+use crate::wire::{Got, Wire, WireError};
 use sending::KeptAnswers;
 
 /// A connection.
@@ -77,8 +77,9 @@ struct Gate {
     loading: bool,
     /// The client wants the request stopped; to be answered.
     attention: bool,
-    /// The listener has read a request while one runs.
-    early: Option<Received>,
+    /// The listener has read a request while one runs, or the first piece of the bulk load that the
+    /// one which runs announces.
+    early: Option<Got>,
     /// Its place in the queue of requests for which there is no thread yet.
     queued: Option<Ticket>,
     /// The request that is queued.
@@ -250,18 +251,30 @@ impl Connection {
 
     /// Reads while a request runs. Whether a worker must take the connection, because the request has ended meanwhile.
     fn listen(&self, over: bool) -> bool {
-        let got = self.wire.lock().receive(&self.socket, true, over);
+        // Held until it is known what was read: who reads next reads what comes after it.
+        let mut wire = self.wire.lock();
         let mut gate = self.gate.lock();
+        if gate.early.is_some() {
+            // Two threads have come to listen, and the other one was the first.
+            gate.readable = true;
+            return gate.over && self.lose(&mut gate);
+        }
+        drop(gate);
+        let got = wire.receive(&self.socket, true, over);
+        let mut gate = self.gate.lock();
+        drop(wire);
         match got {
             Ok(Got::Blocked) => return false,
             Ok(Got::Message(message)) if message.kind == PacketType::Attention => gate.attention = true,
-            Ok(Got::Message(message)) if !over => {
-                // The client does not wait for its answer; one request is kept, the next ones stay in the socket.
-                gate.early = Some(message);
+            Ok(got @ (Got::Message(_) | Got::Bulk { .. })) if !over => {
+                // The client does not wait for its answer; one request is kept, or one piece of a
+                // load, what follows stays in the socket.
+                gate.early = Some(got);
                 gate.readable = true;
+                self.changed.notify_all();
                 return gate.queued.is_none() && self.take_idle(&mut gate);
             }
-            // A bulk load that nobody has asked for, the end, also behind one more request, or garbage.
+            // The end, also behind one more request, or garbage.
             Ok(Got::Closed | Got::Bulk { .. } | Got::Message(_)) | Err(_) => return self.lose(&mut gate),
         }
         // There may be more behind it.
@@ -340,12 +353,12 @@ impl Connection {
                 if let Some(held) = gate.held.take() {
                     return Ok(Some(Next::Got(held)));
                 }
-                if let Some(message) = gate.early.take() {
-                    return Ok(Some(Next::Got(Got::Message(message))));
+                if let Some(early) = gate.early.take() {
+                    return Ok(Some(Next::Got(early)));
                 }
                 (std::mem::take(&mut gate.readable), gate.over)
             };
-            let got = self.wire.lock().receive(&self.socket, told, over)?;
+            let got = self.read(told, over)?;
             match got {
                 Got::Blocked => {}
                 Got::Closed => return Ok(Some(Next::Gone)),
@@ -357,6 +370,17 @@ impl Connection {
                 gate.since = Instant::now();
                 return Ok(None);
             }
+        }
+    }
+
+    /// What comes next in the order in which the client sends it: a listener that began when the
+    /// request before this one ran may have read it in the meantime.
+    fn read(&self, told: bool, over: bool) -> Result<Got, WireError> {
+        let mut wire = self.wire.lock();
+        let early = self.gate.lock().early.take();
+        match early {
+            Some(early) => Ok(early),
+            None => wire.receive(&self.socket, told, over),
         }
     }
 
@@ -421,7 +445,7 @@ impl Connection {
                 }
                 (std::mem::take(&mut gate.readable), gate.over)
             };
-            let got = self.wire.lock().receive(&self.socket, told, over)?;
+            let got = self.read(told, over)?;
             match got {
                 Got::Blocked => {}
                 Got::Closed => return Ok(Next::Gone),

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use engine::phases;
 use engine::session::{Isolation, RpcParam, RpcTable, RpcTableColumn, TransactionRequest, TransactionStart};
-use engine::{Sink, SqlError, Value};
+use engine::{DataType, Sink, SqlError, Value};
 use memory::{Clerk, MemoryAccount, Reservation};
 use tds::request::rpc::{self, RpcReader, RpcRequest, RpcValue};
 use tds::request::{Begin, Headers, SqlBatch, TableValue, TransactionRequest as Asked};
 use tds::tokens::{DoneKind, DoneStatus};
 use tds::{
     AfterError, Grant, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TdsVersion, TokenWriter,
+    TypeInfo,
 };
 
 use crate::client::Active;
@@ -362,6 +363,7 @@ fn run_call(active: &mut Active, call: RpcRequest, answer: &mut Answer<'_>) -> R
 
 fn parameter(param: rpc::RpcParam) -> RpcParam {
     let (ty, value, table) = match param.value {
+        RpcValue::Scalar { ty: TypeInfo::Xml, value } => (Some(DataType::Xml), value, None),
         RpcValue::Scalar { ty, value } => (ty.data_type(), value, None),
         RpcValue::Table(table) => (None, Value::Null, Some(Arc::new(rows_of(table)))),
     };

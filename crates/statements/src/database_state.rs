@@ -39,7 +39,7 @@ pub(super) type Turn<'i> = Option<MutexGuard<'i, ()>>;
 
 /// What a change of state has in its way.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum SessionsInTheWay {
     /// SINGLE_USER: all other sessions; RESTRICTED_USER: those that it does not let in.
     Access(UserAccess),
     /// OFFLINE: all sessions.
@@ -48,12 +48,12 @@ enum Way {
     ReadOnly,
 }
 
-impl Way {
+impl SessionsInTheWay {
     /// Makes the change hold for all who come from now on, if nobody is in its way; else gives who
     /// is.
     fn claim(self, instance: &InstanceCore, db: &Arc<Db>, own: i32) -> Result<Vec<i32>, SqlError> {
         match self {
-            Way::Access(UserAccess::Restricted) => {
+            SessionsInTheWay::Access(UserAccess::Restricted) => {
                 let master = instance.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
                 let may_stay = |spid: &i32| match session(instance, *spid) {
                     Some(session) => qualifies(&session, db, &master),
@@ -63,9 +63,9 @@ impl Way {
                 stay.push(own);
                 Ok(db.claim(UserAccess::Restricted, &stay))
             }
-            Way::Access(access) => Ok(db.claim(access, &[own])),
-            Way::Offline => Ok(db.claim(UserAccess::Nobody, &[])),
-            Way::ReadOnly => {
+            SessionsInTheWay::Access(access) => Ok(db.claim(access, &[own])),
+            SessionsInTheWay::Offline => Ok(db.claim(UserAccess::Nobody, &[])),
+            SessionsInTheWay::ReadOnly => {
                 let storage = db.storage()?;
                 let writers =
                     || -> Vec<i32> { storage.txns().active().iter().map(|txn| txn.session as i32).collect() };
@@ -88,9 +88,9 @@ impl Way {
     /// Lets nobody in any more who would be in the way, while those that are go.
     fn close(self, db: &Db) {
         match self {
-            Way::Access(UserAccess::Restricted) => db.set_user_access(UserAccess::Restricted),
-            Way::Access(_) | Way::Offline => db.set_user_access(UserAccess::Nobody),
-            Way::ReadOnly => {}
+            SessionsInTheWay::Access(UserAccess::Restricted) => db.set_user_access(UserAccess::Restricted),
+            SessionsInTheWay::Access(_) | SessionsInTheWay::Offline => db.set_user_access(UserAccess::Nobody),
+            SessionsInTheWay::ReadOnly => {}
         }
     }
 }
@@ -180,7 +180,7 @@ impl StmtCtx<'_> {
         let before = db.user_access();
         match access {
             UserAccess::Multi => db.set_user_access(UserAccess::Multi),
-            _ => self.clear_way(instance, db, Way::Access(access), termination, turn)?,
+            _ => self.clear_way(instance, db, SessionsInTheWay::Access(access), termination, turn)?,
         }
         let settings = DbSettings { user_access: access as u8, ..db.settings() };
         save_settings(db, &settings).inspect_err(|_| db.set_user_access(before))
@@ -203,7 +203,7 @@ impl StmtCtx<'_> {
         }
         match termination {
             Some(Termination::Immediate | Termination::After(_)) => {
-                self.clear_way(instance, db, Way::Access(UserAccess::Single), termination, turn)
+                self.clear_way(instance, db, SessionsInTheWay::Access(UserAccess::Single), termination, turn)
             }
             Some(Termination::NoWait) | None => {
                 let text = format!(
@@ -234,7 +234,7 @@ impl StmtCtx<'_> {
             return Err(in_use(db));
         }
         let before = db.user_access();
-        self.clear_way(instance, db, Way::Offline, termination, turn)?;
+        self.clear_way(instance, db, SessionsInTheWay::Offline, termination, turn)?;
         let done = instance.close_database(db).and_then(|()| {
             db.take_down(DbStatus::Offline, "it was taken offline");
             db.change_entry(|entry| entry.offline = true);
@@ -259,7 +259,7 @@ impl StmtCtx<'_> {
         if db.settings().read_only {
             return Ok(());
         }
-        self.clear_way(instance, db, Way::ReadOnly, termination, turn)?;
+        self.clear_way(instance, db, SessionsInTheWay::ReadOnly, termination, turn)?;
         let settings = DbSettings { read_only: true, ..db.settings() };
         let before = DbSettings { read_only: false, ..db.settings() };
         save_settings(db, &settings).inspect_err(|_| db.set_settings(before))
@@ -275,7 +275,7 @@ impl StmtCtx<'_> {
         &mut self,
         instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
-        way: Way,
+        way: SessionsInTheWay,
         termination: Option<Termination>,
         turn: &mut Turn<'i>,
     ) -> Result<(), SqlError> {
@@ -295,7 +295,7 @@ impl StmtCtx<'_> {
         &mut self,
         instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
-        way: Way,
+        way: SessionsInTheWay,
         termination: Option<Termination>,
         waiting: &mut Waiting,
         turn: &mut Turn<'i>,

@@ -10,6 +10,7 @@ use super::statistics::check_free_index_name;
 use super::view_index::{Indexed, resolve_indexed};
 use catalog::errors;
 use catalog::fold_name;
+use catalog::given_up::Name;
 use catalog::names::quote;
 use catalog::statistics;
 use catalog::{IndexDef, NewIndex, TableDef};
@@ -247,11 +248,12 @@ pub(super) fn add_index(
     Ok(after)
 }
 
-fn check_index_name(work: &Work<'_>, table: &TableDef, index: &IndexDef) -> Result<(), SqlError> {
+fn check_index_name(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<(), SqlError> {
     if table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&index.name)) {
         return Err(duplicate_index(&index.name, &table.full_name()));
     }
     if index.primary_key.or(index.unique_constraint).is_some() {
+        work.wait_for_name(&Name::object(&table.schema, &index.name))?;
         work.check_free_name(&table.schema, &index.name)?;
     }
     Ok(())
@@ -272,6 +274,7 @@ fn with_new_base(
     let constraint = next.storage.primary_key.or(next.storage.unique_constraint).is_some();
     // A rebuild keeps its constraint, whose name is taken by itself.
     if constraint && !table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&next.storage.name)) {
+        work.wait_for_name(&Name::object(&table.schema, &next.storage.name))?;
         work.check_free_name(&table.schema, &next.storage.name)?;
     }
     let mut indexes = Vec::with_capacity(next.indexes.len());

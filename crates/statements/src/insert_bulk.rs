@@ -16,13 +16,17 @@ impl StmtCtx<'_> {
         option_rules::check("INSERT BULK", &stmt.options, option_rules::INSERT_BULK)?;
         let (db, table) = resolve_table(self.core, &stmt.table)?;
         let mut columns = Vec::with_capacity(table.columns.len());
+        // Places of those that come as values of another type.
+        let mut converted = Vec::new();
         for column in &stmt.columns {
             let at = find(&table, &column.name.value)?;
             if columns.contains(&at) {
                 return Err(errors::syntax_near(&column.name.value));
             }
-            if let Some(ty) = &column.data_type {
-                ddl::table_def::data_type(ty, &db.catalog())?;
+            if let Some(ty) = &column.data_type
+                && ddl::table_def::data_type(ty, &db.catalog())? != table.columns[at].ty
+            {
+                converted.push(columns.len());
             }
             columns.push(at);
         }
@@ -32,7 +36,11 @@ impl StmtCtx<'_> {
         }
         let on =
             |name: &str| stmt.options.iter().any(|item| item.name == name && item.value != OptionValue::Off);
-        let order = row_order(&stmt.options, &table, &columns)?;
+        let mut order = row_order(&stmt.options, &table, &columns)?;
+        // The order of other values is not that of the key.
+        if order.iter().any(|(place, _)| converted.contains(place)) {
+            order.clear();
+        }
         let options = BulkOptions {
             batch: 0,
             // The identity column is in the list when its values come.

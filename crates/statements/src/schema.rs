@@ -1,10 +1,16 @@
 //! CREATE SCHEMA and DROP SCHEMA.
+//! Guarantees: no two schemas get the same id or name, whoever makes, drops or rolls back at the
+//! same time; a schema goes only when nothing is in it and no open transaction has put something
+//! into it or taken something out.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use catalog::Db;
+use catalog::{Catalog, Db};
+use compact_str::CompactString;
 use syntax::ast::{CreateSchema, DropObjects, StmtKind};
-use txn::LockMode;
+use txn::locks::What;
+use txn::{LockMode, Resource};
 use types::{SqlError, Value};
 
 use super::StmtCtx;
@@ -16,25 +22,19 @@ use catalog::load::{FIRST_USER_SCHEMA, is_user_schema};
 use catalog::properties::PropertyClass;
 use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
-use ddl::work::lock_catalog;
+use ddl::work::{lock_catalog, lock_schema};
 use instance::security::change::{Change, forget};
 
 impl StmtCtx<'_> {
     pub(super) fn create_schema(&mut self, stmt: &CreateSchema) -> Result<(), SqlError> {
         let db = self.core.db().clone();
         let name = stmt.name.value.as_str();
-        let catalog = db.catalog();
-        if catalog.schemas.contains_key(&fold_name(name)) {
-            return Err(errors::name_taken(name));
-        }
+        check_free(&db.catalog(), name)?;
         let owner = self.schema_owner(&db, stmt)?;
-        let used = catalog.schema_names.keys().copied().filter(|id| is_user_schema(*id));
-        let next = used.max().map_or(FIRST_USER_SCHEMA, |last| last + 1);
-        // Those of the fixed roles are passed over.
-        let id = (next..).find(|id| is_user_schema(*id)).unwrap_or(next);
         let open = db.open()?;
-        let row = [Value::Int(id), Value::str(name)];
         lock_catalog(self.core, &db, LockMode::IX)?;
+        let id = self.new_schema(&db, name)?;
+        let row = [Value::Int(id), Value::str(name)];
         let txn = self.core.txn(&db)?;
         open.trees.put(txn, SysTable::Schemas, &row).map_err(|e| errors::store_error(&db, e))?;
         self.core.remember_ddl(DdlChange::schema(&db, name, id, true));
@@ -60,6 +60,42 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
+    /// Whoever makes or drops a schema of a name holds this until the transaction ends.
+    fn lock_schema_name(&mut self, db: &Arc<Db>, name: &str) -> Result<(), SqlError> {
+        let mut hasher = DefaultHasher::new();
+        fold_name(name).hash(&mut hasher);
+        // Ids of schemas are below, other locks above. Names that meet in one wait for each other.
+        let what = What::Schema(0x4000_0000 | (hasher.finish() as u32 >> 2));
+        self.core.txn(db)?.lock(what, LockMode::X).map_err(|e| errors::db_error(db, &e))
+    }
+
+    /// The id of a new schema, whose name must be free. Nobody else puts anything into it before
+    /// the transaction ends.
+    fn new_schema(&mut self, db: &Arc<Db>, name: &str) -> Result<i32, SqlError> {
+        self.lock_schema_name(db, name)?;
+        let mut from = FIRST_USER_SCHEMA;
+        loop {
+            let catalog = db.catalog();
+            check_free(&catalog, name)?;
+            let used = catalog.schema_names.keys().copied().filter(|id| is_user_schema(*id));
+            from = used.max().map_or(FIRST_USER_SCHEMA, |last| last + 1).max(from);
+            // Those of the fixed roles are passed over.
+            let id = (from..).find(|id| is_user_schema(*id)).unwrap_or(from);
+            let what = What::Schema(id as u32);
+            match self.core.lock_within(db, what, LockMode::SchM, 0)? {
+                Ok(()) if !db.catalog().schema_names.contains_key(&id) => return Ok(id),
+                // Another session took it just now.
+                Ok(()) => self.core.unlock_early(db, &Resource { db: db.storage()?.id(), what })?,
+                // Another session is taking it, or may still roll back its end.
+                Err(e) => match errors::db_error(db, &e) {
+                    e if e.number == 1222 => {}
+                    e => return Err(e),
+                },
+            }
+            from = id + 1;
+        }
+    }
+
     /// Whose a new schema is: AUTHORIZATION's, else the caller's.
     fn schema_owner(&mut self, db: &Arc<Db>, stmt: &CreateSchema) -> Result<i32, SqlError> {
         let owner = match &stmt.owner {
@@ -83,9 +119,10 @@ impl StmtCtx<'_> {
         let db = self.core.db().clone();
         for name in &stmt.names {
             let name = name.name.value.as_str();
-            let catalog = db.catalog();
+            lock_catalog(self.core, &db, LockMode::IX)?;
+            self.lock_schema_name(&db, name)?;
             let folded = fold_name(name);
-            let Some(&id) = catalog.schemas.get(&folded) else {
+            let Some(id) = db.catalog().schemas.get(&folded).copied() else {
                 if stmt.if_exists {
                     continue;
                 }
@@ -97,22 +134,14 @@ impl StmtCtx<'_> {
             if !is_user_schema(id) {
                 return Err(SqlError::new(15150, 16, 1, format!("Cannot drop the schema '{name}'.")));
             }
-            if let Some(table) = catalog.by_id.values().find(|t| fold_name(&t.schema) == folded) {
+            lock_schema(self.core, &db, id, LockMode::SchM)?;
+            if let Some(object) = first_in(&db.catalog(), &folded) {
                 let text = format!(
-                    "Cannot drop schema '{name}' because it is being referenced by object '{}'.",
-                    table.name
-                );
-                return Err(SqlError::new(3729, 16, 1, text));
-            }
-            if let Some(module) = catalog.modules.values().find(|m| fold_name(&m.schema) == folded) {
-                let text = format!(
-                    "Cannot drop schema '{name}' because it is being referenced by object '{}'.",
-                    module.name
+                    "Cannot drop schema '{name}' because it is being referenced by object '{object}'."
                 );
                 return Err(SqlError::new(3729, 16, 1, text));
             }
             let open = db.open()?;
-            lock_catalog(self.core, &db, LockMode::IX)?;
             let txn = self.core.txn(&db)?;
             let deleted = open.trees.delete(txn, SysTable::Schemas, &[Value::Int(id)]);
             deleted.map_err(|e| errors::store_error(&db, e))?;
@@ -122,4 +151,25 @@ impl StmtCtx<'_> {
         }
         Ok(())
     }
+}
+
+/// 2714.
+fn check_free(catalog: &Catalog, schema: &str) -> Result<(), SqlError> {
+    match catalog.schemas.contains_key(&fold_name(schema)) {
+        true => Err(errors::name_taken(schema)),
+        false => Ok(()),
+    }
+}
+
+/// The oldest object, else the oldest type, in a schema.
+fn first_in(catalog: &Catalog, folded: &str) -> Option<CompactString> {
+    let is = |schema: &str| fold_name(schema) == folded;
+    let tables = catalog.by_id.values().filter(|t| is(&t.schema)).map(|t| (t.object_id, &t.name));
+    let modules = catalog.modules.values().filter(|m| !m.is_ddl_trigger() && is(&m.schema));
+    let modules = modules.map(|m| (m.object_id, &m.name));
+    let others = catalog.others.values().filter(|o| is(o.schema())).map(|o| (o.object_id(), o.name()));
+    let table_types = catalog.table_types.values().filter(|t| is(&t.schema)).map(|t| (t.type_id, &t.name));
+    let types = catalog.types.values().filter(|t| is(&t.schema)).map(|t| (t.type_id, &t.name));
+    let objects = tables.chain(modules).chain(others);
+    objects.min().or_else(|| table_types.chain(types).min()).map(|(_, name)| name.clone())
 }

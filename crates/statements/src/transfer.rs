@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use catalog::given_up::Name;
 use catalog::security::{Class, DBO, FIRST_USER, Kind, PUBLIC, Permission, Principal, Scope, Securable};
 use catalog::{Db, MASTER, ModuleKind, errors, fold_name};
 use syntax::ast::{AlterAuthorization, Ident, ObjectName, Securable as Named};
@@ -40,7 +41,8 @@ impl StmtCtx<'_> {
                 if fold_name(&alias.schema) == fold_name(&to) {
                     return Ok(());
                 }
-                alias_types::check_name(&catalog, &to, name).map_err(|_| taken("type", name))?;
+                work.wait_for_name(&Name::of_type(&to, name))?;
+                alias_types::check_name(&db.catalog(), &to, name).map_err(|_| taken("type", name))?;
                 alias_types::transfer(&mut work, &alias, &to)?;
                 drop(work);
                 return forget(self.core, &db, Class::Type, alias.type_id);
@@ -48,16 +50,18 @@ impl StmtCtx<'_> {
             "XML SCHEMA COLLECTION" => return Err(cannot("find", "XML schema collection", name)),
             other => return Err(errors::syntax_near(other)),
         }
-        let free =
-            |work: &Work<'_>, name: &str| work.check_free_name(&to, name).map_err(|_| taken("object", name));
+        let free = |work: &mut Work<'_>, name: &str| {
+            work.wait_for_name(&Name::object(&to, name))?;
+            work.check_free_name(&to, name).map_err(|_| taken("object", name))
+        };
         let same = |own: &str| fold_name(own) == fold_name(&to);
         let id = if let Some(table) = catalog.find(from, name).cloned() {
             if same(&table.schema) {
                 return Ok(());
             }
             unbound(&db, &table.schema, &table.name)?;
-            free(&work, &table.name)?;
-            ddl::names::constraint_names(&table).try_for_each(|name| free(&work, name))?;
+            free(&mut work, &table.name)?;
+            ddl::names::constraint_names(&table).try_for_each(|name| free(&mut work, name))?;
             moves::table(&mut work, &table, &to)?;
             table.object_id
         } else if let Some(module) = catalog.find_module(from, name).cloned() {
@@ -71,14 +75,14 @@ impl StmtCtx<'_> {
                 return Err(bound());
             }
             unbound(&db, &module.schema, &module.name)?;
-            free(&work, &module.name)?;
+            free(&mut work, &module.name)?;
             moves::module(&mut work, &module, &to)?;
             module.object_id
         } else if let Some(other) = catalog.find_other(from, name).cloned() {
             if same(other.schema()) {
                 return Ok(());
             }
-            free(&work, other.name())?;
+            free(&mut work, other.name())?;
             others::transfer(&mut work, &other, &to)?;
             other.object_id()
         } else if catalog.constraint_id(from, name).is_some() {

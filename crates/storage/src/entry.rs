@@ -191,8 +191,18 @@ impl EntryFormat {
         whole.get(whole.len().checked_sub(len)?..)
     }
 
-    /// The row in a value.
-    fn row_of<'e>(&self, value: &'e [u8]) -> Option<&'e [u8]> {
+    /// The numbers that columns of the index have in the row, which is none of a column that is
+    /// not in it.
+    pub fn row_numbers<'n>(&'n self, numbers: &'n [u16]) -> impl Iterator<Item = Option<u16>> + 'n {
+        numbers.iter().map(move |at| match self.source(usize::from(*at)) {
+            Some(Source::Row(number)) => Some(number),
+            _ => None,
+        })
+    }
+
+    /// The row in a value; `None`: the entry is damaged.
+    #[inline]
+    pub fn row_of<'e>(&self, value: &'e [u8]) -> Option<&'e [u8]> {
         let (value, len) = match self.length {
             Length::Rid => (value, RID),
             Length::Told => told(value)?,

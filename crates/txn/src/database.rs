@@ -451,7 +451,7 @@ impl Database {
         let closed = self.log.close();
         // Nothing has been changed since the checkpoint: the pages are whole without the log.
         let marked = match (&closed, done) {
-            (Ok(()), Some(done)) if self.txns.next_id() == next && self.store.dirty_pages() == 0 => {
+            (Ok(()), Some(done)) if self.txns.next_id() == next && self.has_written_all() => {
                 self.store.mark_closed(Closed { end: done.lsn, next_txn: next.0 })
             }
             _ => Ok(()),
@@ -460,6 +460,14 @@ impl Database {
         self.env.outcomes.unregister(self.store.database(), self.env.db, &self.coordinator);
         closed?;
         Ok(marked?)
+    }
+}
+
+impl Database {
+    /// Whether no page is changed that is not written. In this order: the pages of a store that
+    /// fails may be forgotten.
+    fn has_written_all(&self) -> bool {
+        self.store.dirty_pages() == 0 && self.store.check_online().is_ok()
     }
 }
 

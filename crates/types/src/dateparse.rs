@@ -368,7 +368,11 @@ pub fn parse(text: &str, from: DataType, to: DataType, dialect: Dialect) -> Resu
     if coarse && (parsed.fraction_digits > 3 || (parsed.offset.is_some() && !parsed.zulu)) {
         return Err(syntax());
     }
-    let mut moment = parsed.moment(to == DataType::Date).map_err(failed)?;
+    let day_alone = matches!(to, DataType::Date | DataType::Time(_));
+    let mut moment = parsed.moment(day_alone).map_err(failed)?;
+    if let DataType::Time(scale) = to {
+        moment = moment.of_day(scale);
+    }
     if !matches!(to, DataType::DateTimeOffset(_)) {
         moment.offset = 0;
     }

@@ -163,6 +163,13 @@ impl Moment {
         if rounded.days <= MAX_DAY { rounded } else { Moment { ticks: self.ticks / unit * unit, ..self } }
     }
 
+    /// A time of day in a scale's precision, cut where rounding would begin the next day.
+    pub(crate) fn of_day(self, scale: u8) -> Moment {
+        let unit = 10u64.pow(7 - u32::from(scale.min(7)));
+        let rounded = self.rounded(unit);
+        if rounded.days == self.days { rounded } else { Moment { ticks: self.ticks / unit * unit, ..self } }
+    }
+
     /// The value of a date or time type, rounded to what the type keeps; `None` outside its range.
     pub fn to_value(self, ty: DataType) -> Option<Value> {
         let unit = |scale: u8| 10u64.pow(7 - u32::from(scale.min(7)));

@@ -16,9 +16,11 @@
 //! Guarantees: what `encode` wrote, `decode` gives back; columns added to the layout later read as NULL from older
 //! rows; no bytes whatever make `decode` panic.
 
+mod compare;
 mod decode;
 mod encode;
 
+pub use compare::{CellConstant, CellOrder};
 pub use decode::Parts;
 
 use crate::collation::Collation;

@@ -317,6 +317,26 @@ impl BTree {
         Ok(!batch.is_empty())
     }
 
+    /// As [`BTree::fetch`], if the entry is on the leaf that `batch` was copied from last, for one
+    /// who fetches entries that lie beside one another. False: it is not, as far as one look tells;
+    /// the batch may be empty then.
+    ///
+    /// # Errors
+    /// Damaged pages, I/O.
+    pub fn fetch_near(
+        &self,
+        key: &[u8],
+        mode: ReadMode<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<bool, AccessError> {
+        let Some((leaf, slot)) = self.place_on(batch.page(), key) else { return Ok(false) };
+        copy_rows(&leaf, slot, slot + 1, mode, batch)?;
+        drop(leaf);
+        resolve_batch(&self.space.store, batch, mode, true)?;
+        batch.drop_gone();
+        Ok(!batch.is_empty())
+    }
+
     /// Whether no entry of the leaf that a batch was copied from has changed since.
     ///
     /// # Errors

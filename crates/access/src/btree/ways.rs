@@ -33,7 +33,7 @@ const AHEAD: u32 = 1 << 10;
 const ASTRAY: u32 = 1 << 5;
 
 /// A node above leaves: its separators as numbers, ascending, and its leaves.
-struct Way {
+struct RememberedNode {
     store: u16,
     unit: UnitId,
     root: PageId,
@@ -70,7 +70,7 @@ pub struct Expected {
 
 #[derive(Default)]
 struct Ways {
-    list: Vec<Way>,
+    list: Vec<RememberedNode>,
     /// Whose place the next one takes.
     next: usize,
 }
@@ -81,7 +81,7 @@ thread_local! {
 
 impl Ways {
     #[inline]
-    fn of(&mut self, tree: &BTree) -> Option<&mut Way> {
+    fn of(&mut self, tree: &BTree) -> Option<&mut RememberedNode> {
         self.list.iter_mut().find(|way| way.is_of(tree))
     }
 
@@ -89,7 +89,7 @@ impl Ways {
     fn add(&mut self, tree: &BTree) {
         let place = match self.list.len() < TREES {
             true => {
-                self.list.push(Way::new());
+                self.list.push(RememberedNode::new());
                 self.list.len() - 1
             }
             false => {
@@ -104,9 +104,9 @@ impl Ways {
     }
 }
 
-impl Way {
-    fn new() -> Way {
-        Way {
+impl RememberedNode {
+    fn new() -> RememberedNode {
+        RememberedNode {
             store: 0,
             unit: UnitId(0),
             root: PageId::NONE,
@@ -136,7 +136,7 @@ impl Way {
         (self.ahead, self.astray) = (0, 0);
     }
 
-    /// Where a key may be. Counted as a hit until [`Way::missed`].
+    /// Where a key may be. Counted as a hit until [`RememberedNode::missed`].
     #[inline]
     fn guess(&mut self, key: &[u8]) -> Option<Guess> {
         let wanted = head_of(key);
@@ -297,6 +297,18 @@ impl BTree {
         let (leaf, between) = self.descend_read_between(Target::Key(key), None)?;
         let (slot, found) = lower_bound_between(&leaf, key, between)?;
         Ok((leaf, slot, found))
+    }
+
+    /// The place of a key on this leaf under a shared latch, if the leaf is in memory and free, and
+    /// has an entry with the key.
+    #[inline]
+    pub(super) fn place_on(&self, leaf: PageId, key: &[u8]) -> Option<(PageRef<'_>, u16)> {
+        if leaf.is_none() || PageTrace::is_on() || self.space.store.check_online().is_err() {
+            return None;
+        }
+        let leaf = self.space.store.try_read(leaf)?;
+        let (leaf, slot, found) = self.judge(leaf, key, Between::default())?;
+        found.then_some((leaf, slot))
     }
 
     /// The leaf of a new entry, under an exclusive latch: the last one of the tree if the entry's key is above all, as most are.

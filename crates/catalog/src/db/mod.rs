@@ -17,6 +17,7 @@ use crate::change::UnitRef;
 use crate::counters::Counters;
 use crate::errorlog::ErrorLog;
 use crate::errors;
+use crate::given_up::GivenUp;
 use crate::query_store::QueryStore;
 use crate::registry::DbEntry;
 use crate::settings::DbSettings;
@@ -102,6 +103,8 @@ pub struct Db {
     entry: RwLock<DbEntry>,
     /// (object, session) of tables that an open transaction has dropped.
     drops: Mutex<Vec<(i32, i32)>>,
+    /// Names that open transactions may take back.
+    given_up: Mutex<Vec<GivenUp>>,
     /// The transaction that changed a table's definition last, as far as one has since the start.
     ddl: Mutex<HashMap<i32, TxnId>>,
     /// Who uses it, and who may.
@@ -151,6 +154,7 @@ impl Db {
             query_store,
             entry: RwLock::new(entry),
             drops: Mutex::default(),
+            given_up: Mutex::default(),
             ddl: Mutex::default(),
             full: AtomicU16::new(0),
             errors,

@@ -8,6 +8,7 @@ use pages::TxnId;
 
 use super::Db;
 use crate::fold_name;
+use crate::given_up::{GivenUp, Name};
 use crate::other::OtherObject;
 use crate::security::Security;
 use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
@@ -182,6 +183,38 @@ impl Db {
 
     pub fn end_drop(&self, object_id: i32, spid: i32) {
         self.drops.lock().retain(|drop| *drop != (object_id, spid));
+    }
+
+    /// A session's transaction gives names up, each with the object that it holds SCH-M on.
+    pub(crate) fn give_up(&self, spid: i32, names: &[(Name, i32)]) {
+        if !names.is_empty() {
+            let given =
+                |(name, object_id): &(Name, i32)| GivenUp { name: name.clone(), object_id: *object_id, spid };
+            self.given_up.lock().extend(names.iter().map(given));
+        }
+    }
+
+    /// The transaction has taken these names back, or ended.
+    pub(crate) fn settle_names(&self, spid: i32, names: &[(Name, i32)]) {
+        if names.is_empty() {
+            return;
+        }
+        let mut given_up = self.given_up.lock();
+        for (name, object_id) in names {
+            let is =
+                |given: &GivenUp| given.spid == spid && given.object_id == *object_id && given.name == *name;
+            if let Some(at) = given_up.iter().position(is) {
+                given_up.swap_remove(at);
+            }
+        }
+    }
+
+    /// An object that another session's transaction has locked which has given this name up, but for
+    /// those that were waited for.
+    pub fn giver_of(&self, name: &Name, spid: i32, waited: &[i32]) -> Option<i32> {
+        let given_up = self.given_up.lock();
+        let others = given_up.iter().filter(|given| given.spid != spid && given.name == *name);
+        others.map(|given| given.object_id).find(|object| !waited.contains(object))
     }
 
     /// Tables that other sessions have dropped and not yet committed.

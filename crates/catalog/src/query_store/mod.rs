@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::usage::Times;
+use crate::usage::UseCount;
 pub use options::{CaptureMode, QueryStoreOptions, StoreState};
 
 /// Microseconds.
@@ -49,7 +49,7 @@ impl Sample {
 /// Executions of a plan. Times in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Executions {
-    pub times: Times,
+    pub times: UseCount,
     pub duration: Sample,
     pub processor: Sample,
     pub rows: Sample,

@@ -13,7 +13,7 @@ fn ran(count: u64, last: u64, took: u64) -> Executions {
         least: took,
         greatest: took,
     };
-    Executions { times: Times { count, last }, duration, processor: duration, rows: Sample::default() }
+    Executions { times: UseCount { count, last }, duration, processor: duration, rows: Sample::default() }
 }
 
 fn tell(kept: &mut Kept, options: &QueryStoreOptions, text: &str, plan: u8, ran: &Executions, now: u64) {
@@ -41,7 +41,7 @@ fn executions_add_up_by_plan_and_interval() {
     tell(&mut kept, &options, "b", 1, &ran(1, 400, 5), 3 * MINUTE);
     assert_eq!((kept.texts.len(), kept.queries.len(), kept.plans.len(), kept.intervals.len()), (2, 2, 3, 2));
     let first = kept.runtime[&(1, 1)].executions;
-    assert_eq!((first.times, first.duration.total), (Times { count: 4, last: 200 }, 80.0));
+    assert_eq!((first.times, first.duration.total), (UseCount { count: 4, last: 200 }, 80.0));
     assert_eq!((first.duration.least, first.duration.greatest, first.duration.last), (10, 50, 50));
     assert_eq!(kept.intervals[&1], (MINUTE, 2 * MINUTE));
     let bytes = kept.bytes();

@@ -47,7 +47,7 @@ pub fn key_constraint(
     };
     let key = match (keys.is_empty(), column) {
         (true, Some(name)) => {
-            let at = find(columns, name).ok_or_else(|| no_column(name, table))?;
+            let at = find(columns, name).ok_or_else(|| no_column(name))?;
             check_key(&columns[at], table)?;
             vec![(at, false)]
         }
@@ -84,7 +84,7 @@ pub(super) fn add_inline_index(
     };
     let key = match (index.columns.is_empty(), column) {
         (true, Some(name)) => {
-            let at = find(&table.columns, name).ok_or_else(|| no_column(name, &table.name))?;
+            let at = find(&table.columns, name).ok_or_else(|| no_column(name))?;
             check_key(&table.columns[at], &table.name)?;
             vec![(at, false)]
         }
@@ -92,7 +92,7 @@ pub(super) fn add_inline_index(
     };
     let mut included = Vec::new();
     for name in &index.include {
-        let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?;
+        let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value))?;
         check_included(&table.columns[at], &table.name)?;
         check_once(&name.value, at, &key, &included)?;
         included.push(at);
@@ -120,7 +120,7 @@ pub fn key_columns(
     let mut out: Vec<(usize, bool)> = Vec::with_capacity(keys.len());
     for key in keys {
         let name = &key.name.value;
-        let at = find(columns, name).ok_or_else(|| no_column(name, table))?;
+        let at = find(columns, name).ok_or_else(|| no_column(name))?;
         check_once(name, at, &out, &[])?;
         check_key(&columns[at], table)?;
         out.push((at, key.descending));

@@ -255,7 +255,7 @@ fn add_constraint(
             Ok(())
         }
         ConstraintKind::Default { expr, column: Some(name), .. } => {
-            let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value, &table.name))?;
+            let at = find(&table.columns, &name.value).ok_or_else(|| no_column(&name.value))?;
             check_default_type(&table.columns[at], &table.name)?;
             table.columns[at].default = Some(new_default(constraint, expr, batch));
             Ok(())
@@ -277,11 +277,6 @@ fn find(columns: &[NewColumn], name: &str) -> Option<usize> {
     columns.iter().position(|c| fold_name(&c.name) == folded)
 }
 
-fn no_column(name: &str, table: &str) -> SqlError {
-    SqlError::new(
-        1911,
-        16,
-        1,
-        format!("Column name '{name}' does not exist in the target table or view '{table}'."),
-    )
+fn no_column(name: &str) -> SqlError {
+    SqlError::new(1911, 16, 1, format!("Column name '{name}' does not exist in the target table or view."))
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, Ordering::Re
 
 use memory::{Clerk, Reservation};
 use parking_lot::{Mutex, MutexGuard};
+use plan::bind::env::CompileEnv;
 use plan::bind::literal::literal;
 use plan::cursor::{CursorPlan, Model, Source, compile_cursor};
 use syntax::ast::{
@@ -17,8 +18,8 @@ use types::{DataType, SqlError, Value};
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
 use catalog::errors;
-use catalog::usage::Times;
-use exec::cursor::{Body, Status, To};
+use catalog::usage::UseCount;
+use exec::cursor::{Body, DeclaredIn, Status, To};
 use exec::explain::uses::Uses;
 use exec::operators::context::RowSink;
 use exec::operators::memory::out_of_memory;
@@ -80,7 +81,8 @@ impl NewCursor<'_> {
         let columns = self.plan.columns.len() as i32;
         let (updatable, locks) =
             (concurrency != Concurrency::ReadOnly, concurrency == Concurrency::ScrollLocks);
-        let body: Box<dyn CursorBody> = Box::new(Body::new(self.plan, self.vars, updatable, locks));
+        let here = DeclaredIn { db: core.names_db().clone(), level: core.temps.level };
+        let body: Box<dyn CursorBody> = Box::new(Body::new(self.plan, here, self.vars, updatable, locks));
         let info = Arc::new(CursorInfo {
             handle: core.cursors.next_handle(),
             name: Mutex::new(self.name.into()),
@@ -120,8 +122,8 @@ pub fn own(body: &mut Box<dyn CursorBody>) -> Result<&mut Body, SqlError> {
     body.as_any().downcast_mut().ok_or_else(|| SqlError::internal("a cursor of an unknown kind"))
 }
 
-/// Opens a cursor within a statement; compiles it again where its tables have changed since it was
-/// declared, or have other rows by now than its plan was made for and its names still mean the same.
+/// Opens a cursor within a statement; compiles it again, as where it was declared, where its tables
+/// have changed since, or have other rows by now than its plan was made for.
 ///
 /// # Errors
 /// 16905 it is open; those of the query.
@@ -133,7 +135,7 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
     let body = own(&mut guard)?;
     let needs = body.plan.needs();
     if !(needs.one_run || needs.is_current())
-        && let Ok(renewed) = compile(core, &body.plan.source)
+        && let Ok(renewed) = compile_again(core, body)
         && renewed.is_same(&body.plan)
     {
         body.plan = renewed;
@@ -143,13 +145,13 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
         match body.open(core) {
             Err(e) if e.number == errors::SCHEMA_CHANGED && tries < MAX_RECOMPILES => {
                 tries += 1;
-                body.plan = compile(core, &body.plan.source)?;
+                body.plan = compile_again(core, body)?;
             }
             result => break result?,
         }
     };
     let began = core.shared.activity.started();
-    Uses::of_query(&body.plan.query).ran(Times { count: 1, last: began });
+    Uses::of_query(&body.plan.query).ran(UseCount { count: 1, last: began });
     let info = &cursor.info;
     info.rows.store(rows.unwrap_or(-1), Relaxed);
     info.position.store(if rows.is_some() { 0 } else { -1 }, Relaxed);
@@ -169,6 +171,32 @@ pub fn compile(core: &SessionCore, source: &Source) -> Result<Arc<CursorPlan>, S
         Bound::Cursor(plan) => Ok(plan),
         _ => Err(SqlError::internal("a cursor was expected")),
     }
+}
+
+/// Compiles a cursor that was declared before in the state that the session was in then: its names
+/// mean what they meant there, though it is opened elsewhere.
+fn compile_again(core: &SessionCore, body: &Body) -> Result<Arc<CursorPlan>, SqlError> {
+    let CursorPlan { source, names, .. } = &*body.plan;
+    let Some(DeclaredIn { db, level }) = &body.declared_in else { return compile(core, source) };
+    let (temps, options) = (core.temps.seen_at(*level), core.options.compiled_with(names.options));
+    let env = CompileEnv {
+        predicate_of: None,
+        schema: names.schema.clone(),
+        chain: names.chain,
+        names: &**core.host(),
+        db,
+        catalog: db.catalog(),
+        vars: &source.vars,
+        values: &[],
+        options: &options,
+        temps: &temps,
+        // The rows of a trigger are its own.
+        changes: core.changes.as_ref().filter(|_| *level == core.temps.level).map(|rows| rows.as_table()),
+        cancel: &core.shared.cancel,
+        counters: core.host().optimizer(),
+        unresolved: None,
+    };
+    compile_cursor(source, &env).map(Arc::new)
 }
 
 /// Fetches a row into the body's `fetched` and notes where the cursor stands.

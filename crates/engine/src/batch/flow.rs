@@ -12,6 +12,7 @@ use types::{DataType, DateOrder, Language, Len, SqlError, Value};
 
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
+use crate::session::watch::killed;
 use catalog::errors;
 use catalog::messages::Message;
 use exec::output::{SessionChange, StatementKind};
@@ -180,14 +181,15 @@ impl Run<'_> {
                         using the WITH LOG option.";
             return Err(SqlError::new(2754, 16, 1, text).into());
         }
-        let error = self.placed(at, SqlError::new(number, severity, state, text));
+        let mut error = SqlError::new(number, severity, state, text);
         if severity > 19 {
             let text = format!(
                 "Process ID {} has raised user error {number}, severity {severity}. SQL Server is terminating this process.",
                 self.core.spid()
             );
-            self.sink.error(&self.placed(at, SqlError::new(2745, 16, 2, text)))?;
+            error.after = vec![SqlError::new(2745, 16, 2, text), killed()];
         }
+        let error = self.placed(at, error);
         if log {
             // The error log is read by others.
             self.core.settle()?;

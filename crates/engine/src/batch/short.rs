@@ -13,7 +13,7 @@ use super::bindings;
 use super::kind::kind_of;
 use super::run::{End, ToSink, fail_batch, tell_notes, tell_owed};
 use catalog::errors;
-use exec::dml::{Ahead, DmlPlan};
+use exec::dml::{DmlPlan, ExpectedRow};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
 use exec::output::{Sink, StatementEnd, StatementKind};
@@ -80,7 +80,7 @@ impl Short {
     /// Has the row that the statement will change brought near. Whether the statement will run this way is not asked, as nothing
     /// depends on the answer.
     #[inline]
-    pub(crate) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<Ahead> {
+    pub(crate) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match &self.plan {
             Plan::Dml(plan) => plan.look_ahead(core, vars),
             Plan::Query(_) => None,
@@ -96,7 +96,7 @@ impl Short {
         sink: &mut dyn Sink,
         batch: &Arc<Compiled>,
         vars: &mut Vec<Value>,
-        ahead: Option<Ahead>,
+        ahead: Option<ExpectedRow>,
     ) -> Option<Result<End, SqlError>> {
         let counts = &*self.counts;
         let (run, statement) = (counts.run.begin(), counts.statements[0].begin());
@@ -150,7 +150,7 @@ fn change(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
     vars: &mut [Value],
-    ahead: Option<Ahead>,
+    ahead: Option<ExpectedRow>,
 ) -> Done {
     let result = core.begin_statement(true).and_then(|()| core.tell_transactions(sink));
     let result = result.and_then(|()| plan.run_point(&mut ExecCtx { session: core, vars }, ahead));

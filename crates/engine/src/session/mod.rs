@@ -13,7 +13,7 @@ mod round;
 pub(crate) mod rpc;
 #[cfg(test)]
 mod suspended;
-mod watch;
+pub(crate) mod watch;
 
 pub use programs::arguments::{RpcTable, RpcTableColumn};
 pub use request::{TransactionRequest, TransactionStart};

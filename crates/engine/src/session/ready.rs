@@ -1,7 +1,7 @@
 //! Prepared statements, and those of them that a session keeps ready to run.
 
 use crate::batch::short::Short;
-use exec::dml::Ahead;
+use exec::dml::ExpectedRow;
 use exec::state::core::SessionCore;
 use programs::cache::Found;
 use programs::program::BatchParam;
@@ -69,7 +69,7 @@ pub(super) fn look_ahead(
     number: u64,
     core: &mut SessionCore,
     vars: &[Value],
-) -> Option<Ahead> {
+) -> Option<ExpectedRow> {
     let ready = list.iter().rfind(|ready| ready.number == number)?;
     match &ready.short {
         Known::Short(short) => short.look_ahead(core, vars),

@@ -1,7 +1,7 @@
 //! Calls of procedures by name, with values as clients give them, not as T-SQL.
 
 use compact_str::CompactString;
-use types::{DataType, SqlError, Value};
+use types::{DataType, Len, SqlError, Value};
 
 use super::{Outcome, Session};
 use std::sync::Arc;
@@ -41,7 +41,12 @@ impl Session {
         };
         let args = params.into_iter().enumerate().map(|(at, param)| Arg {
             name: Some(param.name).filter(|name| !name.is_empty()),
-            ty: param.ty.unwrap_or_else(|| param.value.natural_type()),
+            ty: match param.ty {
+                // Text as the client has written it: a document only when it is read.
+                Some(DataType::Xml) => DataType::NVarChar(Len::Max),
+                Some(ty) => ty,
+                None => param.value.natural_type(),
+            },
             value: param.value,
             output: param.output.then_some(at),
             is_default: param.is_default,

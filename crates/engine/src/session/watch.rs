@@ -5,8 +5,8 @@ use exec::state::core::SessionShared;
 use std::sync::atomic::Ordering;
 use types::{SqlError, Value};
 
-/// 596: KILL has ended the session.
-pub(super) fn killed() -> SqlError {
+/// 596: KILL has ended the session, or an error of severity 20 or more does.
+pub(crate) fn killed() -> SqlError {
     SqlError::new(596, 21, 1, "Cannot continue the execution because the session is in the kill state.")
 }
 

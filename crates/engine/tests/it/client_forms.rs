@@ -45,7 +45,7 @@ fn a_key_of_columns_that_are_not_there_is_two_errors() {
     ] {
         let said = b.run(text);
         assert!(
-            said.starts_with("Msg 1911: Column name 'code' does not exist in the target table or view"),
+            said.starts_with("Msg 1911: Column name 'code' does not exist in the target table or view.\n"),
             "{name}: {said}"
         );
         assert!(said.trim_end().ends_with(REST), "{name}: {said}");

@@ -191,6 +191,34 @@ fn cascades_go_down_and_set_values() {
 }
 
 #[test]
+fn a_cascade_that_sets_values_starts_no_delete() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE team (id int PRIMARY KEY); INSERT team VALUES (1), (2)", "(2)");
+    b.check("CREATE TABLE man (id int PRIMARY KEY, team int NULL REFERENCES team ON DELETE SET NULL)", "");
+    b.check("INSERT man VALUES (10, 1), (20, 2), (30, 1)", "(3)");
+    // By way of `man` a DELETE of `team` does not come to it: its rows stay.
+    b.check(
+        "CREATE TABLE visit (man int REFERENCES man ON DELETE CASCADE, team int REFERENCES team ON DELETE CASCADE)",
+        "",
+    );
+    b.check("INSERT visit VALUES (10, 1), (10, 2), (20, 1), (30, 2)", "(4)");
+    b.check("DELETE team WHERE id = 1", "(1)");
+    b.check("SELECT id, team FROM man ORDER BY id", "10|NULL\n20|2\n30|NULL");
+    b.check("SELECT man, team FROM visit ORDER BY man", "10|2\n30|2");
+    b.check("DELETE man WHERE id = 30; SELECT man, team FROM visit", "(1)\n10|2");
+    // A DELETE and an UPDATE are two beginnings.
+    b.check("CREATE TABLE apart (a int REFERENCES team ON DELETE CASCADE, b int REFERENCES team ON UPDATE CASCADE)", "");
+    let i = b.instance.clone();
+    for circle in [
+        "CREATE TABLE z (a int NULL REFERENCES team ON DELETE SET NULL, b int NULL REFERENCES team ON DELETE SET NULL)",
+        "CREATE TABLE z (id int PRIMARY KEY, up int NULL REFERENCES z ON DELETE SET NULL)",
+        "ALTER TABLE team ADD chief int NULL REFERENCES man ON DELETE CASCADE",
+    ] {
+        fails(&i, &format!("USE t; {circle}"), &[1785, 1750]);
+    }
+}
+
+#[test]
 fn foreign_keys_of_several_columns() {
     let mut b = Bench::new();
     b.check(

@@ -149,6 +149,27 @@ fn sessions_of_clients_that_set_nothing_have_the_options_of_their_database() {
 }
 
 #[test]
+fn global_temporary_tables_are_read_as_those_of_the_database() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE ##r (id int PRIMARY KEY, a int) INSERT ##r VALUES (1, 1), (2, 2)", "(2)");
+    let mut reader = b.instance.session().unwrap();
+    for (versions, database, seen) in [
+        ("ON", "t", "1"),
+        ("OFF", "t", "Msg 1222: Lock request time out period exceeded."),
+        ("OFF", "tempdb", "1"),
+    ] {
+        b.check(&format!("ALTER DATABASE t SET READ_COMMITTED_SNAPSHOT {versions}"), "");
+        reader.use_database(database).unwrap();
+        b.check("BEGIN TRAN UPDATE ##r SET a = 9 WHERE id = 1", "(1)");
+        let read = "SET LOCK_TIMEOUT 0 SELECT a FROM ##r WHERE id = 1";
+        assert_eq!(tell(&mut reader, read), seen, "{versions} {database}");
+        assert_eq!(tell(&mut reader, "SELECT a FROM tempdb..##r WHERE id = 2"), "2");
+        b.check("ROLLBACK", "");
+        assert_eq!(tell(&mut reader, read), "1", "{versions} {database}");
+    }
+}
+
+#[test]
 fn without_row_versions_readers_wait_for_writers() {
     let mut b = Bench::new();
     b.check("CREATE TABLE r (id int PRIMARY KEY, a int) INSERT r VALUES (1, 1), (2, 2)", "(2)");

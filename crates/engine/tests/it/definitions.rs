@@ -285,6 +285,32 @@ fn everything_can_be_renamed() {
 }
 
 #[test]
+fn columns_of_views_get_other_names() {
+    let mut b = Bench::new();
+    let caution = "Caution: Changing any part of an object name could break scripts and stored procedures.";
+    b.check("CREATE TABLE t (a int, b varchar(9)); INSERT t VALUES (1, 'x')", "(1)");
+    b.check("CREATE VIEW listed (a, [b c]) AS SELECT a, b FROM t", "");
+    b.check("CREATE VIEW dbo.plain AS SELECT *, a + 1 AS n FROM t", "");
+    b.check("EXEC sp_rename 'listed.a', 'new a', 'COLUMN'", caution);
+    b.check("EXEC sp_rename 'dbo.[listed].[b c]', 'c]d'", caution);
+    b.check("SELECT [new a], [c]]d] FROM listed", "1|x");
+    b.check("EXEC sp_rename 'dbo.plain.N', 'later', 'COLUMN'", caution);
+    b.check("SELECT a, b, later FROM plain", "1|x|2");
+    let names = "SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('plain') ORDER BY column_id";
+    b.check(names, "a\nb\nlater");
+    says(&mut b, "EXEC sp_rename 'plain.n', 'm', 'COLUMN'", "Msg 15248");
+    says(&mut b, "EXEC sp_rename 'plain.later', 'A', 'COLUMN'", "Msg 15335");
+    b.check("CREATE VIEW fixed WITH SCHEMABINDING AS SELECT a FROM dbo.t", "");
+    says(&mut b, "EXEC sp_rename 'fixed.a', 'x', 'COLUMN'", "Msg 15336");
+    b.check(
+        "BEGIN TRAN EXEC sp_rename 'plain.later', 'n', 'COLUMN'; ROLLBACK SELECT later FROM plain",
+        &format!("{caution}\n2"),
+    );
+    let mut b = b.restart();
+    b.check("EXEC sp_refreshview 'plain'; SELECT a, later FROM plain", "1|2");
+}
+
+#[test]
 fn tablesample_takes_whole_pages() {
     let mut b = Bench::new();
     for key in ["", "PRIMARY KEY"] {

@@ -169,6 +169,63 @@ fn entries_that_name_other_rows_are_found() {
     });
     let said = told(&cut);
     assert!(said.contains("index u has 1 entries that cannot be read"), "{said}");
+    // An included value is another one than that of its row.
+    let changed = disk.crash(1);
+    change_page(&changed, "/data/d.mdf", |page| {
+        let Some(at) = find(page) else { return false };
+        assert_eq!(&page[at + 3..at + 6], b"one");
+        page[at + 5] = b'x';
+        true
+    });
+    let said = told(&changed);
+    assert!(said.contains("index u has 2 entries for 2 rows, or entries that no row has"), "{said}");
+    assert!(!said.contains("cannot be read"), "{said}");
+}
+
+/// Included values of every type, also those that are left to their row, are as a check makes them
+/// of the row: after changes of rows and of columns, and in an index that was built.
+#[test]
+fn included_values_of_all_types_are_those_of_their_rows() {
+    let disk = SimDisk::new(88);
+    let instance = open(&disk);
+    run(&instance, "CREATE DATABASE d");
+    for (table, key) in [("heap", ""), ("tree", " PRIMARY KEY")] {
+        run(
+            &instance,
+            &format!(
+                "USE d CREATE TABLE {table} (id int NOT NULL{key}, g int, b bit, f float, r real, m smallmoney,
+                 n decimal(9, 2), c char(5), w nchar(3), v varchar(8000), u nvarchar(4000), z varbinary(8000),
+                 k uniqueidentifier, dt datetime, t time(3), o datetimeoffset(2), y sql_variant,
+                 x varchar(max), l varchar(9), j varchar(40) COLLATE Cyrillic_General_CI_AS,
+                 e varchar(20) COLLATE Latin1_General_100_CI_AS_SC_UTF8, s AS g * 2 PERSISTED);
+                 CREATE UNIQUE INDEX ux ON {table} (id)
+                 INCLUDE (g, b, f, r, m, n, c, w, v, u, z, k, dt, t, o, y, x, l, j, e, s);
+                 CREATE INDEX ix ON {table} (g, c) INCLUDE (v, u, y, l);
+                 INSERT {table} (id, g, b, f, r, m, n, c, w, v, u, z, k, dt, t, o, y, x, l, j, e)
+                 SELECT value, value % 5, value % 2, CASE WHEN value % 4 = 0 THEN -0e0 ELSE value / 3e0 END,
+                 value, value, value / 7.0,
+                 'c', N'w', REPLICATE('v', value * 10), REPLICATE(N'\u{f6}', value * 20) + NCHAR(55357),
+                 CAST(REPLICATE('z', value * 11) AS varbinary(8000)), NEWID(), DATEADD(ms, value * 7, '20200101'),
+                 '10:11:12.3456', '2020-01-01 10:11:12.345 +02:00',
+                 CASE value % 4 WHEN 0 THEN CAST(value AS sql_variant) WHEN 1 THEN CAST('t' AS char(9))
+                 WHEN 2 THEN CAST(1.50 AS decimal(7, 3)) END, REPLICATE(CAST('x' AS varchar(max)), value * 130), 'long',
+                 N'\u{30a2}\u{e9}\u{2026}', N'\u{2026}\u{e9}' FROM GENERATE_SERIES(1, 80)"
+            ),
+        );
+        run(
+            &instance,
+            &format!(
+                "USE d UPDATE {table} SET v = UPPER(v), u = UPPER(u), y = N'y', c = NULL WHERE id % 3 = 0;
+                 UPDATE {table} SET v = REPLICATE('q', 800), x = 'short', z = NULL WHERE id % 5 = 0;
+                 ALTER TABLE {table} ALTER COLUMN l varchar(20);
+                 UPDATE {table} SET l = 'longer than it was' WHERE id = 7;
+                 CREATE INDEX built ON {table} (g) INCLUDE (b, f, n, c, v, u, z, t, o, y, x, l, j, e)"
+            ),
+        );
+    }
+    let report = instance.check_database("d").unwrap();
+    assert!(report.is_clean(), "{:?} {:?}", report.allocation, report.consistency);
+    assert_eq!(report.tables.len(), 2);
 }
 
 /// An entry whose length of the clustered key is another one leads to no row.

@@ -103,3 +103,49 @@ fn a_cursor_that_is_opened_in_another_database_reads_its_own_table() {
     let said = b.run("OPEN c FETCH c CLOSE c");
     assert_eq!(said.trim_end(), "own");
 }
+
+/// So it is when its table has been changed since, which has it compiled again: database, schema,
+/// temporary tables and options are those of where it was declared.
+#[test]
+fn a_cursor_of_a_changed_table_is_compiled_where_it_was_declared() {
+    let mut b = bench();
+    for sql in [
+        "CREATE DATABASE elsewhere",
+        "USE elsewhere",
+        "CREATE TABLE log (k int NOT NULL, pad char(100) NOT NULL) INSERT log VALUES (7, 'other')",
+        "USE t",
+        "INSERT log VALUES (7, 'own')",
+        "DECLARE c CURSOR GLOBAL STATIC FOR SELECT pad FROM log WHERE k = 7",
+        "ALTER TABLE log ADD more int",
+        "USE elsewhere",
+    ] {
+        quiet(&mut b, sql);
+    }
+    assert_eq!(b.run("OPEN c FETCH c CLOSE c").trim_end(), "own");
+    for sql in [
+        "USE t",
+        "DEALLOCATE c",
+        "CREATE SCHEMA s",
+        "CREATE TABLE s.log (k int, pad char(100)) INSERT s.log VALUES (7, 'of the schema')",
+        "CREATE PROCEDURE s.p AS DECLARE c CURSOR GLOBAL KEYSET FOR SELECT pad FROM log WHERE k = 7",
+        "EXEC s.p",
+        "ALTER TABLE s.log ADD more int",
+    ] {
+        quiet(&mut b, sql);
+    }
+    assert_eq!(b.run("OPEN c FETCH c CLOSE c").trim_end(), "of the schema");
+    for sql in [
+        "DEALLOCATE c",
+        "CREATE TABLE #rows (k int, pad varchar(20) NULL) INSERT #rows VALUES (7, 'outer')",
+        "CREATE PROCEDURE q AS SET NOCOUNT ON
+         CREATE TABLE #rows (k int, pad varchar(20)) INSERT #rows VALUES (7, 'inner')
+         OPEN c FETCH c CLOSE c",
+        "SET CONCAT_NULL_YIELDS_NULL OFF",
+        "DECLARE c CURSOR GLOBAL FAST_FORWARD FOR SELECT pad + CAST(NULL AS varchar(3)) FROM #rows WHERE k = 7",
+        "SET CONCAT_NULL_YIELDS_NULL ON",
+        "ALTER TABLE #rows ADD more int",
+    ] {
+        quiet(&mut b, sql);
+    }
+    assert_eq!(b.run("EXEC q").trim_end(), "outer");
+}

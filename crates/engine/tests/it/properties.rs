@@ -261,6 +261,21 @@ fn changes_and_their_errors() {
         long,
         "Msg 15097: The size associated with an extended property cannot be more than 7,500 bytes."
     );
+    // Of a text of one byte a character there may be twice as many, and it stays one.
+    run(&instance, "use d; exec sp_addextendedproperty 'narrow', ''");
+    let change = |length: usize| {
+        let text = "x".repeat(length);
+        say(&instance, &format!("use d; exec sp_updateextendedproperty 'narrow', '{text}'"))
+    };
+    assert_eq!((change(7500), change(7501)), (String::new(), long));
+    assert_eq!(
+        say(
+            &instance,
+            "use d; select len(cast(value as varchar(8000))), sql_variant_property(value, 'BaseType'), \
+             sql_variant_property(value, 'MaxLength') from sys.extended_properties where name = 'narrow'"
+        ),
+        "7500|varchar|7500"
+    );
 }
 
 #[test]

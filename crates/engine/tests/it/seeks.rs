@@ -1,4 +1,5 @@
-//! Which conditions become seeks: IN, LIKE with a prefix, MIN and MAX; each with the rows that a scan gives.
+//! Which conditions become seeks: IN, LIKE with a prefix or a parameter, MIN and MAX; each with the
+//! rows that a scan gives.
 
 use crate::support::text::Bench;
 
@@ -305,4 +306,105 @@ fn a_frequent_value_does_not_count_for_the_others_of_a_list() {
     let sql = format!("SELECT COUNT(pad) FROM skewed WHERE k IN ({}, 1)", numbers(1_400, 2));
     assert!(plan(&mut b, &sql).contains("Clustered Index Scan"));
     b.check(&sql, "28401");
+}
+
+/// The range of a pattern that is known when the statement runs; the plan is kept from one pattern
+/// to the next, and the pattern itself is tested on what the range holds.
+#[test]
+fn patterns_of_parameters_are_sought() {
+    let mut b = bench();
+    let said = b.run(
+        "CREATE TABLE u (id int PRIMARY KEY, v varchar(20), n nvarchar(20), c char(12),
+             bin varchar(20) COLLATE Latin1_General_BIN2)
+         CREATE INDEX by_v ON u (v) CREATE INDEX by_n ON u (n) CREATE INDEX by_c ON u (c) CREATE INDEX by_bin ON u (bin)
+         INSERT u SELECT id, LEFT(name, 12), LEFT(name, 12), LEFT(name, 12), LEFT(name, 12) FROM t
+         INSERT u SELECT 9000 + ordinal, value, value, value, value
+         FROM (VALUES (1, N'%x'), (2, N'_y '), (3, N'a  '), (4, N'[z'), (5, N'ABC'), (6, N'abc '), (7, N'aBc  d'),
+             (8, N'\u{e4}bc'), (9, N'\u{e4}'), (10, N'a!b'), (11, N'A%b'), (12, N'zzzz'), (13, N'~')) x (ordinal, value)
+         INSERT u VALUES (9100, NULL, NULL, NULL, NULL), (9101, '', '', '', '')
+         SELECT * INTO plain FROM u",
+    );
+    assert!(!said.contains("Msg "), "{said}");
+    let shown =
+        plan(&mut b, "DECLARE @p varchar(40) = 'ca1%' SELECT COUNT(*), MIN(id) FROM u WHERE v LIKE @p");
+    assert!(shown.contains("Index Seek") && shown.contains("SEEK:([v])"), "{shown}");
+    // Of an unknown pattern, which may be '%', rows are not looked up one by one.
+    let shown = plan(&mut b, "DECLARE @p varchar(40) = 'ca1%' SELECT MAX(pad) FROM t WHERE name LIKE @p");
+    assert!(shown.contains("Clustered Index Scan"), "{shown}");
+    // Nor are they by two of them, whose rows would be looked for in hash tables first.
+    let sql = "DECLARE @p varchar(40) = 'ca1%', @q varchar(40) = '%'
+               SELECT MAX(LEN(bin)) FROM u WHERE v LIKE @p AND n LIKE @q";
+    let shown = plan(&mut b, sql);
+    assert!(shown.contains("Clustered Index Scan"), "{shown}");
+    let found = "COUNT(*), MIN(id), MAX(id), CHECKSUM_AGG(id)";
+    let patterns = [
+        "'ca1%'",
+        "'CA1_[0-5]%'",
+        "'aA78'",
+        "'%78'",
+        "'[ab]%'",
+        "'a %'",
+        "'a'",
+        "'a  '",
+        "''",
+        "'%'",
+        "' %'",
+        "'_b1%'",
+        "'abc%'",
+        "'abc '",
+        "'\u{e4}%'",
+        "'\u{e4}b_'",
+        "'z%'",
+        "'~%'",
+        "'nothing%'",
+        "'[%'",
+        "NULL",
+    ];
+    let escaped = ["'a!%%'", "'!%x'", "'![z'", "'a!!b'", "'!_%'", "'a%'", "'!'", "NULL"];
+    let cases =
+        patterns.map(|pattern| (pattern, false)).into_iter().chain(escaped.map(|pattern| (pattern, true)));
+    for (pattern, escapes) in cases {
+        for column in ["v", "n", "c", "bin"] {
+            for (ty, mark) in [("varchar(40)", ""), ("nvarchar(40)", "N")] {
+                let marked = if pattern == "NULL" { pattern.to_owned() } else { format!("{mark}{pattern}") };
+                let (by_hand, by_param) = if escapes { (" ESCAPE '!'", " ESCAPE @e") } else { ("", "") };
+                let expected = lines(
+                    &mut b,
+                    &format!("SELECT {found} FROM plain WHERE {column} LIKE {marked}{by_hand}"),
+                );
+                let sql = format!(
+                    "EXEC sp_executesql N'SELECT {found} FROM u WITH (FORCESEEK) WHERE {column} LIKE @p{by_param}',
+                     N'@p {ty}, @e char(1)', {marked}, '!'"
+                );
+                assert_eq!(lines(&mut b, &sql), expected, "{sql}");
+            }
+        }
+    }
+    let seek = "SELECT COUNT(*) FROM u WITH (FORCESEEK) WHERE v LIKE @p ESCAPE @e";
+    // What is no escape is told of a row, and of none where there is none.
+    b.fails(&format!("DECLARE @p varchar(9) = 'a%', @e varchar(9) = '!!' {seek}"), 506);
+    b.check(&format!("DECLARE @p varchar(9) = 'a%', @e varchar(9) = NULL {seek}"), "0");
+    // The range of each row of a join, of several patterns, and of a column behind another one.
+    b.run("CREATE TABLE wanted (p varchar(40)) INSERT wanted VALUES ('ca1%'), ('%78'), (NULL), ('abc%')");
+    for (sought, by_hand) in [
+        (
+            "SELECT SUM(x.n) FROM wanted w CROSS APPLY (SELECT COUNT(*) FROM u WITH (FORCESEEK) WHERE v LIKE w.p) x (n)",
+            "SELECT SUM(x.n) FROM wanted w CROSS APPLY (SELECT COUNT(*) FROM plain WHERE v LIKE w.p) x (n)",
+        ),
+        (
+            "DECLARE @p varchar(9) = 'ca1%', @q varchar(9) = 'abc%'
+             SELECT COUNT(*), SUM(id) FROM u WITH (FORCESEEK) WHERE v LIKE @p OR v LIKE @q",
+            "SELECT COUNT(*), SUM(id) FROM plain WHERE v LIKE 'ca1%' OR v LIKE 'abc%'",
+        ),
+        (
+            "DECLARE @p varchar(9) = 'ca1%', @k int = 54
+             CREATE INDEX by_both ON t (k, name) SELECT COUNT(*), SUM(id) FROM t WITH (FORCESEEK (by_both (k, name)))
+             WHERE k IN (@k, 106, 132) AND name LIKE @p",
+            "SELECT COUNT(*), SUM(id) FROM t WITH (INDEX (1)) WHERE k IN (54, 106, 132) AND name LIKE 'ca1%'",
+        ),
+    ] {
+        let expected = lines(&mut b, by_hand);
+        assert_eq!(lines(&mut b, sought), expected, "{sought}");
+        assert!(!expected.starts_with("Msg") && !expected.starts_with('0'), "{by_hand}: {expected}");
+    }
 }

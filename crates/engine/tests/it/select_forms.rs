@@ -78,6 +78,43 @@ fn identity_of_select_into() {
 }
 
 #[test]
+fn select_into_inherits_identity_from_a_table_alone() {
+    let b = &mut Bench::new();
+    b.check("create table s (id int identity(5, 2), v int) insert s values (1), (2)", "(2)");
+    for (from, is_identity) in [
+        ("s", 1),
+        ("s as t where exists (select 1 from s as u where u.id = t.id)", 1),
+        ("s as t left join s on 0 = 1", 0),
+        ("s as t inner join s as u on u.id = t.id", 0),
+        ("s as t, s as u", 0),
+        ("s as t cross apply (select 1 as one) as u", 0),
+        ("s as t group by t.id", 0),
+    ] {
+        let id = if from == "s" { "id" } else { "t.id" };
+        b.run(&format!("select top (0) {id} into n from {from}"));
+        let found = "select is_identity, is_nullable from sys.columns where object_id = object_id('n')";
+        b.check(found, &format!("{is_identity}|0"));
+        b.check("drop table n", "");
+    }
+    // A table of what OUTPUT gives, as clients make it.
+    b.check(
+        "select top (0) t.id into #out from s as t left join s on 0 = 1
+         insert s (v) output inserted.id into #out values (3); select id from #out",
+        "(0)\n(1)\n9",
+    );
+    b.check(
+        "select id, identity(int, 1, 1) as n into o from s",
+        "Msg 8108: Cannot add identity column, using the SELECT INTO \
+         statement, to table 'o', which already has column 'id' that inherits the identity property.",
+    );
+    b.check(
+        "select t.id, identity(int, 1, 1) as n into o from s as t, s as u where u.id = 5
+         select count(distinct id), max(n) from o",
+        "(3)\n3|3",
+    );
+}
+
+#[test]
 fn namespaces_of_for_xml() {
     let b = &mut Bench::new();
     b.check("create table s (id int, v varchar(5) null) insert s values (1, 'a'), (2, null)", "(2)");

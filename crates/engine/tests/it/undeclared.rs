@@ -232,6 +232,34 @@ fn what_cannot_be_deduced() {
 }
 
 #[test]
+fn temporary_tables_are_not_described() {
+    let mut b = bench();
+    assert_eq!(b.run("create table #n (id int, data varbinary(50) null)"), "");
+    assert_eq!(b.run("create procedure #p @n int as select @n"), "");
+    let uses = |statement: &str| {
+        format!(
+            "Msg 11526: The metadata could not be determined because statement '{statement}' uses a temp table."
+        )
+    };
+    for sql in [
+        "insert into #n (id, data) values (@a, @b)",
+        "select * from t join tempdb..#n n on n.id = t.id where t.name = @a",
+        "update [#n] set id = @a",
+        "select (select max(id) from #n) where 1 = @a",
+    ] {
+        assert_eq!(described(&mut b, sql, ""), uses(sql));
+    }
+    // The innermost statement is told.
+    let inner = "delete #n where id = @b";
+    assert_eq!(described(&mut b, &format!("if 1 = 1 begin select 1 {inner} end"), ""), uses(inner));
+    // Neither a procedure nor a column of the result is a table.
+    for sql in ["exec #p @a", "select name as [#] from t where id = @a"] {
+        let said = described(&mut b, sql, "");
+        assert!(said.starts_with("@a int"), "{said}");
+    }
+}
+
+#[test]
 fn nothing_runs_and_the_row_is_whole() {
     let mut b = bench();
     assert_eq!(

@@ -84,7 +84,7 @@ pub fn base_row(
         // was given back.
         ctx.session.snapshot(db)?;
     }
-    let own = RowLocks { mode: LockMode::U, range: false, hold: true, read_past: false };
+    let own = RowLocks::until_changed(LockMode::U);
     let locks = if scroll_lock { Some(own) } else { table.locks };
     if let Some(locks) = locks {
         ctx.session.shows_newest(db)?;

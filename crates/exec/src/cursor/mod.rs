@@ -12,7 +12,7 @@ mod stream;
 use std::any::Any;
 use std::sync::Arc;
 
-use catalog::errors;
+use catalog::{Db, errors};
 use plan::cursor::{CursorPlan, Model};
 use types::{SqlError, Value};
 
@@ -110,9 +110,21 @@ enum Source {
     Stream(Stream),
 }
 
+/// Where a cursor was declared: what its names mean there, wherever it is opened, `plan` tells with
+/// it.
+#[derive(Clone)]
+pub struct DeclaredIn {
+    /// The database that the names are of.
+    pub db: Arc<Db>,
+    /// Nesting level of the scope, whose temporary tables it sees.
+    pub level: u32,
+}
+
 /// What a cursor runs with.
 pub struct Body {
     pub plan: Arc<CursorPlan>,
+    /// `None` for rows that are there already.
+    pub declared_in: Option<DeclaredIn>,
     /// The variables of its batch, as they were when it was declared.
     vars: Vec<Value>,
     /// Positioned changes are possible.
@@ -139,9 +151,16 @@ impl CursorBody for Body {
 
 impl Body {
     /// A closed cursor.
-    pub fn new(plan: Arc<CursorPlan>, vars: Vec<Value>, updatable: bool, locks: bool) -> Body {
+    pub fn new(
+        plan: Arc<CursorPlan>,
+        declared_in: DeclaredIn,
+        vars: Vec<Value>,
+        updatable: bool,
+        locks: bool,
+    ) -> Body {
         Body {
             plan,
+            declared_in: Some(declared_in),
             vars,
             updatable,
             locks,
@@ -156,7 +175,8 @@ impl Body {
         let source = Some(Source::Rows(Rows::new(rows)));
         let fetched = Fetched::default();
         let buffer = Buffer::default();
-        Body { plan, vars: Vec::new(), updatable: false, locks: false, source, fetched, buffer }
+        let declared_in = None;
+        Body { plan, declared_in, vars: Vec::new(), updatable: false, locks: false, source, fetched, buffer }
     }
 
     /// The variables of its batch.

@@ -47,7 +47,7 @@ pub struct InsertPlan {
 }
 
 /// Where new rows go besides the table.
-struct Given<'p> {
+struct RowOutlets<'p> {
     out: Outlet<'p>,
     kept: Option<Box<Kept>>,
 }
@@ -213,7 +213,7 @@ impl InsertPlan {
             Some(nested) => nested.run(ctx)?,
         };
         let out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(change.is_followed());
-        let mut to = Given { out, kept: change.begin() };
+        let mut to = RowOutlets { out, kept: change.begin() };
         let mut rt = Rt::resume(ctx, &self.needs, state);
         let limit = self.limit(&mut rt)?;
         let count = match &self.source {
@@ -285,7 +285,7 @@ impl InsertPlan {
             order.stored_in(&store.table)?;
         }
         let mut nobody = Vec::new();
-        let mut to = Given { out: Outlet::begin(None, ctx, &mut nobody)?, kept: change.begin() };
+        let mut to = RowOutlets { out: Outlet::begin(None, ctx, &mut nobody)?, kept: change.begin() };
         let mut rt = Rt::new(ctx, &self.needs);
         let mut loader = Loader::new(db, store);
         let mut values = vec![Value::Null; store.table.columns.len()];
@@ -323,7 +323,7 @@ impl InsertPlan {
     }
 
     /// Adds one row, whose values lie in room that the session keeps.
-    fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, to: &mut Given<'_>) -> Result<u64, SqlError> {
+    fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, to: &mut RowOutlets<'_>) -> Result<u64, SqlError> {
         let mut room = PointRoom::take(rt.session());
         let added = self.one_row_in(&mut room.values, exprs, rt, to);
         room.give(rt.session());
@@ -344,7 +344,7 @@ impl InsertPlan {
         values: &mut Vec<Value>,
         exprs: &[Expr],
         rt: &mut Rt<'_, '_>,
-        to: &mut Given<'_>,
+        to: &mut RowOutlets<'_>,
     ) -> Result<u64, SqlError> {
         if !self.add(values, exprs, rt)? {
             return Ok(0);
@@ -361,7 +361,7 @@ impl InsertPlan {
         rows: &[Vec<Expr>],
         rt: &mut Rt<'_, '_>,
         limit: u64,
-        to: &mut Given<'_>,
+        to: &mut RowOutlets<'_>,
     ) -> Result<u64, SqlError> {
         let mut loader = Loader::new(&self.rows.db, &self.rows.store);
         let mut values = vec![Value::Null; self.rows.store.table.columns.len()];
@@ -378,7 +378,7 @@ impl InsertPlan {
         loader: &mut Loader<'_>,
         values: &mut [Value],
         rt: &mut Rt<'_, '_>,
-        to: &mut Given<'_>,
+        to: &mut RowOutlets<'_>,
     ) -> Result<(), SqlError> {
         // SCOPE_IDENTITY() is what a nested change has given.
         self.rows.complete(values, self.nested.is_none(), rt)?;
@@ -395,7 +395,7 @@ impl InsertPlan {
         copy: Copy,
         rt: &mut Rt<'_, '_>,
         limit: u64,
-        to: &mut Given<'_>,
+        to: &mut RowOutlets<'_>,
     ) -> Result<u64, SqlError> {
         let mut loader = Loader::new(&self.rows.db, &self.rows.store);
         let mut op = crate::operators::open::start(plan, rt);

@@ -40,7 +40,7 @@ use std::time::Instant;
 use syntax::ast::{self, StmtKind};
 use types::{SqlError, Value};
 
-pub use update::Ahead;
+pub use update::ExpectedRow;
 
 /// A compiled INSERT, UPDATE, DELETE, MERGE or SELECT INTO.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl DmlPlan {
 
     /// Has the row of a statement that [`DmlPlan::is_point`] brought near, if it is known where it is; for [`DmlPlan::run_point`].
     #[inline]
-    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<Ahead> {
+    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match self {
             DmlPlan::Update(plan) => plan.look_ahead(session, vars),
             DmlPlan::Insert(_)
@@ -154,7 +154,11 @@ impl DmlPlan {
     /// # Errors
     /// As for [`DmlPlan::run`].
     #[inline]
-    pub fn run_point(&self, ctx: &mut ExecCtx<'_>, ahead: Option<Ahead>) -> Result<Option<u64>, SqlError> {
+    pub fn run_point(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        ahead: Option<ExpectedRow>,
+    ) -> Result<Option<u64>, SqlError> {
         let done = match self {
             DmlPlan::Update(plan) => plan.run_short(ctx, ahead),
             DmlPlan::Insert(plan) => plan.run(ctx, &mut NoRows).map(Some),

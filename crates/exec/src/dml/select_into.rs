@@ -65,6 +65,9 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
         return Err(SqlError::new(141, 15, 1, text));
     }
     binder.mask_result(&mut bound);
+    if !keeps_identity(query.body.first_select()) {
+        bound.columns.iter_mut().for_each(|column| column.identity = None);
+    }
     let mut table = NewTable {
         schema: name.schema.as_ref().map_or_else(|| "dbo".into(), |s| s.value.clone()),
         name: name.name.value.clone(),
@@ -100,6 +103,14 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
     let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
     let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
     Ok(SelectIntoPlan { db, table, plan, numbered: number, needs: plan::physical::needs(binder)? })
+}
+
+/// Whether a column that is the identity column of its table is one in the new table too: where rows
+/// may come several times, or one for many, it is not.
+fn keeps_identity(select: &ast::Select) -> bool {
+    use ast::TableRefKind::{Apply, Join};
+    let alone = |source: &ast::TableRef| !matches!(source.kind, Join { .. } | Apply { .. });
+    select.from.len() == 1 && select.from.iter().all(alone) && select.group_by.is_none()
 }
 
 fn new_column(column: &OutColumn, at: usize, before: &[NewColumn]) -> Result<NewColumn, SqlError> {

@@ -10,8 +10,8 @@ use crate::operators::rt::Rt;
 use crate::operators::scan::{Again, Scan};
 use access::RowBatch;
 use catalog::{Db, errors};
-use expr::Pred;
 use expr::key::{KeySet, encode};
+use expr::{Pred, Told};
 use pages::{RowHeader, TxnId};
 use plan::logical::TopSpec;
 use plan::nodes::{Plan, ScanPlan};
@@ -244,9 +244,14 @@ impl<'p> Pages<'p> {
             if page.is_ghost(i) {
                 continue;
             }
+            let told = scan.tell(plan, i);
+            if told == Told::NotTrue {
+                continue;
+            }
             let slots = self.slots.push_row();
             plan.store.columns(self.db, page.row(i), &plan.columns[..plan.tested], slots)?;
-            if let Some(pred) = &plan.pred
+            if told == Told::Nothing
+                && let Some(pred) = &plan.pred
                 && !pred.is_true(slots, rt)?
             {
                 self.slots.pop_row();

@@ -8,7 +8,7 @@ pub mod row;
 pub mod set;
 mod write;
 
-pub use point::Ahead;
+pub use point::ExpectedRow;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -150,7 +150,11 @@ impl UpdatePlan {
     /// # Errors
     /// As for [`UpdatePlan::run`].
     #[inline]
-    pub fn run_short(&self, ctx: &mut ExecCtx<'_>, ahead: Option<Ahead>) -> Result<Option<u64>, SqlError> {
+    pub fn run_short(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        ahead: Option<ExpectedRow>,
+    ) -> Result<Option<u64>, SqlError> {
         let Some(stretch) = &self.point else { return Ok(None) };
         self.lock(ctx)?;
         self.run_point(stretch, ctx, ahead)

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use catalog::usage::{IndexUse, MissingColumns, Times};
+use catalog::usage::{IndexUse, MissingColumns, UseCount};
 use catalog::{Db, TableDef};
 use plan::cost::{self, SECONDS};
 use plan::nodes::{Node, Path, Plan, ScanPlan, WantedIndex};
@@ -38,7 +38,7 @@ impl Missing {
 
     /// A plan was made without it.
     pub fn compiled(&self) {
-        self.table.state.usage.missed(&self.columns(), 1, Times::default(), 0.0, 0.0);
+        self.table.state.usage.missed(&self.columns(), 1, UseCount::default(), 0.0, 0.0);
     }
 }
 
@@ -74,7 +74,7 @@ impl Uses {
     }
 
     /// The plan has been executed so often, the last time then.
-    pub fn ran(&self, times: Times) {
+    pub fn ran(&self, times: UseCount) {
         for (table, index_id, kind) in &self.indexes {
             table.state.usage.used(*index_id, *kind, times);
         }
@@ -220,7 +220,7 @@ impl Evaluations {
     pub fn settle(&self, needs: &Needs) {
         let count = self.count.swap(0, Relaxed);
         if count > 0 {
-            Uses::of_expression(needs).ran(Times { count, last: self.last.load(Relaxed) });
+            Uses::of_expression(needs).ran(UseCount { count, last: self.last.load(Relaxed) });
         }
     }
 }

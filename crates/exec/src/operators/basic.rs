@@ -163,7 +163,7 @@ pub struct Project {
     /// Where a new row may have large values of its own: those of a batch.
     large: Option<LargeRows>,
     /// How each new column gets its values; empty until there are rows for which it is worth to know.
-    ways: Vec<Way>,
+    ways: Vec<ValueSource>,
 }
 
 impl Project {
@@ -177,7 +177,7 @@ impl Project {
 const WORTH_A_LOOK: usize = 8;
 
 /// How a column of new rows gets its values.
-enum Way {
+enum ValueSource {
     /// The expression is evaluated.
     Evaluate,
     /// The value of this column is moved.
@@ -186,9 +186,9 @@ enum Way {
     Again { column: ColId, input: Value, output: Value },
 }
 
-impl Way {
+impl ValueSource {
     /// The ways of all expressions.
-    fn of_all(exprs: &[Expr]) -> Vec<Way> {
+    fn of_all(exprs: &[Expr]) -> Vec<ValueSource> {
         let mut read = Vec::new();
         for e in exprs {
             e.leaves(&mut |leaf| {
@@ -199,21 +199,21 @@ impl Way {
         }
         let once = |id: ColId| read.iter().filter(|other| **other == id).count() == 1;
         let way = |e: &Expr| match e {
-            Expr::Col(id) if once(*id) => Way::Move(*id),
+            Expr::Col(id) if once(*id) => ValueSource::Move(*id),
             Expr::Call(_) if !e.is_volatile() => match only_column(e) {
-                Some(column) => Way::Again { column, input: Value::Null, output: Value::Null },
-                None => Way::Evaluate,
+                Some(column) => ValueSource::Again { column, input: Value::Null, output: Value::Null },
+                None => ValueSource::Evaluate,
             },
-            _ => Way::Evaluate,
+            _ => ValueSource::Evaluate,
         };
         exprs.iter().map(way).collect()
     }
 
     fn value(&mut self, e: &Expr, row: &mut [Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
         match self {
-            Way::Evaluate => e.eval(row, rt),
-            Way::Move(column) => Ok(std::mem::take(&mut row[*column as usize])),
-            Way::Again { column, input, output } => {
+            ValueSource::Evaluate => e.eval(row, rt),
+            ValueSource::Move(column) => Ok(std::mem::take(&mut row[*column as usize])),
+            ValueSource::Again { column, input, output } => {
                 let now = &row[*column as usize];
                 // Of other types two values that are equal may still differ (-0.0, letters of either case).
                 let number =
@@ -259,7 +259,7 @@ impl Operator for Project {
             }
         }
         if self.ways.is_empty() && self.batch.len() >= WORTH_A_LOOK {
-            self.ways = Way::of_all(exprs);
+            self.ways = ValueSource::of_all(exprs);
         }
         while self.at < self.batch.len() {
             let i = self.at;

@@ -1,13 +1,15 @@
 //! Rows of base tables and entries of indexes as values: the condition's columns are decoded first,
 //! the others only for rows that satisfy it.
-//! The condition is the plan's `pred`, or what a scan has in its place.
+//! The condition is the plan's `pred`, or what a scan has in its place; what the bytes of a base row
+//! or of an entry tell of it is asked before values are made.
 //! Guarantee: a large value is read only if there is memory for it.
 
 use super::RowSet;
+use super::condition::RowTest;
 use super::rt::Rt;
 use access::{IndexEntry, Rid};
-use expr::Pred;
 use expr::large::Held;
+use expr::{Pred, Told};
 use plan::nodes::ScanPlan;
 use storage::{Base, IndexStore, corrupt_row, rid_value};
 use types::{Corrupt, SqlError, Value};
@@ -17,24 +19,33 @@ use types::{Corrupt, SqlError, Value};
 #[inline]
 pub(super) fn entry_into(
     plan: &ScanPlan,
-    pred: Option<&Pred>,
+    test: RowTest<'_>,
     index: &IndexStore,
     entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<Option<bool>, SqlError> {
+    let told = test.tell_entry(index, entry);
+    if told == Told::NotTrue {
+        return Ok(Some(false));
+    }
     let decode = |wanted: &[u16], slots: &mut [Value]| match index.decode(entry, wanted, slots) {
         Ok(()) => Ok(true),
         Err(Corrupt::OffRow { .. }) => Ok(false),
         Err(e) => Err(corrupt_row(&plan.store.table, &e)),
     };
-    if !decode(&plan.index_columns[..plan.tested], slots)? {
-        return Ok(None);
-    }
-    if let Some(pred) = pred
-        && !pred.is_true(slots, rt)?
-    {
-        return Ok(Some(false));
+    if told == Told::True && plan.only_tested {
+        slots[..plan.tested].fill(Value::Null);
+    } else {
+        if !decode(&plan.index_columns[..plan.tested], slots)? {
+            return Ok(None);
+        }
+        if told == Told::Nothing
+            && let Some(pred) = test.pred
+            && !pred.is_true(slots, rt)?
+        {
+            return Ok(Some(false));
+        }
     }
     if !decode(&plan.index_columns[plan.tested..], &mut slots[plan.tested..])? {
         return Ok(None);
@@ -65,16 +76,22 @@ pub(super) fn entry_passes(
 }
 
 /// Decodes a base row into a new row, unless the condition rejects it: first what the condition needs, then the rest.
+/// Where the row's bytes tell what the condition says, no value is made for it.
 #[inline]
 pub(super) fn base_row(
     plan: &ScanPlan,
-    pred: Option<&Pred>,
+    test: RowTest<'_>,
     bytes: &[u8],
     locator: Option<Value>,
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<(), SqlError> {
-    let filled = base_row_into(plan, pred, bytes, locator, rt, out.push_row());
+    let told = test.tell(plan, bytes);
+    if told == Told::NotTrue {
+        return Ok(());
+    }
+    let pred = test.pred.filter(|_| told == Told::Nothing);
+    let filled = base_row_into(plan, (pred, told), bytes, locator, rt, out.push_row());
     if !out.or_pop(filled)? {
         out.pop_row();
     }
@@ -114,21 +131,26 @@ fn read_large_columns(
     read
 }
 
-/// Decodes a base row into slots; false when the condition rejects it.
+/// Decodes a base row into slots; false when the condition rejects it. What its bytes have told of
+/// the condition comes with what is left to be tested.
 #[inline]
 fn base_row_into(
     plan: &ScanPlan,
-    pred: Option<&Pred>,
+    (pred, told): (Option<&Pred>, Told),
     bytes: &[u8],
     locator: Option<Value>,
     rt: &mut Rt<'_, '_>,
     slots: &mut [Value],
 ) -> Result<bool, SqlError> {
-    read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
-    if let Some(pred) = pred
-        && !pred.is_true(slots, rt)?
-    {
-        return Ok(false);
+    if told == Told::True && plan.only_tested {
+        slots[..plan.tested].fill(Value::Null);
+    } else {
+        read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
+        if let Some(pred) = pred
+            && !pred.is_true(slots, rt)?
+        {
+            return Ok(false);
+        }
     }
     read_columns(plan, bytes, &plan.columns[plan.tested..], rt, &mut slots[plan.tested..])?;
     if let Some(locator) = locator {

@@ -2,15 +2,19 @@
 //! by locks and their kin.
 //!
 //! Range locks lock every key that is physically there, ghosts too, and the first live key after
-//! the range: a pass over the range is repeated until it finds nothing that is not locked yet. A
-//! ghost may go, and its lock guards nothing then: where the scan rests on one, the first live key
-//! behind it is locked before it goes on. How the rows are locked that are given out is in
-//! [`rows`]. A transaction that is changing a row is waited for.
+//! the range: a pass over a leaf is repeated until it finds nothing that is not locked yet, or the
+//! leaf tells that it would find what the last one has. A ghost may go, and its lock guards nothing
+//! then: where the scan rests on one, the first live key behind it is locked before it goes on. How
+//! the rows are locked that are given out is in [`rows`]. A transaction that is changing a row is
+//! waited for.
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with
 //! range locks no row comes into it either. Nothing is given out that was never committed: see
 //! [`Ended`].
 
+mod behind;
 mod entries;
+mod first;
+mod near;
 mod ranges;
 mod rows;
 mod skipped;
@@ -19,9 +23,11 @@ use super::{Operator, RowSet, other_node};
 use crate::operators::condition::Condition;
 use crate::operators::rt::Rt;
 use crate::operators::seek;
-use crate::operators::skip::Skip;
+use crate::operators::skip::SeekPastColumn;
 use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
+use behind::RowsBehind;
 use catalog::errors::db_error;
+use near::Near;
 use pages::{PageId, UnitId};
 use plan::hints::{RowLocks, TableLock};
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
@@ -38,6 +44,10 @@ const ESCALATE_AT: usize = 5000;
 /// A table of so many rows whose scan locks all of them and keeps others out is locked as a whole
 /// at once, if that is to be had at once. Of fewer rows the locks cost little.
 const WHOLE_AT: i64 = 250;
+
+/// A row goal up to here is known: so many keys of a range are locked before it is asked whether
+/// they were enough.
+const FEW_WANTED: usize = 32;
 
 enum Source {
     Heap(HeapScan),
@@ -60,11 +70,17 @@ pub struct LockedScan {
     sure: bool,
     /// How many keys of a range are locked in one go: few at first, for statements that want few rows.
     step: usize,
+    /// What is left of a small row goal: so many keys are locked next, wherever a page ends.
+    wanted: usize,
     /// A leaf as an earlier pass has read it.
     earlier: RowBatch,
     /// Newest versions of rows that are locked.
     entry: RowBatch,
     lookup: RowBatch,
+    /// Whether rows lie beside those that were read before them.
+    near: Near,
+    /// Rows of the page at hand that were read when they were locked.
+    rows_behind: RowsBehind,
     /// What is tested of an entry.
     tested: Vec<Value>,
     /// The row that is read next by itself is locked already.
@@ -86,9 +102,13 @@ pub struct LockedScan {
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// Of a seek past a column: the values whose ranges are still to be found.
-    skip: Option<Box<Skip>>,
+    skip: Option<Box<SeekPastColumn>>,
     /// From the place where the scan is up to this key no other can come in, whatever ghosts go.
     locked_to: Option<Name>,
+    /// The row of the page that was given last.
+    given: usize,
+    /// The first row has been found twice, where that is wanted.
+    settled: bool,
 }
 
 /// A structure whose rows are locked.
@@ -151,8 +171,8 @@ impl Rows<'_> {
 impl LockedScan {
     /// A scan that has not begun. Its plan has locks.
     pub fn new(plan: &ScanPlan) -> LockedScan {
-        let locks =
-            plan.locks.unwrap_or(RowLocks { mode: LockMode::S, range: true, hold: true, read_past: false });
+        let locks = plan.locks.unwrap_or(RowLocks { range: true, ..RowLocks::until_changed(LockMode::S) });
+        let wanted = plan.goal.filter(|goal| *goal <= FEW_WANTED).unwrap_or(0);
         LockedScan {
             locks,
             source: None,
@@ -161,10 +181,13 @@ impl LockedScan {
             at: 0,
             end: 0,
             sure: false,
-            step: 1,
+            step: wanted.max(1),
+            wanted,
             earlier: RowBatch::new(),
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
+            near: Near::default(),
+            rows_behind: RowsBehind::default(),
             tested: Vec::new(),
             held: None,
             begun: false,
@@ -177,6 +200,8 @@ impl LockedScan {
             rest: Vec::new(),
             skip: None,
             locked_to: None,
+            given: 0,
+            settled: !locks.first_again,
         }
     }
 
@@ -230,6 +255,7 @@ impl LockedScan {
         }
         self.cover(plan, rt)?;
         (self.sure, self.locked_to, self.cursor) = (false, None, None);
+        self.rows_behind.clear();
         Ok(())
     }
 
@@ -238,6 +264,10 @@ impl LockedScan {
             rt.session().shows_newest(&plan.db)?;
         }
         self.cover(plan, rt)?;
+        if rt.is_suspendable() {
+            // Each row is wanted by itself.
+            (self.step, self.wanted) = (1, 0);
+        }
         let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
         let source = match (&plan.path, &plan.store.base) {
             (Path::Base, Base::Heap(heap)) => {
@@ -257,15 +287,37 @@ impl LockedScan {
             }
             _ => return Err(SqlError::internal("a seek on a heap")),
         };
-        if matches!(source, Source::Heap(_) | Source::Range { .. }) {
-            rt.session().scanned(&plan.db, &plan.store.table);
-        }
         Ok(source)
+    }
+
+    /// The next rows; false at the end.
+    fn following(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        while out.is_empty() {
+            if self.at >= self.end {
+                rt.check_cancel()?;
+                if !self.page(plan, rt)? {
+                    return Ok(false);
+                }
+            }
+            let most = self.most(plan, rt, out);
+            while self.at < self.end && out.len() < most {
+                if !self.give(plan, rt, out)? {
+                    break;
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Reads the next page of rows; false at the end.
     fn page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         (self.at, self.end) = (0, 0);
+        self.rows_behind.clear();
         let Some(source) = self.source.take() else { return Ok(false) };
         if !std::mem::take(&mut self.again) {
             self.ended.forget_many();
@@ -311,6 +363,8 @@ impl LockedScan {
             let found = tree.fetch(key, ReadMode::Current, &mut self.batch);
             let found = found.map_err(|e| access_error(&plan.db, e))?;
             if covered {
+                // The table was locked in place of what was to be locked, perhaps after a wait.
+                self.rows_behind.clear();
                 return Ok(found);
             }
             if found && !self.had_ended(plan, rt, self.batch.header(0).txn)? {
@@ -402,24 +456,14 @@ impl Operator for LockedScan {
         let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
         if self.source.is_none() {
-            self.source = Some(self.start(plan, rt)?);
+            let source = self.start(plan, rt)?;
+            if matches!(source, Source::Heap(_) | Source::Range { .. }) {
+                rt.session().scanned(&plan.db, &plan.store.table);
+            }
+            self.source = Some(source);
         } else if rt.is_suspendable() {
             self.go_on(plan, rt)?;
         }
-        while out.is_empty() {
-            if self.at >= self.end {
-                rt.check_cancel()?;
-                if !self.page(plan, rt)? {
-                    return Ok(false);
-                }
-            }
-            let most = self.most(plan, rt, out);
-            while self.at < self.end && out.len() < most {
-                if !self.give(plan, rt, out)? {
-                    break;
-                }
-            }
-        }
-        Ok(true)
+        if self.settled { self.following(plan, rt, out) } else { self.first(plan, rt, out) }
     }
 }

@@ -2,6 +2,7 @@
 //! tested on the row.
 //! Guarantee: a row comes from the snapshot that its locator was read in, so only a dirty read can miss one.
 
+use super::condition::RowTest;
 use super::decode::base_row;
 use super::large::{LargeRows, MOST};
 use super::pending::{self, Pending};
@@ -90,7 +91,7 @@ impl Operator for Lookup {
             if storage::fetch(&scan.db, &scan.store, &locator, mode, &mut self.row)? {
                 base_row(
                     scan,
-                    scan.pred.as_ref(),
+                    RowTest::of_values(scan.pred.as_ref()),
                     self.row.row(0),
                     scan.locator.then_some(locator),
                     rt,

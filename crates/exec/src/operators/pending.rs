@@ -11,7 +11,7 @@ use types::{SqlError, Value};
 pub(super) const MOST: usize = 1024;
 pub(super) const MOST_BYTES: usize = 64 << 10;
 /// Fewest that are put in order.
-const FEW: usize = 64;
+pub(super) const FEW: usize = 64;
 /// While all pages of a group are in memory, so many groups are not asked for.
 const CALM: u32 = 8;
 
@@ -49,6 +49,13 @@ impl Pending {
     pub fn push(&mut self, locator: Value) {
         self.bytes += locator.heap_bytes();
         self.locators.push(locator);
+    }
+
+    /// Whether no pages need to be asked for, for one who wants nothing else of the next group.
+    pub fn is_calm(&mut self) -> bool {
+        let calm = self.calm > 0;
+        self.calm = self.calm.saturating_sub(1);
+        calm
     }
 
     /// The group is complete: puts it in order and asks for its pages.

@@ -12,12 +12,12 @@ use super::condition::Condition;
 use super::decode::{base_row, entry_into, entry_passes, index_locator};
 use super::large::{LargeRows, MOST};
 use super::pending::Pending;
-use super::skip::Skip;
+use super::skip::SeekPastColumn;
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::{Rt, ScanPlace};
 use crate::operators::seek;
 use access::{BTree, Cursor, Direction, HeapScan, ReadMode, RowBatch};
-use expr::Env;
+use expr::{Env, Told};
 use newest::Newest;
 use plan::access_hints::Sample;
 use plan::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
@@ -60,7 +60,7 @@ pub struct Scan {
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// Of a seek past a column: the values whose ranges are still to be found.
-    skip: Option<Box<Skip>>,
+    skip: Option<Box<SeekPastColumn>>,
     /// From the end of the ranges to their beginning.
     backward: bool,
     /// Rows of a batch.
@@ -176,7 +176,7 @@ impl Scan {
         let backward = self.backward;
         let ahead = |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
         let first = if let Some(behind) = spec.behind.as_ref().filter(|_| place.is_none()) {
-            self.skip = Skip::of(spec, behind, parts, rt)?;
+            self.skip = SeekPastColumn::of(spec, behind, parts, rt)?;
             self.next_range(plan, rt)?
         } else if spec.others.is_empty() {
             seek::range(spec, parts, rt)?.and_then(|mut range| ahead(&mut range).then_some(range))
@@ -219,6 +219,12 @@ impl Scan {
     /// The rows of the page.
     pub fn rows(&self) -> &RowBatch {
         &self.batch
+    }
+
+    /// What the bytes of row `i` of the page, a base row, tell of the condition.
+    #[inline]
+    pub fn tell(&self, plan: &ScanPlan, i: usize) -> Told {
+        self.condition.of_rows(plan).tell(plan, self.batch.row(i))
     }
 
     /// Reads the next page of rows; false at the end.
@@ -277,8 +283,8 @@ impl Scan {
             // The entry and its row are versions of one moment; only a dirty read can miss the row.
             return Ok(());
         }
-        let pred = self.condition.of(plan);
-        base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+        let test = self.condition.of_rows(plan);
+        base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
     }
 
     /// Decodes the row at hand into a new row of `out`, unless the condition rejects it.
@@ -292,8 +298,8 @@ impl Scan {
         match &plan.path {
             Path::Index { index, covering: true, .. } => {
                 let entries = &plan.store.indexes[*index];
-                let (pred, entry) = (self.condition.of(plan), self.batch.entry(i));
-                let filled = entry_into(plan, pred, entries, entry, rt, out.push_row());
+                let (test, entry) = (self.condition.of_entries(plan), self.batch.entry(i));
+                let filled = entry_into(plan, test, entries, entry, rt, out.push_row());
                 let filled = out.or_pop(filled)?;
                 if filled != Some(true) {
                     out.pop_row();
@@ -311,15 +317,15 @@ impl Scan {
                     // The entry and its row are versions of one moment; only a dirty read can miss the row.
                     return Ok(());
                 }
-                let pred = self.condition.of(plan);
-                base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+                let test = self.condition.of_rows(plan);
+                base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
             }
             _ => {
                 let locator = locator_of(plan, || match &plan.store.base {
                     Base::Heap(_) => rid_value(self.batch.rid(i)),
                     Base::Tree(_) => Value::bytes(self.batch.key(i).to_vec()),
                 });
-                base_row(plan, self.condition.of(plan), self.batch.row(i), locator, rt, out)
+                base_row(plan, self.condition.of_rows(plan), self.batch.row(i), locator, rt, out)
             }
         }
     }

@@ -20,7 +20,7 @@ const FEW: usize = 8;
 const LOOKS: u32 = 16;
 
 /// Where a seek past a column is up to.
-pub struct Skip {
+pub struct SeekPastColumn {
     /// What is left of the range of the column that is passed over.
     left: Range,
     /// Nothing is.
@@ -36,14 +36,14 @@ pub struct Skip {
     vain: u32,
 }
 
-impl Skip {
+impl SeekPastColumn {
     /// A seek that has not begun; nothing where no row can satisfy it. `parts`: the whole key.
     pub fn of(
         spec: &SeekSpec,
         behind: &SeekSpec,
         parts: &[KeyPart],
         rt: &mut Rt<'_, '_>,
-    ) -> Result<Option<Box<Skip>>, SqlError> {
+    ) -> Result<Option<Box<SeekPastColumn>>, SqlError> {
         let Some((passed, rest)) = parts.split_at_checked(spec.equal.len() + 1) else {
             return Err(SqlError::internal("a seek past a column that the index does not have"));
         };
@@ -54,7 +54,7 @@ impl Skip {
         }
         let passed = passed.to_vec();
         let seen = RowBatch::new();
-        Ok(Some(Box::new(Skip { left, over: false, behind, passed, seen, looks: 0, vain: 0 })))
+        Ok(Some(Box::new(SeekPastColumn { left, over: false, behind, passed, seen, looks: 0, vain: 0 })))
     }
 
     /// What is left to be searched for a further value.

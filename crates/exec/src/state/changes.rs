@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use catalog::{ModuleDef, TableDef};
+use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use types::Value;
 
 /// Rows of one width, one after another.
@@ -84,6 +85,17 @@ impl ChangedRows {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.deleted.is_empty() && self.inserted.is_empty()
+    }
+
+    /// What `inserted` and `deleted` are where a statement of a trigger is compiled.
+    pub fn as_table(&self) -> ChangedTable {
+        ChangedTable {
+            table: self.table.clone(),
+            deleted: true,
+            inserted: true,
+            instead_of: self.instead_of.then(|| self.action.word()),
+            rows: CHANGED_ROWS,
+        }
     }
 }
 

@@ -43,11 +43,12 @@ impl SessionCore {
         self.check_isolation(db, table, lock.mode)
     }
 
-    /// Takes an application lock for the transaction; the inner error is the wait's. -1 waits without end.
+    /// Takes a lock for the transaction and waits so long for it, -1 without end; the inner error
+    /// is the wait's.
     ///
     /// # Errors
     /// The transaction cannot begin.
-    pub fn lock_application(
+    pub fn lock_within(
         &mut self,
         db: &Arc<Db>,
         what: What,
@@ -62,11 +63,11 @@ impl SessionCore {
         Ok(locked)
     }
 
-    /// Gives an application lock of the transaction back.
+    /// Gives a lock of the transaction back before it ends.
     ///
     /// # Errors
     /// The transaction cannot begin.
-    pub fn unlock_application(&mut self, db: &Arc<Db>, resource: &txn::Resource) -> Result<(), SqlError> {
+    pub fn unlock_early(&mut self, db: &Arc<Db>, resource: &txn::Resource) -> Result<(), SqlError> {
         let at = self.open_txn(db)?;
         self.transactions.open[at].txn.locks.unlock(resource);
         Ok(())

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 
 use histogram::Histogram;
-pub use histogram::{TIME_CLASSES, Times, class_bound, percentile};
+pub use histogram::{CountedTimes, TIME_CLASSES, class_bound, percentile};
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +56,9 @@ pub struct PhaseTimes {
     /// Requests that were in it.
     pub count: u64,
     /// How long they were.
-    pub elapsed: Times,
+    pub elapsed: CountedTimes,
     /// The processor's time that their threads have had meanwhile.
-    pub processor: Times,
+    pub processor: CountedTimes,
 }
 
 /// The times of one phase.
@@ -81,29 +81,29 @@ pub struct RequestPhases {
 /// What the clocks show where one phase ends and the next one begins. The thread's own clock is a
 /// call of the system: what it takes is of neither.
 #[derive(Clone, Copy)]
-struct Moment {
+struct ClockReadings {
     ends: Instant,
     processor_ns: u64,
     begins: Instant,
 }
 
-impl Moment {
-    fn now() -> Moment {
+impl ClockReadings {
+    fn now() -> ClockReadings {
         #[cfg(test)]
         READ.set(READ.get() + 1);
         let ends = Instant::now();
         let time = clock_gettime(ClockId::ThreadCPUTime);
         let seconds = time.tv_sec.unsigned_abs();
         let processor_ns = seconds.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec.unsigned_abs());
-        Moment { ends, processor_ns, begins: Instant::now() }
+        ClockReadings { ends, processor_ns, begins: Instant::now() }
     }
 
     /// Processor's time from one reading to the next one with nothing between them: the least of
     /// some, so that what is taken off a phase was never its own.
     fn least_between() -> u64 {
-        let mut before = Moment::now();
+        let mut before = ClockReadings::now();
         let between = (0..READINGS).map(|_| {
-            let now = Moment::now();
+            let now = ClockReadings::now();
             let passed = now.processor_ns.saturating_sub(before.processor_ns);
             before = now;
             passed
@@ -122,7 +122,7 @@ struct Spent {
 /// The clock of a request.
 #[derive(Clone, Copy)]
 struct Clock {
-    since: Moment,
+    since: ClockReadings,
     phase: Phase,
     /// What it was in before it began to wait for the log.
     before_log: Option<Phase>,
@@ -136,7 +136,7 @@ struct Clock {
 
 impl Clock {
     /// That of a request that is received from now on.
-    fn new(since: Moment, waited: Option<Duration>, reading_ns: u64) -> Clock {
+    fn new(since: ClockReadings, waited: Option<Duration>, reading_ns: u64) -> Clock {
         let (mut spent, mut entered) = ([Spent::default(); PHASES], [false; PHASES]);
         // Another thread's processor has had nothing to do with it.
         spent[Phase::Worker as usize].elapsed = waited.map_or(0, |waited| waited.as_nanos() as u64);
@@ -146,7 +146,7 @@ impl Clock {
     }
 
     fn switch(&mut self, to: Phase) -> Phase {
-        let (now, since) = (Moment::now(), self.since);
+        let (now, since) = (ClockReadings::now(), self.since);
         let elapsed = (now.ends - since.begins).as_nanos() as u64;
         let processor = now.processor_ns.saturating_sub(since.processor_ns).saturating_sub(self.reading_ns);
         let spent = &mut self.spent[self.phase as usize];
@@ -243,7 +243,7 @@ impl RequestPhases {
                 .get_or_init(|| (0..PARTS).map(|_| std::array::from_fn(|_| Counted::default())).collect());
             let histograms = parts.iter().flatten().flat_map(|of| [&of.elapsed, &of.processor]);
             histograms.for_each(Histogram::clear);
-            self.reading_ns.store(Moment::least_between(), Relaxed);
+            self.reading_ns.store(ClockReadings::least_between(), Relaxed);
         }
         self.on.store(on, Relaxed);
     }
@@ -257,7 +257,7 @@ impl RequestPhases {
 
     #[cold]
     fn begin_timed(&self, waited: Option<Duration>) -> Timing<'_> {
-        let clock = Clock::new(Moment::now(), waited, self.reading_ns.load(Relaxed));
+        let clock = Clock::new(ClockReadings::now(), waited, self.reading_ns.load(Relaxed));
         CLOCK.set(Some(clock));
         TIMED.set(true);
         Timing(Some(self))

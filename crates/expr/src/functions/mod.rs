@@ -12,6 +12,7 @@ pub mod digest;
 pub mod format;
 pub mod hierarchy;
 pub mod json;
+pub mod like_range;
 pub mod math;
 pub mod string;
 mod string_codes;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use catalog::usage::{IndexUse, MissingIndex, Times};
+use catalog::usage::{IndexUse, MissingIndex, UseCount};
 use catalog::{Db, TableDef};
 use compact_str::CompactString;
 use exec::state::SessionCore;
@@ -174,7 +174,7 @@ const STATS_COLUMNS: &[ViewColumn] = &[
 /// sys.dm_db_missing_index_group_stats. Costs are seconds, as those of SHOWPLAN_ALL.
 static MISSING_STATS: View = View::sys("dm_db_missing_index_group_stats", STATS_COLUMNS, |session, _, _| {
     let row = |one: Missing| {
-        let MissingIndex { number, compiles, seeks: Times { count, last }, cost, impact, .. } = one.index;
+        let MissingIndex { number, compiles, seeks: UseCount { count, last }, cost, impact, .. } = one.index;
         let average = |sum: f64| Value::Float(if count == 0 { 0.0 } else { sum / count as f64 });
         vec![
             Value::Int(number),

@@ -4,7 +4,7 @@
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, big, bit, text};
-use exec::state::phases::Times;
+use exec::state::phases::CountedTimes;
 
 use DataType::{BigInt, Bit, Float};
 
@@ -28,7 +28,7 @@ fn us(ns: Option<u64>) -> Value {
 }
 
 /// The median, the 99th percentile and the longest of some times.
-fn spread(times: &Times) -> [Value; 3] {
+fn spread(times: &CountedTimes) -> [Value; 3] {
     [us(times.percentile(0.5)), us(times.percentile(0.99)), us(times.longest())]
 }
 

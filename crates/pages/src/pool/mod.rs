@@ -62,6 +62,11 @@ pub(crate) trait PageIo: Send + Sync {
     fn read_page(&self, id: PageId, into: &mut Page) -> Result<(), PageError>;
     /// Writes these frames if they are dirty and their latches are free; returns how many were written.
     fn write_frames(&self, pool: &Inner, frames: &[(u32, u64)]) -> Result<usize, PageError>;
+    /// Whether nothing of it is read or written any more.
+    fn is_offline(&self) -> bool;
+    /// Changes from this record on go from a frame and are in no file: only the log has them. To be
+    /// told before they go.
+    fn note_lost(&self, from: Lsn);
 }
 
 /// One per instance. Dropping it stops the lazy writer; dirty pages are the stores' business (checkpoint first).

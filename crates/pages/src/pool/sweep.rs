@@ -2,7 +2,7 @@
 
 use crate::dwb::BATCH_IMAGES;
 use crate::error::PageError;
-use crate::pool::{COLD, DIRTY, FREE, Inner, Mode, WRITING, key_store};
+use crate::pool::{COLD, DIRTY, FREE, Inner, Mode, PageIo, WRITING, key_store};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -243,7 +243,33 @@ impl Inner {
         if list.len() < worth { Ok(0) } else { Ok(self.write_list(list, &mut Vec::new()).0) }
     }
 
-    /// How many were written, and the first error; the stores that had one are added to `broken`.
+    /// Forgets the changes of pages that nobody can read or write any more, as their database has
+    /// failed, so that they make room like any clean page: a session may hold it for long. Returns
+    /// of how many.
+    fn forget_lost(&self, io: &dyn PageIo, frames: &[(u32, u64)]) -> usize {
+        let mut lost = 0;
+        for &(i, key) in frames {
+            let frame = self.frames.get(i);
+            if !frame.try_lock(Mode::Exclusive) {
+                continue;
+            }
+            // While the latch is held no writing of it begins.
+            if frame.key.load(Ordering::Acquire) == key && !frame.has(WRITING) {
+                let changed = frame.state.lock().rec_lsn;
+                if let Some(from) = changed {
+                    io.note_lost(from);
+                    frame.forget_changes();
+                    frame.usage.store(0, Ordering::Relaxed);
+                    lost += 1;
+                }
+            }
+            frame.unlock(Mode::Exclusive);
+        }
+        lost
+    }
+
+    /// How many have made room, and the first error; the stores that had one and made none are
+    /// added to `broken`.
     fn write_list(&self, list: Vec<(u32, u64)>, broken: &mut Vec<u16>) -> (usize, Option<PageError>) {
         let mut by_store: BTreeMap<u16, Vec<(u32, u64)>> = BTreeMap::new();
         for at in list {
@@ -256,6 +282,11 @@ impl Inner {
                 match io.write_frames(self, &frames) {
                     Ok(n) => written += n,
                     Err(e) => {
+                        let room = if io.is_offline() { self.forget_lost(&*io, &frames) } else { 0 };
+                        if room > 0 {
+                            written += room;
+                            continue;
+                        }
                         broken.push(store);
                         failed = failed.or(Some(e));
                     }

@@ -360,6 +360,38 @@ fn two_databases_share_one_pool() {
     }
 }
 
+/// The pages of a store that has failed make room, though somebody holds it: their changes are in
+/// the log, from where they were before.
+#[test]
+fn a_store_that_has_failed_leaves_the_pool_to_others() {
+    let (db, ids) = counters(128, 80);
+    db.checkpoint().unwrap();
+    ids.iter().for_each(|&id| add_one(&db, id, 7));
+    db.log.flush_all().unwrap();
+    db.store.abandon("failed");
+    let (dirty, redo) = (db.store.dirty_pages(), db.store.min_rec_lsn());
+    assert!(dirty > 40 && redo.is_some(), "{dirty} pages, {redo:?}");
+    let disk: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(8));
+    let log = wal::Log::create(&*disk, std::path::Path::new("b.ldf"), wal::LogOptions::default()).unwrap();
+    let pool = Arc::clone(&db.pool);
+    let other =
+        Store::create(disk, pool, Arc::clone(&log) as Arc<_>, [2; 16], &[spec(1, 1, 0)], &Home::default());
+    let other = other.unwrap();
+    let unit = other.create_unit(UnitId(77), 1).unwrap();
+    let pages: Vec<PageId> = (0..200).map(|_| new_page(&other, &unit, PageType::Lob).unwrap()).collect();
+    let begin = Instant::now();
+    // A few that are not worth a batch may stay.
+    while db.store.dirty_pages() > 20 {
+        assert!(begin.elapsed() < Duration::from_secs(30), "{} pages stay", db.store.dirty_pages());
+        pages.iter().for_each(|&id| assert_eq!(other.read(id).unwrap().id(), id));
+    }
+    assert!(matches!(db.store.read(ids[0]), Err(PageError::Offline { .. })));
+    assert_eq!(db.store.min_rec_lsn(), redo);
+    let left = db.disk.crash(3);
+    drop((unit, other, db));
+    all_are_one(&open(left, 128).unwrap(), &ids);
+}
+
 /// Waits until the pool holds as many frames as wanted, some seconds at most.
 fn comes_to(held: &dyn Fn() -> Option<usize>, wanted: impl Fn(usize) -> bool) -> usize {
     let begin = Instant::now();

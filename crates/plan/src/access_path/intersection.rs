@@ -2,7 +2,7 @@
 //! all of them give are read; all conditions are tested on these.
 //! Only where rows are read in versions of one moment or dirty: what is locked or newest is found by one structure.
 
-use super::{Given, MOST_RANGES, Question, Way, Wishes};
+use super::{AccessWay, MOST_RANGES, Question, ReadShape, Wishes};
 use crate::cost::{BUILD, COVERED, LOOKUP, PROBE, SEEK};
 use crate::estimate;
 use crate::logical::Get;
@@ -37,7 +37,7 @@ struct IndexSeek {
 
 impl Question<'_> {
     /// The cheapest that is found by taking the indexes with the fewest rows first; `None` where no two indexes can be sought.
-    pub(super) fn intersection(&self, ways: &[Way<'_>]) -> Option<Intersection> {
+    pub(super) fn intersection(&self, ways: &[AccessWay<'_>]) -> Option<Intersection> {
         let mut sought: Vec<_> = ways.iter().filter_map(|way| self.sought(way)).collect();
         sought.sort_by(|a, b| a.1.rows.total_cmp(&b.1.rows));
         let mut preds: Vec<&Pred> = Vec::new();
@@ -69,10 +69,11 @@ impl Question<'_> {
     }
 
     /// A nonclustered index with the conditions that it is sought by.
-    fn sought<'s>(&'s self, way: &Way<'_>) -> Option<(Vec<&'s Pred>, IndexSeek)> {
+    fn sought<'s>(&'s self, way: &AccessWay<'_>) -> Option<(Vec<&'s Pred>, IndexSeek)> {
         let index = way.index?;
         let mut found = self.conditions.ranges(&way.order, MOST_RANGES);
-        if found.len() != 1 || found[0].sought.is_empty() {
+        // Of an unknown pattern most rows may be found.
+        if found.len() != 1 || found[0].sought.is_empty() || self.doubt(&found) > 1.0 {
             return None;
         }
         let rows = self.fetched_by(way, &found[0]);
@@ -103,7 +104,7 @@ pub fn plan(
     let mut all: Option<Plan> = None;
     for IndexSeek { index, seek, rows, together } in intersection.seeks {
         let path = Path::Index { index, seek, point: false, covering: true };
-        let (scan, cols) = Given::of(get, Vec::new(), &only)?.scan(get, store.clone(), path, false);
+        let (scan, cols) = ReadShape::of(get, Vec::new(), &only)?.scan(get, store.clone(), path, false);
         let plan = Plan { node: Node::Scan(Box::new(scan)), cols, rows, ordered: false };
         all = Some(match all {
             None => plan,
@@ -117,7 +118,7 @@ pub fn plan(
     }
     let Some(mut all) = all else { return Err(super::no_plan()) };
     all.rows = intersection.found;
-    let (scan, cols) = Given::of(get, preds, wishes)?.scan(get, store, Path::Base, false);
+    let (scan, cols) = ReadShape::of(get, preds, wishes)?.scan(get, store, Path::Base, false);
     let node = Node::Lookup { input: Nested::new(all), scan: Box::new(scan) };
     Ok(Plan { node, cols, rows: intersection.rows, ordered: false })
 }

@@ -5,6 +5,7 @@
 mod entry;
 pub(crate) mod filtered;
 mod intersection;
+mod like;
 mod missing;
 mod order;
 mod probe;
@@ -36,7 +37,7 @@ use std::sync::Arc;
 use storage::{TableMode, TableStore};
 use terms::{Choice, Conditions, Found};
 use types::{Collation, SqlError};
-use ways::{Way, may_cover, prefer_seeks, ways_of};
+use ways::{AccessWay, may_cover, prefer_seeks, ways_of};
 
 /// What the rest of the plan wants of a table.
 pub struct Wishes<'w> {
@@ -97,7 +98,7 @@ fn one(
         Some(index) if !choice.covering => entry::test_of(get, &store.indexes[index], &mut preds)?,
         _ => None,
     };
-    let mut given = Given::of(get, preds, wishes)?;
+    let mut given = ReadShape::of(get, preds, wishes)?;
     let path = match choice.index {
         None if choice.seek.is_empty() => Path::Base,
         None if choice.point => Path::Point(choice.seek),
@@ -123,19 +124,20 @@ fn one(
 }
 
 /// What a read of a table gives: its columns, and the condition on them.
-struct Given {
+struct ReadShape {
     /// Column ids of the slots.
     cols: Vec<ColId>,
     columns: Vec<u16>,
     index_columns: Vec<u16>,
     tested: usize,
+    only_tested: bool,
     pred: Option<Pred>,
     locator: bool,
 }
 
-impl Given {
+impl ReadShape {
     /// What is wanted, and the columns of the conditions that are tested on the row.
-    fn of(get: &Get, preds: Vec<Pred>, wishes: &Wishes<'_>) -> Result<Given, SqlError> {
+    fn of(get: &Get, preds: Vec<Pred>, wishes: &Wishes<'_>) -> Result<ReadShape, SqlError> {
         let mut pred = Pred::from_conjuncts(preds);
         // The condition's columns come first: the others are decoded only for rows that satisfy it.
         let mut ids: Vec<ColId> = Vec::new();
@@ -144,6 +146,7 @@ impl Given {
         }
         ids.retain(|id| *id != get.locator());
         let tested = ids.len();
+        let only_tested = !ids.iter().any(|id| wishes.needed.contains(id));
         for id in wishes.needed {
             if get.position(*id).is_some() && !ids.contains(id) {
                 ids.push(*id);
@@ -158,7 +161,8 @@ impl Given {
         if let Some(pred) = &mut pred {
             pred_slots(pred, &cols)?;
         }
-        Ok(Given { cols, columns, index_columns: Vec::new(), tested, pred, locator })
+        let index_columns = Vec::new();
+        Ok(ReadShape { cols, columns, index_columns, tested, only_tested, pred, locator })
     }
 
     fn scan(self, get: &Get, store: Arc<TableStore>, path: Path, backward: bool) -> (ScanPlan, Vec<ColId>) {
@@ -172,8 +176,11 @@ impl Given {
             columns: self.columns,
             index_columns: self.index_columns,
             tested: self.tested,
+            // What is locked or changed is looked at once more.
+            only_tested: self.only_tested && !waits(get),
             pred: self.pred,
             computes: false,
+            in_place: false,
             entry: None,
             any_order: false,
             locator: self.locator,
@@ -281,7 +288,7 @@ fn choose(
     let input = Logical::Get(Arc::new(get.clone()));
     let points = !ways.is_empty() && ways.iter().all(|way| way.is_point(terms));
     let rows = if points { 1.0 } else { (total * estimate::kept(preds, &input)).max(1.0) };
-    let by_equality = |way: &Way<'_>| way.tree && conditions.equal_columns(&way.order) > 0;
+    let by_equality = |way: &AccessWay<'_>| way.tree && conditions.equal_columns(&way.order) > 0;
     // The first rows of an order come from an index that has it, whatever it has besides.
     let first_rows = wishes.goal.is_some() && !wishes.order.is_empty();
     let least = match !first_rows && ways.iter().any(by_equality) {
@@ -338,7 +345,7 @@ impl Candidate {
 
 impl Question<'_> {
     /// The table by one of its structures.
-    fn candidate(&self, way: &Way<'_>) -> Candidate {
+    fn candidate(&self, way: &AccessWay<'_>) -> Candidate {
         let candidate = self.candidate_by_ranges(way);
         match self.skipping(way) {
             Some(skipping) if self.skips || skipping.cost < candidate.cost => skipping,
@@ -348,7 +355,7 @@ impl Question<'_> {
 
     /// The table by one of its structures: of a long list by a range for each value, where that
     /// costs less.
-    fn candidate_by_ranges(&self, way: &Way<'_>) -> Candidate {
+    fn candidate_by_ranges(&self, way: &AccessWay<'_>) -> Candidate {
         let few = self.candidate_of(way, MOST_RANGES);
         let forced = self.get.hints.access.seek.is_some();
         let pays = |cases: usize| forced || cases as f64 * RANGE * 0.9 < few.cost;
@@ -360,7 +367,7 @@ impl Question<'_> {
     }
 
     /// The table by one of its structures, where choices of so many cases at most give ranges.
-    fn candidate_of(&self, way: &Way<'_>, most: usize) -> Candidate {
+    fn candidate_of(&self, way: &AccessWay<'_>, most: usize) -> Candidate {
         let mut choice = Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
         let (mut fetched, mut looked_up) = (self.total, self.total);
         let seeks = way.tree && !self.get.hints.access.scan;
@@ -370,7 +377,9 @@ impl Question<'_> {
             let found = self.conditions.ranges(&way.order, most);
             fetched = if choice.point { 1.0 } else { self.fetched(way, &found) };
             looked_up = match way.store {
-                Some(index) if !way.covering && !choice.point => self.looked_up(index, &found, fetched),
+                Some(index) if !way.covering && !choice.point => {
+                    self.looked_up(index, &found, fetched) * self.doubt(&found)
+                }
                 _ => fetched,
             };
             choice.seek(found, self.conditions.equal_columns(&way.order));
@@ -384,7 +393,7 @@ impl Question<'_> {
     fn weighed(
         &self,
         mut choice: Candidate,
-        way: &Way<'_>,
+        way: &AccessWay<'_>,
         (mut fetched, looked_up): (f64, f64),
         seeks: f64,
     ) -> Candidate {
@@ -452,7 +461,7 @@ impl Question<'_> {
     }
 
     /// Rows that are read when these ranges are sought.
-    fn fetched(&self, way: &Way<'_>, found: &[Found<'_>]) -> f64 {
+    fn fetched(&self, way: &AccessWay<'_>, found: &[Found<'_>]) -> f64 {
         match found {
             [one] => self.fetched_by(way, one),
             several => {
@@ -463,6 +472,12 @@ impl Question<'_> {
                 rows.clamp(1.0, if unique { most } else { f64::INFINITY })
             }
         }
+    }
+
+    /// How many times more rows than are expected may have to be looked up.
+    fn doubt(&self, found: &[Found<'_>]) -> f64 {
+        let mut sought = found.iter().flat_map(|found| &found.sought);
+        if sought.any(|pred| like::is_unknown(pred, self.get)) { like::DOUBT } else { 1.0 }
     }
 
     /// The share of the rows that several ranges have together.
@@ -478,7 +493,7 @@ impl Question<'_> {
         estimate::kept(sought, &self.input)
     }
 
-    fn fetched_by(&self, way: &Way<'_>, found: &Found<'_>) -> f64 {
+    fn fetched_by(&self, way: &AccessWay<'_>, found: &Found<'_>) -> f64 {
         if found.sought.is_empty() {
             return self.total;
         }

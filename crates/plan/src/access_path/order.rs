@@ -1,13 +1,13 @@
 //! In which order the rows of an index come: for ORDER BY, for groups, for merges.
 
 use super::super::logical::{Get, SortKey};
-use super::Way;
+use super::AccessWay;
 use crate::hints::RowLocks;
 use expr::{ColId, Expr};
 use storage::TableMode;
 use types::{Collation, DataType};
 
-impl Way<'_> {
+impl AccessWay<'_> {
     /// What orders its rows when so many first columns have one value each. A column that stands there a second time orders nothing.
     fn order_after(&self, equal: usize) -> Vec<(usize, bool)> {
         let mut order = self.order[equal.min(self.order.len())..].to_vec();
@@ -29,7 +29,13 @@ impl Way<'_> {
 }
 
 /// Whether the rows of an index come in an order, and whether backwards.
-pub(super) fn order(get: &Get, way: &Way<'_>, equal: usize, whole: bool, wanted: &[SortKey]) -> (bool, bool) {
+pub(super) fn order(
+    get: &Get,
+    way: &AccessWay<'_>,
+    equal: usize,
+    whole: bool,
+    wanted: &[SortKey],
+) -> (bool, bool) {
     if whole {
         return (true, false);
     }
@@ -66,7 +72,7 @@ pub(super) fn is_of_one_moment(get: &Get) -> bool {
 /// Whether what a way gives lies where its keys say. Under locks the rows of the clustered index do,
 /// as each is read again by its key; so do entries that stand for their rows and stay as they are.
 /// A row that is looked up behind an entry may have another value by then.
-pub(super) fn lies_by_key(get: &Get, way: &Way<'_>) -> bool {
+pub(super) fn lies_by_key(get: &Get, way: &AccessWay<'_>) -> bool {
     let entries = |locks: RowLocks| way.covering && (locks.range || locks.hold);
     is_of_one_moment(get) || get.locks.is_some_and(|locks| way.index.is_none() || entries(locks))
 }
@@ -115,7 +121,7 @@ pub fn natural_order(get: &Get) -> Vec<Ordering> {
 /// its order, in whatever order. Only of rows that lie where their keys say ([`lies_by_key`]).
 pub(super) fn groups(
     get: &Get,
-    way: &Way<'_>,
+    way: &AccessWay<'_>,
     equal: usize,
     whole: bool,
     wanted: &[(ColId, Collation)],

@@ -6,7 +6,7 @@
 //! run that finds too many values of it reads its range from end to end.
 
 use super::terms::{Found, MOST_RANGES};
-use super::{Candidate, Question, Way};
+use super::{AccessWay, Candidate, Question};
 use crate::cost::RANGE;
 use crate::estimate;
 use crate::nodes::SeekSpec;
@@ -19,7 +19,7 @@ const DOUBT: f64 = 2.0;
 
 impl Question<'_> {
     /// The table by an index, past a column of it; nothing where there is no reason to.
-    pub(super) fn skipping(&self, way: &Way<'_>) -> Option<Candidate> {
+    pub(super) fn skipping(&self, way: &AccessWay<'_>) -> Option<Candidate> {
         let hints = self.get.hints.access;
         let hinted = hints.scan || hints.seek.is_some() || hints.sample.is_some();
         if !way.tree || hinted || way.is_point(&self.conditions.own) {

@@ -4,6 +4,7 @@
 //! to be tested on the row.
 
 use super::super::logical::Get;
+use super::like;
 use crate::nodes::{SeekEnd, SeekSpec};
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use std::borrow::Cow;
@@ -31,7 +32,7 @@ struct RangeTerm<'p> {
     pred: &'p Pred,
     column: usize,
     op: CompareOp,
-    value: &'p Expr,
+    value: Cow<'p, Expr>,
     /// As [`SeekEnd::rounded`].
     rounded: Option<DataType>,
 }
@@ -58,7 +59,10 @@ impl<'p> Terms<'p> {
                 }
                 Pred::Compare(c) => {
                     let Some(Sargable { column, op, value, rounded }) = sargable(get, c) else { continue };
-                    let mut range = |op| terms.range.push(RangeTerm { pred, column, op, value, rounded });
+                    let mut range = |op| {
+                        let value = Cow::Borrowed(value);
+                        terms.range.push(RangeTerm { pred, column, op, value, rounded });
+                    };
                     match op {
                         CompareOp::NotEqual => {}
                         CompareOp::Equal if rounded.is_some() => {
@@ -72,6 +76,13 @@ impl<'p> Terms<'p> {
                         op => range(op),
                     }
                 }
+                Pred::Like(like) => {
+                    let Some((column, [start, end])) = like::range_of(get, like) else { continue };
+                    for (op, value) in [(CompareOp::GreaterEqual, start), (CompareOp::LessEqual, end)] {
+                        let value = Cow::Owned(value);
+                        terms.range.push(RangeTerm { pred, column, op, value, rounded: None });
+                    }
+                }
                 _ => {}
             }
         }
@@ -82,9 +93,10 @@ impl<'p> Terms<'p> {
         self.equal.is_empty() && self.range.is_empty()
     }
 
-    /// The columns that have an end of a range, each with its condition.
+    /// The columns that have an end of a range by a comparison, each with its condition.
     pub fn ranged(&self) -> impl Iterator<Item = (usize, &'p Pred)> {
-        self.range.iter().map(|term| (term.column, term.pred))
+        let compared = self.range.iter().filter(|term| matches!(term.pred, Pred::Compare(_)));
+        compared.map(|term| (term.column, term.pred))
     }
 }
 
@@ -206,7 +218,8 @@ fn add_range<'p>(seek: &mut SeekSpec, terms: &Terms<'p>, column: usize, sought: 
             CompareOp::Equal | CompareOp::NotEqual => continue,
         };
         if end.is_none() {
-            *end = Some(SeekEnd { value: term.value.clone(), inclusive, rounded: term.rounded });
+            let value = term.value.clone().into_owned();
+            *end = Some(SeekEnd { value, inclusive, rounded: term.rounded });
             if !sought.iter().any(|known| std::ptr::eq(*known, term.pred)) {
                 sought.push(term.pred);
             }

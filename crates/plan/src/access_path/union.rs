@@ -3,7 +3,7 @@
 //! Only where rows are read in versions of one moment or dirty: what is locked or newest is found by one structure.
 
 use super::terms::Found;
-use super::{Given, Question, Way, Wishes};
+use super::{AccessWay, Question, ReadShape, Wishes};
 use crate::cost::{COVERED, GROUPED, LOOKUP, SEEK};
 use crate::estimate;
 use crate::logical::Get;
@@ -38,12 +38,12 @@ struct CaseSeek {
 
 impl Question<'_> {
     /// The cheapest union; `None` where no OR has an index for each of its cases.
-    pub(super) fn union(&self, ways: &[Way<'_>]) -> Option<Union> {
+    pub(super) fn union(&self, ways: &[AccessWay<'_>]) -> Option<Union> {
         let all = (0..self.conditions.choices.len()).filter_map(|choice| self.union_of(choice, ways));
         all.reduce(|a, b| if b.cost < a.cost { b } else { a })
     }
 
-    fn union_of(&self, choice: usize, ways: &[Way<'_>]) -> Option<Union> {
+    fn union_of(&self, choice: usize, ways: &[AccessWay<'_>]) -> Option<Union> {
         let count = self.conditions.cases[choice].len();
         if count > MOST_CASES {
             return None;
@@ -59,8 +59,8 @@ impl Question<'_> {
     }
 
     /// The cheapest seek for one case.
-    fn case(&self, choice: usize, case: usize, ways: &[Way<'_>]) -> Option<CaseSeek> {
-        let seek = |way: &Way<'_>| {
+    fn case(&self, choice: usize, case: usize, ways: &[AccessWay<'_>]) -> Option<CaseSeek> {
+        let seek = |way: &AccessWay<'_>| {
             let found = self.conditions.range_of_case(&way.order, choice, case)?;
             let rows = self.rows_of(way, &found);
             let each = if way.index.is_some() { COVERED } else { 1.0 };
@@ -70,7 +70,7 @@ impl Question<'_> {
         seeks.reduce(|a, b| if b.cost < a.cost { b } else { a })
     }
 
-    fn rows_of(&self, way: &Way<'_>, found: &Found<'_>) -> f64 {
+    fn rows_of(&self, way: &AccessWay<'_>, found: &Found<'_>) -> f64 {
         if way.def.unique && found.seek.equal.len() == way.def.key.len() {
             return 1.0;
         }
@@ -94,7 +94,7 @@ pub fn plan(
             None => Path::Clustered(case.seek),
             Some(index) => Path::Index { index, seek: case.seek, point: false, covering: true },
         };
-        let (scan, cols) = Given::of(get, Vec::new(), &only)?.scan(get, store.clone(), path, false);
+        let (scan, cols) = ReadShape::of(get, Vec::new(), &only)?.scan(get, store.clone(), path, false);
         inputs.push(Plan { node: Node::Scan(Box::new(scan)), cols, rows: case.rows, ordered: false });
     }
     let plan = |node, rows| Plan { node, cols: locator.to_vec(), rows, ordered: false };
@@ -102,7 +102,7 @@ pub fn plan(
     let all = plan(Node::Concat(Nested::new(inputs)), rows);
     let collations = vec![Collation::DEFAULT];
     let each = plan(Node::Distinct { input: Nested::new(all), collations, streams: false }, union.found);
-    let (scan, cols) = Given::of(get, preds, wishes)?.scan(get, store, Path::Base, false);
+    let (scan, cols) = ReadShape::of(get, preds, wishes)?.scan(get, store, Path::Base, false);
     let node = Node::Lookup { input: Nested::new(each), scan: Box::new(scan) };
     Ok(Plan { node, cols, rows: union.rows, ordered: false })
 }

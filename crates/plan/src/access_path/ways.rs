@@ -12,7 +12,7 @@ use storage::{Base, IndexStore, TableMode, TableStore};
 use txn::locks::LockMode;
 
 /// An index, or the base (`None`), as a way to read a table.
-pub(super) struct Way<'q> {
+pub(super) struct AccessWay<'q> {
     pub def: &'q IndexDef,
     pub index: Option<usize>,
     pub store: Option<&'q IndexStore>,
@@ -38,7 +38,7 @@ pub(super) fn may_cover(get: &Get, needed: &[ColId]) -> bool {
 
 /// Under locks a scan waits for all who are changing rows of the table, and SERIALIZABLE keeps them
 /// all out: no index is read from end to end, for all that it costs, where another one is sought.
-pub(super) fn prefer_seeks(ways: &mut [Way<'_>], conditions: &Conditions<'_>) {
+pub(super) fn prefer_seeks(ways: &mut [AccessWay<'_>], conditions: &Conditions<'_>) {
     let sought: Vec<bool> = ways.iter().map(|way| way.tree && conditions.seeks(&way.order, 1)).collect();
     if sought.contains(&true) {
         for (way, sought) in ways.iter_mut().zip(sought) {
@@ -54,11 +54,11 @@ pub(super) fn ways_of<'t>(
     preds: &[Pred],
     wanted: &[usize],
     covers: bool,
-) -> Vec<Way<'t>> {
+) -> Vec<AccessWay<'t>> {
     let mut ways = Vec::with_capacity(1 + store.indexes.len());
     let clustered = matches!(store.base, Base::Tree(_));
     let base = &get.table.storage;
-    ways.push(Way {
+    ways.push(AccessWay {
         def: base,
         index: None,
         store: None,
@@ -73,12 +73,12 @@ pub(super) fn ways_of<'t>(
         let order = (&index.order).into();
         let by_locator = wanted.iter().any(|c| !index.columns.contains(c));
         let (index, store, def) = (Some(at), Some(index), &*index.def);
-        ways.push(Way { def, index, store, order, tree: true, covering, by_locator });
+        ways.push(AccessWay { def, index, store, order, tree: true, covering, by_locator });
     }
     ways
 }
 
-impl Way<'_> {
+impl AccessWay<'_> {
     /// Whether the table may be read so.
     pub fn obeys(&self, hints: AccessHints, conditions: &Conditions<'_>) -> bool {
         let named = hints.index.is_none_or(|hint| hint == self.def.index_id);

@@ -8,7 +8,7 @@ use crate::TableUse;
 use crate::hints::{Hints, Reading};
 use crate::logical::{Get, Logical};
 use catalog::security::Permission;
-use catalog::{Db, TableDef, fold_name};
+use catalog::{Db, TEMPDB, TableDef, fold_name};
 use std::sync::Arc;
 use syntax::ast;
 use types::SqlError;
@@ -27,7 +27,10 @@ impl Binder<'_> {
             Some(hints) => Hints::parse(&table, &hints)?,
             None => Hints::parse(&table, hints)?,
         };
-        let reading = hints.reading(self.env.options.isolation, db.reads_by_locks())?;
+        // Whose readers wait for writers expects it of the tables that it shares with others, too.
+        let shared = db.id() == TEMPDB && table.name.starts_with("##");
+        let by_locks = if shared { self.db.reads_by_locks() } else { db.reads_by_locks() };
+        let reading = hints.reading(self.env.options.isolation, by_locks)?;
         self.rights.need_table(&db, &table, Permission::Select, &[]);
         let get = self.get(db, table, reading, hints);
         let mut source = table_source(&get, name, alias);

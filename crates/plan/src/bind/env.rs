@@ -120,6 +120,12 @@ impl TempTables {
         self.generation = NEXT.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// What is in sight in the scope at a level, which runs or has called the one that does.
+    pub fn seen_at(&self, level: u32) -> TempTables {
+        let list = self.list.iter().filter(|temp| temp.level <= level).cloned().collect();
+        TempTables { list, most: self.most, generation: self.generation, level, used: AtomicBool::new(false) }
+    }
+
     /// The table variable of a name in the scope that runs.
     pub fn find_variable(&self, name: &str, db: &Db) -> Option<Arc<TableDef>> {
         self.used.store(true, Ordering::Relaxed);

@@ -316,6 +316,31 @@ impl SessionOptions {
         }
     }
 
+    /// These options, with those under which something was compiled before.
+    pub fn compiled_with(&self, options: CompileOptions) -> SessionOptions {
+        let CompileOptions {
+            isolation,
+            ansi_nulls,
+            concat_null_yields_null,
+            dialect,
+            manner,
+            cost_limit,
+            browse,
+        } = options;
+        SessionOptions {
+            isolation,
+            ansi_nulls,
+            concat_null_yields_null,
+            dialect,
+            ansi_warnings: !manner.cuts,
+            arithabort: !manner.lenient,
+            numeric_roundabort: manner.exact,
+            cost_limit,
+            browse,
+            ..self.clone()
+        }
+    }
+
     /// Sets a switch by its upper-case name. QUOTED_IDENTIFIER and PARSEONLY took effect when the batch was parsed.
     ///
     /// Errors: 195 no such switch, 40510 a value that is not supported.

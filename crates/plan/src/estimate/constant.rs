@@ -7,10 +7,12 @@
 use crate::logical::Get;
 use expr::functions::Stability;
 use expr::random::Random;
-use expr::{Constant, Env, Expr, QuantifiedExpr, Routine, SubRef};
+use expr::{Constant, Env, Expr, LikeExpr, QuantifiedExpr, Routine, SubRef};
 use std::any::Any;
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+use types::like::LikePattern;
 use types::{Dialect, SqlError, Value};
 
 /// Functions that tell the time of the statement: that of the plan is about the same.
@@ -45,6 +47,23 @@ pub(super) fn constant(e: &Expr, get: &Get) -> Option<Value> {
             (!now.unknown.get() && !value.is_null()).then_some(value)
         }
     }
+}
+
+/// The pattern of LIKE, as far as it is known for which one the plan is made.
+pub fn known_pattern(like: &LikeExpr, get: &Get) -> Option<Arc<LikePattern>> {
+    if let Some(compiled) = &like.compiled {
+        return Some(compiled.clone());
+    }
+    let pattern = constant(&like.pattern, get).filter(|pattern| pattern.heap_bytes() <= LONGEST)?;
+    let escape = match &like.escape {
+        None => None,
+        Some(escape) => Some(constant(escape, get)?),
+    };
+    let read = match &escape {
+        None => LikePattern::new(pattern.as_str()?, None),
+        Some(escape) => LikePattern::new(pattern.as_str()?, Some(escape.as_str()?)),
+    };
+    read.ok().map(Arc::new)
 }
 
 /// Whether it is made of constants and variables by what has no effect and needs no session.

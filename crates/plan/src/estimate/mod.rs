@@ -2,7 +2,7 @@
 //! the shape of its conditions.
 //! Guarantee: an estimate is finite and at least 1.
 
-mod constant;
+pub(crate) mod constant;
 mod filtered;
 mod having;
 mod pairs;

@@ -11,7 +11,7 @@ use syntax::ast::CompareOp;
 use types::rounding::{self, Kept, reach};
 use types::{DataType, Value, encode_key_part};
 
-use super::constant::constant;
+use super::constant::{constant, known_pattern};
 use super::{filtered, having, source};
 use crate::logical::{Get, Logical};
 use crate::statistics;
@@ -354,7 +354,8 @@ fn listed(list: &InListExpr, input: &Logical) -> f64 {
 /// LIKE: the range of what the pattern begins with; without a beginning, what it says of the texts in the histogram.
 fn liked(like: &LikeExpr, input: &Logical) -> f64 {
     let Expr::Col(id) = &like.operand else { return LIKE };
-    let (Some(known), Some(pattern)) = (known(*id, input), &like.compiled) else { return LIKE };
+    let Some(known) = known(*id, input) else { return LIKE };
+    let Some(pattern) = known_pattern(like, known.get) else { return LIKE };
     let steps = &known.measured.histogram.steps;
     if !pattern.prefix().is_empty() {
         let mut after = String::from(pattern.prefix());

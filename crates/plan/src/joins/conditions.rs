@@ -53,7 +53,7 @@ impl Parts {
 }
 
 /// A value of the left side, how a column of the right side compares with it, and that column.
-pub(super) type Given = (Expr, CompareOp, Expr, Collation);
+pub(super) type RangeCondition = (Expr, CompareOp, Expr, Collation);
 
 /// The equalities of a join, left side first, and what is left of the condition.
 pub(super) struct Equalities {
@@ -88,7 +88,7 @@ impl Equalities {
     }
 
     /// A condition that gives one end of a range of a column of the right side by a value of the left one.
-    fn range_of(pred: &Pred, right: &Logical, left: &ColumnSet) -> Option<Given> {
+    fn range_of(pred: &Pred, right: &Logical, left: &ColumnSet) -> Option<RangeCondition> {
         let Pred::Compare(c) = pred else { return None };
         if matches!(c.op, CompareOp::Equal | CompareOp::NotEqual) {
             return None;
@@ -105,7 +105,7 @@ impl Equalities {
     }
 
     /// Takes the ranges of the right side's columns that values of the left side give.
-    pub(super) fn take_ranges(&mut self, right: &Logical, left: &ColumnSet) -> Vec<Given> {
+    pub(super) fn take_ranges(&mut self, right: &Logical, left: &ColumnSet) -> Vec<RangeCondition> {
         let mut ranges = Vec::new();
         self.rest.retain(|pred| match Equalities::range_of(pred, right, left) {
             Some(range) => {

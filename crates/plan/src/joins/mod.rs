@@ -20,7 +20,7 @@ mod levels;
 mod merge;
 mod plans;
 
-use conditions::{Equalities, Given, Parts};
+use conditions::{Equalities, Parts, RangeCondition};
 pub use levels::sorted_down;
 use merge::MergeKeys;
 pub use plans::apply_plan;
@@ -183,7 +183,7 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         let mut args = Vec::new();
         let equal = keys.pairs.iter().map(|(l, r, c)| (l.clone(), CompareOp::Equal, r.clone(), *c));
-        let mut given: Vec<Given> = equal.collect();
+        let mut given: Vec<RangeCondition> = equal.collect();
         given.extend(keys.take_ranges(&right.logical, left_ids));
         for (l, op, r, collation) in given {
             let slot = self.binder.new_param();

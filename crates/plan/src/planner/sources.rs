@@ -6,7 +6,7 @@ use crate::access_path::{self, Wishes};
 use crate::logical::{Get, ViewScan};
 use crate::nodes::{Node, Plan};
 use crate::view_seek;
-use expr::{ColId, Expr, Pred};
+use expr::{ColId, Expr, InPlace, Pred};
 use std::sync::Arc;
 use storage::TableStore;
 use types::SqlError;
@@ -30,6 +30,8 @@ impl Planner<'_, '_> {
         let mut plan = access_path::plan(&get, store, local, &wishes, &mut self.binder.any_plan)?;
         if let Node::Scan(scan) = &mut plan.node {
             scan.computes = scan.pred.as_ref().is_some_and(|pred| self.computes(pred));
+            let told = scan.pred.as_ref().filter(|pred| scan.computes || InPlace::is_possible(pred));
+            scan.in_place = told.is_some_and(|pred| self.stays(pred));
             // The rows behind entries that fail the test are not locked, so it may not say another
             // thing when they are read. All that it says is tested on the rows besides.
             if scan.locks.is_some() && scan.entry.as_ref().is_some_and(|test| !self.stays(&test.pred)) {

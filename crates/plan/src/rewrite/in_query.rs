@@ -65,9 +65,9 @@ fn test_of<'p>(
     let [column] = query.wanted[..] else { return None };
     let rows = estimate::rows(&query.logical);
     let values = estimate::groups((&*query.logical, rows), std::iter::once(Some(column)));
-    // A row that is locked only if the conditions hold is read without a join.
-    let free = |get: &Get| get.locks.is_none_or(|locks| locks.are_of_all_read());
-    let sought = |get: &Get| free(get) && is_sought(get, all, id, values);
+    // Whatever locks the table is read with: a condition with a subquery is tested above the read,
+    // whose rows are all locked then. Those that are sought are fewer.
+    let sought = |get: &Get| is_sought(get, all, id, values);
     source_table(input, id).is_some_and(sought).then_some(test)
 }
 

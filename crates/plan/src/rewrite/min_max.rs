@@ -2,11 +2,15 @@
 //! `SELECT MAX(x) FROM t WHERE p` becomes the maximum of `SELECT TOP (1) x FROM t WHERE p AND x IS NOT NULL ORDER BY x DESC`, which
 //! the order of the index answers.
 //!
-//! Left alone: several aggregates (each would want its own order), conditions that keep so few rows that they are found otherwise,
-//! and tables whose rows are locked one by one while they are read, as a row may change once it has been passed. Locks that stay
-//! say as much of the rows beyond the first entry as of all: none that would be it can change or come. U and X without range locks
-//! do not, and are left alone where they wait: who has waited for the last row has passed by what came behind it meanwhile, and
-//! two who number rows by it would take one number. Locked from one end to the other, they come one after another.
+//! Left alone: several aggregates (each would want its own order), conditions that keep so few rows
+//! that they are found otherwise, and tables whose rows are locked one by one while they are read,
+//! as a row may change once it has been passed. Locks that stay say as much of the rows beyond the
+//! first entry as of all: none that would be it can change or come. U and X without range locks do
+//! not: who has waited for the last row has passed by what came behind it meanwhile, and two who
+//! number rows by it would take one number. There the row that was found and locked is looked for
+//! once more, until it is the same (`RowLocks::first_again`); that is done along the clustered
+//! index alone, as rows behind entries of others come in no order under such locks, and where no
+//! condition has a subquery: the read does not know then which row is the first that is wanted.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -53,16 +57,52 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     let Some(Expr::Col(id)) = aggregate.arg else { return input };
     let Some(get) = estimate::base(&input) else { return input };
     let Some(at) = get.position(id) else { return input };
-    if get.locks.is_some_and(|locks| !says_of_all(locks)) || !is_worth_it(&input, id) {
+    let again = match get.locks {
+        Some(locks) if says_of_all(locks) => false,
+        // Each row is locked for a moment.
+        Some(locks) if !locks.hold => return input,
+        Some(_) => true,
+        None => false,
+    };
+    if again && is_tested_above(&input) {
+        return input;
+    }
+    let may = |index: &IndexDef| !again || index.index_id == 1;
+    if !is_worth_it(&input, id, may) {
         return input;
     }
     pass.changed();
     let column = &get.table.columns[at];
     let key = SortKey { expr: Expr::Col(id), descending, collation: column.collation };
     let preds = if column.nullable { vec![Pred::IsNull(Box::new(Expr::Col(id)), true)] } else { Vec::new() };
+    let input = if again { with_first_again(input) } else { input };
     let sorted = Logical::Sort { input: Input::new(input.filtered(preds)), keys: vec![key] };
     let top = TopSpec { count: Some(Expr::Const(Value::BigInt(1))), ..TopSpec::default() };
     Logical::Top { input: Input::new(sorted), top }
+}
+
+/// The table below filters, whose first row is looked for again when it is locked.
+fn with_first_again(input: Logical) -> Logical {
+    match input {
+        Logical::Filter { input, preds } => {
+            let input = stack::with_room(|| with_first_again(input.into_inner()));
+            Logical::Filter { input: Input::new(input), preds }
+        }
+        Logical::Get(get) => {
+            let mut get = Arc::unwrap_or_clone(get);
+            if let Some(locks) = &mut get.locks {
+                locks.first_again = true;
+            }
+            Logical::Get(Arc::new(get))
+        }
+        other => other,
+    }
+}
+
+/// Whether a condition is tested above the read, which knows the first row then but not the first
+/// that is wanted.
+fn is_tested_above(input: &Logical) -> bool {
+    with_conditions(input, &[]).is_none_or(|(_, preds)| preds.iter().any(Pred::has_subquery))
 }
 
 /// Whether locks on the first entry, and on what lies beyond it, serve as those on all rows do.
@@ -74,10 +114,12 @@ fn says_of_all(locks: RowLocks) -> bool {
 /// rows that are wanted may lie together, at the other end.
 const DOUBT: f64 = 1.5;
 
-/// Whether an index has the column behind columns of which the conditions name one value, and the entry is among the first few
-/// of that range: the other conditions keep a good part of it. Where they keep little, but no index finds the rows, the entry is
-/// still to be expected before all others that are wanted: of three that lie anywhere the first one in the first quarter.
-fn is_worth_it(input: &Logical, id: ColId) -> bool {
+/// Whether an index has the column behind columns of which the conditions name one value, and the
+/// entry is among the first few of that range: the other conditions keep a good part of it. Where
+/// they keep little, but no index finds the rows, the entry is still to be expected before all
+/// others that are wanted: of three that lie anywhere the first one in the first quarter. `may`
+/// says which indexes count.
+fn is_worth_it(input: &Logical, id: ColId, may: impl Fn(&IndexDef) -> bool) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };
     let Some(at) = get.position(id) else { return false };
     let table = Logical::Get(Arc::new(get.clone()));
@@ -90,5 +132,5 @@ fn is_worth_it(input: &Logical, id: ColId) -> bool {
         let read = total * all / (total * kept + 1.0) * each;
         Some(kept * 100.0 >= all || read * DOUBT < read_cost(get, &preds))
     };
-    get.table.all_indexes().filter_map(worth).any(|worth| worth)
+    get.table.all_indexes().filter(|index| may(index)).filter_map(worth).any(|worth| worth)
 }

@@ -15,7 +15,7 @@ use memory::{Clerk, MemoryAccount, Reservation};
 use tds::PacketType;
 
 use super::Connection;
-use crate::wire::Received;
+use crate::wire::{Got, Received};
 
 /// After so long the clock sends what is kept back.
 const LONGEST: Duration = Duration::from_millis(10);
@@ -144,14 +144,21 @@ impl Connection {
     /// its answer is to be kept back. None where something else is to be done first.
     pub fn follow(&self) -> Option<Received> {
         let mut gate = self.gate.lock();
-        if gate.attention || gate.gone || gate.over || !gate.early.as_ref().is_some_and(is_plain) {
+        if gate.attention || gate.gone || gate.over {
             return None;
         }
+        let next = match gate.early.take() {
+            Some(Got::Message(received)) if is_plain(&received) => received,
+            other => {
+                gate.early = other;
+                return None;
+            }
+        };
         // Under the gate, as where a request ends that is answered.
         if let (true, Some(handle)) = (std::mem::take(&mut gate.running), self.handle.get()) {
             handle.request_over();
         }
-        gate.early.take()
+        Some(next)
     }
 
     /// Keeps the packets of an answer back, which waits for what is `owed` now, as all before it

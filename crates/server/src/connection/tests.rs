@@ -1,9 +1,11 @@
-//! A request that begins when its client has withdrawn it already, or has gone away.
+//! A request that begins when its client has withdrawn it already, or has gone away; what a client
+//! sends ahead.
 
 use super::*;
 use crate::counters::Counters;
 use engine::{Instance, InstanceOptions, Sink, SqlError};
 use memory::MemoryAccount;
+use std::io::Write;
 use std::net::TcpListener;
 
 struct Nobody;
@@ -23,6 +25,16 @@ impl Sink for Errors {
     }
 }
 
+/// A connection, and its client's side.
+fn connected() -> (Connection, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (socket, peer) = listener.accept().unwrap();
+    let account = Arc::new(MemoryAccount::unlimited());
+    let wire = Wire::new(None, Arc::new(Counters::new()), &account);
+    (Connection::new(1, socket, peer, false, false, wire).unwrap(), client)
+}
+
 /// The thread that reads for the worker may have read an attention when the request before it ran,
 /// and tell of it before the next one begins.
 #[test]
@@ -32,12 +44,7 @@ fn what_came_before_a_request_begins_stops_it() {
     options.memory_bytes = Some(16 << 20);
     let instance = Instance::open(options).unwrap();
     let mut session = instance.session().unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let (socket, peer) = listener.accept().unwrap();
-    let account = Arc::new(MemoryAccount::unlimited());
-    let wire = Wire::new(None, Arc::new(Counters::new()), &account);
-    let connection = Connection::new(1, socket, peer, false, false, wire).unwrap();
+    let (connection, _client) = connected();
     connection.set_logged_in(session.cancel_handle(), Arc::new(Nobody));
     for round in 0..3 {
         let mut gate = connection.gate.lock();
@@ -52,4 +59,48 @@ fn what_came_before_a_request_begins_stops_it() {
         assert_eq!(errors.0, if round == 2 { vec![] } else { vec![3617] });
         assert_eq!(connection.end_request(), round == 0);
     }
+}
+
+fn packet(kind: u8, status: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![kind, status];
+    bytes.extend(((payload.len() + 8) as u16).to_be_bytes());
+    bytes.extend([0, 0, 1, 0]);
+    bytes.extend(payload);
+    bytes
+}
+
+/// The bytes of what was read.
+fn bytes_of(next: Next) -> Vec<u8> {
+    match next {
+        Next::Got(Got::Message(received)) => received.payload.clone(),
+        Next::Got(Got::Bulk { bytes, .. }) => bytes,
+        _ => panic!("nothing was read"),
+    }
+}
+
+/// Several threads may be told of bytes while a request runs, and one of them come to read when the
+/// next one has begun, a load that reads by itself.
+#[test]
+fn what_is_sent_ahead_is_read_in_its_order() {
+    let (connection, mut client) = connected();
+    let sent =
+        [packet(1, 1, b"announced"), packet(7, 0, b"first"), packet(7, 0, b"second"), packet(7, 1, b"last")];
+    let sent = sent.concat();
+    client.write_all(&sent).unwrap();
+    let mut room = [0; 256];
+    while connection.socket.peek(&mut room).unwrap_or(0) < sent.len() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let next = || bytes_of(connection.next().unwrap().unwrap());
+    let more = || bytes_of(connection.wait_next(None, &|wait| wait()).unwrap());
+    for wanted in [&b"announced"[..], b"first"] {
+        connection.listen(false);
+        connection.listen(false);
+        assert_eq!(next(), wanted);
+    }
+    connection.begin_request(true);
+    connection.listen(false);
+    assert_eq!(more(), b"second");
+    assert_eq!(more(), b"last");
+    assert!(!connection.end_request());
 }

@@ -160,6 +160,32 @@ fn raw_call(client: &Client, name: &str, params: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
+fn a_document_comes_back_as_one() {
+    let server = TestServer::start();
+    let mut client = server.client();
+    client
+        .run("create procedure p @x xml output as set @x = concat('<r>', cast(@x as nvarchar(max)), '</r>')");
+    let document = || RpcParam::new("", tds::TypeInfo::Xml, Value::str("<a />")).output();
+    let text = || vec![nvarchar("exec p @P0 out"), nvarchar("@P0 xml output"), document()];
+    for (procedure, params) in
+        [(Procedure::Name("p".into()), vec![document()]), (Procedure::Id(procedure_id::EXECUTE_SQL), text())]
+    {
+        let answer = send_call(&mut client, procedure, params);
+        assert!(answer.errors().is_empty(), "{answer:?}");
+        let returned = answer.tokens.iter().find_map(|token| match token {
+            Token::ReturnValue { ty: tds::TypeInfo::Xml, value, .. } => Some(value.clone()),
+            _ => None,
+        });
+        assert_eq!(returned, Some(Value::str("<r><a/></r>")), "{answer:?}");
+    }
+    // What is none is an error, also where nothing looks at it.
+    client.run("create procedure q @x xml as select 1");
+    let broken = RpcParam::new("", tds::TypeInfo::Xml, Value::str("<a>"));
+    let answer = send_call(&mut client, Procedure::Name("q".into()), vec![broken]);
+    assert!(!answer.errors().is_empty(), "{answer:?}");
+}
+
+#[test]
 fn nulls_of_types_of_no_length() {
     let server = TestServer::start();
     let mut client = server.client();

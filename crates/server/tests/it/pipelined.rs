@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use crate::support::on_disk::{WAITS, client_in_d, inserts, on_disk, rows_left};
 use crate::support::{Answer, Client, PASSWORD, TestServer};
-use engine::Value;
+use engine::{DataType, Value};
 use sim::{Fault, OpKind};
+use tds::encode::type_of;
 use tds::prelogin::Encryption;
 use tds::tokens::DoneStatus;
 
@@ -118,6 +119,52 @@ fn an_attention_stops_the_request_that_runs_alone() {
     client.send(&messages(&client, 20, 5));
     for _ in 0..5 {
         assert_eq!(told(&client.read().unwrap()), 1);
+    }
+}
+
+/// A client that writes what it has to write at once, between other requests.
+#[test]
+fn a_bulk_load_may_come_together_with_its_announcement() {
+    let (_disk, server, _) = on_disk(46);
+    server.client().run("create table d..loaded (n int not null primary key, w nvarchar(100))");
+    let column = |name: &str, ty| tds::Column::new(name, ty, tds::ColumnFlags::default());
+    let columns =
+        [column("n", type_of(DataType::Int)), column("w", type_of(DataType::NVarChar(types::Len::N(100))))];
+    let announce = "insert bulk loaded (n int, w nvarchar(100))";
+    let mut from = 0;
+    for encryption in [Encryption::NotSupported, Encryption::On] {
+        let mut client = Client::connect(server.address, encryption, "sa", PASSWORD, "d").unwrap();
+        for count in [0, 1, 3, 30_000] {
+            let rows: Vec<Vec<Value>> =
+                (from..from + count).map(|n| vec![Value::Int(n), Value::str(format!("row {n}"))]).collect();
+            let load = client.codec.bulk(&columns, &rows, true).unwrap();
+            let mut bytes = messages(&client, from, 2);
+            bytes.extend(client.codec.batch(announce));
+            bytes.extend(&load);
+            bytes.extend(client.codec.batch("select count(*) from loaded"));
+            // The client's side of TLS takes no more at once.
+            bytes.chunks(32 << 10).for_each(|piece| client.send(piece));
+            assert_eq!(told(&client.read().unwrap()) + told(&client.read().unwrap()), 2);
+            assert_eq!(client.read().unwrap().error_numbers(), [0; 0]);
+            let loaded = client.read().unwrap();
+            assert_eq!((loaded.error_numbers(), loaded.dones().last().unwrap().1), (vec![], count as u64));
+            from += count;
+            assert_eq!(client.read().unwrap().rows(), [[Value::Int(from)]]);
+            from += 2;
+            client.run(&format!(
+                "insert loaded values ({}, '') insert loaded values ({}, '')",
+                from - 2,
+                from - 1
+            ));
+        }
+        // Rows that nobody expects, as their announcement has failed: an error of the load alone.
+        let rows = [vec![Value::Int(-1), Value::Null]];
+        let mut bytes = client.codec.batch("insert bulk nothing (n int)");
+        bytes.extend(client.codec.bulk(&columns, &rows, true).unwrap());
+        client.send(&bytes);
+        assert!(!client.read().unwrap().errors().is_empty());
+        assert_eq!(client.read().unwrap().error_numbers(), [4022]);
+        assert_eq!(client.int("select count(*) from loaded where n < 0"), 0);
     }
 }
 

@@ -10,6 +10,7 @@ use types::{DataType, SqlError};
 use super::Added;
 use super::add_constraint::add_constraint;
 use super::rewrite::{column_defaults, rewrite};
+use catalog::given_up::Name;
 use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::{NewColumn, TableDef};
@@ -64,6 +65,7 @@ pub(super) fn add_column(
     }
     next.layout = layout_of(&next.columns);
     if let Some(name) = new.default.as_ref().and_then(|d| d.name.as_ref()) {
+        work.wait_for_name(&Name::object(&table.schema, name))?;
         work.check_free_name(&table.schema, name)?;
     }
     let must_fill = (!new.nullable && new.computed.is_none()) || (with_values && new.default.is_some());

@@ -10,6 +10,7 @@ use super::Added;
 use super::rewrite::column_defaults;
 use crate::index::{add_index, with_stored};
 use catalog::errors;
+use catalog::given_up::Name;
 use catalog::{Db, DefaultDef, KeyConstraint, TableDef};
 use ddl::foreign_keys::{self, Rows};
 use ddl::work::Work;
@@ -65,6 +66,7 @@ pub(super) fn add_constraint(
             let made: Option<DefaultDef> =
                 work.column(&table.name, table.columns[at].column_id, &new)?.default;
             if let Some(default) = &made {
+                work.wait_for_name(&Name::object(&table.schema, &default.name))?;
                 work.check_free_name(&table.schema, &default.name)?;
             }
             next.columns[at].default = made;

@@ -4,6 +4,7 @@
 //! ghost, large value or extent meanwhile; damage is reported and does not end the check.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ use ddl::build::for_each_row;
 use ddl::work::lock_catalog;
 use exec::operators::context::ExecCtx;
 use exec::state::SessionCore;
-use storage::write::entry_key;
+use storage::write::{entry_key, entry_value};
 use storage::{Base, IndexStore, Pointers, TableStore};
 
 /// What a check found.
@@ -135,14 +136,14 @@ struct Tally {
 }
 
 impl Tally {
-    /// An entry: its key, and its locator, which it may tell wrongly though it is in the key.
-    fn add(&mut self, key: &[u8], locator: &[u8]) {
-        let hash = key
-            .iter()
-            .chain(locator)
-            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3));
+    /// An entry with all that it says of its row: key, locator, and included values. Bytes can be
+    /// compared: entries are made by one function of a row's values, and the values that a row
+    /// gives back make the same bytes again.
+    fn add(&mut self, key: &[u8], value: &[u8]) {
+        let mut hasher = DefaultHasher::new();
+        (key, value).hash(&mut hasher);
         self.count += 1;
-        self.sum = self.sum.wrapping_add(hash);
+        self.sum = self.sum.wrapping_add(hasher.finish());
     }
 }
 
@@ -158,7 +159,8 @@ fn check_rows(
     let mut expected = vec![Tally::default(); store.indexes.len()];
     let mut pointers = Pointers::default();
     let mut values = vec![Value::Null; store.table.columns.len()];
-    let (mut rows, mut key, mut faults) = (0u64, Vec::new(), Vec::new());
+    let (mut rows, mut faults) = (0u64, Vec::new());
+    let (mut key, mut value) = (Vec::new(), Vec::new());
     let mut ctx = ExecCtx { session: core, vars: &mut [] };
     let scanned = for_each_row(&mut ctx, db, store, &mut |_, locator, row| {
         rows += 1;
@@ -176,7 +178,13 @@ fn check_rows(
         for (index, tally) in tallies.filter(|(index, _)| index.admits(&values)) {
             let locator = locator.bytes();
             entry_key(index, &values, &locator, &mut key);
-            tally.add(&key, &locator);
+            match entry_value(index, &values, &locator, key.len(), &mut value) {
+                Ok(()) => tally.add(&key, &value),
+                Err(e) => faults.push(format!(
+                    "Table {name}: row {rows} can have no entry in index {}: {}",
+                    index.def.name, e.message
+                )),
+            }
         }
         Ok(())
     });
@@ -227,8 +235,9 @@ fn actual(
         ctx.session.check_cancel()?;
         for i in 0..batch.len() {
             let entry = batch.entry(i);
-            let located = index.locator(entry).map(|locator| tally.add(entry.key, locator));
-            if let Err(e) = located.and_then(|()| read_entry(index, entry, &columns, &mut values)) {
+            tally.add(entry.key, entry.value);
+            let located = index.locator(entry);
+            if let Err(e) = located.and_then(|_| read_entry(index, entry, &columns, &mut values)) {
                 unreadable.get_or_insert((0, e)).0 += 1;
             }
         }

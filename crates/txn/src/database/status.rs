@@ -78,6 +78,9 @@ impl Database {
             return;
         }
         self.set_status(Status::Suspect);
+        // What is changed and not written never will be: it is not to take room from other
+        // databases as long as a session stays in this one.
+        self.store.give_up(&text);
         self.env.locks.cancel_database(self.env.db);
         self.checkpointer.wake_waiters();
         self.report(&text);

@@ -1,7 +1,7 @@
 //! The lock manager: what each owner holds and waits for, and the victims of deadlocks.
 //! Guarantees: grants are first in, first out with conversions in front; a lock that is free costs
-//! one short mutex, however many hold it (of a table that nobody excludes the owner's own: `weak`);
-//! every deadlock is found, whichever databases and kinds of locks it goes over, waits for
+//! one short mutex, however many hold it (of a table that nobody excludes one of few owners:
+//! `weak`); every deadlock is found, whichever databases and kinds of locks it goes over, waits for
 //! transactions (row locks) included, and is looked for again as long as anybody waits.
 
 mod bucket;

@@ -3,13 +3,14 @@
 //! more than a few hundred locks has taken memory for them ([`LockMemory`]).
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::manager::LockManager;
 use super::modes::LockMode;
-use super::names::{FastBuild, OwnerId, Resource, Who};
+use super::names::{FastBuild, OwnerId, Resource, What, Who};
 use super::waits::{LockError, WaitArgs};
 use super::weak::{WeakLocks, excludes, is_weak};
 
@@ -56,6 +57,13 @@ pub enum Grant {
     Busy,
 }
 
+/// Whether it is one of those that a transaction may hold very many of, and that exclude nothing
+/// which others keep of a table.
+#[inline]
+fn is_of_a_row(r: &Resource) -> bool {
+    matches!(r.what, What::Key { .. } | What::Rid { .. })
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Held {
     resource: Resource,
@@ -63,6 +71,8 @@ struct Held {
     until: Until,
     /// It is counted among those that exclude what others keep of a table.
     excludes: bool,
+    /// It was kept beside the lock table; who excludes it may have moved it there.
+    kept: bool,
 }
 
 /// The locks of one owner. Not shared between threads at a time.
@@ -75,9 +85,9 @@ pub struct LockOwner {
     statement_locks: usize,
     /// Locks for which memory is taken.
     paid: usize,
-    /// It has begun again, and will: what it locks of tables is worth a place of its own.
+    /// It has begun again, and will: what it locks of tables is kept beside the lock table.
     lasts: bool,
-    /// That place.
+    /// Where.
     weak: Option<Arc<WeakLocks>>,
 }
 
@@ -172,7 +182,7 @@ impl LockOwner {
         gone
     }
 
-    /// Keeps a lock that is not held at the owner's own place, if that may be.
+    /// Keeps a lock that is not held beside the lock table, if that may be.
     #[inline]
     fn keep(&mut self, r: Resource, mode: LockMode) -> bool {
         if !self.lasts || !is_weak(&r, mode) {
@@ -182,19 +192,27 @@ impl LockOwner {
         own.db() == r.db && self.manager.keep_weak(own, self.who, r, mode)
     }
 
-    /// The lock table will be asked for a lock, which may be held in a weaker mode. Whether the
-    /// lock is counted by this among those that exclude.
+    /// The lock table will be asked for a lock. Whether it is counted by this among those that
+    /// exclude; `counted`: it is already.
     #[inline]
     fn begin_asking(&self, r: &Resource, mode: LockMode, counted: bool) -> bool {
         let counts = excludes(r, mode) && !counted;
         if counts {
             self.manager.begin_excluding(r);
-        } else if is_weak(r, mode)
-            && let Some(own) = &self.weak
-        {
-            self.manager.move_weak(own, r);
         }
         counts
+    }
+
+    /// As [`LockOwner::begin_asking`], for a lock that is held in a weaker mode.
+    fn begin_converting(&mut self, i: usize, mode: LockMode) -> bool {
+        let held = self.held[i];
+        if held.kept {
+            self.held[i].kept = false;
+            if let Some(own) = &self.weak {
+                self.manager.move_weak(own, self.who, &held.resource);
+            }
+        }
+        self.begin_asking(&held.resource, mode, held.excludes)
     }
 
     /// It did not get the lock, or has given it back.
@@ -207,9 +225,9 @@ impl LockOwner {
 
     /// Gives a lock back that was forgotten here.
     fn give_back(&self, gone: &Held) {
-        if let Some(own) = &self.weak
-            && is_weak(&gone.resource, gone.mode)
-            && own.remove(&gone.resource)
+        if gone.kept
+            && let Some(own) = &self.weak
+            && own.remove(self.who, &gone.resource)
         {
             return;
         }
@@ -240,17 +258,18 @@ impl LockOwner {
                 self.pay(r)?;
             }
             let (mut mode, mut excludes) = (mode, false);
-            if !self.keep(r, mode) {
+            let kept = self.keep(r, mode);
+            if !kept {
                 excludes = self.begin_asking(&r, mode, false);
                 let locked = self.manager.lock(self.who, r, mode, args);
                 mode = locked.inspect_err(|_| self.end_asking(&r, excludes))?;
             }
             self.statement_locks += usize::from(until == Until::Statement);
-            self.remember(Held { resource: r, mode, until, excludes });
+            self.remember(Held { resource: r, mode, until, excludes, kept });
             return Ok(());
         };
         if !self.held[i].mode.covers(mode) {
-            let counts = self.begin_asking(&r, mode, self.held[i].excludes);
+            let counts = self.begin_converting(i, mode);
             let locked = self.manager.lock(self.who, r, mode, args);
             self.held[i].mode = locked.inspect_err(|_| self.end_asking(&r, counts))?;
             self.held[i].excludes |= counts;
@@ -264,6 +283,9 @@ impl LockOwner {
     /// # Errors
     /// No memory.
     pub fn try_until(&mut self, r: Resource, mode: LockMode, until: Until) -> Result<Grant, LockError> {
+        if is_of_a_row(&r) && self.held.len() > LINEAR && self.held.len() < self.paid + STEP {
+            return Ok(self.try_row(r, mode, until));
+        }
         let Some(i) = self.find(&r) else {
             if self.held.len() >= self.paid + STEP {
                 self.pay(r)?;
@@ -274,22 +296,44 @@ impl LockOwner {
                 return Ok(Grant::Busy);
             };
             self.statement_locks += usize::from(until == Until::Statement);
-            self.remember(Held { resource: r, mode, until, excludes });
+            self.remember(Held { resource: r, mode, until, excludes, kept: false });
             return Ok(Grant::New);
         };
+        Ok(self.try_held(i, mode, until))
+    }
+
+    /// As [`LockOwner::try_until`] for one more of many rows, for which there is memory: the index is
+    /// asked once.
+    fn try_row(&mut self, r: Resource, mode: LockMode, until: Until) -> Grant {
+        let i = match self.index.entry(r) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let Some(mode) = self.manager.try_lock(self.who, r, mode) else { return Grant::Busy };
+                place.insert(self.held.len());
+                self.held.push(Held { resource: r, mode, until, excludes: false, kept: false });
+                self.statement_locks += usize::from(until == Until::Statement);
+                return Grant::New;
+            }
+        };
+        self.try_held(i, mode, until)
+    }
+
+    /// The same for a lock that is held.
+    fn try_held(&mut self, i: usize, mode: LockMode, until: Until) -> Grant {
         let mut grant = Grant::Held;
         if !self.held[i].mode.covers(mode) {
-            let counts = self.begin_asking(&r, mode, self.held[i].excludes);
+            let r = self.held[i].resource;
+            let counts = self.begin_converting(i, mode);
             let Some(mode) = self.manager.try_lock(self.who, r, mode) else {
                 self.end_asking(&r, counts);
-                return Ok(Grant::Busy);
+                return Grant::Busy;
             };
             self.held[i].mode = mode;
             self.held[i].excludes |= counts;
             grant = Grant::Stronger;
         }
         self.stay(i, until);
-        Ok(grant)
+        grant
     }
 
     /// A lock that is held stays at least as long as this.
@@ -395,8 +439,5 @@ impl LockOwner {
 impl Drop for LockOwner {
     fn drop(&mut self) {
         self.release_all();
-        if let Some(own) = self.weak.take() {
-            self.manager.leave_keepers(&own);
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! The locked resources: who holds each, who waits for it, in which order requests are granted.
-//! Guarantees: new requests are granted in order of arrival, and none passes a conversion that
-//! waits; only SCH-S, which keeps nobody from anything but SCH-M, does not queue behind others; a
-//! conversion waits only for the holders it conflicts with; no waiter is forgotten
-//! when a holder or a waiter in front of it leaves. Taking and giving back a lock costs the same
-//! however many hold it.
+//! Guarantees: new requests that conflict are granted in order of arrival, and none passes a
+//! conversion that waits and that it conflicts with: who goes beside all that wait keeps nobody
+//! waiting for longer, and does not queue; a conversion waits only for the holders it conflicts
+//! with; no waiter is forgotten when a holder or a waiter in front of it leaves. Taking and giving
+//! back a lock costs the same however many hold it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -209,19 +209,19 @@ impl Entry {
             return Asked::Held(mode);
         }
         let conversion = held.is_some();
-        if (conversion || self.lets_by(mode)) && self.holders.allow(who.id, mode, conversion) {
+        // The queue, which may be long, is looked at last.
+        if self.holders.allow(who.id, mode, conversion) && (conversion || self.lets_by(mode)) {
             self.holders.set(who, mode);
             return Asked::Held(mode);
         }
         Asked::MustWait { mode, conversion }
     }
 
-    /// Whether a new request need not queue. Who reads versions alone (SCH-S) keeps nobody waiting
-    /// but who changes the definition: a writer that waits for the end of a lock on the table does
-    /// not hold him up.
+    /// Whether a new request need not queue: it goes beside all that wait. A writer that waits for
+    /// the end of a lock on the table (IX) holds up neither who reads versions (SCH-S) nor who
+    /// locks the rows that he reads (IS).
     fn lets_by(&self, mode: LockMode) -> bool {
-        self.queue.is_empty()
-            || mode == LockMode::SchS && self.queue.values().all(|waiter| waiter.mode != LockMode::SchM)
+        self.queue.values().all(|waiter| waiter.mode.compatible(mode))
     }
 
     /// A lock that was kept elsewhere is held here from now on. It goes with all that is held.

@@ -119,6 +119,42 @@ fn many_locks_of_one_owner_use_the_index() {
     assert!(m.list(None).is_empty());
 }
 
+/// Rows that are tried, few and many, some of which others hold: what the owner knows is what the
+/// lock table has.
+#[test]
+fn tried_rows_agree_with_the_lock_table() {
+    let (m, mut o) = owners(2);
+    let key = |hash| Resource { db: 1, what: What::Key { unit: 1, hash } };
+    let mut rng = fastrand::Rng::with_seed(11);
+    for most in [4, 18, 700] {
+        let mut model: std::collections::BTreeMap<u64, LockMode> = std::collections::BTreeMap::new();
+        let theirs = key(most + 1);
+        o[1].lock(theirs, X, now()).unwrap();
+        for _ in 0..10_000 {
+            let (n, mode) = (rng.u64(..=most), [S, U, RangeSS][rng.usize(..3)]);
+            let before = model.get(&n).copied();
+            if rng.u8(..5) == 0 {
+                assert_eq!(o[0].unlock(&key(n)), before.is_some());
+                model.remove(&n);
+                continue;
+            }
+            let grant = match before {
+                None => Grant::New,
+                Some(held) if held.covers(mode) => Grant::Held,
+                Some(_) => Grant::Stronger,
+            };
+            assert_eq!(o[0].try_until(key(n), mode, Until::Transaction), Ok(grant));
+            model.insert(n, before.map_or(mode, |held| held.join(mode)));
+            assert_eq!(o[0].try_until(theirs, S, Until::Transaction), Ok(Grant::Busy));
+        }
+        assert_eq!(o[0].len(), model.len());
+        assert!(model.iter().all(|(n, mode)| o[0].mode_of(&key(*n)) == Some(*mode)));
+        assert_eq!(m.list(None).len(), model.len() + 1);
+        o.iter_mut().for_each(LockOwner::release_all);
+        assert!(m.list(None).is_empty());
+    }
+}
+
 #[test]
 fn queue_is_fair_and_timeouts_let_the_next_pass() {
     let (m, mut o) = owners(3);
@@ -154,7 +190,7 @@ fn queue_is_fair_and_timeouts_let_the_next_pass() {
 }
 
 #[test]
-fn readers_of_versions_pass_all_but_changes_of_the_definition() {
+fn who_goes_beside_all_that_wait_does_not_queue() {
     let (m, mut o) = owners(4);
     let mut d = o.pop().unwrap();
     let mut c = o.pop().unwrap();
@@ -166,15 +202,22 @@ fn readers_of_versions_pass_all_but_changes_of_the_definition() {
         b
     });
     until_waiting(&m, 1);
-    c.lock(table(1), SchS, now()).unwrap();
-    c.release_all();
+    for beside in [SchS, IS] {
+        c.lock(table(1), beside, now()).unwrap();
+        c.release_all();
+    }
     // Those that would come between stay in line.
-    assert!(c.lock(table(1), IS, now()).is_err());
+    for between in [S, U] {
+        assert!(c.lock(table(1), between, now()).is_err(), "{between:?} keeps IX waiting");
+    }
     let td = thread::spawn(move || {
         d.lock(table(1), SchM, WaitArgs::default()).unwrap();
     });
     until_waiting(&m, 2);
-    assert!(c.lock(table(1), SchS, now()).is_err(), "readers who keep coming would keep SCH-M waiting");
+    for mode in [SchS, IS] {
+        let refused = c.lock(table(1), mode, now());
+        assert!(refused.is_err(), "{mode:?}: readers who keep coming would keep SCH-M waiting");
+    }
     a.release_all();
     tb.join().unwrap().release_all();
     td.join().unwrap();

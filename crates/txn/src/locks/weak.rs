@@ -1,22 +1,27 @@
 //! Locks of tables that go beside one another (SCH-S, IS, IU, IX), where nobody wants to exclude
-//! them: each owner keeps its own at its own place, and no two write one line of memory. Most
-//! transactions lock their tables in no other way.
+//! them: they are kept in places of which each session has one, among a fixed number, so that
+//! sessions at work rarely write one line of memory. Most transactions lock their tables in no other
+//! way.
 //!
 //! Guarantees:
 //! - While anybody holds or wants a table in a mode that excludes one of these (S, X, SCH-M and the
 //!   like), all locks of the table are in the lock table, where requests wait and deadlocks are
 //!   found.
-//! - A lock is at one of the two places, never at both and never at none.
+//! - A lock is at one of the two, never at both and never at none.
+//! - Whoever excludes looks at a bounded number of places and locks, however many sessions there
+//!   are, and at nothing of sessions that hold no such lock.
 //!
-//! Whoever excludes counts itself first, and then moves what owners keep, each under its own mutex.
-//! An owner looks at the count under the same mutex before it keeps a lock: either it is moved, or
-//! it finds the count. An owner that comes later finds it too, as it is entered under the mutex of
-//! the list that is gone through. The order of mutexes is: list, owner, bucket.
+//! Whoever excludes counts itself first, and then moves what is kept of the table, place by place,
+//! each under its mutex. An owner looks at the count under the same mutex before it keeps a lock:
+//! either it is moved, or it finds the count. A place that is used for the first time is noted
+//! before that look: whoever excludes and has not found the note was counted before. So it is with
+//! the places of a database, which are found or made under one mutex. The order of mutexes is:
+//! place, bucket; that of the databases is held for no other.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -29,8 +34,11 @@ use super::names::{FastBuild, OwnerId, Resource, What, Who};
 /// Counters of those who exclude; tables share them. A power of two.
 const PARTS: usize = 1024;
 
-/// Locks that an owner keeps at most: it looks through them.
-const MOST: usize = 16;
+/// Places of a database: bits of a word.
+const PLACES: usize = 64;
+
+/// Locks of a place at most: they are looked through.
+const MOST: usize = 32;
 
 /// A lock that an owner keeps.
 #[derive(Debug, Clone, Copy)]
@@ -40,33 +48,52 @@ struct WeakLock {
     mode: LockMode,
 }
 
-/// What one owner keeps, of one database. On lines of its own.
+impl WeakLock {
+    fn is_of(&self, who: Who, r: &Resource) -> bool {
+        self.who.id == who.id && self.resource == *r
+    }
+}
+
+/// Locks of the sessions that share it. On lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Place(Mutex<SmallVec<[WeakLock; 4]>>);
+
+/// What is kept of the tables of a database. On lines of its own: it is read for each lock, and
+/// references to it are counted.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct WeakLocks {
     db: u16,
-    kept: Mutex<SmallVec<[WeakLock; 4]>>,
+    /// Places that something was kept in, as bits. None is taken back: it is soon written no more.
+    used: AtomicU64,
+    places: Box<[Place]>,
 }
 
-/// Owners that keep locks, and how many exclude them.
+/// Who keeps locks, and how many exclude them.
 #[derive(Debug)]
 pub(super) struct Keepers {
     /// How many hold or want something of this part in a mode that excludes.
     excluding: Box<[AtomicU32]>,
-    /// By database.
-    owners: Mutex<HashMap<u16, Vec<Arc<WeakLocks>>>>,
+    /// The places of each database, as long as there are owners that use them.
+    databases: Mutex<HashMap<u16, Weak<WeakLocks>>>,
 }
 
 impl Default for Keepers {
     fn default() -> Self {
         let excluding = (0..PARTS).map(|_| AtomicU32::new(0)).collect();
-        Keepers { excluding, owners: Mutex::default() }
+        Keepers { excluding, databases: Mutex::default() }
     }
 }
 
 impl Keepers {
     fn part(&self, r: &Resource) -> &AtomicU32 {
         &self.excluding[FastBuild::default().hash_one(r) as usize % PARTS]
+    }
+
+    /// The places of a database, if owners use them.
+    fn of(&self, db: u16) -> Option<Arc<WeakLocks>> {
+        self.databases.lock().get(&db).and_then(Weak::upgrade)
     }
 
     /// Whether nobody is counted.
@@ -97,46 +124,61 @@ pub(super) fn excludes(r: &Resource, mode: LockMode) -> bool {
 }
 
 impl WeakLocks {
+    fn new(db: u16) -> WeakLocks {
+        let places = (0..PLACES).map(|_| Place::default()).collect();
+        WeakLocks { db, used: AtomicU64::new(0), places }
+    }
+
     /// The database whose locks it keeps.
     #[inline]
     pub fn db(&self) -> u16 {
         self.db
     }
 
+    /// Which place an owner has: its session's.
+    #[inline]
+    fn at(who: Who) -> usize {
+        let number = if who.session > 0 { u64::from(who.session) } else { who.id.0 };
+        (number % PLACES as u64) as usize
+    }
+
+    /// The places that something was kept in.
+    fn used(&self) -> impl Iterator<Item = &Place> {
+        let used = self.used.load(SeqCst);
+        self.places.iter().enumerate().filter(move |(at, _)| used & (1 << *at) != 0).map(|(_, place)| place)
+    }
+
     /// Takes a lock away; false: it is not here.
     #[inline]
-    pub fn remove(&self, r: &Resource) -> bool {
-        let mut kept = self.kept.lock();
-        let at = kept.iter().position(|lock| lock.resource == *r);
+    pub fn remove(&self, who: Who, r: &Resource) -> bool {
+        let mut kept = self.places[Self::at(who)].0.lock();
+        let at = kept.iter().position(|lock| lock.is_of(who, r));
         at.map(|at| kept.swap_remove(at)).is_some()
     }
 }
 
 impl LockManager {
-    /// An owner will keep locks of a database.
+    /// An owner will keep locks of a database: as long as it has this.
     pub(super) fn enter_keepers(&self, db: u16) -> Arc<WeakLocks> {
-        let own = Arc::new(WeakLocks { db, kept: Mutex::default() });
-        self.keepers.owners.lock().entry(db).or_default().push(own.clone());
-        own
-    }
-
-    /// It keeps none any more.
-    pub(super) fn leave_keepers(&self, own: &Arc<WeakLocks>) {
-        let mut owners = self.keepers.owners.lock();
-        let Some(list) = owners.get_mut(&own.db) else { return };
-        if let Some(at) = list.iter().position(|one| Arc::ptr_eq(one, own)) {
-            list.swap_remove(at);
+        let mut databases = self.keepers.databases.lock();
+        if let Some(known) = databases.get(&db).and_then(Weak::upgrade) {
+            return known;
         }
-        if list.is_empty() {
-            owners.remove(&own.db);
-        }
+        databases.retain(|_, of| of.strong_count() > 0);
+        let made = Arc::new(WeakLocks::new(db));
+        databases.insert(db, Arc::downgrade(&made));
+        made
     }
 
     /// Keeps a lock that `who` does not hold; false: somebody excludes it, or there is no room, and
     /// the lock table is to be asked.
     #[inline]
     pub(super) fn keep_weak(&self, own: &WeakLocks, who: Who, resource: Resource, mode: LockMode) -> bool {
-        let mut kept = own.kept.lock();
+        let at = WeakLocks::at(who);
+        if own.used.load(SeqCst) & (1 << at) == 0 {
+            own.used.fetch_or(1 << at, SeqCst);
+        }
+        let mut kept = own.places[at].0.lock();
         let may = kept.len() < MOST && self.keepers.part(&resource).load(SeqCst) == 0;
         if may {
             kept.push(WeakLock { who, resource, mode });
@@ -144,10 +186,10 @@ impl LockManager {
         may
     }
 
-    /// Moves a lock that an owner keeps, if it does, into the lock table.
-    pub(super) fn move_weak(&self, own: &WeakLocks, resource: &Resource) {
-        let mut kept = own.kept.lock();
-        if let Some(at) = kept.iter().position(|lock| lock.resource == *resource) {
+    /// Moves a lock that `who` keeps, if it still does, into the lock table.
+    pub(super) fn move_weak(&self, own: &WeakLocks, who: Who, resource: &Resource) {
+        let mut kept = own.places[WeakLocks::at(who)].0.lock();
+        if let Some(at) = kept.iter().position(|lock| lock.is_of(who, resource)) {
             let lock = kept.swap_remove(at);
             self.bucket(resource).entry(*resource).take_over(lock.who, lock.mode);
         }
@@ -158,9 +200,15 @@ impl LockManager {
     #[cold]
     pub(super) fn begin_excluding(&self, r: &Resource) {
         self.keepers.part(r).fetch_add(1, SeqCst);
-        let owners = self.keepers.owners.lock();
-        for own in owners.get(&r.db).into_iter().flatten() {
-            self.move_weak(own, r);
+        let Some(of) = self.keepers.of(r.db) else { return };
+        for place in of.used() {
+            place.0.lock().retain(|lock| {
+                let stays = lock.resource != *r;
+                if !stays {
+                    self.bucket(r).entry(*r).take_over(lock.who, lock.mode);
+                }
+                stays
+            });
         }
     }
 
@@ -173,18 +221,20 @@ impl LockManager {
 
     /// What owners keep, for lists.
     pub(super) fn list_weak(&self, db: Option<u16>) -> Vec<LockInfo> {
-        let owners = self.keepers.owners.lock();
-        let wanted = owners.iter().filter(|(of, _)| db.is_none_or(|db| db == **of));
+        let of: Vec<Arc<WeakLocks>> =
+            self.keepers.databases.lock().values().filter_map(Weak::upgrade).collect();
         let mut out = Vec::new();
-        for own in wanted.flat_map(|(_, list)| list) {
-            out.extend(own.kept.lock().iter().map(|lock| LockInfo {
-                resource: lock.resource,
-                mode: lock.mode,
-                status: LockStatus::Grant,
-                owner: lock.who.id,
-                session: lock.who.session,
-                waited_us: 0,
-            }));
+        for of in of.iter().filter(|of| db.is_none_or(|db| db == of.db)) {
+            for place in of.used() {
+                out.extend(place.0.lock().iter().map(|lock| LockInfo {
+                    resource: lock.resource,
+                    mode: lock.mode,
+                    status: LockStatus::Grant,
+                    owner: lock.who.id,
+                    session: lock.who.session,
+                    waited_us: 0,
+                }));
+            }
         }
         out
     }
@@ -192,12 +242,12 @@ impl LockManager {
     /// The mode in which `owner` keeps a lock.
     pub(super) fn mode_kept(&self, owner: OwnerId, r: &Resource) -> Option<LockMode> {
         if !is_table(r) {
-            // Nobody keeps it: not all owners are asked for the mode of an application lock.
+            // Nobody keeps it: no place is looked at for the mode of an application lock.
             return None;
         }
-        let owners = self.keepers.owners.lock();
-        owners.get(&r.db)?.iter().find_map(|own| {
-            let kept = own.kept.lock();
+        let of = self.keepers.of(r.db)?;
+        of.used().find_map(|place| {
+            let kept = place.0.lock();
             kept.iter().find(|lock| lock.who.id == owner && lock.resource == *r).map(|lock| lock.mode)
         })
     }

@@ -61,7 +61,7 @@ fn who_excludes_finds_what_is_kept() {
     o[0].lock(r, IX, now()).unwrap();
     assert_eq!((kept(&m), in_table(&m, &r)), (1, 0), "it is kept again");
     drop(o);
-    assert!(m.list(None).is_empty() && m.keepers.owners.lock().is_empty());
+    assert!(m.list(None).is_empty() && m.keepers.of(1).is_none());
 }
 
 #[test]
@@ -95,6 +95,52 @@ fn conversions_are_of_the_lock_table() {
     assert_eq!((kept(&m), m.list(None).len()), (MOST, 42));
     o[0].release_all();
     assert!(m.list(None).is_empty() && m.keepers.is_quiet());
+}
+
+/// Sessions that have the same place give back what is their own; who excludes finds all of it.
+#[test]
+fn sessions_may_share_a_place() {
+    let m = LockManager::new();
+    let mut o: Vec<LockOwner> = (0..3).map(|n| LockOwner::new(m.clone(), 51 + n * PLACES as u32)).collect();
+    o.iter_mut().for_each(LockOwner::begin_again);
+    let r = table(1);
+    o[0].lock(r, IS, now()).unwrap();
+    o[1].lock(r, IX, now()).unwrap();
+    assert_eq!((kept(&m), m.keepers.of(1).unwrap().used().count()), (2, 1));
+    assert_eq!([0, 1].map(|n: usize| m.mode_held(o[n].id(), &r)), [Some(IS), Some(IX)]);
+    assert!(o[0].unlock(&r));
+    assert_eq!((kept(&m), m.mode_held(o[1].id(), &r)), (1, Some(IX)));
+    o[0].lock(r, IS, now()).unwrap();
+    // What one of them converts is its own.
+    o[0].lock(r, IX, now()).unwrap();
+    assert_eq!((kept(&m), in_table(&m, &r), m.mode_held(o[1].id(), &r)), (1, 1, Some(IX)));
+    assert_eq!(o[2].lock(r, S, now()), Err(LockError::Timeout { resource: r }));
+    assert_eq!((kept(&m), in_table(&m, &r)), (0, 2));
+    o.iter_mut().for_each(LockOwner::release_all);
+    assert!(m.list(None).is_empty() && m.keepers.is_quiet());
+}
+
+/// Whoever excludes looks at a bounded number of places with a bounded number of locks, whether the
+/// sessions hold locks or have only held some; what finds no room there is in the lock table.
+#[test]
+fn many_sessions_have_few_places() {
+    const MANY: usize = PLACES * MOST * 3 / 2;
+    let (m, mut o) = keepers(MANY + 1);
+    let r = table(1);
+    for owner in &mut o {
+        owner.lock(table(2), IS, now()).unwrap();
+        owner.release_all();
+        owner.begin_again();
+    }
+    assert_eq!((m.keepers.of(1).unwrap().used().count(), kept(&m)), (PLACES, 0));
+    o[..MANY].iter_mut().for_each(|owner| owner.lock(r, IX, now()).unwrap());
+    let room = PLACES * MOST;
+    assert_eq!((kept(&m), in_table(&m, &r), m.list(None).len()), (room, MANY - room, MANY));
+    assert_eq!(o[MANY].lock(r, X, now()), Err(LockError::Timeout { resource: r }));
+    assert_eq!((kept(&m), in_table(&m, &r), m.list(None).len()), (0, MANY, MANY));
+    o.iter_mut().for_each(LockOwner::release_all);
+    assert!(m.list(None).is_empty() && m.keepers.is_quiet());
+    o[MANY].lock(r, X, now()).unwrap();
 }
 
 #[test]
@@ -167,10 +213,12 @@ fn nobody_is_beside_who_excludes() {
             scope.spawn(move || {
                 let mut rng = fastrand::Rng::with_seed(u64::from(seed));
                 let args = WaitArgs { timeout_ms: 60_000, ..WaitArgs::default() };
-                let mut owner = LockOwner::new(m.clone(), 51 + seed);
+                // Every second one has the same place.
+                let session = 51 + seed * (PLACES as u32 / 2);
+                let mut owner = LockOwner::new(m.clone(), session);
                 while Instant::now() < end {
                     if rng.u32(..50) == 0 {
-                        owner = LockOwner::new(m.clone(), 51 + seed);
+                        owner = LockOwner::new(m.clone(), session);
                     }
                     owner.begin_again();
                     let at = rng.usize(..TABLES);
@@ -191,5 +239,5 @@ fn nobody_is_beside_who_excludes() {
         }
     });
     assert!(m.list(None).is_empty() && m.keepers.is_quiet());
-    assert!(m.keepers.owners.lock().is_empty());
+    assert!(m.keepers.of(1).is_none());
 }

@@ -106,4 +106,5 @@ fn who_waits_and_who_need_not() {
     assert!(db.make_durable(record).is_err());
     assert!(db.make_durable(record).is_err(), "for good");
     assert_eq!(db.status(), Status::Suspect);
+    assert!(db.store().check_online().is_err(), "its pages are of no use any more");
 }

@@ -61,7 +61,7 @@ const FIRST_NUMBERS: [&str; 7] = [
 
 /// A text without the blanks at its end.
 #[inline]
-fn without_blanks(text: &str) -> &str {
+pub(crate) fn without_blanks(text: &str) -> &str {
     let end = text.bytes().rposition(|byte| byte != b' ').map_or(0, |last| last + 1);
     &text[..end]
 }
@@ -280,8 +280,15 @@ impl Collation {
         self.order() != Order::Words
     }
 
+    /// Whether texts are ordered by the weights of their characters, one after another
+    /// ([`Collation::weight`]).
+    pub(crate) fn has_weights(self) -> bool {
+        self.order() != Order::Words
+    }
+
+    /// What a character is ordered by, where characters have weights. The blank has the lowest.
     #[inline]
-    fn weight(self, c: char) -> u32 {
+    pub(crate) fn weight(self, c: char) -> u32 {
         match self.order() {
             Order::CiAs => dictionary::weight(c, true),
             Order::CsAs => dictionary::weight(c, false),

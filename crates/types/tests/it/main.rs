@@ -2,6 +2,7 @@
 
 mod common;
 
+mod cells;
 mod convert;
 mod datetime;
 mod key;

@@ -164,7 +164,7 @@ fn single_keys_are_found_wherever_their_leaves_go() {
         units.iter().map(|unit| BTree::create(db.store.clone(), unit.clone()).unwrap()).collect();
     let mut models = vec![Model::new(); trees.len()];
     let mut batch = RowBatch::new();
-    let mut edits = 0;
+    let (mut edits, mut near, mut other) = (0, 0, RowBatch::new());
     for round in 0..400 {
         let at = if rng.bool() { 0 } else { rng.usize(0..trees.len()) };
         let (tree, model) = (&trees[at], &mut models[at]);
@@ -210,13 +210,26 @@ fn single_keys_are_found_wherever_their_leaves_go() {
             }
             let there = tree.fetch(&key, ReadMode::Current, &mut batch).unwrap() && !batch.is_ghost(0);
             assert_eq!(there.then(|| batch.row(0)), model.get(&key).map(Vec::as_slice), "round {round}");
+            // The one beside it is perhaps on the same leaf. The other batch was copied from whatever
+            // leaf, of this tree or of another one.
+            let next = name(rng.u32(0..3_400));
+            for batch in [&mut batch, &mut other] {
+                if tree.fetch_near(&next, ReadMode::Current, batch).unwrap() {
+                    near += 1;
+                    let there = (!batch.is_ghost(0)).then(|| batch.row(0));
+                    assert_eq!(there, model.get(&next).map(Vec::as_slice), "round {round}");
+                    assert_eq!(batch.key(0), next);
+                } else {
+                    tree.fetch(&next, ReadMode::Current, batch).unwrap();
+                }
+            }
         }
         txn.commit().unwrap();
         if rng.u8(0..3) == 0 {
             db.clean(&units[at], db.oldest()).unwrap();
         }
     }
-    assert!(edits > 10_000, "{edits}");
+    assert!(edits > 10_000 && near > 1_000, "{edits}, {near}");
     for (tree, model) in trees.iter().zip(&models) {
         let report = tree.check().unwrap();
         assert!(report.is_clean(), "{:#?}", report.findings);

@@ -2,11 +2,11 @@
 //!
 //! Its plan is made with the statement, perhaps while the other table is empty, and is kept while
 //! that grows. So it seeks the other table for each changed row wherever an index begins with the
-//! key, whatever it costs just then. For many rows a hash table of a small table is better: how
-//! many there are is known when the test comes, and the query is planned then, for so many rows and
-//! the tables as they are. A large table is never read from end to end for that: the test would
-//! wait for all who are changing rows of it, two loads of parents with their children for each
-//! other.
+//! key, whatever it costs just then. Many rows have few different keys where the other table is
+//! small: each of these is sought once. How many rows there are is known when the test comes, and
+//! the query is planned then. No table is read from end to end for that, however small it is: the
+//! test would wait for all who are changing rows of it, two loads of parents with their children
+//! for each other.
 //! Guarantee: where an index begins with the key, a test reads what that has for its keys, and no
 //! more, in a table of any size.
 
@@ -30,8 +30,9 @@ use types::{SqlError, Value};
 /// So many changed rows are worth a plan of their own.
 const MANY: usize = 500;
 
-/// Most rows of a table that is read for them.
-const MOST_READ: f64 = 100.0;
+/// Rows of a table that is small: many rows are expected to share their keys. Of others they are
+/// sought in the order in which they come, as they may lie near to each other.
+const SMALL: f64 = 100.0;
 
 /// No plan does what the hints say.
 const NO_PLAN: i32 = 8622;
@@ -40,14 +41,22 @@ const NO_PLAN: i32 = 8622;
 #[derive(Debug)]
 pub struct KeyTest {
     broken: Arc<QueryPlan>,
-    /// Where `broken` seeks for each row: the query that is planned by what it costs.
-    by_cost: Option<Box<ByCost>>,
+    /// Where `broken` seeks for each row: the query that seeks for each different key.
+    of_keys: Option<Box<OfKeys>>,
     error: SqlError,
+}
+
+/// What is tested of the rows of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    Each,
+    /// Their different keys.
+    Keys,
 }
 
 /// A query that has to be planned yet.
 #[derive(Debug)]
-struct ByCost {
+struct OfKeys {
     text: String,
     changes: ChangedTable,
     /// The table that is looked at.
@@ -68,29 +77,31 @@ impl RowSink for Any {
 impl KeyTest {
     /// A query that finds a row only if something is wrong.
     pub fn new(broken: Arc<QueryPlan>, error: SqlError) -> KeyTest {
-        KeyTest { broken, by_cost: None, error }
+        KeyTest { broken, of_keys: None, error }
     }
 
     /// Such a query over changed rows and another table, as a text for the hints of the tables that
-    /// follow on how these are locked. `helps`: an index begins with the whole key.
+    /// follow on how these are locked, and for what is tested of the rows. `helps`: an index begins
+    /// with the whole key.
     ///
     /// # Errors
     /// Those of compiling it.
     pub fn compile(
-        text: impl Fn(&str) -> String,
+        text: impl Fn(&str, Rows) -> String,
         (other, helps): (&Arc<TableDef>, bool),
         env: &CompileEnv<'_>,
         error: SqlError,
     ) -> Result<KeyTest, SqlError> {
-        let plain = text("");
+        let sought = |rows| text(", FORCESEEK", rows);
         if helps
             && let Some(changes) = &env.changes
-            && let Some(broken) = or_no_plan(query(&text(", FORCESEEK"), env))?
+            && let Some(broken) = or_no_plan(query(&sought(Rows::Each), env))?
         {
-            let by_cost = ByCost { text: plain, changes: changes.clone(), other: other.clone() };
-            return Ok(KeyTest { broken, by_cost: Some(Box::new(by_cost)), error });
+            let (changes, other) = (changes.clone(), other.clone());
+            let of_keys = OfKeys { text: sought(Rows::Keys), changes, other };
+            return Ok(KeyTest { broken, of_keys: Some(Box::new(of_keys)), error });
         }
-        Ok(KeyTest::new(query(&plain, env)?, error))
+        Ok(KeyTest::new(query(&text("", Rows::Each), env)?, error))
     }
 
     /// The tables whose rows have decided how it is planned; of one that seeks, by which index.
@@ -103,8 +114,8 @@ impl KeyTest {
     /// # Errors
     /// That one, and those of the query.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
-        let planned = match &self.by_cost {
-            Some(by_cost) => by_cost.plan(ctx.session),
+        let planned = match &self.of_keys {
+            Some(of_keys) => of_keys.plan(ctx.session),
             None => None,
         };
         let broken: &QueryPlan = planned.as_ref().unwrap_or(&self.broken);
@@ -114,12 +125,12 @@ impl KeyTest {
     }
 }
 
-impl ByCost {
+impl OfKeys {
     /// The plan for the rows that have been changed, if they are many and the table is small. One
-    /// that cannot be made is not needed: that which seeks finds the same.
+    /// that cannot be made is not needed: that which seeks for each row finds the same.
     fn plan(&self, core: &SessionCore) -> Option<Arc<QueryPlan>> {
         let rows = core.changes.as_ref().map_or(0, |rows| rows.inserted.len().max(rows.deleted.len()));
-        if rows < MANY || table_rows(&self.other) > MOST_READ {
+        if rows < MANY || table_rows(&self.other) > SMALL {
             return None;
         }
         let _plan = phases::enter(Phase::Plan);

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::TableChange;
-use super::key_test::{KeyTest, or_no_plan};
+use super::key_test::{KeyTest, Rows, or_no_plan};
 use crate::operators::context::ExecCtx;
 use crate::state::changes::Action;
 use catalog::names::quote;
@@ -87,6 +87,15 @@ impl Pairs {
         all.collect::<Vec<_>>().join(" AND ")
     }
 
+    /// The rows of a change, or their different keys, of the child's columns or else the parent's.
+    fn rows(&self, changes: &str, child: bool, rows: Rows) -> String {
+        if rows == Rows::Each {
+            return changes.to_string();
+        }
+        let names = self.0.iter().map(|(c, p)| if child { c.as_str() } else { p.as_str() });
+        format!("(SELECT DISTINCT {} FROM {changes})", names.collect::<Vec<_>>().join(", "))
+    }
+
     /// The parent's key in one row is that in another.
     fn same(&self, a: &str, b: &str) -> String {
         self.0.iter().map(|(_, p)| format!("{a}.{p} = {b}.{p}")).collect::<Vec<_>>().join(" AND ")
@@ -162,7 +171,8 @@ impl Steps<'_> {
         let parent = self.catalog.by_id.get(&key.parent);
         let parent = parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
         let pairs = Pairs::of(key, table, parent)?;
-        let text = |hint: &str| orphans(db, "inserted", (&**parent, hint), &pairs);
+        let text =
+            |hint: &str, rows| orphans(db, &pairs.rows("inserted", true, rows), (&**parent, hint), &pairs);
         let helps = is_sought(parent, key.columns.iter().map(|(_, other)| *other));
         let error = no_parent(verb, db, key, table, parent);
         keys.tests.push(KeyTest::compile(text, (parent, helps), self.env, error)?);
@@ -188,7 +198,7 @@ impl Steps<'_> {
         if wanted == ReferentialAction::NoAction {
             // An UPDATE may have given the key to another row, a MERGE may have added one with it.
             let is_kept = *action == Action::Update || *verb == "MERGE";
-            let text = |hint: &str| {
+            let text = |hint: &str, rows| {
                 let kept = match is_kept {
                     true => format!(
                         " AND NOT EXISTS (SELECT 1 FROM {} AS p WITH (READCOMMITTEDLOCK{hint}) WHERE {})",
@@ -198,8 +208,9 @@ impl Steps<'_> {
                     false => String::new(),
                 };
                 format!(
-                    "SELECT TOP (1) 1 AS x FROM deleted AS d WHERE EXISTS (SELECT 1 FROM {name} AS c \
-                     WITH (READCOMMITTEDLOCK{hint}) WHERE {found}){kept}"
+                    "SELECT TOP (1) 1 AS x FROM {} AS d WHERE EXISTS (SELECT 1 FROM {name} AS c \
+                     WITH (READCOMMITTEDLOCK{hint}) WHERE {found}){kept}",
+                    pairs.rows("deleted", false, rows)
                 )
             };
             let error = has_children(verb, db, key, child, table);

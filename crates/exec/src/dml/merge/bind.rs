@@ -159,7 +159,7 @@ fn of_merge<'a>(
 /// Rows that are read for a change stay locked until it.
 fn lock_rows(get: &mut Get, table: plan::hints::TableLock) {
     if get.mode == TableMode::Current && get.locks.is_none() && table.mode != LockMode::X {
-        get.locks = Some(RowLocks { mode: LockMode::U, range: false, hold: true, read_past: false });
+        get.locks = Some(RowLocks::until_changed(LockMode::U));
     }
 }
 

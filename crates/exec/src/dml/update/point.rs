@@ -44,7 +44,7 @@ pub(super) fn stretch(target: &Target, sets: &[SetColumn]) -> Option<Range<usize
 
 /// The row of a statement that is about to run: its key, and where it is expected. Made before the statement begins, so that the
 /// row comes from memory while the statement begins and takes its locks.
-pub struct Ahead {
+pub struct ExpectedRow {
     /// The key is in it.
     room: Box<PointRoom>,
     /// Whether a row can have the key; an error is left to the usual way.
@@ -55,13 +55,13 @@ pub struct Ahead {
 impl UpdatePlan {
     /// Looks for the row of a statement that [`UpdatePlan::is_point`] and is to run with these variables.
     #[inline]
-    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<Ahead> {
+    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         let Target::Pages(scan) = &self.target else { return None };
         let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else { return None };
         let mut room = PointRoom::take(session);
         let key = seek::point(spec, &scan.store.parts, &mut PlainVars(vars), &mut room.key);
         let expected = if let Ok(true) = key { tree.look_ahead(&room.key) } else { None };
-        Some(Ahead { room, key, expected })
+        Some(ExpectedRow { room, key, expected })
     }
 
     /// Changes the row; returns how many were changed, or nothing where the usual way is to be taken. The tables are locked.
@@ -69,12 +69,12 @@ impl UpdatePlan {
         &self,
         stretch: &Range<usize>,
         ctx: &mut ExecCtx<'_>,
-        ahead: Option<Ahead>,
+        ahead: Option<ExpectedRow>,
     ) -> Result<Option<u64>, SqlError> {
         let Target::Pages(scan) = &self.target else { return Ok(None) };
         let Base::Tree(tree) = &scan.store.base else { return Ok(None) };
         let Some(ahead) = ahead.or_else(|| self.look_ahead(ctx.session, ctx.vars)) else { return Ok(None) };
-        let Ahead { mut room, key: found, expected } = ahead;
+        let ExpectedRow { mut room, key: found, expected } = ahead;
         let PointRoom { key, values, .. } = &mut *room;
         let vars = PlainVars(ctx.vars);
         let edited = match found {

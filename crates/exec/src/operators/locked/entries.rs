@@ -17,9 +17,10 @@
 //! locked the entry alone, as he found all in it, may go on to the row: who wants the row for
 //! himself alone (X) waits for him before he locks it, as a change does (`storage::write`).
 
-use super::rows::Given;
+use super::rows::RowOutcome;
 use super::{LockedScan, Name, Rows};
 use crate::operators::RowSet;
+use crate::operators::condition::RowTest;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator};
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
@@ -36,7 +37,7 @@ use types::row::has_overflow;
 use types::{Corrupt, SqlError, Value};
 
 /// A row that was looked for before its entry was locked.
-struct Ahead<'p> {
+struct RowLockedAhead<'p> {
     rows: Rows<'p>,
     name: Name,
     /// How it was locked; nothing where it is not there.
@@ -44,7 +45,7 @@ struct Ahead<'p> {
 }
 
 /// What came of an entry that is locked.
-enum Behind {
+enum EntryOutcome {
     /// Whether it, or its row, was given out.
     Given(bool),
     /// This row is to be locked before it.
@@ -60,21 +61,20 @@ fn row_at<'p>(plan: &'p ScanPlan, locator: &Value) -> Result<(Rows<'p>, Name), S
     }
 }
 
-/// The locator of the row that is wanted behind an entry, as far as the entry tells; nothing where
-/// it tells all that is wanted. `room` is for its values.
-fn row_behind(
+/// Whether the row behind an entry is wanted, as far as the entry tells; it is not where the entry
+/// tells all that is wanted. `room` is for its values.
+pub(super) fn is_row_wanted(
     plan: &ScanPlan,
     index: &IndexStore,
     entry: IndexEntry<'_>,
     rt: &mut Rt<'_, '_>,
     room: &mut Vec<Value>,
-) -> Result<Option<Value>, SqlError> {
-    let wanted = match &plan.path {
-        Path::Index { covering: true, .. } => lacks_value(plan, index, entry, room)?,
+) -> Result<bool, SqlError> {
+    match &plan.path {
+        Path::Index { covering: true, .. } => lacks_value(plan, index, entry, room),
         // An error counts where the entry is locked.
-        _ => entry_passes(plan, index, entry, rt, room).unwrap_or(true),
-    };
-    if wanted { index_locator(index, entry, plan).map(Some) } else { Ok(None) }
+        _ => Ok(entry_passes(plan, index, entry, rt, room).unwrap_or(true)),
+    }
 }
 
 /// Whether an entry of a covering index leaves a wanted value to the base row.
@@ -96,7 +96,8 @@ fn lacks_value(
 }
 
 /// Adds what an entry of a covering index holds to `out`, unless the condition rejects it: whether
-/// it did. Nothing where the entry lacks a value: the row has it.
+/// it did. Nothing where the entry lacks a value: the row has it, and is locked whatever the other
+/// values say, so values are made of all.
 fn held_by(
     plan: &ScanPlan,
     pred: Option<&Pred>,
@@ -105,7 +106,8 @@ fn held_by(
     rt: &mut Rt<'_, '_>,
     out: &mut RowSet,
 ) -> Result<Option<bool>, SqlError> {
-    let filled = entry_into(plan, pred, index, entry, rt, out.push_row());
+    let test = RowTest::of_values(pred);
+    let filled = entry_into(plan, test, index, entry, rt, out.push_row());
     let filled = out.or_pop(filled)?;
     if filled != Some(true) {
         out.pop_row();
@@ -122,12 +124,12 @@ impl LockedScan {
         index: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Given, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         let index = &plan.store.indexes[index];
         match held_by(plan, self.condition.of(plan), index, self.batch.entry(i), rt, out)? {
             Some(true) if !self.sure => self.keep_as_read(plan, &Rows::Tree(&index.tree), i, rt, out),
-            Some(_) => Ok(Given::Done),
-            None => Ok(Given::Alone),
+            Some(_) => Ok(RowOutcome::Done),
+            None => Ok(RowOutcome::Alone),
         }
     }
 
@@ -139,16 +141,21 @@ impl LockedScan {
         index: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Given, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         if self.sure {
             return self.locked_behind(plan, i, index, rt, out);
         }
         if !self.is_momentary() {
-            return Ok(Given::Alone);
+            // An error counts where the entry is locked.
+            let (entry, index) = (self.batch.entry(i), &plan.store.indexes[index]);
+            let passes = entry_passes(plan, index, entry, rt, &mut self.tested).unwrap_or(true);
+            let rejected =
+                !passes && index.tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?;
+            return Ok(if rejected { RowOutcome::Done } else { RowOutcome::Alone });
         }
         let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
         if !entry_passes(plan, &store.indexes[index], self.batch.entry(i), rt, &mut self.tested)? {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         let locator = index_locator(&store.indexes[index], self.batch.entry(i), plan)?;
         let found = storage::fetch(&plan.db, store, &locator, ReadMode::Current, &mut self.lookup)?;
@@ -156,33 +163,33 @@ impl LockedScan {
         let settled = found && self.ended.is_settled(txn, self.lookup.header(0).txn);
         // The row may have got another entry since this one was read.
         if !settled || !store.indexes[index].tree.is_as_read(&self.batch).map_err(fail)? {
-            return Ok(Given::Again);
+            return Ok(RowOutcome::Again);
         }
         if self.lookup.is_ghost(0) {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         if has_overflow(self.lookup.row(0)) {
-            return Ok(Given::Alone);
+            return Ok(RowOutcome::Alone);
         }
         let (rows, name) = row_at(plan, &locator)?;
         let before = out.len();
-        let pred = self.condition.of(plan);
-        base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+        let test = self.condition.of_rows(plan);
+        base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         if out.len() == before {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         let txn = rt.session().txn(&plan.db);
         let txn = out.or_pop(txn)?;
         if is_own(txn, &self.lookup, 0) || txn.row_is_free(rows.unit(), name.as_ref(), self.locks.mode) {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         out.pop_row();
-        Ok(Given::Again)
+        Ok(RowOutcome::Again)
     }
 
     /// Gives the row behind entry `i` where nobody can be changing either: the table is locked, or
     /// both are ([`LockedScan::lock_rows_behind`]), after whoever changed them had ended. Neither is
-    /// locked or asked for once more.
+    /// locked or asked for once more, and a row that was kept when it was locked is not read again.
     fn locked_behind(
         &mut self,
         plan: &ScanPlan,
@@ -190,18 +197,26 @@ impl LockedScan {
         index: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Given, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         let index = &plan.store.indexes[index];
         if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
+        }
+        if let Some(row) = self.rows_behind.row(i) {
+            let locator = match plan.locator {
+                true => Some(index_locator(index, self.batch.entry(i), plan)?),
+                false => None,
+            };
+            base_row(plan, self.condition.of_rows(plan), row, locator, rt, out)?;
+            return Ok(RowOutcome::Done);
         }
         let locator = index_locator(index, self.batch.entry(i), plan)?;
         let found = storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
         if found && !self.lookup.is_ghost(0) {
-            let pred = self.condition.of(plan);
-            base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+            let test = self.condition.of_rows(plan);
+            base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         }
-        Ok(Given::Done)
+        Ok(RowOutcome::Done)
     }
 
     /// Entry `i` of the page by itself: the row behind it is locked, where that is wanted, and the
@@ -218,8 +233,11 @@ impl LockedScan {
         let index = &plan.store.indexes[index];
         let (tree, name) = (Rows::Tree(&index.tree), Name::Key(self.batch.key(i).to_vec()));
         let mut wanted = None;
-        if self.held.is_none() && self.waits() {
-            wanted = row_behind(plan, index, self.batch.entry(i), rt, &mut self.tested)?;
+        if self.held.is_none()
+            && self.waits()
+            && is_row_wanted(plan, index, self.batch.entry(i), rt, &mut self.tested)?
+        {
+            wanted = Some(index_locator(index, self.batch.entry(i), plan)?);
         }
         loop {
             rt.check_cancel()?;
@@ -230,8 +248,8 @@ impl LockedScan {
                 }
                 None => None,
             };
-            let grant = match self.locked_row(plan, rt, &tree, &name, entry) {
-                Ok(Some(grant)) => grant,
+            let (grant, as_read) = match self.locked_entry(plan, rt, &tree, (&name, i), entry) {
+                Ok(Some(locked)) => locked,
                 gone => {
                     self.give_back(plan, rt, ahead)?;
                     return gone.map(drop);
@@ -239,51 +257,52 @@ impl LockedScan {
             };
             // What an earlier part of the transaction holds is not given back.
             let again = grant == Grant::New && !self.locks.range && self.waits();
-            let behind = self.behind(plan, rt, (index, entry.entry(0)), (&mut ahead, again), lookup, out);
+            let page = as_read.then(|| std::mem::take(&mut self.batch));
+            let read = page.as_ref().map_or(entry.entry(0), |page| page.entry(i));
+            let behind = self.behind(plan, rt, (index, read), (&mut ahead, again), lookup, out);
+            if let Some(page) = page {
+                self.batch = page;
+            }
             self.give_back(plan, rt, ahead)?;
-            let given = matches!(behind, Ok(Behind::Given(true)));
+            let given = matches!(behind, Ok(EntryOutcome::Given(true)));
             self.leave(plan, rt, (tree.unit(), &name, grant), given)?;
             match behind? {
-                Behind::Given(_) => return Ok(()),
-                Behind::First(locator) => wanted = Some(locator),
+                EntryOutcome::Given(_) => return Ok(()),
+                EntryOutcome::First(locator) => wanted = Some(locator),
             }
         }
     }
 
-    /// Locks the rows behind the first entries of the page at hand, which are to be locked next and
-    /// stay so.
-    pub(super) fn lock_rows_behind(
+    /// Locks entry `i` of the page at hand. True: it is as the page had it; else it was read into
+    /// `into`. Nothing: it is gone, or skipped, and not locked.
+    fn locked_entry(
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        entries: usize,
-    ) -> Result<(), SqlError> {
-        let Path::Index { index, covering, .. } = &plan.path else { return Ok(()) };
-        if !self.waits() || (*covering && !may_be_long(plan)) {
-            return Ok(());
-        }
-        let index = &plan.store.indexes[*index];
-        // For all of them before the first row is locked.
-        for i in 0..entries {
-            self.wait_for_readers(plan, rt, index.tree.unit_id(), i)?;
-        }
-        let mut lookup = std::mem::take(&mut self.lookup);
-        for i in 0..entries {
-            if self.batch.is_ghost(i) {
-                continue;
+        tree: &Rows<'_>,
+        (name, i): (&Name, usize),
+        into: &mut RowBatch,
+    ) -> Result<Option<(Grant, bool)>, SqlError> {
+        let txn = rt.session().txn(&plan.db)?;
+        let was_left = self.ended.is_settled(txn, self.batch.header(i).txn) && !self.batch.is_ghost(i);
+        if self.held.is_none() && was_left && !is_own(txn, &self.batch, i) {
+            let grant = self.lock(plan, rt, tree.unit(), name.as_ref(), self.locks.mode)?;
+            if grant == Grant::Busy {
+                return Ok(None);
             }
-            if let Some(locator) = row_behind(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
-                self.ahead(plan, rt, &locator, &mut lookup)?;
+            if tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))? {
+                return Ok(Some((grant, true)));
             }
+            self.held = Some(grant);
         }
-        self.lookup = lookup;
-        Ok(())
+        let locked = self.locked_row(plan, rt, tree, name, into)?;
+        Ok(locked.map(|grant| (grant, false)))
     }
 
     /// Waits for those who have locked entry `i` of the page at hand, where the row behind it is to
     /// be locked in a mode that keeps them from it. An entry that the transaction has changed itself
     /// is locked by those alone who wait for the transaction.
-    fn wait_for_readers(
+    pub(super) fn wait_for_readers(
         &self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
@@ -302,7 +321,7 @@ impl LockedScan {
     }
 
     /// Whether a lock that somebody else holds is waited for.
-    fn waits(&self) -> bool {
+    pub(super) fn waits(&self) -> bool {
         !self.locks.read_past && !self.whole
     }
 
@@ -313,10 +332,10 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
         locator: &Value,
         lookup: &mut RowBatch,
-    ) -> Result<Ahead<'p>, SqlError> {
+    ) -> Result<RowLockedAhead<'p>, SqlError> {
         let (rows, name) = row_at(plan, locator)?;
         let grant = self.locked_row(plan, rt, &rows, &name, lookup)?;
-        Ok(Ahead { rows, name, grant })
+        Ok(RowLockedAhead { rows, name, grant })
     }
 
     /// Gives a row back that was locked for an entry which turned out not to lead to it.
@@ -324,10 +343,10 @@ impl LockedScan {
         &mut self,
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
-        ahead: Option<Ahead<'_>>,
+        ahead: Option<RowLockedAhead<'_>>,
     ) -> Result<(), SqlError> {
         match ahead {
-            Some(Ahead { rows, name, grant: Some(grant) }) => {
+            Some(RowLockedAhead { rows, name, grant: Some(grant) }) => {
                 self.leave(plan, rt, (rows.unit(), &name, grant), false)
             }
             _ => Ok(()),
@@ -342,29 +361,29 @@ impl LockedScan {
         plan: &ScanPlan,
         rt: &mut Rt<'_, '_>,
         (index, entry): (&IndexStore, IndexEntry<'_>),
-        (ahead, again): (&mut Option<Ahead<'_>>, bool),
+        (ahead, again): (&mut Option<RowLockedAhead<'_>>, bool),
         lookup: &mut RowBatch,
         out: &mut RowSet,
-    ) -> Result<Behind, SqlError> {
+    ) -> Result<EntryOutcome, SqlError> {
         if matches!(plan.path, Path::Index { covering: true, .. })
             && let Some(given) = held_by(plan, self.condition.of(plan), index, entry, rt, out)?
         {
-            return Ok(Behind::Given(given));
+            return Ok(EntryOutcome::Given(given));
         }
         if !entry_passes(plan, index, entry, rt, &mut self.tested)? {
-            return Ok(Behind::Given(false));
+            return Ok(EntryOutcome::Given(false));
         }
         let locator = index_locator(index, entry, plan)?;
         let (rows, name) = row_at(plan, &locator)?;
         match ahead.take_if(|row| row.name == name) {
-            Some(Ahead { grant: Some(grant), .. }) => {
+            Some(RowLockedAhead { grant: Some(grant), .. }) => {
                 let given = self.given_row(plan, rt, (&rows, &name, grant), lookup, out);
-                return given.map(Behind::Given);
+                return given.map(EntryOutcome::Given);
             }
-            None if again => return Ok(Behind::First(locator)),
+            None if again => return Ok(EntryOutcome::First(locator)),
             // It is asked once more for a row that was not there.
             _ => {}
         }
-        self.base(plan, rt, &rows, &name, lookup, out).map(Behind::Given)
+        self.base(plan, rt, &rows, &name, lookup, out).map(EntryOutcome::Given)
     }
 }

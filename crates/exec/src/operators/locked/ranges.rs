@@ -3,7 +3,7 @@
 
 use super::{LockedScan, Name, Source};
 use crate::operators::rt::Rt;
-use crate::operators::skip::Skip;
+use crate::operators::skip::SeekPastColumn;
 use crate::operators::{BATCH, seek};
 use access::{BTree, Cursor, Direction, ReadMode, RowBatch, RowName};
 use pages::TxnId;
@@ -26,6 +26,26 @@ enum Pass {
     Waited,
 }
 
+impl Pass {
+    /// Of entries that were as their writers had `left` them, and were locked `before`.
+    fn of(left: bool, before: bool) -> Pass {
+        match (left, before) {
+            (true, true) => Pass::Settled,
+            (true, false) => Pass::Locked,
+            (false, _) => Pass::Waited,
+        }
+    }
+}
+
+/// A pass over the keys of a gap.
+struct GapPass {
+    /// The live key at which the gap ends, or the end.
+    last: Name,
+    pass: Pass,
+    /// The batch at hand has all of its keys.
+    whole: bool,
+}
+
 impl LockedScan {
     /// The first range of a seek; the others are kept.
     pub(super) fn sought(
@@ -36,7 +56,7 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
     ) -> Result<Source, SqlError> {
         match &spec.behind {
-            Some(behind) => self.skip = Skip::of(spec, behind, parts, rt)?,
+            Some(behind) => self.skip = SeekPastColumn::of(spec, behind, parts, rt)?,
             None => {
                 let ranges = seek::ranges(spec, parts, rt)?;
                 self.set_ranges(plan, ranges);
@@ -130,7 +150,10 @@ impl LockedScan {
                 self.end = self.end.min(self.step);
                 if locked != Some(self.end) || !self.batch.begins_as(&self.earlier, self.end) {
                     self.lock_rows_behind(plan, rt, self.end)?;
-                    let pass = self.lock_page(plan, rt, &tree)?;
+                    let mut pass = self.lock_page(plan, rt, &tree)?;
+                    if pass == Pass::Locked && !backward && is_as_read(plan, &tree, &self.batch)? {
+                        pass = Pass::Settled;
+                    }
                     // When the table was locked in place of what was left of the page, that may
                     // have changed since the page was read.
                     if pass != Pass::Settled || self.whole {
@@ -139,8 +162,11 @@ impl LockedScan {
                         continue;
                     }
                 }
-                self.step = (self.step * 2).min(BATCH);
+                self.wanted = self.wanted.saturating_sub(self.end);
+                self.step = if self.wanted > 0 { self.wanted } else { (self.step * 2).min(BATCH) };
             } else {
+                // What was read before the table was locked may have changed.
+                self.rows_behind.clear();
                 self.cursor = Some(cursor);
             }
             let last = self.batch.key(self.end - 1).to_vec();
@@ -185,11 +211,7 @@ impl LockedScan {
             let key = RowName::Key(batch.key(i));
             before &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
         }
-        Ok(match (left, before) {
-            (true, true) => Pass::Settled,
-            (true, false) => Pass::Locked,
-            (false, _) => Pass::Waited,
-        })
+        Ok(Pass::of(left, before))
     }
 
     /// The scan goes on behind key `last` of the page at hand. One that may leave the index, a
@@ -252,22 +274,27 @@ impl LockedScan {
         let mut before = true;
         loop {
             rt.check_cancel()?;
-            let mut settled = true;
             let cursor = tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
             let mut cursor = cursor.beginning_with(1);
-            let last = self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch, &mut settled)?;
-            if last == Name::End {
-                settled &= self.lock(plan, rt, tree.unit_id(), RowName::End, mode)? == Grant::Held;
+            let mut gap = self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch)?;
+            if gap.last == Name::End {
+                let held = self.lock(plan, rt, tree.unit_id(), RowName::End, mode)? == Grant::Held;
+                if !held && gap.pass == Pass::Settled {
+                    gap.pass = Pass::Locked;
+                }
+            } else if gap.pass == Pass::Locked && gap.whole && is_as_read(plan, tree, &batch)? {
+                before = false;
+                gap.pass = Pass::Settled;
             }
-            if settled {
-                self.locked_to = Some(last);
+            if gap.pass == Pass::Settled {
+                self.locked_to = Some(gap.last);
                 return Ok(before);
             }
             before = false;
         }
     }
 
-    /// One pass of [`LockedScan::lock_gap`]; the live key that it met, or the end.
+    /// One pass of [`LockedScan::lock_gap`].
     fn lock_to_live(
         &mut self,
         plan: &ScanPlan,
@@ -275,26 +302,36 @@ impl LockedScan {
         tree: &BTree,
         cursor: &mut Cursor,
         batch: &mut RowBatch,
-        settled: &mut bool,
-    ) -> Result<Name, SqlError> {
+    ) -> Result<GapPass, SqlError> {
+        let (mut left, mut before, mut whole) = (true, true, true);
         loop {
             rt.check_cancel()?;
             self.ended.reads(rt.session().txn(&plan.db)?);
             if !cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&plan.db, e))? {
-                return Ok(Name::End);
+                return Ok(GapPass { last: Name::End, pass: Pass::of(left, before), whole });
             }
             for i in 0..batch.len() {
                 let (key, mode) = (RowName::Key(batch.key(i)), self.locks.mode.with_gap());
                 let writer = batch.header(i).txn;
-                *settled &= self.had_ended(plan, rt, writer)?;
-                *settled &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
+                left &= self.had_ended(plan, rt, writer)?;
+                before &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
                 // A ghost is removed some time, one's own entry by a rollback: they do not end a gap for long.
                 if !batch.is_ghost(i) && writer != self.txn(plan, rt)?.id() {
-                    return Ok(Name::Key(batch.key(i).to_vec()));
+                    let last = Name::Key(batch.key(i).to_vec());
+                    return Ok(GapPass { last, pass: Pass::of(left, before), whole });
                 }
             }
+            whole = false;
         }
     }
+}
+
+/// Whether a second pass over the entries of a batch, which are locked now, would find them as the
+/// first one did: nothing on their leaf has changed since, and a key lies in front of them on it.
+/// What comes in behind that key has its place on the leaf; below the first key of a leaf it has
+/// not.
+fn is_as_read(plan: &ScanPlan, tree: &BTree, batch: &RowBatch) -> Result<bool, SqlError> {
+    Ok(batch.slot(0) > 0 && tree.is_as_read(batch).map_err(|e| access_error(&plan.db, e))?)
 }
 
 /// Where the keys begin that lie after a range.

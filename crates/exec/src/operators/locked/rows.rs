@@ -36,7 +36,7 @@ use types::{SqlError, Value};
 
 /// What came of a row as it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Given {
+pub(super) enum RowOutcome {
     /// It was given, or is not wanted.
     Done,
     /// It is to be read by itself.
@@ -69,16 +69,16 @@ impl LockedScan {
     ) -> Result<bool, SqlError> {
         let i = self.at;
         let given = self.as_read(plan, i, rt, out)?;
-        if given != Given::Done && !out.is_empty() {
+        if given != RowOutcome::Done && !out.is_empty() {
             // Perhaps they are enough, and nobody needs to be waited for.
             self.held = None;
             return Ok(false);
         }
-        self.at += 1;
-        if given != Given::Done {
+        (self.at, self.given) = (i + 1, i);
+        if given != RowOutcome::Done {
             self.row(plan, i, rt, out)?;
         }
-        if given == Given::Again && !self.locks.read_past {
+        if given == RowOutcome::Again && !self.locks.read_past {
             self.read_behind(plan, rt, i)?;
         }
         Ok(true)
@@ -91,19 +91,19 @@ impl LockedScan {
         i: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Given, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         let covering = matches!(plan.path, Path::Index { covering: true, .. });
         // A value outside that a row has lost meanwhile may be gone. Entries have none.
         let outside = plan.store.lob.is_some() && !covering;
         if !self.sure && (rt.is_suspendable() || outside) {
-            return Ok(Given::Alone);
+            return Ok(RowOutcome::Alone);
         }
         let writer = self.batch.header(i).txn;
         if !self.ended.is_below(writer) && !self.ended.is_settled(rt.session().txn(&plan.db)?, writer) {
-            return Ok(Given::Again);
+            return Ok(RowOutcome::Again);
         }
         if self.batch.is_ghost(i) {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         match &plan.path {
             Path::Index { index, covering: true, .. } => return self.covered(plan, i, *index, rt, out),
@@ -111,16 +111,16 @@ impl LockedScan {
             _ => {}
         }
         if !self.sure && has_overflow(self.batch.row(i)) {
-            return Ok(Given::Alone);
+            return Ok(RowOutcome::Alone);
         }
         let before = out.len();
         let locator = locator_of(plan, || match &plan.store.base {
             Base::Heap(_) => Locator::Rid(self.batch.rid(i)).value(),
             Base::Tree(_) => Value::bytes(self.batch.key(i).to_vec()),
         });
-        base_row(plan, self.condition.of(plan), self.batch.row(i), locator, rt, out)?;
+        base_row(plan, self.condition.of_rows(plan), self.batch.row(i), locator, rt, out)?;
         if self.sure || out.len() == before {
-            return Ok(Given::Done);
+            return Ok(RowOutcome::Done);
         }
         let rows = match &plan.store.base {
             Base::Heap(heap) => Rows::Heap(heap),
@@ -138,13 +138,13 @@ impl LockedScan {
         i: usize,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Given, SqlError> {
+    ) -> Result<RowOutcome, SqlError> {
         let locked = self.lock_as_read(plan, rows, i, rt);
         let locked = out.or_pop(locked)?;
-        if locked != Some(Given::Done) {
+        if locked != Some(RowOutcome::Done) {
             out.pop_row();
         }
-        Ok(locked.unwrap_or(Given::Done))
+        Ok(locked.unwrap_or(RowOutcome::Done))
     }
 
     /// Locks row `i`, which the condition has accepted; nothing where it is in use and to be
@@ -155,18 +155,18 @@ impl LockedScan {
         rows: &Rows<'_>,
         i: usize,
         rt: &mut Rt<'_, '_>,
-    ) -> Result<Option<Given>, SqlError> {
+    ) -> Result<Option<RowOutcome>, SqlError> {
         let (unit, name) = (rows.unit(), rows.name(&self.batch, i));
         let txn = rt.session().txn(&plan.db)?;
         if is_own(txn, &self.batch, i) && !txn.row_is_free(unit, name.as_ref(), self.locks.mode) {
-            return Ok(Some(Given::Done));
+            return Ok(Some(RowOutcome::Done));
         }
         if self.is_momentary() {
             let free = txn.row_is_free(unit, name.as_ref(), self.locks.mode);
-            return Ok(Some(if free { Given::Done } else { Given::Again }));
+            return Ok(Some(if free { RowOutcome::Done } else { RowOutcome::Again }));
         }
         if self.batch.is_forwarded(i) {
-            return Ok(Some(Given::Alone));
+            return Ok(Some(RowOutcome::Alone));
         }
         let grant = self.lock(plan, rt, unit, name.as_ref(), self.locks.mode)?;
         if grant == Grant::Busy {
@@ -176,10 +176,10 @@ impl LockedScan {
         if !same {
             // It stays locked while it is read by itself: who has waited for it long has it now.
             self.held = Some(grant);
-            return Ok(Some(Given::Again));
+            return Ok(Some(RowOutcome::Again));
         }
         self.leave(plan, rt, (unit, &name, grant), true)?;
-        Ok(Some(Given::Done))
+        Ok(Some(RowOutcome::Done))
     }
 
     /// What comes after row `i` of the page is read again: there was perhaps a wait since it was
@@ -231,7 +231,8 @@ impl LockedScan {
         if grant == Grant::Busy {
             return Ok(None);
         }
-        let read = |into: &mut RowBatch| rows.fetch(name, into).map_err(|e| access_error(&plan.db, e));
+        let near = &mut self.near;
+        let read = |into: &mut RowBatch| near.fetch(rows, name, into).map_err(|e| access_error(&plan.db, e));
         let txn = rt.session().txn(&plan.db)?;
         self.alone.forget_many();
         let found = self.alone.row((&plan.db, txn), !self.locks.read_past, into, read);
@@ -339,7 +340,7 @@ impl LockedScan {
             Name::End => Value::Null,
         });
         let before = out.len();
-        let filled = base_row(plan, self.condition.of(plan), lookup.row(0), locator, rt, out);
+        let filled = base_row(plan, self.condition.of_rows(plan), lookup.row(0), locator, rt, out);
         let given = filled.is_ok() && out.len() > before;
         self.leave(plan, rt, (rows.unit(), name, grant), given)?;
         filled.map(|()| given)

@@ -28,8 +28,8 @@ impl Scan {
             let (mode, before) = (read_mode(&self.guard, plan.mode), out.len());
             // The entry and its row are versions of one moment: the row is there.
             if storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
-                let pred = self.condition.of(plan);
-                base_row(plan, pred, self.lookup.row(0), plan.locator.then_some(locator), rt, out)?;
+                let test = self.condition.of_rows(plan);
+                base_row(plan, test, self.lookup.row(0), plan.locator.then_some(locator), rt, out)?;
             }
             if long && out.len() > before {
                 bytes += self.long_row(plan, rt, out)?;

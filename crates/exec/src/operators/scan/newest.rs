@@ -100,8 +100,8 @@ impl Scan {
             return Ok(false);
         }
         if !self.lookup.is_ghost(0) {
-            let pred = self.condition.of(plan);
-            base_row(plan, pred, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+            let test = self.condition.of_rows(plan);
+            base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
         }
         Ok(true)
     }

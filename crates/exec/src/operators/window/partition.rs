@@ -25,7 +25,7 @@ enum Source {
 
 /// A record that was read.
 #[derive(Default)]
-struct Ahead {
+struct NextRecord {
     there: bool,
     key: Vec<u8>,
     /// How much of the key says which partition it is.
@@ -38,7 +38,7 @@ pub struct Partition {
     source: Source,
     rows: RowStore,
     /// The first record that is not among the rows.
-    ahead: Ahead,
+    ahead: NextRecord,
     /// The key of the last row.
     last_key: Vec<u8>,
     /// Whether all its rows are there.
@@ -70,7 +70,7 @@ impl Partition {
         let mut partition = Partition {
             source,
             rows,
-            ahead: Ahead::default(),
+            ahead: NextRecord::default(),
             last_key: Vec::new(),
             complete: true,
             starts: Vec::new(),

@@ -41,14 +41,14 @@ pub fn percentile(classes: &[u64], part: f64) -> Option<u64> {
 
 /// Times of one kind, as they were counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct CountedTimes {
     pub total_ns: u64,
     pub longest_ns: u64,
     /// How many there were by their length.
     pub classes: Vec<u64>,
 }
 
-impl Times {
+impl CountedTimes {
     /// How many there were.
     pub fn count(&self) -> u64 {
         self.classes.iter().sum()
@@ -96,8 +96,8 @@ impl Histogram {
     }
 
     /// What several have counted.
-    pub(super) fn sum<'a>(parts: impl Iterator<Item = &'a Histogram>) -> Times {
-        let mut times = Times { classes: vec![0; TIME_CLASSES], ..Times::default() };
+    pub(super) fn sum<'a>(parts: impl Iterator<Item = &'a Histogram>) -> CountedTimes {
+        let mut times = CountedTimes { classes: vec![0; TIME_CLASSES], ..CountedTimes::default() };
         for part in parts {
             times.total_ns += part.total_ns.load(Relaxed);
             times.longest_ns = times.longest_ns.max(part.longest_ns.load(Relaxed));

@@ -1,0 +1,77 @@
+//! Names that an open transaction has given up: others wait for them, and get them only if the
+//! transaction commits.
+
+use crate::support::text::{Bench, Text};
+
+/// A batch that makes something, one that takes its name away, one that wants the name for
+/// something else, and the error when that is there after all.
+const CASES: &[(&str, &str, &str, &str)] = &[
+    ("CREATE TABLE a (n int)", "DROP TABLE a", "CREATE VIEW a AS SELECT 1 AS n", "2714"),
+    ("CREATE VIEW a AS SELECT 1 AS n", "DROP VIEW a", "CREATE TABLE a (n int)", "2714"),
+    ("CREATE PROCEDURE a AS SELECT 1", "DROP PROCEDURE a", "CREATE PROCEDURE a AS SELECT 2", "2714"),
+    ("CREATE SEQUENCE a", "DROP SEQUENCE a", "CREATE SYNONYM a FOR x", "2714"),
+    ("CREATE SYNONYM a FOR x", "DROP SYNONYM a", "CREATE SEQUENCE a", "2714"),
+    ("CREATE TYPE a FROM int", "DROP TYPE a", "CREATE TYPE a AS TABLE (n int)", "219"),
+    ("CREATE TYPE a AS TABLE (n int)", "DROP TYPE a", "CREATE TYPE a FROM int", "219"),
+    ("CREATE TABLE o (n int)", "EXEC sp_rename 'o', 'b'", "CREATE TABLE o (n int)", "2714"),
+    ("CREATE TABLE o (n int)", "ALTER SCHEMA s TRANSFER o", "CREATE VIEW o AS SELECT 1 AS n", "2714"),
+    ("CREATE VIEW o AS SELECT 1 AS n", "EXEC sp_rename 'o', 'b'", "CREATE SEQUENCE o", "2714"),
+    (
+        "CREATE TABLE c (n int CONSTRAINT k CHECK (n > 0))",
+        "ALTER TABLE c DROP CONSTRAINT k",
+        "CREATE TABLE d (n int CONSTRAINT k PRIMARY KEY)",
+        "2714",
+    ),
+    (
+        "CREATE TABLE c (n int CONSTRAINT k CHECK (n > 0)); CREATE TABLE d (n int)",
+        "DROP TABLE c",
+        "ALTER TABLE d ADD CONSTRAINT k DEFAULT 1 FOR n",
+        "2714",
+    ),
+];
+
+#[test]
+fn a_name_is_free_when_its_transaction_has_ended() {
+    for (make, give_up, want, error) in CASES {
+        let mut b = Bench::new();
+        b.check("CREATE SCHEMA s", "");
+        b.check(make, "");
+        let mut other = b.instance.session().unwrap();
+        other.use_database("t").unwrap();
+        let mut say = |sql: &str| {
+            let mut text = Text::default();
+            other.execute(sql, &mut text);
+            text.out
+        };
+        assert_eq!(say("SET LOCK_TIMEOUT 0"), "");
+        let quiet = |said: String| assert!(!said.contains("Msg"), "{give_up}: {said}");
+        b.run("BEGIN TRAN");
+        quiet(b.run(give_up));
+        let said = say(want);
+        assert!(said.contains("Msg 1222:"), "{want}: {said}");
+        // It is taken back.
+        b.check("ROLLBACK", "");
+        let said = say(want);
+        assert!(said.contains(&format!("Msg {error}:")), "{want}: {said}");
+        // And it goes.
+        b.run("BEGIN TRAN");
+        quiet(b.run(give_up));
+        b.check("COMMIT", "");
+        quiet(say(want));
+        drop(other);
+        b.restart().check("SELECT COUNT(*) FROM sys.schemas WHERE name = 's'", "1");
+    }
+}
+
+#[test]
+fn the_session_itself_may_use_the_name_again_and_take_it_back() {
+    let mut b = Bench::new();
+    b.check("CREATE VIEW a AS SELECT 1 AS n", "");
+    b.check(
+        "BEGIN TRAN; DROP VIEW a; CREATE TABLE a (n int); INSERT a VALUES (2); SELECT n FROM a",
+        "(1)\n2",
+    );
+    b.check("ROLLBACK; SELECT n FROM a", "1");
+    let mut b = b.restart();
+    b.check("SELECT n FROM a; SELECT COUNT(*) FROM sys.objects WHERE name = 'a'", "1\n1");
+}
