@@ -16,11 +16,11 @@ mod statements;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use instance::with_instance;
+use self::instance::with_instance;
+use self::statements::{run, run_prepared};
 use measure::{Arguments, Done, Rows, in_turns};
 use ringwood_engine::session::Prepared;
 use ringwood_engine::{DataType, Instance, Session, SqlError, Value};
-use statements::{run, run_prepared};
 
 const HELP: &str = "one_row [--sessions N,N] [--rounds N] [--milliseconds N] [--json]
 

@@ -15,10 +15,10 @@ mod seeks_past;
 #[path = "../support/statements.rs"]
 mod statements;
 
-use instance::with_instance;
+use self::instance::with_instance;
+use self::statements::run;
 use measure::{Arguments, Done};
 use ringwood_engine::Session;
-use statements::run;
 
 const HELP: &str = "reads_bench [--part PART] [--rows N] [--rounds N] [--json]
 
