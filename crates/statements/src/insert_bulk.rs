@@ -1,5 +1,5 @@
 //! INSERT BULK: what a client sends before the rows of a bulk load. The statement checks the table, its columns and the hints;
-//! [`engine::session::Session::load_bulk`] then takes the rows.
+//! `Session::load_bulk` of the engine then takes the rows.
 
 use catalog::{TableDef, errors, fold_name};
 use syntax::ast::{Expr, ExprKind, InsertBulk, OptionItem, OptionValue};
