@@ -73,6 +73,7 @@ mod limits;
 mod lob;
 mod lock_order;
 mod locked_entries;
+mod locked_long_rows;
 mod locked_scans;
 mod locks_of_scans;
 mod logins;

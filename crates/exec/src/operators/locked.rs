@@ -18,7 +18,9 @@ mod skipped;
 
 use super::{Operator, RowSet, other_node};
 use crate::operators::condition::Condition;
+use crate::operators::large::{LargeRows, MOST};
 use crate::operators::rt::Rt;
+use crate::operators::scan::{long_row, may_be_long};
 use crate::operators::seek;
 use crate::operators::skip::SeekPastColumn;
 use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
@@ -84,6 +86,8 @@ pub struct LockedScan {
     again: bool,
     /// Where no gaps are locked: it goes on at the beginning of what is left of the range.
     cursor: Option<Cursor>,
+    /// Where gaps are locked: the same, behind a page that was given whole.
+    gap_cursor: Option<Cursor>,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
     /// Of a seek past a column: the values whose ranges are still to be found.
@@ -94,6 +98,8 @@ pub struct LockedScan {
     given: usize,
     /// The first row has been found twice, where that is wanted.
     settled: bool,
+    /// The large values of a batch.
+    large: LargeRows,
 }
 
 /// A structure whose rows are locked.
@@ -178,11 +184,13 @@ impl LockedScan {
             from: None,
             again: false,
             cursor: None,
+            gap_cursor: None,
             rest: Vec::new(),
             skip: None,
             locked_to: None,
             given: 0,
             settled: !locks.first_again,
+            large: LargeRows::default(),
         }
     }
 
@@ -235,7 +243,8 @@ impl LockedScan {
             rt.session().shows_newest(&plan.db)?;
         }
         self.cover(plan, rt)?;
-        (self.sure, self.locked_to, self.cursor) = (false, None, None);
+        (self.sure, self.locked_to) = (false, None);
+        (self.cursor, self.gap_cursor) = (None, None);
         Ok(())
     }
 
@@ -280,10 +289,15 @@ impl LockedScan {
                     return Ok(false);
                 }
             }
-            let most = self.most(plan, rt, out);
-            while self.at < self.end && out.len() < most {
+            let (most, long) = (self.most(rt, out), may_be_long(plan));
+            let mut bytes = 0;
+            while self.at < self.end && out.len() < most && bytes < MOST {
+                let before = out.len();
                 if !self.give(plan, rt, out)? {
                     break;
+                }
+                if long && out.len() > before {
+                    bytes += long_row(&mut self.large, plan, rt, out)?;
                 }
             }
         }
@@ -428,6 +442,7 @@ impl Operator for LockedScan {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
+        self.large.begin();
         if self.source.is_none() {
             let source = self.start(plan, rt)?;
             if matches!(source, Source::Heap(_) | Source::Range { .. }) {

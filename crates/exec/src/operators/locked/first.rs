@@ -35,7 +35,8 @@ impl LockedScan {
             known = Some(found);
             out.reset(plan.width());
             (self.at, self.end, self.from, self.again) = (0, 0, None, false);
-            (self.begun, self.cursor, self.skip) = (false, None, None);
+            (self.begun, self.skip) = (false, None);
+            (self.cursor, self.gap_cursor) = (None, None);
             self.rest.clear();
             self.source = Some(self.start(plan, rt)?);
         }

@@ -58,7 +58,7 @@ impl LockedScan {
             self.look_for_value(plan, rt, &tree)?;
         }
         // What was done for the gap beside the range before is to be done for this one.
-        (self.begun, self.cursor) = (false, None);
+        (self.begun, self.cursor, self.gap_cursor) = (false, None, None);
         Ok(self.rest.pop().map_or(Source::Done, |range| Source::Range { tree, range }))
     }
 
@@ -105,11 +105,13 @@ impl LockedScan {
             let direction = if backward { Direction::Backward } else { Direction::Forward };
             let (lower, upper) =
                 (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
-            let mut cursor = match self.cursor.take().filter(|_| !gaps) {
-                Some(cursor) => cursor,
-                None if gaps => tree.cursor(lower, upper, direction).beginning_with(self.step as u16),
-                None => tree.cursor(lower, upper, direction),
-            };
+            let kept = self.gap_cursor.take().filter(|_| gaps);
+            let comes_from_leaf = kept.is_some();
+            let kept = kept.or(self.cursor.take().filter(|_| !gaps));
+            let mut cursor = kept.unwrap_or_else(|| tree.cursor(lower, upper, direction));
+            if gaps {
+                cursor.at_most(self.step as u16);
+            }
             self.ended.reads(rt.session().txn(&plan.db)?);
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
             let more = more.map_err(|e| access_error(&plan.db, e))?;
@@ -133,13 +135,16 @@ impl LockedScan {
                     let pass = self.lock_page(plan, rt, &tree)?;
                     // When the table was locked in place of what was left of the page, that may
                     // have changed since the page was read.
-                    if pass != Pass::Settled || self.whole {
+                    if self.whole || !self.stays_as_read(plan, pass, &cursor, comes_from_leaf)? {
                         locked = (pass == Pass::Locked).then_some(self.end);
                         std::mem::swap(&mut self.batch, &mut self.earlier);
                         continue;
                     }
                 }
                 self.step = (self.step * 2).min(BATCH);
+                if !backward && self.end == self.batch.len() {
+                    self.gap_cursor = Some(cursor);
+                }
             } else {
                 self.cursor = Some(cursor);
             }
@@ -150,6 +155,25 @@ impl LockedScan {
             }
             return Ok((true, Source::Range { tree, range }));
         }
+    }
+
+    /// Whether the page at hand, whose first keys a pass has locked, is what a search for it would
+    /// find under these locks. A cursor that came from the leaf before has read that one earlier
+    /// than the locks were asked for: a row may have come in at its end.
+    fn stays_as_read(
+        &self,
+        plan: &ScanPlan,
+        pass: Pass,
+        cursor: &Cursor,
+        comes_from_leaf: bool,
+    ) -> Result<bool, SqlError> {
+        let same = match pass {
+            Pass::Settled if !comes_from_leaf => return Ok(true),
+            Pass::Settled => cursor.came_as_read(),
+            Pass::Locked => cursor.is_as_read(&self.batch),
+            Pass::Waited => return Ok(false),
+        };
+        same.map_err(|e| access_error(&plan.db, e))
     }
 
     /// Range-locks the first keys of the page at hand and waits for their writers.
