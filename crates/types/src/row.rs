@@ -18,8 +18,10 @@
 
 mod decode;
 mod encode;
+mod stored;
 
 pub use decode::Parts;
+pub use stored::StoredCell;
 
 use crate::collation::Collation;
 use crate::datatype::DataType;

@@ -19,8 +19,8 @@ struct RunText<'a> {
 /// The parts of one row, found and bounds-checked once.
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
-    row: &'a [u8],
-    fixed_end: usize,
+    pub(super) row: &'a [u8],
+    pub(super) fixed_end: usize,
     columns: usize,
     nulls: &'a [u8],
     /// End offsets, two bytes each.
@@ -63,13 +63,13 @@ impl<'a> Parts<'a> {
 
     /// NULL, or not in this row because the column is younger than it.
     #[inline]
-    fn is_null(&self, i: usize) -> bool {
+    pub(super) fn is_null(&self, i: usize) -> bool {
         i >= self.columns || self.nulls.get(i / 8).is_none_or(|byte| byte >> (i % 8) & 1 == 1)
     }
 
     /// A variable column's bytes and whether they are a pointer.
     #[inline]
-    fn variable(&self, column: usize, index: usize) -> Result<(&'a [u8], bool), Corrupt> {
+    pub(super) fn variable(&self, column: usize, index: usize) -> Result<(&'a [u8], bool), Corrupt> {
         let Some(end) = u16_at(self.ends, index * 2) else {
             // Trailing empty values are not written.
             return Ok((&[], false));
