@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use engine::phases::{self, Phase};
 use engine::{
     BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError,
-    StatementEnd, StatementKind, Value,
+    StatementEnd, StatementKind, StoredCell, Value,
 };
 use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
@@ -340,6 +340,18 @@ impl Sink for Answer<'_> {
         let _charged = if bytes < LARGE { None } else { Some(self.room_for(bytes)?) };
         let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
         tokens.row_of(&self.columns, row).map_err(|e| e.to_sql_error())?;
+        self.flow()
+    }
+
+    fn takes_stored(&self) -> bool {
+        true
+    }
+
+    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
+        // No longer than a row that is stored: it needs no room of its own.
+        let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
+        tokens.stored_row(&self.columns, row).map_err(|e| e.to_sql_error())?;
         self.flow()
     }
 

@@ -87,7 +87,7 @@ fn measure_stored(name: &str, text: DataType) {
     let declared = [&[DataType::Int][..], &[text; 10]].concat();
     let column = |ty: &DataType| ColumnType { ty: *ty, nullable: true, collation: Collation::DEFAULT };
     let layout = RowLayout::new(&declared.iter().map(column).collect::<Vec<_>>());
-    let stored: Vec<Vec<u8>> = (0..64)
+    let stored: Vec<Vec<u8>> = (0..63)
         .map(|i: usize| {
             let texts = (0..10).map(|column| Value::str(format!("{column}{i:099}")));
             let row: Vec<Value> = std::iter::once(Value::Int(i as i32)).chain(texts).collect();

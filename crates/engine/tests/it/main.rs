@@ -132,6 +132,7 @@ mod spill;
 mod startup;
 mod statistics;
 mod statistics_io;
+mod stored_rows;
 mod system_objects;
 mod table_functions;
 mod table_locks;

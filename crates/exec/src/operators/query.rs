@@ -8,7 +8,9 @@ use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
 use crate::state::SessionCore;
 use crate::unseen;
+use plan::nodes::{Node, ScanPlan};
 use plan::{Needs, QueryPlan};
+use storage::corrupt_row;
 use types::{SqlError, Value};
 
 /// Checks the caller's rights to a statement and locks its tables.
@@ -119,17 +121,27 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
     };
     let mut running = RunningQuery::start(query, ctx);
     let mut batch = RowSet::default();
+    let scan = scan_of_stored(query, ctx, out);
+    if scan.is_some() {
+        batch.take_stored();
+    }
     let mut count = 0;
     while count < limit && running.next(ctx, &mut batch)? {
         if query.assignments.is_empty() {
             ctx.session.acknowledge_reads()?;
         }
+        let mut cells = Vec::new();
         for i in 0..batch.len() {
             if count == limit {
                 break;
             }
             count += 1;
-            if query.assignments.is_empty() {
+            if let (Some(scan), Some(row)) = (scan, batch.stored(i)) {
+                let table = &scan.store.table;
+                let read = table.layout.stored_cells(row, &scan.columns, &mut cells);
+                read.map_err(|e| unseen::of_statement(ctx.session, &query.needs, corrupt_row(table, &e)))?;
+                out.stored_row(&cells)?;
+            } else if query.assignments.is_empty() {
                 out.row(batch.row(i))?;
             } else {
                 running.assign(ctx, batch.row(i))?;
@@ -137,6 +149,14 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
         }
     }
     Ok(count)
+}
+
+/// The scan that a query is and nothing else, if its rows may be given as they are stored. What is
+/// profiled is run as ever.
+fn scan_of_stored<'q>(query: &'q QueryPlan, ctx: &ExecCtx<'_>, out: &dyn RowSink) -> Option<&'q ScanPlan> {
+    let Node::Scan(scan) = &query.plan.node else { return None };
+    let plain = query.assignments.is_empty() && !scan.locator && ctx.session.profile.is_none();
+    (plain && out.takes_stored()).then_some(&**scan)
 }
 
 fn assign(query: &QueryPlan, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {

@@ -338,6 +338,9 @@ pub(super) fn long_row(
     rt: &Rt<'_, '_>,
     out: &RowSet,
 ) -> Result<usize, SqlError> {
+    if let Some(row) = out.stored(out.len() - 1) {
+        return Ok(row.len());
+    }
     let row = out.row(out.len() - 1);
     let bytes: usize = row.iter().map(Value::heap_bytes).sum();
     if plan.store.lob.is_some() || bytes > LONGEST_INSIDE {
