@@ -1,6 +1,6 @@
 //! Running a compiled query.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 
 use super::context::{ExecCtx, RowSink};
 use super::open::start;
@@ -8,6 +8,7 @@ use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
 use crate::state::SessionCore;
 use crate::unseen;
+use expr::Expr;
 use plan::nodes::{Node, ScanPlan};
 use plan::{Needs, QueryPlan};
 use storage::corrupt_row;
@@ -136,9 +137,9 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
                 break;
             }
             count += 1;
-            if let (Some(scan), Some(row)) = (scan, batch.stored(i)) {
+            if let (Some((scan, columns)), Some(row)) = (&scan, batch.stored(i)) {
                 let table = &scan.store.table;
-                let read = table.layout.stored_cells(row, &scan.columns, &mut cells);
+                let read = table.layout.stored_cells(row, columns, &mut cells);
                 read.map_err(|e| unseen::of_statement(ctx.session, &query.needs, corrupt_row(table, &e)))?;
                 out.stored_row(&cells)?;
             } else if query.assignments.is_empty() {
@@ -151,12 +152,30 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
     Ok(count)
 }
 
-/// The scan that a query is and nothing else, if its rows may be given as they are stored. What is
-/// profiled is run as ever.
-fn scan_of_stored<'q>(query: &'q QueryPlan, ctx: &ExecCtx<'_>, out: &dyn RowSink) -> Option<&'q ScanPlan> {
-    let Node::Scan(scan) = &query.plan.node else { return None };
-    let plain = query.assignments.is_empty() && !scan.locator && ctx.session.profile.is_none();
-    (plain && out.takes_stored()).then_some(&**scan)
+/// The scan that a query is, its columns put into another order at most, and the table's columns
+/// that the query gives, if its rows may be given as they are stored. What is profiled is run as
+/// ever.
+fn scan_of_stored<'q>(
+    query: &'q QueryPlan,
+    ctx: &ExecCtx<'_>,
+    out: &dyn RowSink,
+) -> Option<(&'q ScanPlan, Cow<'q, [u16]>)> {
+    if !query.assignments.is_empty() || ctx.session.profile.is_some() || !out.takes_stored() {
+        return None;
+    }
+    let (scan, columns) = match &query.plan.node {
+        Node::Scan(scan) => (scan, Cow::Borrowed(&scan.columns[..])),
+        Node::Project { input, exprs } => {
+            let Node::Scan(scan) = &input.node else { return None };
+            let column = |e: &Expr| match e {
+                Expr::Col(slot) => scan.columns.get(*slot as usize).copied(),
+                _ => None,
+            };
+            (scan, Cow::Owned(exprs.iter().map(column).collect::<Option<Vec<u16>>>()?))
+        }
+        _ => return None,
+    };
+    (!scan.locator).then_some((&**scan, columns))
 }
 
 fn assign(query: &QueryPlan, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
