@@ -53,6 +53,19 @@ impl RowLayout {
         Ok(columns.any(|(index, &i)| matches!(parts.variable(usize::from(i), index), Ok((_, true)))))
     }
 
+    /// The pointer that stands for a column's value; nothing where none does, and where
+    /// [`RowLayout::decode_field`] is an error.
+    #[inline]
+    pub fn pointer<'a>(&self, parts: &Parts<'a>, i: usize) -> Option<&'a [u8]> {
+        match self.columns.get(i)?.place {
+            Place::Variable { index } if !parts.is_null(i) => match parts.variable(i, usize::from(index)) {
+                Ok((bytes, true)) => Some(bytes),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Columns of a row, in the order wanted, in place of what `out` has.
     ///
     /// Errors: as [`RowLayout::decode_some`], `OffRow` where one is a pointer.

@@ -4,7 +4,7 @@
 use crate::common;
 use fastrand::Rng;
 use ringwood_types::{
-    Collation, ColumnType, Corrupt, DataType, EncodeValue, Len, RowLayout, StoredCell, Value,
+    Collation, ColumnType, Corrupt, DataType, EncodeValue, Field, Len, RowLayout, StoredCell, Value,
 };
 
 fn layout(types: &[DataType], collation: Collation) -> RowLayout {
@@ -19,6 +19,11 @@ fn check(layout: &RowLayout, row: &[u8]) {
     for i in 0..layout.len() {
         let stored = layout.stored_cells(row, &[i as u16], &mut cells).map(|()| cells[0].to_value());
         assert_eq!(stored, layout.decode_column(row, i), "column {i}");
+        let pointer = layout.parts(row).ok().and_then(|parts| layout.pointer(&parts, i));
+        match layout.decode_field(row, i) {
+            Ok(Field::Lob(bytes)) => assert_eq!(pointer, Some(bytes)),
+            _ => assert_eq!(pointer, None),
+        }
         if stored.is_ok() {
             assert_eq!(cells[0].is_null(), stored == Ok(Value::Null));
         }
@@ -118,6 +123,7 @@ fn a_pointer_is_no_cell() {
     let mut row = Vec::new();
     layout.encode_fields(&fields, &mut row).unwrap();
     assert_eq!(layout.has_pointer(&row), Ok(true));
+    check(&layout, &row);
     let mut cells = Vec::new();
     assert_eq!(layout.stored_cells(&row, &[0, 1], &mut cells), Err(Corrupt::OffRow { column: 1 }));
     layout.stored_cells(&row, &[2, 0], &mut cells).unwrap();
