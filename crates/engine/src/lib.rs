@@ -38,4 +38,4 @@ pub use instance::{Instance, InstanceOptions, PageMemory};
 pub use security::{ClientInfo, LoginAudit, LoginToken};
 pub use session::{BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart};
 pub use txn::backup::UrlDevices;
-pub use types::{DataType, SqlError, Value};
+pub use types::{DataType, SqlError, StoredCell, Value};
