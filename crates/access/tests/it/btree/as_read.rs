@@ -85,6 +85,32 @@ fn a_row_that_changes_on_the_leaf_is_noticed() {
     assert!(!cursor.is_as_read(&batch).unwrap());
 }
 
+/// Where a search begins on the leaf of its batch that one alone tells, of what comes in in front of
+/// its first entry too: what the leaf before gets is below the place that is searched for.
+#[test]
+fn a_search_is_told_by_the_leaf_that_it_begins_on() {
+    let (db, tree, leaves) = tree_of_leaves(5);
+    let last = leaves[0].last().unwrap();
+    let (below_all, beside) = (number(0)[..3].to_vec(), right_behind(&leaves[1][0]));
+    for (lower, leaf, outside, inside) in [
+        (Bound::Unbounded, &leaves[0], None, below_all),
+        (Bound::Included(&leaves[1][0][..]), &leaves[1], Some(right_behind(last)), beside),
+    ] {
+        let mut batch = RowBatch::new();
+        let mut cursor = tree.cursor(lower, Bound::Unbounded, Direction::Forward).beginning_with(2);
+        assert!(cursor.next_batch(ReadMode::Current, &mut batch).unwrap());
+        assert_eq!((batch.slot(0), keys_of(&batch)), (0, leaf[..2].to_vec()));
+        let mut txn = db.begin();
+        if let Some(key) = outside {
+            assert_eq!(tree.insert(&mut txn, &key, b"v").unwrap(), Outcome::Done(()));
+        }
+        assert!(cursor.came_as_read().unwrap() && cursor.is_as_read(&batch).unwrap());
+        assert_eq!(tree.insert(&mut txn, &inside, b"v").unwrap(), Outcome::Done(()));
+        assert!(cursor.came_as_read().unwrap() && !cursor.is_as_read(&batch).unwrap());
+        txn.commit().unwrap();
+    }
+}
+
 /// Of more than one leaf between two batches nothing is known, and nothing of a scan backward.
 #[test]
 fn where_it_is_not_known_the_answer_is_no() {
