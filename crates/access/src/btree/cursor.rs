@@ -29,6 +29,8 @@ pub enum Direction {
 enum State {
     /// Find the place by the bound that moves along.
     Seek,
+    /// The same, which leads to the leaf that was read last: there is more of the range on it.
+    Rest,
     /// The right neighbour of the leaf that was read last.
     Next(Neighbour),
     End,
@@ -154,7 +156,8 @@ impl Cursor {
                 Direction::Forward => self.leaf_forward(mode, batch)?,
                 Direction::Backward => self.leaf_backward(mode, batch)?,
             }
-            if !matches!(self.state, State::End) {
+            // A leaf counts once, however many times it is read.
+            if !matches!(self.state, State::Rest | State::End) {
                 self.ahead.read_one(&self.tree, &self.lower, &self.upper);
             }
             resolve_batch(&self.tree.space.store, batch, mode, true)?;
@@ -184,7 +187,9 @@ impl Cursor {
         let page = match next {
             Some(page) => page,
             None => {
-                self.ahead.lost();
+                if !matches!(self.state, State::Rest) {
+                    self.ahead.lost();
+                }
                 self.passed = Passed::None;
                 let leaf = seek(&self.tree, &self.lower, &mut self.route)?;
                 if let Some((_, _, e)) =
@@ -205,8 +210,7 @@ impl Cursor {
         let end = begin + portion(&mut self.most, rest - begin);
         copy_rows(&page, begin, end, mode, batch)?;
         self.state = if end < rest {
-            // The rest of the leaf is found by key.
-            State::Seek
+            State::Rest
         } else if last || page.next().is_none() {
             State::End
         } else {
@@ -240,7 +244,7 @@ impl Cursor {
             let key =
                 leaf_key(page.slot(begin)?).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
             move_bound(&mut self.upper, key);
-            self.state = State::Seek;
+            self.state = State::Rest;
         } else if begin == 0
             && let Some(low) = self.route.low.get()
         {

@@ -134,6 +134,8 @@ fn who_takes_stored_rows_is_told_the_same() {
         "SELECT * FROM w WHERE n = 3",
         "SELECT * FROM w WITH (INDEX(by_n)) WHERE n = 3",
         "SELECT * FROM w WITH (INDEX(by_n), SERIALIZABLE) WHERE n BETWEEN 2 AND 4",
+        "SELECT m, v FROM w WITH (INDEX(1)) WHERE n < 5",
+        "SELECT m, v FROM w WITH (INDEX(1), SERIALIZABLE) WHERE n < 5",
         "SELECT * FROM w WHERE id = 60",
         "SELECT * FROM w WHERE id IN (3, 60, 61, 500)",
         "SELECT TOP (5) * FROM w ORDER BY id DESC",
