@@ -31,7 +31,8 @@ pub trait Sink {
         Ok(())
     }
     /// Whether rows of a query that computes nothing may come by [`Sink::stored_row`], which is less
-    /// work for who has no use for their values. A sink that hands rows to another one asks that one.
+    /// work for who has no use for their values. A sink that hands rows to another one asks that
+    /// one.
     fn takes_stored(&self) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! Rows of a result set, from values and from stored rows: byte for byte what `TokenWriter::row` makes
-//! of the values, or the same error.
+//! Rows of a result set, from values and from stored rows: byte for byte what `TokenWriter::row`
+//! makes of the values, or the same error.
 
 use fastrand::Rng;
 use ringwood_tds::{RowColumns, Size, TdsError, TdsVersion, TokenWriter, TypeInfo, WireCollation};

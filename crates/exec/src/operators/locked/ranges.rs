@@ -182,8 +182,8 @@ impl LockedScan {
     /// Whether the page at hand, whose first keys a pass has locked, is what a search for it would
     /// find under these locks. Keys that were locked before the page was read are what it has of
     /// them. One that is locked since may have changed before that, and others may have come in
-    /// below it: on the leaf, or at the end of the one before that was searched for it. A cursor
-    /// that goes on has read the one before earlier than any of this.
+    /// below it: on the leaf, or at the end of the one before where that was read on the way. A
+    /// cursor that goes on has read that one earlier than any of this.
     fn stays_as_read(
         &self,
         plan: &ScanPlan,
