@@ -272,8 +272,8 @@ pub struct ScanPlan {
     /// Parts of it are computed once where many rows are tested (`Pred::with_computed`): the
     /// variables that it asks for keep their values.
     pub computes: bool,
-    /// Its first parts may be tested on the bytes of base rows where many are tested
-    /// (`expr::InPlace`): the variables that it asks for keep their values.
+    /// Its first parts may be tested on the bytes of base rows, or of entries of a covering index,
+    /// where many are tested (`expr::InPlace`): the variables that it asks for keep their values.
     pub in_place: bool,
     /// What an index's entry has to satisfy so that its row is looked up.
     pub entry: Option<EntryTest>,

@@ -1,7 +1,7 @@
 //! Conditions that are tested on the bytes of rows: a read, a change and a read under locks have the
 //! rows that they have where values are made first.
 
-use crate::support::text::Bench;
+use crate::support::text::{Bench, say};
 
 /// 3,000 rows: texts with blanks, accents, letters in both cases and NULL among them.
 fn bench() -> Bench {
@@ -220,4 +220,171 @@ fn variables_have_other_values_in_the_next_run() {
     let outer = "SELECT SUM(f.c) FROM (VALUES ('alpha'), ('STRASSE'), (NULL), ('')) g(x)
         CROSS APPLY (SELECT COUNT(*) c FROM h WHERE s = g.x) f";
     assert_eq!(b.run(outer).trim(), "1001");
+}
+
+const OTHER_VARIABLES: &str =
+    "DECLARE @e float = 2.125, @r real = 2.125, @m money = 2.5, @p decimal(9, 2) = 3.25,
+    @dt datetime = '2020-01-01T00:00:00.500', @d2 datetime2(7) = '2020-01-01 00:00:00.01',
+    @ti time(7) = '08:00:20.5', @o datetimeoffset(7) = '2020-01-01 03:00:00 +01:00',
+    @g uniqueidentifier = CAST(CONVERT(binary(16), 33) AS uniqueidentifier), @x sql_variant = 7,
+    @l bigint = 30000000000, @tiny tinyint = 3, @none bigint";
+
+/// The column of each is in braces.
+const OTHER_CONDITIONS: [&str; 26] = [
+    "{e} = 0",
+    "{e} > -0.5 AND {e} <= @p",
+    "{e} <> @e",
+    "{r} = @e",
+    "{r} >= @r",
+    "{m} = @m",
+    "{q} < @m",
+    "{m} IN (1.125, @m, NULL)",
+    "{dt} = @dt",
+    "{dt} <= @d2",
+    "{dt} = '2020-01-01T00:00:00.011'",
+    "{sd} >= @dt",
+    "{sd} = '20200101 00:20'",
+    "{d2} = @d2 OR {d2} < @dt",
+    "{ti} BETWEEN '08:00:10' AND @ti",
+    "{o} = @o",
+    "{o} <> @o AND {o} > '2020-01-01 03:00 +02:00'",
+    "{g} = @g",
+    "{g} > @g OR {g} IS NULL",
+    "{x} = 4",
+    "{x} > @x",
+    "{l} = @l OR {y} = @l",
+    "{l} < @m",
+    "{y} >= @tiny AND {y} IN (3, 70000)",
+    "NOT ({y} = @none OR {y} < 3)",
+    "{l} IS DISTINCT FROM @none AND {y} > @p",
+];
+
+/// Numbers, times and the like, beside variables of the same type and of others.
+#[test]
+fn columns_of_other_types_have_the_same_rows() {
+    let mut b = Bench::new();
+    let made = b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE f (v int PRIMARY KEY, e float, r real, m money, q smallmoney, dt datetime,
+                         sd smalldatetime, d2 datetime2(3), ti time(2), o datetimeoffset(2),
+                         g uniqueidentifier, x sql_variant, l bigint, y smallint)
+         INSERT f SELECT value, IIF(value % 7 = 0, -1 * 0e0, value % 50 / 4e0), value % 50 / 8e0,
+                value % 60 / 8.0, value % 60 / 8.0,
+                DATEADD(millisecond, value * 10 % 1000, CAST('20200101' AS datetime)),
+                DATEADD(minute, value % 90, CAST('20200101' AS smalldatetime)),
+                DATEADD(millisecond, value * 10 % 1000, CAST('20200101' AS datetime2(3))),
+                DATEADD(second, value % 100, CAST('08:00' AS time(2))),
+                CAST(CONCAT('2020-01-01 0', value % 9, ':00:00 +0', value % 5, ':00') AS datetimeoffset(2)),
+                CAST(CONVERT(binary(16), value % 70) AS uniqueidentifier),
+                IIF(value % 3 = 1, CAST('abc' AS sql_variant), CAST(value % 20 AS sql_variant)),
+                CAST(value % 80 AS bigint) * 10000000000, value % 100 - 50
+             FROM GENERATE_SERIES(1, 2000)
+         UPDATE f SET e = NULL, m = NULL, dt = NULL, o = NULL, g = NULL, y = NULL WHERE v % 11 = 0",
+    );
+    assert_eq!(made, "");
+    let names = ["e", "r", "m", "q", "dt", "sd", "d2", "ti", "o", "g", "x", "l", "y"];
+    let mut some = 0;
+    for condition in OTHER_CONDITIONS {
+        let with = |column: &dyn Fn(&str) -> String| {
+            let put = |text: String, name: &&str| text.replace(&format!("{{{name}}}"), &column(name));
+            names.iter().fold(condition.to_owned(), put)
+        };
+        let computed = with(&|name| format!("IIF(v < 0, NULL, {name})"));
+        let as_it_is = with(&|name| name.to_owned());
+        let want = b.run(&format!("{OTHER_VARIABLES} SELECT COUNT(*), SUM(v) FROM f WHERE {computed}"));
+        assert!(!want.contains("Msg "), "{computed}: {want}");
+        some += usize::from(!want.trim().starts_with("0|"));
+        for hint in ["", "WITH (READCOMMITTEDLOCK)", "WITH (UPDLOCK)"] {
+            let sql = format!("{OTHER_VARIABLES} SELECT COUNT(*), SUM(v) FROM f {hint} WHERE {as_it_is}");
+            assert_eq!(b.run(&sql), want, "{sql}");
+        }
+    }
+    assert!(some >= 18, "{some} have rows");
+}
+
+/// Rows that were there before a column have what it was added with, and a column that was dropped
+/// takes no other's place.
+#[test]
+fn rows_older_than_a_column_are_found_by_it() {
+    let mut b = bench();
+    let changed = [
+        "ALTER TABLE h ADD y varchar(10) NOT NULL DEFAULT 'old', z int NULL, g bit NULL",
+        "UPDATE h SET y = 'NEW', z = v, g = v % 2 WHERE v % 3 = 0",
+    ];
+    for sql in changed {
+        assert_eq!(b.run(sql), "", "{sql}");
+    }
+    for dropped in [false, true] {
+        if dropped {
+            assert_eq!(b.run("ALTER TABLE h DROP COLUMN c"), "");
+        }
+        for (condition, rows) in [
+            ("y = 'OLD'", "2000"),
+            ("y <> 'old'", "1000"),
+            ("y > 'new'", "2000"),
+            ("z IS NULL", "2000"),
+            ("z > 1500", "500"),
+            ("g = 1", "500"),
+            ("g <> 1 AND y = 'new'", "500"),
+            ("g IS NULL AND s = 'alpha' AND y = 'old'", "334"),
+            ("NOT (z = 3)", "999"),
+        ] {
+            assert_eq!(
+                b.run(&format!("SELECT COUNT(*) FROM h WHERE {condition}")).trim(),
+                rows,
+                "{condition}"
+            );
+        }
+    }
+}
+
+/// What a snapshot reads are the versions of its moment; a change in it finds the rows of these, by
+/// columns too that nothing but a view's condition asks for.
+#[test]
+fn a_snapshot_tests_its_own_versions() {
+    let mut b = bench();
+    b.check("ALTER DATABASE t SET ALLOW_SNAPSHOT_ISOLATION ON", "");
+    b.check("CREATE VIEW changed AS SELECT v, d FROM h WHERE t = 250 AND s = 'changed'", "");
+    b.check("SET TRANSACTION ISOLATION LEVEL SNAPSHOT", "");
+    b.check("BEGIN TRANSACTION SELECT COUNT(*) FROM h WHERE s = 'alpha'", "668");
+    for table in ["h", "k", "i"] {
+        let changes = format!(
+            "USE t UPDATE {table} SET s = 'changed', t = 250 WHERE s = 'alpha'
+             DELETE {table} WHERE s = ''"
+        );
+        let said = say(&b.instance, &changes);
+        assert!(!said.contains("Msg "), "{said}");
+    }
+    for counts in [[668, 0, 333, 0], [0, 668, 0, 668]] {
+        for table in ["h", "k", "i WITH (INDEX(by_d))", "i"] {
+            for (condition, rows) in ["s = 'ALPHA'", "s = 'Changed'", "s = ''", "t = 250"].iter().zip(counts)
+            {
+                b.check(&format!("SELECT COUNT(*) FROM {table} WHERE {condition}"), &rows.to_string());
+            }
+        }
+        b.check("IF @@TRANCOUNT > 0 COMMIT", "");
+    }
+    b.check(
+        "BEGIN TRANSACTION
+         UPDATE h SET n = s WHERE s = 'changed' AND t = 250
+         SELECT @@ROWCOUNT, (SELECT COUNT(*) FROM h WHERE n = N'CHANGED')
+         UPDATE changed SET d = NULL
+         SELECT @@ROWCOUNT, (SELECT COUNT(*) FROM h WHERE d IS NULL)
+         ROLLBACK",
+        "668|668
+         668|668",
+    );
+}
+
+/// A part that is unknown does not keep the next one from failing, as it does not on values.
+#[test]
+fn errors_of_later_parts_are_not_hidden() {
+    let mut b = bench();
+    for table in ["h", "k"] {
+        // The text of row 2700 is NULL.
+        for condition in ["s <> 'none' AND 1 / (v - 2700) >= 0", "s + '' <> 'none' AND 1 / (v - 2700) >= 0"] {
+            b.fails(&format!("SELECT COUNT(*) FROM {table} WHERE {condition}"), 8134);
+            b.fails(&format!("DELETE {table} WHERE {condition}"), 8134);
+        }
+    }
 }

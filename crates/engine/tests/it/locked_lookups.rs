@@ -141,13 +141,14 @@ fn top_locks_what_it_gives() {
 #[test]
 fn what_was_done_during_a_wait_is_read() {
     // Whether it leaves the order of the rows as it was: a reader who locks no gaps has passed the
-    // place where a row comes in.
+    // place where a row comes in. None comes in where the reader has locked the gap already: that
+    // would be a deadlock.
     let changes = [
         (true, "UPDATE {t} SET v = 1000 WHERE id = 7"),
-        (false, "UPDATE {t} SET k = 45 WHERE id = 7"),
+        (false, "UPDATE {t} SET k = 75 WHERE id = 7"),
         (false, "UPDATE {t} SET k = 85, v = 1000 WHERE id = 7"),
         (true, "DELETE {t} WHERE id = 7"),
-        (false, "INSERT {t} VALUES (3001, 55, 2001), (3002, 65, 2002)"),
+        (false, "INSERT {t} VALUES (3001, 75, 2001), (3002, 85, 2002)"),
         (false, "UPDATE {t} SET k = 5000 WHERE id = 7; INSERT {t} VALUES (3003, 70, 2003)"),
         (true, "UPDATE {t} SET v = v + 100 WHERE id BETWEEN 7 AND 12"),
     ];

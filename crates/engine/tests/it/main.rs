@@ -76,6 +76,7 @@ mod lock_order;
 mod locked_entries;
 mod locked_long_rows;
 mod locked_lookups;
+mod locked_range_ends;
 mod locked_scans;
 mod locks_of_scans;
 mod logins;

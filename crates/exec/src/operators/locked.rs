@@ -47,7 +47,8 @@ const ESCALATE_AT: usize = 5000;
 /// at once, if that is to be had at once. Of fewer rows the locks cost little.
 const WHOLE_AT: i64 = 250;
 
-/// A row goal up to here is known: so many keys of a range are locked in one go at first.
+/// A row goal up to here is known: so many keys of a range are locked before it is asked whether
+/// they were enough.
 const FEW_WANTED: usize = 32;
 
 enum Source {
@@ -71,6 +72,8 @@ pub struct LockedScan {
     sure: bool,
     /// How many keys of a range are locked in one go: few at first, for statements that want few rows.
     step: usize,
+    /// What is left of a small row goal: so many keys are locked next, wherever a page ends.
+    wanted: usize,
     /// A leaf as an earlier pass has read it.
     earlier: RowBatch,
     /// Newest versions of rows that are locked.
@@ -174,6 +177,7 @@ impl LockedScan {
     /// A scan that has not begun. Its plan has locks.
     pub fn new(plan: &ScanPlan) -> LockedScan {
         let locks = plan.locks.unwrap_or(RowLocks { range: true, ..RowLocks::until_changed(LockMode::S) });
+        let wanted = plan.goal.filter(|goal| *goal <= FEW_WANTED).unwrap_or(0);
         LockedScan {
             locks,
             source: None,
@@ -182,7 +186,8 @@ impl LockedScan {
             at: 0,
             end: 0,
             sure: false,
-            step: plan.goal.filter(|goal| *goal <= FEW_WANTED).map_or(1, |goal| goal.max(1)),
+            step: wanted.max(1),
+            wanted,
             earlier: RowBatch::new(),
             entry: RowBatch::new(),
             lookup: RowBatch::new(),
@@ -267,7 +272,7 @@ impl LockedScan {
         self.cover(plan, rt)?;
         if rt.is_suspendable() {
             // Each row is wanted by itself.
-            self.step = 1;
+            (self.step, self.wanted) = (1, 0);
         }
         let all = || seek::Range { lower: Bound::Unbounded, upper: Bound::Unbounded };
         let source = match (&plan.path, &plan.store.base) {

@@ -161,7 +161,8 @@ impl LockedScan {
                         continue;
                     }
                 }
-                self.step = (self.step * 2).min(BATCH);
+                self.wanted = self.wanted.saturating_sub(self.end);
+                self.step = if self.wanted > 0 { self.wanted } else { (self.step * 2).min(BATCH) };
                 if !backward && self.end == self.batch.len() {
                     self.cursor = Some(cursor);
                 }
