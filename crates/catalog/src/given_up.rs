@@ -1,6 +1,6 @@
-//! Names that open transactions have given up: of what they drop, rename or put into another schema.
-//! Guarantee: as long as such a transaction may take a name back, whoever wants the name finds what
-//! to wait for.
+//! Names that open transactions have given up: of what they drop, rename or put into another
+//! schema. Guarantee: as long as such a transaction may take a name back, whoever wants the name
+//! finds what to wait for.
 
 use compact_str::CompactString;
 

@@ -1,10 +1,10 @@
 //! What reading costs at each isolation level and with each way to lock: a scan of a table and of a
 //! heap, a scan whose condition rejects nearly all rows, ranges of 50 rows and single rows by key.
 //! The levels take turns; medians of the rounds, and of their ratios to READ COMMITTED. `by locks`:
-//! READ COMMITTED with READCOMMITTEDLOCK. In the second part somebody is changing a row of the table
-//! meanwhile, so that no locks become one on the table. The third part is of rows that an index
-//! leads to: 1,700 of them, and the first ten of them, by key and by RID, in the order in which they
-//! lie (`near`) and in another one (`far`).
+//! READ COMMITTED with READCOMMITTEDLOCK. In the second part somebody is changing a row of the
+//! table meanwhile, so that no locks become one on the table. The third part is of rows that an
+//! index leads to: 1,700 of them, and the first ten of them, by key and by RID, in the order in
+//! which they lie (`near`) and in another one (`far`).
 //! `cargo run --release -p ringwood-engine --example isolation_bench [-- --help]`
 
 #[path = "support/instance.rs"]

@@ -1,7 +1,7 @@
 //! Durable one-row INSERTs of a client that sends some of them before it reads: those whose answers
 //! wait for the log together, beside the same ones that each wait by themselves (they end with
-//! sp_flush_log). In turns, by how many requests are in flight; medians of the microseconds for each
-//! request of a connection, and of the commits that a write of the log takes along.
+//! sp_flush_log). In turns, by how many requests are in flight; medians of the microseconds for
+//! each request of a connection, and of the commits that a write of the log takes along.
 //! `cargo run --release -p ringwood-server --example pipelined_bench [-- --help]`
 
 #[path = "../../engine/examples/support/measure.rs"]

@@ -1,4 +1,4 @@
-//! Two ways to begin a transaction, in turns: anew, and in the place of the session's last one,
+//! Two ways to begin a transaction, in turns: a new one, and in the place of the session's last one,
 //! which then keeps its locks on tables for itself; empty ones, such that lock a table, and such
 //! that insert a row besides, in one thread and in many. And what an S, X or SCH-M on a table takes
 //! while many sessions have a place for such locks.
@@ -112,7 +112,7 @@ fn together(
 /// Both ways to begin, by what the transactions do and how many threads there are.
 fn beginnings(db: &Arc<Database>, heap: &access::Heap, threads: &[u32], wanted: &Wanted) -> Done<()> {
     let labels = &[("a transaction of", 16)];
-    let figures = &[("threads", 0), ("anew ns", 0), ("in place ns", 0), ("ratio", 3)];
+    let figures = &[("threads", 0), ("new ns", 0), ("in place ns", 0), ("ratio", 3)];
     let mut printed = Rows::new(wanted.json, "begin", labels, figures);
     for count in threads {
         for work in WORK {

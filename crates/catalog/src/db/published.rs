@@ -209,8 +209,8 @@ impl Db {
         }
     }
 
-    /// An object that another session's transaction has locked which has given this name up, but for
-    /// those that were waited for.
+    /// An object that another session's transaction has locked which has given this name up, but
+    /// for those that were waited for.
     pub fn giver_of(&self, name: &Name, spid: i32, waited: &[i32]) -> Option<i32> {
         let given_up = self.given_up.lock();
         let others = given_up.iter().filter(|given| given.spid != spid && given.name == *name);

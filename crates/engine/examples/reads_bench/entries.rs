@@ -1,5 +1,5 @@
-//! Entries of an index over three ints of a heap, beside the same with an included column: 43 and 74
-//! bytes. 74 is what an entry has that keeps its columns in its key and once more as a row.
+//! Entries of an index over three ints of a heap, beside the same with an included column: 43 and
+//! 74 bytes. 74 is what an entry has that keeps its columns in its key and once more as a row.
 
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ fn timed(session: &mut Session, sql: &str, count: u32) -> Done<f64> {
     Ok(begin.elapsed().as_secs_f64() * 1e6 / f64::from(count))
 }
 
-/// Both tables filled anew in each round, by keys made of the column `key` of the source.
+/// Both tables are emptied and filled again in each round, by keys made of the source's column `key`.
 fn filled(session: &mut Session, key: &str, wanted: &Wanted) -> Done<Turns<2>> {
     in_turns::<2>(wanted.rounds, |way| {
         let table = TABLES[way].0;

@@ -18,8 +18,8 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Reads the command line; `known` are the options that have a value. `--help` prints `help` and
-    /// ends the program.
+    /// Reads the command line; `known` are the options that have a value. `--help` prints `help`
+    /// and ends the program.
     pub fn read(help: &str, known: &[&str]) -> Done<Arguments> {
         let mut arguments = Arguments { given: Vec::new(), json: false };
         let mut args = std::env::args().skip(1);

@@ -41,7 +41,11 @@ enum Given {
 /// The type of an argument that does not depend on its value.
 pub(super) fn static_type(run: &Run<'_>, value: &Expr) -> Option<DataType> {
     match &value.kind {
-        ExprKind::Literal(Literal::String { national: false, .. }) => Some(DataType::VarChar(Len::Max)),
+        // As long as it is: a sql_variant takes it, which takes no varchar(max).
+        ExprKind::Literal(Literal::String { national: false, value }) => {
+            let length = u16::try_from(value.chars().count()).ok().filter(|length| *length <= 8000);
+            Some(DataType::VarChar(length.map_or(Len::Max, |length| Len::N(length.max(1)))))
+        }
         ExprKind::Variable(variable) => run.batch.program.vars.find(variable).map(|v| v.1).ok(),
         _ => None,
     }

@@ -22,8 +22,8 @@ use plan::bind::undeclared::Deduced;
 /// The parameters of a batch in the order in which they first stand in it.
 ///
 /// # Errors
-/// 11508 one that is used twice, 1087 one that stands for a table, 11526 a temporary table; those of
-/// `go_on`.
+/// 11508 for one that is used twice, 1087 for one that stands for a table, 11526 for a temporary
+/// table; those of `go_on`.
 pub fn names(
     text: &str,
     stmts: &[Stmt],

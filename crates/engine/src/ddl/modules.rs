@@ -244,8 +244,8 @@ pub fn rename(work: &mut Work<'_>, module: &Arc<ModuleDef>, name: &str) -> Resul
     renew(work, parent.as_ref())
 }
 
-/// Gives a column of a view another name: its text names it so from now on. `columns` are those that
-/// the view has.
+/// Gives a column of a view another name: its text names it so from now on. `columns` are those
+/// that the view has.
 ///
 /// # Errors
 /// 1205, 1222; what the storage says.

@@ -96,7 +96,7 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// Whose a new schema is: AUTHORIZATION's, else the caller's.
+    /// The owner of a new schema: AUTHORIZATION's principal, else the caller.
     fn schema_owner(&mut self, db: &Arc<Db>, stmt: &CreateSchema) -> Result<i32, SqlError> {
         let owner = match &stmt.owner {
             None => self.core.user_id(),

@@ -1,5 +1,5 @@
-//! Conditions that are tested on the bytes of rows: a read, a change and a read under locks have the
-//! rows that they have where values are made first.
+//! Conditions that are tested on the bytes of rows: a read, a change and a read under locks have
+//! the rows that they have where values are made first.
 
 use crate::support::text::{Bench, say};
 

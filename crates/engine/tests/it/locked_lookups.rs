@@ -1,10 +1,7 @@
 //! Rows behind the entries of an index under locks: each is read once, when it is locked, and what
 //! is given of it is what its lock was taken for.
 
-use crate::support::text::{Bench, Text};
-use engine::Session;
-use std::thread::JoinHandle;
-use std::time::Duration;
+use crate::support::text::{Bench, beside, blocked, run_in as run};
 
 /// A clustered table and a heap with the same 2,000 rows, each with an index on k, which is ten
 /// times the id and the value.
@@ -19,28 +16,6 @@ fn bench() -> Bench {
         assert_eq!(said.trim(), "(2000)");
     }
     b
-}
-
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut out = Text::default();
-    session.execute(sql, &mut out);
-    out.out.trim().to_string()
-}
-
-fn beside(b: &Bench) -> Session {
-    let mut session = b.instance.session().unwrap();
-    session.use_database("t").unwrap();
-    session
-}
-
-/// Starts a batch of another session that has to wait.
-#[track_caller]
-fn blocked(b: &Bench, sql: &str) -> JoinHandle<String> {
-    let (mut session, text) = (beside(b), sql.to_owned());
-    let running = std::thread::spawn(move || run(&mut session, &text));
-    std::thread::sleep(Duration::from_millis(80));
-    assert!(!running.is_finished(), "did not wait: {sql}: {}", running.join().unwrap());
-    running
 }
 
 /// Pages that a query over one table reads.
@@ -177,7 +152,8 @@ fn what_was_done_during_a_wait_is_read() {
     }
 }
 
-/// What a reader has locked and read stays as it was for its transaction, however it reads it again.
+/// What a reader has locked and read stays as it was for its transaction, however it reads it
+/// again.
 #[test]
 fn what_was_read_stays_locked() {
     for table in ["c", "h"] {
@@ -206,8 +182,8 @@ fn what_was_read_stays_locked() {
     }
 }
 
-/// An entry that its condition rejects is not locked, and who has locked it is not waited for, where
-/// no gaps are locked.
+/// An entry that its condition rejects is not locked, and who has locked it is not waited for,
+/// where no gaps are locked.
 #[test]
 fn entries_that_are_rejected_are_not_locked() {
     for table in ["c", "h"] {

@@ -1,9 +1,6 @@
 //! Ranges under locks where pages end, where ranges end, and where pages are split meanwhile.
 
-use crate::support::text::{Bench, Text};
-use engine::Session;
-use std::thread::JoinHandle;
-use std::time::Duration;
+use crate::support::text::{Bench, beside, blocked, run_in as run};
 
 /// These of a clustered table c and a heap h, with the same 2,000 rows: k is ten times the id and
 /// the value.
@@ -20,28 +17,6 @@ fn bench(tables: &[&str]) -> Bench {
         assert_eq!(said.trim(), "(2000)");
     }
     b
-}
-
-fn run(session: &mut Session, sql: &str) -> String {
-    let mut out = Text::default();
-    session.execute(sql, &mut out);
-    out.out.trim().to_string()
-}
-
-fn beside(b: &Bench) -> Session {
-    let mut session = b.instance.session().unwrap();
-    session.use_database("t").unwrap();
-    session
-}
-
-/// Starts a batch of another session that has to wait.
-#[track_caller]
-fn blocked(b: &Bench, sql: &str) -> JoinHandle<String> {
-    let (mut session, text) = (beside(b), sql.to_owned());
-    let running = std::thread::spawn(move || run(&mut session, &text));
-    std::thread::sleep(Duration::from_millis(80));
-    assert!(!running.is_finished(), "did not wait: {sql}: {}", running.join().unwrap());
-    running
 }
 
 /// TOP locks as many rows and entries as it gives, also where they lie on two pages.
@@ -195,7 +170,8 @@ fn a_wait_that_was_given_up_leaves_nothing() {
     }
 }
 
-/// READPAST: rows that are locked are skipped; entries that the condition rejects are not asked for.
+/// READPAST: rows that are locked are skipped; entries that the condition rejects are not asked
+/// for.
 #[test]
 fn locked_rows_are_skipped_beside_rejected_ones() {
     for table in ["c", "h"] {

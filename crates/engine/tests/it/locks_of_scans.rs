@@ -340,8 +340,8 @@ fn who_waited_for_the_largest_key_gets_a_newer_one() {
     }
 }
 
-/// What the read cannot test it does not know the largest key for: all rows are locked, in the order
-/// in which both sessions come to them.
+/// What the read cannot test it does not know the largest key for: all rows are locked, in the
+/// order in which both sessions come to them.
 #[test]
 fn who_waited_for_the_largest_key_of_a_subquery_gets_a_newer_one() {
     let instance = made();

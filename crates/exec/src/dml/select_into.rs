@@ -105,8 +105,8 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
     Ok(SelectIntoPlan { db, table, plan, numbered: number, needs: plan::physical::needs(binder)? })
 }
 
-/// Whether a column that is the identity column of its table is one in the new table too: where rows
-/// may come several times, or one for many, it is not.
+/// Whether a column that is the identity column of its table is one in the new table too: where
+/// rows may come several times, or one for many, it is not.
 fn keeps_identity(select: &ast::Select) -> bool {
     use ast::TableRefKind::{Apply, Join};
     let alone = |source: &ast::TableRef| !matches!(source.kind, Join { .. } | Apply { .. });

@@ -1,8 +1,8 @@
 //! Rows of base tables and entries of indexes as values: the condition's columns are decoded first,
 //! the others only for rows that satisfy it.
-//! The condition is the plan's `pred`, or what a scan has in its place; what the bytes of a base row
-//! or of an entry tell of it is asked before values are made.
-//! Guarantee: a large value is read only if there is memory for it.
+//! The condition is the plan's `pred`, or what a scan has in its place; what the bytes of a base
+//! row or of an entry tell of it is asked before values are made. Guarantee: a large value is read
+//! only if there is memory for it.
 
 use super::RowSet;
 use super::condition::RowTest;

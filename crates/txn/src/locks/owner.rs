@@ -302,8 +302,8 @@ impl LockOwner {
         Ok(self.try_held(i, mode, until))
     }
 
-    /// As [`LockOwner::try_until`] for one more of many rows, for which there is memory: the index is
-    /// asked once.
+    /// As [`LockOwner::try_until`] for one more of many rows, for which there is memory: the index
+    /// is asked once.
     fn try_row(&mut self, r: Resource, mode: LockMode, until: Until) -> Grant {
         let i = match self.index.entry(r) {
             Entry::Occupied(known) => *known.get(),

@@ -1,7 +1,7 @@
 //! Locks of tables that go beside one another (SCH-S, IS, IU, IX), where nobody wants to exclude
 //! them: they are kept in places of which each session has one, among a fixed number, so that
-//! sessions at work rarely write one line of memory. Most transactions lock their tables in no other
-//! way.
+//! sessions at work rarely write one line of memory. Most transactions lock their tables in no
+//! other way.
 //!
 //! Guarantees:
 //! - While anybody holds or wants a table in a mode that excludes one of these (S, X, SCH-M and the
@@ -57,7 +57,7 @@ impl WeakLock {
 /// Locks of the sessions that share it. On lines of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Place(Mutex<SmallVec<[WeakLock; 4]>>);
+struct LockPlace(Mutex<SmallVec<[WeakLock; 4]>>);
 
 /// What is kept of the tables of a database. On lines of its own: it is read for each lock, and
 /// references to it are counted.
@@ -67,7 +67,7 @@ pub(super) struct WeakLocks {
     db: u16,
     /// Places that something was kept in, as bits. None is taken back: it is soon written no more.
     used: AtomicU64,
-    places: Box<[Place]>,
+    places: Box<[LockPlace]>,
 }
 
 /// Who keeps locks, and how many exclude them.
@@ -125,7 +125,7 @@ pub(super) fn excludes(r: &Resource, mode: LockMode) -> bool {
 
 impl WeakLocks {
     fn new(db: u16) -> WeakLocks {
-        let places = (0..PLACES).map(|_| Place::default()).collect();
+        let places = (0..PLACES).map(|_| LockPlace::default()).collect();
         WeakLocks { db, used: AtomicU64::new(0), places }
     }
 
@@ -143,7 +143,7 @@ impl WeakLocks {
     }
 
     /// The places that something was kept in.
-    fn used(&self) -> impl Iterator<Item = &Place> {
+    fn used(&self) -> impl Iterator<Item = &LockPlace> {
         let used = self.used.load(SeqCst);
         self.places.iter().enumerate().filter(move |(at, _)| used & (1 << *at) != 0).map(|(_, place)| place)
     }

@@ -2,9 +2,9 @@
 //! bytes. Most rows that a scan reads are only compared: for them no value is made.
 //!
 //! Guarantees: an order that is told is the one that [`ops::compare`] tells of the decoded value
-//! and the constant. Where the bytes do not tell it (a pointer, a text that has to be decoded first, no
-//! value of the type) it is `Unknown`: the value has to be decoded, which also says what is wrong
-//! with it. No bytes make it panic.
+//! and the constant. Where the bytes do not tell it (a pointer, a text that has to be decoded
+//! first, no value of the type) it is `Unknown`: the value has to be decoded, which also says what
+//! is wrong with it. No bytes make it panic.
 
 use std::cmp::Ordering;
 

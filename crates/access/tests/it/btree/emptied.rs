@@ -210,8 +210,8 @@ fn single_keys_are_found_wherever_their_leaves_go() {
             }
             let there = tree.fetch(&key, ReadMode::Current, &mut batch).unwrap() && !batch.is_ghost(0);
             assert_eq!(there.then(|| batch.row(0)), model.get(&key).map(Vec::as_slice), "round {round}");
-            // The one beside it is perhaps on the same leaf. The other batch was copied from whatever
-            // leaf, of this tree or of another one.
+            // The one beside it is perhaps on the same leaf. The other batch was copied from
+            // whatever leaf, of this tree or of another one.
             let next = name(rng.u32(0..3_400));
             for batch in [&mut batch, &mut other] {
                 if tree.fetch_near(&next, ReadMode::Current, batch).unwrap() {

@@ -6,6 +6,7 @@ use engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, Sql
 use sim::SimDisk;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A result as text: a line per row with values between bars, `(n)` for a row count, `Msg n: text` for errors.
@@ -197,4 +198,28 @@ impl Bench {
         let trimmed = |s: &str| s.trim().lines().map(|l| l.trim().to_owned()).collect::<Vec<_>>().join("\n");
         assert_eq!(trimmed(&self.run(sql)), trimmed(expected), "{sql}");
     }
+}
+
+/// Runs a batch of a session; what it says, without blanks around it.
+pub fn run_in(session: &mut Session, sql: &str) -> String {
+    let mut out = Text::default();
+    session.execute(sql, &mut out);
+    out.out.trim().to_string()
+}
+
+/// Another session beside a bench's own.
+pub fn beside(b: &Bench) -> Session {
+    let mut session = b.instance.session().unwrap();
+    session.use_database("t").unwrap();
+    session
+}
+
+/// Starts a batch of another session that has to wait.
+#[track_caller]
+pub fn blocked(b: &Bench, sql: &str) -> JoinHandle<String> {
+    let (mut session, text) = (beside(b), sql.to_owned());
+    let running = std::thread::spawn(move || run_in(&mut session, &text));
+    std::thread::sleep(Duration::from_millis(80));
+    assert!(!running.is_finished(), "did not wait: {sql}: {}", running.join().unwrap());
+    running
 }
