@@ -349,7 +349,7 @@ impl Sink for Answer<'_> {
 
     fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
         let _encode = phases::enter(Phase::Encode);
-        // No longer than a row that is stored: it needs no room of its own.
+        // No longer than a row that is stored, as no text is given twice: it needs no room of its own.
         let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
         tokens.stored_row(&self.columns, row).map_err(|e| e.to_sql_error())?;
         self.flow()

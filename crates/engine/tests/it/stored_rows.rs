@@ -125,6 +125,24 @@ fn plain_scans_are_given_as_they_are_stored() {
     }
 }
 
+/// What is given twice may take far more room than its row, which is charged where values are copied.
+#[test]
+fn a_text_that_is_given_twice_is_a_value() {
+    let mut b = bench();
+    for (sql, expected) in [
+        ("SELECT v, id, v FROM h WHERE id <= 20", 0),
+        ("SELECT c, id, c FROM w WHERE id <= 20", 0),
+        ("SELECT x, m, x FROM w WHERE id <= 20", 0),
+        ("SELECT b, r, r FROM w WHERE id <= 20", 0),
+        ("SELECT id, v, id, n FROM w WHERE id <= 20", 20),
+        ("SELECT d, n, d, n, v FROM w WHERE id <= 20", 20),
+    ] {
+        let (lines, stored) = told(&mut b, sql);
+        assert_eq!(stored, expected, "{sql}");
+        assert_eq!(lines.iter().filter(|line| line.starts_with("row ")).count(), 20, "{sql}");
+    }
+}
+
 /// Conditions, orders, limits, options, and everything that does something to a row on its way.
 #[test]
 fn who_takes_stored_rows_is_told_the_same() {
