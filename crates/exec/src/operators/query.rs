@@ -171,26 +171,23 @@ fn scan_of_stored<'q>(
                 Expr::Col(slot) => scan.columns.get(*slot as usize).copied(),
                 _ => None,
             };
-            let columns = exprs.iter().map(column).collect::<Option<Vec<u16>>>()?;
-            if gives_twice(scan, &columns) {
-                return None;
-            }
-            (scan, Cow::Owned(columns))
+            (scan, Cow::Owned(exprs.iter().map(column).collect::<Option<Vec<u16>>>()?))
         }
         _ => return None,
     };
-    (!scan.locator).then_some((&**scan, columns))
+    (!scan.locator && gives_texts_once(scan, &columns)).then_some((&**scan, columns))
 }
 
-/// Whether a text or bytes of a row are given more than once. What goes out may be far longer than
-/// the stored row then: copies of values are charged where they are made.
-fn gives_twice(scan: &ScanPlan, columns: &[u16]) -> bool {
+/// Whether there are texts or bytes among the columns that a query gives, and none of them twice. A
+/// number is read with less work than its row is copied. With a text that is given twice, what goes
+/// out may be far longer than the row: copies of values are charged where they are made.
+fn gives_texts_once(scan: &ScanPlan, columns: &[u16]) -> bool {
     let layout = &scan.store.table.layout;
-    let may_be_long = |at: usize| {
+    let is_text = |at: usize| {
         layout.is_variable(at) || layout.types().get(at).is_some_and(|column| column.ty.length().is_some())
     };
-    let again = |at: usize| may_be_long(usize::from(columns[at])) && columns[..at].contains(&columns[at]);
-    (1..columns.len()).any(again)
+    let mut texts = (0..columns.len()).filter(|i| is_text(usize::from(columns[*i]))).peekable();
+    texts.peek().is_some() && texts.all(|i| !columns[..i].contains(&columns[i]))
 }
 
 fn assign(query: &QueryPlan, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
