@@ -145,6 +145,78 @@ fn texts_that_are_given_twice_and_numbers_alone_are_values() {
     }
 }
 
+/// A heap and a clustered table: columns of every type, some younger than rows, some gone; rows that
+/// have been moved or deleted.
+fn with_every_type() -> Bench {
+    let mut b = Bench::new();
+    for sql in [
+        "SET NOCOUNT ON
+         CREATE TABLE f (v int NOT NULL, e float, r real, m money, q smallmoney, dt datetime,
+                         sd smalldatetime, d2 datetime2(3), d7 datetime2(7), ti time(2), t0 time(0),
+                         o datetimeoffset(2), dd date, g uniqueidentifier, x sql_variant, l bigint,
+                         y smallint, tt tinyint, bb bit, p decimal(38, 10), gone varchar(50),
+                         s varchar(300), twice AS s + s PERSISTED)
+         INSERT f (v, e, r, m, q, dt, sd, d2, d7, ti, t0, o, dd, g, x, l, y, tt, bb, p, gone, s)
+         SELECT value, value % 50 / 4e0, value % 50 / 8e0, value % 60 / 8.0, value % 60 / 8.0,
+                DATEADD(millisecond, value * 10 % 1000, CAST('20200101' AS datetime)),
+                DATEADD(minute, value % 90, CAST('20200101' AS smalldatetime)),
+                DATEADD(millisecond, value * 10 % 1000, CAST('20200101' AS datetime2(3))),
+                DATEADD(millisecond, value * 10 % 1000, CAST('20200101' AS datetime2(7))),
+                DATEADD(second, value % 100, CAST('08:00' AS time(2))),
+                DATEADD(second, value % 100, CAST('08:00' AS time(0))),
+                CAST(CONCAT('2020-01-01 0', value % 9, ':00:00 +0', value % 5, ':00') AS datetimeoffset(2)),
+                DATEADD(day, value, CAST('20200101' AS date)),
+                CAST(CONVERT(binary(16), value % 70) AS uniqueidentifier),
+                IIF(value % 3 = 1, CAST('abc' AS sql_variant), CAST(value % 20 AS sql_variant)),
+                CAST(value % 80 AS bigint) * 10000000000, value % 100 - 50, value % 200, value % 2,
+                CAST(value / 7.0 AS decimal(38, 10)), 'gone', REPLICATE('s', value % 20)
+         FROM GENERATE_SERIES(1, 300)
+         UPDATE f SET e = NULL, m = NULL, dt = NULL, o = NULL, g = NULL, y = NULL, bb = NULL, p = NULL
+         WHERE v % 11 = 0",
+        "ALTER TABLE f ADD was varchar(10) NOT NULL DEFAULT 'old', late int NULL, lb bit NULL,
+                           lc char(9) NULL, lh hierarchyid NULL",
+        "UPDATE f SET late = v, lb = v % 2, lc = 'late', lh = '/1/', s = REPLICATE('longer', 40)
+         WHERE v % 3 = 0",
+        "ALTER TABLE f DROP COLUMN gone",
+        "DELETE f WHERE v % 17 = 0
+         SELECT * INTO k FROM f",
+        "ALTER TABLE k ADD CONSTRAINT key_of_k PRIMARY KEY (v)",
+        "ALTER TABLE k ADD later smallint NULL",
+        "UPDATE k SET later = 7, s = 'shorter' WHERE v % 4 = 0 DELETE k WHERE v % 19 = 0",
+    ] {
+        assert_eq!(b.run(sql), "", "{sql}");
+    }
+    b
+}
+
+/// Whichever way a row is read: from its page, by itself under its lock, as an older version.
+#[test]
+fn columns_of_every_type_are_told_the_same() {
+    let mut b = with_every_type();
+    for table in ["f", "k"] {
+        for hint in ["", "WITH (HOLDLOCK)", "WITH (UPDLOCK)", "WITH (READCOMMITTEDLOCK)", "WITH (NOLOCK)"] {
+            let sql = format!("SELECT * FROM {table} {hint} WHERE v > 0");
+            let (lines, stored) = told(&mut b, &sql);
+            assert!(stored > 250, "{sql}: {stored}");
+            let rows = lines.iter().filter(|line| line.starts_with("row ")).count();
+            assert_eq!(stored, rows, "{sql}");
+        }
+    }
+    b.check("ALTER DATABASE t SET ALLOW_SNAPSHOT_ISOLATION ON", "");
+    let all = |b: &mut Bench| ["SELECT * FROM f", "SELECT * FROM k"].map(|sql| told(b, sql).0);
+    b.check("SET TRANSACTION ISOLATION LEVEL SNAPSHOT BEGIN TRANSACTION", "");
+    let before = all(&mut b);
+    for table in ["f", "k"] {
+        let changes = format!(
+            "USE t UPDATE {table} SET s = 'other', late = 1, y = 2, x = 0x01 WHERE v % 5 = 0
+             DELETE {table} WHERE v % 7 = 0"
+        );
+        let said = say(&b.instance, &changes);
+        assert!(!said.contains("Msg "), "{said}");
+    }
+    assert!(all(&mut b) == before, "the snapshot is that of its moment");
+}
+
 /// Conditions, orders, limits, options, and everything that does something to a row on its way.
 #[test]
 fn who_takes_stored_rows_is_told_the_same() {

@@ -64,6 +64,27 @@ fn cells_stand_for_the_values_of_a_row() {
     }
 }
 
+/// A row that is older than some columns of its table, bits and variable ones among them.
+#[test]
+fn columns_that_came_after_a_row_are_null() {
+    for seed in 0..1000 {
+        let mut rng = Rng::with_seed(seed);
+        let types: Vec<DataType> = (0..rng.usize(2..40)).map(|_| common::any_type(&mut rng)).collect();
+        let old = rng.usize(1..types.len());
+        let values: Vec<Value> = types[..old].iter().map(|ty| common::value_of(&mut rng, *ty)).collect();
+        let mut row = Vec::new();
+        layout(&types[..old], Collation::DEFAULT).encode(&values, &mut row).unwrap();
+        let now = layout(&types, Collation::DEFAULT);
+        check(&now, &row);
+        assert_eq!(now.has_pointer(&row), Ok(false), "seed {seed}");
+        let (wanted, mut cells) = ((0..types.len() as u16).collect::<Vec<u16>>(), Vec::new());
+        now.stored_cells(&row, &wanted, &mut cells).unwrap();
+        assert!(cells[old..].iter().all(StoredCell::is_null), "seed {seed}");
+        let back: Vec<Value> = cells[..old].iter().map(StoredCell::to_value).collect();
+        assert_eq!(back, values, "seed {seed}");
+    }
+}
+
 /// Lengths around those at which texts are held otherwise, and what is not ASCII.
 #[test]
 fn texts_of_every_code_page_are_borrowed_where_they_are_ascii() {
