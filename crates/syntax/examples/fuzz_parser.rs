@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         match std::panic::catch_unwind(|| fuzz_input::check(&text)) {
             Ok(parsed) => good += u64::from(parsed),
             Err(_) => {
-                println!("seed {seed} panics on this text:\n{text}\nreplay: --seed {seed} --seconds 0");
+                println!("seed {seed} panics on this text:\n{text}\nreplay: ./fuzz parser {seed}");
                 return ExitCode::FAILURE;
             }
         }
