@@ -88,6 +88,20 @@ fn examples_do_what_the_documents_say() {
     assert!(tally.run >= 14, "only {} examples were run", tally.run);
 }
 
+/// `cargo run` of the documents is this program's: here it was replaced by the program itself.
+/// Cargo refuses to choose among the programs of a workspace unless one manifest names its own.
+#[test]
+fn cargo_run_in_the_workspace_runs_this_program() {
+    let crates = std::fs::read_dir(root().join("crates")).expect("the crates");
+    let mut named = Vec::new();
+    for folder in crates {
+        let manifest = folder.expect("a crate").path().join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).unwrap_or_default();
+        named.extend(text.lines().filter(|line| line.starts_with("default-run")).map(str::to_owned));
+    }
+    assert_eq!(named, ["default-run = \"ringwood\""]);
+}
+
 /// The child that runs a function of [`examples`]; without a name it has nothing to do.
 #[test]
 fn a_program_of_a_document() {
