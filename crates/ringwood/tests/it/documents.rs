@@ -102,6 +102,26 @@ fn cargo_run_in_the_workspace_runs_this_program() {
     assert_eq!(named, ["default-run = \"ringwood\""]);
 }
 
+/// Screens of the prompt that other pages show are parts of those of docs/prompt.md, which a test
+/// types; a line `...` stands between two parts.
+#[test]
+fn screens_elsewhere_are_those_of_the_prompts_page() {
+    let read = |page: &str| std::fs::read_to_string(root().join(page)).expect("a document");
+    let typed = blocks_of(&read("docs/prompt.md"));
+    let mut shown = 0;
+    for page in ["README.md", "CONTRIBUTING.md"] {
+        for block in blocks_of(&read(page)).iter().filter(|block| block.text.starts_with("Sales 1>")) {
+            for part in block.text.split("\n...\n") {
+                let whole_lines = format!("\n{part}\n");
+                let there = typed.iter().any(|screen| format!("\n{}\n", screen.text).contains(&whole_lines));
+                assert!(there, "{page}, line {}: docs/prompt.md has no such screen:\n{part}", block.line);
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown >= 4, "only {shown} screens were found");
+}
+
 /// The child that runs a function of [`examples`]; without a name it has nothing to do.
 #[test]
 fn a_program_of_a_document() {
