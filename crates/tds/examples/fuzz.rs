@@ -1,5 +1,5 @@
 //! Random conversations, whole and damaged, for as long as asked:
-//! `cargo run --release -p ringwood-tds --example fuzz -- SECONDS [FIRST_SEED]`. A failure names its seed.
+//! `./fuzz wire -- SECONDS [FIRST_SEED]`. A failure names its seed.
 
 #[path = "../tests/it/conversation/mod.rs"]
 mod conversation;
