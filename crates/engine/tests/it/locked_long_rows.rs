@@ -1,5 +1,6 @@
 //! Scans under locks of tables with long rows: large values, values outside the row, rows of some
-//! kilobytes. They give what a scan of a snapshot gives, in its order, and the rows before an error.
+//! kilobytes. They give what a scan of a snapshot gives, in its order, and the rows before an
+//! error.
 
 use crate::support::text::Bench;
 

@@ -126,8 +126,8 @@ fn a_range_is_read_again_as_it_was() {
 /// Rows of the table whose keys are waited for: some leaves of them.
 const WAITED_FOR: u64 = 40;
 
-/// The gap below a key is free while the key is waited for, and the reader has read its leaf by then
-/// and the one before it: what comes in meanwhile is found, wherever leaves and steps begin.
+/// The gap below a key is free while the key is waited for, and the reader has read its leaf by
+/// then and the one before it: what comes in meanwhile is found, wherever leaves and steps begin.
 #[test]
 fn what_comes_in_below_a_key_that_is_waited_for_is_found() {
     let mut b = Bench::new();

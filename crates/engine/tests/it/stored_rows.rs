@@ -125,8 +125,8 @@ fn plain_scans_are_given_as_they_are_stored() {
     }
 }
 
-/// What is given twice may take far more room than its row, which is charged where values are copied.
-/// Numbers alone are read with less work than their rows are copied.
+/// What is given twice may take far more room than its row, which is charged where values are
+/// copied. Numbers alone are read with less work than their rows are copied.
 #[test]
 fn texts_that_are_given_twice_and_numbers_alone_are_values() {
     let mut b = bench();
@@ -145,8 +145,8 @@ fn texts_that_are_given_twice_and_numbers_alone_are_values() {
     }
 }
 
-/// A heap and a clustered table: columns of every type, some younger than rows, some gone; rows that
-/// have been moved or deleted.
+/// A heap and a clustered table: columns of every type, some younger than rows, some gone; rows
+/// that have been moved or deleted.
 fn with_every_type() -> Bench {
     let mut b = Bench::new();
     for sql in [

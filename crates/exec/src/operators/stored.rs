@@ -1,6 +1,6 @@
-//! Rows of a batch that stay as they are stored, for a client that takes them so: of a query that is
-//! one scan, of whose columns the client gets some.
-//! Guarantee: no value of such a row lies outside it, and its condition has been tested.
+//! Rows of a batch that stay as they are stored, for a client that takes them so: of a query that
+//! is one scan, of whose columns the client gets some. Guarantee: no value of such a row lies
+//! outside it, and its condition has been tested.
 
 /// The bytes of rows by their places in a batch; the other rows have values.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Columns of a row that go on as they are stored: texts and bytes are borrowed from the row, what
 //! is small becomes a value.
-//! Guarantee: a cell stands for the value that [`RowLayout::decode_column`] gives, and where that is
-//! an error there is no cell.
+//! Guarantee: a cell stands for the value that [`RowLayout::decode_column`] gives, and where that
+//! is an error there is no cell.
 
 use std::sync::Arc;
 

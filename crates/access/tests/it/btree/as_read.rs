@@ -85,8 +85,8 @@ fn a_row_that_changes_on_the_leaf_is_noticed() {
     assert!(!cursor.is_as_read(&batch).unwrap());
 }
 
-/// Where a search begins on the leaf of its batch that one alone tells, of what comes in in front of
-/// its first entry too: what the leaf before gets is below the place that is searched for.
+/// Where a search begins on the leaf of its batch that one alone tells, of what comes in in front
+/// of its first entry too: what the leaf before gets is below the place that is searched for.
 #[test]
 fn a_search_is_told_by_the_leaf_that_it_begins_on() {
     let (db, tree, leaves) = tree_of_leaves(5);
