@@ -8,7 +8,7 @@ extern crate ringwood_engine as engine;
 
 use std::io::Read;
 
-use engine::{ColumnInfo, Instance, InstanceOptions, Sink, SqlError, Value};
+use engine::{ColumnInfo, Instance, InstanceOptions, ResultRows, Sink, SqlError};
 
 /// Prints what a batch produces, values between bars.
 #[derive(Default)]
@@ -24,11 +24,13 @@ impl Sink for Print {
         Ok(())
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let cells: Vec<String> =
-            row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
-        println!("{}", cells.join("|"));
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            let cells: Vec<String> =
+                row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
+            println!("{}", cells.join("|"));
+            Ok(())
+        })
     }
 
     fn done(&mut self, end: engine::StatementEnd) -> Result<(), SqlError> {

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use self::instance::with_instance;
 use join_queries::{FORCED, Joins, tables};
-use ringwood_engine::{ColumnInfo, Session, Sink, SqlError, Value};
+use ringwood_engine::{ColumnInfo, Session, Sink, SqlError};
 
 /// The chosen plan may take so many times the best one.
 const WORSE: f64 = 3.0;
@@ -30,9 +30,6 @@ struct Quiet {
 
 impl Sink for Quiet {
     fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
         Ok(())
     }
     fn done(&mut self, _: ringwood_engine::StatementEnd) -> Result<(), SqlError> {

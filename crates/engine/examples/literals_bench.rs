@@ -22,9 +22,6 @@ impl Sink for Quiet {
     fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
         Ok(())
     }
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
-        Ok(())
-    }
     fn done(&mut self, _: ringwood_engine::StatementEnd) -> Result<(), SqlError> {
         Ok(())
     }

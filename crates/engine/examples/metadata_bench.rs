@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use ringwood_engine::{Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use ringwood_engine::{Instance, InstanceOptions, ResultRows, Session, Sink, SqlError};
 
 /// Columns of each table.
 const COLUMNS: usize = 10;
@@ -14,9 +14,11 @@ const COLUMNS: usize = 10;
 struct Count(usize);
 
 impl Sink for Count {
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
-        self.0 += 1;
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|_| {
+            self.0 += 1;
+            Ok(())
+        })
     }
     fn error(&mut self, e: &SqlError) -> Result<(), SqlError> {
         eprintln!("Msg {}: {}", e.number, e.message);

@@ -1,8 +1,10 @@
-//! What a batch says to its caller: result sets, ends of statements, messages and errors, changes of the session, in the order
-//! they happen. The engine never buffers a result set for its caller: rows stream through [`Sink::row`].
+//! What a batch says to its caller: result sets, ends of statements, messages and errors, changes
+//! of the session, in the order they happen.
+//! Guarantees: the engine never keeps a result set for its caller, rows go to [`Sink::rows`] some
+//! at a time as they are made; rows before an error are told before the error.
 
 use compact_str::CompactString;
-use types::{DataType, SqlError, StoredCell, Value};
+use types::{DataType, ResultRows, SqlError, Value};
 
 pub use plan::ColumnInfo;
 
@@ -25,22 +27,18 @@ pub trait Sink {
         let _ = columns;
         Ok(())
     }
-    /// A row of the current result set; valid for the call only.
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let _ = row;
+    /// Rows of the current result set, at least one; valid for the call only. They come as their
+    /// query makes them: nobody holds rows back for those that follow. All of them are the sink's
+    /// when it returns; an error says that it wants no more, of these or others.
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        let _ = rows;
         Ok(())
     }
-    /// Whether rows of a query that computes nothing may come by [`Sink::stored_row`], which is less
-    /// work for who has no use for their values. A sink that hands rows to another one asks that
-    /// one.
+    /// Whether rows of a query that computes nothing may come as they are stored
+    /// ([`types::RowItems::Cells`]), which is less work for who has no use for their values. A sink
+    /// that hands rows to another one asks that one.
     fn takes_stored(&self) -> bool {
         false
-    }
-    /// A row of the current result set whose cells are borrowed from the stored one; valid for the
-    /// call only.
-    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
-        let values: Vec<Value> = row.iter().map(StoredCell::to_value).collect();
-        self.row(&values)
     }
     /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, assignments to variables,
     /// EXECUTE and control of flow, unless they fail: those are steps.
@@ -76,6 +74,69 @@ pub trait Sink {
     fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
         let _ = parameter;
         Ok(())
+    }
+}
+
+/// Gives a sink rows that lie each by itself.
+///
+/// # Errors
+/// The sink's.
+pub fn give_each<'r>(
+    sink: &mut dyn Sink,
+    rows: impl IntoIterator<Item = &'r Vec<Value>>,
+) -> Result<(), SqlError> {
+    rows.into_iter().try_for_each(|row| sink.rows(&ResultRows::one(row)))
+}
+
+/// Room for rows that are made of others on their way. They go on together as long as they are
+/// small.
+#[derive(Debug, Default)]
+pub struct MadeRows {
+    values: Vec<Value>,
+    /// Rows in it, and what they hold outside of it.
+    count: usize,
+    bytes: usize,
+}
+
+/// What values hold that go on together.
+const TOGETHER: usize = 64 << 10;
+/// Values that go on together.
+const MOST_TOGETHER: usize = 16 << 10;
+
+impl MadeRows {
+    /// Gives `sink` a row of `width` values for each of `rows`: those that `make` appends. The rows
+    /// before one that cannot be made go on before its error.
+    ///
+    /// # Errors
+    /// Those of `make`, and of the sink.
+    pub fn give(
+        &mut self,
+        rows: &ResultRows<'_>,
+        width: usize,
+        sink: &mut dyn Sink,
+        mut make: impl FnMut(&[Value], &mut Vec<Value>) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        let given = rows.each(|row| {
+            make(row, &mut self.values)?;
+            let at = self.count * width;
+            self.count += 1;
+            self.bytes += self.values.iter().skip(at).map(Value::heap_bytes).sum::<usize>();
+            if self.bytes < TOGETHER && self.values.len() < MOST_TOGETHER {
+                return Ok(());
+            }
+            self.send(width, &mut *sink)
+        });
+        // What is there of a row that could not be made is not one of them.
+        self.values.truncate(self.count * width);
+        let sent = if self.count == 0 { Ok(()) } else { self.send(width, sink) };
+        sent.and(given)
+    }
+
+    fn send(&mut self, width: usize, sink: &mut dyn Sink) -> Result<(), SqlError> {
+        let sent = sink.rows(&ResultRows::of_values(self.count, width, &self.values));
+        self.values.clear();
+        (self.count, self.bytes) = (0, 0);
+        sent
     }
 }
 

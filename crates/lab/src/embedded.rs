@@ -3,7 +3,9 @@
 use crate::LabError;
 use crate::target::tsql::{Connection, EMBEDDED, Prepared, Reply, Server, Site, is_unsupported, text_of};
 use disk::Disk;
-use engine::{ColumnInfo, DataType, Instance, InstanceOptions, PageMemory, Session, Sink, SqlError, Value};
+use engine::{
+    ColumnInfo, DataType, Instance, InstanceOptions, PageMemory, ResultRows, Session, Sink, SqlError, Value,
+};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,11 +22,13 @@ impl Sink for Collector {
         self.reply.sets.push(Vec::new());
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        if let Some(set) = self.reply.sets.last_mut() {
-            set.push(row.iter().map(text_of).collect());
-        }
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            if let Some(set) = self.reply.sets.last_mut() {
+                set.push(row.iter().map(text_of).collect());
+            }
+            Ok(())
+        })
     }
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
         self.reply.messages.push(message.message.clone());

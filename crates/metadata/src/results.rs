@@ -2,7 +2,7 @@
 
 use types::{DataType, SqlError, Value};
 
-use exec::output::{ColumnInfo, Sink, StatementEnd, StatementKind};
+use exec::output::{ColumnInfo, Sink, StatementEnd, StatementKind, give_each};
 use exec::state::SessionCore;
 
 /// Sends a whole result set; `nested`: of a statement inside a procedure.
@@ -14,9 +14,7 @@ pub fn send(
     nested: bool,
 ) -> Result<(), SqlError> {
     sink.columns(columns)?;
-    for row in rows {
-        sink.row(row)?;
-    }
+    give_each(sink, rows)?;
     sink.done(StatementEnd {
         statement: StatementKind::Select,
         rows: (!core.options.nocount).then_some(rows.len() as u64),

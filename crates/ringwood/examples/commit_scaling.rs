@@ -10,7 +10,7 @@ use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use disk::{AlignedBuf, Disk, OpenMode, OsDisk};
-use engine::{Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use engine::{Instance, InstanceOptions, ResultRows, Session, Sink, SqlError};
 use model::ModelDisk;
 
 /// Keeps numbers of the last row; stops at errors.
@@ -18,9 +18,11 @@ use model::ModelDisk;
 struct Numbers(Vec<i64>);
 
 impl Sink for Numbers {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.0 = row.iter().map(|value| value.as_i64().unwrap_or(0)).collect();
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.0 = row.iter().map(|value| value.as_i64().unwrap_or(0)).collect();
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         panic!("Msg {}: {}", error.number, error.message)

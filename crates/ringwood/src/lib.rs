@@ -24,7 +24,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use engine::{
-    BulkOptions, BulkRows, ColumnBatches, ColumnInfo, DataType, Sink, SqlError, StatementEnd, Value,
+    BulkOptions, BulkRows, ColumnBatches, ColumnInfo, DataType, ResultRows, RowItems, Sink, SqlError,
+    StatementEnd, StoredCell, Value,
 };
 pub use types::{Decimal, Len, units};
 
@@ -190,11 +191,12 @@ impl Sink for Collector {
         self.outcome.sets.push(ResultSet { columns: columns.to_vec(), rows: Vec::new() });
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        if let Some(set) = self.outcome.sets.last_mut() {
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        let Some(set) = self.outcome.sets.last_mut() else { return Ok(()) };
+        rows.each(|row| {
             set.rows.push(row.to_vec());
-        }
-        Ok(())
+            Ok(())
+        })
     }
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
         if let Some(rows) = end.rows {
@@ -245,8 +247,8 @@ impl Sink for Streamer<'_> {
         self.columns = columns.to_vec();
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        (self.each)(&self.columns, row)
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| (self.each)(&self.columns, row))
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error.get_or_insert_with(|| error.clone());

@@ -4,14 +4,15 @@
 //! ends it; nothing is sent before what it tells is durable.
 
 mod durable;
+mod rows;
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use engine::phases::{self, Phase};
 use engine::{
-    BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError,
-    StatementEnd, StatementKind, StoredCell, Value,
+    BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, ResultRows, SessionChange, Sink, SqlError,
+    StatementEnd, StatementKind,
 };
 use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
@@ -21,7 +22,6 @@ use crate::client::{Active, AnswerRoom};
 use crate::command::{command_of, is_untold};
 use crate::connection::Connection;
 use crate::hub::Hub;
-use crate::request::out_of_memory;
 use crate::wire::LARGE;
 
 /// Bytes of an answer that are gathered before they are sent, while they come fast.
@@ -55,6 +55,8 @@ pub struct Answer<'a> {
     buffer: MessageBuffer,
     version: TdsVersion,
     columns: RowColumns,
+    /// Rows of these columns are charged while they are written, if they are large.
+    may_be_large: bool,
     packets: Vec<u8>,
     /// A DONE that waits for whether it is the last.
     held: Option<Done>,
@@ -98,6 +100,7 @@ impl<'a> Answer<'a> {
             buffer: MessageBuffer::in_room(active.packet_size, spid, payload),
             version: active.version,
             columns: RowColumns::default(),
+            may_be_large: false,
             packets,
             held: None,
             error: false,
@@ -150,16 +153,6 @@ impl<'a> Answer<'a> {
             .with_if(error, DoneStatus::ERROR)
             .with_if(self.fatal, DoneStatus::SERVER_ERROR)
             .with_if(self.in_transaction, DoneStatus::IN_TRANSACTION)
-    }
-
-    /// Charges a large row while it is written and sent: a text of UTF-8 is up to twice as long in
-    /// UTF-16.
-    fn room_for(&self, bytes: usize) -> Result<Reservation, SqlError> {
-        let mut charged = Reservation::new(self.hub.instance.memory(), Clerk::Packets);
-        match charged.take(bytes.saturating_mul(2)) {
-            Ok(()) => Ok(charged),
-            Err(_) => Err(out_of_memory()),
-        }
     }
 
     /// Writes the DONE that was held: something follows it.
@@ -292,6 +285,7 @@ impl Sink for Answer<'_> {
         let version = self.version;
         let types = columns.iter().map(|c| TypeInfo::of(c.ty, c.nullable, c.collation, version));
         self.columns.set(types);
+        self.may_be_large = self.columns.longest_row().is_none_or(|bytes| bytes >= LARGE);
         if self.known_columns {
             self.tokens().no_columns();
         } else {
@@ -334,25 +328,13 @@ impl Sink for Answer<'_> {
         self.flow()
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         let _encode = phases::enter(Phase::Encode);
-        let bytes: usize = row.iter().map(Value::heap_bytes).sum();
-        let _charged = if bytes < LARGE { None } else { Some(self.room_for(bytes)?) };
-        let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
-        tokens.row_of(&self.columns, row).map_err(|e| e.to_sql_error())?;
-        self.flow()
+        self.write_rows(rows)
     }
 
     fn takes_stored(&self) -> bool {
         true
-    }
-
-    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
-        let _encode = phases::enter(Phase::Encode);
-        // No longer than a row that is stored, as no text is given twice: it needs no room of its own.
-        let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
-        tokens.stored_row(&self.columns, row).map_err(|e| e.to_sql_error())?;
-        self.flow()
     }
 
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {

@@ -1,5 +1,6 @@
-//! What it costs to encode rows and to read them again, in ns per row: `cargo run --release -p ringwood-tds --example encode_bench`.
-//! Rows as they are stored, too: through values, and from cells that borrow them, in turns.
+//! What it costs to encode rows and to read them again, in ns per row: one by one, and together as
+//! a server does it. Rows as they are stored, too: through values, and from cells that borrow them,
+//! in turns.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -10,17 +11,21 @@ use ringwood_tds::{
     Column, ColumnFlags, Event, Limits, MessageBuffer, MessageReader, RowColumns, TdsVersion, TokenWriter,
     TypeInfo,
 };
-use types::{Collation, ColumnType, DataType, Decimal, Len, RowLayout, Value};
+use types::{Collation, ColumnType, DataType, Decimal, Len, ResultRows, RowLayout, Value};
 
 const ROWS: usize = 20_000;
 const ROUNDS: usize = 15;
+/// Rows that come together.
+const TOGETHER: usize = 64;
+/// Bytes of an answer that are gathered before they are sent.
+const GATHERED: usize = 32 << 10;
 
 fn ty(ty: DataType, nullable: bool) -> TypeInfo {
     TypeInfo::of(ty, nullable, Collation::DEFAULT, TdsVersion::V7_4)
 }
 
 fn rows(make: impl Fn(usize) -> Vec<Value>) -> Vec<Vec<Value>> {
-    (0..64).map(make).collect()
+    (0..TOGETHER).map(make).collect()
 }
 
 /// The median time of a row, packets of 4096 bytes included.
@@ -34,7 +39,7 @@ fn measure(name: &str, types: &[TypeInfo], rows: &[Vec<Value>]) {
         bytes = 0;
         for row in rows.iter().cycle().take(ROWS) {
             TokenWriter::new(buffer.payload(), TdsVersion::V7_4).row(types, row).expect("the row fits");
-            if buffer.pending() > 32 << 10 {
+            if buffer.pending() > GATHERED {
                 bytes += buffer.take_full(&mut out);
                 black_box(&out);
                 out.clear();
@@ -47,12 +52,43 @@ fn measure(name: &str, types: &[TypeInfo], rows: &[Vec<Value>]) {
     }
     times.sort();
     let ns = times[ROUNDS / 2].as_nanos() as f64 / ROWS as f64;
+    let together = measure_together(types, rows);
     let read = measure_reading(types, rows);
     println!(
-        "{name:<24} {ns:8.1} ns per row, {:6.1} bytes, {:5.2} GB/s; read {read:8.1} ns",
+        "{name:<24} {ns:8.1} ns per row, {together:8.1} together, {:6.1} bytes, {:5.2} GB/s; read {read:8.1} ns",
         bytes as f64 / ROWS as f64,
-        { bytes as f64 / ROWS as f64 / ns }
+        { bytes as f64 / ROWS as f64 / together }
     );
+}
+
+/// The median time in ns of a row among those that come together, packets included.
+fn measure_together(types: &[TypeInfo], rows: &[Vec<Value>]) -> f64 {
+    let values = rows.concat();
+    let mut columns = RowColumns::default();
+    columns.set(types.iter().copied());
+    let (mut buffer, mut out) = (MessageBuffer::new(4096, 51), Vec::with_capacity(1 << 16));
+    let mut times: Vec<Duration> = Vec::new();
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        for _ in 0..ROWS / TOGETHER {
+            let mut left = ResultRows::of_values(rows.len(), types.len(), &values);
+            while !left.is_empty() {
+                let most = GATHERED.saturating_sub(buffer.pending());
+                let mut tokens = TokenWriter::new(buffer.payload(), TdsVersion::V7_4);
+                left = left.skip(tokens.rows(&columns, &left, most).expect("the rows fit"));
+                if buffer.pending() >= GATHERED {
+                    buffer.take_full(&mut out);
+                    black_box(&out);
+                    out.clear();
+                }
+            }
+        }
+        buffer.finish(&mut out);
+        out.clear();
+        times.push(start.elapsed());
+    }
+    times.sort();
+    times[ROUNDS / 2].as_nanos() as f64 / (ROWS / TOGETHER * TOGETHER) as f64
 }
 
 /// The median time in ns of reading a row as a bulk load's, from one piece of bytes.
@@ -100,7 +136,8 @@ fn measure_stored(name: &str, text: DataType) {
     let types: Vec<TypeInfo> = declared.iter().map(|declared| ty(*declared, true)).collect();
     let mut columns = RowColumns::default();
     columns.set(types.iter().copied());
-    let mut values = vec![Value::Null; wanted.len()];
+    let width = wanted.len();
+    let mut values = vec![Value::Null; 7 * width];
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     let (mut buffer, mut out) = (MessageBuffer::new(4096, 51), Vec::with_capacity(1 << 16));
     for _ in 0..ROUNDS {
@@ -109,18 +146,25 @@ fn measure_stored(name: &str, text: DataType) {
             // As many as a leaf has: the cells' room is made for them.
             for rows in stored.chunks(7).cycle().take(ROWS / 7) {
                 let mut cells = Vec::new();
-                for row in rows {
-                    let mut tokens = TokenWriter::new(buffer.payload(), TdsVersion::V7_4);
-                    let written = if way == 2 {
+                for (row, slots) in rows.iter().zip(values.chunks_mut(width)) {
+                    if way == 2 {
                         layout.stored_cells(row, &wanted, &mut cells).expect("the row is sound");
-                        tokens.stored_row(&columns, &cells)
                     } else {
-                        layout.decode_some(row, &wanted, &mut values).expect("the row is sound");
-                        if way == 1 { tokens.row_of(&columns, &values) } else { tokens.row(&types, &values) }
-                    };
-                    written.expect("the row fits");
+                        layout.decode_some(row, &wanted, slots).expect("the row is sound");
+                    }
                 }
-                if buffer.pending() > 32 << 10 {
+                let mut tokens = TokenWriter::new(buffer.payload(), TdsVersion::V7_4);
+                let of_values = ResultRows::of_values(rows.len(), width, &values[..rows.len() * width]);
+                match way {
+                    0 => values.chunks(width).take(rows.len()).try_for_each(|row| tokens.row(&types, row)),
+                    1 => tokens.rows(&columns, &of_values, usize::MAX).map(drop),
+                    _ => {
+                        let of_cells = ResultRows::of_cells(rows.len(), width, &cells);
+                        tokens.rows(&columns, &of_cells, usize::MAX).map(drop)
+                    }
+                }
+                .expect("the rows fit");
+                if buffer.pending() > GATHERED {
                     buffer.take_full(&mut out);
                     black_box(&out);
                     out.clear();

@@ -1,8 +1,10 @@
-//! The rows of a result set. How the texts of a column are written, their code page above all, is
-//! found out once for all its values; what is stored as the client wants it is copied.
-//! Guarantee: the bytes are those of [`TokenWriter::row`], or the error is.
+//! The rows of a result set, some at a time. How the values of a column are written, the code page
+//! of its texts above all, is found out once for all its values; what is stored as the client wants
+//! it is copied.
+//! Guarantees: the bytes are those of [`TokenWriter::row`], or the error is; a row that cannot be
+//! written leaves nothing, those before it stay.
 
-use types::{CodePage, StoredCell, Value};
+use types::{CodePage, ResultRows, RowItems, StoredCell, Value};
 
 use crate::decode::Place;
 use crate::encode::{after_pointer, counted, encode_value};
@@ -21,8 +23,35 @@ enum Content {
     /// Texts in UTF-16LE.
     Wide,
     Bytes,
+    Bit,
+    TinyInt,
+    SmallInt,
+    Int,
+    BigInt,
+    Float,
+    Money,
+    DateTime,
+    Date,
     /// Each is looked at by itself.
     Other,
+}
+
+impl Content {
+    /// Numbers and dates that are written as they are held.
+    fn of_number(ty: TypeInfo) -> Content {
+        match ty {
+            TypeInfo::Bit => Content::Bit,
+            TypeInfo::Int(1) => Content::TinyInt,
+            TypeInfo::Int(2) => Content::SmallInt,
+            TypeInfo::Int(4) => Content::Int,
+            TypeInfo::Int(8) => Content::BigInt,
+            TypeInfo::Float(8) => Content::Float,
+            TypeInfo::Money(8) => Content::Money,
+            TypeInfo::DateTime(8) => Content::DateTime,
+            TypeInfo::Date => Content::Date,
+            _ => Content::Other,
+        }
+    }
 }
 
 /// What stands around a value.
@@ -34,6 +63,10 @@ enum Frame {
     Pointer,
     /// Those of one chunk.
     Chunk,
+    /// Its length in a byte.
+    Sized,
+    /// Nothing.
+    Bare,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +97,8 @@ impl RowColumn {
             }
             TypeInfo::VarBinary(Size::Max) => (Content::Bytes, Frame::Chunk),
             TypeInfo::Image => (Content::Bytes, Frame::Pointer),
-            _ => (Content::Other, Frame::Counted(0)),
+            TypeInfo::Fixed(fixed) => (Content::of_number(fixed.nullable()), Frame::Bare),
+            other => (Content::of_number(other), Frame::Sized),
         };
         RowColumn { ty, content, frame, null_len: ty.null_len() }
     }
@@ -80,7 +114,18 @@ impl RowColumn {
             Frame::Counted(limit) => counted(limit, out, whole),
             Frame::Pointer => after_pointer(Place::Row, out, whole),
             Frame::Chunk => plp::write_with(out, whole),
+            Frame::Sized | Frame::Bare => whole(out),
         }
+    }
+
+    /// Appends a value of so many bytes.
+    #[inline]
+    fn put_bytes<const N: usize>(&self, bytes: [u8; N], out: &mut Vec<u8>) -> Result<(), TdsError> {
+        if self.frame == Frame::Sized {
+            out.push(N as u8);
+        }
+        out.extend_from_slice(&bytes);
+        Ok(())
     }
 
     #[inline]
@@ -88,6 +133,22 @@ impl RowColumn {
         match (self.content, value) {
             (Content::Narrow(page), Value::Str(text)) => self.put(out, |out| page.encode(text, out)),
             (Content::Wide, Value::Str(text)) => self.put(out, |out| push_utf16(text, out)),
+            (Content::Int, Value::Int(n)) => self.put_bytes(n.to_le_bytes(), out),
+            (Content::BigInt, Value::BigInt(n)) => self.put_bytes(n.to_le_bytes(), out),
+            (Content::SmallInt, Value::SmallInt(n)) => self.put_bytes(n.to_le_bytes(), out),
+            (Content::TinyInt, Value::TinyInt(n)) => self.put_bytes([*n], out),
+            (Content::Bit, Value::Bit(bit)) => self.put_bytes([u8::from(*bit)], out),
+            (Content::Float, Value::Float(f)) => self.put_bytes(f.to_le_bytes(), out),
+            // The high half comes first.
+            (Content::Money, Value::Money(units)) => self.put_bytes(units.rotate_left(32).to_le_bytes(), out),
+            (Content::DateTime, Value::DateTime { days, ticks }) => {
+                let ([a, b, c, d], [e, f, g, h]) = (days.to_le_bytes(), ticks.to_le_bytes());
+                self.put_bytes([a, b, c, d, e, f, g, h], out)
+            }
+            (Content::Date, Value::Date(days)) => {
+                let [a, b, c, _] = days.to_le_bytes();
+                self.put_bytes([a, b, c], out)
+            }
             _ => encode_value(value, &self.ty, out),
         }
     }
@@ -135,6 +196,9 @@ impl Item for StoredCell<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct RowColumns {
     columns: Vec<RowColumn>,
+    /// Bytes of the marks where all of a row is NULL.
+    most_marks: usize,
+    longest_row: Option<usize>,
 }
 
 impl RowColumns {
@@ -142,11 +206,18 @@ impl RowColumns {
     pub fn set(&mut self, types: impl Iterator<Item = TypeInfo>) {
         self.columns.clear();
         self.columns.extend(types.map(RowColumn::of));
+        self.most_marks = self.columns.iter().map(|column| column.null_len).sum();
+        self.longest_row = self.columns.iter().map(|column| column.ty.longest()).sum();
     }
 
     /// Their types.
     pub fn types(&self) -> impl Iterator<Item = TypeInfo> + '_ {
         self.columns.iter().map(|column| column.ty)
+    }
+
+    /// The bytes of values that a row has at most; nothing where one may be of any length.
+    pub fn longest_row(&self) -> Option<usize> {
+        self.longest_row
     }
 
     /// Whether the NULLs' marks take more than a bitmap of all columns.
@@ -157,18 +228,34 @@ impl RowColumns {
         marks > self.columns.len().div_ceil(8)
     }
 
-    #[inline]
-    fn put_row<T: Item>(&self, row: &[T], version: TdsVersion, out: &mut Vec<u8>) -> Result<(), TdsError> {
-        if self.columns.len() != row.len() {
-            return Err(TdsError::Mismatch { value: "row", ty: "row of another length" });
+    /// Rows until `most` bytes are written, at least one; how many.
+    fn put_rows<T: Item>(
+        &self,
+        (items, count): (&[T], usize),
+        version: TdsVersion,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, TdsError> {
+        let width = self.columns.len();
+        let bitmaps = version >= TdsVersion::V7_3B && self.most_marks > width.div_ceil(8);
+        let end = out.len().saturating_add(most);
+        for i in 0..count {
+            let row = items.get(i * width..(i + 1) * width).ok_or(OTHER_WIDTH)?;
+            let start = out.len();
+            let put = if bitmaps && self.nulls_pay(row) {
+                self.put_with_bitmap(row, out)
+            } else {
+                self.put_all(row, out)
+            };
+            if let Err(e) = put {
+                out.truncate(start);
+                return Err(e);
+            }
+            if out.len() >= end {
+                return Ok(i + 1);
+            }
         }
-        let start = out.len();
-        let bitmap = version >= TdsVersion::V7_3B && self.nulls_pay(row);
-        let put = if bitmap { self.put_with_bitmap(row, out) } else { self.put_all(row, out) };
-        if put.is_err() {
-            out.truncate(start);
-        }
-        put
+        Ok(count)
     }
 
     /// ROW.
@@ -194,18 +281,26 @@ impl RowColumns {
     }
 }
 
-impl TokenWriter<'_> {
-    /// As [`TokenWriter::row`], of a row among many.
-    #[inline]
-    pub fn row_of(&mut self, columns: &RowColumns, row: &[Value]) -> Result<(), TdsError> {
-        let (version, out) = self.room();
-        columns.put_row(row, version, out)
-    }
+const OTHER_WIDTH: TdsError = TdsError::Mismatch { value: "row", ty: "row of another length" };
 
-    /// The same of a row that is stored: as if its cells were the values that they stand for.
-    #[inline]
-    pub fn stored_row(&mut self, columns: &RowColumns, row: &[StoredCell<'_>]) -> Result<(), TdsError> {
+impl TokenWriter<'_> {
+    /// As [`TokenWriter::row`] for one row after another, until `most` bytes are written, but for at
+    /// least one of them. How many they were.
+    ///
+    /// Errors: as [`TokenWriter::row`]; the rows before the one that is wrong stay.
+    pub fn rows(
+        &mut self,
+        columns: &RowColumns,
+        rows: &ResultRows<'_>,
+        most: usize,
+    ) -> Result<usize, TdsError> {
+        if columns.columns.len() != rows.width() {
+            return Err(OTHER_WIDTH);
+        }
         let (version, out) = self.room();
-        columns.put_row(row, version, out)
+        match rows.items() {
+            RowItems::Values(values) => columns.put_rows((values, rows.len()), version, most, out),
+            RowItems::Cells(cells) => columns.put_rows((cells, rows.len()), version, most, out),
+        }
     }
 }

@@ -285,6 +285,31 @@ impl TypeInfo {
         }
     }
 
+    /// Bytes of a value at most; nothing for one that may be of any length, and for a variant.
+    pub(crate) fn longest(&self) -> Option<usize> {
+        match *self {
+            TypeInfo::Char(bytes, _)
+            | TypeInfo::NChar(bytes, _)
+            | TypeInfo::Binary(bytes)
+            | TypeInfo::VarChar(Size::Bytes(bytes), _)
+            | TypeInfo::NVarChar(Size::Bytes(bytes), _)
+            | TypeInfo::VarBinary(Size::Bytes(bytes)) => Some(usize::from(bytes)),
+            TypeInfo::Short(_, bytes) => Some(usize::from(bytes)),
+            TypeInfo::AsText(..) => Some(usize::from(self.text_size())),
+            TypeInfo::VarChar(Size::Max, _)
+            | TypeInfo::NVarChar(Size::Max, _)
+            | TypeInfo::VarBinary(Size::Max)
+            | TypeInfo::Text(_)
+            | TypeInfo::NText(_)
+            | TypeInfo::Image
+            | TypeInfo::Xml
+            | TypeInfo::Hierarchy
+            | TypeInfo::Variant => None,
+            // A decimal of 38 digits is the longest.
+            _ => Some(17),
+        }
+    }
+
     /// SQL's name, for errors.
     pub(crate) fn name(&self) -> &'static str {
         match self {

@@ -24,6 +24,7 @@ pub mod look;
 pub mod numtext;
 pub mod ops;
 pub mod packed;
+mod result_rows;
 pub mod rounding;
 pub mod row;
 pub mod rowcell;
@@ -49,6 +50,7 @@ pub use like::LikePattern;
 pub use look::Look;
 pub use ops::{BinaryOp, compare};
 pub use packed::{pack_row, unpack_row};
+pub use result_rows::{ResultRows, RowItems};
 pub use row::{
     CellConstant, CellOrder, ColumnType, EncodeValue, Field, MAX_ROW, Parts, RowLayout, StoredCell,
 };

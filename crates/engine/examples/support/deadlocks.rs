@@ -3,7 +3,7 @@
 //! chain has no cycle, and nobody must. Seeded; what is held is rows, keys that were read, ranges,
 //! tables and application locks, in three databases.
 
-use ringwood_engine::{Instance, Session, Sink, SqlError, Value};
+use ringwood_engine::{Instance, Session, Sink, SqlError};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
@@ -54,9 +54,6 @@ struct Said {
 }
 
 impl Sink for Said {
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
-        Ok(())
-    }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error.get_or_insert((error.number, error.message.to_string()));
         Ok(())

@@ -1,6 +1,6 @@
 //! What the benchmarks share: TPC-C's customer table and its rows of about 700 bytes, and a sink that reports.
 
-use ringwood_engine::{Sink, SqlError, Value};
+use ringwood_engine::{ResultRows, Sink, SqlError};
 
 /// The table, without indexes.
 pub const TABLE: &str = "CREATE TABLE customer (c_id int, c_d_id tinyint, c_w_id int, c_first char(16), c_middle char(2), \
@@ -28,11 +28,13 @@ pub struct Report {
 }
 
 impl Sink for Report {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        if self.rows {
-            println!("    {row:?}");
-        }
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            if self.rows {
+                println!("    {row:?}");
+            }
+            Ok(())
+        })
     }
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
         println!("    {}", message.message);

@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use ringwood_engine::session::Prepared;
-use ringwood_engine::{Session, Sink, SqlError, Value};
+use ringwood_engine::{ResultRows, Session, Sink, SqlError, Value};
 
 /// Keeps the first error, and rows if they are asked for.
 #[derive(Default)]
@@ -14,11 +14,13 @@ struct Answer {
 }
 
 impl Sink for Answer {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        if let Some(rows) = &mut self.rows {
-            rows.push(row.to_vec());
-        }
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            if let Some(rows) = &mut self.rows {
+                rows.push(row.to_vec());
+            }
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error.get_or_insert_with(|| error.clone());

@@ -13,7 +13,7 @@ use syntax::ast::{
     SetVariable, Span,
 };
 use types::convert::{Mode, convert_with};
-use types::{DataType, SqlError, Value};
+use types::{DataType, ResultRows, SqlError, Value};
 
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
@@ -450,7 +450,7 @@ impl Run<'_> {
             let textsize = self.core.options.textsize;
             let mut out = ToSink::new(self.sink, &body.plan.columns, textsize);
             if status == Status::Row {
-                out.row(&body.fetched.row)?;
+                out.rows(&ResultRows::one(&body.fetched.row))?;
             }
             out.finish()?;
         }

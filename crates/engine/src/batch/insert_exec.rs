@@ -4,7 +4,7 @@
 
 use compact_str::CompactString;
 use syntax::ast::{Execute, Expr, ExprKind, Insert, InsertSource, Span, Stmt, StmtKind};
-use types::{DataType, SqlError, Value, pack_row};
+use types::{DataType, ResultRows, SqlError, Value, pack_row};
 
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
@@ -33,10 +33,12 @@ impl Sink for Capture<'_> {
         Ok(())
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.packed.clear();
-        pack_row(row, &mut self.packed);
-        self.rows.push(&self.packed)
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.packed.clear();
+            pack_row(row, &mut self.packed);
+            self.rows.push(&self.packed)
+        })
     }
 
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {

@@ -2,11 +2,11 @@
 //! Guarantee: the counters are those of the run whose rows were given; a statement that failed gives none.
 
 use syntax::ast::Stmt;
-use types::Value;
+use types::{ResultRows, Value};
 
 use super::run::{Failure, Run};
 use exec::explain::{self, Measured, Shown};
-use exec::output::StatementKind;
+use exec::output::{StatementKind, give_each};
 use exec::state::profile::Profile;
 use programs::compiled::Bound;
 
@@ -44,12 +44,12 @@ impl Run<'_> {
         let xml = options.statistics_xml.then(|| shown.xml(at, Some(&measured))).transpose()?;
         if let Some(rows) = rows {
             self.sink.columns(&explain::profile_columns())?;
-            rows.iter().try_for_each(|row| self.sink.row(row))?;
+            give_each(self.sink, &rows)?;
             self.done(StatementKind::Select, Some(rows.len() as u64))?;
         }
         if let Some(xml) = xml {
             self.sink.columns(&[explain::xml_column()])?;
-            self.sink.row(&[Value::str(xml)])?;
+            self.sink.rows(&ResultRows::one(&[Value::str(xml)]))?;
             self.done(StatementKind::Select, Some(1))?;
         }
         Ok(())

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use syntax::ast::{ColumnDef, Execute, ObjectName, ResultSetDef, ResultSets, StmtKind, TypeName};
 use types::convert::{Mode, check_conversion, convert_with};
 use types::language::Dialect;
-use types::{DataType, SqlError, Value};
+use types::{DataType, ResultRows, SqlError};
 
 use super::run::{Effect, Failure, Flow, Run};
 use catalog::{Db, ModuleKind, errors};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::from_type;
-use exec::output::{ColumnInfo, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
+use exec::output::{
+    ColumnInfo, MadeRows, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
+};
 use plan::bind::document::XML_COLUMN;
 use plan::bind::type_names::type_of;
 use programs::compiled::Bound;
@@ -37,16 +39,14 @@ struct Declared<'s> {
     converts: bool,
     /// How the session reads and writes dates.
     dialect: Dialect,
-    row: Vec<Value>,
+    /// Room for the rows that it makes.
+    made: MadeRows,
 }
 
-impl Declared<'_> {
-    /// The columns of the current set, unless it goes on as it is.
-    fn columns_now(&self) -> &[ColumnInfo] {
-        match self.begun.checked_sub(1).and_then(|at| self.shapes.get(at)) {
-            Some(Shape::Columns(columns)) => columns,
-            _ => &[],
-        }
+impl<'s> Declared<'s> {
+    /// What the current set is to be.
+    fn shape(&self) -> Option<&'s Shape> {
+        self.begun.checked_sub(1).and_then(|at| self.shapes.get(at))
     }
 }
 
@@ -92,32 +92,27 @@ impl Sink for Declared<'_> {
         self.client.ordered(columns)
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        if !self.converts {
-            return self.client.row(row);
-        }
-        let mut shaped = std::mem::take(&mut self.row);
-        shaped.clear();
-        for (at, ((value, to), from)) in row.iter().zip(self.columns_now()).zip(&self.sent).enumerate() {
-            if value.is_null() && !to.nullable {
-                return Err(null_value(at, self.begun));
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        let Some(Shape::Columns(columns)) = self.shape().filter(|_| self.converts) else {
+            return self.client.rows(rows);
+        };
+        let (set, sent, dialect) = (self.begun, &self.sent, self.dialect);
+        self.made.give(rows, columns.len(), &mut *self.client, |row, shaped| {
+            for (at, ((value, to), from)) in row.iter().zip(columns).zip(sent).enumerate() {
+                if value.is_null() && !to.nullable {
+                    return Err(null_value(at, set));
+                }
+                shaped.push(match *from == to.ty {
+                    true => value.clone(),
+                    false => {
+                        let page = to.collation.code_page();
+                        convert_with(value, *from, to.ty, 0, Mode::Implicit, dialect, page)
+                            .map_err(|_| conversion_fails(*from, to.ty))?
+                    }
+                });
             }
-            shaped.push(match *from == to.ty {
-                true => value.clone(),
-                false => convert_with(
-                    value,
-                    *from,
-                    to.ty,
-                    0,
-                    Mode::Implicit,
-                    self.dialect,
-                    to.collation.code_page(),
-                )
-                .map_err(|_| conversion_fails(*from, to.ty))?,
-            });
-        }
-        self.row = shaped;
-        self.client.row(&self.row)
+            Ok(())
+        })
     }
 
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
@@ -170,7 +165,7 @@ impl Run<'_> {
             begun: 0,
             sent: Vec::new(),
             converts: false,
-            row: Vec::new(),
+            made: MadeRows::default(),
         };
         let mut inner = Run::new(self.core, &mut sink, self.batch, self.vars, self.outer_try);
         inner.at = at;

@@ -4,14 +4,14 @@
 //! runs but the SET that ends the mode, and that only outside of IF, WHILE and CATCH, where it is not known whether it would.
 
 use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
-use types::Value;
+use types::{ResultRows, Value};
 
 use super::kind::kind_of;
 use super::origins;
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
 use exec::explain::{self, Shown};
-use exec::output::StatementKind;
+use exec::output::{StatementKind, give_each};
 use plan::bind::set_options::Showplan;
 use programs::compiled::Bound;
 use programs::program::Op;
@@ -136,13 +136,13 @@ impl Run<'_> {
         }
         if self.core.options.showplan == Showplan::Xml {
             self.sink.columns(&[explain::xml_column()])?;
-            self.sink.row(&[Value::str(shown.xml(at, None)?)])?;
+            self.sink.rows(&ResultRows::one(&[Value::str(shown.xml(at, None)?)]))?;
             return self.done(StatementKind::Select, Some(1));
         }
         let all = self.core.options.showplan == Showplan::All;
         let rows = shown.rows(all, at)?;
         self.sink.columns(&explain::columns(all))?;
-        rows.iter().try_for_each(|row| self.sink.row(row))?;
+        give_each(self.sink, &rows)?;
         self.done(StatementKind::Select, Some(rows.len() as u64))
     }
 }

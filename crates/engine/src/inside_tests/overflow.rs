@@ -6,7 +6,7 @@ use catalog::{Db, OverflowUnit, TableDef};
 use pages::{PageId, UnitId};
 use sim::SimDisk;
 use std::sync::Arc;
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError, Value};
 
 /// Numbers of errors, and values.
 #[derive(Default)]
@@ -16,9 +16,11 @@ impl Sink for Said {
     fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.0.extend(row.iter().filter_map(Value::as_i64));
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.0.extend(row.iter().filter_map(Value::as_i64));
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.0.push(error.number.into());

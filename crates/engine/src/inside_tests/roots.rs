@@ -9,16 +9,13 @@ use statements::dbcc::vacate::settle;
 use std::sync::Arc;
 use storage::{Base, TableStore};
 use txn::Durability;
-use types::{SqlError, Value};
+use types::SqlError;
 
 /// Errors alone count.
 struct Quiet;
 
 impl Sink for Quiet {
     fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
         Ok(())
     }
     fn done(&mut self, _: exec::output::StatementEnd) -> Result<(), SqlError> {

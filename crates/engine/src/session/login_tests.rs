@@ -7,7 +7,7 @@ use catalog::clock;
 use catalog::security::password_age::MAX_DAYS;
 use catalog::security::{PasswordAge, Principal, Scope};
 use sim::SimDisk;
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError, Value};
 
 use crate::{Instance, InstanceOptions, Session, Sink};
 use instance::security::change::Change;
@@ -18,9 +18,11 @@ use instance::security::{ClientInfo, LoginToken};
 struct Rows(Vec<Vec<Value>>);
 
 impl Sink for Rows {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.0.push(row.to_vec());
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.0.push(row.to_vec());
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         panic!("{error:?}")

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError, Value};
 
 use super::Session;
 use crate::Instance;
@@ -16,9 +16,11 @@ use instance::InstanceOptions;
 struct Rows(Vec<Vec<Value>>);
 
 impl Sink for Rows {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.0.push(row.to_vec());
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.0.push(row.to_vec());
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         panic!("{error}")

@@ -1,6 +1,6 @@
 //! A row that a client has is there after a power loss: rows go out only when the commits they come from are durable.
 
-use engine::{Instance, InstanceOptions, Sink, SqlError, Value};
+use engine::{Instance, InstanceOptions, ResultRows, Sink, SqlError};
 use sim::SimDisk;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +12,12 @@ struct PowerLoss<'d> {
 }
 
 impl Sink for PowerLoss<'_> {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let value = row[0].as_i64().unwrap_or_default();
-        self.seen.get_or_insert_with(|| (value, self.disk.crash_keeping(|_| false)));
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            let value = row[0].as_i64().unwrap_or_default();
+            self.seen.get_or_insert_with(|| (value, self.disk.crash_keeping(|_| false)));
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         panic!("{error:?}")

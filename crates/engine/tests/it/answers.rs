@@ -8,7 +8,7 @@
 //! A file is paragraphs: `statement ok`, `statement error NUMBER`, or `query TYPES [rowsort]` with the expected rows behind `----`;
 //! cells are separated by `|`, an empty text is `(empty)`, `rowsort` means that the rows come in any order.
 
-use engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use engine::{ColumnInfo, DataType, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError, Value};
 use sim::SimDisk;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -87,13 +87,15 @@ impl Sink for Answer {
         self.types = columns.iter().map(|c| c.ty).collect();
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let cell = |(value, ty): (&Value, &DataType)| match types::display::format_value(value, *ty) {
-            text if text.is_empty() => "(empty)".to_owned(),
-            text => text,
-        };
-        self.rows.push(row.iter().zip(&self.types).map(cell).collect::<Vec<_>>().join("|"));
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            let cell = |(value, ty): (&Value, &DataType)| match types::display::format_value(value, *ty) {
+                text if text.is_empty() => "(empty)".to_owned(),
+                text => text,
+            };
+            self.rows.push(row.iter().zip(&self.types).map(cell).collect::<Vec<_>>().join("|"));
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error.get_or_insert_with(|| error.clone());

@@ -1,6 +1,6 @@
 //! How a batch ends from outside: a client's attention, a client that goes away, KILL, SHUTDOWN.
 
-use ringwood_engine::{Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use ringwood_engine::{Instance, InstanceOptions, ResultRows, Session, Sink, SqlError, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,11 @@ struct Client {
 }
 
 impl Sink for Client {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.last = row.first().cloned();
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.last = row.first().cloned();
+            Ok(())
+        })
     }
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {
         if message.message == "gone" {

@@ -363,9 +363,6 @@ impl engine::Sink for Numbers {
     fn columns(&mut self, _: &[engine::ColumnInfo]) -> Result<(), engine::SqlError> {
         Ok(())
     }
-    fn row(&mut self, _: &[engine::Value]) -> Result<(), engine::SqlError> {
-        Ok(())
-    }
     fn done(&mut self, _: engine::StatementEnd) -> Result<(), engine::SqlError> {
         Ok(())
     }

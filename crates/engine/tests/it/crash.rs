@@ -5,7 +5,7 @@
 //! `RINGWOOD_CRASH_SEEDS=10000 cargo test --release -p ringwood-engine --test it crash::` runs more; RINGWOOD_CRASH_FROM sets
 //! the first seed, so a failing seed can be run alone.
 
-use engine::{Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use engine::{Instance, InstanceOptions, ResultRows, Session, Sink, SqlError, Value};
 use sim::SimDisk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,9 +29,11 @@ struct Collector {
 }
 
 impl Sink for Collector {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.rows.push(row.to_vec());
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.rows.push(row.to_vec());
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error.get_or_insert_with(|| error.clone());

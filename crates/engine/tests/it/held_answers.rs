@@ -3,7 +3,7 @@
 //! of what it was not told the beginning in its order; what is seen outside of an answer does not
 //! wait for it.
 
-use engine::{Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use engine::{Instance, InstanceOptions, ResultRows, Session, Sink, SqlError, Value};
 use sim::{Fault, OpKind, SimDisk};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,9 +19,11 @@ struct Collector<'d> {
 }
 
 impl Sink for Collector<'_> {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.rows.push(row.to_vec());
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.rows.push(row.to_vec());
+            Ok(())
+        })
     }
     fn message(&mut self, _: &SqlError) -> Result<(), SqlError> {
         self.left = self.disk.map(|disk| disk.crash_keeping(|_| false));

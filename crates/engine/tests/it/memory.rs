@@ -253,10 +253,12 @@ impl engine::Sink for Stop {
     fn columns(&mut self, _: &[engine::ColumnInfo]) -> Result<(), engine::SqlError> {
         Ok(())
     }
-    fn row(&mut self, _: &[engine::Value]) -> Result<(), engine::SqlError> {
-        self.files = self.files.max(run_files(&self.disk).len());
-        self.cancel.cancel();
-        Ok(())
+    fn rows(&mut self, rows: &engine::ResultRows<'_>) -> Result<(), engine::SqlError> {
+        rows.each(|_| {
+            self.files = self.files.max(run_files(&self.disk).len());
+            self.cancel.cancel();
+            Ok(())
+        })
     }
     fn done(&mut self, _: engine::StatementEnd) -> Result<(), engine::SqlError> {
         Ok(())

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::support::text::{self, Bench};
 use engine::programs::shape::{shape, text_of};
-use engine::{ColumnInfo, Sink, SqlError, Value};
+use engine::{ColumnInfo, ResultRows, Sink, SqlError};
 
 /// Everything that a batch says, to the last detail.
 #[derive(Default)]
@@ -25,9 +25,11 @@ impl Sink for All {
         }
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let _ = writeln!(self.0, "row {row:?}");
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            let _ = writeln!(self.0, "row {row:?}");
+            Ok(())
+        })
     }
     fn done(&mut self, end: engine::StatementEnd) -> Result<(), SqlError> {
         let _ = writeln!(self.0, "done {end:?}");

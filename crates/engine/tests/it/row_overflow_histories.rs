@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::support::text::try_open;
-use engine::{Instance, Session, Sink, SqlError, Value};
+use engine::{Instance, ResultRows, Session, Sink, SqlError, Value};
 use sim::{SimConfig, SimDisk};
 
 const MEMORY: u64 = 6 << 20;
@@ -34,9 +34,11 @@ struct Collector {
 }
 
 impl Sink for Collector {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.rows.push(row.to_vec());
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.rows.push(row.to_vec());
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error.get_or_insert_with(|| error.clone());

@@ -159,9 +159,11 @@ fn a_batch_of_rows_is_small() {
     /// What was charged for values when the first row came.
     struct First(Arc<Instance>, Option<usize>);
     impl engine::Sink for First {
-        fn row(&mut self, _: &[engine::Value]) -> Result<(), engine::SqlError> {
-            self.1.get_or_insert_with(|| self.0.memory().held(Clerk::QueryExecution));
-            Ok(())
+        fn rows(&mut self, rows: &engine::ResultRows<'_>) -> Result<(), engine::SqlError> {
+            rows.each(|_| {
+                self.1.get_or_insert_with(|| self.0.memory().held(Clerk::QueryExecution));
+                Ok(())
+            })
         }
         fn error(&mut self, error: &engine::SqlError) -> Result<(), engine::SqlError> {
             panic!("{error}")

@@ -222,13 +222,15 @@ impl engine::Sink for Stop {
     fn columns(&mut self, _: &[engine::ColumnInfo]) -> Result<(), engine::SqlError> {
         Ok(())
     }
-    fn row(&mut self, _: &[engine::Value]) -> Result<(), engine::SqlError> {
-        if self.rows == 0 {
-            self.files = run_files(&self.disk).len();
-            self.cancel.cancel();
-        }
-        self.rows += 1;
-        Ok(())
+    fn rows(&mut self, rows: &engine::ResultRows<'_>) -> Result<(), engine::SqlError> {
+        rows.each(|_| {
+            if self.rows == 0 {
+                self.files = run_files(&self.disk).len();
+                self.cancel.cancel();
+            }
+            self.rows += 1;
+            Ok(())
+        })
     }
     fn done(&mut self, _: engine::StatementEnd) -> Result<(), engine::SqlError> {
         Ok(())

@@ -2,7 +2,7 @@
 //! one that takes stored rows is told what one is told that takes values.
 
 use crate::support::text::{Bench, say};
-use engine::{ColumnInfo, Sink, SqlError, StatementEnd, StoredCell, Value};
+use engine::{ColumnInfo, ResultRows, RowItems, Sink, SqlError, StatementEnd};
 
 /// What a client is told, a line for each thing.
 #[derive(Default)]
@@ -11,6 +11,8 @@ struct Client {
     told: Vec<String>,
     /// Rows that came as they are stored.
     stored: usize,
+    /// How often rows came.
+    calls: usize,
 }
 
 impl Sink for Client {
@@ -19,17 +21,19 @@ impl Sink for Client {
         self.told.push(format!("columns {}", names.join(", ")));
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.told.push(format!("row {row:?}"));
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        assert!(!rows.is_empty());
+        if let RowItems::Cells(_) = rows.items() {
+            self.stored += rows.len();
+        }
+        self.calls += 1;
+        rows.each(|row| {
+            self.told.push(format!("row {row:?}"));
+            Ok(())
+        })
     }
     fn takes_stored(&self) -> bool {
         self.takes_stored
-    }
-    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
-        self.stored += 1;
-        let values: Vec<Value> = row.iter().map(StoredCell::to_value).collect();
-        self.row(&values)
     }
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
         self.told.push(format!("done {end:?}"));
@@ -265,9 +269,11 @@ fn a_client_that_goes_away_ends_the_batch() {
         fn takes_stored(&self) -> bool {
             true
         }
-        fn stored_row(&mut self, _: &[StoredCell<'_>]) -> Result<(), SqlError> {
-            self.0 += 1;
-            if self.0 == 3 { Err(SqlError::new(3617, 16, 1, "gone")) } else { Ok(()) }
+        fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+            rows.each(|_| {
+                self.0 += 1;
+                if self.0 == 3 { Err(SqlError::new(3617, 16, 1, "gone")) } else { Ok(()) }
+            })
         }
         fn error(&mut self, _: &SqlError) -> Result<(), SqlError> {
             Ok(())
@@ -278,4 +284,49 @@ fn a_client_that_goes_away_ends_the_batch() {
     b.session.execute("SELECT * FROM h; DELETE h; SELECT * FROM h", &mut gone);
     assert_eq!(gone.0, 3);
     assert_eq!(say(&b.instance, "SELECT COUNT(*) FROM t..h"), "200");
+}
+
+/// Rows come together, in values and as they are stored, and what stands between the query and the
+/// client keeps them together.
+#[test]
+fn rows_come_together() {
+    let mut b = bench();
+    for sql in [
+        "SELECT id, v FROM h",
+        "SELECT v, id FROM h WHERE id > 0",
+        "SELECT id FROM h",
+        "SELECT id, UPPER(v) FROM h",
+        "SELECT v FROM h ORDER BY v DESC",
+        "EXEC ('SELECT id, v FROM h') WITH RESULT SETS ((a bigint, b nvarchar(100)))",
+        "EXEC ('SELECT id, v FROM h') WITH RESULT SETS ((id int, v varchar(100)))",
+        "SET TEXTSIZE 5; SELECT id, CAST(v AS varchar(max)) FROM h; SET TEXTSIZE 2147483647",
+    ] {
+        for takes_stored in [false, true] {
+            let mut client = Client { takes_stored, ..Client::default() };
+            b.session.execute(sql, &mut client);
+            let rows = client.told.iter().filter(|line| line.starts_with("row ")).count();
+            assert_eq!(rows, 200, "{sql}: {:?}", client.told);
+            assert!(client.calls <= 8, "{sql}: {} calls", client.calls);
+        }
+    }
+    // The rows before an error come, whatever stands between.
+    for sql in [
+        "SELECT id, 60 / (id - 45) FROM h",
+        "EXEC ('SELECT id, 60 / (id - 45) FROM h') WITH RESULT SETS ((a bigint, b bigint))",
+        "EXEC ('SELECT id, CASE WHEN id = 45 THEN NULL ELSE id END FROM h')
+         WITH RESULT SETS ((a bigint, b bigint NOT NULL))",
+    ] {
+        let mut client = Client::default();
+        b.session.execute(sql, &mut client);
+        let rows = client.told.iter().filter(|line| line.starts_with("row ")).count();
+        assert_eq!(rows, 44, "{sql}: {:?}", client.told);
+        let error = client.told.iter().position(|line| line.starts_with("error "));
+        assert_eq!(error, Some(45), "{sql}: {:?}", client.told);
+    }
+    // A limit ends within what comes together.
+    let mut client = Client { takes_stored: true, ..Client::default() };
+    b.session
+        .execute("SET ROWCOUNT 130; SELECT id, v FROM h; SELECT @@ROWCOUNT; SET ROWCOUNT 0", &mut client);
+    assert_eq!(client.stored, 130);
+    assert!(client.told.contains(&"row [Int(130)]".to_owned()), "{:?}", client.told);
 }

@@ -2,7 +2,7 @@
 //! is in the way of a change, and what becomes of those sessions.
 
 use crate::support::text::{Bench, Text, fails, run, say};
-use engine::{ClientInfo, Instance, Session, Sink, SqlError, StatementEnd, Value};
+use engine::{ClientInfo, Instance, ResultRows, Session, Sink, SqlError, StatementEnd, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -125,9 +125,11 @@ impl Sink for Meanwhile {
     fn columns(&mut self, _: &[engine::ColumnInfo]) -> Result<(), SqlError> {
         Ok(())
     }
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
-        self.said.push(tell(&mut self.other, "USE t USE master"));
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|_| {
+            self.said.push(tell(&mut self.other, "USE t USE master"));
+            Ok(())
+        })
     }
     fn done(&mut self, _: StatementEnd) -> Result<(), SqlError> {
         Ok(())

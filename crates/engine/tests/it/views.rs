@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support::text::{self, Bench, Text};
-use engine::{ColumnInfo, DataType, Session, Sink, SqlError, Value};
+use engine::{ColumnInfo, DataType, ResultRows, Session, Sink, SqlError, Value};
 use sim::{SimConfig, SimDisk};
 
 /// A result set.
@@ -19,9 +19,11 @@ impl Sink for Set {
         self.columns = columns.to_vec();
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.rows.push(row.to_vec());
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.rows.push(row.to_vec());
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error = Some(error.clone());

@@ -38,7 +38,7 @@ use plan::{Counted, Needs, cost};
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::ast::{self, StmtKind};
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError, Value};
 
 pub use update::ExpectedRow;
 
@@ -221,7 +221,7 @@ fn kind_of(action: Action) -> Kind {
 struct NoRows;
 
 impl RowSink for NoRows {
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
+    fn rows(&mut self, _: &ResultRows<'_>) -> Result<(), SqlError> {
         Err(SqlError::internal("a statement without OUTPUT has given a row"))
     }
 }

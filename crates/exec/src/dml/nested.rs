@@ -15,7 +15,7 @@ use plan::bind::Binder;
 use plan::bind::nested_change::{ChangeRows, of_query};
 use plan::logical::OutColumn;
 use syntax::ast::{self, Filter, InsertSource, Stmt, StmtKind};
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError};
 
 /// A compiled change whose rows another statement takes.
 #[derive(Debug)]
@@ -141,12 +141,14 @@ struct Keep<'m> {
 }
 
 impl RowSink for Keep<'_> {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        if !self.state.memory.count(row_bytes(row)) {
-            self.state.memory.take_counted(self.grants, self.budget)?;
-        }
-        self.rows.push(row);
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            if !self.state.memory.count(row_bytes(row)) {
+                self.state.memory.take_counted(self.grants, self.budget)?;
+            }
+            self.rows.push(row);
+            Ok(())
+        })
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) mod work;
 use plan::nodes::Plan;
 use rt::Rt;
 use stored::StoredRows;
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError, Value};
 
 /// Rows that an operator aims to put in a batch.
 pub const BATCH: usize = 128;
@@ -207,6 +207,13 @@ impl RowSet {
     #[inline]
     pub fn width(&self) -> usize {
         self.width
+    }
+
+    /// The rows in values, for a sink. Those that stay as they are stored have none worth reading.
+    #[inline]
+    pub fn as_rows(&self) -> ResultRows<'_> {
+        let values = self.values.get(..self.rows * self.width).unwrap_or_default();
+        ResultRows::of_values(self.rows, self.width, values)
     }
 
     /// A row.

@@ -11,7 +11,7 @@ use crate::state::core::PointRoom;
 use plan::QueryPlan;
 use plan::nodes::{Node, Path, ScanPlan};
 use storage::{Base, TableMode, access_error};
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError, Value};
 
 /// Runs the query, whose tables are locked; returns how many rows it gave (or assigned from), or nothing where operators are to
 /// do it.
@@ -77,7 +77,7 @@ fn give(
 ) -> Result<bool, SqlError> {
     if query.assignments.is_empty() {
         ctx.session.acknowledge_reads()?;
-        return out.row(row).map(|()| true);
+        return out.rows(&ResultRows::one(row)).map(|()| true);
     }
     for (slot, e) in &query.assignments {
         let Ok(value) = e.eval(row, &mut PlainVars(ctx.vars)) else { return Ok(false) };

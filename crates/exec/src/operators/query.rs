@@ -12,7 +12,7 @@ use expr::Expr;
 use plan::nodes::{Node, ScanPlan};
 use plan::{Needs, QueryPlan};
 use storage::corrupt_row;
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError, Value};
 
 /// Checks the caller's rights to a statement and locks its tables.
 ///
@@ -128,38 +128,87 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
     }
     let mut count = 0;
     while count < limit && running.next(ctx, &mut batch)? {
-        if query.assignments.is_empty() {
+        let wanted = usize::try_from(limit - count).map_or(batch.len(), |left| left.min(batch.len()));
+        if !query.assignments.is_empty() {
+            (0..wanted).try_for_each(|i| running.assign(ctx, batch.row(i)))?;
+        } else {
             ctx.session.acknowledge_reads()?;
-        }
-        let mut cells = Vec::new();
-        for i in 0..batch.len() {
-            if count == limit {
-                break;
-            }
-            count += 1;
-            if let (Some((scan, columns)), Some(row)) = (&scan, batch.stored(i)) {
-                let table = &scan.store.table;
-                let read = table.layout.stored_cells(row, columns, &mut cells);
-                read.map_err(|e| unseen::of_statement(ctx.session, &query.needs, corrupt_row(table, &e)))?;
-                out.stored_row(&cells)?;
-            } else if query.assignments.is_empty() {
-                out.row(batch.row(i))?;
-            } else {
-                running.assign(ctx, batch.row(i))?;
+            match &scan {
+                Some(scan) => scan.send(&batch, wanted, out).map_err(|e| match e {
+                    Unsent::Damaged(e) => unseen::of_statement(ctx.session, &query.needs, e),
+                    Unsent::BySink(e) => e,
+                })?,
+                None => out.rows(&batch.as_rows().first(wanted))?,
             }
         }
+        count += wanted as u64;
     }
     Ok(count)
 }
 
-/// The scan that a query is, its columns put into another order at most, and the table's columns
-/// that the query gives, if its rows may be given as they are stored. What is profiled is run as
-/// ever.
-fn scan_of_stored<'q>(
-    query: &'q QueryPlan,
-    ctx: &ExecCtx<'_>,
-    out: &dyn RowSink,
-) -> Option<(&'q ScanPlan, Cow<'q, [u16]>)> {
+/// Cells of stored rows that go out together: few enough to stay in the processor's first cache.
+const CELLS: usize = 512;
+
+/// A scan whose rows may go out as they are stored, and the table's columns that its query gives.
+struct StoredScan<'q> {
+    scan: &'q ScanPlan,
+    columns: Cow<'q, [u16]>,
+}
+
+/// Why rows have not gone out.
+enum Unsent {
+    /// A row cannot be read.
+    Damaged(SqlError),
+    /// What takes them says so.
+    BySink(SqlError),
+}
+
+impl StoredScan<'_> {
+    /// Sends the first rows of a batch: those that are stored as cells, those between them that have
+    /// values as these. Rows before one that cannot be read go out before its error.
+    fn send(&self, batch: &RowSet, count: usize, out: &mut dyn RowSink) -> Result<(), Unsent> {
+        let table = &self.scan.store.table;
+        let width = self.columns.len();
+        let mut cells = Vec::new();
+        let mut at = 0;
+        while at < count {
+            let begin = at;
+            let mut damage = None;
+            cells.clear();
+            while at < count
+                && (at == begin || cells.len() + width <= CELLS)
+                && let Some(row) = batch.stored(at)
+            {
+                if let Err(e) = table.layout.stored_cells(row, &self.columns, &mut cells) {
+                    damage = Some(corrupt_row(table, &e));
+                    cells.truncate((at - begin) * width);
+                    break;
+                }
+                at += 1;
+            }
+            if at > begin {
+                let rows = ResultRows::of_cells(at - begin, width, &cells);
+                out.rows(&rows).map_err(Unsent::BySink)?;
+            }
+            if let Some(e) = damage {
+                return Err(Unsent::Damaged(e));
+            }
+            let begin = at;
+            while at < count && batch.stored(at).is_none() {
+                at += 1;
+            }
+            if at > begin {
+                let rows = batch.as_rows().skip(begin).first(at - begin);
+                out.rows(&rows).map_err(Unsent::BySink)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The scan that a query is, its columns put into another order at most, if its rows may be given as
+/// they are stored. What is profiled is run as ever.
+fn scan_of_stored<'q>(query: &'q QueryPlan, ctx: &ExecCtx<'_>, out: &dyn RowSink) -> Option<StoredScan<'q>> {
     if !query.assignments.is_empty() || ctx.session.profile.is_some() || !out.takes_stored() {
         return None;
     }
@@ -175,7 +224,7 @@ fn scan_of_stored<'q>(
         }
         _ => return None,
     };
-    (!scan.locator && gives_texts_once(scan, &columns)).then_some((&**scan, columns))
+    (!scan.locator && gives_texts_once(scan, &columns)).then_some(StoredScan { scan, columns })
 }
 
 /// Whether there are texts or bytes among the columns that a query gives, and none of them twice. A

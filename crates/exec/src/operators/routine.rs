@@ -7,7 +7,7 @@ use super::rt::Rt;
 use super::{Operator, RowSet, other_node};
 use crate::output::Sink;
 use plan::nodes::{Node, Plan};
-use types::{SqlError, Value, pack_row};
+use types::{ResultRows, SqlError, Value, pack_row};
 
 /// The sink of a function that gives no rows.
 pub struct NoRows;
@@ -31,12 +31,14 @@ impl Sink for Kept<'_> {
         Ok(())
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.wanted.clear();
-        self.wanted.extend(self.keep.iter().map(|at| row.get(*at).cloned().unwrap_or(Value::Null)));
-        self.packed.clear();
-        pack_row(&self.wanted, &mut self.packed);
-        self.rows.push(&self.packed)
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.wanted.clear();
+            self.wanted.extend(self.keep.iter().map(|at| row.get(*at).cloned().unwrap_or(Value::Null)));
+            self.packed.clear();
+            pack_row(&self.wanted, &mut self.packed);
+            self.rows.push(&self.packed)
+        })
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{BulkOptions, ColumnInfo, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use engine::{
+    BulkOptions, ColumnInfo, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError, Value,
+};
 
 use super::{Engine, Ran, TpchOptions};
 use crate::LabError;
@@ -36,10 +38,12 @@ impl Sink for Rows {
         Ok(())
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let cells = row.iter().zip(&self.types);
-        self.rows.push(cells.map(|(v, ty)| types::display::format_value(v, *ty)).collect());
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            let cells = row.iter().zip(&self.types);
+            self.rows.push(cells.map(|(v, ty)| types::display::format_value(v, *ty)).collect());
+            Ok(())
+        })
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {

@@ -9,7 +9,7 @@ use super::progress::Progress;
 use super::say::{say, say_error};
 use super::{InstanceArgs, signals};
 use clap::Args;
-use engine::{ColumnInfo, Sink, SqlError, Value};
+use engine::{ColumnInfo, ResultRows, Sink, SqlError, Value};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -294,13 +294,15 @@ impl Sink for ExportSink {
         self.check(written)
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.rows += 1;
-        if self.rows.is_multiple_of(1024) {
-            self.progress.at(self.rows, 0);
-        }
-        let written = self.target.row(row);
-        self.check(written)
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.rows += 1;
+            if self.rows.is_multiple_of(1024) {
+                self.progress.at(self.rows, 0);
+            }
+            let written = self.target.row(row);
+            self.check(written)
+        })
     }
 
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {

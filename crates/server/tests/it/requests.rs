@@ -414,9 +414,11 @@ fn a_stop_under_load_loses_no_commit() {
 struct Counts(Vec<i64>);
 
 impl engine::Sink for Counts {
-    fn row(&mut self, row: &[Value]) -> Result<(), engine::SqlError> {
-        self.0.push(row[1].as_i64().unwrap());
-        Ok(())
+    fn rows(&mut self, rows: &engine::ResultRows<'_>) -> Result<(), engine::SqlError> {
+        rows.each(|row| {
+            self.0.push(row[1].as_i64().unwrap());
+            Ok(())
+        })
     }
 
     fn error(&mut self, error: &engine::SqlError) -> Result<(), engine::SqlError> {

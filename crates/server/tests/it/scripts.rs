@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::support::{Client, TestServer};
-use engine::{ColumnInfo, DataType, Sink, SqlError, StatementEnd, Value};
+use engine::{ColumnInfo, DataType, ResultRows, Sink, SqlError, StatementEnd, Value};
 use tds::client::{ServerMessage, Token};
 use tds::tokens::DoneStatus;
 use types::display::format_value;
@@ -52,9 +52,11 @@ impl Sink for Said {
         Ok(())
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.sees_row(row);
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.sees_row(row);
+            Ok(())
+        })
     }
 
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {

@@ -4,16 +4,22 @@
 use fastrand::Rng;
 use ringwood_tds::{RowColumns, Size, TdsError, TdsVersion, TokenWriter, TypeInfo, WireCollation};
 use types::units::of_lone;
-use types::{Collation, ColumnType, DataType, Decimal, Len, RowLayout, StoredCell, Value};
+use types::{Collation, ColumnType, DataType, Decimal, Len, ResultRows, RowLayout, StoredCell, Value};
 
 const VERSIONS: [TdsVersion; 5] =
     [TdsVersion::V7_1, TdsVersion::V7_2, TdsVersion::V7_3A, TdsVersion::V7_3B, TdsVersion::V7_4];
 
-const TYPES: [DataType; 22] = [
+const TYPES: [DataType; 28] = [
     DataType::Int,
     DataType::Bit,
+    DataType::TinyInt,
+    DataType::SmallInt,
     DataType::BigInt,
     DataType::Float,
+    DataType::Real,
+    DataType::Money,
+    DataType::SmallMoney,
+    DataType::DateTime,
     DataType::Date,
     DataType::DateTime2(3),
     DataType::Char(7),
@@ -52,7 +58,15 @@ fn value(rng: &mut Rng, ty: DataType) -> Value {
         DataType::Int => Value::Int(rng.i32(..)),
         DataType::Bit => Value::Bit(rng.bool()),
         DataType::BigInt => Value::BigInt(rng.i64(..)),
+        DataType::TinyInt => Value::TinyInt(rng.u8(..)),
+        DataType::SmallInt => Value::SmallInt(rng.i16(..)),
         DataType::Float => Value::Float(rng.f64()),
+        DataType::Real => Value::Real(rng.f32()),
+        DataType::Money => Value::Money(rng.i64(..)),
+        DataType::SmallMoney => Value::SmallMoney(rng.i32(..)),
+        DataType::DateTime => {
+            Value::DateTime { days: rng.i32(-53_690..=2_958_463), ticks: rng.u32(0..25_920_000) }
+        }
         DataType::Date => Value::Date(rng.i32(0..3_652_059)),
         DataType::DateTime2(_) => {
             Value::DateTime2 { days: rng.i32(0..3_652_059), ticks: rng.u64(0..86_400_000) * 10_000 }
@@ -81,8 +95,12 @@ fn same(infos: &[TypeInfo], values: &[Value], cells: &[StoredCell<'_>], version:
         (out, result.map_err(|e| e.to_string()))
     };
     let expected = written(&|tokens| tokens.row(infos, values));
-    assert!(written(&|tokens| tokens.row_of(&columns, values)) == expected, "{infos:?} {values:?}");
-    assert!(written(&|tokens| tokens.stored_row(&columns, cells)) == expected, "{infos:?} {values:?}");
+    let of_values = ResultRows::one(values);
+    let of_cells = ResultRows::of_cells(1, cells.len(), cells);
+    for rows in [of_values, of_cells] {
+        let one = written(&|tokens| tokens.rows(&columns, &rows, 1).map(|count| assert_eq!(count, 1)));
+        assert!(one == expected, "{infos:?} {rows:?}");
+    }
 }
 
 #[test]
@@ -113,6 +131,11 @@ fn stored_rows_are_written_as_their_values() {
             let info = |at: &u16| TypeInfo::of(types[usize::from(*at)], true, collation, version);
             let infos: Vec<TypeInfo> = wanted.iter().map(info).collect();
             same(&infos, &values, &cells, version);
+            // Columns that are never NULL have no marks.
+            if values.iter().all(|value| !value.is_null()) {
+                let info = |at: &u16| TypeInfo::of(types[usize::from(*at)], false, collation, version);
+                same(&wanted.iter().map(info).collect::<Vec<_>>(), &values, &cells, version);
+            }
         }
     }
     assert!(rows > 1500, "{rows} rows");
@@ -157,4 +180,86 @@ fn what_does_not_fit_is_the_same_error() {
     let precise = Value::Decimal(Decimal::new(12_345, 9, 2).expect("it fits"));
     let decimal = TypeInfo::Decimal { precision: 4, scale: 2, numeric: true };
     same(&[decimal], std::slice::from_ref(&precise), &[StoredCell::Value(precise.clone())], TdsVersion::V7_4);
+}
+
+/// Rows are written until there are enough bytes; the rest comes with the next call.
+#[test]
+fn many_rows_are_written_piece_by_piece() {
+    let types = [TypeInfo::Int(4), TypeInfo::VarChar(Size::Bytes(100), Collation::DEFAULT.into())];
+    let mut columns = RowColumns::default();
+    columns.set(types.into_iter());
+    let value = |i: i32| match i % 3 {
+        0 => Value::Null,
+        _ => Value::str("x".repeat(i as usize)),
+    };
+    let values: Vec<Value> = (0..60).flat_map(|i| [Value::Int(i), value(i)]).collect();
+    let cells: Vec<StoredCell<'_>> = values.iter().cloned().map(StoredCell::Value).collect();
+    let mut expected = Vec::new();
+    for row in values.chunks(2) {
+        TokenWriter::new(&mut expected, TdsVersion::V7_4).row(&types, row).expect("the row fits");
+    }
+    for rows in [ResultRows::of_values(60, 2, &values), ResultRows::of_cells(60, 2, &cells)] {
+        for most in [0, 1, 9, 100, 5000] {
+            let (mut out, mut left, mut pieces) = (Vec::new(), rows, 0);
+            while !left.is_empty() {
+                let before = out.len();
+                let mut tokens = TokenWriter::new(&mut out, TdsVersion::V7_4);
+                let count = tokens.rows(&columns, &left, most).expect("the rows fit");
+                assert!(count > 0);
+                // No row begins behind what is enough.
+                let last = left.first(count).skip(count - 1);
+                let mut one = Vec::new();
+                TokenWriter::new(&mut one, TdsVersion::V7_4).rows(&columns, &last, 0).expect("it fits");
+                assert!(out.len() - before < most.max(1) + one.len());
+                left = left.skip(count);
+                pieces += 1;
+            }
+            assert!(out == expected, "{most}");
+            let as_many = match most {
+                0 | 1 => 60..61,
+                5000 => 1..2,
+                _ => 2..60,
+            };
+            assert!(as_many.contains(&pieces), "{pieces} of {most} bytes");
+        }
+    }
+}
+
+/// What is written before a row that does not fit stays.
+#[test]
+fn rows_before_one_that_does_not_fit_stay() {
+    let types = [TypeInfo::VarChar(Size::Bytes(3), Collation::DEFAULT.into())];
+    let mut columns = RowColumns::default();
+    columns.set(types.into_iter());
+    let values = ["a", "b", "long", "c"].map(Value::str);
+    let (mut out, mut expected) = (Vec::new(), Vec::new());
+    let rows = ResultRows::of_values(4, 1, &values);
+    let written = TokenWriter::new(&mut out, TdsVersion::V7_4).rows(&columns, &rows, 1000);
+    assert_eq!(written, Err(TdsError::ValueTooLong { len: 4, limit: 3 }));
+    for row in values[..2].chunks(1) {
+        TokenWriter::new(&mut expected, TdsVersion::V7_4).row(&types, row).expect("the row fits");
+    }
+    assert_eq!(out, expected);
+    // Rows of another width, and rows of none.
+    let mut tokens = TokenWriter::new(&mut out, TdsVersion::V7_4);
+    assert!(tokens.rows(&columns, &ResultRows::of_values(2, 2, &values), 1000).is_err());
+    assert!(tokens.rows(&columns, &ResultRows::of_values(2, 0, &[]), 1000).is_err());
+    assert_eq!(tokens.rows(&columns, &rows.first(0), 1000), Ok(0));
+    assert_eq!(out, expected);
+}
+
+/// Whether a row may be long is told by its columns.
+#[test]
+fn the_longest_row_is_that_of_its_columns() {
+    let longest = |types: &[TypeInfo]| {
+        let mut columns = RowColumns::default();
+        columns.set(types.iter().copied());
+        columns.longest_row()
+    };
+    let text = |size| TypeInfo::VarChar(size, Collation::DEFAULT.into());
+    assert_eq!(longest(&[]), Some(0));
+    assert_eq!(longest(&[text(Size::Bytes(8000)), text(Size::Bytes(30))]), Some(8030));
+    for ty in [text(Size::Max), TypeInfo::Image, TypeInfo::Xml, TypeInfo::Variant] {
+        assert_eq!(longest(&[TypeInfo::Int(4), ty]), None);
+    }
 }

@@ -66,7 +66,8 @@ impl RowLayout {
         }
     }
 
-    /// Columns of a row, in the order wanted, in place of what `out` has.
+    /// Adds the columns of a row, in the order wanted, to what `out` has. After an error some of them
+    /// may be there.
     ///
     /// Errors: as [`RowLayout::decode_some`], `OffRow` where one is a pointer.
     pub fn stored_cells<'a>(
@@ -75,8 +76,8 @@ impl RowLayout {
         wanted: &[u16],
         out: &mut Vec<StoredCell<'a>>,
     ) -> Result<(), Corrupt> {
-        out.clear();
         let parts = self.parts(row)?;
+        out.reserve(wanted.len());
         for &i in wanted {
             out.push(self.stored_cell(&parts, usize::from(i))?);
         }

@@ -2,10 +2,10 @@
 //! Guarantees: the header goes out with the first row, so that a statement that must be compiled again has not shown anything yet
 //! (that of one that fails before it: owed.rs); SET TEXTSIZE cuts what it is to cut.
 
-use types::{DataType, MAX_ROW, SqlError, StoredCell, Value};
+use types::{DataType, MAX_ROW, ResultRows, RowItems, SqlError, Value};
 
 use exec::operators::context::RowSink;
-use exec::output::{ColumnInfo, Origins, Sink};
+use exec::output::{ColumnInfo, MadeRows, Origins, Sink};
 
 /// Passes a query's rows on; the header goes out with the first row, so that a statement that must be compiled
 /// again has not shown anything yet.
@@ -15,7 +15,8 @@ pub(in crate::batch) struct ToSink<'s> {
     pub(in crate::batch) begun: bool,
     /// TEXTSIZE in bytes, when it is less than everything and there are (max) columns.
     limit: Option<usize>,
-    cut: Vec<Value>,
+    /// Room for the rows that it cuts.
+    cut: MadeRows,
     /// In browse mode: where the columns come from.
     pub(super) origins: Option<Origins>,
     /// By which columns the rows are in order.
@@ -32,7 +33,7 @@ impl<'s> ToSink<'s> {
         let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);
         let limit = limit.filter(|_| columns.iter().any(|c| is_cut(c.ty)));
         let header = (!columns.is_empty()).then_some(columns);
-        ToSink { sink, header, begun: false, limit, cut: Vec::new(), origins: None, order: &[] }
+        ToSink { sink, header, begun: false, limit, cut: MadeRows::default(), origins: None, order: &[] }
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
@@ -55,30 +56,25 @@ impl<'s> ToSink<'s> {
         self.begin()
     }
 
-    /// The row with its (max) values cut to TEXTSIZE.
-    fn cut_row(&mut self, row: &[Value], limit: usize) -> Result<(), SqlError> {
-        self.cut.clear();
+    /// The rows with their (max) values cut to TEXTSIZE.
+    fn cut_rows(&mut self, rows: &ResultRows<'_>, limit: usize) -> Result<(), SqlError> {
         let columns = self.header.unwrap_or_default();
-        self.cut.extend(row.iter().zip(columns).map(|(value, column)| match (value, is_cut(column.ty)) {
-            (Value::Str(text), true) => {
-                let units = if column.ty.is_unicode() { limit / 2 } else { limit };
-                Value::str(types::convert::first_units(text, units, column.ty, column.collation.code_page()))
-            }
-            (Value::Bytes(bytes), true) => Value::bytes(bytes[..limit.min(bytes.len())].to_vec()),
-            _ => value.clone(),
-        }));
-        self.sink.row(&self.cut)
+        self.cut.give(rows, columns.len(), &mut *self.sink, |row, cut| {
+            cut.extend(row.iter().zip(columns).map(|(value, column)| cut_value(value, column, limit)));
+            Ok(())
+        })
     }
 }
 
 impl RowSink for ToSink<'_> {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         if !self.begun {
             self.begin()?;
         }
-        match self.limit {
-            Some(limit) => self.cut_row(row, limit),
-            None => self.sink.row(row),
+        match (self.limit, rows.items()) {
+            // What is within a row is shorter than a limit with which rows may come as they are stored.
+            (None, _) | (_, RowItems::Cells(_)) => self.sink.rows(rows),
+            (Some(limit), RowItems::Values(_)) => self.cut_rows(rows, limit),
         }
     }
 
@@ -86,12 +82,17 @@ impl RowSink for ToSink<'_> {
     fn takes_stored(&self) -> bool {
         self.limit.is_none_or(|limit| limit >= MAX_ROW) && self.sink.takes_stored()
     }
+}
 
-    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
-        if !self.begun {
-            self.begin()?;
+/// A column's value, cut to a limit in bytes if it is (max).
+fn cut_value(value: &Value, column: &ColumnInfo, limit: usize) -> Value {
+    match (value, is_cut(column.ty)) {
+        (Value::Str(text), true) => {
+            let units = if column.ty.is_unicode() { limit / 2 } else { limit };
+            Value::str(types::convert::first_units(text, units, column.ty, column.collation.code_page()))
         }
-        self.sink.stored_row(row)
+        (Value::Bytes(bytes), true) => Value::bytes(bytes[..limit.min(bytes.len())].to_vec()),
+        _ => value.clone(),
     }
 }
 

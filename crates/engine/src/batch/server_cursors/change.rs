@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use plan::cursor::Model;
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError, Value};
 
 use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, fetch, own};
@@ -175,7 +175,7 @@ impl Run<'_> {
             if !lock {
                 self.core.acknowledge_reads()?;
                 let row = row_with_state(body, status);
-                self.sink.row(&row)?;
+                self.sink.rows(&ResultRows::one(&row))?;
             }
         }
         Ok(places.len() as u64)

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use plan::cursor::Model;
-use types::SqlError;
+use types::{ResultRows, SqlError};
 
 use super::open::Header;
 use super::{ROWS, invalid, number, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, check_fetch, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use exec::cursor::{Body, BufferRow, Status, To};
+use exec::output::give_each;
 use exec::state::cursors::{Current, Cursor};
 use programs::arguments::Arg;
 
@@ -169,7 +170,7 @@ impl Run<'_> {
             keep_in_buffer(body, status, false);
             self.core.acknowledge_reads()?;
             let row = row_with_state(body, status);
-            self.sink.row(&row)?;
+            self.sink.rows(&ResultRows::one(&row))?;
             rows += 1;
             to = To::Next;
         }
@@ -206,9 +207,7 @@ impl Run<'_> {
     fn send_buffer(&mut self, body: &mut Body) -> Result<u64, SqlError> {
         self.core.acknowledge_reads()?;
         let rows = std::mem::take(&mut body.buffer.values);
-        for row in rows.iter().rev() {
-            self.sink.row(row)?;
-        }
+        give_each(self.sink, rows.iter().rev())?;
         Ok(rows.len() as u64)
     }
 }

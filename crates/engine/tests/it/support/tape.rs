@@ -2,8 +2,8 @@
 #![allow(dead_code)] // each test uses its part
 
 use engine::{
-    ColumnInfo, DataType, Instance, InstanceOptions, OutputParameter, RpcParam, Session, SessionChange, Sink,
-    SqlError, StatementEnd, Value,
+    ColumnInfo, DataType, Instance, InstanceOptions, OutputParameter, ResultRows, RpcParam, Session,
+    SessionChange, Sink, SqlError, StatementEnd, Value,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -47,10 +47,12 @@ impl Sink for Tape {
         let shown: Vec<String> = shown.collect();
         self.put(format!("columns [{}]", shown.join(", ")))
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let cells: Vec<String> =
-            row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
-        self.put(format!("row {}", cells.join("|")))
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            let cells: Vec<String> =
+                row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
+            self.put(format!("row {}", cells.join("|")))
+        })
     }
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
         let mut line = format!("done {:?}", end.statement);

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test file uses its part
 
-use engine::{ColumnInfo, DataType, Instance, InstanceOptions, Session, Sink, SqlError, Value};
+use engine::{ColumnInfo, DataType, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError};
 use sim::SimDisk;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -27,11 +27,13 @@ impl Sink for Text {
         }
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let cells: Vec<String> =
-            row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
-        let _ = writeln!(self.out, "{}", cells.join("|"));
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            let cells: Vec<String> =
+                row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
+            let _ = writeln!(self.out, "{}", cells.join("|"));
+            Ok(())
+        })
     }
     fn done(&mut self, end: engine::StatementEnd) -> Result<(), SqlError> {
         if let (Some(rows), true) = (end.rows, self.types.is_empty()) {

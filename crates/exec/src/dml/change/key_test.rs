@@ -25,7 +25,7 @@ use plan::bind::module::ChangedTable;
 use plan::rights::Chain;
 use plan::statistics::table_rows;
 use plan::{QueryPlan, Watched};
-use types::{SqlError, Value};
+use types::{ResultRows, SqlError};
 
 /// So many changed rows are worth a plan of their own.
 const MANY: usize = 500;
@@ -68,8 +68,8 @@ struct OfKeys {
 struct Any(bool);
 
 impl RowSink for Any {
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
-        self.0 = true;
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        self.0 |= !rows.is_empty();
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use crate::operators::memory::row_bytes;
 use crate::operators::row_store::{Cursor, RowStore};
 use crate::operators::rt::Rt;
 use crate::state::changes::Action;
-use types::{SqlError, Value, pack_row};
+use types::{ResultRows, SqlError, Value, pack_row};
 
 /// Whether rows go to the client.
 pub fn to_client(output: Option<&OutputPlan>) -> bool {
@@ -165,7 +165,7 @@ impl<'p> OutputRun<'p> {
     /// Sends a row to the client, or keeps it until the change has ended.
     fn send(&mut self, row: &[Value], client: &mut dyn RowSink, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         if !self.holds {
-            return client.row(row);
+            return client.rows(&ResultRows::one(row));
         }
         if self.held.is_none() {
             let files = rt.session().host().run_files().clone();
@@ -191,7 +191,7 @@ impl<'p> OutputRun<'p> {
         let (mut cursor, mut values) = (Cursor::default(), vec![Value::Null; width]);
         (0..rows.len()).try_for_each(|row| {
             rows.read(row, &mut cursor, &mut values)?;
-            client.row(&values)
+            client.rows(&ResultRows::one(&values))
         })
     }
 }

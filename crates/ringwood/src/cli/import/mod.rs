@@ -15,7 +15,7 @@ use clap::Args;
 use convert::Converted;
 use delimited::Delimited;
 use engine::encoding::{Decoded, Encoding};
-use engine::{BulkOptions, ColumnInfo, DataType, Session, Sink, SqlError, Value};
+use engine::{BulkOptions, ColumnInfo, DataType, ResultRows, Session, Sink, SqlError, Value};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -358,9 +358,11 @@ impl Sink for Collected {
         self.columns = columns.to_vec();
         Ok(())
     }
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.rows.push(row.to_vec());
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.rows.push(row.to_vec());
+            Ok(())
+        })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         self.error.get_or_insert_with(|| error.clone());

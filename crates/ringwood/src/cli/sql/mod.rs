@@ -267,15 +267,17 @@ fn guarded(instance: &Instance, work: impl FnOnce() -> u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::{InstanceOptions, Sink, SqlError, Value};
+    use engine::{InstanceOptions, ResultRows, Sink, SqlError, Value};
 
     /// Keeps the last value.
     struct Last(Option<Value>);
 
     impl Sink for Last {
-        fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-            self.0 = row.first().cloned();
-            Ok(())
+        fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+            rows.each(|row| {
+                self.0 = row.first().cloned();
+                Ok(())
+            })
         }
         fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
             panic!("{error:?}")

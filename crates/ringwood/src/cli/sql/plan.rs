@@ -3,7 +3,7 @@
 //! set again at the end, whatever the batch did.
 
 use super::target::Target;
-use engine::{ColumnInfo, Sink, SqlError, Value};
+use engine::{ColumnInfo, ResultRows, Sink, SqlError, Value};
 use std::fmt::Write as _;
 
 /// Cells of a bar that stands for all of a statement's cost.
@@ -56,43 +56,45 @@ impl Sink for Plans {
         Ok(())
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        let Some(places) = self.places else { return Ok(()) };
-        let at = |column: usize| row.get(places.text + column).unwrap_or(&Value::Null);
-        let number = |column| at(column).as_i64().unwrap_or(0);
-        let real = |column: usize| match at(column) {
-            Value::Real(n) => Some(f64::from(*n)),
-            _ => None,
-        };
-        let text = |column: usize| at(column).as_str().unwrap_or_default();
-        if at(4).is_null() {
-            self.statements.push((text(0).trim().to_owned(), Vec::new()));
-            return Ok(());
-        }
-        let mut name = text(4).to_owned();
-        let more: Vec<&str> =
-            [5, 6].map(text).into_iter().filter(|part| !part.is_empty() && *part != name).collect();
-        if !more.is_empty() {
-            let _ = write!(name, " ({})", more.join(", "));
-        }
-        let counted = match (places.counted, row) {
-            (true, [Value::BigInt(rows), Value::BigInt(executions), ..]) => Some((*rows, *executions)),
-            _ => None,
-        };
-        let operator = Operator {
-            number: number(2),
-            parent: number(3),
-            name,
-            rows: real(8),
-            executions: real(17),
-            own: real(9).unwrap_or(0.0) + real(10).unwrap_or(0.0),
-            total: real(12).unwrap_or(0.0),
-            counted,
-        };
-        if let Some((_, operators)) = self.statements.last_mut() {
-            operators.push(operator);
-        }
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            let Some(places) = self.places else { return Ok(()) };
+            let at = |column: usize| row.get(places.text + column).unwrap_or(&Value::Null);
+            let number = |column| at(column).as_i64().unwrap_or(0);
+            let real = |column: usize| match at(column) {
+                Value::Real(n) => Some(f64::from(*n)),
+                _ => None,
+            };
+            let text = |column: usize| at(column).as_str().unwrap_or_default();
+            if at(4).is_null() {
+                self.statements.push((text(0).trim().to_owned(), Vec::new()));
+                return Ok(());
+            }
+            let mut name = text(4).to_owned();
+            let more: Vec<&str> =
+                [5, 6].map(text).into_iter().filter(|part| !part.is_empty() && *part != name).collect();
+            if !more.is_empty() {
+                let _ = write!(name, " ({})", more.join(", "));
+            }
+            let counted = match (places.counted, row) {
+                (true, [Value::BigInt(rows), Value::BigInt(executions), ..]) => Some((*rows, *executions)),
+                _ => None,
+            };
+            let operator = Operator {
+                number: number(2),
+                parent: number(3),
+                name,
+                rows: real(8),
+                executions: real(17),
+                own: real(9).unwrap_or(0.0) + real(10).unwrap_or(0.0),
+                total: real(12).unwrap_or(0.0),
+                counted,
+            };
+            if let Some((_, operators)) = self.statements.last_mut() {
+                operators.push(operator);
+            }
+            Ok(())
+        })
     }
 
     fn message(&mut self, message: &SqlError) -> Result<(), SqlError> {

@@ -8,7 +8,7 @@ use crate::cli::output::table::TableStyle;
 use crate::cli::output::{Format, Results, writer};
 use crate::cli::say::{error_text, write_failed};
 use crate::cli::source_line::SourceLine;
-use engine::{ColumnInfo, Sink, SqlError, Value};
+use engine::{ColumnInfo, ResultRows, Sink, SqlError, Value};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::Arc;
@@ -242,12 +242,14 @@ impl Sink for Printer {
         self.put(|out| out.columns(columns))
     }
 
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        if self.keep_last {
-            self.came.rows = true;
-            self.came.last = row.first().and_then(Value::as_i64);
-        }
-        self.put(|out| out.row(row))
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            if self.keep_last {
+                self.came.rows = true;
+                self.came.last = row.first().and_then(Value::as_i64);
+            }
+            self.put(|out| out.row(row))
+        })
     }
 
     fn done(&mut self, end: engine::StatementEnd) -> Result<(), SqlError> {

@@ -6,7 +6,7 @@ use super::complete::{Names, Table};
 use super::meta::{Answer, Catalogue, matches, text_column};
 use super::target::show;
 use client::{Connection, Options};
-use engine::{ColumnInfo, DataType, Sink, SqlError, Value};
+use engine::{ColumnInfo, DataType, ResultRows, Sink, SqlError, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -29,9 +29,11 @@ struct Rows {
 }
 
 impl Sink for Rows {
-    fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
-        self.rows.push(row.to_vec());
-        Ok(())
+    fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+        rows.each(|row| {
+            self.rows.push(row.to_vec());
+            Ok(())
+        })
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {

@@ -5,7 +5,9 @@ use super::complete::{Live, Names};
 use super::meta::Catalogue;
 use super::remote::{Lookup, RemoteNames};
 use client::{Connection, DoneKind, DoneStatus, Token};
-use engine::{ColumnInfo, DataType, Instance, Session, Sink, SqlError, StatementEnd, StatementKind};
+use engine::{
+    ColumnInfo, DataType, Instance, ResultRows, Session, Sink, SqlError, StatementEnd, StatementKind,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -120,7 +122,7 @@ pub fn show(token: &Token, sink: &mut dyn Sink) -> Result<(), SqlError> {
     match token {
         Token::Columns(columns) if columns.is_empty() => Ok(()),
         Token::Columns(columns) => sink.columns(&columns.iter().map(column).collect::<Vec<_>>()),
-        Token::Row(row) => sink.row(row),
+        Token::Row(row) => sink.rows(&ResultRows::one(row)),
         Token::Error(error) => sink.error(&message(error)),
         Token::Info(info) => sink.message(&message(info)),
         Token::Done { kind, status, rows, command } => sink.done(StatementEnd {

@@ -1,7 +1,7 @@
 //! Batches of which only the errors are looked at.
 #![allow(dead_code)] // each test uses its part
 
-use ringwood::{ColumnInfo, Session, Sink, SqlError, Value};
+use ringwood::{ColumnInfo, Session, Sink, SqlError};
 
 /// A batch's errors in order.
 #[derive(Default)]
@@ -9,9 +9,6 @@ pub struct Errors(pub Vec<SqlError>);
 
 impl Sink for Errors {
     fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Result<(), SqlError> {
         Ok(())
     }
     fn done(&mut self, _: ringwood::StatementEnd) -> Result<(), SqlError> {

@@ -53,9 +53,11 @@ pub fn inserts(from: i32, count: i32) -> Vec<RpcRequest> {
 pub fn rows_left(server: &TestServer, left: SimDisk) -> i64 {
     struct Number(i64);
     impl engine::Sink for Number {
-        fn row(&mut self, row: &[Value]) -> Result<(), engine::SqlError> {
-            self.0 = row[0].as_i64().unwrap();
-            Ok(())
+        fn rows(&mut self, rows: &engine::ResultRows<'_>) -> Result<(), engine::SqlError> {
+            rows.each(|row| {
+                self.0 = row[0].as_i64().unwrap();
+                Ok(())
+            })
         }
         fn error(&mut self, error: &engine::SqlError) -> Result<(), engine::SqlError> {
             panic!("{error:?}")
