@@ -15,6 +15,7 @@ mod phases;
 mod pipelined;
 mod protocol;
 mod requests;
+mod row_batches;
 mod scripts;
 mod stalls;
 mod statement_ends;
