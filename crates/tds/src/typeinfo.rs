@@ -305,8 +305,20 @@ impl TypeInfo {
             | TypeInfo::Xml
             | TypeInfo::Hierarchy
             | TypeInfo::Variant => None,
-            // A decimal of 38 digits is the longest.
-            _ => Some(17),
+            // A decimal of 38 digits is the longest of them.
+            TypeInfo::Null
+            | TypeInfo::Fixed(_)
+            | TypeInfo::Bit
+            | TypeInfo::Int(_)
+            | TypeInfo::Float(_)
+            | TypeInfo::Money(_)
+            | TypeInfo::DateTime(_)
+            | TypeInfo::Guid
+            | TypeInfo::Decimal { .. }
+            | TypeInfo::Date
+            | TypeInfo::Time(_)
+            | TypeInfo::DateTime2(_)
+            | TypeInfo::DateTimeOffset(_) => Some(17),
         }
     }
 

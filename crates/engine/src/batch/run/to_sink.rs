@@ -72,7 +72,7 @@ impl RowSink for ToSink<'_> {
             self.begin()?;
         }
         match (self.limit, rows.items()) {
-            // What is within a row is shorter than a limit with which rows may come as they are stored.
+            // With a limit that could cut what is within a row no row comes as it is stored.
             (None, _) | (_, RowItems::Cells(_)) => self.sink.rows(rows),
             (Some(limit), RowItems::Values(_)) => self.cut_rows(rows, limit),
         }
