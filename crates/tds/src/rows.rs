@@ -284,8 +284,8 @@ impl RowColumns {
 const OTHER_WIDTH: TdsError = TdsError::Mismatch { value: "row", ty: "row of another length" };
 
 impl TokenWriter<'_> {
-    /// As [`TokenWriter::row`] for one row after another, until `most` bytes are written, but for at
-    /// least one of them. How many they were.
+    /// As [`TokenWriter::row`] for one row after another, until `most` bytes are written, but for
+    /// at least one of them. How many they were.
     ///
     /// Errors: as [`TokenWriter::row`]; the rows before the one that is wrong stay.
     pub fn rows(

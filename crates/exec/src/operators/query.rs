@@ -164,8 +164,8 @@ enum Unsent {
 }
 
 impl StoredScan<'_> {
-    /// Sends the first rows of a batch: those that are stored as cells, those between them that have
-    /// values as these. Rows before one that cannot be read go out before its error.
+    /// Sends the first rows of a batch: those that are stored as cells, those between them that
+    /// have values as these. Rows before one that cannot be read go out before its error.
     fn send(&self, batch: &RowSet, count: usize, out: &mut dyn RowSink) -> Result<(), Unsent> {
         let table = &self.scan.store.table;
         let width = self.columns.len();
@@ -206,8 +206,8 @@ impl StoredScan<'_> {
     }
 }
 
-/// The scan that a query is, its columns put into another order at most, if its rows may be given as
-/// they are stored. What is profiled is run as ever.
+/// The scan that a query is, its columns put into another order at most, if its rows may be given
+/// as they are stored. What is profiled is run as ever.
 fn scan_of_stored<'q>(query: &'q QueryPlan, ctx: &ExecCtx<'_>, out: &dyn RowSink) -> Option<StoredScan<'q>> {
     if !query.assignments.is_empty() || ctx.session.profile.is_some() || !out.takes_stored() {
         return None;

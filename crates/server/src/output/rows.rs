@@ -1,6 +1,6 @@
 //! Rows of an answer: as many of a batch as are gathered before they are sent are written at once.
-//! Guarantees: between two looks at what is to be sent no more is written than [`BATCH`] bytes and one
-//! row; a row whose values are large is charged while it is written and sent.
+//! Guarantees: between two looks at what is to be sent no more is written than [`BATCH`] bytes and
+//! one row; a row whose values are large is charged while it is written and sent.
 
 use engine::{ResultRows, RowItems, SqlError, Value};
 use memory::{Clerk, Reservation};

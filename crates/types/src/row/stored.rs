@@ -66,8 +66,8 @@ impl RowLayout {
         }
     }
 
-    /// Adds the columns of a row, in the order wanted, to what `out` has. After an error some of them
-    /// may be there.
+    /// Adds the columns of a row, in the order wanted, to what `out` has. After an error some of
+    /// them may be there.
     ///
     /// Errors: as [`RowLayout::decode_some`], `OffRow` where one is a pointer.
     pub fn stored_cells<'a>(
