@@ -14,7 +14,7 @@
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::access_path::{fixed_before, read_cost, with_conditions};
+use crate::access_path::{cost_past, fixed_before, read_cost, with_conditions};
 use crate::cost::LOOKUP;
 use crate::estimate;
 use crate::hints::RowLocks;
@@ -117,8 +117,9 @@ const DOUBT: f64 = 1.5;
 /// Whether an index has the column behind columns of which the conditions name one value, and the
 /// entry is among the first few of that range: the other conditions keep a good part of it. Where
 /// they keep little, but no index finds the rows, the entry is still to be expected before all
-/// others that are wanted: of three that lie anywhere the first one in the first quarter. `may`
-/// says which indexes count.
+/// others that are wanted: of three that lie anywhere the first one in the first quarter. Where the
+/// column is one that is passed over, as it has few values, these are visited in order anyhow, and
+/// the first that has the rows is the last that is wanted. `may` says which indexes count.
 fn is_worth_it(input: &Logical, id: ColId, may: impl Fn(&IndexDef) -> bool) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };
     let Some(at) = get.position(id) else { return false };
@@ -130,7 +131,12 @@ fn is_worth_it(input: &Logical, id: ColId, may: impl Fn(&IndexDef) -> bool) -> b
         let all = if range.is_empty() { 1.0 } else { estimate::kept(range, &table) };
         let each = if index.index_id == 1 { 1.0 } else { LOOKUP };
         let read = total * all / (total * kept + 1.0) * each;
-        Some(kept * 100.0 >= all || read * DOUBT < read_cost(get, &preds))
+        if kept * 100.0 >= all {
+            return Some(true);
+        }
+        let least = read_cost(get, &preds);
+        let is_passed = || cost_past(get, &preds, index, at).is_some_and(|cost| cost < least);
+        Some(read * DOUBT < least || is_passed())
     };
     get.table.all_indexes().filter(|index| may(index)).filter_map(worth).any(|worth| worth)
 }
