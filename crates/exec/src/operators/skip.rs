@@ -10,7 +10,7 @@ use access::RowBatch;
 use plan::nodes::{BehindPassed, SeekSpec};
 use std::ops::Bound;
 use storage::keys::after_prefix;
-use types::{KeyPart, SqlError, skip_key_part};
+use types::{KeyPart, SqlError, key_part_length};
 
 /// So many entries are read to find the next value, and to see whether it has a good many.
 pub const SEEN: u16 = 16;
@@ -85,11 +85,11 @@ impl SeekPastColumn {
     /// left lies beyond it. Nothing where the key is none of this index: what is left is to be read.
     pub fn take(&mut self, backward: bool) -> Option<Vec<Range>> {
         let key = self.seen.key(0);
-        let mut rest = key;
+        let mut length = 0;
         for part in &self.passed {
-            skip_key_part(part, &mut rest)?;
+            length += key_part_length(part, key.get(length..)?)?;
         }
-        let value = key[..key.len() - rest.len()].to_vec();
+        let value = key.get(..length)?.to_vec();
         let same = (0..self.seen.len()).take_while(|i| self.seen.key(*i).starts_with(&value)).count();
         self.looks = self.looks.saturating_add(1);
         self.vain += u32::from(same < FEW && same < self.seen.len());

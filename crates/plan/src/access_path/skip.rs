@@ -18,7 +18,7 @@ use crate::statistics::{self, table_rows};
 use catalog::IndexDef;
 use expr::Pred;
 use std::sync::Arc;
-use types::key_width;
+use types::has_key_end;
 
 /// How many values of a column there are in a range is a guess made of guesses: visits of so many
 /// times as many have to pay.
@@ -49,9 +49,9 @@ impl<'p> Past<'p> {
             let (before, rest) = order.split_at_checked(equal + columns)?;
             // Where a value ends in a key, its type has to tell; what stands behind the key of an
             // index may be a column that was named already.
-            let has_width = |(column, _): &(usize, bool)| key_width(get.table.columns[*column].ty).is_some();
+            let has_end = |(column, _): &(usize, bool)| has_key_end(get.table.columns[*column].ty);
             let (next, _) = rest.first()?;
-            if !before.iter().all(has_width) || before.iter().any(|(column, _)| column == next) {
+            if !before.iter().all(has_end) || before.iter().any(|(column, _)| column == next) {
                 return None;
             }
             let behind = conditions.ranges(rest, MOST_RANGES);

@@ -271,12 +271,16 @@ fn rows_of_any_table_are_those_of_a_scan() {
         ("date", "DATEADD(day, value % {}, '20200101')"),
         ("datetime2", "DATEADD(hour, value % {}, '20200101')"),
         ("float", "value % {} - 2.5"),
+        ("varchar(10)", "CONCAT('v', value % {})"),
+        ("nvarchar(10) COLLATE Latin1_General_CI_AS", "CONCAT(N'ł-', value % {}, ' ')"),
+        ("char(5) COLLATE SQL_Latin1_General_CP1_CS_AS", "CHAR(70 + value % {} * 3)"),
+        ("nvarchar(10)", "CONCAT(N'漢', value % {})"),
+        ("varbinary(4)", "CAST(value % {} AS varbinary(4))"),
     ];
     let (mut passed, mut tried) = (0, 0);
-    for seed in 0..10 {
+    for (seed, (ty, value)) in (0..).zip(types) {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut b = Bench::new();
-        let (ty, value) = types[rng.usize(..types.len())];
         let value = value.replace("{}", &rng.u32(2..13).to_string());
         let null = if rng.bool() { "CASE value % 17 WHEN 3 THEN NULL ELSE {} END" } else { "{}" };
         let mut direction = || ["", " DESC"][rng.usize(..2)];
