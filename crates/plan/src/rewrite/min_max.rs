@@ -67,8 +67,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     if again && is_tested_above(&input) {
         return input;
     }
-    let may = |index: &IndexDef| !again || index.index_id == 1;
-    if !is_worth_it(&input, id, may) {
+    if !is_worth_it(&input, id, again) {
         return input;
     }
     pass.changed();
@@ -119,8 +118,9 @@ const DOUBT: f64 = 1.5;
 /// they keep little, but no index finds the rows, the entry is still to be expected before all
 /// others that are wanted: of three that lie anywhere the first one in the first quarter. Where the
 /// column is one that is passed over, as it has few values, these are visited in order anyhow, and
-/// the first that has the rows is the last that is wanted. `may` says which indexes count.
-fn is_worth_it(input: &Logical, id: ColId, may: impl Fn(&IndexDef) -> bool) -> bool {
+/// the first that has the rows is the last that is wanted. `again`: the first row is looked for once
+/// more, along the clustered index alone and where that is no choice among several.
+fn is_worth_it(input: &Logical, id: ColId, again: bool) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };
     let Some(at) = get.position(id) else { return false };
     let table = Logical::Get(Arc::new(get.clone()));
@@ -136,7 +136,8 @@ fn is_worth_it(input: &Logical, id: ColId, may: impl Fn(&IndexDef) -> bool) -> b
         }
         let least = read_cost(get, &preds);
         let is_passed = || cost_past(get, &preds, index, at).is_some_and(|cost| cost < least);
-        Some(read * DOUBT < least || is_passed())
+        Some(read * DOUBT < least || !again && is_passed())
     };
-    get.table.all_indexes().filter(|index| may(index)).filter_map(worth).any(|worth| worth)
+    let may = |index: &&Arc<IndexDef>| !again || index.index_id == 1;
+    get.table.all_indexes().filter(may).filter_map(worth).any(|worth| worth)
 }
