@@ -364,7 +364,12 @@ pub struct SeekEnd {
 impl SeekSpec {
     /// Whether nothing is asked for: a scan.
     pub fn is_empty(&self) -> bool {
-        self.equal.is_empty() && self.lower.is_none() && self.upper.is_none() && self.behind.is_none()
+        self.is_unbounded() && self.behind.is_none()
+    }
+
+    /// Whether nothing is asked for of the first key column.
+    pub fn is_unbounded(&self) -> bool {
+        self.equal.is_empty() && self.lower.is_none() && self.upper.is_none()
     }
 
     /// So many leading key columns have one value in all rows.

@@ -435,8 +435,9 @@ impl Question<'_> {
         let visited = if choice.seek.behind.is_some() { read / fetched.max(1.0) } else { 1.0 };
         choice.cost = read * (per_row + self.compared(&choice.used)) + (seeks * visited).max(seeks.min(SEEK));
         choice.cost += self.afterwards(choice.rows, choice.ordered);
-        // Of two equal costs the seek's is the surer one: it does not grow with the table.
-        if !choice.seek.is_empty() {
+        // Of two equal costs the seek's is the surer one: it does not grow with the table. That of
+        // each value of a first column may.
+        if !choice.seek.is_unbounded() {
             choice.cost *= 0.9;
         }
         choice

@@ -105,7 +105,7 @@ impl<'q> Question<'q> {
             return None;
         }
         let past = Past::of(self.get, &self.conditions, &way.order)?;
-        if past.own.seek.is_empty() {
+        if past.own.seek.is_unbounded() {
             return None;
         }
         self.past(way, past, DOUBT)
@@ -133,7 +133,7 @@ impl<'q> Question<'q> {
             }
             let past = Past::of(self.get, &self.conditions, &way.order)?;
             let is_wanted = |found: &Found<'_>| self.skips || found.sought.iter().any(is_new);
-            let first = past.own.seek.is_empty() && past.behind.iter().all(is_wanted);
+            let first = past.own.seek.is_unbounded() && past.behind.iter().all(is_wanted);
             if first { self.past(way, past, doubt) } else { None }
         };
         let better = |best: Candidate, past: Candidate| {
