@@ -113,6 +113,13 @@ fn says_of_all(locks: RowLocks) -> bool {
 /// rows that are wanted may lie together, at the other end.
 const DOUBT: f64 = 1.5;
 
+/// Whether a condition asks for no value of a row around the query.
+fn is_free(pred: &Pred) -> bool {
+    let mut free = true;
+    pred.leaves(&mut |leaf| free &= !matches!(leaf, Expr::Param(_)));
+    free
+}
+
 /// Whether an index has the column behind columns of which the conditions name one value, and the
 /// entry is among the first few of that range: the other conditions keep a good part of it. Where
 /// they keep little, but no index finds the rows, the entry is still to be expected before all
@@ -126,6 +133,8 @@ fn is_worth_it(input: &Logical, id: ColId, again: bool) -> bool {
     let table = Logical::Get(Arc::new(get.clone()));
     let kept = estimate::kept(&preds, &table);
     let total = table_rows(&get.table);
+    // What depends on rows around it is better computed for all of them together.
+    let may_pass = !again && preds.iter().all(is_free);
     let worth = |index: &Arc<IndexDef>| {
         let range = fixed_before(get, &preds, index, at)?;
         let all = if range.is_empty() { 1.0 } else { estimate::kept(range, &table) };
@@ -136,7 +145,7 @@ fn is_worth_it(input: &Logical, id: ColId, again: bool) -> bool {
         }
         let least = read_cost(get, &preds);
         let is_passed = || cost_past(get, &preds, index, at).is_some_and(|cost| cost < least);
-        Some(read * DOUBT < least || !again && is_passed())
+        Some(read * DOUBT < least || (may_pass && is_passed()))
     };
     let may = |index: &&Arc<IndexDef>| !again || index.index_id == 1;
     get.table.all_indexes().filter(may).filter_map(worth).any(|worth| worth)
