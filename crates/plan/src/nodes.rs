@@ -347,6 +347,8 @@ pub struct BehindPassed {
     pub columns: usize,
     /// So many combinations of their values are expected.
     pub values: f64,
+    /// So many are visited before it counts that what is found has few rows.
+    pub visits: f64,
     /// Ranges of the columns behind them.
     pub ranges: SeekSpec,
 }

@@ -18,9 +18,6 @@ pub const SEEN: u16 = 16;
 const FEW: usize = 8;
 /// So many values at least are looked for before it is judged whether that pays.
 const LOOKS: u32 = 16;
-/// And so many times as many as the plan expected: they were weighed against the range. The values
-/// with few entries may all lie at the end that is read first.
-const PAID: f64 = 2.0;
 
 /// Where a seek past columns is up to.
 pub struct SeekPastColumn {
@@ -53,7 +50,7 @@ impl SeekPastColumn {
             return Err(SqlError::internal("a seek past a column that the index does not have"));
         };
         let Some(left) = seek::range(spec, parts, rt)? else { return Ok(None) };
-        let paid = LOOKS.max((behind.values * PAID) as u32);
+        let paid = LOOKS.max(behind.visits as u32);
         let behind = seek::ranges(&behind.ranges, rest, rt)?;
         if behind.is_empty() {
             return Ok(None);

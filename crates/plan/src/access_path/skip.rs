@@ -25,6 +25,9 @@ use types::has_key_end;
 const DOUBT: f64 = 2.0;
 /// More columns than these have more combinations of values than are worth a visit each.
 const MOST_PASSED: usize = 3;
+/// Visits of more values than are expected are worth so much of what they are made instead of: the
+/// values with few rows may all lie at the end that is read first, and the rest be the table.
+const LOST: f64 = 0.25;
 /// A table that is read for less than what so many rows of a scan cost is read so: nothing is asked
 /// of the values of columns that no condition names.
 const LEAST: f64 = 256.0;
@@ -88,13 +91,21 @@ impl<'p> Past<'p> {
         values.max(1.0) * (1.0 + self.behind.len() as f64)
     }
 
-    fn into_seek(self, values: f64) -> SeekSpec {
+    fn into_seek(self, (values, visits): (f64, f64)) -> SeekSpec {
         let mut behind = self.behind.into_iter().map(|found| found.seek);
         let mut ranges = behind.next().unwrap_or_default();
         ranges.others = behind.collect();
-        let behind = BehindPassed { columns: self.columns, values: values.max(1.0), ranges };
+        let behind = BehindPassed { columns: self.columns, values: values.max(1.0), visits, ranges };
         SeekSpec { behind: Some(Box::new(behind)), ..self.own.seek }
     }
+}
+
+/// What visits of values have to pay, as how many there are is a guess.
+struct Guess {
+    /// So many times as many as are expected count.
+    doubt: f64,
+    /// What they may cost if there are many more.
+    lost: f64,
 }
 
 impl<'q> Question<'q> {
@@ -108,7 +119,7 @@ impl<'q> Question<'q> {
         if past.own.seek.is_unbounded() {
             return None;
         }
-        self.past(way, past, DOUBT)
+        self.past(way, past, &Guess { doubt: DOUBT, lost: 0.0 })
     }
 
     /// The best candidate so far, or one that passes over the first columns of an index, where they
@@ -126,7 +137,10 @@ impl<'q> Question<'q> {
             !sought.iter().any(known)
         };
         // Who locks what he reads, or waits for its writers, keeps all from a table that he scans.
-        let doubt = if waits(self.get) { 1.0 } else { DOUBT };
+        let guess = match waits(self.get) {
+            true => Guess { doubt: 1.0, lost: best.cost },
+            false => Guess { doubt: DOUBT, lost: best.cost * LOST },
+        };
         let past = |way: &AccessWay<'_>| {
             if !self.may_skip(way) {
                 return None;
@@ -134,7 +148,7 @@ impl<'q> Question<'q> {
             let past = Past::of(self.get, &self.conditions, &way.order)?;
             let is_wanted = |found: &Found<'_>| self.skips || found.sought.iter().any(is_new);
             let first = past.own.seek.is_unbounded() && past.behind.iter().all(is_wanted);
-            if first { self.past(way, past, doubt) } else { None }
+            if first { self.past(way, past, &guess) } else { None }
         };
         let better = |best: Candidate, past: Candidate| {
             if self.skips || past.cost < best.cost { past } else { best }
@@ -148,9 +162,8 @@ impl<'q> Question<'q> {
         way.tree && !hinted && !way.is_point(&self.conditions.own)
     }
 
-    /// The table by an index, past columns of it. `doubt`: how many times as many values as are
-    /// expected have to pay.
-    fn past(&self, way: &AccessWay<'_>, past: Past<'q>, doubt: f64) -> Option<Candidate> {
+    /// The table by an index, past columns of it.
+    fn past(&self, way: &AccessWay<'_>, past: Past<'q>, guess: &Guess) -> Option<Candidate> {
         let passed = past.passed(&way.order);
         let of_range = self.fetched_by(way, &past.own);
         let known = values_of(self.get, &passed).or_else(|| self.skips.then(|| self.total.sqrt()));
@@ -171,10 +184,11 @@ impl<'q> Question<'q> {
             Some(index) if !way.covering => self.looked_up(index, &both, fetched),
             _ => fetched,
         };
-        let seeks = 3.0 + past.ways(values) * doubt * RANGE;
+        let seeks = 3.0 + past.ways(values) * guess.doubt * RANGE;
+        let visits = (values * DOUBT).max(guess.lost / (past.ways(1.0) * RANGE));
         let mut choice = Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
         choice.used = past.own.used.clone();
-        choice.seek = past.into_seek(values);
+        choice.seek = past.into_seek((values, visits));
         Some(self.weighed(choice, way, (fetched, looked_up), seeks))
     }
 }
