@@ -125,8 +125,8 @@ fn is_free(pred: &Pred) -> bool {
 /// they keep little, but no index finds the rows, the entry is still to be expected before all
 /// others that are wanted: of three that lie anywhere the first one in the first quarter. Where the
 /// column is one that is passed over, as it has few values, these are visited in order anyhow, and
-/// the first that has the rows is the last that is wanted. `again`: the first row is looked for once
-/// more, along the clustered index alone and where that is no choice among several.
+/// the first that has the rows is the last that is wanted. `again`: the first row is looked for
+/// once more, along the clustered index alone and where that is no choice among several.
 fn is_worth_it(input: &Logical, id: ColId, again: bool) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };
     let Some(at) = get.position(id) else { return false };

@@ -1,5 +1,5 @@
-//! What seeks past the first columns of an index lock under SERIALIZABLE: no row comes into what was
-//! read, also of a value that was not there, and nobody is kept out of the rest.
+//! What seeks past the first columns of an index lock under SERIALIZABLE: no row comes into what
+//! was read, also of a value that was not there, and nobody is kept out of the rest.
 
 use super::{bench, beside, plan, run, same};
 use crate::support::text::Bench;
