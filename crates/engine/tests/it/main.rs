@@ -130,6 +130,7 @@ mod server_triggers;
 mod session_memory;
 mod set_options;
 mod several_databases;
+mod skip_scans;
 mod space;
 mod spill;
 mod startup;
