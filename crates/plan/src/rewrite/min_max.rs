@@ -8,9 +8,10 @@
 //! first entry as of all: none that would be it can change or come. U and X without range locks do
 //! not: who has waited for the last row has passed by what came behind it meanwhile, and two who
 //! number rows by it would take one number. There the row that was found and locked is looked for
-//! once more, until it is the same (`RowLocks::first_again`); that is done along the clustered
-//! index alone, as rows behind entries of others come in no order under such locks, and where no
-//! condition has a subquery: the read does not know then which row is the first that is wanted.
+//! once more, until it is the same (`RowLocks::first_again`). Along an index the row behind an entry
+//! is locked first and the entry then, and what is given is what both say under their locks, so the
+//! first row found is the first entry's. That is done where no condition has a subquery: the read
+//! does not know then which row is the first that is wanted.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -67,8 +68,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     if again && is_tested_above(&input) {
         return input;
     }
-    let may = |index: &IndexDef| !again || index.index_id == 1;
-    if !is_worth_it(&input, id, may) {
+    if !is_worth_it(&input, id) {
         return input;
     }
     pass.changed();
@@ -117,9 +117,8 @@ const DOUBT: f64 = 1.5;
 /// Whether an index has the column behind columns of which the conditions name one value, and the
 /// entry is among the first few of that range: the other conditions keep a good part of it. Where
 /// they keep little, but no index finds the rows, the entry is still to be expected before all
-/// others that are wanted: of three that lie anywhere the first one in the first quarter. `may`
-/// says which indexes count.
-fn is_worth_it(input: &Logical, id: ColId, may: impl Fn(&IndexDef) -> bool) -> bool {
+/// others that are wanted: of three that lie anywhere the first one in the first quarter.
+fn is_worth_it(input: &Logical, id: ColId) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };
     let Some(at) = get.position(id) else { return false };
     let table = Logical::Get(Arc::new(get.clone()));
@@ -132,5 +131,5 @@ fn is_worth_it(input: &Logical, id: ColId, may: impl Fn(&IndexDef) -> bool) -> b
         let read = total * all / (total * kept + 1.0) * each;
         Some(kept * 100.0 >= all || read * DOUBT < read_cost(get, &preds))
     };
-    get.table.all_indexes().filter(|index| may(index)).filter_map(worth).any(|worth| worth)
+    get.table.all_indexes().filter_map(worth).any(|worth| worth)
 }
