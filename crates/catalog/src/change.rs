@@ -122,9 +122,6 @@ impl DdlChange {
             db.settle_names(spid, &names);
             return Err(errors::name_taken(after.map(|t| t.name.clone()).unwrap_or_default().as_str()));
         }
-        if let (Some(table), None) = (&before, &after) {
-            db.begin_drop(table.object_id, spid);
-        }
         Ok(DdlChange { db: db.clone(), what: What::Table { before, after }, created })
     }
 
@@ -239,9 +236,6 @@ impl DdlChange {
             What::Table { before, after } => {
                 let restored = self.db.replace_table(after.as_deref(), before.clone());
                 debug_assert!(restored, "the old name was kept free by the lock on the table");
-                if let (Some(table), None) = (before, after) {
-                    self.db.end_drop(table.object_id, spid);
-                }
             }
             What::Module { before, after } => {
                 let restored = self.db.replace_module(after.as_deref(), before.clone());
@@ -276,7 +270,6 @@ impl DdlChange {
             self.db.set_security(security);
         }
         if let What::Table { before: Some(table), after: None } = &self.what {
-            self.db.end_drop(table.object_id, spid);
             self.db.forget_ddl(table.object_id);
         }
         self.db.settle_names(spid, &self.what.names_given_up());

@@ -26,6 +26,19 @@ impl Name {
     pub fn of_type(schema: &str, name: &str) -> Name {
         Name { of_type: true, ..Name::object(schema, name) }
     }
+
+    /// Whether an object that an error quotes by a folded name, perhaps with its schema and
+    /// database, may be this one.
+    fn may_be(&self, called: &str) -> bool {
+        let Some(before) = called.strip_suffix(self.name.as_str()).filter(|_| !self.of_type) else {
+            return false;
+        };
+        match before.strip_suffix('.') {
+            None => before.is_empty(),
+            // The schema may be left out.
+            Some(before) => before.ends_with('.') || before.ends_with(self.schema.as_str()),
+        }
+    }
 }
 
 /// A name that a session's open transaction has given up.
@@ -37,10 +50,21 @@ pub struct GivenUp {
     pub spid: i32,
 }
 
+impl GivenUp {
+    /// Whether a session other than `spid` has given up what an error calls by this folded name.
+    pub(crate) fn is_called(&self, called: &str, spid: i32) -> bool {
+        self.spid != spid && self.name.may_be(called)
+    }
+}
+
+fn is_own(name: &str) -> bool {
+    name.starts_with('#') && !name.starts_with("##")
+}
+
 /// What a table and its constraints are no longer called.
 pub(crate) fn of_table(before: Option<&TableDef>, after: Option<&TableDef>) -> Vec<(Name, i32)> {
-    // Temporary tables have names of their own, and what keeps a view's rows has none.
-    let named = |table: &&TableDef| table.of_view.is_none() && !table.name.starts_with('#');
+    // A session's temporary tables have names of their own, and what keeps a view's rows has none.
+    let named = |table: &&TableDef| table.of_view.is_none() && !is_own(table.name.as_str());
     let Some(before) = before.filter(named) else { return Vec::new() };
     let names = |table: &TableDef| -> Vec<Name> {
         let all = std::iter::once(table.name.as_str()).chain(constraint_names(table));

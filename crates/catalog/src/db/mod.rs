@@ -101,8 +101,6 @@ pub struct Db {
     /// The number of the settings' collation: asked for in every compilation.
     collation: AtomicU32,
     entry: RwLock<DbEntry>,
-    /// (object, session) of tables that an open transaction has dropped.
-    drops: Mutex<Vec<(i32, i32)>>,
     /// Names that open transactions may take back.
     given_up: Mutex<Vec<GivenUp>>,
     /// The transaction that changed a table's definition last, as far as one has since the start.
@@ -153,7 +151,6 @@ impl Db {
             settings: RwLock::new(settings),
             query_store,
             entry: RwLock::new(entry),
-            drops: Mutex::default(),
             given_up: Mutex::default(),
             ddl: Mutex::default(),
             full: AtomicU16::new(0),

@@ -177,14 +177,6 @@ impl Db {
         });
     }
 
-    pub fn begin_drop(&self, object_id: i32, spid: i32) {
-        self.drops.lock().push((object_id, spid));
-    }
-
-    pub fn end_drop(&self, object_id: i32, spid: i32) {
-        self.drops.lock().retain(|drop| *drop != (object_id, spid));
-    }
-
     /// A session's transaction gives names up, each with the object that it holds SCH-M on.
     pub(crate) fn give_up(&self, spid: i32, names: &[(Name, i32)]) {
         if !names.is_empty() {
@@ -217,9 +209,13 @@ impl Db {
         others.map(|given| given.object_id).find(|object| !waited.contains(object))
     }
 
-    /// Tables that other sessions have dropped and not yet committed.
-    pub fn drops_in_flight(&self, spid: i32) -> Vec<i32> {
-        self.drops.lock().iter().filter(|(_, session)| *session != spid).map(|(object, _)| *object).collect()
+    /// The same for an object that is not there, as an error calls it: perhaps with its schema and
+    /// database.
+    pub fn giver_of_missing(&self, called: &str, spid: i32, waited: &[i32]) -> Option<i32> {
+        let called = fold_name(called);
+        let given_up = self.given_up.lock();
+        let others = given_up.iter().filter(|given| given.is_called(&called, spid));
+        others.map(|given| given.object_id).find(|object| !waited.contains(object))
     }
 
     /// A transaction that changed these tables' definitions is about to commit.

@@ -3,8 +3,7 @@
 //! A schema stays as long as a transaction is open that has put something into it or taken out.
 
 use compact_str::CompactString;
-use txn::Resource;
-use txn::locks::{LockMode, What};
+use txn::locks::LockMode;
 use types::SqlError;
 
 use super::work::{Work, lock_schema};
@@ -62,11 +61,7 @@ impl Work<'_> {
         let (db, spid) = (self.db.clone(), self.core.spid());
         let mut waited = Vec::new();
         while let Some(object_id) = db.giver_of(name, spid, &waited) {
-            let what = What::Table(object_id as u32);
-            let timeout = i64::from(self.core.options.lock_timeout);
-            let locked = self.core.lock_within(&db, what, LockMode::SchS, timeout)?;
-            locked.map_err(|e| errors::db_error(&db, &e))?;
-            self.core.unlock_early(&db, &Resource { db: db.storage()?.id(), what })?;
+            self.core.wait_for_giver(&db, object_id)?;
             waited.push(object_id);
         }
         Ok(())

@@ -15,6 +15,7 @@ use exec::state::SessionCore;
 const TABLE: &[(&str, Runs)] = &[
     // They show what the caller may know of.
     ("sp_tables", Runs::Everyone),
+    ("sp_tableswc", Runs::Everyone),
     ("sp_columns", Runs::Everyone),
     ("sp_columns_90", Runs::Everyone),
     ("sp_columns_100", Runs::Everyone),

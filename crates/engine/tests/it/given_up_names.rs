@@ -1,7 +1,7 @@
 //! Names that an open transaction has given up: others wait for them, and get them only if the
 //! transaction commits.
 
-use crate::support::text::{Bench, Text};
+use crate::support::text::{Bench, Text, beside, run_in};
 
 /// A batch that makes something, one that takes its name away, one that wants the name for
 /// something else, and the error when that is there after all.
@@ -15,6 +15,7 @@ const CASES: &[(&str, &str, &str, &str)] = &[
     ("CREATE TYPE a AS TABLE (n int)", "DROP TYPE a", "CREATE TYPE a FROM int", "219"),
     ("CREATE TABLE o (n int)", "EXEC sp_rename 'o', 'b'", "CREATE TABLE o (n int)", "2714"),
     ("CREATE TABLE o (n int)", "ALTER SCHEMA s TRANSFER o", "CREATE VIEW o AS SELECT 1 AS n", "2714"),
+    ("CREATE TABLE ##g (n int)", "DROP TABLE ##g", "CREATE TABLE ##g (n int)", "2714"),
     ("CREATE VIEW o AS SELECT 1 AS n", "EXEC sp_rename 'o', 'b'", "CREATE SEQUENCE o", "2714"),
     (
         "CREATE TABLE c (n int CONSTRAINT k CHECK (n > 0))",
@@ -74,4 +75,45 @@ fn the_session_itself_may_use_the_name_again_and_take_it_back() {
     b.check("ROLLBACK; SELECT n FROM a", "1");
     let mut b = b.restart();
     b.check("SELECT n FROM a; SELECT COUNT(*) FROM sys.objects WHERE name = 'a'", "1\n1");
+}
+
+/// What is not there may be there again when a transaction has ended that has given up its name;
+/// nobody waits for those that have given up other names.
+#[test]
+fn what_is_not_there_is_waited_for_by_its_name_alone() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE a (n int)", "");
+    b.check("CREATE VIEW v AS SELECT 1 AS n", "");
+    let (mut other, mut elsewhere) = (beside(&b), b.instance.session().unwrap());
+    assert_eq!(run_in(&mut other, "SET LOCK_TIMEOUT 0"), "");
+    assert_eq!(run_in(&mut elsewhere, "SET LOCK_TIMEOUT 0"), "");
+    b.run("BEGIN TRAN");
+    b.check("DROP TABLE a", "");
+    b.check("DROP VIEW v", "");
+    for (sql, error) in [
+        ("SELECT * FROM x", "Msg 208:"),
+        ("SELECT * FROM dbo.x", "Msg 208:"),
+        ("SELECT * FROM sys.a", "Msg 208:"),
+        ("DROP TABLE x", "Msg 3701:"),
+        ("DROP TABLE IF EXISTS x", ""),
+        ("CREATE TABLE x (n int)", ""),
+        ("DROP TABLE IF EXISTS x", ""),
+        ("SELECT * FROM a", "Msg 1222:"),
+        ("SELECT * FROM DBO.A", "Msg 1222:"),
+        ("SELECT * FROM t..a", "Msg 1222:"),
+        ("SELECT * FROM t.dbo.a", "Msg 1222:"),
+        ("SELECT * FROM v", "Msg 1222:"),
+        ("DROP TABLE a", "Msg 1222:"),
+        ("DROP TABLE IF EXISTS a", "Msg 1222:"),
+    ] {
+        let said = run_in(&mut other, sql);
+        assert!(if error.is_empty() { said.is_empty() } else { said.contains(error) }, "{sql}: {said}");
+    }
+    let said = run_in(&mut elsewhere, "SELECT * FROM t.dbo.a");
+    assert!(said.contains("Msg 1222:"), "{said}");
+    let said = run_in(&mut elsewhere, "SELECT * FROM a");
+    assert!(said.contains("Msg 208:"), "{said}");
+    b.check("ROLLBACK", "");
+    assert_eq!(run_in(&mut other, "SELECT COUNT(*) FROM a; DROP TABLE IF EXISTS a"), "0");
+    b.fails("SELECT * FROM a", 208);
 }

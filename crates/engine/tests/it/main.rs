@@ -87,6 +87,7 @@ mod messages;
 mod metadata;
 mod model_database;
 mod modules;
+mod moved_rows;
 mod nested_changes;
 mod not_in;
 mod option_effects;

@@ -104,19 +104,45 @@ impl SessionCore {
         }
     }
 
-    /// Waits until other sessions' uncommitted drops in the current database are decided. False when there are none.
+    /// Waits for the end of another session's transaction that holds SCH-M on what it has given the
+    /// name of up.
     ///
-    /// Errors: 1205, 1222.
-    pub fn wait_for_ddl_of_others(&mut self) -> Result<bool, SqlError> {
-        let db = self.db().clone();
-        let waiting = db.drops_in_flight(self.spid());
-        for object_id in &waiting {
-            let at = self.open_txn(&db)?;
-            let txn = &mut self.transactions.open[at].txn;
-            let locked = txn.lock_statement(What::Table(*object_id as u32), LockMode::SchS);
-            locked.map_err(|e| db_error(&db, &e))?;
-            txn.locks.end_statement();
+    /// # Errors
+    /// 1205, 1222.
+    pub fn wait_for_giver(&mut self, db: &Arc<Db>, object_id: i32) -> Result<(), SqlError> {
+        let what = What::Table(object_id as u32);
+        let timeout = i64::from(self.options.lock_timeout);
+        self.lock_within(db, what, LockMode::SchS, timeout)?.map_err(|e| db_error(db, &e))?;
+        self.unlock_early(db, &txn::Resource { db: db.storage()?.id(), what })
+    }
+
+    /// After an error that says that an object is not there (208): waits until other sessions'
+    /// transactions are decided that have given up its name, and may take it back. False when there
+    /// are none; whoever has given up other names is not waited for.
+    ///
+    /// # Errors
+    /// 1205, 1222.
+    pub fn wait_for_missing(&mut self, missing: &SqlError) -> Result<bool, SqlError> {
+        let called = missing.message.strip_prefix("Invalid object name '");
+        let Some(called) = called.and_then(|rest| rest.strip_suffix("'.")) else { return Ok(false) };
+        let (db, spid) = (self.home_of(called), self.spid());
+        let mut waited = Vec::new();
+        while let Some(object_id) = db.giver_of_missing(called, spid, &waited) {
+            self.wait_for_giver(&db, object_id)?;
+            waited.push(object_id);
         }
-        Ok(!waiting.is_empty())
+        Ok(!waited.is_empty())
+    }
+
+    /// The database of an object as an error calls it.
+    fn home_of(&self, called: &str) -> Arc<Db> {
+        let mut parts = called.rsplit('.');
+        let shared = parts.next().is_some_and(|object| object.starts_with("##"));
+        let named = match parts.nth(1) {
+            Some(database) => self.host().database(database).ok(),
+            None if shared => self.host().db_by_id(TEMPDB),
+            None => None,
+        };
+        named.unwrap_or_else(|| self.db().clone())
     }
 }

@@ -8,9 +8,10 @@
 //! first entry as of all: none that would be it can change or come. U and X without range locks do
 //! not: who has waited for the last row has passed by what came behind it meanwhile, and two who
 //! number rows by it would take one number. There the row that was found and locked is looked for
-//! once more, until it is the same (`RowLocks::first_again`); that is done along the clustered
-//! index alone, as rows behind entries of others come in no order under such locks, and where no
-//! condition has a subquery: the read does not know then which row is the first that is wanted.
+//! once more, until it is the same (`RowLocks::first_again`). Along an index the row behind an entry
+//! is locked first and the entry then, and what is given is what both say under their locks, so the
+//! first row found is the first entry's. That is done where no condition has a subquery: the read
+//! does not know then which row is the first that is wanted.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -125,8 +126,8 @@ fn is_free(pred: &Pred) -> bool {
 /// they keep little, but no index finds the rows, the entry is still to be expected before all
 /// others that are wanted: of three that lie anywhere the first one in the first quarter. Where the
 /// column is one that is passed over, as it has few values, these are visited in order anyhow, and
-/// the first that has the rows is the last that is wanted. `again`: the first row is looked for
-/// once more, along the clustered index alone and where that is no choice among several.
+/// the first that has the rows is the last that is wanted, but not `again`, where the first row is
+/// looked for once more.
 fn is_worth_it(input: &Logical, id: ColId, again: bool) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };
     let Some(at) = get.position(id) else { return false };
@@ -147,6 +148,5 @@ fn is_worth_it(input: &Logical, id: ColId, again: bool) -> bool {
         let is_passed = || cost_past(get, &preds, index, at).is_some_and(|cost| cost < least);
         Some(read * DOUBT < least || (may_pass && is_passed()))
     };
-    let may = |index: &&Arc<IndexDef>| !again || index.index_id == 1;
-    get.table.all_indexes().filter(may).filter_map(worth).any(|worth| worth)
+    get.table.all_indexes().filter_map(worth).any(|worth| worth)
 }
