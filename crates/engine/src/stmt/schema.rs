@@ -40,6 +40,12 @@ impl StmtCtx<'_> {
         self.core.remember_ddl(DdlChange::schema(&db, name, id, true));
         if owner != DBO {
             let mut change = Change::begin(self.core, &db)?;
+            // The owner may have been dropped before this kept others from changing principals.
+            if let Some(named) = &stmt.owner
+                && change.security().database.find(&named.value).is_none_or(|found| found.id != owner)
+            {
+                return Err(super::principal::cannot("find", "principal", &named.value));
+            }
             change.set_owner(Class::Schema, id, Some(owner))?;
             change.finish()?;
         }

@@ -1,7 +1,7 @@
 //! Names that an open transaction has given up: others wait for them, and get them only if the
 //! transaction commits.
 
-use crate::support::text::{Bench, Text};
+use crate::support::text::{Bench, Text, blocked};
 
 /// A batch that makes something, one that takes its name away, one that wants the name for
 /// something else, and the error when that is there after all.
@@ -74,4 +74,27 @@ fn the_session_itself_may_use_the_name_again_and_take_it_back() {
     b.check("ROLLBACK; SELECT n FROM a", "1");
     let mut b = b.restart();
     b.check("SELECT n FROM a; SELECT COUNT(*) FROM sys.objects WHERE name = 'a'", "1\n1");
+}
+
+#[test]
+fn a_type_that_is_made_anew_meanwhile_is_another_one() {
+    for (wanted, left) in [
+        ("DROP TYPE a", ""),
+        ("EXEC sp_rename 'a', 'c', 'USERDATATYPE'", "dbo.c|bigint"),
+        ("ALTER SCHEMA s TRANSFER TYPE::a", "s.a|bigint"),
+    ] {
+        let mut b = Bench::new();
+        b.check("CREATE SCHEMA s", "");
+        b.check("CREATE TYPE a FROM int", "");
+        // It is there, and locked.
+        b.check("BEGIN TRAN; CREATE TABLE first (n int); SAVE TRAN p; DROP TYPE a; ROLLBACK TRAN p", "");
+        let other = blocked(&b, wanted);
+        b.check("DROP TYPE a; CREATE TYPE a FROM bigint; COMMIT", "");
+        let said = other.join().unwrap();
+        assert!(!said.contains("Msg"), "{wanted}: {said}");
+        let types = "SELECT CONCAT(SCHEMA_NAME(schema_id), '.', name), TYPE_NAME(system_type_id) \
+                     FROM sys.types WHERE is_user_defined = 1";
+        b.check(types, left);
+        b.restart().check(types, left);
+    }
 }
