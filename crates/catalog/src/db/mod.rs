@@ -17,7 +17,7 @@ use crate::change::UnitRef;
 use crate::counters::Counters;
 use crate::errorlog::ErrorLog;
 use crate::errors;
-use crate::given_up::GivenUp;
+use crate::given_up::GivenUpNames;
 use crate::query_store::QueryStore;
 use crate::registry::DbEntry;
 use crate::settings::DbSettings;
@@ -104,7 +104,7 @@ pub struct Db {
     /// (object, session) of tables that an open transaction has dropped.
     drops: Mutex<Vec<(i32, i32)>>,
     /// Names that open transactions may take back.
-    given_up: Mutex<Vec<GivenUp>>,
+    given_up: Mutex<GivenUpNames>,
     /// The transaction that changed a table's definition last, as far as one has since the start.
     ddl: Mutex<HashMap<i32, TxnId>>,
     /// Who uses it, and who may.

@@ -142,6 +142,7 @@ fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), 
         false => open.trees.delete(txn, system, &values).map(drop),
     };
     done.map_err(|e| errors::store_error(&db, e))?;
-    work.core.remember_ddl(DdlChange::alias(&db, work.core.spid(), alias, made));
+    let published = DdlChange::alias(&db, work.core.spid(), alias, made)?;
+    work.core.remember_ddl(published);
     Ok(())
 }
