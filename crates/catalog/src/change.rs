@@ -12,7 +12,8 @@ use super::statistics::Statistics;
 use super::{AliasDef, Catalog, ModuleDef, OverflowUnit, TableDef, TableTypeDef};
 use crate::Db;
 use crate::errors;
-use crate::given_up::{self, Name};
+use crate::fold_name;
+use crate::given_up::{self, Name, Refused};
 use types::SqlError;
 
 fn set_statistics(table: &TableDef, statistics: &Statistics, there: bool) {
@@ -110,7 +111,8 @@ impl DdlChange {
     /// Publishes a table's new definition.
     ///
     /// # Errors
-    /// [`errors::SCHEMA_CHANGED`]: a name that it takes is not free any more.
+    /// A name that it takes is not free any more: 2714, or [`errors::SCHEMA_CHANGED`] when another
+    /// session's transaction may take it back.
     pub fn table(
         db: &Arc<Db>,
         spid: i32,
@@ -196,7 +198,7 @@ impl DdlChange {
     /// Publishes an alias type's creation or removal.
     ///
     /// # Errors
-    /// As [`DdlChange::table`].
+    /// [`errors::SCHEMA_CHANGED`]: its name is not free any more.
     pub fn alias(
         db: &Arc<Db>,
         spid: i32,
@@ -213,7 +215,7 @@ impl DdlChange {
     /// Publishes a table type's creation or removal.
     ///
     /// # Errors
-    /// As [`DdlChange::table`].
+    /// As [`DdlChange::alias`].
     pub fn table_type(
         db: &Arc<Db>,
         spid: i32,
@@ -242,12 +244,26 @@ impl DdlChange {
         // Before anyone finds a name free.
         let given_up = self.names_given_up();
         self.db.give_up(spid, &given_up);
-        if self.db.publish_taking(spid, taken, change) {
-            return Ok(());
+        let published = self.db.publish_taking(spid, taken, change);
+        if published.is_err() {
+            self.db.settle_names(spid, &given_up);
         }
-        self.db.settle_names(spid, &given_up);
-        // The statement looks again who has the name, and waits for whoever may take it back.
-        Err(errors::schema_changed())
+        published.map_err(|refused| self.refused(refused))
+    }
+
+    fn refused(&self, refused: Refused<'_>) -> SqlError {
+        match (refused, &self.what) {
+            // The statement looks again, and waits for whoever may take the name back.
+            (Refused::GivenUp, _) => errors::schema_changed(),
+            // It looks again, and has an error of its own.
+            (Refused::Taken(_), What::Alias { .. } | What::TableType { .. }) => errors::schema_changed(),
+            (Refused::Taken(name), What::Table { after: Some(table), .. })
+                if fold_name(name.written()) != fold_name(&table.name) =>
+            {
+                errors::constraint_name_taken(name.written())
+            }
+            (Refused::Taken(name), _) => errors::name_taken(name.written()),
+        }
     }
 
     /// Names that are free in the catalog when it is published and that a rollback takes back.

@@ -3,6 +3,7 @@
 //! back, whoever wants the name finds what to wait for, and nobody gets it.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 
 use compact_str::CompactString;
 
@@ -11,22 +12,43 @@ use crate::other::OtherObject;
 use crate::{Catalog, ModuleDef, TableDef, fold_name};
 
 /// A name in its schema, both folded. Types have names apart from those of objects and constraints.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct Name {
     of_type: bool,
     schema: CompactString,
     name: CompactString,
+    /// For messages: two names are the same however they are written.
+    written: CompactString,
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Name) -> bool {
+        (self.of_type, &self.schema, &self.name) == (other.of_type, &other.schema, &other.name)
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.of_type, &self.schema, &self.name).hash(state);
+    }
 }
 
 impl Name {
     /// Of an object or a constraint.
     pub fn object(schema: &str, name: &str) -> Name {
-        Name { of_type: false, schema: fold_name(schema), name: fold_name(name) }
+        Name { of_type: false, schema: fold_name(schema), name: fold_name(name), written: name.into() }
     }
 
     /// Of an alias type or a table type.
     pub fn of_type(schema: &str, name: &str) -> Name {
         Name { of_type: true, ..Name::object(schema, name) }
+    }
+
+    /// As it was written, without its schema.
+    pub(crate) fn written(&self) -> &str {
+        &self.written
     }
 
     /// Whether nothing in a catalog is called so.
@@ -39,6 +61,15 @@ impl Name {
             false => catalog.is_free(schema, name) && catalog.constraint_id(schema, name).is_none(),
         }
     }
+}
+
+/// Why a name is not to be had.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Refused<'n> {
+    /// It is another's.
+    Taken(&'n Name),
+    /// Another session's transaction may take it back.
+    GivenUp,
 }
 
 /// The transaction of a session that has given a name up.

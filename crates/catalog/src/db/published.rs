@@ -8,7 +8,7 @@ use pages::TxnId;
 
 use super::Db;
 use crate::fold_name;
-use crate::given_up::Name;
+use crate::given_up::{Name, Refused};
 use crate::other::OtherObject;
 use crate::security::Security;
 use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
@@ -196,26 +196,30 @@ impl Db {
         self.given_up.lock().of_others(name, spid)
     }
 
-    /// Publishes a change by which a session's transaction takes names. False, and nothing is
-    /// published, when one of them is another's by now, or another session's transaction may take
-    /// it back: both may have come after the statement looked whether it was free.
-    pub(crate) fn publish_taking(
+    /// Publishes a change by which a session's transaction takes names; nothing is published when one
+    /// of them is another's by now, or another session's transaction may take it back: both may have
+    /// come after the statement looked whether it was free.
+    pub(crate) fn publish_taking<'n>(
         &self,
         spid: i32,
-        names: &[(Name, i32)],
+        names: &'n [(Name, i32)],
         change: impl FnOnce(&mut Catalog),
-    ) -> bool {
+    ) -> Result<(), Refused<'n>> {
+        let mut refused = None;
         self.publish(|catalog| {
             // Whoever gives a name up says so before it is free in a catalog.
             let given_up = self.given_up.lock();
-            let free = |name: &Name| name.is_free(catalog) && given_up.of_others(name, spid).is_none();
-            let all_free = names.iter().all(|(name, _)| free(name));
+            refused = names.iter().find_map(|(name, _)| match given_up.of_others(name, spid) {
+                Some(_) => Some(Refused::GivenUp),
+                None => (!name.is_free(catalog)).then_some(Refused::Taken(name)),
+            });
             drop(given_up);
-            if all_free {
+            if refused.is_none() {
                 change(catalog);
             }
-            all_free
-        })
+            refused.is_none()
+        });
+        refused.map_or(Ok(()), Err)
     }
 
     /// Tables that other sessions have dropped and not yet committed.

@@ -56,6 +56,12 @@ impl StmtCtx<'_> {
             work.wait_for_name(&Name::object(&to, name))?;
             work.check_free_name(&to, name).map_err(|_| taken("object", name))
         };
+        // They go with their table or view.
+        let triggers = |parent: i32| {
+            let own =
+                catalog.modules.values().filter(|m| m.kind == ModuleKind::Trigger && m.parent == parent);
+            own.map(|trigger| trigger.name.clone()).collect::<Vec<_>>()
+        };
         let same = |own: &str| fold_name(own) == fold_name(&to);
         let id = if let Some(table) = catalog.find(from, name).cloned() {
             if same(&table.schema) {
@@ -64,6 +70,7 @@ impl StmtCtx<'_> {
             unbound(&db, &table.schema, &table.name)?;
             free(&mut work, &table.name)?;
             crate::ddl::names::constraint_names(&table).try_for_each(|name| free(&mut work, name))?;
+            triggers(table.object_id).iter().try_for_each(|name| free(&mut work, name))?;
             moves::table(&mut work, &table, &to)?;
             table.object_id
         } else if let Some(module) = catalog.find_module(from, name).cloned() {
@@ -78,6 +85,7 @@ impl StmtCtx<'_> {
             }
             unbound(&db, &module.schema, &module.name)?;
             free(&mut work, &module.name)?;
+            triggers(module.object_id).iter().try_for_each(|name| free(&mut work, name))?;
             moves::module(&mut work, &module, &to)?;
             module.object_id
         } else if let Some(other) = catalog.find_other(from, name).cloned() {

@@ -144,7 +144,7 @@ const SAID: &[(&str, &str, &str)] = &[
 ];
 
 /// What is said of nothing that there is.
-const LEFT: &str = "SELECT COUNT(*) FROM sys.database_permissions AS p WHERE \
+pub const LEFT: &str = "SELECT COUNT(*) FROM sys.database_permissions AS p WHERE \
      p.class = 3 AND SCHEMA_NAME(p.major_id) IS NULL \
      OR p.class = 1 AND NOT EXISTS (SELECT 1 FROM sys.objects AS o WHERE o.object_id = p.major_id) \
      OR p.class = 1 AND p.minor_id > 0 AND COL_NAME(p.major_id, p.minor_id) IS NULL \
