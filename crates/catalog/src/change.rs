@@ -144,7 +144,7 @@ impl DdlChange {
     /// Publishes a module's new definition.
     ///
     /// # Errors
-    /// As [`DdlChange::table`]; 2714 a trigger of the database or server has the name.
+    /// As [`DdlChange::table`].
     pub fn module(
         db: &Arc<Db>,
         spid: i32,
@@ -154,12 +154,6 @@ impl DdlChange {
         let taken = given_up::of_module(after.as_deref(), before.as_deref());
         let change = DdlChange::of(db, What::Module { before, after });
         let What::Module { before, after } = &change.what else { return Ok(change) };
-        if let Some(trigger) = after.as_ref().filter(|module| module.is_ddl_trigger()) {
-            return match db.replace_module(before.as_deref(), after.clone()) {
-                true => Ok(change),
-                false => Err(errors::name_taken(&trigger.name)),
-            };
-        }
         change.publish(spid, &taken, |catalog| {
             if let Some(before) = before {
                 catalog.remove_module(before.object_id);

@@ -11,10 +11,21 @@ use crate::lookups::constraint_names;
 use crate::other::OtherObject;
 use crate::{Catalog, ModuleDef, TableDef, fold_name};
 
-/// A name in its schema, both folded. Types have names apart from those of objects and constraints.
+/// What names are apart from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Of {
+    /// Objects and constraints.
+    Object,
+    /// Alias types and table types.
+    Type,
+    /// Triggers of the database or of the server, which are in no schema.
+    EventTrigger { of_server: bool },
+}
+
+/// A name in its schema, both folded.
 #[derive(Clone, Debug)]
 pub struct Name {
-    of_type: bool,
+    of: Of,
     schema: CompactString,
     name: CompactString,
     /// For messages: two names are the same however they are written.
@@ -23,7 +34,7 @@ pub struct Name {
 
 impl PartialEq for Name {
     fn eq(&self, other: &Name) -> bool {
-        (self.of_type, &self.schema, &self.name) == (other.of_type, &other.schema, &other.name)
+        (self.of, &self.schema, &self.name) == (other.of, &other.schema, &other.name)
     }
 }
 
@@ -31,19 +42,24 @@ impl Eq for Name {}
 
 impl Hash for Name {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.of_type, &self.schema, &self.name).hash(state);
+        (self.of, &self.schema, &self.name).hash(state);
     }
 }
 
 impl Name {
     /// Of an object or a constraint.
     pub fn object(schema: &str, name: &str) -> Name {
-        Name { of_type: false, schema: fold_name(schema), name: fold_name(name), written: name.into() }
+        Name { of: Of::Object, schema: fold_name(schema), name: fold_name(name), written: name.into() }
     }
 
     /// Of an alias type or a table type.
     pub fn of_type(schema: &str, name: &str) -> Name {
-        Name { of_type: true, ..Name::object(schema, name) }
+        Name { of: Of::Type, ..Name::object(schema, name) }
+    }
+
+    /// Of a trigger of the database or of the server.
+    pub fn event_trigger(of_server: bool, name: &str) -> Name {
+        Name { of: Of::EventTrigger { of_server }, ..Name::object("", name) }
     }
 
     /// As it was written, without its schema.
@@ -54,11 +70,12 @@ impl Name {
     /// Whether nothing in a catalog is called so.
     pub(crate) fn is_free(&self, catalog: &Catalog) -> bool {
         let (schema, name) = (self.schema.as_str(), self.name.as_str());
-        match self.of_type {
-            true => {
+        match self.of {
+            Of::Object => catalog.is_free(schema, name) && catalog.constraint_id(schema, name).is_none(),
+            Of::Type => {
                 catalog.find_type(schema, name).is_none() && catalog.find_table_type(schema, name).is_none()
             }
-            false => catalog.is_free(schema, name) && catalog.constraint_id(schema, name).is_none(),
+            Of::EventTrigger { of_server } => catalog.event_trigger(of_server, name).is_none(),
         }
     }
 }
@@ -137,11 +154,13 @@ pub(crate) fn of_table(before: Option<&TableDef>, after: Option<&TableDef>) -> V
     gone.map(|name| (name, before.object_id)).collect()
 }
 
-/// The same of a module. Triggers of the database or server have names apart.
+/// The same of a module.
 pub(crate) fn of_module(before: Option<&ModuleDef>, after: Option<&ModuleDef>) -> Vec<(Name, i32)> {
-    let named = |module: &&ModuleDef| !module.is_ddl_trigger() && !is_local(&module.name);
-    let name = |module: &ModuleDef| Name::object(&module.schema, &module.name);
-    let Some(before) = before.filter(named) else { return Vec::new() };
+    let name = |module: &ModuleDef| match module.is_ddl_trigger() {
+        true => Name::event_trigger(module.is_server_trigger(), &module.name),
+        false => Name::object(&module.schema, &module.name),
+    };
+    let Some(before) = before.filter(|module| !is_local(&module.name)) else { return Vec::new() };
     gone(name(before), after.map(name), before.object_id)
 }
 

@@ -10,6 +10,7 @@ use types::SqlError;
 
 use super::modules::{NewModule, replace};
 use super::work::Work;
+use catalog::given_up::Name;
 use catalog::module::as_create;
 use catalog::{ModuleDef, ModuleHead, TriggerOrder, clock, errors, fold_name};
 
@@ -23,6 +24,7 @@ pub fn put(
     of_server: bool,
     check: impl FnOnce(&Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
+    work.wait_for_name(&Name::event_trigger(of_server, new.name))?;
     let before = work.db.catalog().event_trigger(of_server, new.name).cloned();
     let object_id = match (&before, new.verb) {
         (Some(_), ModuleVerb::Create) => return Err(errors::name_taken(new.name)),

@@ -48,6 +48,13 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "CREATE TABLE k (n int)",
         "2714",
     ),
+    // Triggers of the database have names apart.
+    (
+        "CREATE TRIGGER k ON DATABASE FOR CREATE_TYPE AS SET NOCOUNT ON",
+        "DROP TRIGGER k ON DATABASE",
+        "CREATE TRIGGER K ON DATABASE FOR DROP_TYPE AS SET NOCOUNT ON",
+        "2714",
+    ),
     ("CREATE TABLE ##g (n int)", "DROP TABLE ##g", "CREATE TABLE ##g (m int)", "2714"),
     ("CREATE PROCEDURE ##p AS SELECT 1", "DROP PROCEDURE ##p", "CREATE PROCEDURE ##p AS SELECT 2", "2714"),
     (
