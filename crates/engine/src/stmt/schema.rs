@@ -14,7 +14,7 @@ use txn::{LockMode, Resource};
 use types::{SqlError, Value};
 
 use super::StmtCtx;
-use super::rights::in_database;
+use super::rights::{in_database, may_drop_schema};
 use crate::ddl::work::{lock_catalog, lock_schema};
 use crate::security::change::{Change, forget};
 use catalog::change::DdlChange;
@@ -140,6 +140,8 @@ impl StmtCtx<'_> {
             if !is_user_schema(id) {
                 return Err(SqlError::new(15150, 16, 1, format!("Cannot drop the schema '{name}'.")));
             }
+            // It may have come back, or be another's, since rights were looked at.
+            may_drop_schema(self.core, &db, id, name)?;
             lock_schema(self.core, &db, id, LockMode::SchM)?;
             if let Some(object) = first_in(&db.catalog(), &folded) {
                 let text = format!(

@@ -2,7 +2,7 @@
 //! transactions, and what is left after a restart; and what is said of schemas and other things
 //! (permissions, owners, properties) beside their end.
 
-use crate::support::text::{Bench, Text, say};
+use crate::support::text::{Bench, Text, blocked, say};
 
 #[test]
 fn a_schema_with_anything_in_it_stays() {
@@ -113,6 +113,19 @@ fn a_schema_stays_beside_transactions_that_use_it() {
     b.check("ROLLBACK", "");
     b.fails("CREATE TABLE fresh.thing (a int)", 2760);
     b.restart().check("SELECT COUNT(*) FROM sys.schemas WHERE name IN ('s', 'other', 'fresh')", "2");
+}
+
+#[test]
+fn a_schema_that_comes_back_goes_only_with_the_right_to_it() {
+    let mut b = Bench::new();
+    b.check("CREATE USER u WITHOUT LOGIN", "");
+    b.check("CREATE SCHEMA s", "");
+    b.check("BEGIN TRAN; DROP SCHEMA s", "");
+    let other = blocked(&b, "EXECUTE AS USER = 'u'; DROP SCHEMA s");
+    b.check("ROLLBACK", "");
+    let said = other.join().unwrap();
+    assert!(said.contains("Msg 15151"), "{said}");
+    b.check("SELECT COUNT(*) FROM sys.schemas WHERE name = 's'", "1");
 }
 
 /// What is said of things: permissions, owners, properties. Each needs what it is said of, made by
