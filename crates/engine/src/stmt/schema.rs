@@ -15,7 +15,7 @@ use types::{SqlError, Value};
 
 use super::StmtCtx;
 use super::rights::{in_database, may_drop_schema};
-use crate::ddl::work::{lock_catalog, lock_schema};
+use crate::ddl::work::{Work, lock_schema};
 use crate::security::change::{Change, forget};
 use catalog::change::DdlChange;
 use catalog::errors;
@@ -31,8 +31,7 @@ impl StmtCtx<'_> {
         let name = stmt.name.value.as_str();
         check_free(&db.catalog(), name)?;
         let owner = self.schema_owner(&db, stmt)?;
-        let open = db.open()?;
-        lock_catalog(self.core, &db, LockMode::IX)?;
+        let open = Work::begin(self.core, &db)?.open.clone();
         let id = self.new_schema(&db, name)?;
         let row = [Value::Int(id), Value::str(name)];
         let txn = self.core.txn(&db)?;
@@ -125,7 +124,7 @@ impl StmtCtx<'_> {
         let db = self.core.db().clone();
         for name in &stmt.names {
             let name = name.name.value.as_str();
-            lock_catalog(self.core, &db, LockMode::IX)?;
+            let open = Work::begin(self.core, &db)?.open.clone();
             self.lock_schema_name(&db, name)?;
             let folded = fold_name(name);
             let Some(id) = db.catalog().schemas.get(&folded).copied() else {
@@ -149,7 +148,6 @@ impl StmtCtx<'_> {
                 );
                 return Err(SqlError::new(3729, 16, 1, text));
             }
-            let open = db.open()?;
             let txn = self.core.txn(&db)?;
             let deleted = open.trees.delete(txn, SysTable::Schemas, &[Value::Int(id)]);
             deleted.map_err(|e| errors::store_error(&db, e))?;

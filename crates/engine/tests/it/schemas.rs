@@ -128,6 +128,18 @@ fn a_schema_that_comes_back_goes_only_with_the_right_to_it() {
     b.check("SELECT COUNT(*) FROM sys.schemas WHERE name = 's'", "1");
 }
 
+#[test]
+fn a_transaction_that_can_only_be_rolled_back_makes_and_drops_none() {
+    let mut b = Bench::new();
+    b.check("CREATE SCHEMA s", "");
+    for change in ["CREATE SCHEMA t", "DROP SCHEMA s"] {
+        let doomed = "SET XACT_ABORT ON; BEGIN TRAN; BEGIN TRY; THROW 50001, 'no', 1; END TRY";
+        b.fails(&format!("{doomed} BEGIN CATCH EXEC ('{change}') END CATCH"), 3930);
+        b.run("IF @@TRANCOUNT > 0 ROLLBACK");
+    }
+    b.check("SELECT name FROM sys.schemas WHERE name IN ('s', 't')", "s");
+}
+
 /// What is said of things: permissions, owners, properties. Each needs what it is said of, made by
 /// the first batch and dropped by the last.
 const SAID: &[(&str, &str, &str)] = &[
