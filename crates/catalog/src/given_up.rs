@@ -122,7 +122,8 @@ impl GivenUpNames {
                 self.0.remove(name);
             }
         }
-        if self.0.is_empty() {
+        // One transaction may have given up very many.
+        if self.0.is_empty() && self.0.capacity() > 64 {
             self.0.shrink_to_fit();
         }
     }

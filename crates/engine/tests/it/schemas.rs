@@ -158,13 +158,13 @@ const SAID: &[(&str, &str, &str)] = &[
     ("CREATE TABLE x (n int)", "ADD SENSITIVITY CLASSIFICATION TO x.n WITH (LABEL = 'l')", "DROP TABLE x"),
     ("CREATE VIEW x AS SELECT 1 AS n", "GRANT SELECT ON x TO u", "DROP VIEW x"),
     ("CREATE SEQUENCE x", "GRANT UPDATE ON x TO u", "DROP SEQUENCE x"),
-    ("CREATE TYPE x FROM int", "GRANT EXECUTE ON TYPE::x TO u", "DROP TYPE x"),
+    ("CREATE TYPE x FROM int", "GRANT REFERENCES ON TYPE::x TO u", "DROP TYPE x"),
     (
         "CREATE TYPE x FROM int",
         "EXEC sp_addextendedproperty 'p', 1, 'SCHEMA', 'dbo', 'TYPE', 'x'",
         "DROP TYPE x",
     ),
-    ("CREATE TYPE x AS TABLE (n int)", "GRANT EXECUTE ON TYPE::x TO u", "DROP TYPE x"),
+    ("CREATE TYPE x AS TABLE (n int)", "GRANT REFERENCES ON TYPE::x TO u", "DROP TYPE x"),
     ("CREATE USER x WITHOUT LOGIN", "EXEC sp_addextendedproperty 'p', 1, 'USER', 'x'", "DROP USER x"),
 ];
 
