@@ -8,7 +8,7 @@ use syntax::ast::ModuleVerb;
 use txn::LockMode;
 use types::SqlError;
 
-use super::modules::{NewModule, replace};
+use super::modules::{NewModule, hold_run_as, replace};
 use super::work::Work;
 use catalog::given_up::Name;
 use catalog::module::as_create;
@@ -51,6 +51,7 @@ pub fn put(
     };
     let after = Arc::new(ModuleDef::new(head, &as_create(new.text))?);
     check(work, &after)?;
+    hold_run_as(work, new)?;
     replace(work, before, Some(after))
 }
 

@@ -11,6 +11,7 @@ use types::SqlError;
 
 use super::work::Work;
 use super::{indexed_views, schemabinding};
+use crate::security::change::hold_user;
 use catalog::change::DdlChange;
 use catalog::given_up::Name;
 use catalog::module::{as_create, rows_of};
@@ -129,11 +130,21 @@ pub fn put(
     }
     schemabinding::check(&after)?;
     check(work, &after)?;
+    hold_run_as(work, new)?;
     if let Some(before) = &before {
         indexed_views::drop_rows(work, before)?;
     }
     replace(work, before, Some(after))?;
     renew(work, new.parent.as_ref())
+}
+
+/// The user of EXECUTE AS stays as long as the module does.
+pub(super) fn hold_run_as(work: &mut Work<'_>, new: &NewModule<'_>) -> Result<(), SqlError> {
+    match new.run_as {
+        // A temporary procedure is in tempdb, and its user in the session's database.
+        Some(user) if work.db.id() == work.core.db().id() => hold_user(work.core, &work.db, user),
+        _ => Ok(()),
+    }
 }
 
 /// Locks a module that is to be changed, after the table or view of a trigger; it must still be the

@@ -8,7 +8,7 @@ use access::ReadMode;
 use catalog::change::DdlChange;
 use catalog::db::Open;
 use catalog::security::store::{self, grant_row, member_row, owner_row, principal_row};
-use catalog::security::{Class, Grant, Principal, Scope, Securable, Security};
+use catalog::security::{Class, FIRST_USER, Grant, Principal, Scope, Securable, Security};
 use catalog::systables::SysTable;
 use catalog::{Db, TableDef, errors};
 use txn::LockMode;
@@ -156,6 +156,28 @@ pub(crate) fn hold(core: &mut SessionCore, db: &Arc<Db>, on: Securable) -> Resul
 /// id may be another one's by now.
 pub(crate) fn is_still_there(security: &Security, scope: Scope, principal: &Principal) -> bool {
     security.of(scope).get(principal.id).is_some_and(|now| now.name == principal.name)
+}
+
+/// Keeps the user that a module of the database will run as from being dropped until the transaction
+/// ends: the next one that gets the id would be run as.
+///
+/// # Errors
+/// As [`Change::begin`]; 15151 it has been dropped.
+pub(crate) fn hold_user(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), SqlError> {
+    // Others are never dropped.
+    if id < FIRST_USER {
+        return Ok(());
+    }
+    let found = core.security(db).database.get(id).map(|user| user.name.clone()).unwrap_or_default();
+    match Change::begin(core, db)?.security().database.get(id) {
+        Some(now) if now.name == found => Ok(()),
+        _ => {
+            let text = format!(
+                "Cannot find the user '{found}', because it does not exist or you do not have permission."
+            );
+            Err(SqlError::new(15_151, 16, 1, text))
+        }
+    }
 }
 
 /// What was dropped takes its permissions and its owner with it. The caller has SCH-M on it, so

@@ -241,3 +241,25 @@ fn what_is_said_at_the_moment_of_the_end_is_said_of_nothing_else() {
     b.check("SELECT COUNT(*) FROM sys.database_permissions WHERE class IN (3, 4)", "0");
     b.check("SELECT COUNT(*) FROM sys.extended_properties", "0");
 }
+
+#[test]
+fn a_module_runs_as_no_user_that_is_dropped_beside_it() {
+    let mut b = Bench::new();
+    for make in [
+        "CREATE PROCEDURE p WITH EXECUTE AS 'w' AS SELECT 1",
+        "CREATE TRIGGER p ON DATABASE WITH EXECUTE AS 'w' FOR CREATE_TYPE AS SET NOCOUNT ON",
+    ] {
+        b.check("CREATE USER w WITHOUT LOGIN", "");
+        b.check("BEGIN TRAN; DROP USER w", "");
+        let other = blocked(&b, make);
+        b.check("COMMIT", "");
+        let said = other.join().unwrap();
+        assert!(said.contains("Msg 15151"), "{make}: {said}");
+        b.check("SELECT COUNT(*) FROM sys.sql_modules", "0");
+        // The other way around the user stays.
+        b.check("CREATE USER w WITHOUT LOGIN", "");
+        b.check(&format!("BEGIN TRAN; EXEC ('{}')", make.replace('\'', "''")), "");
+        busy(&b, "DROP USER w");
+        b.check("ROLLBACK; DROP USER w", "");
+    }
+}
