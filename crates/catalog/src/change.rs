@@ -125,18 +125,19 @@ impl DdlChange {
             true => Vec::new(),
             false => given_up::of_table(after.as_deref(), before.as_deref()),
         };
-        let change = DdlChange { db: db.clone(), what: What::Table { before, after }, created };
-        let What::Table { before, after } = &change.what else { return Ok(change) };
+        let dropped = before.as_ref().filter(|_| after.is_none()).map(|table| table.object_id);
+        let what = What::Table { before: before.clone(), after: after.clone() };
+        let change = DdlChange { created, ..DdlChange::of(db, what) };
         change.publish(spid, &taken, |catalog| {
             if let Some(before) = before {
                 catalog.remove(before.object_id);
             }
             if let Some(after) = after {
-                catalog.insert(after.clone());
+                catalog.insert(after);
             }
         })?;
-        if let (Some(table), None) = (before, after) {
-            db.begin_drop(table.object_id, spid);
+        if let Some(object_id) = dropped {
+            db.begin_drop(object_id, spid);
         }
         Ok(change)
     }
@@ -152,14 +153,13 @@ impl DdlChange {
         after: Option<Arc<ModuleDef>>,
     ) -> Result<DdlChange, SqlError> {
         let taken = given_up::of_module(after.as_deref(), before.as_deref());
-        let change = DdlChange::of(db, What::Module { before, after });
-        let What::Module { before, after } = &change.what else { return Ok(change) };
+        let change = DdlChange::of(db, What::Module { before: before.clone(), after: after.clone() });
         change.publish(spid, &taken, |catalog| {
             if let Some(before) = before {
                 catalog.remove_module(before.object_id);
             }
             if let Some(after) = after {
-                catalog.insert_module(after.clone());
+                catalog.insert_module(after);
             }
         })?;
         Ok(change)
@@ -176,14 +176,13 @@ impl DdlChange {
         after: Option<OtherObject>,
     ) -> Result<DdlChange, SqlError> {
         let taken = given_up::of_other(after.as_ref(), before.as_ref());
-        let change = DdlChange::of(db, What::Other { before, after });
-        let What::Other { before, after } = &change.what else { return Ok(change) };
+        let change = DdlChange::of(db, What::Other { before: before.clone(), after: after.clone() });
         change.publish(spid, &taken, |catalog| {
             if let Some(before) = before {
                 catalog.remove_other(before.object_id());
             }
             if let Some(after) = after {
-                catalog.insert_other(after.clone());
+                catalog.insert_other(after);
             }
         })?;
         Ok(change)
