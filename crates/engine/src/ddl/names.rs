@@ -2,11 +2,9 @@
 //! Guarantees: a name is free in its schema when it is taken (2714); whoever is making or dropping an object of that name is waited for.
 //! A schema stays as long as a transaction is open that has put something into it or taken out.
 
-use std::time::{Duration, Instant};
-
 use compact_str::CompactString;
+use txn::Resource;
 use txn::locks::{LockMode, What};
-use txn::{LockError, Resource};
 use types::SqlError;
 
 use super::work::{Work, lock_schema};
@@ -17,9 +15,6 @@ use catalog::load::is_user_schema;
 pub use catalog::lookups::constraint_names;
 use catalog::{KeyConstraint, TableDef};
 use plan::hints::TableLock;
-
-/// How often it is looked whether a name is settled whose transaction has committed.
-const LOOK: Duration = Duration::from_millis(1);
 
 impl Work<'_> {
     /// The schema's name as it was created; `dbo` for an empty one. It is not dropped before the
@@ -66,24 +61,16 @@ impl Work<'_> {
     /// 1205, 1222, 3617.
     pub fn wait_for_name(&mut self, name: &Name) -> Result<(), SqlError> {
         let (db, spid) = (self.db.clone(), self.core.spid());
-        let (timeout, began) = (i64::from(self.core.options.lock_timeout), Instant::now());
+        let timeout = i64::from(self.core.options.lock_timeout);
         while let Some(object_id) = db.giver_of(name, spid) {
             let what = What::Table(object_id as u32);
             let resource = Resource { db: db.storage()?.id(), what };
             let locked = self.core.lock_within(&db, what, LockMode::SchS, timeout)?;
             locked.map_err(|e| errors::db_error(&db, &e))?;
             self.core.unlock_early(&db, &resource)?;
-            if db.giver_of(name, spid) != Some(object_id) {
-                continue;
+            if db.giver_of(name, spid) == Some(object_id) {
+                self.core.pause_for_log()?;
             }
-            // Its commit is in the log, and the name is settled when it is durable: soon.
-            if self.core.cancelled() {
-                return Err(errors::cancelled());
-            }
-            if timeout >= 0 && began.elapsed() >= Duration::from_millis(timeout.unsigned_abs()) {
-                return Err(errors::db_error(&db, &LockError::Timeout { resource }.into()));
-            }
-            std::thread::sleep(LOOK);
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! free and before it publishes what takes them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::{Instance, InstanceOptions, Session, Sink};
 use catalog::change::{Created, DdlChange};
@@ -19,6 +20,17 @@ struct Quiet;
 impl Sink for Quiet {
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         panic!("{error}")
+    }
+}
+
+/// Numbers of errors.
+#[derive(Default)]
+struct Numbers(Vec<i32>);
+
+impl Sink for Numbers {
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.0.push(error.number);
+        Ok(())
     }
 }
 
@@ -99,4 +111,20 @@ fn a_types_name() {
     is_taken_at_last(&mut session, "DROP TYPE k", errors::SCHEMA_CHANGED, || {
         DdlChange::alias(&db, TAKER, &other, true)
     });
+}
+
+/// Its locks are free by then: whoever waits for it would run again and again.
+#[test]
+fn a_drop_that_is_not_durable_yet_is_waited_for() {
+    let (_instance, mut session, db) = opened();
+    db.begin_drop(1 << 30, TAKER);
+    let waiting = std::thread::spawn(move || {
+        let mut numbers = Numbers::default();
+        session.execute("DROP TABLE gone", &mut numbers);
+        numbers.0
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(!waiting.is_finished());
+    db.end_drop(1 << 30, TAKER);
+    assert_eq!(waiting.join().unwrap(), [3701]);
 }

@@ -3,6 +3,7 @@
 //! compiled again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use txn::{LockMode, What};
 use types::SqlError;
@@ -13,6 +14,9 @@ use catalog::errors::{self, db_error};
 use catalog::other::{OtherObject, SequenceDef};
 use catalog::{Db, ModuleDef, TEMPDB, TableDef};
 use plan::hints::TableLock;
+
+/// How often it is looked whether a change of the catalog is settled whose commit is in the log.
+const LOOK: Duration = Duration::from_millis(1);
 
 impl SessionCore {
     /// Locks a table. The definition must still be the current one.
@@ -108,15 +112,35 @@ impl SessionCore {
     ///
     /// Errors: 1205, 1222.
     pub fn wait_for_ddl_of_others(&mut self) -> Result<bool, SqlError> {
-        let db = self.db().clone();
-        let waiting = db.drops_in_flight(self.spid());
+        let (db, spid) = (self.db().clone(), self.spid());
+        let waiting = db.drops_in_flight(spid);
         for object_id in &waiting {
-            let at = self.open_txn(&db)?;
-            let txn = &mut self.transactions.open[at].txn;
-            let locked = txn.lock_statement(What::Table(*object_id as u32), LockMode::SchS);
-            locked.map_err(|e| db_error(&db, &e))?;
-            txn.locks.end_statement();
+            while db.drops_in_flight(spid).contains(object_id) {
+                let at = self.open_txn(&db)?;
+                let txn = &mut self.transactions.open[at].txn;
+                let locked = txn.lock_statement(What::Table(*object_id as u32), LockMode::SchS);
+                locked.map_err(|e| db_error(&db, &e))?;
+                txn.locks.end_statement();
+                if db.drops_in_flight(spid).contains(object_id) {
+                    self.pause_for_log()?;
+                }
+            }
         }
         Ok(!waiting.is_empty())
+    }
+
+    /// What another session's transaction has changed in the catalog is not settled, though its
+    /// locks were waited for: they go when its commit is in the log, and the change is settled when
+    /// the commit is durable. The caller waits for the locks again afterwards: it may be another
+    /// transaction's by then.
+    ///
+    /// # Errors
+    /// 3617.
+    pub fn pause_for_log(&self) -> Result<(), SqlError> {
+        if self.cancelled() {
+            return Err(errors::cancelled());
+        }
+        std::thread::sleep(LOOK);
+        Ok(())
     }
 }
