@@ -137,7 +137,7 @@ fn of_two_that_want_a_name_one_has_it_after_power_loss() {
         let user = "CREATE USER u WITHOUT LOGIN; CREATE TABLE base (n int)";
         let disk = prepared(seed, &[user, "CREATE SCHEMA s", contest.make]);
         for end in ["ROLLBACK", "COMMIT"] {
-            (1..=8).for_each(|at| end_of(contest, &disk, end, at));
+            (1..=6).for_each(|at| end_of(contest, &disk, end, at));
         }
     }
 }
