@@ -196,9 +196,9 @@ impl Db {
         self.given_up.lock().of_others(name, spid)
     }
 
-    /// Publishes a change by which a session's transaction takes names; nothing is published when one
-    /// of them is another's by now, or another session's transaction may take it back: both may have
-    /// come after the statement looked whether it was free.
+    /// Publishes a change by which a session's transaction takes names; nothing is published when
+    /// one of them is another's by now, or another session's transaction may take it back: both may
+    /// have come after the statement looked whether it was free.
     pub(crate) fn publish_taking<'n>(
         &self,
         spid: i32,

@@ -106,8 +106,8 @@ impl<'a> Change<'a> {
         self.delete(SysTable::Permissions, &grant_row(scope, grant))
     }
 
-    /// Takes away what was said of the parts of something in the database that `gone` tells: 0 for the
-    /// whole, else a column_id.
+    /// Takes away what was said of the parts of something in the database that `gone` tells: 0 for
+    /// the whole, else a column_id.
     fn delete_grants(
         &mut self,
         class: Class,
@@ -158,8 +158,8 @@ pub(crate) fn is_still_there(security: &Security, scope: Scope, principal: &Prin
     security.of(scope).get(principal.id).is_some_and(|now| now.name == principal.name)
 }
 
-/// Keeps the user that a module of the database will run as from being dropped until the transaction
-/// ends: the next one that gets the id would be run as.
+/// Keeps the user that a module of the database will run as from being dropped until the
+/// transaction ends: it would run as the next one that gets the id.
 ///
 /// # Errors
 /// As [`Change::begin`]; 15151 it has been dropped.

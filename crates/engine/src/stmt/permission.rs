@@ -1,6 +1,6 @@
 //! GRANT, DENY, REVOKE.
-//! Guarantees: nobody grants what it does not hold with the grant option, own, or administer; what a
-//! permission is on is not dropped before the transaction ends, so that none is left behind.
+//! Guarantees: nobody grants what it does not hold with the grant option, own, or administer; what
+//! a permission is on is not dropped before the transaction ends, so that none is left behind.
 
 use std::sync::Arc;
 

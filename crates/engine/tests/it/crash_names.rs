@@ -3,8 +3,8 @@
 //! restart the database opens, a name is one thing's, a transaction is there as a whole or not at
 //! all, and nothing is said of what is not there.
 //!
-//! `RINGWOOD_CRASH_SEEDS=2000 cargo test --release -p ringwood-engine --test it crash_names::` runs more;
-//! RINGWOOD_CRASH_FROM sets the first seed, so a failing seed can be run alone.
+//! `RINGWOOD_CRASH_SEEDS=2000 cargo test --release -p ringwood-engine --test it crash_names::` runs
+//! more; RINGWOOD_CRASH_FROM sets the first seed, so a failing seed can be run alone.
 
 use std::sync::Arc;
 
@@ -142,8 +142,8 @@ fn of_two_that_want_a_name_one_has_it_after_power_loss() {
     }
 }
 
-/// One change of a name that all sessions use, or of what is said of a schema; by EXEC, whose errors
-/// do not end the batch.
+/// One change of a name that all sessions use, or of what is said of a schema; by EXEC, whose
+/// errors do not end the batch.
 fn statement(random: &mut fastrand::Rng, session: u32) -> String {
     let (k, l, x) = (random.u8(0..3), random.u8(0..3), random.u8(0..2));
     let schema = ["dbo", "x0", "x1"][random.usize(0..3)];
