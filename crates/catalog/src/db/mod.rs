@@ -17,7 +17,7 @@ use crate::change::UnitRef;
 use crate::counters::Counters;
 use crate::errorlog::ErrorLog;
 use crate::errors;
-use crate::given_up::GivenUp;
+use crate::given_up::GivenUpNames;
 use crate::query_store::QueryStore;
 use crate::registry::DbEntry;
 use crate::settings::DbSettings;
@@ -102,7 +102,7 @@ pub struct Db {
     collation: AtomicU32,
     entry: RwLock<DbEntry>,
     /// Names that open transactions may take back.
-    given_up: Mutex<Vec<GivenUp>>,
+    given_up: Mutex<GivenUpNames>,
     /// The transaction that changed a table's definition last, as far as one has since the start.
     ddl: Mutex<HashMap<i32, TxnId>>,
     /// Who uses it, and who may.

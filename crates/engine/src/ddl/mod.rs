@@ -10,6 +10,8 @@ pub mod indexed_views;
 pub mod modules;
 pub mod moves;
 pub mod names;
+#[cfg(test)]
+mod names_tests;
 pub mod others;
 #[cfg(test)]
 mod overflow_tests;

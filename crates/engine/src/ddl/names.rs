@@ -53,17 +53,14 @@ impl Work<'_> {
     }
 
     /// Waits for the end of other sessions' transactions that have given a name up and may take it
-    /// back: by then it is known whether the name is free.
+    /// back: by then it is known whether the name is free. Another may give it up at any moment:
+    /// nobody gets it then ([`catalog::change::DdlChange`]), and the statement runs again.
     ///
     /// # Errors
-    /// 1205, 1222.
+    /// 1205, 1222, 3617.
     pub fn wait_for_name(&mut self, name: &Name) -> Result<(), SqlError> {
         let (db, spid) = (self.db.clone(), self.core.spid());
-        let mut waited = Vec::new();
-        while let Some(object_id) = db.giver_of(name, spid, &waited) {
-            self.core.wait_for_giver(&db, object_id)?;
-            waited.push(object_id);
-        }
+        self.core.wait_for_givers(&db, |db| db.giver_of(name, spid))?;
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use types::{SqlError, Value};
 
 use super::names::{default_name, key_name};
 use super::shape;
+use crate::security::change::forget_columns;
 use catalog::change::{Created, DdlChange, UnitRef};
 use catalog::db::Open;
 use catalog::errors;
@@ -50,6 +51,12 @@ pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Res
 /// something out, SCH-M for whoever makes or drops it. Errors: 1205, 1222.
 pub fn lock_schema(core: &mut SessionCore, db: &Arc<Db>, id: i32, mode: LockMode) -> Result<(), SqlError> {
     let locked = core.txn(db)?.lock(What::Schema(id as u32), mode);
+    locked.map_err(|e| errors::db_error(db, &e))
+}
+
+/// Keeps an object or a type as it is until the transaction ends. Errors: 1205, 1222.
+pub fn hold_object(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), SqlError> {
+    let locked = core.txn(db)?.lock(What::Table(id as u32), LockMode::SchS);
     locked.map_err(|e| errors::db_error(db, &e))
 }
 
@@ -402,6 +409,9 @@ impl Work<'_> {
                 self.hold_schema(&before.schema)?;
             }
             crate::properties::follow_table(self.core, &self.db, before, after.as_deref())?;
+            if let Some(after) = &after {
+                forget_columns(self.core, &self.db, before, after)?;
+            }
         }
         let change = DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
         self.created = Created::default();

@@ -30,6 +30,7 @@ mod constraints;
 mod converted_columns;
 mod crash;
 mod crash_chains;
+mod crash_names;
 mod credentials;
 mod cursors;
 mod damage;

@@ -1,5 +1,6 @@
 //! CREATE SCHEMA and DROP SCHEMA: with anything in them, by many sessions at once, beside open
-//! transactions, and what is left after a restart.
+//! transactions, and what is left after a restart; and what is said of schemas and other things
+//! (permissions, owners, properties) beside their end.
 
 use catalog::load::FIRST_USER_SCHEMA;
 use catalog::systables::SysTable;
@@ -7,7 +8,7 @@ use sim::SimDisk;
 use txn::Durability;
 use types::Value;
 
-use crate::support::text::{Bench, Text, say, try_open};
+use crate::support::text::{Bench, Text, blocked, say, try_open};
 
 #[test]
 fn a_schema_with_anything_in_it_stays() {
@@ -187,5 +188,154 @@ fn a_lost_schema_comes_back_wherever_the_power_is_lost() {
         let left = disk.crash(at + 1000);
         let instance = try_open(&left, 64 << 20).expect("it opens");
         assert_eq!(say(&instance, &format!("USE t; {LOST}")).lines().last(), Some("7"), "I/O {at}");
+    }
+}
+
+#[test]
+fn a_schema_that_comes_back_goes_only_with_the_right_to_it() {
+    let mut b = Bench::new();
+    b.check("CREATE USER u WITHOUT LOGIN", "");
+    b.check("CREATE SCHEMA s", "");
+    b.check("BEGIN TRAN; DROP SCHEMA s", "");
+    let other = blocked(&b, "EXECUTE AS USER = 'u'; DROP SCHEMA s");
+    b.check("ROLLBACK", "");
+    let said = other.join().unwrap();
+    assert!(said.contains("Msg 15151"), "{said}");
+    b.check("SELECT COUNT(*) FROM sys.schemas WHERE name = 's'", "1");
+}
+
+#[test]
+fn a_transaction_that_can_only_be_rolled_back_makes_and_drops_none() {
+    let mut b = Bench::new();
+    b.check("CREATE SCHEMA s", "");
+    for change in ["CREATE SCHEMA t", "DROP SCHEMA s"] {
+        let doomed = "SET XACT_ABORT ON; BEGIN TRAN; BEGIN TRY; THROW 50001, 'no', 1; END TRY";
+        b.fails(&format!("{doomed} BEGIN CATCH EXEC ('{change}') END CATCH"), 3930);
+        b.run("IF @@TRANCOUNT > 0 ROLLBACK");
+    }
+    b.check("SELECT name FROM sys.schemas WHERE name IN ('s', 't')", "s");
+}
+
+/// What is said of things: permissions, owners, properties. Each needs what it is said of, made by
+/// the first batch and dropped by the last.
+const SAID: &[(&str, &str, &str)] = &[
+    ("CREATE SCHEMA x", "GRANT SELECT ON SCHEMA::x TO u", "DROP SCHEMA x"),
+    ("CREATE SCHEMA x", "DENY ALTER ON SCHEMA::x TO u", "DROP SCHEMA x"),
+    ("CREATE SCHEMA x", "ALTER AUTHORIZATION ON SCHEMA::x TO dbo", "DROP SCHEMA x"),
+    ("CREATE SCHEMA x", "EXEC sp_addextendedproperty 'p', 1, 'SCHEMA', 'x'", "DROP SCHEMA x"),
+    ("CREATE TABLE x (n int)", "GRANT SELECT ON x TO u", "DROP TABLE x"),
+    ("CREATE TABLE x (n int, m int)", "GRANT SELECT (m) ON x TO u", "ALTER TABLE x DROP COLUMN m"),
+    ("CREATE TABLE x (n int)", "ALTER AUTHORIZATION ON OBJECT::x TO dbo", "DROP TABLE x"),
+    (
+        "CREATE TABLE x (n int)",
+        "EXEC sp_addextendedproperty 'p', 1, 'SCHEMA', 'dbo', 'TABLE', 'x'",
+        "DROP TABLE x",
+    ),
+    ("CREATE TABLE x (n int)", "ADD SENSITIVITY CLASSIFICATION TO x.n WITH (LABEL = 'l')", "DROP TABLE x"),
+    ("CREATE VIEW x AS SELECT 1 AS n", "GRANT SELECT ON x TO u", "DROP VIEW x"),
+    ("CREATE SEQUENCE x", "GRANT UPDATE ON x TO u", "DROP SEQUENCE x"),
+    ("CREATE TYPE x FROM int", "GRANT REFERENCES ON TYPE::x TO u", "DROP TYPE x"),
+    (
+        "CREATE TYPE x FROM int",
+        "EXEC sp_addextendedproperty 'p', 1, 'SCHEMA', 'dbo', 'TYPE', 'x'",
+        "DROP TYPE x",
+    ),
+    ("CREATE TYPE x AS TABLE (n int)", "GRANT REFERENCES ON TYPE::x TO u", "DROP TYPE x"),
+    ("CREATE USER x WITHOUT LOGIN", "EXEC sp_addextendedproperty 'p', 1, 'USER', 'x'", "DROP USER x"),
+];
+
+/// What is said of nothing that there is.
+pub const LEFT: &str = "SELECT COUNT(*) FROM sys.database_permissions AS p WHERE \
+     p.class = 3 AND SCHEMA_NAME(p.major_id) IS NULL \
+     OR p.class = 1 AND NOT EXISTS (SELECT 1 FROM sys.objects AS o WHERE o.object_id = p.major_id) \
+     OR p.class = 1 AND p.minor_id > 0 AND COL_NAME(p.major_id, p.minor_id) IS NULL \
+     OR p.class = 4 AND USER_NAME(p.major_id) IS NULL \
+     OR p.class = 6 AND NOT EXISTS (SELECT 1 FROM sys.types AS t WHERE t.user_type_id = p.major_id); \
+     SELECT COUNT(*) FROM sys.extended_properties AS e WHERE \
+     e.class = 3 AND SCHEMA_NAME(e.major_id) IS NULL \
+     OR e.class = 1 AND OBJECT_NAME(e.major_id) IS NULL \
+     OR e.class = 4 AND USER_NAME(e.major_id) IS NULL \
+     OR e.class = 6 AND TYPE_NAME(e.major_id) IS NULL";
+
+#[test]
+fn what_is_said_of_something_does_not_outlive_it() {
+    let mut b = Bench::new();
+    b.check("CREATE USER u WITHOUT LOGIN", "");
+    for (make, tell, end) in SAID {
+        b.check(make, "");
+        b.run("BEGIN TRAN");
+        let said = b.run(tell);
+        assert!(!said.contains("Msg"), "{tell}: {said}");
+        busy(&b, end);
+        b.check("COMMIT", "");
+        let said = say(&b.instance, &format!("USE t; {end}"));
+        assert!(!said.contains("Msg"), "{end}: {said}");
+        b.check(LEFT, "0\n0");
+        if end.contains("COLUMN") {
+            b.check("DROP TABLE x", "");
+        }
+        // What gets the id, and the name, begins without.
+        b.check(make, "");
+        b.check(LEFT, "0\n0");
+        b.check(end, "");
+        if end.contains("COLUMN") {
+            b.check("DROP TABLE x", "");
+        }
+    }
+    b.restart().check(LEFT, "0\n0");
+}
+
+#[test]
+fn what_is_said_at_the_moment_of_the_end_is_said_of_nothing_else() {
+    let mut b = Bench::new();
+    b.check("CREATE USER u WITHOUT LOGIN", "");
+    let batches = [
+        "EXEC ('CREATE SCHEMA x'); DROP SCHEMA x",
+        "GRANT SELECT ON SCHEMA::x TO u",
+        "EXEC sp_addextendedproperty 'p', 1, 'SCHEMA', 'x'",
+        "CREATE USER w WITHOUT LOGIN; DROP USER w",
+        "GRANT IMPERSONATE ON USER::w TO u",
+    ];
+    std::thread::scope(|scope| {
+        for batch in batches {
+            let instance = b.instance.clone();
+            scope.spawn(move || {
+                let mut session = instance.session().unwrap();
+                session.use_database("t").unwrap();
+                for _ in 0..150 {
+                    // It finds what it wants, or it does not; one of two may be given up (1205).
+                    session.execute(batch, &mut Text::default());
+                }
+            });
+        }
+    });
+    b.run("DROP SCHEMA IF EXISTS x; DROP USER IF EXISTS w");
+    b.check(LEFT, "0\n0");
+    let mut b = b.restart();
+    b.check(LEFT, "0\n0");
+    b.check("EXEC ('CREATE SCHEMA y'); CREATE USER z WITHOUT LOGIN", "");
+    b.check("SELECT COUNT(*) FROM sys.database_permissions WHERE class IN (3, 4)", "0");
+    b.check("SELECT COUNT(*) FROM sys.extended_properties", "0");
+}
+
+#[test]
+fn a_module_runs_as_no_user_that_is_dropped_beside_it() {
+    let mut b = Bench::new();
+    for make in [
+        "CREATE PROCEDURE p WITH EXECUTE AS 'w' AS SELECT 1",
+        "CREATE TRIGGER p ON DATABASE WITH EXECUTE AS 'w' FOR CREATE_TYPE AS SET NOCOUNT ON",
+    ] {
+        b.check("CREATE USER w WITHOUT LOGIN", "");
+        b.check("BEGIN TRAN; DROP USER w", "");
+        let other = blocked(&b, make);
+        b.check("COMMIT", "");
+        let said = other.join().unwrap();
+        assert!(said.contains("Msg 15151"), "{make}: {said}");
+        b.check("SELECT COUNT(*) FROM sys.sql_modules", "0");
+        // The other way around the user stays.
+        b.check("CREATE USER w WITHOUT LOGIN", "");
+        b.check(&format!("BEGIN TRAN; EXEC ('{}')", make.replace('\'', "''")), "");
+        busy(&b, "DROP USER w");
+        b.check("ROLLBACK; DROP USER w", "");
     }
 }
