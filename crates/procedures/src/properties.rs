@@ -13,7 +13,7 @@ use ddl::properties::{self, delete, lock, put};
 use instance::catalog_locks::hold_object;
 use instance::security::change::{Change, hold};
 use metadata::views::property_targets::{Level, Target, find};
-use statements::principal::cannot;
+use statements::cannot;
 
 const KIND: DataType = DataType::VarChar(Len::N(128));
 
