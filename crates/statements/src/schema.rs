@@ -23,7 +23,7 @@ use catalog::properties::PropertyClass;
 use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
 use ddl::work::Work;
-use instance::catalog_locks::{lock_catalog, lock_schema};
+use instance::catalog_locks::lock_schema;
 use instance::security::change::{Change, forget};
 
 impl StmtCtx<'_> {
