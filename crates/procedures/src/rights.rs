@@ -1,4 +1,4 @@
-//! Which right each system procedure needs. docs/internals/security.md has the same as a table.
+//! Which right each system procedure needs.
 //! Guarantee: a procedure that is not here is the sysadmin's (a test finds it).
 
 use catalog::fold_name;

@@ -49,5 +49,7 @@ pub use like::LikePattern;
 pub use look::Look;
 pub use ops::{BinaryOp, compare};
 pub use packed::{pack_row, unpack_row};
-pub use row::{CellConstant, CellOrder, ColumnType, EncodeValue, Field, MAX_ROW, Parts, RowLayout};
+pub use row::{
+    CellConstant, CellOrder, ColumnType, EncodeValue, Field, MAX_ROW, Parts, RowLayout, StoredCell,
+};
 pub use value::{CompactString, Value};

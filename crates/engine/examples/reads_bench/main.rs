@@ -2,7 +2,7 @@
 //! twice, seeks past a column, conditions whose parts are computed once, and conditions that are
 //! tested on the bytes of rows. Each beside a way to do the same without it, in turns; medians of
 //! the rounds and of their ratios.
-//! `cargo run --release -p ringwood-engine --example reads_bench [-- --help]`
+//! `./bench reads [--help]`
 
 mod computed;
 mod entries;

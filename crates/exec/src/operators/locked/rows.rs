@@ -22,7 +22,7 @@ use super::{LockedScan, Name, Rows, Source};
 use crate::operators::RowSet;
 use crate::operators::decode::base_row;
 use crate::operators::rt::Rt;
-use crate::operators::scan::{locator_of, may_be_long};
+use crate::operators::scan::locator_of;
 use access::RowBatch;
 use pages::{TxnId, UnitId};
 use plan::nodes::{Path, ScanPlan};
@@ -50,9 +50,9 @@ impl LockedScan {
     /// So many rows may be given at once: a statement that wants no more of them locks no more, and
     /// a run that is suspended reads them when they are wanted. What is sure is locked already, the
     /// rows behind entries too.
-    pub(super) fn most(&self, plan: &ScanPlan, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
+    pub(super) fn most(&self, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
         let several = (self.whole || self.sure || self.is_momentary()) && !rt.is_suspendable();
-        if several && !may_be_long(plan) { out.most() } else { 1 }
+        if several { out.most() } else { 1 }
     }
 
     /// Whether a row is locked only while it is read.
