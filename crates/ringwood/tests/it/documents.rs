@@ -14,6 +14,7 @@
 
 mod blocks;
 mod examples;
+mod links;
 mod reader;
 
 use blocks::{Block, Directive, blocks_of};
