@@ -17,7 +17,7 @@ pub enum Showplan {
     Text,
     /// The operators with their properties in columns.
     All,
-    /// Not there yet: each statement is refused.
+    /// A document of the showplan schema for each statement.
     Xml,
 }
 
