@@ -16,6 +16,7 @@ use statements::rights::{CREATE_DATABASE, in_database, not_permitted, on_server,
 const TABLE: &[(&str, Runs)] = &[
     // They show what the caller may know of.
     ("sp_tables", Runs::Everyone),
+    ("sp_tableswc", Runs::Everyone),
     ("sp_columns", Runs::Everyone),
     ("sp_columns_90", Runs::Everyone),
     ("sp_columns_100", Runs::Everyone),

@@ -288,6 +288,9 @@ fn the_largest_key_is_locked_alone() {
         ("max(id)", "xlock", "20000"),
         ("min(id)", "updlock", "1"),
         ("max(k)", "xlock, holdlock, index(k)", "99"),
+        ("max(k)", "updlock, index(k)", "99"),
+        ("max(k)", "xlock, index(k)", "99"),
+        ("min(k)", "updlock, index(k)", "0"),
     ] {
         let read = format!("begin tran select {aggregate} from t with ({hint})");
         assert_eq!(run(&mut reader, &read), found, "{hint}");
@@ -316,12 +319,19 @@ fn who_waited_for_the_largest_key_gets_a_newer_one() {
     let (mut first, mut second) = (session(&instance), session(&instance));
     run(
         &mut first,
-        "create table n (id int primary key, v int not null)
-         insert n select value, 0 from generate_series(1, 300)",
+        "create table n (id int primary key, v int not null, k int not null)
+         create index by_k on n (k)
+         insert n select value, 0, value from generate_series(1, 300)",
     );
-    for lock in ["updlock", "xlock", "updlock, holdlock"] {
+    for (column, lock) in [
+        ("id", "updlock"),
+        ("id", "xlock"),
+        ("id", "updlock, holdlock"),
+        ("k", "updlock, index(by_k)"),
+        ("k", "xlock, index(by_k)"),
+    ] {
         run(&mut first, "delete n where id > 300");
-        let read = format!("select max(id) from n with ({lock})");
+        let read = format!("select max({column}) from n with ({lock})");
         assert_eq!(run(&mut first, &format!("begin tran {read}")), "300", "{lock}");
         let waiting = std::thread::spawn(move || {
             let found = run(&mut second, &read);
@@ -333,7 +343,7 @@ fn who_waited_for_the_largest_key_gets_a_newer_one() {
             assert!(Instant::now() < end, "{lock}: nobody waits");
             std::thread::sleep(Duration::from_millis(5));
         }
-        assert_eq!(run(&mut first, "insert n values (301, 0) commit"), "(1)", "{lock}");
+        assert_eq!(run(&mut first, "insert n values (301, 0, 301) commit"), "(1)", "{lock}");
         let (found, session) = waiting.join().expect("it reads");
         assert_eq!(found, "301", "{lock}");
         second = session;

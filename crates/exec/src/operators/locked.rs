@@ -110,6 +110,8 @@ pub struct LockedScan {
     locked_to: Option<Name>,
     /// The row of the page that was given last.
     given: usize,
+    /// It was not there any more, or another one in its place, when it was locked.
+    moved: bool,
     /// The first row has been found twice, where that is wanted.
     settled: bool,
     /// The large values of a batch.
@@ -206,6 +208,7 @@ impl LockedScan {
             skip: None,
             locked_to: None,
             given: 0,
+            moved: false,
             settled: !locks.first_again,
             large: LargeRows::default(),
         }

@@ -14,6 +14,7 @@
 
 mod blocks;
 mod examples;
+mod links;
 mod reader;
 
 use blocks::{Block, Directive, blocks_of};
@@ -31,7 +32,8 @@ fn root() -> PathBuf {
 
 /// README and the pages of docs.
 fn documents() -> Vec<PathBuf> {
-    let pages = std::fs::read_dir(root().join("docs")).expect("the documents");
+    let folders = ["docs", "docs/t-sql"].map(|folder| root().join(folder));
+    let pages = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("the documents"));
     let pages = pages.map(|page| page.expect("a page").path());
     let mut all: Vec<PathBuf> = pages.filter(|page| page.extension().is_some_and(|e| e == "md")).collect();
     all.push(root().join("README.md"));

@@ -18,6 +18,7 @@ mod object;
 mod several;
 
 use dropping::drop_objects;
+pub(super) use dropping::may_drop_schema;
 use object::{alter_schema, alter_table, create_table, declare, insert_into, module, object};
 pub use several::{CREATE_DATABASE, Refusal, on_server};
 use several::{
