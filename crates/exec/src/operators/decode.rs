@@ -103,6 +103,9 @@ pub(super) fn base_row(
 
 /// Whether a base row has all its values in it.
 fn stays_stored(plan: &ScanPlan, bytes: &[u8]) -> Result<bool, SqlError> {
+    if !plan.store.has_outside() {
+        return Ok(true);
+    }
     let table = &plan.store.table;
     table.layout.has_pointer(bytes).map(|pointer| !pointer).map_err(|e| corrupt_row(table, &e))
 }
@@ -186,7 +189,10 @@ fn base_row_into(
     if told == Told::True && plan.only_tested {
         slots[..plan.tested].fill(Value::Null);
     } else {
-        read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
+        // Without a condition there is nothing to be read before the rest.
+        if plan.tested > 0 {
+            read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots)?;
+        }
         if let Some(pred) = pred
             && !pred.is_true(slots, rt)?
         {
