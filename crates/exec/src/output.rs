@@ -283,3 +283,61 @@ pub struct OutputParameter<'a> {
     pub ty: DataType,
     pub value: &'a Value,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts the rows of each call; fails at a call.
+    #[derive(Default)]
+    struct Calls {
+        rows: Vec<usize>,
+        fails_at: Option<usize>,
+    }
+
+    impl Sink for Calls {
+        fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
+            self.rows.push(rows.len());
+            if self.fails_at == Some(self.rows.len()) { Err(SqlError::internal("gone")) } else { Ok(()) }
+        }
+        fn error(&mut self, _: &SqlError) -> Result<(), SqlError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn made_rows_go_on_together_while_they_are_small() {
+        let values: Vec<Value> = (0..10).map(Value::Int).collect();
+        let rows = ResultRows::of_values(10, 1, &values);
+        let give = |made: &mut MadeRows, calls: &mut Calls, bytes: usize, wrong: i32| {
+            made.give(&rows, 2, calls, |row, out| {
+                out.push(row[0].clone());
+                if row[0].as_i64() == Some(wrong.into()) {
+                    return Err(SqlError::internal("wrong"));
+                }
+                out.push(Value::str("x".repeat(bytes)));
+                Ok(())
+            })
+        };
+        let mut made = MadeRows::default();
+        for (bytes, wrong, calls, given) in [
+            (1, -1, vec![10], true),
+            (40_000, -1, vec![2; 5], true),
+            (100_000, -1, vec![1; 10], true),
+            // The rows before the one that is wrong come.
+            (1, 3, vec![3], false),
+            (40_000, 3, vec![2, 1], false),
+            (1, 0, vec![], false),
+            (1, -1, vec![10], true),
+        ] {
+            let mut sink = Calls::default();
+            assert_eq!(give(&mut made, &mut sink, bytes, wrong).is_ok(), given, "{bytes} {wrong}");
+            assert_eq!(sink.rows, calls, "{bytes} {wrong}");
+        }
+        // What takes no more gets no more, and its own error is the one.
+        let mut sink = Calls { fails_at: Some(2), ..Calls::default() };
+        let error = give(&mut made, &mut sink, 40_000, 9).err();
+        assert!(error.is_some_and(|e| e.message.contains("gone")));
+        assert_eq!(sink.rows, [2, 2]);
+    }
+}
