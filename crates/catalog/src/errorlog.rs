@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use disk::Disk;
 use parking_lot::Mutex;
+use types::{Raised, SqlError};
 
 /// Lines kept; older ones are dropped from memory and file.
 const KEPT: usize = 4000;
@@ -34,6 +35,12 @@ pub struct Line<'a> {
     /// `Server`, `Logon`, `spid52`.
     pub source: &'a str,
     pub text: &'a str,
+}
+
+/// The line of an error that nobody else is told of.
+pub fn line_of(error: &SqlError) -> String {
+    let Raised { number, severity, state, message, .. } = &**error;
+    format!("Error: {number}, Severity: {severity}, State: {state}. {message}")
 }
 
 /// What is told of each line besides: a program shows its log so. It must not block for long, and must not write to the log.

@@ -22,7 +22,8 @@ pub use catalog;
 pub use exec::conceal::has_secret;
 pub use exec::dml::bulk::{BulkOptions, BulkRows, ColumnBatches};
 pub use exec::output::{
-    ColumnInfo, Origin, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
+    ColumnInfo, FirstError, Origin, Origins, OutputParameter, SessionChange, Sink, StatementEnd,
+    StatementKind,
 };
 pub use exec::state::phases;
 pub use instance;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::SqlError;
 
 use crate::session::Session;
-use exec::output::Sink;
+use exec::output::FirstError;
 use instance::InstanceCore;
 
 const TABLES: [(&str, &str); 5] = [
@@ -63,17 +63,6 @@ const TABLES: [(&str, &str); 5] = [
     ),
 ];
 
-/// Keeps the first error.
-#[derive(Default)]
-struct Errors(Option<SqlError>);
-
-impl Sink for Errors {
-    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.0.get_or_insert_with(|| error.clone());
-        Ok(())
-    }
-}
-
 /// Runs a text in a session of its own, in a database.
 ///
 /// # Errors
@@ -81,9 +70,9 @@ impl Sink for Errors {
 pub(crate) fn run(instance: &Arc<InstanceCore>, database: &str, text: &str) -> Result<(), SqlError> {
     let mut session = Session::of(instance)?;
     session.use_database(database)?;
-    let mut errors = Errors::default();
-    session.execute(text, &mut errors);
-    errors.0.map_or(Ok(()), Err)
+    let mut first = FirstError::default();
+    session.execute(text, &mut first);
+    first.or(())
 }
 
 /// Makes the tables that are missing.

@@ -6,10 +6,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use catalog::errorlog::ErrorLog;
+use catalog::errorlog::{ErrorLog, line_of};
 use catalog::{MASTER, ModuleDef, ModuleKind};
 use exec::output::Sink;
-use types::{Raised, SqlError};
+use types::SqlError;
 
 use crate::session::Session;
 use ddl::modules::may_run_at_start;
@@ -74,8 +74,7 @@ impl Errors {
 
 impl Sink for Errors {
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        let Raised { number, severity, state, message, .. } = &**error;
-        self.write(&format!("Error: {number}, Severity: {severity}, State: {state}. {message}"));
+        self.write(&line_of(error));
         Ok(())
     }
 }

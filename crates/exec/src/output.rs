@@ -140,6 +140,38 @@ impl MadeRows {
     }
 }
 
+/// The first error that is told: by itself a sink that keeps nothing else, or the part of a sink
+/// that errors go to.
+#[derive(Clone, Debug, Default)]
+pub struct FirstError(Option<SqlError>);
+
+impl FirstError {
+    /// The error, if there was one.
+    pub fn get(&self) -> Option<&SqlError> {
+        self.0.as_ref()
+    }
+
+    /// The error by itself, if there was one.
+    pub fn into_error(self) -> Option<SqlError> {
+        self.0
+    }
+
+    /// A value, unless there was an error.
+    ///
+    /// # Errors
+    /// The first one.
+    pub fn or<T>(self, value: T) -> Result<T, SqlError> {
+        self.0.map_or(Ok(value), Err)
+    }
+}
+
+impl Sink for FirstError {
+    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+        self.0.get_or_insert_with(|| error.clone());
+        Ok(())
+    }
+}
+
 /// Where the columns of a client's cursor come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {

@@ -4,7 +4,8 @@ use crate::LabError;
 use crate::target::tsql::{Connection, EMBEDDED, Prepared, Reply, Server, Site, is_unsupported, text_of};
 use disk::Disk;
 use engine::{
-    ColumnInfo, DataType, Instance, InstanceOptions, PageMemory, ResultRows, Session, Sink, SqlError, Value,
+    ColumnInfo, DataType, FirstError, Instance, InstanceOptions, PageMemory, ResultRows, Session, Sink,
+    SqlError, Value,
 };
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 #[derive(Default)]
 struct Collector {
     reply: Reply,
-    error: Option<SqlError>,
+    error: FirstError,
 }
 
 impl Sink for Collector {
@@ -35,8 +36,7 @@ impl Sink for Collector {
         Ok(())
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| error.clone());
-        Ok(())
+        self.error.error(error)
     }
 }
 
@@ -106,10 +106,7 @@ impl Connection for Client {
     fn run(&mut self, batch: &str) -> Result<Reply, LabError> {
         let mut collector = Collector::default();
         self.0.execute(batch, &mut collector);
-        match collector.error {
-            Some(error) => Err(failed(&error, batch)),
-            None => Ok(collector.reply),
-        }
+        collector.error.or(collector.reply).map_err(|error| failed(&error, batch))
     }
 
     fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError> {
@@ -119,10 +116,8 @@ impl Connection for Client {
         Ok(Box::new(move |value| {
             let mut collector = Collector::default();
             let ran = self.0.execute_prepared(&prepared, &[Value::Int(value)], &mut collector);
-            match ran.err().or(collector.error) {
-                Some(error) => Err(failed(&error, &statement)),
-                None => Ok(()),
-            }
+            let ran = ran.and_then(|_| collector.error.or(()));
+            ran.map_err(|error| failed(&error, &statement))
         }))
     }
 

@@ -23,6 +23,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use engine::FirstError;
 pub use engine::{
     BulkOptions, BulkRows, ColumnBatches, ColumnInfo, DataType, ResultRows, RowItems, Sink, SqlError,
     StatementEnd, StoredCell, Value,
@@ -183,7 +184,7 @@ pub struct Outcome {
 #[derive(Default)]
 struct Collector {
     outcome: Outcome,
-    error: Option<SqlError>,
+    error: FirstError,
 }
 
 impl Sink for Collector {
@@ -209,8 +210,7 @@ impl Sink for Collector {
         Ok(())
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| error.clone());
-        Ok(())
+        self.error.error(error)
     }
 }
 
@@ -218,7 +218,7 @@ impl Sink for Collector {
 #[derive(Default)]
 struct Counter {
     rows: u64,
-    error: Option<SqlError>,
+    error: FirstError,
 }
 
 impl Sink for Counter {
@@ -227,8 +227,7 @@ impl Sink for Counter {
         Ok(())
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| error.clone());
-        Ok(())
+        self.error.error(error)
     }
 }
 
@@ -239,7 +238,7 @@ type EachRow<'a> = dyn FnMut(&[ColumnInfo], &[Value]) -> Result<(), SqlError> + 
 struct Streamer<'a> {
     each: &'a mut EachRow<'a>,
     columns: Vec<ColumnInfo>,
-    error: Option<SqlError>,
+    error: FirstError,
 }
 
 impl Sink for Streamer<'_> {
@@ -251,8 +250,7 @@ impl Sink for Streamer<'_> {
         rows.each(|row| (self.each)(&self.columns, row))
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| error.clone());
-        Ok(())
+        self.error.error(error)
     }
 }
 
@@ -272,7 +270,7 @@ impl Session {
     pub fn execute(&mut self, batch: &str) -> Result<Outcome, SqlError> {
         let mut collector = Collector::default();
         self.inner.execute(&units::held(batch), &mut collector);
-        collector.error.map_or(Ok(collector.outcome), Err)
+        collector.error.or(collector.outcome)
     }
 
     /// Runs a batch and returns its first result set (empty when there was none).
@@ -286,9 +284,9 @@ impl Session {
         batch: &str,
         mut each: impl FnMut(&[ColumnInfo], &[Value]) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
-        let mut streamer = Streamer { each: &mut each, columns: Vec::new(), error: None };
+        let mut streamer = Streamer { each: &mut each, columns: Vec::new(), error: FirstError::default() };
         self.inner.execute(&units::held(batch), &mut streamer);
-        streamer.error.map_or(Ok(()), Err)
+        streamer.error.or(())
     }
 
     /// Compiles a batch with parameters: `prepare("insert t values (@a, @b)", &[("@a", DataType::Int), ...])`.
@@ -302,7 +300,7 @@ impl Session {
     pub fn execute_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<Outcome, SqlError> {
         let mut collector = Collector::default();
         self.inner.execute_prepared(&statement.0, values, &mut collector)?;
-        collector.error.map_or(Ok(collector.outcome), Err)
+        collector.error.or(collector.outcome)
     }
 
     /// Runs a prepared batch as [`Session::execute_prepared`] does, and gives only the sum of [`Outcome::affected`]: result sets
@@ -327,7 +325,7 @@ impl Session {
     pub fn count_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<u64, SqlError> {
         let mut counter = Counter::default();
         self.inner.execute_prepared(&statement.0, values, &mut counter)?;
-        counter.error.map_or(Ok(counter.rows), Err)
+        counter.error.or(counter.rows)
     }
 
     /// Loads rows into a table as one statement, the fast way: no text, whole pages to a log record. `table` is a name as T-SQL

@@ -9,7 +9,7 @@ use types::{SqlError, Value};
 
 use super::dynamic::declared_parameters;
 use super::run::run_batch;
-use exec::output::{ColumnInfo, Sink};
+use exec::output::{ColumnInfo, FirstError, Sink};
 use exec::state::SessionCore;
 use instance::OfInstance;
 use plan::bind::undeclared::Deduced;
@@ -19,7 +19,7 @@ use programs::compiled::{Compiled, go_on};
 #[derive(Default)]
 struct First {
     columns: Option<Vec<ColumnInfo>>,
-    error: Option<SqlError>,
+    error: FirstError,
 }
 
 impl Sink for First {
@@ -28,8 +28,7 @@ impl Sink for First {
         Ok(())
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| error.clone());
-        Ok(())
+        self.error.error(error)
     }
 }
 
@@ -50,24 +49,9 @@ pub fn first_columns(
     let compiled = core.instance().batches().get(core, text, &params);
     let ran = compiled.and_then(|batch| run_batch(core, &mut first, &batch, &mut vars, false));
     *core.options = before;
-    match (first.columns, first.error) {
-        (Some(columns), _) => ran.map(|_| columns),
-        (None, Some(error)) => Err(error),
-        (None, None) => ran.map(|_| Vec::new()),
-    }
-}
-
-/// Takes the first error and nothing else.
-#[derive(Default)]
-struct FirstError(Option<SqlError>);
-
-impl Sink for FirstError {
-    fn columns(&mut self, _: &[ColumnInfo]) -> Result<(), SqlError> {
-        Ok(())
-    }
-    fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.0.get_or_insert_with(|| error.clone());
-        Ok(())
+    match first.columns {
+        Some(columns) => ran.map(|_| columns),
+        None => first.error.or(()).and(ran).map(|_| Vec::new()),
     }
 }
 
@@ -90,9 +74,6 @@ pub fn undeclared(
     let mut first = FirstError::default();
     let ran = run_batch(core, &mut first, &Arc::new(batch), &mut vars, false);
     *core.options = before;
-    if let Some(error) = first.0 {
-        return Err(error);
-    }
-    ran?;
+    first.or(()).and(ran)?;
     undeclared.deduced()
 }

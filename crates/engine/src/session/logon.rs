@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use catalog::ModuleDef;
+use catalog::errorlog::line_of;
 use exec::output::Sink;
 use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
-use types::{Raised, SqlError};
+use types::SqlError;
 
 use ddl::events::LOGON;
 use instance::security::ClientInfo;
@@ -26,8 +27,7 @@ impl Sink for ToLog {
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        let Raised { number, severity, state, message, .. } = &**error;
-        self.0.push(format!("Error: {number}, Severity: {severity}, State: {state}. {message}"));
+        self.0.push(line_of(error));
         Ok(())
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{
-    BulkOptions, ColumnInfo, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError, Value,
+    BulkOptions, ColumnInfo, FirstError, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError,
+    Value,
 };
 
 use super::{Engine, Ran, TpchOptions};
@@ -29,7 +30,7 @@ fn failed(error: &SqlError, statement: &str) -> LabError {
 struct Rows {
     types: Vec<types::DataType>,
     rows: Vec<Vec<String>>,
-    error: Option<SqlError>,
+    error: FirstError,
 }
 
 impl Sink for Rows {
@@ -47,8 +48,7 @@ impl Sink for Rows {
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| error.clone());
-        Ok(())
+        self.error.error(error)
     }
 }
 
@@ -56,7 +56,7 @@ impl Ringwood {
     fn execute(&mut self, sql: &str) -> Result<Rows, LabError> {
         let mut rows = Rows::default();
         self.session.execute(sql, &mut rows);
-        match &rows.error {
+        match rows.error.get() {
             Some(e) => Err(failed(e, sql)),
             None => Ok(rows),
         }

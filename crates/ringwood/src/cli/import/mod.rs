@@ -15,7 +15,7 @@ use clap::Args;
 use convert::Converted;
 use delimited::Delimited;
 use engine::encoding::{Decoded, Encoding};
-use engine::{BulkOptions, ColumnInfo, DataType, ResultRows, Session, Sink, SqlError, Value};
+use engine::{BulkOptions, ColumnInfo, DataType, FirstError, ResultRows, Session, Sink, SqlError, Value};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -301,7 +301,7 @@ fn targets(rows: &dyn Rows, columns: &[TableColumn]) -> Result<Vec<TableColumn>,
 fn table_columns(session: &mut Session, table: &str) -> Result<Option<Vec<TableColumn>>, Failed> {
     let mut shape = Collected::default();
     session.execute(&format!("SELECT * FROM {table} WHERE 1 = 0"), &mut shape);
-    match shape.error {
+    match shape.error.into_error() {
         Some(error) if error.number == 208 => return Ok(None),
         Some(error) => return Err(error.into()),
         None => {}
@@ -342,7 +342,7 @@ fn table_database(table: &str) -> String {
 fn execute(session: &mut Session, sql: &str) -> Result<(), Failed> {
     let mut out = Collected::default();
     session.execute(sql, &mut out);
-    out.error.map_or(Ok(()), |error| Err(error.into()))
+    out.error.or(()).map_err(Failed::from)
 }
 
 /// Keeps a small result.
@@ -350,7 +350,7 @@ fn execute(session: &mut Session, sql: &str) -> Result<(), Failed> {
 struct Collected {
     columns: Vec<ColumnInfo>,
     rows: Vec<Vec<Value>>,
-    error: Option<SqlError>,
+    error: FirstError,
 }
 
 impl Sink for Collected {
@@ -365,7 +365,6 @@ impl Sink for Collected {
         })
     }
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| error.clone());
-        Ok(())
+        self.error.error(error)
     }
 }

@@ -6,7 +6,7 @@ use super::complete::{Names, Table};
 use super::meta::{Answer, Catalogue, matches, text_column};
 use super::target::show;
 use client::{Connection, Options};
-use engine::{ColumnInfo, DataType, ResultRows, Sink, SqlError, Value};
+use engine::{ColumnInfo, DataType, FirstError, ResultRows, Sink, SqlError, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ pub struct Lookup {
 #[derive(Default)]
 struct Rows {
     rows: Vec<Vec<Value>>,
-    error: Option<SqlError>,
+    error: FirstError,
 }
 
 impl Sink for Rows {
@@ -37,8 +37,7 @@ impl Sink for Rows {
     }
 
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
-        self.error.get_or_insert_with(|| error.clone());
-        Ok(())
+        self.error.error(error)
     }
 }
 
@@ -68,10 +67,7 @@ impl Lookup {
             self.connection = None;
             return Err(error.to_string());
         }
-        match rows.error {
-            Some(error) => Err(error.into_message()),
-            None => Ok(rows.rows),
-        }
+        rows.error.or(rows.rows).map_err(|error| error.into_message())
     }
 
     fn tables(&mut self, database: &str) -> &[Table] {
