@@ -1,7 +1,7 @@
 //! sp_addmessage, sp_altermessage, sp_dropmessage.
 
 use ::types::language::Language;
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 use catalog::messages::{ENGLISH, LAST_SYSTEM, Message};
 
 use super::Call;
@@ -127,7 +127,7 @@ pub(super) fn alter(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Err(SqlError::new(290, 16, 2, text));
     };
     if id <= LAST_SYSTEM {
-        return Err(error(15_178, "Cannot drop or alter a message with an ID less than 50,000."));
+        return Err(SqlError::of(msg::MESSAGE_IS_OWN, []));
     }
     let known = locked(call.core, id)?;
     if known.is_empty() {
@@ -146,7 +146,7 @@ pub(super) fn drop_message(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Err(error(15_177, "Usage: sp_dropmessage <msg number> [,<language> | 'ALL']"));
     };
     if id <= LAST_SYSTEM {
-        return Err(error(15_178, "Cannot drop a message with an ID less than 50,000."));
+        return Err(SqlError::of(msg::MESSAGE_IS_OWN, []));
     }
     let all = given.name(1).is_some_and(|name| name.eq_ignore_ascii_case("all"));
     let language = if all { None } else { Some(lcid(language(call, given.name(1))?)) };

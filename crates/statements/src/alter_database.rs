@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use syntax::ast::{AlterDatabase, AlterDatabaseAction, Ident, OptionItem, OptionValue, Termination};
 use txn::{DelayedDurability, LossWindow, RecoveryModel};
-use types::{Collation, SqlError};
+use types::{Collation, SqlError, msg};
 
 use super::StmtCtx;
 use super::database_state::{Turn, no_such_database};
@@ -358,8 +358,7 @@ impl StmtCtx<'_> {
         }
         let other = instance.find_db(new).is_some_and(|other| other.id() != db.id());
         if other || InstanceCore::is_reserved_name(new) {
-            let text = format!("The database '{new}' already exists. Specify a unique database name.");
-            return Err(SqlError::new(1801, 16, 1, text));
+            return Err(SqlError::of(msg::DATABASE_EXISTS, [&new]).state(1));
         }
         let old = db.name();
         db.set_name(new);

@@ -2,9 +2,11 @@
 //! that conversions, arithmetic and the row format raise. Guarantees: texts and numbers are SQL Server's own;
 //! the line is 0 until the statement that knows it fills it in.
 
+use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 
 use compact_str::CompactString;
+use messages::Message;
 
 use crate::datatype::DataType;
 
@@ -63,7 +65,14 @@ fn shown(value: &str) -> &str {
 }
 
 impl SqlError {
-    /// An error without a line yet.
+    /// A message of the list with its values, in its usual state, without a line yet.
+    #[cold]
+    pub fn of<const VALUES: usize>(message: Message<VALUES>, values: [&dyn Display; VALUES]) -> SqlError {
+        SqlError::new(message.number(), message.severity(), message.state(), message.text(values))
+    }
+
+    /// An error that somebody else has worded: RAISERROR and THROW, another server, a text without
+    /// a number. What Ringwood says itself is a message of the list ([`SqlError::of`]).
     pub fn new(number: i32, severity: u8, state: u8, message: impl Into<String>) -> SqlError {
         let message = message.into();
         SqlError(Box::new(Raised {
@@ -80,6 +89,13 @@ impl SqlError {
     /// The text alone.
     pub fn into_message(self) -> String {
         self.0.message
+    }
+
+    /// The same error in another state.
+    #[must_use]
+    pub fn state(mut self, state: u8) -> SqlError {
+        self.state = state;
+        self
     }
 
     /// The same error at a line, unless it already has one.

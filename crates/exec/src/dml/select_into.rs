@@ -16,7 +16,7 @@ use plan::physical;
 use std::sync::Arc;
 use storage::TableStore;
 use syntax::ast;
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 /// A compiled SELECT INTO.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
         ..NewTable::default()
     };
     for (at, column) in bound.columns.iter().enumerate() {
-        table.columns.push(new_column(column, at, &table.columns)?);
+        table.columns.push(new_column(column, at, &table)?);
     }
     let number = numbered.first().map(|(at, _)| *at);
     if let Some((at, step)) = numbered.first().copied() {
@@ -113,19 +113,16 @@ fn keeps_identity(select: &ast::Select) -> bool {
     select.from.len() == 1 && select.from.iter().all(alone) && select.group_by.is_none()
 }
 
-fn new_column(column: &OutColumn, at: usize, before: &[NewColumn]) -> Result<NewColumn, SqlError> {
+fn new_column(column: &OutColumn, at: usize, table: &NewTable) -> Result<NewColumn, SqlError> {
     if column.name.is_empty() {
         let text = "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a \
                     name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not \
                     allowed. Change the alias to a valid name.";
         return Err(SqlError::new(1038, 15, 5, text));
     }
+    let before = &table.columns;
     if before.iter().any(|c| c.name.eq_ignore_ascii_case(&column.name)) {
-        let text = format!(
-            "Column names in each table must be unique. Column name '{}' in table is specified more than once.",
-            column.name
-        );
-        return Err(SqlError::new(2705, 16, 3, text));
+        return Err(SqlError::of(msg::DUPLICATE_COLUMN, [&column.name, &table.name]));
     }
     debug_assert_eq!(at, before.len());
     let ty = match column.ty {
