@@ -18,6 +18,7 @@ messages! {
         "A logical consistency-based I/O error was detected in database 'tempdb': '%ls' does not \
          hold what was written.";
     824 24 2 ROW_DAMAGED "A row of table '%ls' is damaged: %ls. Run DBCC CHECKDB.";
+    1002 15 1 SCALE_NOT_ONE_NUMBER "Line %d: Specified scale is invalid.";
     1088 16 120 TRIGGER_NOT_FOUND
         "Cannot find the trigger \"%ls\" because it does not exist or you do not have permissions.";
     1105 17 2 RUN_FILE_SPACE
