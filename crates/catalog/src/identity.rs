@@ -22,11 +22,7 @@ const BLOCK: i64 = 1000;
 /// 2749 the type is no whole number, 2752, 2753 what they cannot be.
 pub fn of_clause(identity: &Identity, name: &str, ty: DataType) -> Result<(i64, i64), SqlError> {
     if !ty.is_integer() && !matches!(ty, DataType::Decimal { scale: 0, .. }) {
-        let text = format!(
-            "Identity column '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric \
-             with a scale of 0, unencrypted, and constrained to be nonnullable."
-        );
-        return Err(SqlError::new(2749, 16, 2, text));
+        return Err(SqlError::of(msg::IDENTITY_TYPE, [&name]));
     }
     let seed = identity.seed.parse::<i64>().map_err(|_| SqlError::of(msg::IDENTITY_SEED, [&name]))?;
     let increment = identity.increment.parse::<i64>().ok().filter(|n| *n != 0);
@@ -42,8 +38,7 @@ pub fn next(db: &Arc<Db>, table: &TableDef, count: u64) -> Result<i64, SqlError>
         return Err(SqlError::internal("the table has no identity column"));
     };
     let mut state = table.state.identity.lock();
-    let overflow =
-        || SqlError::new(8115, 16, 1, "Arithmetic overflow error converting IDENTITY to data type bigint.");
+    let overflow = || SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"IDENTITY", &"bigint"]);
     let first = match state.last {
         None => seed,
         Some(last) => last.checked_add(step).ok_or_else(overflow)?,

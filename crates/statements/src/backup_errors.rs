@@ -90,7 +90,7 @@ pub(super) fn reason(place: &Place<'_>, e: &BackupError) -> SqlError {
 /// Errors of the log chain and of the order of restores.
 fn chain_text(e: &BackupError, database: &str) -> String {
     match e {
-        BackupError::Busy => errors::FILES_BUSY.into(),
+        BackupError::Busy => types::msg::FILES_BUSY.text([]),
         BackupError::Simple => "The statement BACKUP LOG is not allowed while the recovery model is SIMPLE. Use \
                                 BACKUP DATABASE or change the recovery model using ALTER DATABASE."
             .into(),
