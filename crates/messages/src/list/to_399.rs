@@ -107,7 +107,7 @@ messages! {
     193 15 1 TEMPORARY_NAME_TOO_LONG
         "The object or column name starting with '%ls' is too long. The maximum length is %d \
          characters.";
-    195 15 5 NOT_RECOGNIZED "'%ls' is not a recognized %ls.";
+    195 15 1 NOT_RECOGNIZED "'%ls' is not a recognized %ls.";
     201 16 4 PARAMETER_NOT_SUPPLIED
         "Procedure or function '%ls' expects parameter '%ls', which was not supplied.";
     205 16 1 SET_OPERATION_COLUMN_COUNT
