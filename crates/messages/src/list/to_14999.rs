@@ -191,7 +191,7 @@ messages! {
     13607 16 4 JSON_PATH_SYNTAX
         "JSON path is not properly formatted. Unexpected character '%ls' is found at position %d.";
     13608 16 1 JSON_PROPERTY_NOT_FOUND "Property cannot be found on the specified JSON path.";
-    13609 16 1 JSON_SYNTAX
+    13609 16 4 JSON_SYNTAX
         "JSON text is not properly formatted. Unexpected character '%ls' is found at position %d.";
     13611 16 1 JSON_NOT_OPENABLE
         "Value referenced by JSON path is not an array or object and cannot be opened with \

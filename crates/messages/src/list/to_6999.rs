@@ -240,7 +240,7 @@ messages! {
     6846 16 2 XML_PREFIX_UNDECLARED
         "XML name space prefix '%ls' declaration is missing for FOR XML %ls '%ls'.";
     6850 16 1 XML_INVALID_IDENTIFIER
-        "Column name '%ls' contains an invalid XML identifier as required by FOR XML; '%ls'(0x%d) \
+        "Column name '%ls' contains an invalid XML identifier as required by FOR XML; '%ls'(0x%ls) \
          is the first character at fault.";
     6852 16 1 XML_ATTRIBUTE_AFTER_ELEMENT
         "Attribute-centric column '%ls' must not come after a non-attribute-centric sibling in XML \
