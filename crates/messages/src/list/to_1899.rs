@@ -44,9 +44,14 @@ messages! {
          value is unresolved due to a collation conflict between \"%ls\" and \"%ls\" in %ls \
          operator.";
     460 16 1 DISTINCT_IN_RECURSIVE_PART
-        "%ls is not allowed in the recursive part of a recursive common table expression '%ls'.";
+        "DISTINCT operator is not allowed in the recursive part of a recursive common table \
+         expression '%ls'.";
+    461 16 1 TOP_IN_RECURSIVE_PART
+        "The TOP or OFFSET operator is not allowed in the recursive part of a recursive common \
+         table expression '%ls'.";
     462 16 1 OUTER_JOIN_IN_RECURSIVE_PART
-        "%ls is not allowed in the recursive part of a recursive common table expression '%ls'.";
+        "Outer join is not allowed in the recursive part of a recursive common table expression \
+         '%ls'.";
     465 16 1 RECURSION_IN_SUBQUERY "Recursive references are not allowed in subqueries.";
     467 16 1 GROUPING_IN_RECURSIVE_PART
         "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a \

@@ -215,7 +215,7 @@ messages! {
     307 16 1 HINTED_INDEX_ID_MISSING
         "Index ID %d on table '%ls' (specified in the FROM clause) does not exist.";
     308 16 1 HINTED_INDEX_MISSING
-        "Index %ls on table '%ls' (specified in the FROM clause) does not exist.";
+        "Index '%ls' on table '%ls' (specified in the FROM clause) does not exist.";
     310 15 1 MAXRECURSION_RANGE
         "The value %d specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     313 16 3 TOO_FEW_ARGUMENTS

@@ -202,6 +202,11 @@ messages! {
     9005 16 1 DBLOG_LSN_INVALID
         "Either start LSN or end LSN specified in OpenRowset(DBLog, ...) is invalid.";
     9015 24 1 LOG_RECORD_CORRUPT "The log record of database '%ls' is corrupted: %ls.";
+    9342 16 1 XQUERY_XML_INSTANCE
+        "%lsAn XML instance is only supported as the direct source of an insert using \
+         sql:column/sql:variable.";
+    9344 16 1 XQUERY_SQL_TYPE
+        "%lsThe SQL type '%ls' is not supported with sql:column() and sql:variable().";
     9420 16 1 XML_ILLEGAL_CHARACTER "XML parsing: line %d, character %d, illegal xml character";
     9500 16 1 XML_VALUE_TYPE "The data type '%ls' used in the VALUE method is invalid.";
     9501 16 2 XML_VARIABLE_UNRESOLVED
