@@ -162,23 +162,23 @@ messages! {
     4438 16 1 PARTITIONED_COLUMNS_LEFT_OUT
         "Partitioned view '%ls' is not updatable because it does not deliver all columns from its \
          member tables.";
-    4439 16 1 PARTITIONED_READS_ITSELF
+    4439 16 6 PARTITIONED_READS_ITSELF
         "Partitioned view '%ls' is not updatable because the source query contains references to \
          partition table '%ls'.";
-    4440 16 1 PARTITIONED_NO_PRIMARY_KEY
+    4440 16 9 PARTITIONED_NO_PRIMARY_KEY
         "UNION ALL view '%ls' is not updatable because a primary key was not found on table '%ls'.";
     4441 16 1 PARTITIONED_COMPUTED_INDEX
         "Partitioned view '%ls' is not updatable because the table '%ls' has an index on a \
          computed column.";
-    4442 16 1 PARTITIONED_TABLE_TWICE
+    4442 16 7 PARTITIONED_TABLE_TWICE
         "UNION ALL view '%ls' is not updatable because base table '%ls' is used multiple times.";
-    4443 16 1 PARTITIONED_COLUMN_TWICE
+    4443 16 8 PARTITIONED_COLUMN_TWICE
         "UNION ALL view '%ls' is not updatable because column '%ls' of base table '%ls' is used \
          multiple times.";
-    4444 16 1 PARTITIONED_KEY_LEFT_OUT
+    4444 16 10 PARTITIONED_KEY_LEFT_OUT
         "UNION ALL view '%ls' is not updatable because the primary key of table '%ls' is not \
          included in the union result.";
-    4445 16 1 PARTITIONED_KEYS_DIFFER
+    4445 16 11 PARTITIONED_KEYS_DIFFER
         "UNION ALL view '%ls' is not updatable because the primary key of table '%ls' is not \
          unioned with primary keys of preceding tables.";
     4448 16 17 PARTITIONED_INSERT_INCOMPLETE
