@@ -138,7 +138,7 @@ fn in_order(translated: &str, english: &str) -> Result<String, SqlError> {
         };
         let found = place.checked_sub(1).and_then(|at| specifications.get(at));
         let Some(found) = found else {
-            return Err(SqlError::new(2787, 16, 2, format!("Invalid format specification: '{place}!'.")));
+            return Err(SqlError::of(msg::INVALID_FORMAT, [&format_args!("{place}!")]).state(2));
         };
         out.push_str(&format!("%{place}${found}"));
         rest = &rest[2 + digits..];

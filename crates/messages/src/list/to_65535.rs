@@ -79,6 +79,7 @@ messages! {
          found in sys.messages. If error is larger than 50000, make sure the user-defined message \
          is added using sp_addmessage.";
     18456 14 1 LOGIN_FAILED "Login failed for user '%ls'.";
+    18470 14 1 LOGIN_DISABLED "Login failed for user '%ls'. Reason: The account is disabled.";
     18487 14 1 LOGIN_PASSWORD_EXPIRED
         "Login failed for user '%ls'. Reason: The password of the account has expired.";
     18488 14 1 LOGIN_PASSWORD_MUST_CHANGE
