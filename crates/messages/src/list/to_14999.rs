@@ -77,13 +77,13 @@ messages! {
     13539 15 1 HISTORY_TWO_PART_NAME
         "Setting SYSTEM_VERSIONING to ON failed because history table '%ls' is not specified in \
          two-part name format.";
-    13541 16 1 HISTORY_END_BEFORE_START
+    13541 16 0 HISTORY_END_BEFORE_START
         "Setting SYSTEM_VERSIONING to ON failed because history table '%ls' contains invalid \
          records with end of period set before start.";
     13542 16 0 PERIOD_START_IN_FUTURE
         "ADD PERIOD FOR SYSTEM_TIME on table '%ls' failed because there are open records with \
          start of period set to a value in the future.";
-    13543 16 1 HISTORY_END_IN_FUTURE
+    13543 16 0 HISTORY_END_IN_FUTURE
         "Setting SYSTEM_VERSIONING to ON failed because history table '%ls' contains invalid \
          records with end of period set to a value in the future.";
     13544 16 1 SYSTEM_TIME_NOT_VERSIONED
@@ -133,7 +133,7 @@ messages! {
         "Cannot create a trigger on a system-versioned temporal table '%ls'.";
     13572 16 1 PERIOD_IN_TABLE_VARIABLE
         "Creating table variables containing PERIOD is not allowed.";
-    13573 16 1 HISTORY_OVERLAPS
+    13573 16 0 HISTORY_OVERLAPS
         "Setting SYSTEM_VERSIONING to ON failed because history table '%ls' contains overlapping \
          records.";
     13574 16 1 HISTORY_HAS_PERIOD

@@ -20,11 +20,11 @@ messages! {
         "TOP is not allowed in an UPDATE or DELETE statement against a partitioned view.";
     421 16 1 DISTINCT_NOT_COMPARABLE
         "The %ls data type cannot be selected as DISTINCT because it is not comparable.";
-    424 16 1 XML_METHOD_IN_TABLE_VARIABLE
+    424 16 16 XML_METHOD_IN_TABLE_VARIABLE
         "Xml data type methods are not supported in computed column definitions of table variables \
          and return tables of table-valued functions. The error occurred at column \"%ls\", table \
          \"%ls\", in the %ls statement.";
-    435 16 1 XML_METHOD_IN_COMPUTED_COLUMN
+    435 16 16 XML_METHOD_IN_COMPUTED_COLUMN
         "Xml data type methods are not supported in computed column definitions. Create a scalar \
          user-defined function to wrap the method invocation. The error occurred at column \
          \"%ls\", table \"%ls\", in the %ls statement.";
@@ -282,10 +282,10 @@ messages! {
     1759 16 0 COMPUTED_OF_COMPUTED
         "Computed column '%ls' in table '%ls' is not allowed to be used in another computed-column \
          definition.";
-    1761 16 1 SET_NULL_NOT_NULLABLE
+    1761 16 0 SET_NULL_NOT_NULLABLE
         "Cannot create the foreign key \"%ls\" with the %ls referential action, because one or \
          more referencing columns are not nullable.";
-    1762 16 1 SET_DEFAULT_WITHOUT_DEFAULT
+    1762 16 0 SET_DEFAULT_WITHOUT_DEFAULT
         "Cannot create the foreign key \"%ls\" with the %ls referential action, because one or \
          more referencing not-nullable columns lack a default constraint.";
     1763 16 0 FOREIGN_KEY_CROSS_DATABASE

@@ -3,13 +3,13 @@
 use crate::messages;
 
 messages! {
-    16002 16 1 MASK_INVALID "Invalid data masking function in column '%ls'.";
-    16003 16 1 MASK_TYPE
+    16002 16 0 MASK_INVALID "Invalid data masking function in column '%ls'.";
+    16003 16 0 MASK_TYPE
         "The data type of column '%ls' does not support data masking function '%ls'.";
-    16004 16 1 MASK_ARGUMENT_COUNT
+    16004 16 0 MASK_ARGUMENT_COUNT
         "Incorrect number of parameters for data masking function '%ls' for column '%ls'.";
-    16005 16 1 MASK_ARGUMENT "Invalid argument for data masking function '%ls' for column '%ls'.";
-    16006 16 1 MASK_FORMAT "Invalid data masking format for function '%ls' in column '%ls'.";
+    16005 16 0 MASK_ARGUMENT "Invalid argument for data masking function '%ls' for column '%ls'.";
+    16006 16 0 MASK_FORMAT "Invalid data masking format for function '%ls' in column '%ls'.";
     16007 16 0 NO_MASK "The column '%ls' does not have a data masking function.";
     16902 16 4 PARAMETER_VALUE "%ls: The value of the parameter %ls is invalid.";
     16905 16 1 CURSOR_ALREADY_OPEN "The cursor is already open.";

@@ -42,9 +42,21 @@ messages! {
          non-deterministic.";
     4941 16 1 SWITCH_SAME_TABLE
         "ALTER TABLE SWITCH statement failed because the source and target tables are the same.";
+    4942 16 1 SWITCH_COLUMN_NAME
+        "ALTER TABLE SWITCH statement failed because column '%ls' at ordinal %d in table '%ls' has \
+         a different name than the column '%ls' at the same ordinal in table '%ls'.";
     4943 16 1 SWITCH_COLUMN_COUNT
         "ALTER TABLE SWITCH statement failed because table '%ls' has %d columns and table '%ls' \
          has %d columns.";
+    4944 16 1 SWITCH_COLUMN_TYPE
+        "ALTER TABLE SWITCH statement failed because column '%ls' has data type %ls in source \
+         table '%ls' which is different from its type %ls in target table '%ls'.";
+    4945 16 1 SWITCH_COLLATION
+        "ALTER TABLE SWITCH statement failed because column '%ls' does not have the same collation \
+         in tables '%ls' and '%ls'.";
+    4946 16 1 SWITCH_PERSISTED
+        "ALTER TABLE SWITCH statement failed because column '%ls' does not have the same \
+         persistent attribute in tables '%ls' and '%ls'.";
     4947 16 1 SWITCH_INDEX_MISSING
         "ALTER TABLE SWITCH statement failed. There is no identical index in source table '%ls' \
          for the index '%ls' in target table '%ls' .";
@@ -60,6 +72,9 @@ messages! {
     4970 16 1 SWITCH_CHECK
         "ALTER TABLE SWITCH statement failed. Target table '%ls' has a table level check \
          constraint '%ls' but the source table '%ls' does not have a corresponding constraint.";
+    4985 16 1 SWITCH_NULLABILITY
+        "ALTER TABLE SWITCH statement failed because column '%ls' does not have the same \
+         nullability attribute in tables '%ls' and '%ls'.";
     5005 16 1 RECOVERY_TIME_RANGE "Specified recovery time is out of range.";
     5009 16 9 FILES_NOT_FOUND
         "One or more files listed in the statement could not be found or could not be initialized.";
