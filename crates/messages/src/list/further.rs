@@ -34,6 +34,9 @@ messages! {
     2103 15 1 TRIGGER_OF_OTHER_OBJECT
         "Cannot alter trigger '%ls' on '%ls' because this trigger does not belong to this object.";
     2628 16 1 TRUNCATED_VALUE "String or binary data would be truncated. Truncated value: '%ls'.";
+    3156 16 1 RESTORE_STEP_FAILED "%ls.";
+    3242 16 1 BACKUP_FILE_NOT_REMOVED
+        "The file on device '%ls' is not a backup set and is not removed.";
     3250 16 1 STOPAT_NOT_A_DATE "The value given for the STOPAT option is not a date and time.";
     3437 21 3 TRANSACTION_IN_DOUBT
         "An error occurred while recovering database '%ls': %ls. Bring the database that decides \
@@ -65,6 +68,8 @@ messages! {
     5105 10 1 NEW_LOG_CREATED "File activation failure. New log file '%ls' was created.";
     5120 16 101 DATABASE_LIST_NOT_WRITTEN "The list of databases cannot be written: %ls.";
     5120 16 101 FILE_NOT_USABLE "A file of database '%ls' cannot be used: %ls.";
+    5701 0 1 DATABASE_NAME_SET "The database name '%ls' has been set.";
+    5701 0 1 FILE_REMOVED "The file '%ls' has been removed.";
     8117 16 1 NODES_OUTSIDE_FROM "The method 'nodes' can only be used in the FROM clause.";
     8144 16 2 TOO_MANY_ARGUMENTS_UNNAMED "Procedure or function has too many arguments specified.";
     8144 16 2 BATCH_PARAMETER_COUNT "The batch takes %d parameters, %d were given.";

@@ -314,7 +314,7 @@ messages! {
         "Cannot perform action because Query Store cannot be enabled on system database %ls.";
     12445 16 1 QUERY_STORE_SIZE
         "Cannot set Query Store max_storage_size_mb to %d. The maximum allowed limit is %d MB.";
-    12452 16 1 OPTION_VALUE_RANGE
+    12452 15 1 OPTION_VALUE_RANGE
         "The value %d is not valid for %ls option %ls. The value must be between %d and %d.";
     12453 16 1 OPTION_VALUE_UNITS
         "Invalid value provided for %ls option %ls. The value must be between %d %ls and %d %ls.";

@@ -84,6 +84,9 @@ messages! {
     1990 16 1 INDEXED_VIEW_IGNORE_DUP_KEY
         "Cannot define an index on a view with ignore_dup_key index option. Remove ignore_dup_key \
          option and verify that view definition does not allow duplicates, or do not index view.";
+    1992 0 1 FOREIGN_KEY_DISABLED
+        "Warning: Foreign key '%ls' on table '%ls' referencing table '%ls' was disabled as a \
+         result of disabling the index '%ls'.";
     1999 16 1 INCLUDED_COLUMN_TYPE
         "Column '%ls' in table '%ls' is of a type that is invalid for use as included column in an \
          index.";
@@ -108,12 +111,16 @@ messages! {
     2526 16 3 INCORRECT_DBCC
         "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options \
          (%ls).";
+    2528 10 1 DBCC_COMPLETED
+        "DBCC execution completed. If DBCC printed error messages, contact your system \
+         administrator.";
     2555 16 1 EMPTY_FILE_NOT_MOVED
         "Cannot move all contents of file \"%ls\" to other places to complete the emptyfile \
          operation.";
     2556 16 1 EMPTY_FILE_NO_SPACE
         "There is insufficient space in the filegroup to complete the emptyfile operation.";
     2581 10 1 SQLPERF_INVALID_PARAMETER "Invalid parameter was passed to DBCC SQLPERF.";
+    2593 10 1 ROWS_IN_OBJECT "There are %d rows in object \"%ls\".";
     2601 14 1 DUPLICATE_KEY_ROW
         "Cannot insert duplicate key row in object '%ls' with unique index '%ls'. The duplicate \
          key value is (%ls).";
@@ -178,6 +185,8 @@ messages! {
         "The ROWGUIDCOL property can only be specified on the uniqueidentifier data type.";
     2767 16 1 STATISTICS_NOT_FOUND "Could not locate statistics '%ls' in the system catalogs.";
     2772 16 1 TEMPORARY_TABLE_IN_FUNCTION "Cannot access temporary tables from within a function.";
+    2778 16 1 WITH_LOG_PERMISSION
+        "Only System Administrator can specify WITH LOG option for RAISERROR command.";
     2786 16 1 SUBSTITUTION_TYPE
         "The data type of substitution parameter %d does not match the expected type of the format \
          specification.";
@@ -186,6 +195,7 @@ messages! {
     3011 16 1 BACKUP_DEVICES_MIXED
         "All backup devices must be of the same general class (for example, DISK and TAPE).";
     3013 16 1 TERMINATING_ABNORMALLY "%ls is terminating abnormally.";
+    3014 0 1 BACKUP_SUCCESS "%ls successfully processed %d pages in %ls seconds (%ls MB/sec).";
     3021 16 1 BACKUP_IN_TRANSACTION
         "Cannot perform a backup or restore operation within a transaction.";
     3023 16 2 FILES_BUSY
@@ -196,6 +206,7 @@ messages! {
         "Cannot perform a differential backup for database \"%ls\", because a current database \
          backup does not exist. Perform a full database backup by reissuing BACKUP DATABASE, \
          omitting the WITH DIFFERENTIAL option.";
+    3043 16 1 BACKUP_PAGE_ERROR "BACKUP '%ls' detected an error on a page in file '%ls': %ls.";
     3057 16 1 DEVICE_NAME_TOO_LONG
         "Invalid device name. The length of the device name provided exceeds supported limit \
          (maximum length is:%d). Reissue the BACKUP statement with a valid device name.";
@@ -208,38 +219,78 @@ messages! {
         "RESTORE cannot process database '%ls' because it is in use by this session. It is \
          recommended that the master database be used when performing this operation.";
     3110 14 1 RESTORE_PERMISSION "User does not have permission to RESTORE database '%ls'.";
+    3117 16 1 NOTHING_TO_ROLL_FORWARD
+        "The log or differential backup cannot be restored because no files are ready to \
+         rollforward.";
     3118 16 1 RESTORE_DATABASE_NOT_FOUND
         "The database \"%ls\" does not exist. RESTORE can only create a database when restoring \
          either a full backup or a file backup of the primary file.";
+    3119 16 1 RESTORE_PLANNING_FAILED
+        "Problems were identified while planning for the RESTORE statement. Previous messages \
+         provide details.";
+    3132 16 1 MEDIA_FAMILIES_MISSING
+        "The media set has %d media families but only %d are provided. All members must be \
+         provided.";
+    3136 16 1 DIFFERENTIAL_OTHER_BASE
+        "This differential backup cannot be restored because the database has not been restored to \
+         the correct earlier state.";
+    3142 16 1 RESTORE_OVER_EXISTING
+        "File \"%ls\" cannot be restored over the existing \"%ls\". Reissue the RESTORE statement \
+         using WITH REPLACE to overwrite pre-existing files, or WITH MOVE to identify an alternate \
+         location.";
     3147 16 1 TEMPDB_BACKUP "Backup and restore operations are not allowed on database tempdb.";
     3153 16 1 ALREADY_RECOVERED "The database is already fully recovered.";
     3154 16 1 BACKUP_OF_OTHER_DATABASE
         "The backup set holds a backup of a database other than the existing '%ls' database.";
+    3156 16 1 RESTORE_NO_PLACE
+        "File '%ls' cannot be restored to '%ls'. Use WITH MOVE to identify a valid location for \
+         the file.";
     3159 16 1 LOG_TAIL_NOT_BACKED_UP
         "The tail of the log for the database \"%ls\" has not been backed up. Use BACKUP LOG WITH \
          NORECOVERY to backup the log if it contains work you do not want to lose. Use the WITH \
          REPLACE or WITH STOPAT clause of the RESTORE statement to just overwrite the contents of \
          the log.";
     3167 16 1 RESTORED_NOT_RECOVERED "The database '%ls' cannot be recovered: %ls.";
+    3169 16 1 BACKUP_VERSION
+        "The database was backed up on a server running version %ls of the backup format. That \
+         version is incompatible with this server, which is running version %ls of it. Either \
+         restore the database on a server that supports the backup, or use a backup that is \
+         compatible with this server.";
+    3176 16 1 FILE_CLAIMED_TWICE
+        "File '%ls' is claimed by '%ls'(%d) and '%ls'(%d). The WITH MOVE clause can be used to \
+         relocate one or more files.";
+    3189 16 1 BACKUP_SET_DAMAGED "Damage to the backup set was detected.";
     3201 16 1 BACKUP_DEVICE_NOT_OPENED
         "Cannot open backup device '%ls'. Operating system error %ls.";
+    3202 16 1 BACKUP_WRITE_FAILED "Write on \"%ls\" failed: %ls";
+    3203 16 1 BACKUP_READ_FAILED "Read on \"%ls\" failed: %ls";
     3205 16 1 TOO_MANY_BACKUP_DEVICES
         "Too many backup devices specified for backup or restore; only %d are allowed.";
     3206 16 1 UNKNOWN_BACKUP_DEVICE
         "No entry in sysdevices for backup device '%ls'. Update sysdevices and rerun statement.";
     3211 0 1 PERCENT_PROCESSED "%d percent processed.";
     3217 16 1 INVALID_PARAMETER_VALUE "Invalid value specified for %ls parameter.";
+    3227 16 1 MEDIA_OF_OTHER_SET
+        "The backup media on \"%ls\" is not part of the media set of the other devices.";
     3233 16 1 S3_IDENTITY_INVALID
-        "Invalid Identity Specified for the S3 Credential. Credential Identity should be '%ls'.";
+        "Invalid Identity Specified for the S3 Credential. Credential Identity should be %ls.";
     3234 16 1 LOGICAL_FILE_NOT_IN_DATABASE
         "Logical file '%ls' is not part of database '%ls'. Use RESTORE FILELISTONLY to list the \
          logical file names.";
-    3242 16 1 NOT_A_BACKUP_SET "The file on device '%ls' is not a backup set and is not removed.";
+    3241 16 1 MEDIA_INCORRECTLY_FORMED
+        "The media family on device '%ls' is incorrectly formed. SQL Server cannot process this \
+         media family.";
+    3242 16 1 NOT_A_BACKUP_SET
+        "The file on device '%ls' is not a valid Microsoft Tape Format backup set.";
     3250 16 1 PARAMETER_RANGE "The value '%ls' is not within range for the %ls parameter.";
+    3262 0 1 BACKUP_SET_VALID "The backup set on file %d is valid.";
     3288 16 1 CREDENTIAL_NOT_FOUND
         "Credential name %ls does not exist or user does not have permission to access it.";
     3291 16 1 URL_OPTION_DISALLOWED
         "URL device type was specified, and a disallowed option %ls was specified.";
+    3296 16 1 URL_FILE_EXISTS
+        "The file %ls exists on the remote endpoint, and WITH FORMAT was not specified. Backup \
+         cannot proceed.";
     3297 16 1 URL_INVALID
         "The URL provided does not meet specified requirements. The URL must be either resolvable \
          as an absolute or relative URI, has or can be composed as an HTTP or HTTPS scheme, and \

@@ -21,7 +21,7 @@ messages! {
         "The constraint '%ls' is being referenced by table '%ls', foreign key constraint '%ls'.";
     3726 16 1 TABLE_REFERENCED
         "Could not drop object '%ls' because it is referenced by a FOREIGN KEY constraint.";
-    3727 16 1 CONSTRAINT_NOT_DROPPED "Could not drop constraint. See previous errors.";
+    3727 16 0 CONSTRAINT_NOT_DROPPED "Could not drop constraint. See previous errors.";
     3728 16 1 NOT_A_CONSTRAINT "'%ls' is not a constraint.";
     3729 16 1 REFERENCED_BY_OBJECT
         "Cannot %ls '%ls' because it is being referenced by object '%ls'.";
@@ -30,15 +30,18 @@ messages! {
          other objects that reference this type.";
     3739 11 1 DROP_INDEX_NOT_STATISTICS
         "Cannot DROP the index '%ls' because it is not a statistics collection.";
+    3750 0 1 INDEX_DISABLED_WITH_CLUSTERED
+        "Warning: Index '%ls' on table '%ls' was disabled as a result of disabling the clustered \
+         index on the table.";
     3902 16 1 COMMIT_WITHOUT_BEGIN
         "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     3903 16 1 ROLLBACK_WITHOUT_BEGIN
         "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     3906 16 1 DATABASE_READ_ONLY
         "Failed to update database \"%ls\" because the database is read-only.";
-    3915 16 1 ROLLBACK_IN_INSERT_EXEC
+    3915 16 0 ROLLBACK_IN_INSERT_EXEC
         "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.";
-    3916 16 1 COMMIT_IN_INSERT_EXEC
+    3916 16 0 COMMIT_IN_INSERT_EXEC
         "Cannot use the COMMIT statement within an INSERT-EXEC statement unless BEGIN TRANSACTION \
          is used first.";
     3930 16 1 TRANSACTION_DOOMED
@@ -80,6 +83,8 @@ messages! {
         "Uncommittable transaction is detected at the end of the batch. The transaction is rolled \
          back.";
     4022 16 1 BULK_DATA_UNEXPECTED "Bulk load data came without INSERT BULK before it.";
+    4035 0 1 PAGES_PROCESSED "Processed %d pages for database '%ls', file '%ls' on file %d.";
+    4038 16 1 BACKUP_SET_NOT_FOUND "Cannot find file ID %d on device '%ls'.";
     4060 11 1 LOGIN_DATABASE_NOT_OPENED
         "Cannot open database \"%ls\" requested by the login. The login failed.";
     4063 11 1 LOGIN_DEFAULT_DATABASE_USED
@@ -123,10 +128,37 @@ messages! {
         "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.";
     4199 16 1 ARGUMENT_VALUE_INVALID
         "Argument value %d is invalid for argument %d of %ls function.";
+    4208 16 1 LOG_BACKUP_WHILE_SIMPLE
+        "The statement BACKUP LOG is not allowed while the recovery model is SIMPLE. Use BACKUP \
+         DATABASE or change the recovery model using ALTER DATABASE.";
     4212 16 1 LOG_BACKUP_OF_MASTER
         "Cannot back up the log of the master database. Use BACKUP DATABASE instead.";
     4214 16 1 LOG_BACKUP_WITHOUT_FULL
         "BACKUP LOG cannot be performed because there is no current database backup.";
+    4305 16 1 LOG_TOO_RECENT
+        "The log in this backup set begins at LSN %ls, which is too recent to apply to the \
+         database. An earlier log backup that includes LSN %ls can be restored.";
+    4322 10 1 STOP_POINT_NOT_REACHED
+        "This backup set contains records that were logged before the designated point in time. \
+         The database is being left in the restoring state so that more roll forward can be \
+         performed.";
+    4326 16 1 LOG_TOO_EARLY
+        "The log in this backup set terminates at LSN %ls, which is too early to apply to the \
+         database. A more recent log backup that includes LSN %ls can be restored.";
+    4330 16 1 OTHER_RECOVERY_PATH
+        "This backup set cannot be applied because it is on a recovery path that is inconsistent \
+         with the database. The recovery path is the sequence of data and log backups that have \
+         brought the database to a particular recovery point. Find a compatible backup to restore, \
+         or restore the rest of the database to match a recovery point within this backup set, \
+         which will restore the database to a different point in time.";
+    4333 16 1 LOG_NOT_RESTORED "The database cannot be recovered because the log was not restored.";
+    4335 16 1 STOPAT_PASSED
+        "The specified STOPAT time is too early. All or part of the database is already rolled \
+         forward beyond that point.";
+    4338 16 1 STOPAT_INSIDE_SET
+        "The STOPAT clause specifies a point too early to allow this backup set to be restored. \
+         Choose a different stop point or use RESTORE DATABASE WITH RECOVERY to recover at the \
+         current point.";
     4403 16 1 VIEW_WITH_AGGREGATES
         "Cannot update the view or function '%ls' because it contains aggregates, or a DISTINCT or \
          GROUP BY clause, or PIVOT or UNPIVOT operator.";

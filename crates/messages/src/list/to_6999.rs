@@ -16,10 +16,10 @@ messages! {
     4913 16 1 SWITCH_CLUSTERED_INDEX
         "ALTER TABLE SWITCH statement failed. The table '%ls' has clustered index '%ls' while the \
          table '%ls' does not have clustered index.";
-    4916 16 1 CONSTRAINT_NOT_ENABLED
+    4916 16 0 CONSTRAINT_NOT_ENABLED
         "Could not enable or disable the constraint. See previous errors.";
     4917 16 0 CONSTRAINT_NOT_FOUND "Constraint '%ls' does not exist.";
-    4922 16 1 COLUMN_ACCESSED
+    4922 16 9 COLUMN_ACCESSED
         "ALTER TABLE %ls %ls failed because one or more objects access this column.";
     4923 16 1 DROP_ONLY_COLUMN
         "ALTER TABLE DROP COLUMN failed because '%ls' is the only data column in table '%ls'. A \
@@ -84,6 +84,9 @@ messages! {
     5013 16 1 FILES_OF_MASTER
         "The master and model databases cannot have files added to them. ALTER DATABASE was \
          aborted.";
+    5018 0 1 FILE_MODIFIED
+        "The file \"%ls\" has been modified in the system catalog. The new path will be used the \
+         next time the database is started.";
     5020 16 1 PRIMARY_FILE_NOT_REMOVED
         "The primary data or log file cannot be removed from a database.";
     5032 16 1 RENAME_SYSTEM_DATABASE "Cannot change the name of the system database %ls.";
@@ -94,6 +97,8 @@ messages! {
     5052 16 1 ALTER_WHILE_RESTORING
         "ALTER DATABASE is not permitted while a database is in the Restoring state.";
     5058 16 1 OPTION_NOT_SETTABLE "Option '%ls' cannot be set in database '%ls'.";
+    5060 10 1 ROLLING_BACK
+        "Nonqualified transactions are being rolled back. Estimated rollback completion: %d%%.";
     5061 16 1 DATABASE_NOT_LOCKED
         "ALTER DATABASE failed because a lock could not be placed on database '%ls'. Try again \
          later.";
@@ -182,8 +187,11 @@ messages! {
          smallint, int, bigint, decimal and numeric.";
     5701 0 1 DATABASE_CONTEXT_CHANGED "Changed database context to '%ls'.";
     5703 0 1 LANGUAGE_CHANGED "Changed language setting to %ls.";
+    5812 14 1 RECONFIGURE_PERMISSION "You do not have permission to run the RECONFIGURE statement.";
+    6004 14 1 SHUTDOWN_PERMISSION "User does not have permission to perform this action.";
     6005 10 1 SHUTDOWN_IN_PROGRESS "SHUTDOWN is in progress.";
     6006 10 1 SHUT_DOWN_BY "Server shut down by %ls from login %ls.";
+    6102 14 1 KILL_PERMISSION "User does not have permission to use the KILL statement.";
     6104 16 1 KILL_OWN_PROCESS "Cannot use KILL to kill your own process.";
     6106 16 2 NOT_AN_ACTIVE_PROCESS "Process ID %d is not an active process ID.";
     6110 16 1 NO_SUCH_UNIT_OF_WORK "The distributed transaction with UOW {%ls} does not exist.";

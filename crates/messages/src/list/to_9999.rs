@@ -23,9 +23,16 @@ messages! {
     7940 16 1 DETACH_SYSTEM_DATABASE
         "System databases master, model, msdb, and tempdb cannot be detached.";
     7955 16 2 INVALID_SPID "Invalid SPID %d specified.";
+    7969 10 1 NO_OPEN_TRANSACTIONS "No active open transactions.";
+    7970 10 1 OLDEST_TRANSACTION
+        "Transaction information for database '%ls'.\n\nOldest active transaction:\n    SPID \
+         (server process ID): %d\n    Transaction ID: %ls\n    LSN           : (%ls)\n    Log \
+         records   : %d\n    Log bytes     : %d";
     7983 14 36 DBCC_PERMISSION
         "User '%ls' does not have permission to run DBCC %ls for database '%ls'.";
     7997 16 1 NO_IDENTITY_COLUMN "'%ls' does not contain an identity column.";
+    7998 10 1 IDENTITY_INFORMATION
+        "Checking identity information: current identity value '%ls', current column value '%ls'.";
     7999 16 9 DBCC_INDEX_NOT_FOUND "Could not find any index named '%ls' for table '%ls'.";
     8101 16 1 IDENTITY_NEEDS_COLUMN_LIST
         "An explicit value for the identity column in table '%ls' can only be specified when a \
@@ -188,11 +195,14 @@ messages! {
     8920 16 1 DBCC_IN_TRANSACTION
         "Cannot perform a %ls operation inside a user transaction. Terminate the transaction and \
          reissue the statement.";
+    8928 16 1 CHECK_FAULT "%ls";
     8966 21 1 CATALOG_DAMAGED "The catalog is damaged: %ls of object %d cannot be read.";
     8985 16 1 DBCC_FILE_NOT_FOUND
         "Could not locate file '%ls' for database '%ls' in sys.database_files. The file either \
          does not exist, or was dropped.";
     8987 16 1 DBCC_NO_HELP "No help available for DBCC statement '%ls'.";
+    8989 10 1 CHECK_COUNTS
+        "CHECKDB found %d allocation errors and %d consistency errors in database '%ls'.";
     9001 21 1 LOG_NOT_AVAILABLE
         "The log for database '%ls' is not available. Check the error log for details: %ls.";
     9002 17 2 LOG_FULL "The transaction log for database '%ls' is full due to %ls.";
@@ -201,6 +211,9 @@ messages! {
          from backup. If a backup is not available, it might be necessary to rebuild the log.";
     9005 16 1 DBLOG_LSN_INVALID
         "Either start LSN or end LSN specified in OpenRowset(DBLog, ...) is invalid.";
+    9008 10 1 LOG_FILE_NOT_SHRUNK
+        "Cannot shrink log file %d (%ls) because the logical log file located at the end of the \
+         file is in use.";
     9015 24 1 LOG_RECORD_CORRUPT "The log record of database '%ls' is corrupted: %ls.";
     9342 16 1 XQUERY_XML_INSTANCE
         "%lsAn XML instance is only supported as the direct source of an insert using \
