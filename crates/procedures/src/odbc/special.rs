@@ -1,6 +1,6 @@
 //! sp_special_columns, sp_special_columns_100: the columns that identify a row.
 
-use ::types::{DataType, SqlError, Value};
+use ::types::{DataType, SqlError, Value, msg};
 
 use super::super::Call;
 use super::super::params::{NAME, Param};
@@ -39,7 +39,7 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     check_qualifier(call.core, given.text(2))?;
     let (kind, scope, nullable) = (given.letter(3, 'R'), given.letter(4, 'T'), given.letter(5, 'U'));
     if !matches!(kind, 'R' | 'V') {
-        return Err(SqlError::new(15251, 16, 1, "The column type parameter must be R or V."));
+        return Err(SqlError::of(msg::COLUMN_TYPE_PARAMETER, []));
     }
     let version = given.number(6, 2);
     let db = call.core.db().clone();
