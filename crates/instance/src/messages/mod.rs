@@ -30,21 +30,6 @@ fn own_of(id: i32) -> Option<&'static Message> {
     own.binary_search_by_key(&id, |message| message.id).ok().map(|at| &own[at])
 }
 
-/// One of the engine's own messages as an error, whose `%s` are these texts.
-pub fn error(number: i32, texts: &[&str]) -> SqlError {
-    let Some(message) = own_of(number) else {
-        return SqlError::internal(format!("there is no message {number}"));
-    };
-    let mut texts = texts.iter();
-    let mut pieces = message.text.split("%s");
-    let mut out = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        out.push_str(texts.next().copied().unwrap_or("(null)"));
-        out.push_str(piece);
-    }
-    SqlError::new(number, message.severity, 1, out)
-}
-
 /// A message of the list as sys.messages shows it.
 fn message(listed: &msg::Listed) -> Message {
     Message {

@@ -236,18 +236,22 @@ messages! {
     11533 16 1 RESULT_SET_OBJECT "Type '%ls' is not a valid object name for result set definition.";
     11534 16 1 RESULT_SET_TABLE_TYPE "Type '%ls' is invalid or not a table type.";
     11535 16 1 TOO_MANY_RESULT_SETS
-        "%ls %ls result set(s), and the statement tried to send more result sets than this.";
+        "EXECUTE statement failed because its WITH RESULT SETS clause specified %d result set(s), \
+         and the statement tried to send more result sets than this.";
     11536 16 1 TOO_FEW_RESULT_SETS
-        "%ls %ls result set(s), but the statement only sent %d result set(s) at run time.";
+        "EXECUTE statement failed because its WITH RESULT SETS clause specified %d result set(s), \
+         but the statement only sent %d result set(s) at run time.";
     11537 16 1 RESULT_SET_COLUMN_COUNT
-        "%ls %ls column(s) for result set number %d, but the statement sent %d column(s) at run \
-         time.";
+        "EXECUTE statement failed because its WITH RESULT SETS clause specified %d column(s) for \
+         result set number %d, but the statement sent %d column(s) at run time.";
     11538 16 1 RESULT_SET_COLUMN_TYPE
-        "%ls type '%ls' for column #%d in result set #%d, and the corresponding type sent at run \
-         time was '%ls'; there is no conversion between the two types.";
+        "EXECUTE statement failed because its WITH RESULT SETS clause specified type '%ls' for \
+         column #%d in result set #%d, and the corresponding type sent at run time was '%ls'; \
+         there is no conversion between the two types.";
     11553 16 1 RESULT_SET_COLUMN_NULL
-        "%ls failed because its WITH RESULT SETS clause specified a non-nullable type for column \
-         #%d in result set #%d, and the corresponding value sent at run time was null.";
+        "EXECUTE statement failed because its WITH RESULT SETS clause specified a non-nullable \
+         type for column #%d in result set #%d, and the corresponding value sent at run time was \
+         null.";
     11700 16 1 SEQUENCE_INCREMENT_ZERO "The increment for sequence object '%ls' cannot be zero.";
     11701 16 1 SEQUENCE_INCREMENT_TOO_LARGE
         "The absolute value of the increment for sequence object '%ls' must be less than or equal \
