@@ -43,6 +43,9 @@ messages! {
          online and run recovery again (ALTER DATABASE ... SET ONLINE), or decide with KILL 'UOW' \
          WITH COMMIT or WITH ROLLBACK.";
     3617 11 1 BATCH_CANCELLED "The batch was cancelled.";
+    3617 16 1 REQUEST_WITHDRAWN "The client has withdrawn the request.";
+    3617 16 1 BULK_LOAD_WITHDRAWN "The client has withdrawn the bulk load.";
+    3617 16 1 ANSWER_NOT_TAKEN "The client takes no more of the answer.";
     3624 20 1 ASSERTION_ENDED_SESSION_WORK
         "A system assertion check has failed. Check the error log for details. What was open in \
          this session has ended.";
