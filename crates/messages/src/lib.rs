@@ -31,7 +31,7 @@ pub use list::{all, find, texts};
 use text::{filled, fits, values};
 
 /// A message whose text has this many values.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<const VALUES: usize> {
     listed: Listed,
 }

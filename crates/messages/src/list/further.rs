@@ -11,6 +11,7 @@ messages! {
     511 16 1 ROW_TOO_LONG "%ls.";
     701 17 123 NO_MEMORY_FOR_PASSWORD
         "There is insufficient system memory to hash a password: %ls.";
+    701 17 1 REQUEST_TOO_LARGE "%ls is larger than the limit of %d bytes.";
     823 24 2 RUN_FILE_IO
         "The operating system returned an error to a run file in database 'tempdb': %ls.";
     823 24 1 OBJECT_LIST_IO "The instance's list of objects could not be read or saved: %ls.";
@@ -49,6 +50,8 @@ messages! {
     3624 20 1 ASSERTION_ENDED_SESSION_WORK
         "A system assertion check has failed. Check the error log for details. What was open in \
          this session has ended.";
+    4002 16 1 STREAM_INCORRECT
+        "The incoming tabular data stream (TDS) protocol stream is incorrect (%ls).";
     4145 15 1 NOT_A_CONDITION
         "An expression of non-boolean type specified in a context where a condition is expected.";
     4861 16 2 BULK_FILE_NOT_READ "Cannot bulk load because the file could not be read: %ls.";
@@ -73,6 +76,8 @@ messages! {
     5120 16 101 FILE_NOT_USABLE "A file of database '%ls' cannot be used: %ls.";
     5701 0 1 DATABASE_NAME_SET "The database name '%ls' has been set.";
     5701 0 1 FILE_REMOVED "The file '%ls' has been removed.";
+    8018 16 1 DEPRECATED_OUTPUT_UNNAMED
+        "Data type 0x%ls is deprecated and marked as output parameter.";
     8117 16 1 NODES_OUTSIDE_FROM "The method 'nodes' can only be used in the FROM clause.";
     8144 16 2 TOO_MANY_ARGUMENTS_UNNAMED "Procedure or function has too many arguments specified.";
     8144 16 2 BATCH_PARAMETER_COUNT "The batch takes %d parameters, %d were given.";
@@ -83,4 +88,5 @@ messages! {
          TABLE', 'TABLE', 'VIEW'.";
     16902 16 2 CURSOR_NOT_OUTPUT
         "The parameter '%ls' is a cursor, which must be an OUTPUT parameter.";
+    40510 16 1 REQUEST_NOT_SUPPORTED "%ls is not supported.";
 }

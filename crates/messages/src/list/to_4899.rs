@@ -82,6 +82,9 @@ messages! {
     3998 16 1 UNCOMMITTABLE_AT_END
         "Uncommittable transaction is detected at the end of the batch. The transaction is rolled \
          back.";
+    4002 16 1 STREAM_ENDED
+        "The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended \
+         unexpectedly.";
     4022 16 1 BULK_DATA_UNEXPECTED "Bulk load data came without INSERT BULK before it.";
     4035 0 1 PAGES_PROCESSED "Processed %d pages for database '%ls', file '%ls' on file %d.";
     4038 16 1 BACKUP_SET_NOT_FOUND "Cannot find file ID %d on device '%ls'.";

@@ -73,11 +73,16 @@ messages! {
         "Could not connect because the maximum number of '1' dedicated administrator connections \
          already exists. Before a new connection can be made, the existing dedicated administrator \
          connection must be dropped, either by logging off or ending the process.";
+    17832 20 1 LOGIN_PACKET_INVALID "The login packet is structurally invalid: %ls.";
+    17836 20 1 PACKET_HEADER_WRONG "Wrong packet header: %ls.";
     17892 14 1 LOGON_TRIGGER_FAILED "Logon failed for login '%ls' due to trigger execution.";
     18054 16 1 RAISED_WITHOUT_MESSAGE
         "Error %d, severity %d, state %d was raised, but no message with that error number was \
          found in sys.messages. If error is larger than 50000, make sure the user-defined message \
          is added using sp_addmessage.";
+    18452 14 1 UNTRUSTED_DOMAIN
+        "Login failed. The login is from an untrusted domain and cannot be used with Integrated \
+         authentication.";
     18456 14 1 LOGIN_FAILED "Login failed for user '%ls'.";
     18470 14 1 LOGIN_DISABLED "Login failed for user '%ls'. Reason: The account is disabled.";
     18487 14 1 LOGIN_PASSWORD_EXPIRED

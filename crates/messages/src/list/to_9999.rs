@@ -34,6 +34,40 @@ messages! {
     7998 10 1 IDENTITY_INFORMATION
         "Checking identity information: current identity value '%ls', current column value '%ls'.";
     7999 16 9 DBCC_INDEX_NOT_FOUND "Could not find any index named '%ls' for table '%ls'.";
+    8001 16 1 VARIANT_METADATA "%lsMeta-information is invalid for the Sql Variant parameter.";
+    8003 16 1 TOO_MANY_RPC_PARAMETERS
+        "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is \
+         incorrect. Too many parameters were provided in this RPC request. The maximum is %d.";
+    8004 16 1 RPC_NAME_INVALID
+        "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is \
+         incorrect. The RPC name is invalid.";
+    8006 16 1 PARAMETER_FLAGS "%lsThe parameter status flags are invalid.";
+    8007 16 1 PARAMETER_CHUNKS
+        "%lsThe chunking format is incorrect for a large object parameter of type 0x%ls.";
+    8009 16 1 PARAMETER_TYPE_UNKNOWN "%lsData type 0x%ls is unknown.";
+    8013 16 1 VARIANT_LENGTH "%lsData type 0x62 (sql_variant) has an invalid instance length.";
+    8015 16 1 UNTYPED_OUTPUT
+        "%lsData type 0x1F is an untyped NULL but is marked as an output parameter.";
+    8016 16 1 PARAMETER_TYPE_LENGTH
+        "%lsData type 0x%ls has an invalid data length or metadata length.";
+    8017 16 1 PARAMETER_TYPE_PRECISION "%lsData type 0x%ls has an invalid precision or scale.";
+    8018 16 1 DEPRECATED_OUTPUT
+        "Invalid parameter %d ('%ls'): Data type 0x%ls is a deprecated large object, or LOB, but \
+         is marked as output parameter. Deprecated types are not supported as output parameters. \
+         Use current large object types instead.";
+    8023 16 1 RPC_VALUE_INVALID
+        "%lsThe supplied value is not a valid instance of data type %ls. Check the source data for \
+         invalid values. An example of an invalid value is data of numeric type with scale greater \
+         than precision.";
+    8028 16 1 RPC_LENGTH_INVALID
+        "%lsThe supplied length is not valid for data type %ls. Check the source data for invalid \
+         lengths. An example of an invalid length is data of nchar type with an odd length in \
+         bytes.";
+    8029 16 1 TABLE_PARAMETER_TOKEN
+        "%ls unexpected token encountered processing a table-valued parameter.";
+    8047 16 1 TABLE_PARAMETER_DATABASE "%ls has a non-zero length database name specified.";
+    8050 16 1 TABLE_PARAMETER_COLUMNS "%ls has an invalid column count specified.";
+    8055 16 1 TABLE_PARAMETER_ORDER "%ls has invalid column ordering metadata specified.";
     8101 16 1 IDENTITY_NEEDS_COLUMN_LIST
         "An explicit value for the identity column in table '%ls' can only be specified when a \
          column list is used and IDENTITY_INSERT is ON.";
