@@ -101,8 +101,52 @@ messages! {
     2113 16 1 INSTEAD_OF_WITH_CASCADE
         "Cannot create INSTEAD OF DELETE or INSTEAD OF UPDATE TRIGGER '%ls' on table '%ls'. This \
          is because the table has a FOREIGN KEY with cascading DELETE or UPDATE.";
+    2205 16 1 XQUERY_WORD_EXPECTED "%ls\"%ls\" was expected.";
+    2209 16 1 XQUERY_SYNTAX "%lsSyntax error near '%ls'";
+    2217 16 1 XQUERY_COMMA_EXPECTED "%ls',' or ')' expected";
+    2225 16 1 XQUERY_STRING_EXPECTED "%lsA string literal was expected";
+    2226 16 1 XQUERY_INSERT_TARGET_MANY
+        "%lsThe target of 'insert' must be a single node, found '%ls'";
+    2227 16 1 XQUERY_VARIABLE_NOT_FOUND
+        "%lsThe variable '$%ls' was not found in the scope in which it was referenced.";
+    2229 16 1 XQUERY_NAMESPACE_UNKNOWN "%lsThe name \"%ls\" does not denote a namespace.";
+    2236 16 1 XQUERY_TOO_FEW_ARGUMENTS
+        "%lsThere are not enough actual arguments in the call to function \"%ls()\".";
+    2238 16 1 XQUERY_TOO_MANY_ARGUMENTS "%lsToo many arguments in call to function '%ls()'";
+    2240 16 1 XQUERY_INSERT_INTO_TARGET
+        "%lsThe target of 'insert into' must be an element/document node, found '%ls'";
+    2248 16 1 XQUERY_INSERT_PLACE
+        "%lsSyntax error near '%ls', expected 'as', 'into', 'before' or 'after'.";
+    2249 16 1 XQUERY_INSERT_BESIDE_TARGET
+        "%lsThe target of 'insert before/after' must be an element/PI/comment/text node, found \
+         '%ls'";
+    2258 16 1 XQUERY_ATTRIBUTE_POSITION
+        "%lsThe position may not be specified when inserting an attribute node, found '%ls'";
+    2270 16 1 XQUERY_DUPLICATE_ATTRIBUTE_PREFIXED "%lsDuplicate attribute '%ls'";
+    2271 16 1 XQUERY_DUPLICATE_ATTRIBUTE "%lsDuplicate attribute '%ls'";
+    2272 16 1 XQUERY_INSTRUCTION_END "%ls'?>' expected";
+    2273 16 1 XQUERY_CDATA_END "%lsUnterminated CDATA section";
+    2278 16 1 XQUERY_TAG_NAME "%lsA tag name may not start with the character '%ls'";
+    2282 16 1 XQUERY_ENTITY "%lsInvalid entity reference";
+    2283 16 1 XQUERY_ENTITY_CHARACTER
+        "%lsThe character '%ls' may not be part of an entity reference";
+    2285 16 1 XQUERY_ENTITY_NUMBER "%lsInvalid numeric entity reference";
+    2294 16 1 XQUERY_INSTRUCTION_XML "%ls'xml' is not allowed as a processing instruction target.";
+    2333 16 1 XQUERY_SOURCE_CHARACTER "%lsInvalid source character 0x%ls";
+    2337 16 1 XQUERY_REPLACE_TARGET_MANY
+        "%lsThe target of 'replace' must be at most one node, found '%ls'";
+    2340 16 1 XQUERY_COMMENT_END "%lsComment started on line %d has no end";
+    2355 16 1 XQUERY_ELSE_EXPECTED "%ls'else' expected";
+    2356 16 1 XQUERY_REPLACE_TARGET
+        "%lsThe target of 'replace value of' must be a non-metadata attribute or an element with \
+         simple typed content, found '%ls'";
+    2371 16 1 XQUERY_OUTSIDE_PREDICATE
+        "%ls'%ls()' can only be used within a predicate or XPath selector";
+    2377 16 1 XQUERY_STATICALLY_EMPTY "%lsResult of '%ls' expression is statically 'empty'";
     2389 16 1 XQUERY_SINGLETON_REQUIRED
         "%ls'%ls' requires a singleton (or empty sequence), found operand of type '%ls'";
+    2395 16 1 XQUERY_FUNCTION_UNKNOWN "%lsThere is no function '{%ls}:%ls()'";
+    2396 16 1 XQUERY_ATTRIBUTE_ALONE "%lsAttribute may not appear outside of an element";
     2501 16 45 TABLE_OR_OBJECT_NOT_FOUND
         "Cannot find a table or object with the name \"%ls\". Check the system catalog.";
     2509 16 1 DBCC_INVALID_FILEGROUP

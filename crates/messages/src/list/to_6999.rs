@@ -199,7 +199,28 @@ messages! {
     6120 16 1 NO_ROLLBACK_IN_PROGRESS
         "Status report cannot be obtained. Rollback operation for Process ID %d is not in \
          progress.";
+    6305 16 1 XML_MODIFICATION_REQUIRED
+        "XQuery data manipulation expression required in XML data type method.";
+    6306 16 1 XML_QUERY_EMPTY "Invalid XQuery expression passed to XML data type method.";
+    6307 16 1 XML_ATTRIBUTE_OUTSIDE
+        "XML well-formedness check: Attribute cannot appear outside of element declaration. \
+         Rewrite your XQuery so it returns well-formed XML.";
+    6308 16 1 XML_DUPLICATE_ATTRIBUTE
+        "XML well-formedness check: Duplicate attribute '%ls'. Rewrite your XQuery so it returns \
+         well-formed XML.";
+    6320 16 1 XML_UPDATE_WITH_EMPTY
+        "XQuery: Only nillable elements or text nodes can be updated with empty sequence";
+    6325 16 1 XML_REPLACE_WITH_EMPTY
+        "XQuery: Replacing the value of a node with an empty sequence is allowed only if '()' is \
+         used as the new value expression. The new value expression evaluated to an empty sequence \
+         but it is not '()'.";
+    6335 16 1 XML_TOO_DEEP
+        "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is %d \
+         levels.";
     6354 16 10 XML_TARGET_TOO_SMALL "Target string size is too small to represent the XML instance";
+    6359 16 1 XML_DTD_NOT_ALLOWED
+        "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 to \
+         enable limited internal subset DTD support.";
     6365 16 1 XML_TOO_LONG
         "An XML operation resulted an XML data type exceeding 2GB in size. Operation aborted.";
     6401 16 1 NO_SUCH_SAVEPOINT

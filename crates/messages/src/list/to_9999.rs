@@ -249,12 +249,57 @@ messages! {
         "Cannot shrink log file %d (%ls) because the logical log file located at the end of the \
          file is in use.";
     9015 24 1 LOG_RECORD_CORRUPT "The log record of database '%ls' is corrupted: %ls.";
+    9310 16 1 XQUERY_REPLACE_CONSTRUCTED
+        "%lsThe 'with' clause of 'replace value of' cannot contain constructed XML.";
+    9315 16 1 XQUERY_COMPUTED_NAME
+        "%lsOnly constant expressions are supported for the name expression of computed element \
+         and attribute constructors.";
+    9316 16 1 XQUERY_COMPUTED_XMLNS
+        "%lsCannot use 'xmlns' in the name expression of computed attribute constructor.";
+    9319 16 1 XQUERY_SIMPLE_TYPE_VALUE
+        "%lsStatic simple type validation: Invalid simple type value '%ls'.";
+    9322 16 1 XQUERY_COMMENT_HYPHENS
+        "%lsTwo consecutive '-' can only appear in a comment constructor if they are used to close \
+         the comment ('-->').";
+    9325 16 1 XQUERY_COMPUTED_INSTRUCTION
+        "%lsComputed processing instruction constructors are not supported.";
+    9326 16 1 XQUERY_COMPUTED_COMMENT "%lsComputed comment constructors are not supported.";
+    9335 16 1 XQUERY_SYNTAX_NOT_SUPPORTED "%lsThe XQuery syntax '%ls' is not supported.";
     9342 16 1 XQUERY_XML_INSTANCE
         "%lsAn XML instance is only supported as the direct source of an insert using \
          sql:column/sql:variable.";
     9344 16 1 XQUERY_SQL_TYPE
         "%lsThe SQL type '%ls' is not supported with sql:column() and sql:variable().";
+    9400 16 1 XML_UNEXPECTED_END "XML parsing: line %d, character %d, unexpected end of input";
+    9402 16 1 XML_ENCODING "XML parsing: line %d, character %d, unable to switch the encoding";
+    9411 16 1 XML_SEMICOLON_EXPECTED "XML parsing: line %d, character %d, semicolon expected";
+    9413 16 1 XML_STRING_EXPECTED
+        "XML parsing: line %d, character %d, A string literal was expected";
+    9414 16 1 XML_EQUAL_EXPECTED "XML parsing: line %d, character %d, equal expected";
+    9415 16 1 XML_LESS_IN_ATTRIBUTE
+        "XML parsing: line %d, character %d, well formed check: no '<' in attribute value";
+    9416 16 1 XML_HEXADECIMAL_EXPECTED
+        "XML parsing: line %d, character %d, hexadecimal digit expected";
+    9417 16 1 XML_DECIMAL_EXPECTED "XML parsing: line %d, character %d, decimal digit expected";
     9420 16 1 XML_ILLEGAL_CHARACTER "XML parsing: line %d, character %d, illegal xml character";
+    9422 16 1 XML_DOCUMENT_SYNTAX "XML parsing: line %d, character %d, incorrect document syntax";
+    9424 16 1 XML_COMMENT_SYNTAX "XML parsing: line %d, character %d, incorrect comment syntax";
+    9436 16 1 XML_END_TAG "XML parsing: line %d, character %d, end tag does not match start tag";
+    9437 16 1 XML_ATTRIBUTE_TWICE "XML parsing: line %d, character %d, duplicate attribute";
+    9438 16 1 XML_DECLARATION_PLACE
+        "XML parsing: line %d, character %d, text/xmldecl not at the beginning of input";
+    9441 16 1 XML_DECLARATION_SYNTAX
+        "XML parsing: line %d, character %d, incorrect xml declaration syntax";
+    9448 16 1 XML_ENTITY_UNDECLARED
+        "XML parsing: line %d, character %d, well formed check: undeclared entity";
+    9455 16 1 XML_NAME_CHARACTER
+        "XML parsing: line %d, character %d, illegal qualified name character";
+    9459 16 1 XML_PREFIX_NOT_DECLARED "XML parsing: line %d, character %d, undeclared prefix";
+    9460 16 1 XML_NAMESPACE_EMPTY
+        "XML parsing: line %d, character %d, non default namespace with empty uri";
+    9464 16 1 XML_PREFIX_XML
+        "XML parsing: line %d, character %d, XML namespace prefix 'xml' can only be associated \
+         with the URI http://www.w3.org/XML/1998/namespace";
     9500 16 1 XML_VALUE_TYPE "The data type '%ls' used in the VALUE method is invalid.";
     9501 16 2 XML_VARIABLE_UNRESOLVED
         "XQuery: Unable to resolve sql:variable('%ls'). The variable must be declared as a scalar \
