@@ -1,6 +1,6 @@
 //! Times the hot paths of the access layer on a real store with real files in a temporary folder.
 //!
-//! `cargo run --release -p ringwood-access --example access_bench`
+//! `./bench access`
 
 extern crate ringwood_access as access;
 

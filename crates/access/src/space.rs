@@ -3,8 +3,8 @@
 use crate::batch::RowBatch;
 use crate::error::{AccessError, corrupt};
 use pages::{
-    PFS_ALLOCATED, PageError, PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved, Store, Unit,
-    UnitId,
+    Lsn, PFS_ALLOCATED, PageError, PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved, Store,
+    Unit, UnitId,
 };
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
@@ -50,6 +50,14 @@ impl Space {
         match self.store.read(batch.page()) {
             Err(e) if is_gone(&self.store, batch.page(), &e) => Ok(false),
             page => page.map(|page| batch.is_of(&page)).map_err(AccessError::from),
+        }
+    }
+
+    /// Whether this was a page's last change, and still is.
+    pub(crate) fn is_unchanged(&self, id: PageId, lsn: Lsn) -> Result<bool, AccessError> {
+        match self.store.read(id) {
+            Err(e) if is_gone(&self.store, id, &e) => Ok(false),
+            page => page.map(|page| lsn != Lsn::ZERO && page.lsn() == lsn).map_err(AccessError::from),
         }
     }
 

@@ -9,10 +9,11 @@ use pages::{PageId, UnitId};
 use super::other::OtherObject;
 use super::security::Security;
 use super::statistics::Statistics;
-use super::{AliasDef, ModuleDef, OverflowUnit, TableDef, TableTypeDef};
+use super::{AliasDef, Catalog, ModuleDef, OverflowUnit, TableDef, TableTypeDef};
 use crate::Db;
 use crate::errors;
-use crate::given_up::{self, Name};
+use crate::fold_name;
+use crate::given_up::{self, Name, Refused};
 use types::SqlError;
 
 fn set_statistics(table: &TableDef, statistics: &Statistics, there: bool) {
@@ -107,7 +108,11 @@ impl What {
 }
 
 impl DdlChange {
-    /// Publishes a table's new definition. Errors: 2714 when another transaction has taken the name meanwhile.
+    /// Publishes a table's new definition.
+    ///
+    /// # Errors
+    /// A name that it takes is not free any more: 2714, or [`errors::SCHEMA_CHANGED`] when another
+    /// session's transaction may take it back.
     pub fn table(
         db: &Arc<Db>,
         spid: i32,
@@ -115,65 +120,147 @@ impl DdlChange {
         after: Option<Arc<TableDef>>,
         created: Created,
     ) -> Result<DdlChange, SqlError> {
-        // Before anyone finds the name free.
-        let names = given_up::of_table(before.as_deref(), after.as_deref());
-        db.give_up(spid, &names);
-        if !db.replace_table(before.as_deref(), after.clone()) {
-            db.settle_names(spid, &names);
-            return Err(errors::name_taken(after.map(|t| t.name.clone()).unwrap_or_default().as_str()));
-        }
-        if let (Some(table), None) = (&before, &after) {
-            db.begin_drop(table.object_id, spid);
-        }
-        Ok(DdlChange { db: db.clone(), what: What::Table { before, after }, created })
+        let taken = match db.is_autonomous() {
+            // Table variables have names that nobody else has.
+            true => Vec::new(),
+            false => given_up::of_table(after.as_deref(), before.as_deref()),
+        };
+        let what = What::Table { before: before.clone(), after: after.clone() };
+        let change = DdlChange { created, ..DdlChange::of(db, what) };
+        change.publish(spid, &taken, |catalog| {
+            if let Some(before) = before {
+                catalog.remove(before.object_id);
+            }
+            if let Some(after) = after {
+                catalog.insert(after);
+            }
+        })?;
+        Ok(change)
     }
 
-    /// Publishes a module's new definition. Errors: 2714 when another transaction has taken the name meanwhile.
+    /// Publishes a module's new definition.
+    ///
+    /// # Errors
+    /// As [`DdlChange::table`].
     pub fn module(
         db: &Arc<Db>,
         spid: i32,
         before: Option<Arc<ModuleDef>>,
         after: Option<Arc<ModuleDef>>,
     ) -> Result<DdlChange, SqlError> {
-        let names = given_up::of_module(before.as_deref(), after.as_deref());
-        db.give_up(spid, &names);
-        if !db.replace_module(before.as_deref(), after.clone()) {
-            db.settle_names(spid, &names);
-            return Err(errors::name_taken(after.map(|m| m.name.clone()).unwrap_or_default().as_str()));
-        }
-        Ok(DdlChange { db: db.clone(), what: What::Module { before, after }, created: Created::default() })
+        let taken = given_up::of_module(after.as_deref(), before.as_deref());
+        let change = DdlChange::of(db, What::Module { before: before.clone(), after: after.clone() });
+        change.publish(spid, &taken, |catalog| {
+            if let Some(before) = before {
+                catalog.remove_module(before.object_id);
+            }
+            if let Some(after) = after {
+                catalog.insert_module(after);
+            }
+        })?;
+        Ok(change)
     }
 
-    /// Publishes a sequence or synonym. Errors: 2714 when another transaction has taken the name meanwhile.
+    /// Publishes a sequence, synonym or policy.
+    ///
+    /// # Errors
+    /// As [`DdlChange::table`].
     pub fn other(
         db: &Arc<Db>,
         spid: i32,
         before: Option<OtherObject>,
         after: Option<OtherObject>,
     ) -> Result<DdlChange, SqlError> {
-        let names = given_up::of_other(before.as_ref(), after.as_ref());
-        db.give_up(spid, &names);
-        if !db.replace_other(before.as_ref(), after.clone()) {
-            db.settle_names(spid, &names);
-            return Err(errors::name_taken(after.map(|o| o.name().clone()).unwrap_or_default().as_str()));
-        }
-        Ok(DdlChange { db: db.clone(), what: What::Other { before, after }, created: Created::default() })
+        let taken = given_up::of_other(after.as_ref(), before.as_ref());
+        let change = DdlChange::of(db, What::Other { before: before.clone(), after: after.clone() });
+        change.publish(spid, &taken, |catalog| {
+            if let Some(before) = before {
+                catalog.remove_other(before.object_id());
+            }
+            if let Some(after) = after {
+                catalog.insert_other(after);
+            }
+        })?;
+        Ok(change)
     }
 
     /// Publishes an alias type's creation or removal.
-    pub fn alias(db: &Arc<Db>, spid: i32, alias: &Arc<AliasDef>, created: bool) -> DdlChange {
-        let what = What::Alias { alias: alias.clone(), created };
-        db.give_up(spid, &what.names_given_up());
-        db.set_type(alias, created);
-        DdlChange { db: db.clone(), what, created: Created::default() }
+    ///
+    /// # Errors
+    /// [`errors::SCHEMA_CHANGED`]: its name is not free any more.
+    pub fn alias(
+        db: &Arc<Db>,
+        spid: i32,
+        alias: &Arc<AliasDef>,
+        created: bool,
+    ) -> Result<DdlChange, SqlError> {
+        let change = DdlChange::of(db, What::Alias { alias: alias.clone(), created });
+        let name = (Name::of_type(&alias.schema, &alias.name), alias.type_id);
+        let taken = if created { vec![name] } else { Vec::new() };
+        change.publish(spid, &taken, |catalog| catalog.set_type(alias, created))?;
+        Ok(change)
     }
 
     /// Publishes a table type's creation or removal.
-    pub fn table_type(db: &Arc<Db>, spid: i32, def: &Arc<TableTypeDef>, created: bool) -> DdlChange {
-        let what = What::TableType { def: def.clone(), created };
-        db.give_up(spid, &what.names_given_up());
-        db.set_table_type(def, created);
+    ///
+    /// # Errors
+    /// As [`DdlChange::alias`].
+    pub fn table_type(
+        db: &Arc<Db>,
+        spid: i32,
+        def: &Arc<TableTypeDef>,
+        created: bool,
+    ) -> Result<DdlChange, SqlError> {
+        let change = DdlChange::of(db, What::TableType { def: def.clone(), created });
+        let name = (Name::of_type(&def.schema, &def.name), def.type_id);
+        let taken = if created { vec![name] } else { Vec::new() };
+        change.publish(spid, &taken, |catalog| catalog.set_table_type(def, created))?;
+        Ok(change)
+    }
+
+    /// A change that makes no storage.
+    fn of(db: &Arc<Db>, what: What) -> DdlChange {
         DdlChange { db: db.clone(), what, created: Created::default() }
+    }
+
+    /// Publishes the change, by which its transaction takes names and gives others up.
+    fn publish(
+        &self,
+        spid: i32,
+        taken: &[(Name, i32)],
+        change: impl FnOnce(&mut Catalog),
+    ) -> Result<(), SqlError> {
+        // Before anyone finds a name free.
+        let given_up = self.names_given_up();
+        self.db.give_up(spid, &given_up);
+        let published = self.db.publish_taking(spid, taken, change);
+        if published.is_err() {
+            self.db.settle_names(spid, &given_up);
+        }
+        published.map_err(|refused| self.refused(refused))
+    }
+
+    fn refused(&self, refused: Refused<'_>) -> SqlError {
+        match (refused, &self.what) {
+            // The statement looks again, and waits for whoever may take the name back.
+            (Refused::GivenUp, _) => errors::schema_changed(),
+            // It looks again, and has an error of its own.
+            (Refused::Taken(_), What::Alias { .. } | What::TableType { .. }) => errors::schema_changed(),
+            (Refused::Taken(name), What::Table { after: Some(table), .. })
+                if fold_name(name.written()) != fold_name(&table.name) =>
+            {
+                errors::constraint_name_taken(name.written())
+            }
+            (Refused::Taken(name), _) => errors::name_taken(name.written()),
+        }
+    }
+
+    /// Names that are free in the catalog when it is published and that a rollback takes back.
+    fn names_given_up(&self) -> Vec<(Name, i32)> {
+        match self.db.is_autonomous() {
+            true => Vec::new(),
+            false => self.what.names_given_up(),
+        }
     }
 
     /// Publishes the creation or removal of a table's statistics.
@@ -184,21 +271,19 @@ impl DdlChange {
         created: bool,
     ) -> DdlChange {
         set_statistics(table, &statistics, created);
-        let what = What::Statistics { table: table.clone(), statistics, created };
-        DdlChange { db: db.clone(), what, created: Created::default() }
+        DdlChange::of(db, What::Statistics { table: table.clone(), statistics, created })
     }
 
     /// Publishes a schema's creation or removal.
     pub fn schema(db: &Arc<Db>, name: &str, id: i32, created: bool) -> DdlChange {
         db.set_schema(name, id, created);
-        let what = What::Schema { name: name.into(), id, created };
-        DdlChange { db: db.clone(), what, created: Created::default() }
+        DdlChange::of(db, What::Schema { name: name.into(), id, created })
     }
 
     /// Principals and permissions as they are within the transaction. The caller holds the lock on them, so that nobody else changes
     /// them before it ends.
     pub fn security(db: &Arc<Db>, security: Arc<Security>) -> DdlChange {
-        DdlChange { db: db.clone(), what: What::Security(security), created: Created::default() }
+        DdlChange::of(db, What::Security(security))
     }
 
     /// The principals and permissions of a database that this change made.
@@ -239,9 +324,6 @@ impl DdlChange {
             What::Table { before, after } => {
                 let restored = self.db.replace_table(after.as_deref(), before.clone());
                 debug_assert!(restored, "the old name was kept free by the lock on the table");
-                if let (Some(table), None) = (before, after) {
-                    self.db.end_drop(table.object_id, spid);
-                }
             }
             What::Module { before, after } => {
                 let restored = self.db.replace_module(after.as_deref(), before.clone());
@@ -257,7 +339,7 @@ impl DdlChange {
             What::Statistics { table, statistics, created } => set_statistics(table, statistics, !created),
             What::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
         }
-        self.db.settle_names(spid, &self.what.names_given_up());
+        self.db.settle_names(spid, &self.names_given_up());
     }
 
     /// The table that it changes, if it changes one in this database.
@@ -276,10 +358,9 @@ impl DdlChange {
             self.db.set_security(security);
         }
         if let What::Table { before: Some(table), after: None } = &self.what {
-            self.db.end_drop(table.object_id, spid);
             self.db.forget_ddl(table.object_id);
         }
-        self.db.settle_names(spid, &self.what.names_given_up());
+        self.db.settle_names(spid, &self.names_given_up());
     }
 
     /// The change has been rolled back: created storage can go.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use access::ReadMode;
 use compact_str::CompactString;
 use pages::{PageId, UnitId};
+use txn::{Database, Durability};
 use types::{Collation, ColumnType, DataType, RowLayout, SqlError, Value};
 
 use super::index_row::{index_row, overflow_row, take_places};
@@ -43,9 +44,50 @@ pub const PRIMARY_KEY: &str = "PK";
 pub const UNIQUE: &str = "UQ";
 pub const DEFAULT: &str = "D ";
 
-/// Reads the whole catalog. No other transaction may be changing the schema (the database is being opened). `spared`: damage to what a
-/// database can be without, its statistics, is told there and left out; else it is an error.
-pub fn load(trees: &SysTrees, spared: Option<&mut Vec<String>>) -> Result<Catalog, StoreError> {
+/// A schema that is not there although something is in it, as DROP SCHEMA of versions before left
+/// it: its id, and the name that it has from now on.
+pub type LostSchema = (i32, CompactString);
+
+/// Gives lost schemas a name again, which is the same each time.
+fn find_lost(
+    schemas: &mut HashMap<i32, CompactString>,
+    objects: &HashMap<i32, ObjectRow>,
+) -> Vec<LostSchema> {
+    let ids = objects.values().map(|object| object.schema_id);
+    let mut ids: Vec<i32> = ids.filter(|id| is_user_schema(*id) && !schemas.contains_key(id)).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut lost = Vec::with_capacity(ids.len());
+    for id in ids {
+        let mut name = CompactString::from(format!("lost_schema_{id}"));
+        while schemas.values().any(|other| fold_name(other) == name) {
+            name.push('_');
+        }
+        schemas.insert(id, name.clone());
+        lost.push((id, name));
+    }
+    lost
+}
+
+/// Keeps the names that lost schemas have got.
+///
+/// # Errors
+/// The storage's.
+pub fn keep_lost(storage: &Arc<Database>, trees: &SysTrees, lost: &[LostSchema]) -> Result<(), StoreError> {
+    let mut txn = storage.begin(0)?;
+    for (id, name) in lost {
+        trees.put(&mut txn, SysTable::Schemas, &[Value::Int(*id), Value::str(name)])?;
+    }
+    txn.commit(Durability::Full)?;
+    Ok(())
+}
+
+/// Reads the whole catalog, and which schemas were lost. No other transaction may be changing the schema (the database is being opened).
+/// `spared`: damage to what a database can be without, its statistics, is told there and left out; else it is an error.
+pub fn load(
+    trees: &SysTrees,
+    spared: Option<&mut Vec<String>>,
+) -> Result<(Catalog, Vec<LostSchema>), StoreError> {
     let mut schemas: HashMap<i32, CompactString> =
         BUILT_IN_SCHEMAS.iter().map(|(name, id)| (*id, CompactString::from(*name))).collect();
     for row in trees.rows(SysTable::Schemas, &[], ReadMode::Dirty)? {
@@ -61,6 +103,7 @@ pub fn load(trees: &SysTrees, spared: Option<&mut Vec<String>>) -> Result<Catalo
     for row in trees.rows(SysTable::Objects, &[], ReadMode::Dirty)? {
         objects.insert(int(&row, 0)?, object_row(&row)?);
     }
+    let lost = find_lost(&mut schemas, &objects);
     let mut columns = group(trees.rows(SysTable::Columns, &[], ReadMode::Dirty)?)?;
     let mut indexes = group(trees.rows(SysTable::Indexes, &[], ReadMode::Dirty)?)?;
     let places = take_places(&mut indexes)?;
@@ -135,7 +178,7 @@ pub fn load(trees: &SysTrees, spared: Option<&mut Vec<String>>) -> Result<Catalo
             catalog.insert_module(Arc::new(module));
         }
     }
-    Ok(catalog)
+    Ok((catalog, lost))
 }
 
 /// Row counts at the last clean stop, and statistics.

@@ -121,6 +121,13 @@ fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), 
     let (db, open) = (work.db.clone(), work.open.clone());
     // Nobody makes a column of it meanwhile.
     work.lock(alias.type_id, LockMode::SchM)?;
+    if !made {
+        // Nor has anybody dropped it, and made another of its name, while its lock was waited for.
+        let now = db.catalog().find_type(&alias.schema, &alias.name).cloned();
+        if !now.is_some_and(|now| Arc::ptr_eq(&now, alias)) {
+            return Err(errors::schema_changed());
+        }
+    }
     work.hold_schema(&alias.schema)?;
     let schema_id = db.catalog().schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1);
     let (system, values) = row_of(alias, schema_id);
@@ -130,6 +137,7 @@ fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), 
         false => open.trees.delete(txn, system, &values).map(drop),
     };
     done.map_err(|e| errors::store_error(&db, e))?;
-    work.core.remember_ddl(DdlChange::alias(&db, work.core.spid(), alias, made));
+    let published = DdlChange::alias(&db, work.core.spid(), alias, made)?;
+    work.core.remember_ddl(published);
     Ok(())
 }

@@ -8,8 +8,9 @@ use syntax::ast::ModuleVerb;
 use txn::LockMode;
 use types::{SqlError, msg};
 
-use super::modules::{NewModule, replace};
+use super::modules::{NewModule, hold_run_as, replace};
 use super::work::Work;
+use catalog::given_up::Name;
 use catalog::module::as_create;
 use catalog::{ModuleDef, ModuleHead, TriggerOrder, clock, errors, fold_name};
 
@@ -23,6 +24,7 @@ pub fn put(
     of_server: bool,
     check: impl FnOnce(&Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
+    work.wait_for_name(&Name::event_trigger(of_server, new.name))?;
     let before = work.db.catalog().event_trigger(of_server, new.name).cloned();
     let object_id = match (&before, new.verb) {
         (Some(_), ModuleVerb::Create) => return Err(errors::name_taken(new.name)),
@@ -49,6 +51,7 @@ pub fn put(
     };
     let after = Arc::new(ModuleDef::new(head, &as_create(new.text))?);
     check(work, &after)?;
+    hold_run_as(work, new)?;
     replace(work, before, Some(after))
 }
 

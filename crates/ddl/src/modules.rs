@@ -20,6 +20,7 @@ use catalog::{
     Catalog, ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, TriggerOrder, clock, errors,
     fold_name,
 };
+use instance::security::change::hold_user;
 
 /// A module to make.
 pub struct NewModule<'a> {
@@ -101,11 +102,12 @@ pub fn put(
             work.object_id()?
         }
     };
-    work.lock(object_id, LockMode::SchM)?;
-    check_current(work, &schema, new.name, before.as_ref())?;
+    // In the order of whoever drops the parent with its triggers.
     if let Some(parent) = &new.parent {
         parent.lock(work)?;
     }
+    work.lock(object_id, LockMode::SchM)?;
+    check_current(work, &schema, new.name, before.as_ref())?;
     let now = clock::now();
     let head = ModuleHead {
         object_id,
@@ -130,11 +132,33 @@ pub fn put(
     }
     schemabinding::check(&after)?;
     check(work, &after)?;
+    hold_run_as(work, new)?;
     if let Some(before) = &before {
         indexed_views::drop_rows(work, before)?;
     }
     replace(work, before, Some(after))?;
     renew(work, new.parent.as_ref())
+}
+
+/// The user of EXECUTE AS stays as long as the module does.
+pub(super) fn hold_run_as(work: &mut Work<'_>, new: &NewModule<'_>) -> Result<(), SqlError> {
+    match new.run_as {
+        // A temporary procedure is in tempdb, and its user in the session's database.
+        Some(user) if work.db.id() == work.core.db().id() => hold_user(work.core, &work.db, user),
+        _ => Ok(()),
+    }
+}
+
+/// Locks a module that is to be changed, after the table or view of a trigger; it must still be the
+/// current one.
+fn lock_with_parent(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<Option<Parent>, SqlError> {
+    let parent = parent_of(&work.db.catalog(), module);
+    if let Some(parent) = &parent {
+        parent.lock(work)?;
+    }
+    work.lock(module.object_id, LockMode::SchM)?;
+    check_current(work, &module.schema, &module.name, Some(module))?;
+    Ok(parent)
 }
 
 /// Another session may have changed the module while its lock was waited for.
@@ -164,6 +188,8 @@ pub(super) fn replace(
 ) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
     if let Some(before) = before.as_ref().filter(|before| !before.is_ddl_trigger()) {
+        // A trigger goes with its table, which is locked: whoever wants its name waits for this.
+        work.lock(before.object_id, LockMode::SchM)?;
         work.hold_schema(&before.schema)?;
     }
     let schemas = db.catalog();
@@ -210,14 +236,9 @@ pub(super) fn renew(work: &mut Work<'_>, parent: Option<&Parent>) -> Result<(), 
 /// # Errors
 /// 1205, 1222; what the storage says.
 pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
-    work.lock(module.object_id, LockMode::SchM)?;
-    check_current(work, &module.schema, &module.name, Some(module))?;
+    let parent = lock_with_parent(work, module)?;
     let what = format!("DROP {}", module.kind.word().to_uppercase());
     schemabinding::check_free(&work.db.catalog(), &what, &module.schema, &module.name)?;
-    let parent = parent_of(&work.db.catalog(), module);
-    if let Some(parent) = &parent {
-        parent.lock(work)?;
-    }
     if module.kind == ModuleKind::View {
         drop_triggers(work, module.object_id)?;
         indexed_views::drop_rows(work, module)?;
@@ -231,12 +252,7 @@ pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), S
 /// # Errors
 /// 1205, 1222; what the storage says.
 pub fn rename(work: &mut Work<'_>, module: &Arc<ModuleDef>, name: &str) -> Result<(), SqlError> {
-    work.lock(module.object_id, LockMode::SchM)?;
-    check_current(work, &module.schema, &module.name, Some(module))?;
-    let parent = parent_of(&work.db.catalog(), module);
-    if let Some(parent) = &parent {
-        parent.lock(work)?;
-    }
+    let parent = lock_with_parent(work, module)?;
     let head = ModuleHead { name: name.into(), modify_date: clock::now(), ..module.head() };
     let after = Arc::new(ModuleDef::new(head, &module.text)?);
     indexed_views::rename(work, module, name)?;

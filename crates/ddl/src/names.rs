@@ -3,17 +3,17 @@
 //! A schema stays as long as a transaction is open that has put something into it or taken out.
 
 use compact_str::CompactString;
-use txn::Resource;
-use txn::locks::{LockMode, What};
+use txn::locks::LockMode;
 use types::{SqlError, msg};
 
-use super::work::{Work, lock_schema};
+use super::work::Work;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::given_up::Name;
 use catalog::load::is_user_schema;
 pub use catalog::lookups::constraint_names;
 use catalog::{KeyConstraint, TableDef};
+use instance::catalog_locks::lock_schema;
 use plan::hints::TableLock;
 
 impl Work<'_> {
@@ -51,21 +51,14 @@ impl Work<'_> {
     }
 
     /// Waits for the end of other sessions' transactions that have given a name up and may take it
-    /// back: by then it is known whether the name is free.
+    /// back: by then it is known whether the name is free. Another may give it up at any moment:
+    /// nobody gets it then ([`catalog::change::DdlChange`]), and the statement runs again.
     ///
     /// # Errors
-    /// 1205, 1222.
+    /// 1205, 1222, 3617.
     pub fn wait_for_name(&mut self, name: &Name) -> Result<(), SqlError> {
         let (db, spid) = (self.db.clone(), self.core.spid());
-        let mut waited = Vec::new();
-        while let Some(object_id) = db.giver_of(name, spid, &waited) {
-            let what = What::Table(object_id as u32);
-            let timeout = i64::from(self.core.options.lock_timeout);
-            let locked = self.core.lock_within(&db, what, LockMode::SchS, timeout)?;
-            locked.map_err(|e| errors::db_error(&db, &e))?;
-            self.core.unlock_early(&db, &Resource { db: db.storage()?.id(), what })?;
-            waited.push(object_id);
-        }
+        self.core.wait_for_givers(&db, |db| db.giver_of(name, spid))?;
         Ok(())
     }
 

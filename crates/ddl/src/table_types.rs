@@ -106,6 +106,7 @@ fn change(work: &mut Work<'_>, def: &Arc<TableTypeDef>, made: bool) -> Result<()
         };
         done.map_err(|e| errors::store_error(&db, e))?;
     }
-    work.core.remember_ddl(DdlChange::table_type(&db, work.core.spid(), def, made));
+    let published = DdlChange::table_type(&db, work.core.spid(), def, made)?;
+    work.core.remember_ddl(published);
     Ok(())
 }

@@ -24,23 +24,10 @@ use catalog::{
     RowFilter, TableDef, pending,
 };
 use exec::state::SessionCore;
-use instance::security::change::check_not_model;
+use instance::catalog_locks::lock_catalog;
+use instance::security::change::{check_not_model, forget_columns};
 use plan::bind::type_names::SYSNAME;
 use plan::hints::TableLock;
-
-/// Locks the database's catalog as a whole until the transaction ends: IX to change any of it, S for a statement that must
-/// see all of it standing still. Errors: 1205, 1222.
-pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Result<(), SqlError> {
-    let locked = core.txn(db)?.lock(What::Schema(0), mode);
-    locked.map_err(|e| errors::db_error(db, &e))
-}
-
-/// Locks a schema until the transaction ends: SCH-S for whoever puts something into it or takes
-/// something out, SCH-M for whoever makes or drops it. Errors: 1205, 1222.
-pub fn lock_schema(core: &mut SessionCore, db: &Arc<Db>, id: i32, mode: LockMode) -> Result<(), SqlError> {
-    let locked = core.txn(db)?.lock(What::Schema(id as u32), mode);
-    locked.map_err(|e| errors::db_error(db, &e))
-}
 
 /// Allocation units of a table.
 pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
@@ -391,6 +378,9 @@ impl Work<'_> {
                 self.hold_schema(&before.schema)?;
             }
             super::properties::follow_table(self.core, &self.db, before, after.as_deref())?;
+            if let Some(after) = &after {
+                forget_columns(self.core, &self.db, before, after)?;
+            }
         }
         let change = DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
         self.created = Created::default();

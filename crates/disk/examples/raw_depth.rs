@@ -1,6 +1,6 @@
 //! What a disk delivers with so many requests in flight: random reads and writes of 8 KB, and large durable writes.
 //!
-//! `cargo run --release -p ringwood-disk --example raw_depth [FOLDER [MEGABYTES [SECONDS]]]` (defaults: the current folder,
+//! `./bench disk-depth [FOLDER [MEGABYTES [SECONDS]]]` (defaults: the current folder,
 //! 1024, 0.5 for each line). Prints one line of JSON for each measurement.
 
 use std::io::{IoSlice, IoSliceMut};

@@ -55,7 +55,7 @@ impl Memory {
         let skip = raw.as_ptr().addr().next_multiple_of(HUGE) - raw.as_ptr().addr();
         // SAFETY: `skip` is below HUGE, and HUGE bytes more than `len` were mapped.
         let base = unsafe { raw.add(skip) };
-        if huge {
+        if huge && !cfg!(miri) {
             // SAFETY: the range was mapped just above. Advice only: without huge pages the memory is as good, but slower.
             let _ = unsafe { madvise(base.as_ptr().cast(), raw_len - HUGE, Advice::LinuxHugepage) };
         }
@@ -77,6 +77,9 @@ impl Memory {
     /// False where the system does not support that. The bytes do not change, so other threads may use them meanwhile.
     pub fn take(&self, part: Range<usize>) -> bool {
         assert!(part.start <= part.end && part.end <= self.len, "memory out of range");
+        if cfg!(miri) {
+            return false; // Miri has no madvise
+        }
         // SAFETY: in bounds by the assertion. It changes no byte and creates no mapping.
         unsafe { madvise(self.base.as_ptr().add(part.start).cast(), part.len(), Advice::LinuxPopulateWrite) }
             .is_ok()
@@ -89,6 +92,9 @@ impl Memory {
     /// The caller must be the only one who uses the part.
     pub fn give_back(&self, part: Range<usize>) -> bool {
         assert!(part.start <= part.end && part.end <= self.len, "memory out of range");
+        if cfg!(miri) {
+            return false; // Miri has no madvise
+        }
         debug_assert!(part.start.is_multiple_of(4096) && part.len().is_multiple_of(4096), "parts of pages");
         // SAFETY: in bounds by the assertion; the mapping is private and anonymous, so its bytes
         // become zeros, which are as valid as any others for who uses them next; nobody uses them
@@ -121,6 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no madvise")]
     fn what_is_given_back_is_zero_and_can_be_used_again() {
         let mut memory = Memory::new(HUGE).unwrap();
         memory.commit();

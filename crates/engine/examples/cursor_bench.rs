@@ -1,5 +1,5 @@
 //! What a row costs that is fetched through a cursor: 10,000 rows in a WHILE loop by each kind, beside a loop without a cursor.
-//! `cargo run --release -p ringwood-engine --example cursor_bench`; figures in docs/internals/cursors.md.
+//! `./bench cursors`; figures in docs/internals/cursors.md.
 
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 //! there were, how long the longest stood, and how many victims were not needed. Fails when one
 //! stood for over 6 seconds, was missed, or had a needless victim.
 //!
-//! `cargo run --release -p ringwood-engine --example deadlocks -- [DEADLOCKS] [SEED] [ARENAS]`
+//! `./fuzz deadlocks -- [DEADLOCKS] [SEED] [ARENAS]`
 
 #[path = "support/deadlocks.rs"]
 mod deadlocks;

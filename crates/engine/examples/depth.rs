@@ -1,9 +1,9 @@
 //! Runs each statement of `tests/it/support/nested_sql/mod.rs` in sizes from 1 to 100,000, doubled:
-//! `cargo run --release -p ringwood-engine --example depth -- [--rule NAME] [--least N] [--most N]
-//! [--stack KB] [--limit MS]`. Each rule has a process of its own, so that one that ends it is
-//! known by its name. The statements run on a thread with a stack of 2 MB, or as much as is asked
-//! for. A statement that runs longer than the limit is told to stop, and has a second for that.
-//! Exits with 1 if a process ended, a statement did not, or more than 2 GB of memory were in use.
+//! `./fuzz depth [--rule NAME] [--least N] [--most N] [--stack KB] [--limit MS]`. Each rule has a
+//! process of its own, so that one that ends it is known by its name. The statements run on a
+//! thread with a stack of 2 MB, or as much as is asked for. A statement that runs longer than the
+//! limit is told to stop, and has a second for that. Exits with 1 if a process ended, a statement
+//! did not, or more than 2 GB of memory were in use.
 
 extern crate ringwood_engine as engine;
 

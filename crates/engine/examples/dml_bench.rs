@@ -1,6 +1,6 @@
 //! Speed of set-based and single-row DML on 300,000 TPC-C customer rows (about 700 bytes each): INSERT ... SELECT,
 //! UPDATE of a 500-byte column, DELETE of all rows, and 50,000 one-row INSERTs in a WHILE loop in one transaction.
-//! Prints seconds and microseconds per row. `cargo run --release -p ringwood-engine --example dml_bench [-- ROWS DIR]`
+//! Prints seconds and microseconds per row. `./bench dml [ROWS DIR]`
 
 mod support;
 

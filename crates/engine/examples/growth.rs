@@ -1,5 +1,5 @@
 //! How the time to compile the statements of `tests/it/support/nested_sql/mod.rs` grows with their
-//! size: `cargo run --release -p ringwood-engine --example growth -- [--from N] [--rule NAME]`.
+//! size: `./bench growth [--from N] [--rule NAME]`.
 //! Each runs under SET NOEXEC ON with N, 2 N and 4 N of its rule, and as SHOWPLAN_XML; the shortest
 //! of some runs counts. Rules that grow by more than 2.5 for a doubling are marked; those that are
 //! refused by a limit are shown with the error.

@@ -5,7 +5,7 @@
 //! table meanwhile, so that no locks become one on the table. The third part is of rows that an
 //! index leads to: 1,700 of them, and the first ten of them, by key and by RID, in the order in
 //! which they lie (`near`) and in another one (`far`).
-//! `cargo run --release -p ringwood-engine --example isolation_bench [-- --help]`
+//! `./bench isolation [--help]`
 
 #[path = "support/instance.rs"]
 mod instance;

@@ -1,8 +1,8 @@
 //! Whether the plans that are chosen for joins are about as fast as what their authors could have
 //! forced: random joins over skewed, repeated and dependent keys, each as it is planned and with
 //! each operator of OPTION and the written order. Tells of each query whose chosen plan takes over
-//! 3 times the best forced one and more than 10 ms. `cargo run --release -p ringwood-engine
-//! --example join_times [-- --queries N --seed S --rows R --json]`
+//! 3 times the best forced one and more than 10 ms.
+//! `./bench join-plans [--queries N --seed S --rows R --json]`
 
 #[path = "support/instance.rs"]
 mod instance;

@@ -1,8 +1,8 @@
 //! What a row costs that is looked up in a list of IN: lists of 10, 2,000 and 100,000 elements,
 //! constants and what is computed of a variable, numbers and texts. Nanoseconds for each of the
 //! rows, without compiling, least of several rounds; and the milliseconds of a run over two rows,
-//! which is what putting the list in order costs where the run does it. `cargo run --release -p
-//! ringwood-engine --example lists_bench [-- ROUNDS ROWS]`
+//! which is what putting the list in order costs where the run does it.
+//! `./bench lists [ROUNDS ROWS]`
 
 #[path = "support/instance.rs"]
 mod instance;

@@ -1,6 +1,6 @@
 //! What a statement of one row costs through the embedded library: with a new literal each time, with the same text each time,
 //! and prepared. SELECT, UPDATE and INSERT by key, and texts that are never parameterised; least microseconds of several rounds,
-//! and the ratio to the prepared one. `cargo run --release -p ringwood-engine --example literals_bench [-- ROUNDS THREADS]`
+//! and the ratio to the prepared one. `./bench literals [ROUNDS THREADS]`
 
 #[path = "support/instance.rs"]
 mod instance;

@@ -1,6 +1,6 @@
 //! What clients' questions of the catalog cost in a database of many tables: views with the conditions that tools use, and the
 //! catalog procedures. Least and middle milliseconds of several rounds; the first run, which compiles, is shown by itself.
-//! `cargo run --release -p ringwood-engine --example metadata_bench [-- TABLES ROUNDS [PART OF A QUESTION'S NAME]]`
+//! `./bench metadata [TABLES ROUNDS [PART OF A QUESTION'S NAME]]`
 
 use std::time::Instant;
 

@@ -3,8 +3,8 @@
 //! also measured while another session holds S on its table, so that the lock on it is taken in the
 //! lock table and not kept by the session. All in turns; medians of the time that passes for each
 //! transaction of all sessions together. How transactions begin is compared by two builds, or one
-//! level below by `--example begin_again` of ringwood-txn.
-//! `cargo run --release -p ringwood-engine --example one_row [-- --help]`
+//! level below by `./bench begin`.
+//! `./bench one-row [--help]`
 
 #[path = "support/instance.rs"]
 mod instance;

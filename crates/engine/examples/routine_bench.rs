@@ -1,7 +1,7 @@
 //! What stored code costs for each call beside the statement without it: a scalar function that becomes part of its expression and
 //! one that is called, an inline table function, a procedure of one SELECT by key, a trigger that does nothing; what a temporary
 //! table costs, alone and beside 1,000 of another session; 100,000 rows with and without a trigger that sums them.
-//! `cargo run --release -p ringwood-engine --example routine_bench`.
+//! `./bench routines`.
 
 use std::time::{Duration, Instant};
 

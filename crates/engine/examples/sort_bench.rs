@@ -1,7 +1,7 @@
 //! Time and memory of sorts and index builds: TPC-C customer rows of about 700 bytes, then ORDER BY, a window in no order of the table, one
 //! that wants no order (the usual list of numbers), two tables merged in the order of their keys and the same rows sorted, a nonclustered
 //! index, a unique clustered one. Each step in turn, several times, with the shortest and the median time; peak memory at the end.
-//! `cargo run --release -p ringwood-engine --example sort_bench [-- ROWS DIR RUNS]`
+//! `./bench sort [ROWS DIR RUNS]`
 
 mod support;
 

@@ -35,4 +35,4 @@ pub use programs;
 pub use running::Instance;
 pub use session::{BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart};
 pub use txn::backup::UrlDevices;
-pub use types::{DataType, SqlError, Value};
+pub use types::{DataType, SqlError, StoredCell, Value};

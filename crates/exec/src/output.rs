@@ -2,7 +2,7 @@
 //! they happen. The engine never buffers a result set for its caller: rows stream through [`Sink::row`].
 
 use compact_str::CompactString;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, StoredCell, Value};
 
 pub use plan::ColumnInfo;
 
@@ -29,6 +29,18 @@ pub trait Sink {
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let _ = row;
         Ok(())
+    }
+    /// Whether rows of a query that computes nothing may come by [`Sink::stored_row`], which is less
+    /// work for who has no use for their values. A sink that hands rows to another one asks that
+    /// one.
+    fn takes_stored(&self) -> bool {
+        false
+    }
+    /// A row of the current result set whose cells are borrowed from the stored one; valid for the
+    /// call only.
+    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
+        let values: Vec<Value> = row.iter().map(StoredCell::to_value).collect();
+        self.row(&values)
     }
     /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, assignments to variables,
     /// EXECUTE and control of flow, unless they fail: those are steps.

@@ -201,7 +201,7 @@ impl InstanceCore {
         apply_log_settings(&storage, &settings);
         let mut spared = Vec::new();
         let system = i32::from(storage.id()) < catalog::db::FIRST_USER_DB;
-        let catalog = catalog::load::load(&trees, system.then_some(&mut spared))?;
+        let (catalog, lost) = catalog::load::load(&trees, system.then_some(&mut spared))?;
         spared.into_iter().for_each(|what| self.note_spared(i32::from(storage.id()), &what));
         let counters = Counters::load(&trees)?;
         for unit in pending::listed(&trees)? {
@@ -211,6 +211,16 @@ impl InstanceCore {
             pending::free(&storage, &trees, &unit)?;
         }
         let writable = !self.is_read_only() && !settings.read_only;
+        for (schema, name) in &lost {
+            let text = format!(
+                "Schema {schema} of database ID {} is gone although something is in it; it is called '{name}' now.",
+                storage.id()
+            );
+            self.error_log().write("Server", &text);
+        }
+        if writable && !lost.is_empty() {
+            catalog::load::keep_lost(&storage, &trees, &lost)?;
+        }
         if writable {
             catalog::overflow::free_lost(&storage, &trees, &catalog)?;
         }

@@ -8,6 +8,7 @@ mod batches;
 pub mod boot_text;
 mod budget;
 pub mod bulk_file;
+pub mod catalog_locks;
 pub mod configuration;
 pub mod credentials;
 mod data_files;

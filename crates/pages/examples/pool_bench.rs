@@ -1,6 +1,6 @@
 //! Measures the buffer pool on a real file: hot reads, changes, scans and mixed access through a small pool, checkpoint writes.
 //!
-//! `cargo run --release -p ringwood-pages --example pool_bench [FOLDER]`
+//! `./bench pool [FOLDER]`
 
 use ringwood_pages::{
     Before, BufferPool, FileGrowth, FileSpec, Home, Lsn, PageError, PageId, PageMut, PageType, PoolOptions,

@@ -110,7 +110,7 @@ pub fn sorted(rows: f64) -> f64 {
 /// What a read of one table costs that gives so many rows.
 pub fn of_scan(scan: &ScanPlan, rows: f64) -> f64 {
     let all = table_rows(&scan.store.table);
-    let further = |seek: &SeekSpec| (seek.all_ranges().count() - 1) as f64 * RANGE;
+    let further = |seek: &SeekSpec| seek.further_ways() * RANGE;
     match &scan.path {
         Path::Base => all,
         Path::Clustered(seek) => SEEK + further(seek) + rows * SOUGHT,

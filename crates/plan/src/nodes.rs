@@ -334,10 +334,23 @@ pub struct SeekSpec {
     pub others: Vec<SeekSpec>,
     /// Of several ranges: so many equal columns have the same value in each.
     pub common: usize,
-    /// The next column is passed over: for each value of it that there is in the range, these
-    /// ranges of the columns behind it are sought. The conditions that they stand for are tested on
-    /// what is found all the same: a run may read the range as it lies. Then there are no others.
-    pub behind: Option<Box<SeekSpec>>,
+    /// The next columns are passed over. Then there are no other ranges.
+    pub behind: Option<Box<BehindPassed>>,
+}
+
+/// What a seek that passes over columns is for: for each combination of values of these that there
+/// is in its range, the ranges of the columns behind them are sought. The conditions that those
+/// stand for are tested on what is found all the same: a run may read the range as it lies.
+#[derive(Clone, Debug)]
+pub struct BehindPassed {
+    /// So many columns are passed over, one at least.
+    pub columns: usize,
+    /// So many combinations of their values are expected.
+    pub values: f64,
+    /// So many are visited before it counts that what is found has few rows.
+    pub visits: f64,
+    /// Ranges of the columns behind them.
+    pub ranges: SeekSpec,
 }
 
 /// An end of a range.
@@ -353,6 +366,11 @@ pub struct SeekEnd {
 impl SeekSpec {
     /// Whether nothing is asked for: a scan.
     pub fn is_empty(&self) -> bool {
+        self.is_unbounded() && self.behind.is_none()
+    }
+
+    /// Whether nothing is asked for of the first key column.
+    pub fn is_unbounded(&self) -> bool {
         self.equal.is_empty() && self.lower.is_none() && self.upper.is_none()
     }
 
@@ -366,9 +384,18 @@ impl SeekSpec {
         std::iter::once(self).chain(&self.others)
     }
 
-    /// Its ranges, and those of the columns behind one that it passes over.
+    /// Its ranges, and those of the columns behind those that it passes over.
     pub fn all_ranges(&self) -> impl Iterator<Item = &SeekSpec> {
-        self.ranges().chain(self.behind.iter().flat_map(|behind| behind.ranges()))
+        self.ranges().chain(self.behind.iter().flat_map(|behind| behind.ranges.ranges()))
+    }
+
+    /// Ways down the tree behind the first one, as expected: each further range, and of a seek that
+    /// passes over columns a search for each value and its ranges.
+    pub fn further_ways(&self) -> f64 {
+        match &self.behind {
+            Some(behind) => behind.values * (1.0 + behind.ranges.ranges().count() as f64),
+            None => self.others.len() as f64,
+        }
     }
 }
 

@@ -69,6 +69,7 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("sp_xml_preparedocument", xml::prepare),
     ("sp_xml_removedocument", xml::remove),
     ("sp_tables", odbc::tables::tables),
+    ("sp_tableswc", odbc::tables::tables_of_databases),
     ("sp_columns", odbc::columns::columns),
     ("sp_columns_90", odbc::columns::columns),
     ("sp_columns_100", odbc::columns::columns_100),

@@ -1,12 +1,19 @@
 //! sp_addextendedproperty, sp_updateextendedproperty, sp_dropextendedproperty.
 
+use std::sync::Arc;
+
 use ::types::{DataType, Len, SqlError, Value, msg};
-use catalog::properties::{MAX_BYTES, Property, size};
+use catalog::properties::{MAX_BYTES, Property, PropertyClass, size};
+use catalog::security::Securable;
+use catalog::{Db, errors};
 
 use super::Call;
 use super::params::{Given, NAME, Param};
 use ddl::properties::{self, delete, lock, put};
+use instance::catalog_locks::hold_object;
+use instance::security::change::{Change, hold};
 use metadata::views::property_targets::{Level, Target, find};
+use statements::cannot;
 
 const KIND: DataType = DataType::VarChar(Len::N(128));
 
@@ -54,11 +61,47 @@ fn named(call: &mut Call<'_>, procedure: &str, given: &Given, first: usize) -> R
     let path: Vec<&str> = levels.iter().filter_map(|level| level.name).collect();
     let path = if path.is_empty() { "object specified".to_owned() } else { path.join(".") };
     let db = call.core.db().clone();
+    let target = target_of(call, &db, procedure, levels, &path)?;
+    // First what has the property: whoever has locked that may want the lock below, too.
+    hold_target(call, &db, &target)?;
     lock(call.core, &db)?;
-    let found = find(call.core, &db, procedure, levels)?.into_iter().next();
-    match found {
-        Some(target) if target.may_change(call.core, &db) => Ok(Named { name, target, path }),
+    // It may have been dropped meanwhile.
+    match target_of(call, &db, procedure, levels, &path)? {
+        now if now.holder == target.holder => Ok(Named { name, target, path }),
+        _ => Err(errors::schema_changed()),
+    }
+}
+
+/// The one thing that the levels of a call name.
+fn target_of(
+    call: &mut Call<'_>,
+    db: &Arc<Db>,
+    procedure: &str,
+    levels: [Level<'_>; 3],
+    path: &str,
+) -> Result<Target, SqlError> {
+    match find(call.core, db, procedure, levels)?.into_iter().next() {
+        Some(target) if target.may_change(call.core, db) => Ok(target),
         _ => Err(SqlError::of(msg::PROPERTY_NOT_PERMITTED, [&path])),
+    }
+}
+
+/// Keeps what has a property from being dropped until the transaction ends.
+///
+/// # Errors
+/// 1205, 1222; 3906; 15151 a principal that is gone.
+fn hold_target(call: &mut Call<'_>, db: &Arc<Db>, target: &Target) -> Result<(), SqlError> {
+    let id = target.holder.major;
+    match target.holder.class {
+        PropertyClass::Principal => {
+            let there = Change::begin(call.core, db)?.security().database.get(id).is_some();
+            let name = target.shown.as_ref().map_or("", |(_, name)| name.as_str());
+            if there { Ok(()) } else { Err(cannot("find", "user", name)) }
+        }
+        PropertyClass::Type => hold_object(call.core, db, id),
+        // A trigger of the database belongs to no object.
+        PropertyClass::Object if target.on == Securable::DATABASE => hold_object(call.core, db, id),
+        _ => hold(call.core, db, target.on),
     }
 }
 

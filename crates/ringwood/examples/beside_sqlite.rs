@@ -6,7 +6,7 @@
 //! Prints the medians in microseconds, and the ratio of the two: median of the rounds' ratios
 //! with their quartiles. `--json` prints the same as one line of JSON each.
 //!
-//! `cargo run --release --features peers --example beside_sqlite -- [--json] [ROUNDS] [STATEMENTS]` (defaults 15 and 100000)
+//! `./bench beside-sqlite [--json] [ROUNDS] [STATEMENTS]` (defaults 15 and 100000)
 
 use ringwood::{DataType, Database, Options, Session, Statement, Value};
 use rusqlite::Connection;

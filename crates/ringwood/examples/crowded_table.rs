@@ -3,7 +3,7 @@
 //! Commits do not wait for the disk. Each round measures all of them; prints medians in
 //! microseconds of this thread's processor time, and their ratios to the time alone.
 //!
-//! `cargo run --release --example crowded_table -- [ROUNDS] [STATEMENTS]`
+//! `./bench crowded-table [ROUNDS] [STATEMENTS]`
 
 use ringwood::{DataType, Database, Options, Session, SqlError, Statement, Value};
 use std::time::Instant;

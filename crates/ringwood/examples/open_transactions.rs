@@ -2,7 +2,7 @@
 //! while other sessions hold transactions that have written. Commits do not wait for the disk. Each round measures alone and with
 //! the others; prints the medians in microseconds of this thread's processor time, and their ratio.
 //!
-//! `cargo run --release --example open_transactions -- [OPEN] [ROUNDS] [STATEMENTS]`
+//! `./bench open-transactions [OPEN] [ROUNDS] [STATEMENTS]`
 
 use ringwood::{DataType, Database, Options, Session, SqlError, Statement, Value};
 use std::time::Instant;

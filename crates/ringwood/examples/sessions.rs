@@ -1,7 +1,7 @@
 //! Sixteen sessions insert at once, first all into one table, then each into its own; both in transactions of 100 rows.
 //! Prints rows per second of both, counts what is there, and fails when a row is lost or a session was a deadlock victim.
 //!
-//! `cargo run --release --example sessions -- [rows per session] [rounds]`
+//! `./bench sessions [rows per session] [rounds]`
 
 use ringwood::{Database, Options, SqlError};
 use std::time::Instant;

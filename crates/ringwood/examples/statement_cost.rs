@@ -2,7 +2,7 @@
 //! before and after [`statements`], so that `valgrind --tool=callgrind --toggle-collect='*statements*'` counts the instructions of the
 //! statements alone.
 //!
-//! `cargo run --release --example statement_cost -- KIND [STATEMENTS]` (20000 by default). Prepared: `select`, each a
+//! `./bench statement KIND [STATEMENTS]` (20000 by default). Prepared: `select`, each a
 //! transaction; `update` and `insert`, all in one. Turns of a loop (WHILE ... SET @i += 1): `loop` with nothing else in it,
 //! `loop-select`, and in one transaction `loop-update` and `loop-insert`.
 

@@ -1,5 +1,5 @@
 //! Random conversations against a live server for as long as asked:
-//! `cargo run --release -p ringwood-server --example live_fuzz -- SECONDS [FIRST_SEED]`. It ends at the first promise that is broken.
+//! `./fuzz server -- SECONDS [FIRST_SEED]`. It ends at the first promise that is broken.
 
 #[path = "../tests/alone/live/mod.rs"]
 mod live;

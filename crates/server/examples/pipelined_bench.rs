@@ -2,7 +2,7 @@
 //! wait for the log together, beside the same ones that each wait by themselves (they end with
 //! sp_flush_log). In turns, by how many requests are in flight; medians of the microseconds for
 //! each request of a connection, and of the commits that a write of the log takes along.
-//! `cargo run --release -p ringwood-server --example pipelined_bench [-- --help]`
+//! `./bench pipelined [--help]`
 
 #[path = "../../engine/examples/support/measure.rs"]
 mod measure;

@@ -2,7 +2,7 @@
 //! KILL take beside them, what the server uses of the processor, how many threads and how much
 //! memory it has. One line of JSON for each way to wait.
 //!
-//! `cargo run --release -p ringwood-server --example waiting_sessions -- [SESSIONS]`
+//! `./bench waiting-sessions [SESSIONS]`
 //!
 //! The server is a process of its own, so that its figures are not those of the clients.
 

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use engine::phases::{self, Phase};
 use engine::{
     BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, SessionChange, Sink, SqlError,
-    StatementEnd, StatementKind, Value,
+    StatementEnd, StatementKind, StoredCell, Value,
 };
 use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
-use tds::{Column, ColumnFlags, MessageBuffer, TdsVersion, TokenWriter, TypeInfo};
+use tds::{Column, ColumnFlags, MessageBuffer, RowColumns, TdsVersion, TokenWriter, TypeInfo};
 use types::msg;
 
 use crate::client::{Active, AnswerRoom};
@@ -55,7 +55,7 @@ pub struct Answer<'a> {
     connection: &'a Connection,
     buffer: MessageBuffer,
     version: TdsVersion,
-    types: Vec<TypeInfo>,
+    columns: RowColumns,
     packets: Vec<u8>,
     /// A DONE that waits for whether it is the last.
     held: Option<Done>,
@@ -98,7 +98,7 @@ impl<'a> Answer<'a> {
             connection,
             buffer: MessageBuffer::in_room(active.packet_size, spid, payload),
             version: active.version,
-            types: Vec::new(),
+            columns: RowColumns::default(),
             packets,
             held: None,
             error: false,
@@ -292,12 +292,11 @@ impl Sink for Answer<'_> {
         self.release();
         let version = self.version;
         let types = columns.iter().map(|c| TypeInfo::of(c.ty, c.nullable, c.collation, version));
-        self.types.clear();
-        self.types.extend(types);
+        self.columns.set(types);
         if self.known_columns {
             self.tokens().no_columns();
         } else {
-            let described = columns.iter().zip(&self.types).map(|(info, ty)| column(info, *ty));
+            let described = columns.iter().zip(self.columns.types()).map(|(info, ty)| column(info, ty));
             let mut tokens = TokenWriter::new(self.buffer.payload(), version);
             tokens.columns_of(columns.len(), described);
         }
@@ -341,7 +340,19 @@ impl Sink for Answer<'_> {
         let bytes: usize = row.iter().map(Value::heap_bytes).sum();
         let _charged = if bytes < LARGE { None } else { Some(self.room_for(bytes)?) };
         let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
-        tokens.row(&self.types, row).map_err(|e| e.to_sql_error())?;
+        tokens.row_of(&self.columns, row).map_err(|e| e.to_sql_error())?;
+        self.flow()
+    }
+
+    fn takes_stored(&self) -> bool {
+        true
+    }
+
+    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
+        let _encode = phases::enter(Phase::Encode);
+        // No longer than a row that is stored, as no text is given twice: it needs no room of its own.
+        let mut tokens = TokenWriter::new(self.buffer.payload(), self.version);
+        tokens.stored_row(&self.columns, row).map_err(|e| e.to_sql_error())?;
         self.flow()
     }
 

@@ -312,12 +312,22 @@ impl<T: Send + 'static> Shared<T> {
     fn work_on(self: &Arc<Self>, lane: usize) {
         self.state.lock().threads.push(gettid());
         let mut in_a_row = 0_u32;
+        // The last free thread of the lane may have left the lane to this one.
+        let mut is_new = true;
         while !self.is_stopped() {
             in_a_row = in_a_row.wrapping_add(1);
             if in_a_row.is_multiple_of(YIELD) {
                 std::thread::yield_now();
             }
-            if let Some(item) = self.take() {
+            let taken = self.take();
+            if std::mem::take(&mut is_new)
+                && taken.is_some()
+                && self.lanes[lane].idle.load(Ordering::SeqCst) == 0
+            {
+                // It has work before it has ever been free.
+                self.arrivals.deserted(lane);
+            }
+            if let Some(item) = taken {
                 self.serve(lane, item);
                 continue;
             }

@@ -46,6 +46,7 @@ mod view_index;
 
 pub use create_database::{attach, new_log};
 pub use module::refresh as refresh_module;
+pub use principal::cannot;
 pub use statistics::update_changed as update_changed_statistics;
 
 use std::fmt::Display;

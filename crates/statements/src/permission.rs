@@ -1,5 +1,6 @@
 //! GRANT, DENY, REVOKE.
-//! Guarantee: nobody grants what it does not hold with the grant option, own, or administer.
+//! Guarantees: nobody grants what it does not hold with the grant option, own, or administer; what
+//! a permission is on is not dropped before the transaction ends, so that none is left behind.
 
 use std::sync::Arc;
 
@@ -15,13 +16,15 @@ use types::{SqlError, msg};
 
 use super::principal::cannot;
 use super::{StmtCtx, database_of};
-use instance::security::change::Change;
+use instance::security::change::{Change, hold, is_still_there};
 
 /// What a statement is about: the securable, its schema, and the table whose columns may be named.
 struct Target {
     on: Securable,
     schema: i32,
     table: Option<Arc<TableDef>>,
+    /// The one that it is on, if it is on one.
+    principal: Option<Arc<Principal>>,
     /// Of an object: what ALL means.
     all: &'static [Permission],
     /// What 15151 calls it.
@@ -63,8 +66,12 @@ impl StmtCtx<'_> {
                 rows.push((Securable { minor: column, ..target.on }, permission, grantor));
             }
         }
+        self.hold_target(&db, stmt, &target)?;
         let mut change = Change::begin(self.core, &db)?;
         let security = change.security();
+        if target.principal.as_ref().is_some_and(|of| !is_still_there(&security, scope, of)) {
+            return Err(cannot("find", target.what, &target.name));
+        }
         for name in &stmt.principals {
             let grantee = grantee(&security, scope, &name.value)?;
             for (on, permission, grantor) in &rows {
@@ -79,6 +86,15 @@ impl StmtCtx<'_> {
             }
         }
         change.finish()
+    }
+
+    /// What the statement is about stays until the transaction ends.
+    fn hold_target(&mut self, db: &Arc<Db>, stmt: &Statement, target: &Target) -> Result<(), SqlError> {
+        hold(self.core, db, target.on)?;
+        // It may have been dropped, or lost a column, while its lock was waited for.
+        let now = self.target(stmt)?;
+        let columns_stay = target.table.as_ref().is_none_or(|table| db.is_current(table));
+        if now.on == target.on && columns_stay { Ok(()) } else { Err(errors::schema_changed()) }
     }
 
     fn target(&self, stmt: &Statement) -> Result<Target, SqlError> {
@@ -141,7 +157,7 @@ impl StmtCtx<'_> {
         let found = security.of(scope).find(name).filter(|p| p.kind == kind);
         let found = found.ok_or_else(|| cannot("find", what, name))?;
         let mut target = whole(of, Securable::new(of, found.id), what);
-        target.name = found.name.clone();
+        (target.name, target.principal) = (found.name.clone(), Some(found.clone()));
         Ok(target)
     }
 
@@ -190,6 +206,7 @@ impl StmtCtx<'_> {
             on: Securable::new(Class::Object, id),
             schema: schema_id,
             table,
+            principal: None,
             all,
             what: "object",
             name: name.into(),
@@ -241,7 +258,7 @@ impl StmtCtx<'_> {
 
 fn whole(class: Class, on: Securable, what: &'static str) -> Target {
     let all: &[Permission] = if class == Class::Database { OF_DATABASE } else { &[] };
-    Target { on, schema: 0, table: None, all, what, name: CompactString::default() }
+    Target { on, schema: 0, table: None, principal: None, all, what, name: CompactString::default() }
 }
 
 /// The principal among these that holds a permission with the grant option.

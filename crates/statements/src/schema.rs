@@ -14,7 +14,7 @@ use txn::{LockMode, Resource};
 use types::{SqlError, Value, msg};
 
 use super::StmtCtx;
-use super::rights::in_database;
+use super::rights::{in_database, may_drop_schema};
 use catalog::change::DdlChange;
 use catalog::errors;
 use catalog::fold_name;
@@ -22,7 +22,8 @@ use catalog::load::{FIRST_USER_SCHEMA, is_user_schema};
 use catalog::properties::PropertyClass;
 use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
-use ddl::work::{lock_catalog, lock_schema};
+use ddl::work::Work;
+use instance::catalog_locks::lock_schema;
 use instance::security::change::{Change, forget};
 
 impl StmtCtx<'_> {
@@ -31,8 +32,7 @@ impl StmtCtx<'_> {
         let name = stmt.name.value.as_str();
         check_free(&db.catalog(), name)?;
         let owner = self.schema_owner(&db, stmt)?;
-        let open = db.open()?;
-        lock_catalog(self.core, &db, LockMode::IX)?;
+        let open = Work::begin(self.core, &db)?.open.clone();
         let id = self.new_schema(&db, name)?;
         let row = [Value::Int(id), Value::str(name)];
         let txn = self.core.txn(&db)?;
@@ -40,6 +40,12 @@ impl StmtCtx<'_> {
         self.core.remember_ddl(DdlChange::schema(&db, name, id, true));
         if owner != DBO {
             let mut change = Change::begin(self.core, &db)?;
+            // The owner may have been dropped before this kept others from changing principals.
+            if let Some(named) = &stmt.owner
+                && change.security().database.find(&named.value).is_none_or(|found| found.id != owner)
+            {
+                return Err(super::principal::cannot("find", "principal", &named.value));
+            }
             change.set_owner(Class::Schema, id, Some(owner))?;
             change.finish()?;
         }
@@ -119,7 +125,7 @@ impl StmtCtx<'_> {
         let db = self.core.db().clone();
         for name in &stmt.names {
             let name = name.name.value.as_str();
-            lock_catalog(self.core, &db, LockMode::IX)?;
+            let open = Work::begin(self.core, &db)?.open.clone();
             self.lock_schema_name(&db, name)?;
             let folded = fold_name(name);
             let Some(id) = db.catalog().schemas.get(&folded).copied() else {
@@ -131,11 +137,12 @@ impl StmtCtx<'_> {
             if !is_user_schema(id) {
                 return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"drop", &"schema", &name]));
             }
+            // It may have come back, or be another's, since rights were looked at.
+            may_drop_schema(self.core, &db, id, name)?;
             lock_schema(self.core, &db, id, LockMode::SchM)?;
             if let Some(object) = first_in(&db.catalog(), &folded) {
                 return Err(SqlError::of(msg::REFERENCED_BY_OBJECT, [&"drop schema", &name, &object]));
             }
-            let open = db.open()?;
             let txn = self.core.txn(&db)?;
             let deleted = open.trees.delete(txn, SysTable::Schemas, &[Value::Int(id)]);
             deleted.map_err(|e| errors::store_error(&db, e))?;

@@ -10,6 +10,7 @@ use types::{SqlError, Value};
 
 use super::StmtCtx;
 use ddl::properties::{self, RANKS};
+use instance::catalog_locks::hold_object;
 
 /// What may be said of a column; their places are the numbers that they are kept under, from 1.
 const PARTS: [&str; 5] = ["LABEL", "LABEL_ID", "INFORMATION_TYPE", "INFORMATION_TYPE_ID", "RANK"];
@@ -21,9 +22,20 @@ impl StmtCtx<'_> {
             return Err(errors::syntax_near("WITH"));
         }
         let db = self.core.db().clone();
-        properties::lock(self.core, &db)?;
+        // First the tables: whoever has locked one may want the lock below, too.
+        let mut holders = Vec::with_capacity(stmt.columns.len());
         for name in &stmt.columns {
             let holder = holder_of(&db, name)?;
+            hold_object(self.core, &db, holder.major)?;
+            holders.push(holder);
+        }
+        properties::lock(self.core, &db)?;
+        for (name, found) in stmt.columns.iter().zip(holders) {
+            let holder = holder_of(&db, name)?;
+            // Dropped meanwhile, and there is another one.
+            if holder != found {
+                return Err(errors::schema_changed());
+            }
             let before = properties::of(&db, holder)?;
             if !stmt.add && before.is_empty() {
                 return Err(missing(name));

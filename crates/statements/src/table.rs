@@ -191,14 +191,17 @@ impl StmtCtx<'_> {
                             tables::drop_table(self.core, &db, &table)?;
                             forget(self.core, &db, Class::Object, table.object_id)?;
                         }
-                        Err(e) if e.number == 208 && stmt.if_exists => {}
                         Err(e) if e.number == 208 => {
-                            self.check_is_table(name)?;
-                            // The table may be another transaction's uncommitted drop, and come back.
-                            if !self.core.wait_for_ddl_of_others()? {
+                            if !stmt.if_exists {
+                                self.check_is_table(name)?;
+                            }
+                            // Another transaction may have dropped it, and take it back.
+                            if self.core.wait_for_missing(&e)? {
+                                return Err(errors::schema_changed());
+                            }
+                            if !stmt.if_exists {
                                 return Err(errors::cannot_drop("table", &name.to_string()));
                             }
-                            return Err(errors::schema_changed());
                         }
                         Err(e) => return Err(e),
                     }

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use catalog::given_up::Name;
-use catalog::security::{Class, DBO, FIRST_USER, Kind, PUBLIC, Permission, Principal, Scope, Securable};
+use catalog::security::{
+    Class, DBO, FIRST_USER, Kind, PUBLIC, Permission, Principal, Scope, Securable, Security,
+};
 use catalog::{Db, MASTER, ModuleKind, errors, fold_name};
 use syntax::ast::{AlterAuthorization, Ident, ObjectName, Securable as Named};
 use types::{SqlError, msg};
@@ -14,7 +16,7 @@ use super::principal::cannot;
 use super::rights::not_permitted;
 use ddl::work::Work;
 use ddl::{alias_types, moves, others, schemabinding};
-use instance::security::change::{Change, forget};
+use instance::security::change::{Change, forget, hold, is_still_there};
 
 fn schema_of(name: &ObjectName) -> &str {
     name.schema.as_ref().map_or("", |s| s.value.as_str())
@@ -54,6 +56,12 @@ impl StmtCtx<'_> {
             work.wait_for_name(&Name::object(&to, name))?;
             work.check_free_name(&to, name).map_err(|_| taken("object", name))
         };
+        // They go with their table or view.
+        let triggers = |parent: i32| {
+            let own =
+                catalog.modules.values().filter(|m| m.kind == ModuleKind::Trigger && m.parent == parent);
+            own.map(|trigger| trigger.name.clone()).collect::<Vec<_>>()
+        };
         let same = |own: &str| fold_name(own) == fold_name(&to);
         let id = if let Some(table) = catalog.find(from, name).cloned() {
             if same(&table.schema) {
@@ -62,6 +70,7 @@ impl StmtCtx<'_> {
             unbound(&db, &table.schema, &table.name)?;
             free(&mut work, &table.name)?;
             ddl::names::constraint_names(&table).try_for_each(|name| free(&mut work, name))?;
+            triggers(table.object_id).iter().try_for_each(|name| free(&mut work, name))?;
             moves::table(&mut work, &table, &to)?;
             table.object_id
         } else if let Some(module) = catalog.find_module(from, name).cloned() {
@@ -76,6 +85,7 @@ impl StmtCtx<'_> {
             }
             unbound(&db, &module.schema, &module.name)?;
             free(&mut work, &module.name)?;
+            triggers(module.object_id).iter().try_for_each(|name| free(&mut work, name))?;
             moves::module(&mut work, &module, &to)?;
             module.object_id
         } else if let Some(other) = catalog.find_other(from, name).cloned() {
@@ -103,15 +113,28 @@ impl StmtCtx<'_> {
         match on.class.as_deref().unwrap_or("OBJECT") {
             "OBJECT" => {
                 let (id, schema) = self.owned_object(&db, &on.name)?;
-                self.set_owner(&db, Securable::new(Class::Object, id), schema, stmt)
+                let object = Securable::new(Class::Object, id);
+                self.check_takes(&db, object, schema)?;
+                hold(self.core, &db, object)?;
+                // It may have been dropped or moved while its lock was waited for.
+                if self.owned_object(&db, &on.name)? != (id, schema) {
+                    return Err(errors::schema_changed());
+                }
+                self.set_owner(&db, object, stmt)
             }
             "SCHEMA" => {
-                let id = db.catalog().schemas.get(&fold_name(name)).copied();
-                let id = id.ok_or_else(|| cannot("find", "schema", name))?;
+                let find = || db.catalog().schemas.get(&fold_name(name)).copied();
+                let id = find().ok_or_else(|| cannot("find", "schema", name))?;
                 if !catalog::load::is_user_schema(id) {
                     return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"alter", &"schema", &name]));
                 }
-                self.set_owner(&db, Securable::new(Class::Schema, id), 0, stmt)
+                let schema = Securable::new(Class::Schema, id);
+                self.check_takes(&db, schema, 0)?;
+                hold(self.core, &db, schema)?;
+                if find() != Some(id) {
+                    return Err(errors::schema_changed());
+                }
+                self.set_owner(&db, schema, stmt)
             }
             "ROLE" => self.own_role(&db, Scope::Database, name, stmt),
             "SERVER ROLE" => {
@@ -165,30 +188,25 @@ impl StmtCtx<'_> {
         if found.id == own || acts { Ok(found) } else { Err(cannot("find", "principal", name)) }
     }
 
-    fn set_owner(
-        &mut self,
-        db: &Arc<Db>,
-        on: Securable,
-        schema: i32,
-        stmt: &AlterAuthorization,
-    ) -> Result<(), SqlError> {
-        let takes = |core: &mut exec::state::SessionCore| {
-            core.owns_database(db) || core.has(db, on, schema, Permission::TakeOwnership)
-        };
-        if !takes(self.core) {
-            return Err(not_permitted());
-        }
+    /// 15247: the caller may not say whose something is.
+    fn check_takes(&mut self, db: &Arc<Db>, on: Securable, schema: i32) -> Result<(), SqlError> {
+        let takes = self.core.owns_database(db) || self.core.has(db, on, schema, Permission::TakeOwnership);
+        if takes { Ok(()) } else { Err(not_permitted()) }
+    }
+
+    fn set_owner(&mut self, db: &Arc<Db>, on: Securable, stmt: &AlterAuthorization) -> Result<(), SqlError> {
         let owner = match (&stmt.to, on.class) {
             (None, Class::Object) => None,
             (None, _) => return Err(errors::syntax_near("SCHEMA")),
-            (Some(name), _) => Some(self.new_owner(db, Scope::Database, &name.value)?.id),
+            (Some(name), _) => Some(self.new_owner(db, Scope::Database, &name.value)?),
         };
         // Chains of ownership are worked out from committed owners.
-        if owner.is_some_and(|owner| owner != DBO) && self.core.trancount() > 0 {
+        if owner.as_ref().is_some_and(|owner| owner.id != DBO) && self.core.trancount() > 0 {
             return Err(errors::not_in_transaction("ALTER AUTHORIZATION"));
         }
         let mut change = Change::begin(self.core, db)?;
-        change.set_owner(on.class, on.major, owner)?;
+        check_still_there(&change.security(), Scope::Database, owner.as_deref())?;
+        change.set_owner(on.class, on.major, owner.map(|owner| owner.id))?;
         change.finish()
     }
 
@@ -212,9 +230,14 @@ impl StmtCtx<'_> {
         if !self.core.owns_database(db) && !self.core.has(db, on, 0, Permission::TakeOwnership) {
             return Err(not_permitted());
         }
-        let owner = self.new_owner(db, scope, &to.value)?.id;
+        let owner = self.new_owner(db, scope, &to.value)?;
         let mut change = Change::begin(self.core, db)?;
-        change.put_principal(scope, &Principal { owner, ..Principal::clone(&role) })?;
+        let security = change.security();
+        check_still_there(&security, scope, Some(&owner))?;
+        // As it is now: another session may have changed or dropped it.
+        let role = security.of(scope).find(name).filter(|now| now.id == role.id).cloned();
+        let role = role.ok_or_else(|| cannot("find", what, name))?;
+        change.put_principal(scope, &Principal { owner: owner.id, ..Principal::clone(&role) })?;
         change.finish()
     }
 
@@ -242,6 +265,14 @@ impl StmtCtx<'_> {
         change
             .put_principal(Scope::Database, &Principal { sid: login.sid.clone(), ..Principal::clone(dbo) })?;
         change.finish()
+    }
+}
+
+/// 15151: the new owner has been dropped before anybody could be kept from that.
+fn check_still_there(security: &Security, scope: Scope, owner: Option<&Principal>) -> Result<(), SqlError> {
+    match owner.filter(|owner| !is_still_there(security, scope, owner)) {
+        Some(gone) => Err(cannot("find", "principal", &gone.name)),
+        None => Ok(()),
     }
 }
 

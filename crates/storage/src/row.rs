@@ -72,11 +72,11 @@ impl TableStore {
 
     /// Bytes of the large values among some columns of a base row, which are read apart from it.
     pub fn large_bytes(&self, row: &[u8], wanted: &[u16]) -> usize {
+        let layout = &self.table.layout;
+        let Ok(parts) = layout.parts(row) else { return 0 };
         let large = wanted.iter().map(|at| usize::from(*at)).filter(|at| self.lob_columns.contains(at));
-        let bytes = large.filter_map(|at| match self.table.layout.decode_field(row, at) {
-            Ok(Field::Lob(bytes)) => LobPointer::from_bytes(bytes).ok().map(|pointer| pointer.len),
-            _ => None,
-        });
+        let pointers = large.filter_map(|at| layout.pointer(&parts, at));
+        let bytes = pointers.filter_map(|bytes| LobPointer::from_bytes(bytes).ok().map(|found| found.len));
         bytes.fold(0, |sum, len| sum.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)))
     }
 
@@ -95,14 +95,11 @@ impl TableStore {
 
     /// The pointers to values outside a row.
     pub fn pointers(&self, row: &[u8], out: &mut Pointers) {
+        let layout = &self.table.layout;
+        let Ok(parts) = layout.parts(row) else { return };
         let find = |columns: &[usize], out: &mut Vec<LobPointer>| {
-            for column in columns {
-                if let Ok(Field::Lob(bytes)) = self.table.layout.decode_field(row, *column)
-                    && let Ok(pointer) = LobPointer::from_bytes(bytes)
-                {
-                    out.push(pointer);
-                }
-            }
+            let pointers = columns.iter().filter_map(|column| layout.pointer(&parts, *column));
+            out.extend(pointers.filter_map(|bytes| LobPointer::from_bytes(bytes).ok()));
         };
         find(&self.lob_columns, &mut out.large);
         if has_overflow(row) {

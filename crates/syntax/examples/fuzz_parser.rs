@@ -1,6 +1,6 @@
-//! Fuzzes the parser for a while: `cargo run --release --example fuzz_parser -- [--seconds N] [--seed S]`.
-//! Prints progress every few seconds; on a panic it prints the seed and the text and exits with 1. A seed is
-//! replayed by `--seed S --seconds 0`.
+//! Fuzzes the parser for a while: `./fuzz parser [--seconds N] [--seed S]`. Prints progress every few
+//! seconds; on a panic it prints the seed and the text and exits with 1. A seed is replayed by
+//! `./fuzz parser SEED`.
 
 #[path = "../tests/it/fuzz_input/mod.rs"]
 mod fuzz_input;
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         match std::panic::catch_unwind(|| fuzz_input::check(&text)) {
             Ok(parsed) => good += u64::from(parsed),
             Err(_) => {
-                println!("seed {seed} panics on this text:\n{text}\nreplay: --seed {seed} --seconds 0");
+                println!("seed {seed} panics on this text:\n{text}\nreplay: ./fuzz parser {seed}");
                 return ExitCode::FAILURE;
             }
         }

@@ -1,4 +1,4 @@
-//! How fast scripts parse: `cargo run --release --example parse_speed -- FILE...`. Each file's batches are
+//! How fast scripts parse: `./bench parse FILE...`. Each file's batches are
 //! parsed again and again for a second; prints bytes and statements a second.
 
 use std::process::ExitCode;

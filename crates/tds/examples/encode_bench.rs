@@ -1,4 +1,5 @@
 //! What it costs to encode rows and to read them again, in ns per row: `cargo run --release -p ringwood-tds --example encode_bench`.
+//! Rows as they are stored, too: through values, and from cells that borrow them, in turns.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -6,9 +7,10 @@ use std::time::{Duration, Instant};
 use ringwood_tds::client::ClientCodec;
 use ringwood_tds::request::{BulkEvent, BulkReader};
 use ringwood_tds::{
-    Column, ColumnFlags, Event, Limits, MessageBuffer, MessageReader, TdsVersion, TokenWriter, TypeInfo,
+    Column, ColumnFlags, Event, Limits, MessageBuffer, MessageReader, RowColumns, TdsVersion, TokenWriter,
+    TypeInfo,
 };
-use types::{Collation, DataType, Decimal, Len, Value};
+use types::{Collation, ColumnType, DataType, Decimal, Len, RowLayout, Value};
 
 const ROWS: usize = 20_000;
 const ROUNDS: usize = 15;
@@ -80,6 +82,68 @@ fn measure_reading(types: &[TypeInfo], rows: &[Vec<Value>]) -> f64 {
     times[ROUNDS / 2].as_nanos() as f64 / rows.len() as f64
 }
 
+/// A number and ten texts of 100 characters, from stored rows: how long one takes in each way.
+fn measure_stored(name: &str, text: DataType) {
+    let declared = [&[DataType::Int][..], &[text; 10]].concat();
+    let column = |ty: &DataType| ColumnType { ty: *ty, nullable: true, collation: Collation::DEFAULT };
+    let layout = RowLayout::new(&declared.iter().map(column).collect::<Vec<_>>());
+    let stored: Vec<Vec<u8>> = (0..63)
+        .map(|i: usize| {
+            let texts = (0..10).map(|column| Value::str(format!("{column}{i:099}")));
+            let row: Vec<Value> = std::iter::once(Value::Int(i as i32)).chain(texts).collect();
+            let mut bytes = Vec::new();
+            layout.encode(&row, &mut bytes).expect("the row fits");
+            bytes
+        })
+        .collect();
+    let wanted: Vec<u16> = (0..declared.len() as u16).collect();
+    let types: Vec<TypeInfo> = declared.iter().map(|declared| ty(*declared, true)).collect();
+    let mut columns = RowColumns::default();
+    columns.set(types.iter().copied());
+    let mut values = vec![Value::Null; wanted.len()];
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    let (mut buffer, mut out) = (MessageBuffer::new(4096, 51), Vec::with_capacity(1 << 16));
+    for _ in 0..ROUNDS {
+        for (way, times) in times.iter_mut().enumerate() {
+            let start = Instant::now();
+            // As many as a leaf has: the cells' room is made for them.
+            for rows in stored.chunks(7).cycle().take(ROWS / 7) {
+                let mut cells = Vec::new();
+                for row in rows {
+                    let mut tokens = TokenWriter::new(buffer.payload(), TdsVersion::V7_4);
+                    let written = if way == 2 {
+                        layout.stored_cells(row, &wanted, &mut cells).expect("the row is sound");
+                        tokens.stored_row(&columns, &cells)
+                    } else {
+                        layout.decode_some(row, &wanted, &mut values).expect("the row is sound");
+                        if way == 1 { tokens.row_of(&columns, &values) } else { tokens.row(&types, &values) }
+                    };
+                    written.expect("the row fits");
+                }
+                if buffer.pending() > 32 << 10 {
+                    buffer.take_full(&mut out);
+                    black_box(&out);
+                    out.clear();
+                }
+            }
+            buffer.finish(&mut out);
+            out.clear();
+            times.push(start.elapsed());
+        }
+    }
+    let ns = |times: &mut Vec<Duration>| {
+        times.sort();
+        times[ROUNDS / 2].as_nanos() as f64 / ROWS as f64
+    };
+    let [value, column, cell] = &mut times;
+    println!(
+        "{name:<24} stored: {:8.1} ns per row by values, {:8.1} by columns, {:8.1} by cells",
+        ns(value),
+        ns(column),
+        ns(cell)
+    );
+}
+
 fn main() {
     let number = |i: usize| Value::Int(i as i32);
     measure("1 int", &[ty(DataType::Int, false)], &rows(|i| vec![number(i)]));
@@ -116,4 +180,7 @@ fn main() {
     measure("8 mixed", &mixed, &rows(row));
     let max = ty(DataType::VarBinary(Len::Max), true);
     measure("1 varbinary(max), 8 KB", &[max], &rows(|_| vec![Value::bytes(vec![7; 8192])]));
+    measure_stored("10 text of 100", DataType::VarChar(Len::Old));
+    measure_stored("10 varchar(100)", DataType::VarChar(Len::N(100)));
+    measure_stored("10 nvarchar(100)", DataType::NVarChar(Len::N(100)));
 }

@@ -1,5 +1,5 @@
 //! Random conversations, whole and damaged, for as long as asked:
-//! `cargo run --release -p ringwood-tds --example fuzz -- SECONDS [FIRST_SEED]`. A failure names its seed.
+//! `./fuzz wire -- SECONDS [FIRST_SEED]`. A failure names its seed.
 
 #[path = "../tests/it/conversation/mod.rs"]
 mod conversation;
@@ -15,7 +15,7 @@ fn main() {
     while start.elapsed() < Duration::from_secs(seconds) {
         let seed = first.wrapping_add(rounds);
         if std::panic::catch_unwind(|| conversation::round(seed)).is_err() {
-            eprintln!("seed {seed} failed: run again with `-- 1 {seed}`");
+            eprintln!("seed {seed} failed: run again with `./fuzz wire {seed}`");
             std::process::exit(1);
         }
         rounds += 1;

@@ -46,14 +46,20 @@ fn write(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Resul
         }
         (_, Value::Null) => null(ty, place, out),
         (TypeInfo::NVarChar(Size::Bytes(size), _) | TypeInfo::NChar(size, _), Value::Str(text)) => {
-            counted(size, out, |out| push_utf16(text, out))
+            counted(size, out, |out| {
+                push_utf16(text, out);
+                Ok(())
+            })
         }
         (
             TypeInfo::VarChar(Size::Bytes(size), collation) | TypeInfo::Char(size, collation),
             Value::Str(text),
         ) => {
             let page = collation.code_page()?;
-            counted(size, out, |out| page.encode(text, out))
+            counted(size, out, |out| {
+                page.encode(text, out);
+                Ok(())
+            })
         }
         _ => write_other(value, ty, place, out),
     }
@@ -93,7 +99,10 @@ fn write_other(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) ->
         }
         TypeInfo::Variant => variant::encode(value, out),
         TypeInfo::Binary(size) | TypeInfo::VarBinary(Size::Bytes(size)) => match value {
-            Value::Bytes(bytes) => counted(size, out, |out| out.extend_from_slice(bytes)),
+            Value::Bytes(bytes) => counted(size, out, |out| {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }),
             other => Err(mismatch(other, ty)),
         },
         TypeInfo::Short(_, _) => short(value, ty, out),
@@ -101,7 +110,10 @@ fn write_other(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) ->
             if !value.is_kind_of(as_type) {
                 return Err(mismatch(value, ty));
             }
-            counted(ty.text_size(), out, |out| push_utf16(&format_value(value, as_type), out))
+            counted(ty.text_size(), out, |out| {
+                push_utf16(&format_value(value, as_type), out);
+                Ok(())
+            })
         }
         TypeInfo::VarChar(Size::Max, _)
         | TypeInfo::NVarChar(Size::Max, _)
@@ -151,10 +163,14 @@ fn prefixed(
 
 /// A value after its length in two bytes.
 #[inline]
-fn counted(limit: u16, out: &mut Vec<u8>, value: impl FnOnce(&mut Vec<u8>)) -> Result<(), TdsError> {
+pub(crate) fn counted(
+    limit: u16,
+    out: &mut Vec<u8>,
+    value: impl FnOnce(&mut Vec<u8>) -> Result<(), TdsError>,
+) -> Result<(), TdsError> {
     let at = out.len();
     out.extend_from_slice(&[0, 0]);
-    value(out);
+    value(out)?;
     let len = out.len() - at - 2;
     if len > usize::from(limit) {
         return Err(TdsError::ValueTooLong { len, limit: usize::from(limit) });
@@ -303,15 +319,24 @@ fn large(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(), TdsError
     Ok(())
 }
 
+fn old_large_object(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Result<(), TdsError> {
+    after_pointer(place, out, |out| large(value, ty, out))
+}
+
 /// In rows after a text pointer and a timestamp. They are those that SQL Server sends with a value that is not a column's
 /// own: clients know them and do not try to write through them.
-fn old_large_object(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Result<(), TdsError> {
+#[inline]
+pub(crate) fn after_pointer(
+    place: Place,
+    out: &mut Vec<u8>,
+    value: impl FnOnce(&mut Vec<u8>) -> Result<(), TdsError>,
+) -> Result<(), TdsError> {
     if place == Place::Row {
         out.extend_from_slice(POINTER);
     }
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
-    large(value, ty, out)?;
+    value(out)?;
     let len = out.len() - at - 4;
     let limit = i32::MAX as usize;
     if len > limit {

@@ -219,6 +219,11 @@ impl<'a> TokenWriter<'a> {
         TokenWriter { out, version }
     }
 
+    /// For those who append other tokens.
+    pub(crate) fn room(&mut self) -> (TdsVersion, &mut Vec<u8>) {
+        (self.version, &mut *self.out)
+    }
+
     /// Bytes in the message so far.
     pub fn len(&self) -> usize {
         self.out.len()

@@ -2,7 +2,7 @@
 //! which then keeps its locks on tables for itself; empty ones, such that lock a table, and such
 //! that insert a row besides, in one thread and in many. And what an S, X or SCH-M on a table takes
 //! while many sessions have a place for such locks.
-//! `cargo run --release -p ringwood-txn --example begin_again [-- --help]`
+//! `./bench begin [--help]`
 
 #[path = "../../engine/examples/support/measure.rs"]
 mod measure;

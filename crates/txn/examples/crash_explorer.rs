@@ -1,5 +1,5 @@
-//! Runs many seeds of the crash explorer: `crash_explorer --seeds N --from S`. Prints progress and the seeds that fail;
-//! exit code 1 if any did. A failing seed replays with `--seeds 1 --from SEED`.
+//! Runs many seeds of the crash explorer: `./fuzz crash [--seeds N] [--from SEED]`. Prints progress
+//! and the seeds that fail; exit code 1 if any did. A failing seed replays with `./fuzz crash SEED`.
 
 #[path = "../tests/it/support/mod.rs"]
 mod support;

@@ -1,7 +1,7 @@
 //! What waiting costs: many sessions wait in the queue of one lock, and the search for deadlocks
 //! looks at them. Prints the part of one processor that the process takes meanwhile.
 //!
-//! `cargo run --release -p ringwood-txn --example many_waiters -- [WAITERS] [SECONDS]`
+//! `./bench waiters [WAITERS] [SECONDS]`
 
 extern crate ringwood_txn as txn;
 

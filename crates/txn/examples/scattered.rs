@@ -1,7 +1,7 @@
 //! What a checkpoint of scattered pages, redo of scattered updates and the scan of a fragmented index make of a disk, beside
 //! raw requests of the same size in the same run; or how much faster they are on a modelled array than on one of its disks.
 //!
-//! `cargo run --release -p ringwood-txn --example scattered [-- FOLDER [LEAVES [ROUNDS]]]` (defaults: a temporary folder, 40000
+//! `./bench scattered [FOLDER [LEAVES [ROUNDS]]]` (defaults: a temporary folder, 40000
 //! leaves of 8 KB, 5): pages a second over the raw disk's random requests of 8 KB a second at 32 in flight, median of the
 //! rounds, raw and engine in turns.
 //! `... scattered -- --array [SPINDLES [LEAVES [SCALE]]]` (defaults 8, 16000 and 2): disks of 15,000 rpm without a cache, striped

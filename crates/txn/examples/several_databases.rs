@@ -1,4 +1,4 @@
-//! Runs many seeds of crash histories over two and three databases: `several_databases SEEDS FROM`.
+//! Runs many seeds of crash histories over two and three databases: `./fuzz databases SEEDS FROM`.
 //! Prints the seeds that fail; exit code 1 if any did. Seeds with one session (0 and 1 of each six)
 //! replay exactly.
 

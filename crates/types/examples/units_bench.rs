@@ -1,7 +1,7 @@
 //! What texts cost as UTF-16: their length, a part of them, turned round, and in a code page with
 //! best fit. Texts of ASCII, of Latin letters, of what code page 1252 lacks, and of characters of
 //! two units, short and long ones. Nanoseconds for each text, least of several rounds.
-//! `cargo run --release -p ringwood-types --example units_bench [-- ROUNDS]`
+//! `./bench texts [ROUNDS]`
 
 use std::hint::black_box;
 use std::time::Instant;

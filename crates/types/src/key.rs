@@ -220,6 +220,34 @@ pub fn key_width(ty: DataType) -> Option<usize> {
     })
 }
 
+/// Whether a key tells where a value of a type ends in it ([`key_part_length`]).
+pub fn has_key_end(ty: DataType) -> bool {
+    key_width(ty).is_some() || ty.is_string() || is_escaped(ty)
+}
+
+/// Whether values are bytes that a key ends with a 0.
+fn is_escaped(ty: DataType) -> bool {
+    ty.is_binary() || ty == DataType::HierarchyId
+}
+
+/// Bytes of one column's part at the beginning of a key. `None`: it is no such key, or none of a
+/// type that [has an end](has_key_end).
+pub fn key_part_length(part: &KeyPart, key: &[u8]) -> Option<usize> {
+    let turned = |byte: &u8| if part.descending { !*byte } else { *byte };
+    let (first, rest) = key.split_first()?;
+    let length = match turned(first) {
+        NULL => 0,
+        NOT_NULL => match key_width(part.ty) {
+            Some(width) => width,
+            None if part.ty.is_string() => part.collation.key_length(rest.iter().map(turned))?,
+            None if is_escaped(part.ty) => rest.iter().position(|byte| turned(byte) == 0)? + 1,
+            None => return None,
+        },
+        _ => return None,
+    };
+    (length <= rest.len()).then_some(1 + length)
+}
+
 /// Passes by one column's part at the beginning of a key. `None`: it is no such key, or the type
 /// has no [`key_width`].
 #[inline]

@@ -41,8 +41,8 @@ pub use decimal::Decimal;
 pub use display::format_value;
 pub use error::{Corrupt, Raised, SqlError};
 pub use key::{
-    KeyPart, decode_key_part, encode_key, encode_key_part, encode_sort_part, keeps_values, key_width,
-    read_key_part, skip_key_part,
+    KeyPart, decode_key_part, encode_key, encode_key_part, encode_sort_part, has_key_end, keeps_values,
+    key_part_length, key_width, read_key_part, skip_key_part,
 };
 pub use language::{DateOrder, Dialect, LANGUAGES, Language};
 pub use like::LikePattern;
@@ -50,5 +50,7 @@ pub use look::Look;
 pub use messages as msg;
 pub use ops::{BinaryOp, compare};
 pub use packed::{pack_row, unpack_row};
-pub use row::{CellConstant, CellOrder, ColumnType, EncodeValue, Field, MAX_ROW, Parts, RowLayout};
+pub use row::{
+    CellConstant, CellOrder, ColumnType, EncodeValue, Field, MAX_ROW, Parts, RowLayout, StoredCell,
+};
 pub use value::{CompactString, Value};

@@ -19,9 +19,11 @@
 mod compare;
 mod decode;
 mod encode;
+mod stored;
 
 pub use compare::{CellConstant, CellOrder};
 pub use decode::Parts;
+pub use stored::StoredCell;
 
 use crate::collation::Collation;
 use crate::datatype::DataType;

@@ -1,7 +1,7 @@
 //! What a document costs: bytes of memory for each byte of its text, and the time to read, ask and
 //! write it.
 //!
-//! `cargo run --release -p ringwood-xml --example document_memory`
+//! `./bench document-memory`
 
 use std::time::Instant;
 

@@ -59,8 +59,8 @@ impl LeafAhead {
             }
         }
         let to = window.min(self.leaves.len());
-        let wanted: Vec<PageId> = self.leaves.range(self.asked.min(to)..to).copied().collect();
-        for part in wanted.chunks(STEP) {
+        let leaves = self.leaves.make_contiguous();
+        for part in leaves[self.asked.min(to)..to].chunks(STEP) {
             tree.space.store.read_ahead(part);
         }
         self.asked = to;

@@ -15,7 +15,7 @@ use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
 use crate::snapshot::ReadMode;
 use crate::version::{all_visible, judge, resolve_batch};
-use pages::{PAGE_SIZE, Page, PageId, PageRef, ROW_HEADER, RowHeader};
+use pages::{Lsn, PAGE_SIZE, Page, PageId, PageRef, ROW_HEADER, RowHeader};
 use std::ops::Bound;
 
 /// Which way a cursor goes.
@@ -29,6 +29,8 @@ pub enum Direction {
 enum State {
     /// Find the place by the bound that moves along.
     Seek,
+    /// The same, which leads to the leaf that was read last: there is more of the range on it.
+    Rest,
     /// The right neighbour of the leaf that was read last.
     Next(Neighbour),
     End,
@@ -39,8 +41,30 @@ enum State {
 struct Neighbour {
     page: PageId,
     from: PageId,
+    /// The last change of `from` when it was read.
+    lsn: Lsn,
     /// Of the tree's unit, when `from` was read.
     freed: u64,
+}
+
+/// The leaves that a search for the next rows went over before it came to the one that has them.
+#[derive(Clone, Copy, Debug, Default)]
+enum Passed {
+    /// It began on that leaf.
+    #[default]
+    None,
+    /// This one, and its last change when it was read.
+    One(PageId, Lsn),
+    Several,
+}
+
+impl Passed {
+    fn and(self, neighbour: Neighbour) -> Passed {
+        match self {
+            Passed::None => Passed::One(neighbour.from, neighbour.lsn),
+            _ => Passed::Several,
+        }
+    }
 }
 
 /// A scan over a range of an index. See the module's documentation.
@@ -52,6 +76,8 @@ pub struct Cursor {
     upper: Bound<Vec<u8>>,
     direction: Direction,
     state: State,
+    /// Between the place where the last batch was looked for and its leaf.
+    passed: Passed,
     route: Route,
     ahead: LeafAhead,
     /// Searches by key in a row that found no further row.
@@ -74,6 +100,7 @@ impl Cursor {
             upper: upper.map(<[u8]>::to_vec),
             direction,
             state: State::Seek,
+            passed: Passed::None,
             route: Route::default(),
             ahead: LeafAhead::new(direction),
             misses: 0,
@@ -84,8 +111,37 @@ impl Cursor {
     /// A few rows are probably all that is wanted: the next batches have no more slots than this, then more and more.
     #[must_use]
     pub fn beginning_with(mut self, few: u16) -> Cursor {
-        self.most = few.max(1);
+        self.at_most(few);
         self
+    }
+
+    /// The next batch has no more slots than this, those after it more and more.
+    pub fn at_most(&mut self, few: u16) {
+        self.most = few.max(1);
+    }
+
+    /// Whether the last batch would be the same if it were looked for again, where the batch before
+    /// it ended: nothing has changed since, neither on its leaf nor on the one before
+    /// ([`Cursor::came_as_read`]).
+    ///
+    /// # Errors
+    /// Damaged pages, I/O.
+    pub fn is_as_read(&self, batch: &RowBatch) -> Result<bool, AccessError> {
+        Ok(self.came_as_read()? && self.tree.is_as_read(batch)?)
+    }
+
+    /// Whether the leaf that a forward scan came from to that of its last batch is as it was read.
+    /// Rows before the first one of the batch would be there. False too where it is not known, and
+    /// of a scan that goes backward.
+    ///
+    /// # Errors
+    /// Damaged pages, I/O.
+    pub fn came_as_read(&self) -> Result<bool, AccessError> {
+        match (self.direction, self.passed) {
+            (Direction::Backward, _) | (_, Passed::Several) => Ok(false),
+            (_, Passed::None) => Ok(true),
+            (_, Passed::One(page, lsn)) => self.tree.space.is_unchanged(page, lsn),
+        }
     }
 
     /// Fills `batch` with the rows of the next leaf that has visible rows in the range; false at the end.
@@ -94,12 +150,14 @@ impl Cursor {
     /// Damaged pages, I/O.
     pub fn next_batch(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
         batch.clear();
+        self.passed = Passed::None;
         while !matches!(self.state, State::End) {
             match self.direction {
                 Direction::Forward => self.leaf_forward(mode, batch)?,
                 Direction::Backward => self.leaf_backward(mode, batch)?,
             }
-            if !matches!(self.state, State::End) {
+            // A leaf counts once, however many times it is read.
+            if !matches!(self.state, State::Rest | State::End) {
                 self.ahead.read_one(&self.tree, &self.lower, &self.upper);
             }
             resolve_batch(&self.tree.space.store, batch, mode, true)?;
@@ -116,7 +174,12 @@ impl Cursor {
         let (mut next, mut unreadable) = (None, None);
         if let State::Next(neighbour) = self.state {
             match neighbour.read(&self.tree) {
-                Ok(found) => next = found,
+                Ok(found) => {
+                    if found.is_some() {
+                        self.passed = self.passed.and(neighbour);
+                    }
+                    next = found;
+                }
                 // Perhaps it has left the tree meanwhile: then the search by key does not meet it.
                 Err(e) => unreadable = Some((neighbour.from, neighbour.page, e)),
             }
@@ -124,7 +187,10 @@ impl Cursor {
         let page = match next {
             Some(page) => page,
             None => {
-                self.ahead.lost();
+                if !matches!(self.state, State::Rest) {
+                    self.ahead.lost();
+                }
+                self.passed = Passed::None;
                 let leaf = seek(&self.tree, &self.lower, &mut self.route)?;
                 if let Some((_, _, e)) =
                     unreadable.filter(|(from, page, _)| (leaf.id(), leaf.next()) == (*from, *page))
@@ -144,13 +210,12 @@ impl Cursor {
         let end = begin + portion(&mut self.most, rest - begin);
         copy_rows(&page, begin, end, mode, batch)?;
         self.state = if end < rest {
-            // The rest of the leaf is found by key.
-            State::Seek
+            State::Rest
         } else if last || page.next().is_none() {
             State::End
         } else {
             let freed = self.tree.space.store.freed_count(self.tree.unit_id());
-            State::Next(Neighbour { page: page.next(), from: page.id(), freed })
+            State::Next(Neighbour { page: page.next(), from: page.id(), lsn: page.lsn(), freed })
         };
         if end > begin {
             let key = leaf_key(page.slot(end - 1)?)
@@ -179,7 +244,7 @@ impl Cursor {
             let key =
                 leaf_key(page.slot(begin)?).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
             move_bound(&mut self.upper, key);
-            self.state = State::Seek;
+            self.state = State::Rest;
         } else if begin == 0
             && let Some(low) = self.route.low.get()
         {

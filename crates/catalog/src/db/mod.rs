@@ -17,7 +17,7 @@ use crate::change::UnitRef;
 use crate::counters::Counters;
 use crate::errorlog::ErrorLog;
 use crate::errors;
-use crate::given_up::GivenUp;
+use crate::given_up::GivenUpNames;
 use crate::query_store::QueryStore;
 use crate::registry::DbEntry;
 use crate::settings::DbSettings;
@@ -101,10 +101,8 @@ pub struct Db {
     /// The number of the settings' collation: asked for in every compilation.
     collation: AtomicU32,
     entry: RwLock<DbEntry>,
-    /// (object, session) of tables that an open transaction has dropped.
-    drops: Mutex<Vec<(i32, i32)>>,
     /// Names that open transactions may take back.
-    given_up: Mutex<Vec<GivenUp>>,
+    given_up: Mutex<GivenUpNames>,
     /// The transaction that changed a table's definition last, as far as one has since the start.
     ddl: Mutex<HashMap<i32, TxnId>>,
     /// Who uses it, and who may.
@@ -153,7 +151,6 @@ impl Db {
             settings: RwLock::new(settings),
             query_store,
             entry: RwLock::new(entry),
-            drops: Mutex::default(),
             given_up: Mutex::default(),
             ddl: Mutex::default(),
             full: AtomicU16::new(0),

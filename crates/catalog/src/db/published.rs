@@ -8,7 +8,7 @@ use pages::TxnId;
 
 use super::Db;
 use crate::fold_name;
-use crate::given_up::{GivenUp, Name};
+use crate::given_up::{Name, Refused};
 use crate::other::OtherObject;
 use crate::security::Security;
 use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
@@ -142,11 +142,7 @@ impl Db {
     /// Adds or removes an alias type.
     pub fn set_type(&self, alias: &Arc<AliasDef>, present: bool) {
         self.publish(|catalog| {
-            let name = (fold_name(&alias.schema), fold_name(&alias.name));
-            match present {
-                true => catalog.types.insert_mut(name, alias.clone()),
-                false => drop(catalog.types.remove_mut(&name)),
-            }
+            catalog.set_type(alias, present);
             true
         });
     }
@@ -154,11 +150,7 @@ impl Db {
     /// Adds or removes a table type.
     pub fn set_table_type(&self, def: &Arc<TableTypeDef>, present: bool) {
         self.publish(|catalog| {
-            let name = (fold_name(&def.schema), fold_name(&def.name));
-            match present {
-                true => catalog.table_types.insert_mut(name, def.clone()),
-                false => drop(catalog.table_types.remove_mut(&name)),
-            }
+            catalog.set_table_type(def, present);
             true
         });
     }
@@ -177,49 +169,55 @@ impl Db {
         });
     }
 
-    pub fn begin_drop(&self, object_id: i32, spid: i32) {
-        self.drops.lock().push((object_id, spid));
-    }
-
-    pub fn end_drop(&self, object_id: i32, spid: i32) {
-        self.drops.lock().retain(|drop| *drop != (object_id, spid));
-    }
-
     /// A session's transaction gives names up, each with the object that it holds SCH-M on.
-    pub(crate) fn give_up(&self, spid: i32, names: &[(Name, i32)]) {
+    pub fn give_up(&self, spid: i32, names: &[(Name, i32)]) {
         if !names.is_empty() {
-            let given =
-                |(name, object_id): &(Name, i32)| GivenUp { name: name.clone(), object_id: *object_id, spid };
-            self.given_up.lock().extend(names.iter().map(given));
+            self.given_up.lock().add(spid, names);
         }
     }
 
     /// The transaction has taken these names back, or ended.
-    pub(crate) fn settle_names(&self, spid: i32, names: &[(Name, i32)]) {
-        if names.is_empty() {
-            return;
+    pub fn settle_names(&self, spid: i32, names: &[(Name, i32)]) {
+        if !names.is_empty() {
+            self.given_up.lock().settle(spid, names);
         }
-        let mut given_up = self.given_up.lock();
-        for (name, object_id) in names {
-            let is =
-                |given: &GivenUp| given.spid == spid && given.object_id == *object_id && given.name == *name;
-            if let Some(at) = given_up.iter().position(is) {
-                given_up.swap_remove(at);
+    }
+
+    /// An object that another session's transaction has locked which has given this name up.
+    pub fn giver_of(&self, name: &Name, spid: i32) -> Option<i32> {
+        self.given_up.lock().of_others(name, spid)
+    }
+
+    /// Publishes a change by which a session's transaction takes names; nothing is published when
+    /// one of them is another's by now, or another session's transaction may take it back: both may
+    /// have come after the statement looked whether it was free.
+    pub(crate) fn publish_taking<'n>(
+        &self,
+        spid: i32,
+        names: &'n [(Name, i32)],
+        change: impl FnOnce(&mut Catalog),
+    ) -> Result<(), Refused<'n>> {
+        let mut refused = None;
+        self.publish(|catalog| {
+            // Whoever gives a name up says so before it is free in a catalog.
+            let given_up = self.given_up.lock();
+            refused = names.iter().find_map(|(name, _)| match given_up.of_others(name, spid) {
+                Some(_) => Some(Refused::GivenUp),
+                None => (!name.is_free(catalog)).then_some(Refused::Taken(name)),
+            });
+            drop(given_up);
+            if refused.is_none() {
+                change(catalog);
             }
-        }
+            refused.is_none()
+        });
+        refused.map_or(Ok(()), Err)
     }
 
-    /// An object that another session's transaction has locked which has given this name up, but
-    /// for those that were waited for.
-    pub fn giver_of(&self, name: &Name, spid: i32, waited: &[i32]) -> Option<i32> {
-        let given_up = self.given_up.lock();
-        let others = given_up.iter().filter(|given| given.spid != spid && given.name == *name);
-        others.map(|given| given.object_id).find(|object| !waited.contains(object))
-    }
-
-    /// Tables that other sessions have dropped and not yet committed.
-    pub fn drops_in_flight(&self, spid: i32) -> Vec<i32> {
-        self.drops.lock().iter().filter(|(_, session)| *session != spid).map(|(object, _)| *object).collect()
+    /// The same for an object that is not there, as an error calls it: perhaps with its schema and
+    /// database.
+    pub fn giver_of_missing(&self, called: &str, spid: i32) -> Option<i32> {
+        self.given_up.lock().of_others_called(&fold_name(called), spid)
     }
 
     /// A transaction that changed these tables' definitions is about to commit.

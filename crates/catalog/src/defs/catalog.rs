@@ -230,6 +230,24 @@ impl Catalog {
             && self.find_other(schema, name).is_none()
     }
 
+    /// Adds or takes out an alias type.
+    pub(crate) fn set_type(&mut self, alias: &Arc<AliasDef>, present: bool) {
+        let name = (fold_name(&alias.schema), fold_name(&alias.name));
+        match present {
+            true => self.types.insert_mut(name, alias.clone()),
+            false => drop(self.types.remove_mut(&name)),
+        }
+    }
+
+    /// Adds or takes out a table type.
+    pub(crate) fn set_table_type(&mut self, def: &Arc<TableTypeDef>, present: bool) {
+        let name = (fold_name(&def.schema), fold_name(&def.name));
+        match present {
+            true => self.table_types.insert_mut(name, def.clone()),
+            false => drop(self.table_types.remove_mut(&name)),
+        }
+    }
+
     /// The alias type with this name; an empty schema is `dbo`.
     pub fn find_type(&self, schema: &str, name: &str) -> Option<&Arc<AliasDef>> {
         let schema = if schema.is_empty() { "dbo" } else { schema };

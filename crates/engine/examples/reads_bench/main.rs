@@ -1,8 +1,8 @@
 //! What reads of one table take by what their plans can do: entries of an index that hold nothing
-//! twice, seeks past a column, conditions whose parts are computed once, and conditions that are
+//! twice, seeks past columns, conditions whose parts are computed once, and conditions that are
 //! tested on the bytes of rows. Each beside a way to do the same without it, in turns; medians of
 //! the rounds and of their ratios.
-//! `cargo run --release -p ringwood-engine --example reads_bench [-- --help]`
+//! `./bench reads [--help]`
 
 mod computed;
 mod entries;
@@ -12,6 +12,7 @@ mod instance;
 #[path = "../support/measure.rs"]
 mod measure;
 mod seeks_past;
+mod skip_scan;
 #[path = "../support/statements.rs"]
 mod statements;
 
@@ -29,6 +30,9 @@ Parts, all unless one is named:
   past      a range of an index's first column and a value of its second one, by different values
             of the first: as it is planned, by the range alone (FORCESEEK), from end to end
             (FORCESCAN); under READ COMMITTED and SERIALIZABLE
+  skip      a value of the second column of a clustered key and none of the first, by different
+            values of the first: as it is planned and from end to end (FORCESCAN), for all rows and for
+            MAX of the first column; under READ COMMITTED and SERIALIZABLE
   computed  scans whose condition computes something of a variable: with the constant in its place,
             computed once, and computed for each row (as the statement sets the variable)
   filters   scans whose condition compares columns with variables and rejects all rows: tested on the
@@ -52,9 +56,10 @@ pub struct Wanted {
 
 type Part = fn(&mut Session, &Wanted) -> Done<()>;
 
-const PARTS: [(&str, Part); 4] = [
+const PARTS: [(&str, Part); 5] = [
     ("entries", entries::measure),
     ("past", seeks_past::measure),
+    ("skip", skip_scan::measure),
     ("computed", computed::measure),
     ("filters", filters::measure),
 ];

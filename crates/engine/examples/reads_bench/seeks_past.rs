@@ -19,7 +19,7 @@ const LEVELS: [(&str, &str); 2] = [("READ COMMITTED", ""), ("SERIALIZABLE", ", H
 const LEAST: Duration = Duration::from_millis(10);
 
 /// Whether the plan passes over a column.
-fn passes(session: &mut Session, sql: &str) -> Done<bool> {
+pub fn passes(session: &mut Session, sql: &str) -> Done<bool> {
     run(session, "SET SHOWPLAN_TEXT ON")?;
     let shown = rows(session, sql)?;
     run(session, "SET SHOWPLAN_TEXT OFF")?;

@@ -2,6 +2,7 @@
 //! keeps.
 
 mod check;
+mod names;
 mod overflow;
 mod roots;
 mod temporary;

@@ -3,7 +3,7 @@
 use exec::output::{OutputParameter, SessionChange, Sink, StatementEnd};
 use exec::state::core::SessionShared;
 use std::sync::atomic::Ordering;
-use types::{SqlError, Value, msg};
+use types::{SqlError, StoredCell, Value, msg};
 
 /// 596: KILL has ended the session, or an error of severity 20 or more does.
 pub(crate) fn killed() -> SqlError {
@@ -46,6 +46,15 @@ impl Sink for Watch<'_> {
 
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError> {
         let result = self.inner.row(row);
+        self.passed(result)
+    }
+
+    fn takes_stored(&self) -> bool {
+        self.inner.takes_stored()
+    }
+
+    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
+        let result = self.inner.stored_row(row);
         self.passed(result)
     }
 

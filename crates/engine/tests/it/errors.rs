@@ -28,56 +28,61 @@ const EFFECTS: &[(&str, &str, &str)] = &[
     (
         "statement",
         "before after 1; before 0; caught 1; caught -1",
-        "The statement is undone, the next one runs. With `XACT_ABORT ON` the transaction is rolled back and the batch ends. `CATCH` \
-         takes it, the transaction can be committed (not with `XACT_ABORT ON`).",
+        "The statement is undone, and the next one runs. With `XACT_ABORT ON` the\n  \
+         transaction is rolled back and the batch ends. `CATCH` catches the error, and the transaction can\n  \
+         be committed (not with `XACT_ABORT ON`).",
     ),
     (
         "transaction",
         "before 0; before 0; caught -1; caught -1",
-        "The transaction is rolled back and the batch ends. `CATCH` takes it, the transaction can only be rolled back.",
+        "The transaction is rolled back and the batch ends. `CATCH` catches the error, and\n  \
+         the transaction can only be rolled back.",
     ),
     (
         "batch",
         "before 1; before 0; not caught 1; not caught 0",
-        "The statement cannot be compiled: the batch ends, the transaction stays open (not with `XACT_ABORT ON`). A `CATCH` of the same \
-         batch or procedure does not take it, one around its `EXEC` does.",
+        "The statement cannot be compiled. The batch ends, and the transaction stays open (not\n  \
+         with `XACT_ABORT ON`). A `CATCH` of the same batch or procedure does not catch the error. One\n  \
+         around its `EXEC` does.",
     ),
     (
         "text",
         "1; 1; not caught 1; not caught 1",
-        "The text is no T-SQL: nothing of the batch runs, the transaction stays open.",
+        "The text is not T-SQL. Nothing of the batch runs, and the transaction stays open.",
     ),
     (
         "raised",
         "before after 1; before after 1; caught 1; caught 1",
-        "The next statement runs, also with `XACT_ABORT ON`. `CATCH` takes it.",
+        "The next statement runs, also with `XACT_ABORT ON`. `CATCH` catches the error.",
     ),
     (
         "thrown",
         "before 1; before 0; caught 1; caught -1",
-        "The batch ends, the transaction stays open (not with `XACT_ABORT ON`). `CATCH` takes it.",
+        "The batch ends, and the transaction stays open (not with `XACT_ABORT ON`). `CATCH`\n  \
+         catches the error.",
     ),
     (
         "note",
         "before after 1; before after 1; not caught 1; not caught 1",
-        "A message: nothing ends, nothing is caught.",
+        "A message. Nothing ends, and nothing is caught.",
     ),
     (
         "statement, outside",
         "before after 0; before 0; caught 0; caught 0",
-        "As `statement`, where no transaction is open.",
+        "As `statement`, for a statement outside a transaction.",
     ),
     (
         "batch, outside",
         "before 0; before 0; not caught 0; not caught 0",
-        "As `batch`, where no transaction is open.",
+        "As `batch`, for a statement outside a transaction.",
     ),
     (
         "alone",
         "1; 0",
-        "A statement that is a whole batch is not run; `XACT_ABORT ON` rolls the transaction back.",
+        "The statement is alone in its batch and does not run. With `XACT_ABORT ON` the\n  \
+         transaction is rolled back.",
     ),
-    ("text, alone", "1; 1", "As `text`, for a statement that is a whole batch."),
+    ("text, alone", "1; 1", "As `text`, for a statement that is alone in its batch."),
 ];
 
 /// Users number their own messages from here on.
@@ -86,10 +91,23 @@ const FIRST_OF_USERS: i32 = 50_000;
 /// The first words of docs/errors.md.
 const PAGE: &str = "\
 # Errors
-What Ringwood raises and says: the list of its messages (`crates/messages/src/list`), where `%ls`, `%s` and `%d` stand for what
-varies. With an effect, a statement of the tests (`crates/engine/tests/data/errors`) raises it: number, severity, state and text are
-compared there, and what becomes of the statement, of its batch and of the transaction. This page is written by the same test. *?*
-marks numbers, texts or severities that SQL Server's documentation does not confirm; states are documented nowhere.
+This page is the list of what Ringwood raises and says: its messages (`crates/messages/src/list`),
+where `%ls`, `%s` and `%d` stand for what varies. A message with an effect has a statement among the
+tests (`crates/engine/tests/data/errors`). The test compares the number, the severity, the state and
+the text, and what becomes of the statement, of its batch and of the transaction. It also writes
+this page.
+
+*?* marks numbers, texts and severities that the documentation of SQL Server does not confirm.
+States are not documented anywhere. [What an error
+ends](t-sql/transactions.md#what-an-error-ends) describes the effects together.
+
+";
+
+/// What the page says of effects without a name.
+const OTHER_EFFECTS: &str = "\n\
+Other effects are written as they were observed: which of the statements before and after it ran,
+and `@@TRANCOUNT` after the batch, or `XACT_STATE()` in its `CATCH`. There are four observations:
+without and with `XACT_ABORT ON`, then both again inside `TRY`.
 
 ";
 
@@ -416,18 +434,18 @@ fn page(cases: &[Case]) -> String {
     let mut out = PAGE.to_owned();
     let _ = writeln!(
         out,
-        "{} numbers; the tests raise {}.\n\n| effect | |\n|---|---|",
+        "## Effects\nThe list has {} numbers, of which the tests raise {}. Their effects are:\n",
         numbers.len(),
         tested.len()
     );
     for (name, _, words) in EFFECTS {
-        let _ = writeln!(out, "| {name} | {words} |");
+        let _ = writeln!(out, "- **{name}**: {words}");
     }
-    out.push_str("\nOther effects are told as they were seen: which of the statements around it ran, and `@@TRANCOUNT` behind the batch, \
-                  or `XACT_STATE()` in its `CATCH`; first plainly, then with `XACT_ABORT ON`, then both in `TRY`.\n\n\
-                  | number | severity | state | text | effect |\n|---|---|---|---|---|\n");
+    out.push_str(OTHER_EFFECTS);
+    out.push_str("## The list\n\n| number | severity | state | text | effect |\n|---|---|---|---|---|\n");
     for ((number, _, level, state), (text, effect)) in rows {
-        let text = text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ");
+        let text =
+            text.replace('|', "\\|").replace('<', "&lt;").replace("__*", "\\_\\_\\*").replace('\n', " ");
         let _ = writeln!(out, "| {number} | {level} | {state} | {text} | {effect} |");
     }
     out

@@ -1,4 +1,4 @@
-//! Random statements do not panic, hang or take too much memory: a few seconds of `examples/fuzz_engine.rs`.
+//! Random statements do not panic, hang or take too much memory: a few seconds of `./fuzz engine`.
 
 use crate::support::random_sql;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Names that an open transaction has given up: others wait for them, and get them only if the
 //! transaction commits.
 
-use crate::support::text::{Bench, Text};
+use crate::support::text::{Bench, Text, beside, blocked, run_in};
 
 /// A batch that makes something, one that takes its name away, one that wants the name for
 /// something else, and the error when that is there after all.
@@ -15,6 +15,7 @@ const CASES: &[(&str, &str, &str, &str)] = &[
     ("CREATE TYPE a AS TABLE (n int)", "DROP TYPE a", "CREATE TYPE a FROM int", "219"),
     ("CREATE TABLE o (n int)", "EXEC sp_rename 'o', 'b'", "CREATE TABLE o (n int)", "2714"),
     ("CREATE TABLE o (n int)", "ALTER SCHEMA s TRANSFER o", "CREATE VIEW o AS SELECT 1 AS n", "2714"),
+    ("CREATE TABLE ##g (n int)", "DROP TABLE ##g", "CREATE TABLE ##g (n int)", "2714"),
     ("CREATE VIEW o AS SELECT 1 AS n", "EXEC sp_rename 'o', 'b'", "CREATE SEQUENCE o", "2714"),
     (
         "CREATE TABLE c (n int CONSTRAINT k CHECK (n > 0))",
@@ -26,6 +27,41 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "CREATE TABLE c (n int CONSTRAINT k CHECK (n > 0)); CREATE TABLE d (n int)",
         "DROP TABLE c",
         "ALTER TABLE d ADD CONSTRAINT k DEFAULT 1 FOR n",
+        "2714",
+    ),
+    // A trigger goes with its table or view.
+    (
+        "CREATE TABLE c (n int); EXEC ('CREATE TRIGGER k ON c FOR INSERT AS SET NOCOUNT ON')",
+        "DROP TABLE c",
+        "CREATE PROCEDURE k AS SELECT 1",
+        "2714",
+    ),
+    (
+        "CREATE TABLE c (n int); EXEC ('CREATE TRIGGER k ON c FOR INSERT AS SET NOCOUNT ON')",
+        "ALTER SCHEMA s TRANSFER c",
+        "CREATE SEQUENCE k",
+        "2714",
+    ),
+    (
+        "EXEC ('CREATE VIEW c AS SELECT 1 AS n');
+         EXEC ('CREATE TRIGGER k ON c INSTEAD OF INSERT AS SET NOCOUNT ON')",
+        "DROP VIEW c",
+        "CREATE TABLE k (n int)",
+        "2714",
+    ),
+    // Triggers of the database have names apart.
+    (
+        "CREATE TRIGGER k ON DATABASE FOR CREATE_TYPE AS SET NOCOUNT ON",
+        "DROP TRIGGER k ON DATABASE",
+        "CREATE TRIGGER K ON DATABASE FOR DROP_TYPE AS SET NOCOUNT ON",
+        "2714",
+    ),
+    ("CREATE TABLE ##g (n int)", "DROP TABLE ##g", "CREATE TABLE ##g (m int)", "2714"),
+    ("CREATE PROCEDURE ##p AS SELECT 1", "DROP PROCEDURE ##p", "CREATE PROCEDURE ##p AS SELECT 2", "2714"),
+    (
+        "CREATE TABLE #c (n int CONSTRAINT k PRIMARY KEY)",
+        "DROP TABLE #c",
+        "CREATE TABLE #d (n int CONSTRAINT k PRIMARY KEY)",
         "2714",
     ),
 ];
@@ -74,4 +110,113 @@ fn the_session_itself_may_use_the_name_again_and_take_it_back() {
     b.check("ROLLBACK; SELECT n FROM a", "1");
     let mut b = b.restart();
     b.check("SELECT n FROM a; SELECT COUNT(*) FROM sys.objects WHERE name = 'a'", "1\n1");
+}
+
+/// What is not there may be there again when a transaction has ended that has given up its name;
+/// nobody waits for those that have given up other names.
+#[test]
+fn what_is_not_there_is_waited_for_by_its_name_alone() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE a (n int)", "");
+    b.check("CREATE VIEW v AS SELECT 1 AS n", "");
+    let (mut other, mut elsewhere) = (beside(&b), b.instance.session().unwrap());
+    assert_eq!(run_in(&mut other, "SET LOCK_TIMEOUT 0"), "");
+    assert_eq!(run_in(&mut elsewhere, "SET LOCK_TIMEOUT 0"), "");
+    b.run("BEGIN TRAN");
+    b.check("DROP TABLE a", "");
+    b.check("DROP VIEW v", "");
+    for (sql, error) in [
+        ("SELECT * FROM x", "Msg 208:"),
+        ("SELECT * FROM dbo.x", "Msg 208:"),
+        ("SELECT * FROM sys.a", "Msg 208:"),
+        ("DROP TABLE x", "Msg 3701:"),
+        ("DROP TABLE IF EXISTS x", ""),
+        ("CREATE TABLE x (n int)", ""),
+        ("DROP TABLE IF EXISTS x", ""),
+        ("SELECT * FROM a", "Msg 1222:"),
+        ("SELECT * FROM DBO.A", "Msg 1222:"),
+        ("SELECT * FROM t..a", "Msg 1222:"),
+        ("SELECT * FROM t.dbo.a", "Msg 1222:"),
+        ("SELECT * FROM v", "Msg 1222:"),
+        ("DROP TABLE a", "Msg 1222:"),
+        ("DROP TABLE IF EXISTS a", "Msg 1222:"),
+    ] {
+        let said = run_in(&mut other, sql);
+        assert!(if error.is_empty() { said.is_empty() } else { said.contains(error) }, "{sql}: {said}");
+    }
+    let said = run_in(&mut elsewhere, "SELECT * FROM t.dbo.a");
+    assert!(said.contains("Msg 1222:"), "{said}");
+    let said = run_in(&mut elsewhere, "SELECT * FROM a");
+    assert!(said.contains("Msg 208:"), "{said}");
+    b.check("ROLLBACK", "");
+    assert_eq!(run_in(&mut other, "SELECT COUNT(*) FROM a; DROP TABLE IF EXISTS a"), "0");
+    b.fails("SELECT * FROM a", 208);
+}
+
+#[test]
+fn a_type_that_is_made_anew_meanwhile_is_another_one() {
+    for (wanted, left) in [
+        ("DROP TYPE a", ""),
+        ("EXEC sp_rename 'a', 'c', 'USERDATATYPE'", "dbo.c|bigint"),
+        ("ALTER SCHEMA s TRANSFER TYPE::a", "s.a|bigint"),
+    ] {
+        let mut b = Bench::new();
+        b.check("CREATE SCHEMA s", "");
+        b.check("CREATE TYPE a FROM int", "");
+        // It is there, and locked.
+        b.check("BEGIN TRAN; CREATE TABLE first (n int); SAVE TRAN p; DROP TYPE a; ROLLBACK TRAN p", "");
+        let other = blocked(&b, wanted);
+        b.check("DROP TYPE a; CREATE TYPE a FROM bigint; COMMIT", "");
+        let said = other.join().unwrap();
+        assert!(!said.contains("Msg"), "{wanted}: {said}");
+        let types = "SELECT CONCAT(SCHEMA_NAME(schema_id), '.', name), TYPE_NAME(system_type_id) \
+                     FROM sys.types WHERE is_user_defined = 1";
+        b.check(types, left);
+        b.restart().check(types, left);
+    }
+}
+
+#[test]
+fn a_name_is_one_things_however_many_want_it() {
+    let mut b = Bench::new();
+    b.check("CREATE TABLE c1 (n int); CREATE TABLE c2 (n int); CREATE TABLE told (n int)", "");
+    // Each tells when it is not alone with the name.
+    let alone = "IF (SELECT COUNT(*) FROM sys.objects WHERE name = 'k') > 1 INSERT told VALUES (1)";
+    let one_type = "IF (SELECT COUNT(*) FROM sys.types WHERE name = 'y') > 1 INSERT told VALUES (2)";
+    let batches = [
+        format!(
+            "EXEC ('CREATE VIEW k AS SELECT 1 AS n'); {alone}; BEGIN TRAN; DROP VIEW k; ROLLBACK; DROP VIEW k"
+        ),
+        format!("CREATE SEQUENCE k; {alone}; BEGIN TRAN; DROP SEQUENCE k; ROLLBACK; DROP SEQUENCE k"),
+        format!("ALTER TABLE c1 ADD CONSTRAINT k CHECK (n > 0); {alone}; ALTER TABLE c1 DROP CONSTRAINT k"),
+        format!("ALTER TABLE c2 ADD CONSTRAINT k CHECK (n > 0); {alone}; ALTER TABLE c2 DROP CONSTRAINT k"),
+        format!("CREATE TYPE y FROM int; {one_type}; BEGIN TRAN; DROP TYPE y; ROLLBACK; DROP TYPE y"),
+        format!("CREATE TYPE y AS TABLE (n int); {one_type}; DROP TYPE y"),
+    ];
+    std::thread::scope(|scope| {
+        for batch in &batches {
+            let instance = b.instance.clone();
+            scope.spawn(move || {
+                let mut session = instance.session().unwrap();
+                session.use_database("t").unwrap();
+                for _ in 0..60 {
+                    // It gets the name or it does not.
+                    session.execute(batch, &mut Text::default());
+                    session.execute("IF @@TRANCOUNT > 0 ROLLBACK", &mut Text::default());
+                }
+            });
+        }
+    });
+    b.check("SELECT COUNT(*) FROM told", "0");
+    let mut b = b.restart();
+    b.check(
+        "SELECT COUNT(*) FROM (SELECT name FROM sys.objects WHERE name = 'k' UNION ALL
+             SELECT name FROM sys.types WHERE name = 'y') AS x GROUP BY name HAVING COUNT(*) > 1",
+        "",
+    );
+    // What is left, if anything is, can go.
+    b.run("DROP VIEW IF EXISTS k; DROP SEQUENCE IF EXISTS k; DROP TYPE IF EXISTS y");
+    b.run("ALTER TABLE c1 DROP CONSTRAINT IF EXISTS k; ALTER TABLE c2 DROP CONSTRAINT IF EXISTS k");
+    b.check("SELECT COUNT(*) FROM sys.objects WHERE name = 'k'", "0");
+    b.check("SELECT COUNT(*) FROM sys.types WHERE name = 'y'", "0");
 }

@@ -171,19 +171,23 @@ fn what_was_read_before_the_table_was_locked_is_read_again() {
 }
 
 /// A condition on entries that asks for a variable which the statement sets may reject an entry
-/// when it is locked and accept it later: the row behind it is locked all the same.
+/// when it is locked and accept it later: the row behind it is locked all the same. The last two
+/// entries are locked together, and the first of their rows is so long that it is given alone.
 #[test]
 fn a_row_that_a_variable_lets_in_is_locked() {
     let instance = made();
     let (mut reader, mut other) = (session(&instance), session(&instance));
     run(
         &mut reader,
-        "create table w (id int primary key, k int not null, v int not null, long varchar(8000))
+        "create table w (id int primary key, k int not null, v int not null, long varchar(max))
          create index by_k on w (k)
-         insert w values (1, 10, 30, 'x'), (2, 20, 0, 'x'), (3, 30, 1, 'x')",
+         insert w values (1, 10, 30, 'x'), (2, 20, 0, replicate(cast('x' as varchar(max)), 200000)),
+                         (3, 30, 1, 'x')",
     );
     let read = "declare @x int = 0
-                select @x = v from w with (holdlock, index(by_k)) where k >= 0 and k + 0 <> @x select @x";
+                select @x = v + 0 * len(long) from w with (holdlock, index(by_k))
+                where k >= 0 and k + 0 <> @x
+                select @x";
     assert_eq!(run(&mut reader, read), "1");
     assert_eq!(run(&mut other, "begin tran update w set v = 777 where id = 3"), "(1)");
     assert!(run(&mut reader, &format!("set lock_timeout 30 {read}")).starts_with(TIMEOUT));
@@ -284,6 +288,9 @@ fn the_largest_key_is_locked_alone() {
         ("max(id)", "xlock", "20000"),
         ("min(id)", "updlock", "1"),
         ("max(k)", "xlock, holdlock, index(k)", "99"),
+        ("max(k)", "updlock, index(k)", "99"),
+        ("max(k)", "xlock, index(k)", "99"),
+        ("min(k)", "updlock, index(k)", "0"),
     ] {
         let read = format!("begin tran select {aggregate} from t with ({hint})");
         assert_eq!(run(&mut reader, &read), found, "{hint}");
@@ -312,12 +319,19 @@ fn who_waited_for_the_largest_key_gets_a_newer_one() {
     let (mut first, mut second) = (session(&instance), session(&instance));
     run(
         &mut first,
-        "create table n (id int primary key, v int not null)
-         insert n select value, 0 from generate_series(1, 300)",
+        "create table n (id int primary key, v int not null, k int not null)
+         create index by_k on n (k)
+         insert n select value, 0, value from generate_series(1, 300)",
     );
-    for lock in ["updlock", "xlock", "updlock, holdlock"] {
+    for (column, lock) in [
+        ("id", "updlock"),
+        ("id", "xlock"),
+        ("id", "updlock, holdlock"),
+        ("k", "updlock, index(by_k)"),
+        ("k", "xlock, index(by_k)"),
+    ] {
         run(&mut first, "delete n where id > 300");
-        let read = format!("select max(id) from n with ({lock})");
+        let read = format!("select max({column}) from n with ({lock})");
         assert_eq!(run(&mut first, &format!("begin tran {read}")), "300", "{lock}");
         let waiting = std::thread::spawn(move || {
             let found = run(&mut second, &read);
@@ -329,7 +343,7 @@ fn who_waited_for_the_largest_key_gets_a_newer_one() {
             assert!(Instant::now() < end, "{lock}: nobody waits");
             std::thread::sleep(Duration::from_millis(5));
         }
-        assert_eq!(run(&mut first, "insert n values (301, 0) commit"), "(1)", "{lock}");
+        assert_eq!(run(&mut first, "insert n values (301, 0, 301) commit"), "(1)", "{lock}");
         let (found, session) = waiting.join().expect("it reads");
         assert_eq!(found, "301", "{lock}");
         second = session;

@@ -75,6 +75,7 @@ fn what_new_databases_would_not_get_is_refused() {
         fails(i, &format!("USE model; {text}"), &[40510]);
     }
     fails(i, "USE model; EXEC ('CREATE VIEW v AS SELECT 1 AS a')", &[40510]);
+    fails(i, "USE model; EXEC ('CREATE SCHEMA s')", &[40510]);
     fails(i, "ALTER DATABASE model ADD FILE (NAME = x, FILENAME = 'x.ndf')", &[5013, 5069]);
     fails(i, "ALTER DATABASE model ADD FILEGROUP x", &[40510, 5069]);
     fails(i, "ALTER DATABASE model COLLATE Latin1_General_BIN", &[40510, 5069]);

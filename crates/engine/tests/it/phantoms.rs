@@ -7,6 +7,7 @@
 use crate::support::text::{Bench, Text};
 use engine::Session;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// Rows of a table: more than a page of them.
 const ROWS: u64 = 300;
@@ -120,4 +121,43 @@ fn a_range_is_read_again_as_it_was() {
         writers.into_iter().map(|writer| writer.join().unwrap()).sum::<u32>()
     });
     assert!(done > 0, "nobody has changed anything");
+}
+
+/// Rows of the table whose keys are waited for: some leaves of them.
+const WAITED_FOR: u64 = 40;
+
+/// The gap below a key is free while the key is waited for, and the reader has read its leaf by
+/// then and the one before it: what comes in meanwhile is found, wherever leaves and steps begin.
+#[test]
+fn what_comes_in_below_a_key_that_is_waited_for_is_found() {
+    let mut b = Bench::new();
+    b.run(&format!(
+        "CREATE TABLE p (id int PRIMARY KEY, v int NOT NULL, fill varchar(900) NOT NULL);
+         INSERT p SELECT value * 10, 1, REPLICATE('x', 900) FROM generate_series(1, {WAITED_FOR})"
+    ));
+    let (mut holder, mut writer) = (beside(&b), beside(&b));
+    let waits = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_status = 'WAIT'";
+    let rows = "FROM p WITH (HOLDLOCK) WHERE id > 0 AND id < 1000";
+    for read in [
+        format!("SELECT COUNT(*), SUM(v) {rows}"),
+        format!("SELECT COUNT(*), SUM(v) FROM (SELECT TOP (1000) v {rows} ORDER BY id DESC) AS x"),
+    ] {
+        for key in (1..=WAITED_FOR).map(|n| n * 10) {
+            let hold = format!("BEGIN TRAN; SELECT v FROM p WITH (XLOCK) WHERE id = {key}");
+            assert_eq!(run(&mut holder, &hold), "1");
+            let (mut reader, text) = (beside(&b), read.clone());
+            let reading = std::thread::spawn(move || run(&mut reader, &text));
+            let end = Instant::now() + Duration::from_secs(60);
+            while run(&mut holder, waits) == "0" {
+                assert!(Instant::now() < end, "nobody waits for {key}");
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            let new = key - 5;
+            assert_eq!(run(&mut writer, &format!("INSERT p VALUES ({new}, 1000, '')")), "(1)");
+            assert_eq!(run(&mut holder, "COMMIT"), "");
+            let found = format!("{}|{}", WAITED_FOR + 1, WAITED_FOR + 1000);
+            assert_eq!(reading.join().unwrap(), found, "{read}: {new}");
+            assert_eq!(run(&mut writer, &format!("DELETE p WHERE id = {new}")), "(1)");
+        }
+    }
 }

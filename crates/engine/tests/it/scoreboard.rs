@@ -25,16 +25,20 @@ use std::sync::Arc;
 /// The first words of docs/scoreboard.md.
 const PAGE: &str = "\
 # How much of T-SQL there is
-Each part of SQL Server 2022's reference of Transact-SQL, and whether Ringwood has it: a statement of each runs in
-`crates/engine/tests/it/scoreboard.rs` (`crates/engine/tests/data/scoreboard`), which also writes this page.
+Each part of the Transact-SQL reference of SQL Server 2022, and whether Ringwood has it. A statement
+for each part is in `crates/engine/tests/data/scoreboard`. The test `scoreboard.rs` runs them and
+writes this page from their verdicts.
 
-| verdict | |
-|---|---|
-| works | what the statement does is seen in what it, or the one after it, shows |
-| accepted | no error, and no effect, because it changes no result: [T-SQL](t-sql.md#accepted-without-effect) says why. Not counted as working |
-| empty | no error, and never a value: what it would show does not exist here. Not counted as working |
-| refused | the error at the statement that uses it |
-| not planned | with the reason; not counted at all |
+| verdict | meaning | counted as working |
+|---|---|---|
+| works | the statement, or the one after it, shows what it does | yes |
+| accepted | no error, and [no effect](t-sql.md#accepted-without-effect) on any result | no |
+| empty | no error, and never a value: what it would show does not exist | no |
+| refused | the number of the error at the statement that uses the part | no |
+| not planned | with the reason | left out of all counts |
+
+Sections marked [administration] are about administering a server, and not about what an
+application uses.
 
 ";
 
@@ -270,12 +274,6 @@ impl Count {
             self.refused()
         )
     }
-
-    fn sentence(self) -> String {
-        let Count { works, accepted, empty, all } = self;
-        let (percent, refused) = (self.percent(), self.refused());
-        format!("**{percent}** ({works} of {all}; {accepted} accepted, {empty} empty, {refused} refused)")
-    }
 }
 
 fn page(parts: &[Part]) -> String {
@@ -306,11 +304,10 @@ fn page(parts: &[Part]) -> String {
         let _ = writeln!(details, "| {} | {} |", part.name.replace('<', "&lt;"), part.verdict);
     }
     close(&heading, section);
+    let sums = application.row("what an application uses") + &whole.row("with administration");
     format!(
-        "{PAGE}What an application uses: {}. With administration: {}.\n\n| section | works | | accepted | empty | refused |\n\
-         |---|---|---|---|---|---|\n{rows}{details}",
-        application.sentence(),
-        whole.sentence(),
+        "{PAGE}| section | works | | accepted | empty | refused |\n|---|---|---|---|---|---|\n\
+         {sums}{rows}{details}"
     )
 }
 

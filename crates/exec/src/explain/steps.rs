@@ -314,18 +314,19 @@ fn add_operator<'p>(
     }
 }
 
-/// The columns that a seek of an index is made of, in the order of its key; before one whose values
-/// are visited one after another stands a word.
+/// The columns that a seek of an index is made of, in the order of its key; before those whose
+/// values are visited one after another stands a word, which SQL Server's plans do not have: it has
+/// no such seeks.
 fn sought(columns: &[(usize, bool)], seek: &SeekSpec) -> Vec<(usize, &'static str)> {
     let length =
         |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
     let longest = |seek: &SeekSpec| seek.ranges().map(length).max().unwrap_or(0);
     let column = |(at, _): &(usize, bool)| (*at, "");
     let Some(behind) = &seek.behind else { return columns.iter().take(longest(seek)).map(column).collect() };
-    let passed = seek.equal.len();
-    let mut names: Vec<_> = columns.iter().take(passed).map(column).collect();
-    names.extend(columns.get(passed).map(|(at, _)| (*at, "EACH ")));
-    names.extend(columns.iter().skip(passed + 1).take(longest(behind)).map(column));
+    let (equal, passed) = (seek.equal.len(), behind.columns);
+    let mut names: Vec<_> = columns.iter().take(equal).map(column).collect();
+    names.extend(columns.iter().skip(equal).take(passed).map(|(at, _)| (*at, "EACH ")));
+    names.extend(columns.iter().skip(equal + passed).take(longest(&behind.ranges)).map(column));
     names
 }
 
@@ -345,7 +346,7 @@ fn add_scan<'p>(
                 names.push(name);
             }
         }
-        let last = seek.behind.as_deref().unwrap_or(seek);
+        let last = seek.behind.as_ref().map_or(seek, |behind| &behind.ranges);
         let ranges = if last.others.is_empty() { "" } else { &format!(", {} ranges", 1 + last.others.len()) };
         format!(", SEEK:({}{ranges})", names.join(", "))
     };

@@ -249,6 +249,10 @@ impl Operator for Project {
         if let Some(large) = &mut self.large {
             large.begin();
         }
+        if out.takes_stored() {
+            // All expressions are columns: whoever takes the rows finds these in them.
+            self.batch.take_stored();
+        }
         if self.at >= self.batch.len() {
             if !self.input.next(input, rt, &mut self.batch)? {
                 return Ok(false);
@@ -264,6 +268,14 @@ impl Operator for Project {
         while self.at < self.batch.len() {
             let i = self.at;
             self.at += 1;
+            if let Some(stored) = self.batch.stored(i) {
+                out.push_row();
+                out.store(stored);
+                if out.is_full() {
+                    break;
+                }
+                continue;
+            }
             let row = self.batch.row_mut(i);
             let new = out.push_row();
             let filled = if let Some(large) = &mut self.large {

@@ -1,7 +1,7 @@
 //! What one run of a statement works with, and where its rows go.
 
 use crate::state::SessionCore;
-use types::{SqlError, Value};
+use types::{SqlError, StoredCell, Value};
 
 /// One statement's run.
 pub struct ExecCtx<'s> {
@@ -15,6 +15,15 @@ pub struct ExecCtx<'s> {
 pub trait RowSink {
     /// One row; valid for the call only.
     fn row(&mut self, row: &[Value]) -> Result<(), SqlError>;
+    /// Whether rows may come by [`RowSink::stored_row`].
+    fn takes_stored(&self) -> bool {
+        false
+    }
+    /// One row whose cells are borrowed from the stored one; valid for the call only.
+    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
+        let values: Vec<Value> = row.iter().map(StoredCell::to_value).collect();
+        self.row(&values)
+    }
 }
 
 /// A sink that keeps what it gets: for small internal queries and tests.

@@ -91,11 +91,52 @@ pub(super) fn base_row(
         return Ok(());
     }
     let pred = test.pred.filter(|_| told == Told::Nothing);
+    if out.takes_stored() && locator.is_none() {
+        return stored_row(plan, (pred, told), bytes, rt, out);
+    }
     let filled = base_row_into(plan, (pred, told), bytes, locator, rt, out.push_row());
     if !out.or_pop(filled)? {
         out.pop_row();
     }
     Ok(())
+}
+
+/// Whether a base row has all its values in it.
+fn stays_stored(plan: &ScanPlan, bytes: &[u8]) -> Result<bool, SqlError> {
+    let table = &plan.store.table;
+    table.layout.has_pointer(bytes).map(|pointer| !pointer).map_err(|e| corrupt_row(table, &e))
+}
+
+/// Adds a base row as it is stored, or its values where some are outside it, unless the condition
+/// rejects it. What its bytes have told of the condition comes with what is left to be tested.
+#[inline(never)]
+fn stored_row(
+    plan: &ScanPlan,
+    (pred, told): (Option<&Pred>, Told),
+    bytes: &[u8],
+    rt: &mut Rt<'_, '_>,
+    out: &mut RowSet,
+) -> Result<(), SqlError> {
+    let slots = out.push_row();
+    let tested = match pred {
+        None => Ok(true),
+        Some(pred) => match read_columns(plan, bytes, &plan.columns[..plan.tested], rt, slots) {
+            Ok(()) => pred.is_true(slots, rt),
+            Err(e) => Err(e),
+        },
+    };
+    if !out.or_pop(tested)? {
+        out.pop_row();
+        return Ok(());
+    }
+    let stays = stays_stored(plan, bytes);
+    if out.or_pop(stays)? {
+        out.store(bytes);
+        return Ok(());
+    }
+    // The condition has been tested.
+    let filled = base_row_into(plan, (None, told), bytes, None, rt, out.row_mut(out.len() - 1));
+    out.or_pop(filled).map(drop)
 }
 
 /// Columns of a base row.

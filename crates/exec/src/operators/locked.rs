@@ -2,11 +2,11 @@
 //! by locks and their kin.
 //!
 //! Range locks lock every key that is physically there, ghosts too, and the first live key after
-//! the range: a pass over a leaf is repeated until it finds nothing that is not locked yet, or the
-//! leaf tells that it would find what the last one has. A ghost may go, and its lock guards nothing
-//! then: where the scan rests on one, the first live key behind it is locked before it goes on. How
-//! the rows are locked that are given out is in [`rows`]. A transaction that is changing a row is
-//! waited for.
+//! the range: a pass over some keys is repeated until it finds nothing that is not locked yet, or
+//! their leaf and the one that the scan came from tell that it would find what the last one has. A
+//! ghost may go, and its lock guards nothing then: where the scan rests on one, the first live key
+//! behind it is locked before it goes on. How the rows are locked that are given out is in [`rows`].
+//! A transaction that is changing a row is waited for.
 //! Guarantee: what was read under a lock that is held stays so until the transaction ends; with
 //! range locks no row comes into it either. Nothing is given out that was never committed: see
 //! [`Ended`].
@@ -21,7 +21,9 @@ mod skipped;
 
 use super::{Operator, RowSet, other_node};
 use crate::operators::condition::Condition;
+use crate::operators::large::{LargeRows, MOST};
 use crate::operators::rt::Rt;
+use crate::operators::scan::{long_row, may_be_long};
 use crate::operators::seek;
 use crate::operators::skip::SeekPastColumn;
 use access::{BTree, Cursor, Heap, HeapScan, ReadMode, Rid, RowBatch, RowName};
@@ -97,7 +99,8 @@ pub struct LockedScan {
     from: Option<(PageId, u32)>,
     /// The page at hand is read again.
     again: bool,
-    /// Where no gaps are locked: it goes on at the beginning of what is left of the range.
+    /// Goes on at the beginning of what is left of the range; else that is looked for by its key.
+    /// Where gaps are locked it comes from a page that was given whole.
     cursor: Option<Cursor>,
     /// Ranges that are still to be read, the next one last.
     rest: Vec<seek::Range>,
@@ -107,8 +110,12 @@ pub struct LockedScan {
     locked_to: Option<Name>,
     /// The row of the page that was given last.
     given: usize,
+    /// It was not there any more, or another one in its place, when it was locked.
+    moved: bool,
     /// The first row has been found twice, where that is wanted.
     settled: bool,
+    /// The large values of a batch.
+    large: LargeRows,
 }
 
 /// A structure whose rows are locked.
@@ -201,7 +208,9 @@ impl LockedScan {
             skip: None,
             locked_to: None,
             given: 0,
+            moved: false,
             settled: !locks.first_again,
+            large: LargeRows::default(),
         }
     }
 
@@ -304,10 +313,15 @@ impl LockedScan {
                     return Ok(false);
                 }
             }
-            let most = self.most(plan, rt, out);
-            while self.at < self.end && out.len() < most {
+            let (most, long) = (self.most(rt, out), may_be_long(plan));
+            let mut bytes = 0;
+            while self.at < self.end && out.len() < most && bytes < MOST {
+                let before = out.len();
                 if !self.give(plan, rt, out)? {
                     break;
+                }
+                if long && out.len() > before {
+                    bytes += long_row(&mut self.large, plan, rt, out)?;
                 }
             }
         }
@@ -417,6 +431,11 @@ impl LockedScan {
             if locked.is_multiple_of(ESCALATE_AT) {
                 self.whole = escalate(self.txn(plan, rt)?, plan, self.locks.mode);
             }
+            if self.whole {
+                // A row may have come in behind the page that the cursor comes from, where the gap
+                // would have been locked with the next page.
+                self.cursor = None;
+            }
         }
         Ok(())
     }
@@ -455,6 +474,7 @@ impl Operator for LockedScan {
     fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
+        self.large.begin();
         if self.source.is_none() {
             let source = self.start(plan, rt)?;
             if matches!(source, Source::Heap(_) | Source::Range { .. }) {

@@ -46,6 +46,7 @@ pub(crate) mod seek;
 mod skip;
 pub(crate) mod sort;
 pub(crate) mod spill;
+mod stored;
 mod stream;
 pub(crate) mod subquery;
 pub(crate) mod top;
@@ -54,6 +55,7 @@ pub(crate) mod work;
 
 use plan::nodes::Plan;
 use rt::Rt;
+use stored::StoredRows;
 use types::{SqlError, Value};
 
 /// Rows that an operator aims to put in a batch.
@@ -118,6 +120,8 @@ pub struct RowSet {
     most: usize,
     rows: usize,
     values: Vec<Value>,
+    /// The rows that stay as they are stored, where they may.
+    stored: Option<Box<StoredRows>>,
 }
 
 /// Rows without values.
@@ -135,7 +139,7 @@ fn rows_of(width: usize) -> usize {
 impl RowSet {
     /// An empty set of rows of a width.
     pub fn new(width: usize) -> RowSet {
-        RowSet { width, most: rows_of(width), rows: 0, values: Vec::new() }
+        RowSet { width, most: rows_of(width), rows: 0, values: Vec::new(), stored: None }
     }
 
     /// Forgets the rows and sets the width of the next ones.
@@ -146,6 +150,33 @@ impl RowSet {
             self.most = rows_of(width);
         }
         self.rows = 0;
+        if let Some(stored) = &mut self.stored {
+            stored.clear();
+        }
+    }
+
+    /// From now on rows may stay as they are stored ([`RowSet::stored`]).
+    pub fn take_stored(&mut self) {
+        self.stored.get_or_insert_default();
+    }
+
+    /// Whether rows may stay as they are stored.
+    #[inline]
+    pub fn takes_stored(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// The row that was added last is this stored one; its values are not.
+    pub fn store(&mut self, row: &[u8]) {
+        if let (Some(stored), Some(last)) = (&mut self.stored, self.rows.checked_sub(1)) {
+            stored.put(last, row);
+        }
+    }
+
+    /// A row as it is stored; none for one that has values.
+    #[inline]
+    pub fn stored(&self, i: usize) -> Option<&[u8]> {
+        self.stored.as_ref()?.get(i)
     }
 
     /// How many rows.
@@ -231,6 +262,9 @@ impl RowSet {
     #[inline]
     pub fn pop_row(&mut self) {
         self.rows -= 1;
+        if let Some(stored) = &mut self.stored {
+            stored.truncate(self.rows);
+        }
     }
 
     /// Takes the last row back when what should have filled it has failed.
@@ -245,6 +279,9 @@ impl RowSet {
     /// Keeps the first `n` rows.
     pub fn truncate(&mut self, n: usize) {
         self.rows = self.rows.min(n);
+        if let Some(stored) = &mut self.stored {
+            stored.truncate(self.rows);
+        }
     }
 
     /// Moves the rows from `from` on to the front.
@@ -252,5 +289,8 @@ impl RowSet {
         let from = from.min(self.rows);
         self.values.rotate_left(from * self.width);
         self.rows -= from;
+        if let Some(stored) = &mut self.stored {
+            stored.drop_front(from);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Running a compiled query.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 
 use super::context::{ExecCtx, RowSink};
 use super::open::start;
@@ -8,7 +8,10 @@ use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
 use crate::state::SessionCore;
 use crate::unseen;
+use expr::Expr;
+use plan::nodes::{Node, ScanPlan};
 use plan::{Needs, QueryPlan};
+use storage::corrupt_row;
 use types::{SqlError, Value};
 
 /// Checks the caller's rights to a statement and locks its tables.
@@ -119,17 +122,27 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
     };
     let mut running = RunningQuery::start(query, ctx);
     let mut batch = RowSet::default();
+    let scan = scan_of_stored(query, ctx, out);
+    if scan.is_some() {
+        batch.take_stored();
+    }
     let mut count = 0;
     while count < limit && running.next(ctx, &mut batch)? {
         if query.assignments.is_empty() {
             ctx.session.acknowledge_reads()?;
         }
+        let mut cells = Vec::new();
         for i in 0..batch.len() {
             if count == limit {
                 break;
             }
             count += 1;
-            if query.assignments.is_empty() {
+            if let (Some((scan, columns)), Some(row)) = (&scan, batch.stored(i)) {
+                let table = &scan.store.table;
+                let read = table.layout.stored_cells(row, columns, &mut cells);
+                read.map_err(|e| unseen::of_statement(ctx.session, &query.needs, corrupt_row(table, &e)))?;
+                out.stored_row(&cells)?;
+            } else if query.assignments.is_empty() {
                 out.row(batch.row(i))?;
             } else {
                 running.assign(ctx, batch.row(i))?;
@@ -137,6 +150,44 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
         }
     }
     Ok(count)
+}
+
+/// The scan that a query is, its columns put into another order at most, and the table's columns
+/// that the query gives, if its rows may be given as they are stored. What is profiled is run as
+/// ever.
+fn scan_of_stored<'q>(
+    query: &'q QueryPlan,
+    ctx: &ExecCtx<'_>,
+    out: &dyn RowSink,
+) -> Option<(&'q ScanPlan, Cow<'q, [u16]>)> {
+    if !query.assignments.is_empty() || ctx.session.profile.is_some() || !out.takes_stored() {
+        return None;
+    }
+    let (scan, columns) = match &query.plan.node {
+        Node::Scan(scan) => (scan, Cow::Borrowed(&scan.columns[..])),
+        Node::Project { input, exprs } => {
+            let Node::Scan(scan) = &input.node else { return None };
+            let column = |e: &Expr| match e {
+                Expr::Col(slot) => scan.columns.get(*slot as usize).copied(),
+                _ => None,
+            };
+            (scan, Cow::Owned(exprs.iter().map(column).collect::<Option<Vec<u16>>>()?))
+        }
+        _ => return None,
+    };
+    (!scan.locator && gives_texts_once(scan, &columns)).then_some((&**scan, columns))
+}
+
+/// Whether there are texts or bytes among the columns that a query gives, and none of them twice. A
+/// number is read with less work than its row is copied. With a text that is given twice, what goes
+/// out may be far longer than the row: copies of values are charged where they are made.
+fn gives_texts_once(scan: &ScanPlan, columns: &[u16]) -> bool {
+    let layout = &scan.store.table.layout;
+    let is_text = |at: usize| {
+        layout.is_variable(at) || layout.types().get(at).is_some_and(|column| column.ty.length().is_some())
+    };
+    let mut texts = (0..columns.len()).filter(|i| is_text(usize::from(columns[*i]))).peekable();
+    texts.peek().is_some() && texts.all(|i| !columns[..i].contains(&columns[i]))
 }
 
 fn assign(query: &QueryPlan, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {

@@ -256,15 +256,9 @@ impl Scan {
         }
     }
 
-    /// Bytes of the row that was added last; charged where it may have large values.
-    #[inline(never)]
+    /// As [`long_row`].
     fn long_row(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, out: &RowSet) -> Result<usize, SqlError> {
-        let row = out.row(out.len() - 1);
-        let bytes: usize = row.iter().map(Value::heap_bytes).sum();
-        if plan.store.lob.is_some() || bytes > LONGEST_INSIDE {
-            self.large.add(row, rt)?;
-        }
-        Ok(bytes)
+        long_row(&mut self.large, plan, rt, out)
     }
 
     /// Adds the base row of the entry at hand, which does not have all values that its index
@@ -340,6 +334,25 @@ const LONGEST_INSIDE: usize = 3 * types::MAX_ROW;
 #[inline]
 pub(super) fn may_be_long(plan: &ScanPlan) -> bool {
     plan.store.lob.is_some() || plan.store.longest_row > MOST / BATCH
+}
+
+/// Bytes of the row that was added last; charged where it may have large values.
+#[inline(never)]
+pub(super) fn long_row(
+    large: &mut LargeRows,
+    plan: &ScanPlan,
+    rt: &Rt<'_, '_>,
+    out: &RowSet,
+) -> Result<usize, SqlError> {
+    if let Some(row) = out.stored(out.len() - 1) {
+        return Ok(row.len());
+    }
+    let row = out.row(out.len() - 1);
+    let bytes: usize = row.iter().map(Value::heap_bytes).sum();
+    if plan.store.lob.is_some() || bytes > LONGEST_INSIDE {
+        large.add(row, rt)?;
+    }
+    Ok(bytes)
 }
 
 /// Whether TABLESAMPLE takes the next page.

@@ -1,36 +1,38 @@
-//! Seeks past a column of an index (`SeekSpec::behind`): which value of it comes next, and which
-//! ranges of keys are read of that value.
+//! Seeks past columns of an index (`SeekSpec::behind`): which value of them comes next, and which
+//! ranges of keys are read of that value; of several columns a value is one combination of theirs.
 //! Guarantee: the ranges of all values hold every row of the range that satisfies the conditions.
-//! Where values have so few entries that reading them is less work than passing them by, what is
-//! left is one range.
+//! Where there are more values than have been paid for, and these have so few entries that reading
+//! them is less work than passing them by, what is left is one range.
 
 use crate::operators::rt::Rt;
 use crate::operators::seek::{self, Range};
 use access::RowBatch;
-use plan::nodes::SeekSpec;
+use plan::nodes::{BehindPassed, SeekSpec};
 use std::ops::Bound;
 use storage::keys::after_prefix;
-use types::{KeyPart, SqlError, skip_key_part};
+use types::{KeyPart, SqlError, key_part_length};
 
 /// So many entries are read to find the next value, and to see whether it has a good many.
 pub const SEEN: u16 = 16;
 /// A value of fewer entries is not worth the search for the next one.
 const FEW: usize = 8;
-/// So many values are looked for before it is judged whether that pays.
+/// So many values at least are looked for before it is judged whether that pays.
 const LOOKS: u32 = 16;
 
-/// Where a seek past a column is up to.
+/// Where a seek past columns is up to.
 pub struct SeekPastColumn {
-    /// What is left of the range of the column that is passed over.
+    /// What is left of the range of the columns that are passed over.
     left: Range,
     /// Nothing is.
     over: bool,
-    /// The ranges of the columns behind it, without what their keys begin with.
+    /// The ranges of the columns behind them, without what their keys begin with.
     behind: Vec<Range>,
-    /// The columns up to it.
+    /// The columns up to them.
     passed: Vec<KeyPart>,
     /// Entries from the beginning of what is left on, or backward from its end.
     pub seen: RowBatch,
+    /// So many values are looked for whatever they have.
+    paid: u32,
     looks: u32,
     /// Of these, that found a value of few entries.
     vain: u32,
@@ -40,21 +42,30 @@ impl SeekPastColumn {
     /// A seek that has not begun; nothing where no row can satisfy it. `parts`: the whole key.
     pub fn of(
         spec: &SeekSpec,
-        behind: &SeekSpec,
+        behind: &BehindPassed,
         parts: &[KeyPart],
         rt: &mut Rt<'_, '_>,
     ) -> Result<Option<Box<SeekPastColumn>>, SqlError> {
-        let Some((passed, rest)) = parts.split_at_checked(spec.equal.len() + 1) else {
+        let Some((passed, rest)) = parts.split_at_checked(spec.equal.len() + behind.columns) else {
             return Err(SqlError::internal("a seek past a column that the index does not have"));
         };
         let Some(left) = seek::range(spec, parts, rt)? else { return Ok(None) };
-        let behind = seek::ranges(behind, rest, rt)?;
+        let paid = LOOKS.max(behind.visits as u32);
+        let behind = seek::ranges(&behind.ranges, rest, rt)?;
         if behind.is_empty() {
             return Ok(None);
         }
-        let passed = passed.to_vec();
-        let seen = RowBatch::new();
-        Ok(Some(Box::new(SeekPastColumn { left, over: false, behind, passed, seen, looks: 0, vain: 0 })))
+        let (passed, seen) = (passed.to_vec(), RowBatch::new());
+        Ok(Some(Box::new(SeekPastColumn {
+            left,
+            over: false,
+            behind,
+            passed,
+            seen,
+            paid,
+            looks: 0,
+            vain: 0,
+        })))
     }
 
     /// What is left to be searched for a further value.
@@ -64,20 +75,20 @@ impl SeekPastColumn {
 
     /// Whether there are so many values that it is better to read what is left.
     pub fn is_vain(&self) -> bool {
-        self.looks >= LOOKS && self.vain * 2 > self.looks
+        self.looks >= self.paid && self.vain > self.looks / 2
     }
 
     /// The ranges of the value that the entries seen begin with, in the order of their keys; what is
     /// left lies beyond it. Nothing where the key is none of this index: what is left is to be read.
     pub fn take(&mut self, backward: bool) -> Option<Vec<Range>> {
         let key = self.seen.key(0);
-        let mut rest = key;
+        let mut length = 0;
         for part in &self.passed {
-            skip_key_part(part, &mut rest)?;
+            length += key_part_length(part, key.get(length..)?)?;
         }
-        let value = key[..key.len() - rest.len()].to_vec();
+        let value = key.get(..length)?.to_vec();
         let same = (0..self.seen.len()).take_while(|i| self.seen.key(*i).starts_with(&value)).count();
-        self.looks += 1;
+        self.looks = self.looks.saturating_add(1);
         self.vain += u32::from(same < FEW && same < self.seen.len());
         let ranges = self.behind.iter().map(|range| within(&value, range)).collect();
         if backward {

@@ -3,6 +3,7 @@
 //! compiled again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use txn::{LockMode, What};
 use types::SqlError;
@@ -13,6 +14,9 @@ use catalog::errors::{self, db_error};
 use catalog::other::{OtherObject, SequenceDef};
 use catalog::{Db, ModuleDef, TEMPDB, TableDef};
 use plan::hints::TableLock;
+
+/// How often it is looked whether a change of the catalog is settled whose commit is in the log.
+const LOOK: Duration = Duration::from_millis(1);
 
 impl SessionCore {
     /// Locks a table. The definition must still be the current one.
@@ -104,19 +108,67 @@ impl SessionCore {
         }
     }
 
-    /// Waits until other sessions' uncommitted drops in the current database are decided. False when there are none.
+    /// Waits for the ends of other sessions' transactions that have given a name up, as long as
+    /// `giver` tells of one: what it has locked with SCH-M. False when there is none.
     ///
-    /// Errors: 1205, 1222.
-    pub fn wait_for_ddl_of_others(&mut self) -> Result<bool, SqlError> {
-        let db = self.db().clone();
-        let waiting = db.drops_in_flight(self.spid());
-        for object_id in &waiting {
-            let at = self.open_txn(&db)?;
-            let txn = &mut self.transactions.open[at].txn;
-            let locked = txn.lock_statement(What::Table(*object_id as u32), LockMode::SchS);
-            locked.map_err(|e| db_error(&db, &e))?;
-            txn.locks.end_statement();
+    /// # Errors
+    /// 1205, 1222, 3617.
+    pub fn wait_for_givers(
+        &mut self,
+        db: &Arc<Db>,
+        giver: impl Fn(&Db) -> Option<i32>,
+    ) -> Result<bool, SqlError> {
+        let timeout = i64::from(self.options.lock_timeout);
+        let mut has_waited = false;
+        while let Some(object_id) = giver(db) {
+            has_waited = true;
+            let what = What::Table(object_id as u32);
+            self.lock_within(db, what, LockMode::SchS, timeout)?.map_err(|e| db_error(db, &e))?;
+            self.unlock_early(db, &txn::Resource { db: db.storage()?.id(), what })?;
+            if giver(db) == Some(object_id) {
+                self.pause_for_log()?;
+            }
         }
-        Ok(!waiting.is_empty())
+        Ok(has_waited)
+    }
+
+    /// After an error that says that an object is not there (208): waits until other sessions'
+    /// transactions are decided that have given up its name, and may take it back. False when there
+    /// are none; whoever has given up other names is not waited for.
+    ///
+    /// # Errors
+    /// As [`SessionCore::wait_for_givers`].
+    pub fn wait_for_missing(&mut self, missing: &SqlError) -> Result<bool, SqlError> {
+        let called = missing.message.strip_prefix("Invalid object name '");
+        let Some(called) = called.and_then(|rest| rest.strip_suffix("'.")) else { return Ok(false) };
+        let (db, spid) = (self.home_of(called), self.spid());
+        self.wait_for_givers(&db, |db| db.giver_of_missing(called, spid))
+    }
+
+    /// The database of an object as an error calls it.
+    fn home_of(&self, called: &str) -> Arc<Db> {
+        let mut parts = called.rsplit('.');
+        let shared = parts.next().is_some_and(|object| object.starts_with("##"));
+        let named = match parts.nth(1) {
+            Some(database) => self.host().database(database).ok(),
+            None if shared => self.host().db_by_id(TEMPDB),
+            None => None,
+        };
+        named.unwrap_or_else(|| self.db().clone())
+    }
+
+    /// What another session's transaction has changed in the catalog is not settled, though its
+    /// locks were waited for: they go when its commit is in the log, and the change is settled when
+    /// the commit is durable. The caller waits for the locks again afterwards: it may be another
+    /// transaction's by then.
+    ///
+    /// # Errors
+    /// 3617.
+    pub fn pause_for_log(&self) -> Result<(), SqlError> {
+        if self.cancelled() {
+            return Err(errors::cancelled());
+        }
+        std::thread::sleep(LOOK);
+        Ok(())
     }
 }

@@ -4,16 +4,18 @@
 
 use std::sync::Arc;
 
+use access::ReadMode;
 use catalog::change::DdlChange;
 use catalog::db::Open;
 use catalog::security::store::{self, grant_row, member_row, owner_row, principal_row};
-use catalog::security::{Class, Grant, Principal, Scope, Security};
+use catalog::security::{Class, FIRST_USER, Grant, Principal, Scope, Securable, Security};
 use catalog::systables::SysTable;
-use catalog::{Db, MODEL, errors};
+use catalog::{Db, MODEL, TableDef, errors};
 use txn::LockMode;
 use txn::locks::What;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
+use crate::catalog_locks::{hold_object, lock_schema};
 use exec::state::SessionCore;
 
 /// The lock that whoever changes principals or permissions holds. Schemas' own ids are small.
@@ -115,6 +117,22 @@ impl<'a> Change<'a> {
         self.delete(SysTable::Permissions, &grant_row(scope, grant))
     }
 
+    /// Takes away what was said of the parts of something in the database that `gone` tells: 0 for
+    /// the whole, else a column_id.
+    fn delete_grants(
+        &mut self,
+        class: Class,
+        major: i32,
+        gone: impl Fn(i32) -> bool,
+    ) -> Result<(), SqlError> {
+        let security = self.security();
+        let on_it = |grant: &&Grant| grant.on.class == class && grant.on.major == major;
+        for grant in security.database.grants().filter(on_it).filter(|grant| gone(grant.on.minor)) {
+            self.delete_grant(Scope::Database, grant)?;
+        }
+        Ok(())
+    }
+
     /// Sets an owner, or that there is none of its own.
     pub fn set_owner(&mut self, class: Class, major: i32, owner: Option<i32>) -> Result<(), SqlError> {
         match owner {
@@ -131,24 +149,90 @@ impl<'a> Change<'a> {
     }
 }
 
-/// What was dropped takes its permissions and its owner with it.
+/// Keeps a schema, an object or a type from being dropped until the transaction ends: what is said
+/// of it now would be said of whatever gets its id later. Whether it is still there is to be looked
+/// at afterwards. Principals are kept by the lock of [`Change::begin`].
+///
+/// # Errors
+/// 1205, 1222.
+pub fn hold(core: &mut SessionCore, db: &Arc<Db>, on: Securable) -> Result<(), SqlError> {
+    match on.class {
+        Class::Schema => lock_schema(core, db, on.major, LockMode::SchS),
+        Class::Object | Class::Type => hold_object(core, db, on.major),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a principal that was found before the change began has not been dropped meanwhile: its
+/// id may be another one's by now.
+pub fn is_still_there(security: &Security, scope: Scope, principal: &Principal) -> bool {
+    security.of(scope).get(principal.id).is_some_and(|now| now.name == principal.name)
+}
+
+/// Keeps the user that a module of the database will run as from being dropped until the
+/// transaction ends: it would run as the next one that gets the id.
+///
+/// # Errors
+/// As [`Change::begin`]; 15151 it has been dropped.
+pub fn hold_user(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), SqlError> {
+    // Others are never dropped.
+    if id < FIRST_USER {
+        return Ok(());
+    }
+    let found = core.security(db).database.get(id).map(|user| user.name.clone()).unwrap_or_default();
+    match Change::begin(core, db)?.security().database.get(id) {
+        Some(now) if now.name == found => Ok(()),
+        _ => Err(SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"find", &"user", &found])),
+    }
+}
+
+/// What was dropped takes its permissions and its owner with it. The caller has SCH-M on it, so
+/// that nobody adds to them.
 ///
 /// # Errors
 /// As [`Change::begin`].
 pub fn forget(core: &mut SessionCore, db: &Arc<Db>, class: Class, major: i32) -> Result<(), SqlError> {
-    let security = core.security(db);
-    let on_it = |grant: &&Grant| grant.on.class == class && grant.on.major == major;
-    let owned = security.own_owner(class, major).is_some();
-    if !owned && !security.database.grants().any(|grant| on_it(&grant)) {
+    let owned = has(db, SysTable::Owners, &[Value::TinyInt(class as u8), Value::Int(major)])?;
+    if !owned && !has_grants(db, class, major)? {
         return Ok(());
     }
     let mut change = Change::begin(core, db)?;
-    let security = change.security();
-    for grant in security.database.grants().filter(on_it) {
-        change.delete_grant(Scope::Database, grant)?;
-    }
+    change.delete_grants(class, major, |_| true)?;
     if owned {
         change.set_owner(class, major, None)?;
     }
     change.finish()
+}
+
+/// The columns that a table no longer has take their permissions with them: another column may get
+/// the id of one. The caller has SCH-M on the table.
+///
+/// # Errors
+/// As [`Change::begin`].
+pub fn forget_columns(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    before: &TableDef,
+    after: &TableDef,
+) -> Result<(), SqlError> {
+    let stays = |id: i32| after.columns.iter().any(|column| column.column_id == id);
+    let all_stay = before.columns.iter().all(|column| stays(column.column_id));
+    if all_stay || db.is_autonomous() || !has_grants(db, Class::Object, before.object_id)? {
+        return Ok(());
+    }
+    let mut change = Change::begin(core, db)?;
+    change.delete_grants(Class::Object, before.object_id, |column| column > 0 && !stays(column))?;
+    change.finish()
+}
+
+fn has_grants(db: &Arc<Db>, class: Class, major: i32) -> Result<bool, SqlError> {
+    let scope = Value::TinyInt(Scope::Database as u8);
+    has(db, SysTable::Permissions, &[scope, Value::TinyInt(class as u8), Value::Int(major)])
+}
+
+/// Whether a table has rows whose key begins so. What is in force does not tell yet what another
+/// transaction has just committed.
+fn has(db: &Arc<Db>, table: SysTable, key: &[Value]) -> Result<bool, SqlError> {
+    let rows = db.open()?.trees.rows(table, key, ReadMode::Dirty);
+    Ok(!rows.map_err(|e| errors::store_error(db, e))?.is_empty())
 }

@@ -82,7 +82,6 @@ messages! {
     8144 16 2 TOO_MANY_ARGUMENTS_UNNAMED "Procedure or function has too many arguments specified.";
     8144 16 2 BATCH_PARAMETER_COUNT "The batch takes %d parameters, %d were given.";
     15033 16 1 NOT_AN_OFFICIAL_LANGUAGE "'%ls' is not a valid official language name.";
-    15251 16 1 COLUMN_TYPE_PARAMETER "The column type parameter must be R or V.";
     15251 16 1 TABLE_TYPE_PARAMETER
         "The table type parameter must be NULL or a list of names of types in quotes: 'SYSTEM \
          TABLE', 'TABLE', 'VIEW'.";

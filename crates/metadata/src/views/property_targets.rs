@@ -37,7 +37,7 @@ pub struct Target {
     /// Kind and name as fn_listextendedproperty shows them; a database has neither.
     pub shown: Option<(&'static str, CompactString)>,
     /// What must be altered to change its properties, and the schema that it is in.
-    on: Securable,
+    pub on: Securable,
     schema: i32,
 }
 

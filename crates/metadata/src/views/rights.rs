@@ -1,4 +1,4 @@
-//! What system views show to whom. docs/internals/security.md has the same as a table.
+//! What system views show to whom.
 //! Guarantee: a view that is not here is the sysadmin's (a test finds it).
 
 use std::sync::Arc;

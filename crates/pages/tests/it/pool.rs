@@ -157,6 +157,31 @@ fn prefetch_reads_runs_at_once() {
     assert!(disk.read_count() - before <= runs as u64, "only single pages are left to read");
 }
 
+/// Of a list that begins with pages that are here, and has others among them, the missing ones are
+/// read; of one whose pages are all here nothing.
+#[test]
+fn read_ahead_reads_what_is_missing() {
+    let (db, ids) = counters(400, 128);
+    db.checkpoint().unwrap();
+    let disk = db.disk.clone();
+    drop(db);
+    let db = open(disk.clone(), 400).unwrap();
+    for &id in ids[..20].iter().chain(ids[20..].iter().step_by(7)) {
+        drop(db.store.read(id).unwrap());
+    }
+    let here: Vec<PageId> = ids.iter().copied().filter(|&id| db.store.is_here(id)).collect();
+    assert!(here.len() >= 20 && here.len() < ids.len(), "{} are here", here.len());
+    let before = disk.read_count();
+    db.store.read_ahead(&here);
+    assert_eq!(disk.read_count(), before);
+    db.store.read_ahead(&ids);
+    let end = Instant::now() + Duration::from_secs(60);
+    while !ids.iter().all(|&id| db.store.try_read(id).is_some()) {
+        assert!(Instant::now() < end, "the missing pages do not come");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn scans_leave_hot_pages_alone() {
     let (db, ids) = counters(1024, 4000);

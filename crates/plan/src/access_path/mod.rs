@@ -19,13 +19,14 @@ pub use probe::{
     can_seek, can_seek_range, fixed_before, is_possible, joined_read_cost, read_cost, seek_cost,
     seeks_elsewhere, sought_column, with_conditions,
 };
+pub use skip::cost_past;
 pub use terms::{MOST_RANGES, is_sought, keeps_order, keeps_values};
 
 use super::access_hints::no_plan;
 use super::logical::{Get, Logical, SortKey};
 use super::physical::pred_slots;
 use crate::chance::Chance;
-use crate::cost::{COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SORTED, STREAMED};
+use crate::cost::{COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
@@ -299,6 +300,7 @@ fn choose(
     let question = Question { get, preds, input, conditions, wishes, total, rows, least, skips };
     let candidates = ways.iter().map(|way| question.candidate(way));
     let best = candidates.reduce(|a, b| if b.cost < a.cost { b } else { a });
+    let best = best.map(|best| question.past_first_columns(best, &ways));
     let limit = best.as_ref().filter(|_| !forced).map_or(f64::INFINITY, |best| best.cost);
     let union = if union { question.union(&ways) } else { None };
     let intersection = if intersection { question.intersection(&ways) } else { None };
@@ -429,10 +431,13 @@ impl Question<'_> {
             }
             (Some(_), false) => LOOKUP,
         };
-        choice.cost = read * (per_row + self.compared(&choice.used)) + seeks;
+        // Of the values that are passed over those that come before the rows wanted first.
+        let visited = if choice.seek.behind.is_some() { read / fetched.max(1.0) } else { 1.0 };
+        choice.cost = read * (per_row + self.compared(&choice.used)) + (seeks * visited).max(seeks.min(SEEK));
         choice.cost += self.afterwards(choice.rows, choice.ordered);
-        // Of two equal costs the seek's is the surer one: it does not grow with the table.
-        if !choice.seek.is_empty() {
+        // Of two equal costs the seek's is the surer one: it does not grow with the table. That of
+        // each value of a first column may.
+        if !choice.seek.is_unbounded() {
             choice.cost *= 0.9;
         }
         choice

@@ -1,6 +1,6 @@
 //! The SET options of a session, with SQL Server's defaults for a new connection.
-//! Guarantee: an option is honoured, or a value that would change what statements do is refused (40510); docs/t-sql.md
-//! has the list.
+//! Guarantee: an option is honoured, or a value that would change what statements do is refused (40510);
+//! docs/t-sql/set-options.md has the list.
 
 use syntax::ParseSettings;
 use types::{Dialect, Language, SqlError, msg};
@@ -17,7 +17,7 @@ pub enum Showplan {
     Text,
     /// The operators with their properties in columns.
     All,
-    /// Not there yet: each statement is refused.
+    /// A document of the showplan schema for each statement.
     Xml,
 }
 

@@ -8,13 +8,14 @@
 //! first entry as of all: none that would be it can change or come. U and X without range locks do
 //! not: who has waited for the last row has passed by what came behind it meanwhile, and two who
 //! number rows by it would take one number. There the row that was found and locked is looked for
-//! once more, until it is the same (`RowLocks::first_again`); that is done along the clustered
-//! index alone, as rows behind entries of others come in no order under such locks, and where no
-//! condition has a subquery: the read does not know then which row is the first that is wanted.
+//! once more, until it is the same (`RowLocks::first_again`). Along an index the row behind an entry
+//! is locked first and the entry then, and what is given is what both say under their locks, so the
+//! first row found is the first entry's. That is done where no condition has a subquery: the read
+//! does not know then which row is the first that is wanted.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::access_path::{fixed_before, read_cost, with_conditions};
+use crate::access_path::{cost_past, fixed_before, read_cost, with_conditions};
 use crate::cost::LOOKUP;
 use crate::estimate;
 use crate::hints::RowLocks;
@@ -67,8 +68,7 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     if again && is_tested_above(&input) {
         return input;
     }
-    let may = |index: &IndexDef| !again || index.index_id == 1;
-    if !is_worth_it(&input, id, may) {
+    if !is_worth_it(&input, id, again) {
         return input;
     }
     pass.changed();
@@ -114,23 +114,39 @@ fn says_of_all(locks: RowLocks) -> bool {
 /// rows that are wanted may lie together, at the other end.
 const DOUBT: f64 = 1.5;
 
+/// Whether a condition asks for no value of a row around the query.
+fn is_free(pred: &Pred) -> bool {
+    let mut free = true;
+    pred.leaves(&mut |leaf| free &= !matches!(leaf, Expr::Param(_)));
+    free
+}
+
 /// Whether an index has the column behind columns of which the conditions name one value, and the
 /// entry is among the first few of that range: the other conditions keep a good part of it. Where
 /// they keep little, but no index finds the rows, the entry is still to be expected before all
-/// others that are wanted: of three that lie anywhere the first one in the first quarter. `may`
-/// says which indexes count.
-fn is_worth_it(input: &Logical, id: ColId, may: impl Fn(&IndexDef) -> bool) -> bool {
+/// others that are wanted: of three that lie anywhere the first one in the first quarter. Where the
+/// column is one that is passed over, as it has few values, these are visited in order anyhow, and
+/// the first that has the rows is the last that is wanted, but not `again`, where the first row is
+/// looked for once more.
+fn is_worth_it(input: &Logical, id: ColId, again: bool) -> bool {
     let Some((get, preds)) = with_conditions(input, &[]) else { return false };
     let Some(at) = get.position(id) else { return false };
     let table = Logical::Get(Arc::new(get.clone()));
     let kept = estimate::kept(&preds, &table);
     let total = table_rows(&get.table);
+    // What depends on rows around it is better computed for all of them together.
+    let may_pass = !again && preds.iter().all(is_free);
     let worth = |index: &Arc<IndexDef>| {
         let range = fixed_before(get, &preds, index, at)?;
         let all = if range.is_empty() { 1.0 } else { estimate::kept(range, &table) };
         let each = if index.index_id == 1 { 1.0 } else { LOOKUP };
         let read = total * all / (total * kept + 1.0) * each;
-        Some(kept * 100.0 >= all || read * DOUBT < read_cost(get, &preds))
+        if kept * 100.0 >= all {
+            return Some(true);
+        }
+        let least = read_cost(get, &preds);
+        let is_passed = || cost_past(get, &preds, index, at).is_some_and(|cost| cost < least);
+        Some(read * DOUBT < least || (may_pass && is_passed()))
     };
-    get.table.all_indexes().filter(|index| may(index)).filter_map(worth).any(|worth| worth)
+    get.table.all_indexes().filter_map(worth).any(|worth| worth)
 }

@@ -1,4 +1,4 @@
-//! The catalog procedures of ODBC's and JDBC's drivers: sp_tables, sp_columns, sp_pkeys, sp_fkeys, sp_statistics,
+//! The catalog procedures of ODBC's and JDBC's drivers: sp_tables, sp_tableswc, sp_columns, sp_pkeys, sp_fkeys, sp_statistics,
 //! sp_special_columns, sp_stored_procedures, sp_sproc_columns, sp_datatype_info.
 //! Guarantee: columns, their types and the order of rows are those that SQL Server documents; a call with names costs what the
 //! objects of these names cost.

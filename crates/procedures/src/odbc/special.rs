@@ -38,8 +38,13 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     let given = call.given(procedure, 1, &params)?;
     check_qualifier(call.core, given.text(2))?;
     let (kind, scope, nullable) = (given.letter(3, 'R'), given.letter(4, 'T'), given.letter(5, 'U'));
-    if !matches!(kind, 'R' | 'V') {
-        return Err(SqlError::of(msg::COLUMN_TYPE_PARAMETER, []));
+    for (name, letter, [one, other]) in
+        [("col_type", kind, ['R', 'V']), ("scope", scope, ['C', 'T']), ("nullable", nullable, ['U', 'O'])]
+    {
+        if letter != one && letter != other {
+            let letters = format!("'{one}' or '{other}'");
+            return Err(SqlError::of(msg::INVALID_VALUE_SPECIFIED, [&name, &letters]));
+        }
     }
     let version = given.number(6, 2);
     let db = call.core.db().clone();
@@ -87,14 +92,18 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     Ok(0)
 }
 
-/// The primary key, or else the unique index of the fewest columns.
+/// The unique index with the least number; where no column of it may be NULL, the one with the
+/// greatest number that has no such column. SQL Server chooses so.
 fn best(table: &TableDef, not_null: bool) -> Option<&IndexDef> {
     let usable = |index: &&std::sync::Arc<IndexDef>| {
         index.is_key()
             && index.index_id > 0
             && !(not_null && index.key.iter().any(|(at, _)| table.columns[*at].nullable))
     };
-    let mut indexes: Vec<_> = table.all_indexes().filter(usable).collect();
-    indexes.sort_by_key(|index| (index.primary_key.is_none(), index.key.len(), index.index_id));
-    indexes.first().map(|index| &***index)
+    let usable = table.all_indexes().filter(usable);
+    let found = match not_null {
+        true => usable.max_by_key(|index| index.index_id),
+        false => usable.min_by_key(|index| index.index_id),
+    };
+    found.map(|index| &**index)
 }

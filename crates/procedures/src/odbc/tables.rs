@@ -1,11 +1,14 @@
-//! sp_tables.
+//! sp_tables, and sp_tableswc for the tables of several databases.
 
-use ::types::{DataType, Len, SqlError, Value, msg};
+use ::types::{Collation, DataType, Len, LikePattern, SqlError, Value, msg};
 
-use super::super::Call;
-use super::super::params::{NAME, PATTERN, Param};
+use super::super::params::{Given, NAME, PATTERN, Param};
+use super::super::{Call, send};
 use super::{Names, REMARKS, check_qualifier, relations, text};
+use crate::rights;
 use catalog::fold_name;
+use exec::output::ColumnInfo;
+use exec::state::SessionCore;
 use metadata::results::column;
 
 const PARAMS: &[Param] = &[
@@ -41,32 +44,75 @@ pub fn tables(call: &mut Call<'_>) -> Result<i32, SqlError> {
         (Some(""), Some(""), Some("") | None, Some("%")) => {
             KINDS.iter().map(|kind| row(Value::Null, Value::Null, Value::Null, text(kind))).collect()
         }
+        // No database is called so.
+        (_, _, Some(blank), _) if blank.trim_end().is_empty() => Vec::new(),
         _ => {
             check_qualifier(call.core, qualifier.filter(|q| *q != "%"))?;
-            let pattern = given.number(4, 1) != 0;
-            let names = Names::new(given.name(0), pattern)?;
-            let owners = Names::new(given.name(1), pattern)?;
-            let db = call.core.db().clone();
-            let wanted = wanted_kinds(kinds)?;
-            let mut found = relations::find(&db.catalog(), &owners, &names);
-            found.retain(|relation| wanted.is_empty() || wanted.iter().any(|kind| kind == relation.kind()));
-            // TABLE_TYPE comes before the names.
-            found.sort_by_key(relations::Relation::kind);
-            let row = |r: &relations::Relation| {
-                row(Value::Str(db.name()), text(r.schema()), text(r.name()), text(r.kind()))
-            };
-            found.iter().map(row).collect::<Vec<_>>()
+            of_database(call.core, &given)?
         }
     };
-    let columns = [
+    call.result(&result_columns(), &rows)?;
+    Ok(0)
+}
+
+/// EXEC sp_tableswc [name, owner, qualifier, types, pattern]: as sp_tables, for each database whose
+/// name the qualifier matches and that the caller may use. ODBC's driver calls it where a name of a
+/// database may be a pattern.
+pub fn tables_of_databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
+    let given = call.given("sp_tableswc", 0, PARAMS)?;
+    let mut databases = Vec::new();
+    if let Some(qualifier) = given.text(2) {
+        let pattern = LikePattern::new(qualifier, None)?;
+        databases = call.core.host().databases();
+        databases.retain(|db| pattern.matches(&db.name(), Collation::DEFAULT, true));
+        databases.sort_by_key(|db| fold_name(&db.name()));
+    }
+    let columns = result_columns();
+    let mut rows = Vec::new();
+    for db in databases {
+        call.core.check_cancel()?;
+        if db.check_usable().is_err() || call.core.check_access(&db).is_err() {
+            continue;
+        }
+        let visit = call.core.visit_db(&db)?;
+        let found = of_database(call.core, &given).map(|found| match call.core.may_all() {
+            true => found,
+            false => rights::visible(call.core, &columns, &found),
+        });
+        call.core.end_visit(visit);
+        rows.extend(found?);
+    }
+    // TABLE_TYPE comes before the database.
+    rows.sort_by(|a, b| a[3].as_str().cmp(&b[3].as_str()));
+    send(call.sink, &columns, &rows, call.core, true)?;
+    Ok(0)
+}
+
+/// Tables and views of the current database, by TABLE_TYPE and name.
+fn of_database(core: &SessionCore, given: &Given) -> Result<Vec<Vec<Value>>, SqlError> {
+    let pattern = given.number(4, 1) != 0;
+    let names = Names::new(given.name(0), pattern)?;
+    let owners = Names::new(given.name(1), pattern)?;
+    let db = core.db().clone();
+    let wanted = wanted_kinds(given.text(3))?;
+    let mut found = relations::find(&db.catalog(), &owners, &names);
+    found.retain(|relation| wanted.is_empty() || wanted.iter().any(|kind| kind == relation.kind()));
+    // TABLE_TYPE comes before the names.
+    found.sort_by_key(relations::Relation::kind);
+    let row = |r: &relations::Relation| {
+        row(Value::Str(db.name()), text(r.schema()), text(r.name()), text(r.kind()))
+    };
+    Ok(found.iter().map(row).collect())
+}
+
+fn result_columns() -> [ColumnInfo; 5] {
+    [
         column("TABLE_QUALIFIER", NAME, true),
         column("TABLE_OWNER", NAME, true),
         column("TABLE_NAME", NAME, true),
         column("TABLE_TYPE", DataType::VarChar(Len::N(32)), true),
         column("REMARKS", REMARKS, true),
-    ];
-    call.result(&columns, &rows)?;
-    Ok(0)
+    ]
 }
 
 fn row(database: Value, schema: Value, name: Value, kind: Value) -> Vec<Value> {

@@ -1,6 +1,6 @@
 //! A login without any right but to read two small tables does its worst to a server, for as long
-//! as asked: `cargo run --release -p ringwood --example hostile -- [--seconds N] [--connections N]
-//! [--seed N] [--memory SIZE] [--resident-mb N] [--peaks-mb N] [--server PROGRAM]`.
+//! as asked: `./fuzz hostile [--seconds N] [--connections N] [--seed N] [--memory SIZE]
+//! [--resident-mb N] [--peaks-mb N] [--server PROGRAM]`.
 //!
 //! Beside it another login asks for one row by its key, over and over. Promises that are looked at:
 //! the process never ends, its resident memory stays under a bound (600 MB with `--memory 256MB`),

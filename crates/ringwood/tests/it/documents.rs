@@ -14,6 +14,7 @@
 
 mod blocks;
 mod examples;
+mod links;
 mod reader;
 
 use blocks::{Block, Directive, blocks_of};
@@ -31,7 +32,8 @@ fn root() -> PathBuf {
 
 /// README and the pages of docs.
 fn documents() -> Vec<PathBuf> {
-    let pages = std::fs::read_dir(root().join("docs")).expect("the documents");
+    let folders = ["docs", "docs/t-sql"].map(|folder| root().join(folder));
+    let pages = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("the documents"));
     let pages = pages.map(|page| page.expect("a page").path());
     let mut all: Vec<PathBuf> = pages.filter(|page| page.extension().is_some_and(|e| e == "md")).collect();
     all.push(root().join("README.md"));
@@ -86,6 +88,40 @@ fn examples_do_what_the_documents_say() {
     }
     assert!(tally.wrong.is_empty(), "{}", tally.wrong);
     assert!(tally.run >= 14, "only {} examples were run", tally.run);
+}
+
+/// `cargo run` of the documents is this program's: here it was replaced by the program itself.
+/// Cargo refuses to choose among the programs of a workspace unless one manifest names its own.
+#[test]
+fn cargo_run_in_the_workspace_runs_this_program() {
+    let crates = std::fs::read_dir(root().join("crates")).expect("the crates");
+    let mut named = Vec::new();
+    for folder in crates {
+        let manifest = folder.expect("a crate").path().join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).unwrap_or_default();
+        named.extend(text.lines().filter(|line| line.starts_with("default-run")).map(str::to_owned));
+    }
+    assert_eq!(named, ["default-run = \"ringwood\""]);
+}
+
+/// Screens of the prompt that other pages show are parts of those of docs/prompt.md, which a test
+/// types; a line `...` stands between two parts.
+#[test]
+fn screens_elsewhere_are_those_of_the_prompts_page() {
+    let read = |page: &str| std::fs::read_to_string(root().join(page)).expect("a document");
+    let typed = blocks_of(&read("docs/prompt.md"));
+    let mut shown = 0;
+    for page in ["README.md", "CONTRIBUTING.md"] {
+        for block in blocks_of(&read(page)).iter().filter(|block| block.text.starts_with("Sales 1>")) {
+            for part in block.text.split("\n...\n") {
+                let whole_lines = format!("\n{part}\n");
+                let there = typed.iter().any(|screen| format!("\n{}\n", screen.text).contains(&whole_lines));
+                assert!(there, "{page}, line {}: docs/prompt.md has no such screen:\n{part}", block.line);
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown >= 4, "only {shown} screens were found");
 }
 
 /// The child that runs a function of [`examples`]; without a name it has nothing to do.

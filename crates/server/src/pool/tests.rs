@@ -324,3 +324,60 @@ fn two_requests_at_once_wake_two_threads() {
     assert_eq!(heard.recv_timeout(Duration::from_secs(30)), Ok(Ok(())));
     assert!(pool.stop(Instant::now() + Duration::from_secs(30)));
 }
+
+/// Gives a request to the first thread that waits, and counts how often the lane was left.
+struct Handed {
+    requests: Mutex<mpsc::Receiver<Task>>,
+    given: AtomicBool,
+    wakes: Wakes,
+    left: Arc<AtomicUsize>,
+}
+
+impl Arrivals<Task> for Handed {
+    fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<Task> {
+        if self.given.swap(true, Ordering::SeqCst) {
+            return self.wakes.wait(lane, timeout);
+        }
+        Arrived::Request(self.requests.lock().recv().unwrap())
+    }
+
+    fn wake(&self, lane: usize) {
+        self.wakes.wake(lane);
+    }
+
+    fn deserted(&self, _lane: usize) {
+        self.left.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// The thread that is started in the place of the last free one may find a request in the queue
+/// before it has ever waited: then nobody waits for the sockets, and the poller must know.
+#[test]
+fn a_lane_whose_new_thread_has_work_at_once_is_deserted() {
+    let (give, requests) = mpsc::channel::<Task>();
+    let left = Arc::new(AtomicUsize::new(0));
+    let wakes = Wakes(Readiness::new().unwrap());
+    let arrivals =
+        Handed { requests: Mutex::new(requests), given: AtomicBool::new(false), wakes, left: left.clone() };
+    let pool = Pool::new(2, 1, arrivals, Allowed(Arc::default()), |task: Task| task()).unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    pool.submit(Box::new(|| ()), false);
+    while pool.shared.idle() == 0 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let (free, wait) = mpsc::channel::<()>();
+    let wait = Arc::new(Mutex::new(wait));
+    let blocks = |wait: Arc<Mutex<mpsc::Receiver<()>>>| -> Task {
+        Box::new(move || assert!(wait.lock().recv().is_err()))
+    };
+    let before = left.load(Ordering::SeqCst);
+    pool.submit(blocks(wait.clone()), false);
+    give.send(blocks(wait)).unwrap();
+    let seen = Instant::now() + Duration::from_secs(5);
+    while left.load(Ordering::SeqCst) == before && Instant::now() < seen {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(left.load(Ordering::SeqCst) > before, "both threads are at work and nobody knows");
+    drop(free);
+    assert!(pool.stop(end));
+}

@@ -1,5 +1,5 @@
 //! Random conversations against a live server, for some seconds. Longer:
-//! `cargo run --release -p ringwood-server --example live_fuzz -- SECONDS [SEED]`.
+//! `./fuzz server -- SECONDS [SEED]`.
 
 use crate::{alone, live};
 use std::sync::atomic::{AtomicU64, Ordering};

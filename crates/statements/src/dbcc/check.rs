@@ -22,9 +22,9 @@ use catalog::errors::{self, db_error};
 use catalog::systables;
 use catalog::{Catalog, OverflowUnit, TableDef, overflow, pending};
 use ddl::build::for_each_row;
-use ddl::work::lock_catalog;
 use exec::operators::context::ExecCtx;
 use exec::state::SessionCore;
+use instance::catalog_locks::lock_catalog;
 use storage::write::{entry_key, entry_value};
 use storage::{Base, IndexStore, Pointers, TableStore};
 

@@ -13,6 +13,18 @@ use crate::database_of;
 use ddl::temp_procedures;
 use exec::state::SessionCore;
 
+/// 15151 where a schema is not the caller's to drop.
+pub(crate) fn may_drop_schema(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    id: i32,
+    name: &str,
+) -> Result<(), SqlError> {
+    let may = core.has(db, Securable::new(Class::Schema, id), 0, Permission::Control)
+        || core.has(db, Securable::DATABASE, 0, Permission::AlterAnySchema);
+    if may { Ok(()) } else { Err(crate::principal::cannot("drop", "schema", name)) }
+}
+
 pub(super) fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result<(), SqlError> {
     for name in &drop.names {
         let kind = match drop.kind {
@@ -48,12 +60,8 @@ pub(super) fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result
             DropKind::Schema => {
                 let db = core.db().clone();
                 let id = db.catalog().schemas.get(&fold_name(&name.name.value)).copied();
-                let control = |core: &mut SessionCore, id| {
-                    core.has(&db, Securable::new(Class::Schema, id), 0, Permission::Control)
-                        || core.has(&db, Securable::DATABASE, 0, Permission::AlterAnySchema)
-                };
-                if id.is_some_and(|id| !control(core, id)) {
-                    return Err(crate::principal::cannot("drop", "schema", &name.name.value));
+                if let Some(id) = id {
+                    may_drop_schema(core, &db, id, &name.name.value)?;
                 }
                 continue;
             }

@@ -18,6 +18,7 @@ mod object;
 mod several;
 
 use dropping::drop_objects;
+pub(super) use dropping::may_drop_schema;
 use object::{alter_schema, alter_table, create_table, declare, insert_into, module, object};
 use several::{
     alter_database, alter_table_by, create_schema, create_sequence, drop_database, set_option, transfer,

@@ -1,5 +1,5 @@
 //! A bounded run of the fuzzer: text of any kind gives statements or an error, never a panic.
-//! `examples/fuzz_parser.rs` runs the same for as long as one likes.
+//! `./fuzz parser` runs the same for as long as one likes.
 
 use crate::fuzz_input;
 

@@ -1,4 +1,4 @@
-//! Random conversations, whole and damaged. Longer runs: `cargo run -p ringwood-tds --example fuzz -- SECONDS [SEED]`.
+//! Random conversations, whole and damaged. Longer runs: `./fuzz wire -- SECONDS [SEED]`.
 
 use crate::conversation;
 

@@ -7,4 +7,5 @@ mod encodings;
 mod fuzz;
 mod messages;
 mod roundtrip;
+mod rows;
 mod specification;

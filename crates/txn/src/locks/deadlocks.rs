@@ -156,7 +156,6 @@ impl LockManager {
                 // each other.
                 Some(who) if place.holders.is_empty() => place.holders.extend(holder(who, LockMode::X)),
                 Some(_) => {}
-                None if waits[at].conversion => place.conversions.push(at),
                 None => waits[at].ahead = ahead.replace(at),
             }
         }
@@ -190,6 +189,7 @@ impl LockManager {
             return Some(DeadlockEdge { who: g.who, block: Block::Holds(g.mode) });
         }
         let ahead = !a.conversion && b.resource == a.resource && b.queue_key() < a.queue_key();
+        let ahead = ahead && !b.mode.compatible(a.mode);
         let edge = DeadlockEdge { who: b.who(), block: Block::Ahead(b.mode) };
         (ahead && entry.queue.contains_key(&b.queue_key())).then_some(edge)
     }

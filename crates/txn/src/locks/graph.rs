@@ -1,8 +1,8 @@
 //! The graph of waits as it was when the monitor looked, and the search for cycles in it.
 //! Guarantees: every cycle of the graph of which no waiter was taken out is found; the search costs
-//! one look at each waiter and holder, and one more at what lies on a cycle. A queue is a chain: a
-//! new request waits for the one ahead of it, the first of them for the conversions in front, each
-//! for the holders that it conflicts with.
+//! one look at each waiter and holder, one at each waiter for each mode that waits behind it, and
+//! one more at what lies on a cycle. A conversion waits for the holders that it conflicts with, a
+//! new request also for those ahead of it in the queue that it conflicts with: it passes the others.
 
 use super::modes::{LockMode, MODES};
 use super::names::OwnerId;
@@ -18,7 +18,7 @@ pub(super) struct Wait {
     pub owner: OwnerId,
     pub mode: LockMode,
     pub conversion: bool,
-    /// The new request ahead of it, which must be served first.
+    /// The one directly ahead of it in the queue, which begins with conversions.
     pub ahead: Option<WaitAt>,
 }
 
@@ -34,7 +34,6 @@ pub(super) struct Holder {
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub holders: Vec<Holder>,
-    pub conversions: Vec<WaitAt>,
 }
 
 /// The graph.
@@ -50,8 +49,8 @@ enum Vertex {
     Wait(WaitAt),
     /// The holders of a place that conflict with a mode.
     Conflicts(usize, LockMode),
-    /// The conversions that wait at a place.
-    Conversions(usize),
+    /// This waiter and those ahead of it, as far as they conflict with a mode.
+    Ahead(WaitAt, LockMode),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,21 +66,17 @@ enum Color {
 impl Graph {
     /// The edge of `v` at `cursor` or, where that is none, the next one after it; the cursor moves
     /// behind it.
-    fn next_edge(&self, v: Vertex, cursor: &mut usize, out: &[bool]) -> Option<Vertex> {
+    fn next_edge(&self, v: Vertex, cursor: &mut usize) -> Option<Vertex> {
         match v {
             Vertex::Wait(w) if self.waits[w].conversion => self.next_holder(w, cursor).map(Vertex::Wait),
-            Vertex::Wait(w) => self.edge_of_new(w, cursor, out),
+            Vertex::Wait(w) => self.edge_of_new(w, cursor),
             Vertex::Conflicts(place, mode) => {
                 let holders = &self.places[place].holders;
                 let at = holders.iter().skip(*cursor).position(|h| !h.mode.compatible(mode))? + *cursor;
                 *cursor = at + 1;
                 Some(Vertex::Wait(holders[at].wait))
             }
-            Vertex::Conversions(place) => {
-                let next = self.places[place].conversions.get(*cursor)?;
-                *cursor += 1;
-                Some(Vertex::Wait(*next))
-            }
+            Vertex::Ahead(w, mode) => self.edge_ahead(w, mode, cursor),
         }
     }
 
@@ -95,29 +90,43 @@ impl Graph {
         Some(holders[at].wait)
     }
 
-    fn edge_of_new(&self, w: WaitAt, cursor: &mut usize, out: &[bool]) -> Option<Vertex> {
+    fn edge_of_new(&self, w: WaitAt, cursor: &mut usize) -> Option<Vertex> {
         let wait = &self.waits[w];
-        *cursor += 1;
-        match *cursor {
-            1 => {
-                let mut ahead = wait.ahead;
-                while let Some(gone) = ahead.filter(|at| out[*at]) {
-                    ahead = self.waits[gone].ahead;
-                }
-                Some(ahead.map_or(Vertex::Conversions(wait.place), Vertex::Wait))
+        if *cursor == 0 {
+            *cursor = 1;
+            if let Some(ahead) = wait.ahead {
+                return Some(Vertex::Ahead(ahead, wait.mode));
             }
-            2 => Some(Vertex::Conflicts(wait.place, wait.mode)),
-            _ => None,
         }
+        if *cursor > 1 {
+            return None;
+        }
+        *cursor = 2;
+        Some(Vertex::Conflicts(wait.place, wait.mode))
+    }
+
+    fn edge_ahead(&self, w: WaitAt, mode: LockMode, cursor: &mut usize) -> Option<Vertex> {
+        let wait = &self.waits[w];
+        if *cursor == 0 {
+            *cursor = 1;
+            if !wait.mode.compatible(mode) {
+                return Some(Vertex::Wait(w));
+            }
+        }
+        if *cursor > 1 {
+            return None;
+        }
+        *cursor = 2;
+        Some(Vertex::Ahead(wait.ahead?, mode))
     }
 
     /// The number of a vertex.
     fn number(&self, v: Vertex) -> usize {
-        let of_place = |place: usize| self.waits.len() + place * (MODES + 1);
+        let waits = self.waits.len();
         match v {
             Vertex::Wait(w) => w,
-            Vertex::Conversions(place) => of_place(place),
-            Vertex::Conflicts(place, mode) => of_place(place) + 1 + mode as usize,
+            Vertex::Ahead(w, mode) => waits + w * MODES + mode as usize,
+            Vertex::Conflicts(place, mode) => waits + (waits + place) * MODES + mode as usize,
         }
     }
 }
@@ -126,8 +135,6 @@ impl Graph {
 pub(super) struct Search<'a> {
     graph: &'a Graph,
     colors: Vec<Color>,
-    /// Which waiters were taken out.
-    out: Vec<bool>,
     /// The way that is being followed, with the edge to look at next.
     way: Vec<(Vertex, usize)>,
     next_root: WaitAt,
@@ -138,11 +145,11 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     pub fn new(graph: &'a Graph) -> Self {
-        let vertices = graph.waits.len() + graph.places.len() * (MODES + 1);
+        let waits = graph.waits.len();
+        let vertices = waits + (waits + graph.places.len()) * MODES;
         Search {
             graph,
             colors: vec![Color::White; vertices],
-            out: vec![false; graph.waits.len()],
             way: Vec::new(),
             next_root: 0,
             #[cfg(test)]
@@ -176,7 +183,7 @@ impl<'a> Search<'a> {
             {
                 self.looks += 1;
             }
-            match self.graph.next_edge(v, cursor, &self.out) {
+            match self.graph.next_edge(v, cursor) {
                 None => {
                     self.way.pop();
                     *self.color(v) = Color::Black;
@@ -203,9 +210,9 @@ impl<'a> Search<'a> {
     /// A waiter of the last cycle waits no more. The search goes on before it; what was seen behind
     /// it is seen again.
     pub fn take_out(&mut self, wait: WaitAt) {
-        self.out[wait] = true;
         while let Some((v, _)) = self.way.pop() {
             if v == Vertex::Wait(wait) {
+                // Seen to its end: nobody goes there any more.
                 *self.color(v) = Color::Black;
                 break;
             }
@@ -213,13 +220,6 @@ impl<'a> Search<'a> {
             if let Vertex::Wait(w) = v {
                 self.next_root = self.next_root.min(w);
             }
-        }
-        // Who came behind it in a queue has another one ahead now.
-        if let Some((Vertex::Wait(w), cursor)) = self.way.last_mut()
-            && !self.graph.waits[*w].conversion
-            && *cursor == 1
-        {
-            *cursor = 0;
         }
     }
 }

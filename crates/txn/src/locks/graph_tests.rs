@@ -14,12 +14,8 @@ fn on_cycle(graph: &Graph, from: WaitAt, out: &[bool]) -> bool {
         let holders = place.holders.iter().filter(|h| h.owner != wait.owner && !h.mode.compatible(wait.mode));
         let mut edges: Vec<WaitAt> = holders.map(|h| h.wait).collect();
         if !wait.conversion {
-            edges.extend(&place.conversions);
-            let mut ahead = wait.ahead;
-            while let Some(gone) = ahead.filter(|at| out[*at]) {
-                ahead = graph.waits[gone].ahead;
-            }
-            edges.extend(ahead);
+            let ahead = std::iter::successors(wait.ahead, |at| graph.waits[*at].ahead);
+            edges.extend(ahead.filter(|at| !graph.waits[*at].mode.compatible(wait.mode)));
         }
         for e in edges.into_iter().filter(|e| !out[*e]) {
             if e == from {
@@ -38,21 +34,29 @@ fn random(rng: &mut fastrand::Rng) -> Graph {
     let mode = |rng: &mut fastrand::Rng| [S, U, X, IS, IX, SIX][rng.usize(..6)];
     let mut graph = Graph::default();
     graph.places.resize_with(places, Place::default);
-    let mut last = vec![None; places];
+    let mut queues = vec![(Vec::new(), Vec::new()); places];
     for at in 0..waits {
         let (place, conversion) = (rng.usize(..places), rng.u8(..4) == 0);
         let owner = OwnerId(at as u64 + 1);
-        let ahead = if conversion { None } else { last[place].replace(at) };
+        let (conversions, new) = &mut queues[place];
         if conversion {
-            graph.places[place].conversions.push(at);
+            conversions.push(at);
             graph.places[place].holders.push(Holder { wait: at, owner, mode: mode(rng) });
+        } else {
+            new.push(at);
         }
-        graph.waits.push(Wait { place, owner, mode: mode(rng), conversion, ahead });
+        graph.waits.push(Wait { place, owner, mode: mode(rng), conversion, ahead: None });
         for _ in 0..rng.usize(..3) {
             let held = rng.usize(..places);
             if held != place {
                 graph.places[held].holders.push(Holder { wait: at, owner, mode: mode(rng) });
             }
+        }
+    }
+    for (conversions, new) in queues {
+        let mut ahead = None;
+        for at in conversions.into_iter().chain(new) {
+            graph.waits[at].ahead = ahead.replace(at);
         }
     }
     graph
@@ -78,7 +82,7 @@ fn every_cycle_of_random_graphs_is_found_and_nothing_else() {
             assert!(!on_cycle(&graph, w, &out), "a cycle is left");
         }
     }
-    assert!(cycles > 5_000, "{cycles}");
+    assert!(cycles > 3_000, "{cycles}");
 }
 
 /// Edges that a search looks at, counted by the vertices that it enters and leaves.
@@ -99,7 +103,7 @@ fn a_long_queue_before_many_holders_is_looked_at_once() {
     }
     let mut search = Search::new(&graph);
     assert!(search.next_cycle().is_none());
-    // Each waiter has two edges, each resource's conflicts one for each holder: 625 million if each
-    // waiter had them.
-    assert!(search.looks < 5 * MANY, "{}", search.looks);
+    // Each waiter has two edges, and so has what is ahead of it in its mode; each resource's
+    // conflicts have one for each holder: 625 million if each waiter had them.
+    assert!(search.looks < 7 * MANY, "{}", search.looks);
 }

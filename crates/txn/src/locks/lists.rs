@@ -50,7 +50,8 @@ pub struct Waiting {
     pub mode: LockMode,
     /// How long so far.
     pub waited: Duration,
-    /// Who has to give way first: one of those that hold it, or who is ahead in the queue.
+    /// Who has to give way first: one of those that hold it, or who is ahead in the queue and
+    /// conflicts.
     pub blocker: Option<Who>,
 }
 
@@ -133,8 +134,11 @@ impl LockManager {
     }
 
     fn ahead(&self, w: &Waiter) -> Option<Who> {
+        if w.conversion {
+            return None;
+        }
         let bucket = self.bucket(&w.resource);
-        let ahead = bucket.get(&w.resource)?.queue.range(..w.queue_key()).next_back()?.1.who();
-        (!w.conversion).then_some(ahead)
+        let mut ahead = bucket.get(&w.resource)?.queue.range(..w.queue_key()).rev().map(|(_, ahead)| ahead);
+        Some(ahead.find(|ahead| !ahead.mode.compatible(w.mode))?.who())
     }
 }

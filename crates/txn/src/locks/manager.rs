@@ -137,7 +137,7 @@ impl LockManager {
         let mut waiter = Waiter::new(&who, resource, mode, args, self.next_ticket.fetch_add(1, Relaxed));
         waiter.conversion = conversion;
         let waiter = Arc::new(waiter);
-        entry.queue.insert(waiter.queue_key(), waiter.clone());
+        entry.queue.insert(waiter.clone());
         drop(bucket);
         self.block(&waiter).map(|()| mode)
     }
@@ -179,7 +179,7 @@ impl LockManager {
         let mut waiter = Waiter::new(&who, resource, LockMode::X, args, ticket);
         waiter.blocker = Some(blocker);
         let waiter = Arc::new(waiter);
-        bucket.entry(resource).queue.insert(waiter.queue_key(), waiter.clone());
+        bucket.entry(resource).queue.insert(waiter.clone());
         drop(bucket);
         self.block(&waiter)
     }
@@ -192,7 +192,7 @@ impl LockManager {
         let queue = std::mem::take(&mut bucket.at(i).queue);
         bucket.tidy(i);
         drop(bucket);
-        for w in queue.into_values() {
+        for w in queue.values() {
             w.decide(Verdict::Granted);
         }
     }

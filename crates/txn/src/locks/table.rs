@@ -1,17 +1,18 @@
 //! The locked resources: who holds each, who waits for it, in which order requests are granted.
 //! Guarantees: new requests that conflict are granted in order of arrival, and none passes a
-//! conversion that waits and that it conflicts with: who goes beside all that wait keeps nobody
-//! waiting for longer, and does not queue; a conversion waits only for the holders it conflicts
-//! with; no waiter is forgotten when a holder or a waiter in front of it leaves. Taking and giving
-//! back a lock costs the same however many hold it.
+//! conversion that waits and that it conflicts with: who goes beside all that wait ahead of it keeps
+//! nobody waiting for longer, and waits for the holders alone; a conversion waits only for the
+//! holders it conflicts with; nobody waits for longer than that, whichever holder or waiter leaves.
+//! Taking and giving back a lock costs the same however many hold it, and however many wait for it
+//! in modes that it does not set free.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::modes::{LockMode, MODES};
+use super::modes::{ALL_MODES, LockMode, MODES};
 use super::names::{FastBuild, OwnerId, Who};
 use super::waits::{Verdict, Waiter};
 
@@ -165,6 +166,11 @@ impl Holders {
         self.crowd = Some(Box::new(Crowd { index, counts }));
     }
 
+    /// The modes that go beside all that is held, as bits.
+    fn beside(&self) -> u32 {
+        modes_in(self.mask).fold(u32::MAX, |beside, mode| beside & mode.compatible_mask())
+    }
+
     /// Whether so many hold it in `mode` that nobody's place in the queue changes when one less
     /// does.
     fn many_hold(&self, mode: LockMode) -> bool {
@@ -175,11 +181,58 @@ impl Holders {
 /// A waiter's place in a queue: conversions first, then new requests, each in order of arrival.
 pub(super) type QueueKey = (bool, u64);
 
+/// The modes of a mask.
+fn modes_in(mask: u32) -> impl Iterator<Item = LockMode> {
+    ALL_MODES.into_iter().filter(move |mode| mask & mode.bit() != 0)
+}
+
+/// Who waits for a resource, and how many in each mode.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiters: BTreeMap<QueueKey, Arc<Waiter>>,
+    /// There as long as anybody waits.
+    counts: Option<Box<[u32; MODES]>>,
+}
+
+impl Deref for Queue {
+    type Target = BTreeMap<QueueKey, Arc<Waiter>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.waiters
+    }
+}
+
+impl Queue {
+    pub fn insert(&mut self, waiter: Arc<Waiter>) {
+        let (key, mode) = (waiter.queue_key(), waiter.mode);
+        let before = self.waiters.insert(key, waiter);
+        debug_assert!(before.is_none(), "a waiter's place is its own");
+        self.counts.get_or_insert_default()[mode as usize] += 1;
+    }
+
+    fn remove(&mut self, key: &QueueKey) -> Option<Arc<Waiter>> {
+        let gone = self.waiters.remove(key)?;
+        if self.waiters.is_empty() {
+            self.counts = None;
+        } else if let Some(counts) = &mut self.counts {
+            counts[gone.mode as usize] -= 1;
+        }
+        Some(gone)
+    }
+
+    /// The modes that somebody waits for, as bits.
+    fn modes(&self) -> u32 {
+        let Some(counts) = &self.counts else { return 0 };
+        let wanted = ALL_MODES.into_iter().filter(|mode| counts[*mode as usize] > 0);
+        wanted.fold(0, |modes, mode| modes | mode.bit())
+    }
+}
+
 /// One locked resource.
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     pub holders: Holders,
-    pub queue: BTreeMap<QueueKey, Arc<Waiter>>,
+    pub queue: Queue,
 }
 
 /// What came of a request.
@@ -221,7 +274,7 @@ impl Entry {
     /// the end of a lock on the table (IX) holds up neither who reads versions (SCH-S) nor who
     /// locks the rows that he reads (IS).
     fn lets_by(&self, mode: LockMode) -> bool {
-        self.queue.values().all(|waiter| waiter.mode.compatible(mode))
+        self.queue.modes() & !mode.compatible_mask() == 0
     }
 
     /// A lock that was kept elsewhere is held here from now on. It goes with all that is held.
@@ -252,38 +305,37 @@ impl Entry {
 
     /// A waiter gives up; whoever waited for it alone gets the resource.
     pub fn leave(&mut self, waiter: &Waiter) {
-        let key = waiter.queue_key();
-        if self.queue.remove(&key).is_none() {
-            return;
-        }
-        // Others can only gain if it was the last conversion or the first new request.
-        let ahead = self.queue.range(..key).next_back().is_some();
-        let conversions = self.queue.first_key_value().is_some_and(|(_, first)| first.conversion);
-        let gains = if waiter.conversion { !conversions } else { !ahead };
+        let gone = self.queue.remove(&waiter.queue_key());
         // Nobody is granted a transaction: those that wait for it wait for its end.
-        if gains && waiter.blocker.is_none() {
+        if gone.is_some() && waiter.blocker.is_none() {
             self.promote();
         }
     }
 
-    /// Grants whatever has become possible.
+    /// Grants whatever has become possible: conversions that conflict with no other holder, new
+    /// requests that also go beside all that stay ahead of them. What conflicts with one ahead stays
+    /// behind it, or readers who keep coming would keep it waiting for ever.
     fn promote(&mut self) {
         let mut passed = None;
+        // The modes that go beside all that were passed.
+        let mut beside = u32::MAX;
         loop {
             let from = passed.map_or(Bound::Unbounded, Bound::Excluded);
             let Some((&key, w)) = self.queue.range((from, Bound::Unbounded)).next() else { return };
-            let in_turn = w.conversion || passed.is_none();
+            let in_turn = w.conversion || beside & w.mode.bit() != 0;
             if in_turn && self.holders.allow(w.owner, w.mode, w.conversion) {
                 let w = w.clone();
                 self.queue.remove(&key);
                 if w.decide(Verdict::Granted) {
                     self.holders.set(w.who(), w.mode);
                 }
-            } else if w.conversion {
-                // Another conversion may still fit; a new request must not pass this one, or
-                // readers who keep coming would keep it waiting for ever.
-                passed = Some(key);
-            } else {
+                continue;
+            }
+            beside &= w.mode.compatible_mask();
+            passed = Some(key);
+            // Conversions are in front. Of new requests those modes may be granted that go beside
+            // holders and waiters: mostly nobody waits for one of them.
+            if !w.conversion && beside & self.holders.beside() & self.queue.modes() == 0 {
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! Crash tests in the normal run: some hundred seeds of the explorer. `cargo run --example crash_explorer` runs more.
+//! Crash tests in the normal run: some hundred seeds of the explorer. `./fuzz crash` runs more.
 
 use std::sync::mpsc;
 use std::time::Duration;

@@ -2,6 +2,7 @@
 //! letters; an accented letter follows its base letter directly. Characters outside code page 1252 follow all of it in code point order.
 //! Guarantee: the memcmp order of keys is the order of the weights, and no weight is 0.
 
+use super::TERMINATOR;
 use crate::codepage;
 
 /// First byte of the weight of a character outside code page 1252; no single-byte weight reaches it.
@@ -43,6 +44,23 @@ pub(super) fn key(text: &str, fold: bool, out: &mut Vec<u8>) {
         let bytes = weight(c, fold).to_be_bytes();
         let length = if bytes[0] == WIDE { 4 } else { 1 + usize::from(!fold) };
         out.extend_from_slice(&bytes[..length]);
+    }
+}
+
+/// Bytes of a text's key at the beginning of others, with its terminator; `None`: it does not end.
+pub(super) fn key_length(key: &mut impl Iterator<Item = u8>, fold: bool) -> Option<usize> {
+    let mut length = 0;
+    loop {
+        let first = key.next()?;
+        length += 1;
+        if first == TERMINATOR {
+            return Some(length);
+        }
+        let further = if first == WIDE { 3 } else { usize::from(!fold) };
+        for _ in 0..further {
+            key.next()?;
+        }
+        length += further;
     }
 }
 

@@ -398,6 +398,17 @@ impl Collation {
         out.push(TERMINATOR);
     }
 
+    /// Bytes of a text's [`sort_key`](Self::sort_key) at the beginning of others; `None`: it does
+    /// not end.
+    pub fn key_length(self, mut key: impl Iterator<Item = u8>) -> Option<usize> {
+        match self.order() {
+            Order::CiAs => dictionary::key_length(&mut key, true),
+            Order::CsAs => dictionary::key_length(&mut key, false),
+            // No byte but the last one is 0.
+            Order::Binary | Order::Words => key.position(|byte| byte == TERMINATOR).map(|at| at + 1),
+        }
+    }
+
     /// A hash of what `compare` looks at.
     pub fn hash(self, text: &str) -> u64 {
         // FNV-1a over the weights: short strings, no state to set up.

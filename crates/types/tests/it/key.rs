@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 use fastrand::Rng;
 use ringwood_types::{
     Collation, DataType, Decimal, KeyPart, Value, compare, decode_key_part, encode_key, encode_key_part,
-    encode_sort_part, format_value, keeps_values, key_width, read_key_part, skip_key_part,
+    encode_sort_part, format_value, has_key_end, keeps_values, key_part_length, key_width, read_key_part,
+    skip_key_part,
 };
 
 fn expected(a: &Value, b: &Value, part: &KeyPart) -> Ordering {
@@ -339,4 +340,32 @@ fn pages_lengths_and_wires() {
     ] {
         assert_eq!(Collation::from_name(none), None, "{none}");
     }
+}
+
+#[test]
+fn parts_of_keys_end_where_their_values_do() {
+    let mut collations: Vec<Collation> = Collation::all().step_by(7).collect();
+    collations.extend(
+        ["SQL_Latin1_General_CP1_CI_AS", "SQL_Latin1_General_CP1_CS_AS", "Latin1_General_BIN2"]
+            .map(|name| Collation::from_name(name).unwrap()),
+    );
+    for seed in 0..40_000 {
+        let mut rng = Rng::with_seed(seed);
+        let collation = match rng.bool() {
+            true => Collation::DEFAULT,
+            false => collations[rng.usize(0..collations.len())],
+        };
+        let part = KeyPart { ty: common::any_type(&mut rng), descending: rng.bool(), collation };
+        let mut key = Vec::new();
+        let first = if rng.u8(0..8) == 0 { Value::Null } else { common::value_of(&mut rng, part.ty) };
+        encode_key_part(&first, &part, &mut key);
+        let length = key.len();
+        // Whatever comes behind it.
+        let next = KeyPart { ty: common::any_type(&mut rng), descending: rng.bool(), collation };
+        encode_key_part(&common::value_of(&mut rng, next.ty), &next, &mut key);
+        assert!(has_key_end(part.ty), "seed {seed}: {part:?}");
+        assert_eq!(key_part_length(&part, &key), Some(length), "seed {seed}: {first:?} of {part:?}");
+        assert_eq!(key_part_length(&part, &key[..length - 1]), None, "seed {seed}: {first:?} of {part:?}");
+    }
+    assert!(!has_key_end(DataType::SqlVariant));
 }

@@ -9,3 +9,4 @@ mod key;
 mod ops;
 mod packed;
 mod row;
+mod stored_cells;

@@ -1,5 +1,6 @@
 //! B+trees against a model: random operations, rollback, snapshots taken at random times, cleanup, checks.
 
+mod as_read;
 mod emptied;
 mod filling;
 

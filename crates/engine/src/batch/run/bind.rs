@@ -79,10 +79,10 @@ impl Run<'_> {
                     self.bound[at] = Some((stamp, bound));
                     return Ok(());
                 }
-                // The name may belong to a table that another transaction has dropped and not yet committed.
+                // Another transaction may have given the name up, and take it back.
                 Err(error) if error.number == 208 && !waited => {
                     waited = true;
-                    if !self.core.wait_for_ddl_of_others()? {
+                    if !self.core.wait_for_missing(&error)? {
                         return Err(Failure { error, effect: Effect::Compile });
                     }
                 }

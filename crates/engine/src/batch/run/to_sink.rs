@@ -2,7 +2,7 @@
 //! Guarantees: the header goes out with the first row, so that a statement that must be compiled again has not shown anything yet
 //! (that of one that fails before it: owed.rs); SET TEXTSIZE cuts what it is to cut.
 
-use types::{DataType, SqlError, Value};
+use types::{DataType, MAX_ROW, SqlError, StoredCell, Value};
 
 use exec::operators::context::RowSink;
 use exec::output::{ColumnInfo, Origins, Sink};
@@ -80,6 +80,18 @@ impl RowSink for ToSink<'_> {
             Some(limit) => self.cut_row(row, limit),
             None => self.sink.row(row),
         }
+    }
+
+    /// What TEXTSIZE would cut is longer than any value within a row.
+    fn takes_stored(&self) -> bool {
+        self.limit.is_none_or(|limit| limit >= MAX_ROW) && self.sink.takes_stored()
+    }
+
+    fn stored_row(&mut self, row: &[StoredCell<'_>]) -> Result<(), SqlError> {
+        if !self.begun {
+            self.begin()?;
+        }
+        self.sink.stored_row(row)
     }
 }
 

@@ -296,6 +296,7 @@ impl LockedScan {
             self.held = Some(grant);
         }
         let locked = self.locked_row(plan, rt, tree, name, into)?;
+        self.moved |= locked.is_some() && into.header(0).txn != self.batch.header(i).txn;
         Ok(locked.map(|grant| (grant, false)))
     }
 

@@ -1,5 +1,6 @@
-//! Ranges of keys that a locked scan reads, one after another: the keys and the gaps between them are locked until a pass finds
-//! nothing that is not.
+//! Ranges of keys that a locked scan reads, one after another, a step of keys at a time: keys and
+//! gaps are locked until a pass finds nothing that is not, or the pages tell that the next one would
+//! not (`Cursor::is_as_read`).
 
 use super::{LockedScan, Name, Source};
 use crate::operators::rt::Rt;
@@ -18,7 +19,7 @@ use types::{KeyPart, SqlError};
 /// What a pass over the entries of a leaf has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pass {
-    /// All were locked before, and as their writers had left them: the page stays as it was read.
+    /// All were locked before, and as their writers had left them: they stay as they were read.
     Settled,
     /// All are locked now, and were as their writers had left them.
     Locked,
@@ -125,11 +126,12 @@ impl LockedScan {
             let direction = if backward { Direction::Backward } else { Direction::Forward };
             let (lower, upper) =
                 (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
-            let mut cursor = match self.cursor.take().filter(|_| !gaps) {
-                Some(cursor) => cursor,
-                None if gaps => tree.cursor(lower, upper, direction).beginning_with(self.step as u16),
-                None => tree.cursor(lower, upper, direction),
-            };
+            let kept = self.cursor.take();
+            let goes_on = kept.is_some();
+            let mut cursor = kept.unwrap_or_else(|| tree.cursor(lower, upper, direction));
+            if gaps {
+                cursor.at_most(self.step as u16);
+            }
             self.ended.reads(rt.session().txn(&plan.db)?);
             let more = cursor.next_batch(ReadMode::Current, &mut self.batch);
             let more = more.map_err(|e| access_error(&plan.db, e))?;
@@ -150,13 +152,10 @@ impl LockedScan {
                 self.end = self.end.min(self.step);
                 if locked != Some(self.end) || !self.batch.begins_as(&self.earlier, self.end) {
                     self.lock_rows_behind(plan, rt, self.end)?;
-                    let mut pass = self.lock_page(plan, rt, &tree)?;
-                    if pass == Pass::Locked && !backward && is_as_read(plan, &tree, &self.batch)? {
-                        pass = Pass::Settled;
-                    }
+                    let pass = self.lock_page(plan, rt, &tree)?;
                     // When the table was locked in place of what was left of the page, that may
                     // have changed since the page was read.
-                    if pass != Pass::Settled || self.whole {
+                    if self.whole || !self.stays_as_read(plan, pass, &cursor, goes_on)? {
                         locked = (pass == Pass::Locked).then_some(self.end);
                         std::mem::swap(&mut self.batch, &mut self.earlier);
                         continue;
@@ -164,6 +163,9 @@ impl LockedScan {
                 }
                 self.wanted = self.wanted.saturating_sub(self.end);
                 self.step = if self.wanted > 0 { self.wanted } else { (self.step * 2).min(BATCH) };
+                if !backward && self.end == self.batch.len() {
+                    self.cursor = Some(cursor);
+                }
             } else {
                 // What was read before the table was locked may have changed.
                 self.rows_behind.clear();
@@ -176,6 +178,27 @@ impl LockedScan {
             }
             return Ok((true, Source::Range { tree, range }));
         }
+    }
+
+    /// Whether the page at hand, whose first keys a pass has locked, is what a search for it would
+    /// find under these locks. Keys that were locked before the page was read are what it has of
+    /// them. One that is locked since may have changed before that, and others may have come in
+    /// below it: on the leaf, or at the end of the one before where that was read on the way. A
+    /// cursor that goes on has read that one earlier than any of this.
+    fn stays_as_read(
+        &self,
+        plan: &ScanPlan,
+        pass: Pass,
+        cursor: &Cursor,
+        goes_on: bool,
+    ) -> Result<bool, SqlError> {
+        let same = match pass {
+            Pass::Settled if !goes_on => return Ok(true),
+            Pass::Settled => cursor.came_as_read(),
+            Pass::Locked => cursor.is_as_read(&self.batch),
+            Pass::Waited => return Ok(false),
+        };
+        same.map_err(|e| access_error(&plan.db, e))
     }
 
     /// Range-locks the first keys of the page at hand and waits for their writers.
@@ -282,9 +305,11 @@ impl LockedScan {
                 if !held && gap.pass == Pass::Settled {
                     gap.pass = Pass::Locked;
                 }
-            } else if gap.pass == Pass::Locked && gap.whole && is_as_read(plan, tree, &batch)? {
-                before = false;
-                gap.pass = Pass::Settled;
+            } else if gap.pass == Pass::Locked && gap.whole {
+                let same = cursor.is_as_read(&batch).map_err(|e| access_error(&plan.db, e))?;
+                if same {
+                    (before, gap.pass) = (false, Pass::Settled);
+                }
             }
             if gap.pass == Pass::Settled {
                 self.locked_to = Some(gap.last);
@@ -324,14 +349,6 @@ impl LockedScan {
             whole = false;
         }
     }
-}
-
-/// Whether a second pass over the entries of a batch, which are locked now, would find them as the
-/// first one did: nothing on their leaf has changed since, and a key lies in front of them on it.
-/// What comes in behind that key has its place on the leaf; below the first key of a leaf it has
-/// not.
-fn is_as_read(plan: &ScanPlan, tree: &BTree, batch: &RowBatch) -> Result<bool, SqlError> {
-    Ok(batch.slot(0) > 0 && tree.is_as_read(batch).map_err(|e| access_error(&plan.db, e))?)
 }
 
 /// Where the keys begin that lie after a range.

@@ -13,7 +13,8 @@
 //! locked it wait for the transaction.
 //!
 //! Any other row is locked first and read by itself then, under its lock; it may have to be waited
-//! for, and what is left of its page is read again. A scan that is suspended between rows reads
+//! for, and what is left of its page is read again, as it is where a row turns out to have gone: it
+//! may lie farther on under another key. A scan that is suspended between rows reads
 //! each of them by itself, and so are rows read that have values outside them.
 //!
 //! Entries of an index, and the rows behind them: [`super::entries`].
@@ -22,7 +23,7 @@ use super::{LockedScan, Name, Rows, Source};
 use crate::operators::RowSet;
 use crate::operators::decode::base_row;
 use crate::operators::rt::Rt;
-use crate::operators::scan::{locator_of, may_be_long};
+use crate::operators::scan::locator_of;
 use access::RowBatch;
 use pages::{TxnId, UnitId};
 use plan::nodes::{Path, ScanPlan};
@@ -50,9 +51,9 @@ impl LockedScan {
     /// So many rows may be given at once: a statement that wants no more of them locks no more, and
     /// a run that is suspended reads them when they are wanted. What is sure is locked already, the
     /// rows behind entries too.
-    pub(super) fn most(&self, plan: &ScanPlan, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
+    pub(super) fn most(&self, rt: &Rt<'_, '_>, out: &RowSet) -> usize {
         let several = (self.whole || self.sure || self.is_momentary()) && !rt.is_suspendable();
-        if several && !may_be_long(plan) { out.most() } else { 1 }
+        if several { out.most() } else { 1 }
     }
 
     /// Whether a row is locked only while it is read.
@@ -74,11 +75,13 @@ impl LockedScan {
             self.held = None;
             return Ok(false);
         }
-        (self.at, self.given) = (i + 1, i);
+        (self.at, self.given, self.moved) = (i + 1, i, false);
         if given != RowOutcome::Done {
             self.row(plan, i, rt, out)?;
         }
-        if given == RowOutcome::Again && !self.locks.read_past {
+        // What has gone from here may have come in behind, under another key.
+        let moved = self.moved && !self.sure && matches!(self.source, Some(Source::Range { .. }));
+        if (given == RowOutcome::Again || moved) && !self.locks.read_past {
             self.read_behind(plan, rt, i)?;
         }
         Ok(true)
@@ -239,6 +242,7 @@ impl LockedScan {
         if let Ok(true) = found {
             return Ok(Some(grant));
         }
+        self.moved = true;
         self.leave(plan, rt, (unit, name, grant), false)?;
         found.map(|_| None)
     }
@@ -304,7 +308,9 @@ impl LockedScan {
                 .map(drop),
             (_, Base::Tree(tree)) => {
                 let name = Name::Key(self.batch.key(i).to_vec());
-                self.base(plan, rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop)
+                let read = self.base(plan, rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop);
+                self.moved |= lookup.header(0).txn != self.batch.header(i).txn;
+                read
             }
         };
         (self.entry, self.lookup) = (entry, lookup);

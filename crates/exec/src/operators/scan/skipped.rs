@@ -1,4 +1,4 @@
-//! Seeks past a column: the ranges of a value are found when those of the value before it have been
+//! Seeks past columns: the ranges of a value are found when those of the value before it have been
 //! read.
 //! Guarantee: a value that the scan's version of the index does not have costs nothing.
 

@@ -1,0 +1,120 @@
+//! Columns of a row that go on as they are stored: texts and bytes are borrowed from the row, what
+//! is small becomes a value.
+//! Guarantee: a cell stands for the value that [`RowLayout::decode_column`] gives, and where that
+//! is an error there is no cell.
+
+use std::sync::Arc;
+
+use super::{Parts, Place, RowLayout};
+use crate::codepage;
+use crate::error::Corrupt;
+use crate::rowcell::{Cell, decode_bytes, decode_fixed, latin_text, wide_text};
+use crate::value::Value;
+
+/// A column of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StoredCell<'a> {
+    Value(Value),
+    /// A char or varchar that is ASCII: the bytes are the same in every code page.
+    Ascii(&'a [u8]),
+    /// An nchar or nvarchar: whole units of UTF-16LE.
+    Wide(&'a [u8]),
+    /// A binary, varbinary or another value that is held as bytes.
+    Bytes(&'a [u8]),
+}
+
+impl StoredCell<'_> {
+    /// Whether it is NULL.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        matches!(self, StoredCell::Value(Value::Null))
+    }
+
+    /// The value that it stands for.
+    pub fn to_value(&self) -> Value {
+        match self {
+            StoredCell::Value(value) => value.clone(),
+            StoredCell::Ascii(bytes) => Value::Str(latin_text(bytes)),
+            StoredCell::Wide(bytes) => Value::Str(wide_text(bytes).unwrap_or_default()),
+            StoredCell::Bytes(bytes) => Value::Bytes(Arc::from(*bytes)),
+        }
+    }
+}
+
+impl RowLayout {
+    /// Whether a pointer stands for the value of some column of a row. What else is wrong with a
+    /// column is told where it is read.
+    ///
+    /// Errors: `Short` when the row is cut off.
+    #[inline]
+    pub fn has_pointer(&self, row: &[u8]) -> Result<bool, Corrupt> {
+        let parts = self.parts(row)?;
+        let mut columns = self.variable.iter().enumerate();
+        Ok(columns.any(|(index, &i)| matches!(parts.variable(usize::from(i), index), Ok((_, true)))))
+    }
+
+    /// The pointer that stands for a column's value; nothing where none does, and where
+    /// [`RowLayout::decode_field`] is an error.
+    #[inline]
+    pub fn pointer<'a>(&self, parts: &Parts<'a>, i: usize) -> Option<&'a [u8]> {
+        match self.columns.get(i)?.place {
+            Place::Variable { index } if !parts.is_null(i) => match parts.variable(i, usize::from(index)) {
+                Ok((bytes, true)) => Some(bytes),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Columns of a row, in the order wanted, in place of what `out` has.
+    ///
+    /// Errors: as [`RowLayout::decode_some`], `OffRow` where one is a pointer.
+    pub fn stored_cells<'a>(
+        &self,
+        row: &'a [u8],
+        wanted: &[u16],
+        out: &mut Vec<StoredCell<'a>>,
+    ) -> Result<(), Corrupt> {
+        out.clear();
+        let parts = self.parts(row)?;
+        for &i in wanted {
+            out.push(self.stored_cell(&parts, usize::from(i))?);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn stored_cell<'a>(&self, parts: &Parts<'a>, i: usize) -> Result<StoredCell<'a>, Corrupt> {
+        let column = self.columns.get(i).ok_or(Corrupt::NoColumn { column: i })?;
+        if parts.is_null(i) {
+            return Ok(StoredCell::Value(Value::Null));
+        }
+        let (bytes, fixed) = match column.place {
+            Place::Fixed { offset, width } => {
+                let (from, to) = (usize::from(offset), usize::from(offset) + usize::from(width));
+                if to > parts.fixed_end {
+                    return Err(Corrupt::Fixed { column: i });
+                }
+                (parts.row.get(from..to).ok_or(Corrupt::Fixed { column: i })?, true)
+            }
+            Place::Variable { index } => match parts.variable(i, usize::from(index))? {
+                (_, true) => return Err(Corrupt::OffRow { column: i }),
+                (bytes, false) => (bytes, false),
+            },
+        };
+        let value = match column.cell {
+            Cell::Char { .. } | Cell::PageChar(_) | Cell::VarChar { .. } | Cell::PageVarChar { .. }
+                if codepage::is_ascii(bytes) =>
+            {
+                return Ok(StoredCell::Ascii(bytes));
+            }
+            Cell::NChar | Cell::NVarChar { .. } if bytes.len().is_multiple_of(2) => {
+                return Ok(StoredCell::Wide(bytes));
+            }
+            Cell::Binary | Cell::VarBinary { .. } => return Ok(StoredCell::Bytes(bytes)),
+            cell if fixed => decode_fixed(cell, bytes),
+            cell => decode_bytes(cell, bytes),
+        };
+        value.map(StoredCell::Value).ok_or(Corrupt::Value { column: i })
+    }
+}
