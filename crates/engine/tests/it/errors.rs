@@ -91,10 +91,10 @@ const FIRST_OF_USERS: i32 = 50_000;
 /// The first words of docs/errors.md.
 const PAGE: &str = "\
 # Errors
-This page is the list of what Ringwood raises and says: its messages (`crates/messages/src/list`),
-where `%ls`, `%s` and `%d` stand for what varies. A message with an effect has a statement among the
-tests (`crates/engine/tests/data/errors`). The test compares the number, the severity, the state and
-the text, and what becomes of the statement, of its batch and of the transaction. It also writes
+This page lists the errors and notes of Ringwood: the lines of `crates/messages/src/list`, where
+`%ls`, `%s` and `%d` are places of values. A test (`crates/engine/tests/data/errors`) has a
+statement for each error with an effect and compares the number, the severity, the state and the
+text, and what becomes of the statement, of its batch and of the transaction. The test also writes
 this page.
 
 *?* marks numbers, texts and severities that the documentation of SQL Server does not confirm.
