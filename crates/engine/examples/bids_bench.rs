@@ -3,7 +3,7 @@
 //! insert the next one. As it is planned, which visits each number, beside a scan of the table
 //! (FORCESCAN) and READ COMMITTED: transactions a second, and how many of a thousand had to begin
 //! again, as victims of a deadlock. Medians of the rounds, which take turns.
-//! `cargo run --release -p ringwood-engine --example bids_bench [-- --help]`
+//! `./bench bids [--help]`
 
 #[path = "support/instance.rs"]
 mod instance;

@@ -1,5 +1,6 @@
-//! Locks of a session's transaction on parts of a catalog: the whole, a schema, an object or a type.
-//! Guarantees: each is held until the transaction ends, and waits no longer than LOCK_TIMEOUT says.
+//! Locks of a session's transaction on parts of a catalog: the whole, a schema, an object or a
+//! type. Guarantees: each is held until the transaction ends, and waits no longer than LOCK_TIMEOUT
+//! says.
 
 use std::sync::Arc;
 
@@ -9,8 +10,8 @@ use txn::LockMode;
 use txn::locks::What;
 use types::SqlError;
 
-/// Locks the database's catalog as a whole until the transaction ends: IX to change any of it, S for
-/// a statement that must see all of it standing still. Errors: 1205, 1222.
+/// Locks the database's catalog as a whole until the transaction ends: IX to change any of it, S
+/// for a statement that must see all of it standing still. Errors: 1205, 1222.
 pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Result<(), SqlError> {
     let locked = core.txn(db)?.lock(What::Schema(0), mode);
     locked.map_err(|e| errors::db_error(db, &e))

@@ -2,7 +2,8 @@
 //! Guarantees: every cycle of the graph of which no waiter was taken out is found; the search costs
 //! one look at each waiter and holder, one at each waiter for each mode that waits behind it, and
 //! one more at what lies on a cycle. A conversion waits for the holders that it conflicts with, a
-//! new request also for those ahead of it in the queue that it conflicts with: it passes the others.
+//! new request also for those ahead of it in the queue that it conflicts with: it passes the
+//! others.
 
 use super::modes::{LockMode, MODES};
 use super::names::OwnerId;

@@ -1,9 +1,9 @@
 //! The lock manager: what each owner holds and waits for, and the victims of deadlocks.
-//! Guarantees: grants are first in, first out with conversions in front, but for who goes beside all
-//! that wait ahead; a lock that is free costs one short mutex, however many hold it (of a table that
-//! nobody excludes one of few owners: `weak`); every deadlock is found, whichever databases and kinds
-//! of locks it goes over, waits for transactions (row locks) included, and is looked for again as
-//! long as anybody waits.
+//! Guarantees: grants are first in, first out with conversions in front, but for who goes beside
+//! all that wait ahead; a lock that is free costs one short mutex, however many hold it (of a table
+//! that nobody excludes one of few owners: `weak`); every deadlock is found, whichever databases
+//! and kinds of locks it goes over, waits for transactions (row locks) included, and is looked for
+//! again as long as anybody waits.
 
 mod bucket;
 mod deadlocks;

@@ -1,10 +1,10 @@
 //! The locked resources: who holds each, who waits for it, in which order requests are granted.
 //! Guarantees: new requests that conflict are granted in order of arrival, and none passes a
-//! conversion that waits and that it conflicts with: who goes beside all that wait ahead of it keeps
-//! nobody waiting for longer, and waits for the holders alone; a conversion waits only for the
-//! holders it conflicts with; nobody waits for longer than that, whichever holder or waiter leaves.
-//! Taking and giving back a lock costs the same however many hold it, and however many wait for it
-//! in modes that it does not set free.
+//! conversion that waits and that it conflicts with: who goes beside all that wait ahead of it
+//! keeps nobody waiting for longer, and waits for the holders alone; a conversion waits only for
+//! the holders it conflicts with; nobody waits for longer than that, whichever holder or waiter
+//! leaves. Taking and giving back a lock costs the same however many hold it, and however many wait
+//! for it in modes that it does not set free.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::{Bound, Deref};
@@ -313,8 +313,8 @@ impl Entry {
     }
 
     /// Grants whatever has become possible: conversions that conflict with no other holder, new
-    /// requests that also go beside all that stay ahead of them. What conflicts with one ahead stays
-    /// behind it, or readers who keep coming would keep it waiting for ever.
+    /// requests that also go beside all that stay ahead of them. What conflicts with one ahead
+    /// stays behind it, or readers who keep coming would keep it waiting for ever.
     fn promote(&mut self) {
         let mut passed = None;
         // The modes that go beside all that were passed.
