@@ -4,7 +4,7 @@
 use access::AccessError;
 use pages::PageError;
 use txn::{ErrorKind, LockError, TxnError};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use crate::Db;
 use crate::db::DbStatus;
@@ -28,90 +28,67 @@ pub fn schema_changed() -> SqlError {
 
 /// 6005: the instance is closing or SHUTDOWN was run.
 pub fn shutting_down() -> SqlError {
-    SqlError::new(6005, 10, 1, "SHUTDOWN is in progress.")
+    SqlError::of(msg::SHUTDOWN_IN_PROGRESS, [])
 }
 
 /// 3617: a cancel request or KILL ended the statement.
 pub fn cancelled() -> SqlError {
-    SqlError::new(3617, 16, 1, "Operation cancelled by user.")
+    SqlError::of(msg::CANCELLED, [])
 }
 
 /// 701: the memory that a statement needs cannot be had.
 pub fn out_of_memory() -> SqlError {
-    let text = "There is insufficient system memory in resource pool 'default' to run this query.";
-    SqlError::new(701, 17, 123, text)
+    SqlError::of(msg::OUT_OF_MEMORY, [&"default"])
 }
 
 /// 8631: a statement nests so deeply that no stack suffices.
 pub fn stack_limit() -> SqlError {
-    let text = "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try \
-                to simplify it.";
-    SqlError::new(8631, 17, 1, text)
+    SqlError::of(msg::STACK_LIMIT, [])
 }
 
 /// 8623: a statement becomes too large while it is compiled.
 pub fn too_complex() -> SqlError {
-    let text = "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only \
-                expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please \
-                simplify the query. If you believe you have received this message in error, contact Customer Support Services for more \
-                information.";
-    SqlError::new(8623, 16, 1, text)
+    SqlError::of(msg::QUERY_TOO_COMPLEX, [])
 }
 
 /// 8618: the keys of a GROUP BY or ORDER BY do not fit into a row.
 pub fn wide_worktable() -> SqlError {
-    let text = "The query processor could not produce a query plan because a worktable is required, and its minimum row size exceeds \
-                the maximum allowable of 8060 bytes. A typical reason why a worktable is required is a GROUP BY or ORDER BY clause \
-                in the query. If the query has a GROUP BY or ORDER BY clause, consider reducing the number and/or size of the \
-                fields in these clauses. Consider using prefix (LEFT()) or hashing (CHECKSUM()) of fields for grouping or prefix \
-                for ordering. Note however that this will change the behavior of the query.";
-    SqlError::new(8618, 16, 2, text)
+    SqlError::of(msg::WORKTABLE_ROW_TOO_LARGE, [&8060])
 }
 
 /// 208: no such table or view.
 pub fn invalid_object(name: &str) -> SqlError {
-    SqlError::new(208, 16, 1, format!("Invalid object name '{name}'."))
+    SqlError::of(msg::INVALID_OBJECT, [&name])
 }
 
 /// 2812: no such procedure.
 pub fn no_procedure(name: &str) -> SqlError {
-    SqlError::new(2812, 16, 62, format!("Could not find stored procedure '{name}'."))
+    SqlError::of(msg::PROCEDURE_NOT_FOUND, [&name])
 }
 
 /// 7202: a name of four parts.
 pub fn no_server(server: &str) -> SqlError {
-    let text = format!(
-        "Could not find server '{server}' in sys.servers. Verify that the correct server name was specified. If necessary, \
-         execute the stored procedure sp_addlinkedserver to add the server to sys.servers."
-    );
-    SqlError::new(7202, 11, 2, text)
+    SqlError::of(msg::SERVER_NOT_FOUND, [&server])
 }
 
 /// 911: USE or a name that names no database.
 pub fn no_database(name: &str) -> SqlError {
-    SqlError::new(
-        911,
-        16,
-        1,
-        format!("Database '{name}' does not exist. Make sure that the name is entered correctly."),
-    )
+    SqlError::of(msg::DATABASE_NOT_FOUND, [&name])
 }
 
 /// 40517-like refusals: something that T-SQL has and this version does not. Number 40510 says so.
 pub fn not_supported(what: &str) -> SqlError {
-    SqlError::new(40510, 16, 1, format!("Statement '{what}' is not supported in this version of Ringwood."))
+    SqlError::of(msg::STATEMENT_NOT_SUPPORTED, [&what])
 }
 
 /// 102 for what the parser takes and the engine cannot.
 pub fn syntax_near(word: &str) -> SqlError {
-    SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."))
+    SqlError::of(msg::SYNTAX_NEAR, [&word])
 }
 
 /// 3701: DROP of what is not there.
 pub fn cannot_drop(kind: &str, name: &str) -> SqlError {
-    let text =
-        format!("Cannot drop the {kind} '{name}', because it does not exist or you do not have permission.");
-    SqlError::new(3701, 11, 5, text)
+    SqlError::of(msg::CANNOT_DROP, [&kind, &name])
 }
 
 /// 2714: the name of a constraint is taken.
@@ -136,148 +113,72 @@ pub fn is_of_constraint(error: &SqlError) -> bool {
 
 /// 2714: the name is taken.
 pub fn name_taken(name: &str) -> SqlError {
-    SqlError::new(2714, 16, 6, format!("There is already an object named '{name}' in the database."))
+    SqlError::of(msg::OBJECT_EXISTS, [&name])
 }
 
 /// 226: not inside a transaction.
 pub fn not_in_transaction(what: &str) -> SqlError {
-    SqlError::new(226, 16, 6, format!("{what} statement not allowed within multi-statement transaction."))
+    SqlError::of(msg::NOT_IN_TRANSACTION, [&what])
 }
 
 /// 3930: the transaction can only be rolled back.
 pub fn doomed() -> SqlError {
-    SqlError::new(
-        3930,
-        16,
-        1,
-        "The current transaction cannot be committed and cannot support operations that write to the log file. \
-         Roll back the transaction.",
-    )
+    SqlError::of(msg::TRANSACTION_DOOMED, [])
 }
 
 /// 3906: a change in a read-only database.
 pub fn read_only(database: &str) -> SqlError {
-    SqlError::new(
-        3906,
-        16,
-        1,
-        format!("Failed to update database \"{database}\" because the database is read-only."),
-    )
+    SqlError::of(msg::DATABASE_READ_ONLY, [&database])
 }
 
 /// 3951: SNAPSHOT isolation in a transaction that began under another level.
 pub fn snapshot_too_late(database: &str) -> SqlError {
-    let text = format!(
-        "Transaction failed in database '{database}' because the statement was run under snapshot isolation but the \
-         transaction did not start in snapshot isolation. You cannot change the isolation level of the transaction to \
-         snapshot after the transaction has started unless the transaction was originally started under snapshot \
-         isolation level."
-    );
-    SqlError::new(3951, 16, 1, text)
+    SqlError::of(msg::SNAPSHOT_AFTER_START, [&database])
 }
 
 /// 3952: SNAPSHOT isolation where ALLOW_SNAPSHOT_ISOLATION is off.
 pub fn snapshot_not_allowed(database: &str) -> SqlError {
-    let text = format!(
-        "Snapshot isolation transaction failed accessing database '{database}' because snapshot isolation is not \
-         allowed in this database. Use ALTER DATABASE to allow snapshot isolation."
-    );
-    SqlError::new(3952, 16, 1, text)
+    SqlError::of(msg::SNAPSHOT_NOT_ALLOWED, [&database])
 }
 
 /// 3960: a row that another transaction has changed since the snapshot.
 pub fn snapshot_conflict(table: &str, database: &str) -> SqlError {
-    let text = format!(
-        "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access \
-         table '{table}' directly or indirectly in database '{database}' to update, delete, or insert the row that \
-         has been modified or deleted by another transaction. Retry the transaction or change the isolation level for \
-         the update/delete statement."
-    );
-    SqlError::new(3960, 16, 2, text)
+    SqlError::of(msg::SNAPSHOT_CONFLICT, [&table, &database])
 }
 
 /// 3961: a definition that is newer than the snapshot.
 pub fn snapshot_ddl(database: &str) -> SqlError {
-    let text = format!(
-        "Snapshot isolation transaction failed in database '{database}' because the object accessed by the statement \
-         has been modified by a DDL statement in another concurrent transaction since the start of this transaction.  \
-         It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to \
-         inconsistency if mixed with snapshot isolation."
-    );
-    SqlError::new(3961, 16, 1, text)
+    SqlError::of(msg::SNAPSHOT_SCHEMA_CHANGED, [&database])
 }
 
 /// 3964: a change of schema inside a transaction in SNAPSHOT isolation.
 pub fn ddl_in_snapshot() -> SqlError {
-    SqlError::new(
-        3964,
-        16,
-        1,
-        "Transaction failed because this DDL statement is not allowed inside a snapshot isolation transaction. Since \
-         metadata is not versioned, a metadata change can lead to inconsistency if mixed within snapshot isolation.",
-    )
+    SqlError::of(msg::DDL_IN_SNAPSHOT, [])
 }
 
 /// 924: another session is in a database that takes one at a time.
 pub fn single_user(database: &str) -> SqlError {
-    let text = format!("Database '{database}' is already open and can only have one user at a time.");
-    SqlError::new(924, 14, 1, text)
+    SqlError::of(msg::DATABASE_SINGLE_USER, [&database])
 }
 
 /// 923: the database is for its owners and administrators.
 pub fn restricted_user(database: &str) -> SqlError {
-    let text = format!(
-        "Database '{database}' is in restricted mode. Only the database owner and members of the dbcreator and sysadmin \
-         roles can access it."
-    );
-    SqlError::new(923, 14, 1, text)
+    SqlError::of(msg::DATABASE_RESTRICTED, [&database])
 }
 
 /// 952: the state of a database is being changed.
 pub fn in_transition(database: &str) -> SqlError {
-    let text = format!("Database '{database}' is in transition. Try the statement later.");
-    SqlError::new(952, 16, 1, text)
+    SqlError::of(msg::DATABASE_IN_TRANSITION, [&database])
 }
 
 /// 926, 942, 945 and their kin: the database exists and cannot be used.
 pub fn not_usable(database: &str, status: DbStatus) -> SqlError {
     match status {
-        DbStatus::Offline => SqlError::new(
-            942,
-            14,
-            4,
-            format!("Database '{database}' cannot be opened because it is offline."),
-        ),
-        DbStatus::Suspect => SqlError::new(
-            926,
-            14,
-            1,
-            format!(
-                "Database '{database}' cannot be opened. It has been marked SUSPECT by recovery. See the error log \
-                 for more information."
-            ),
-        ),
-        DbStatus::Restoring => SqlError::new(
-            927,
-            14,
-            2,
-            format!("Database '{database}' cannot be opened. It is in the middle of a restore."),
-        ),
-        DbStatus::Recovering => SqlError::new(
-            922,
-            14,
-            1,
-            format!("Database '{database}' is being recovered. Waiting until recovery is finished."),
-        ),
-        _ => SqlError::new(
-            945,
-            14,
-            2,
-            format!(
-                "Database '{database}' cannot be opened due to inaccessible files or insufficient memory or disk \
-                 space. See the error log for details."
-            ),
-        ),
+        DbStatus::Offline => SqlError::of(msg::DATABASE_OFFLINE, [&database]),
+        DbStatus::Suspect => SqlError::of(msg::DATABASE_SUSPECT, [&database]),
+        DbStatus::Restoring => SqlError::of(msg::DATABASE_RESTORING, [&database]),
+        DbStatus::Recovering => SqlError::of(msg::DATABASE_RECOVERING, [&database]),
+        _ => SqlError::of(msg::DATABASE_FILES_INACCESSIBLE, [&database]),
     }
 }
 
@@ -289,93 +190,48 @@ pub fn store_error(db: &Db, e: StoreError) -> SqlError {
     }
 }
 
-/// Error 3023.
-pub const FILES_BUSY: &str = "Backup, file manipulation operations (such as ALTER DATABASE ADD FILE) and encryption changes \
-     on a database must be serialized. Reissue the statement after the current backup or file manipulation operation is \
-     completed.";
-
-/// Error 1204.
-const NO_LOCK_MEMORY: &str = "The instance of the SQL Server Database Engine cannot obtain a LOCK resource at this time. Rerun \
-     your statement when there are fewer active users. Ask the database administrator to check the lock and memory \
-     configuration for this instance, or to check for long-running transactions.";
-
 /// Number of [`data_moved`].
-pub const DATA_MOVED: i32 = 601;
+pub const DATA_MOVED: i32 = msg::DATA_MOVED.number();
 
 /// 601: what a dirty read was at has gone, as its writer was rolled back.
 pub fn data_moved() -> SqlError {
-    SqlError::new(DATA_MOVED, 12, 1, "Could not continue scan with NOLOCK due to data movement.")
+    SqlError::of(msg::DATA_MOVED, [])
 }
 
 /// 1205.
 pub fn deadlock_victim(session: i32) -> SqlError {
-    let text = format!(
-        "Transaction (Process ID {session}) was deadlocked on lock resources with another process and has been chosen as the \
-         deadlock victim. Rerun the transaction."
-    );
-    SqlError::new(1205, 13, 51, text)
+    SqlError::of(msg::DEADLOCK_VICTIM, [&session])
 }
 
 /// An error of transactions, rows, pages, log or disk in a database, as the user sees it. Damage and failed I/O also
 /// go to the error log.
 pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
     let name = db.name();
-    let kind = e.kind();
-    let error = |severity, state, text: String| SqlError::new(kind.number(), severity, state, text);
-    let sql = match kind {
+    let sql = match e.kind() {
         ErrorKind::Deadlock => match e {
             TxnError::Lock(LockError::Deadlock { session, .. }) => deadlock_victim(*session as i32),
             _ => deadlock_victim(0),
         },
-        ErrorKind::LockTimeout => error(16, 51, "Lock request time out period exceeded.".into()),
-        ErrorKind::NoLockMemory => error(19, 4, NO_LOCK_MEMORY.into()),
+        ErrorKind::LockTimeout => SqlError::of(msg::LOCK_TIMEOUT, []),
+        ErrorKind::NoLockMemory => SqlError::of(msg::NO_LOCK_MEMORY, []),
         ErrorKind::Cancelled => cancelled(),
         ErrorKind::Doomed => doomed(),
-        ErrorKind::LogFull => {
-            let why = log_full(db, e);
-            error(17, 2, format!("The transaction log for database '{name}' is full due to {why}."))
-        }
-        ErrorKind::LogNotAvailable => error(
-            21,
-            1,
-            format!("The log for database '{name}' is not available. Check the error log for details: {e}."),
-        ),
-        ErrorKind::LogCorrupt => {
-            error(24, 1, format!("The log record of database '{name}' is corrupted: {e}."))
-        }
-        ErrorKind::LogDamaged => error(
-            21,
-            1,
-            format!(
-                "An error occurred while processing the log for database '{name}': {e}. If possible, restore from backup. \
-                 If a backup is not available, it might be necessary to rebuild the log."
-            ),
-        ),
-        ErrorKind::Io => {
-            error(24, 2, format!("The operating system returned an error to database '{name}': {e}."))
-        }
-        ErrorKind::Corrupt => error(
-            24,
-            2,
-            format!("A logical consistency-based I/O error was detected in database '{name}': {e}."),
-        ),
-        ErrorKind::NoFrames => {
-            error(17, 0, "There is insufficient memory available in the buffer pool.".into())
-        }
-        ErrorKind::FilegroupFull => error(17, 2, filegroup_full(db, e)),
-        ErrorKind::DiskFull => {
-            error(16, 3, format!("The size of a file of database '{name}' could not be changed: {e}."))
-        }
-        ErrorKind::RecoveryFailed => error(21, 1, format!("Recovery of database '{name}' failed: {e}.")),
-        ErrorKind::RowTooLong | ErrorKind::KeyTooLong => error(16, 1, format!("{e}.")),
-        ErrorKind::File => error(16, 101, format!("A file of database '{name}' cannot be used: {e}.")),
-        ErrorKind::FilesBusy => error(16, 2, FILES_BUSY.into()),
-        ErrorKind::InDoubt => {
-            error(21, 3, format!("An error occurred while recovering database '{name}': {e}."))
-        }
-        ErrorKind::Internal => {
-            error(20, 1, format!("An inconsistency was detected in database '{name}': {e}."))
-        }
+        ErrorKind::LogFull => SqlError::of(msg::LOG_FULL, [&name, &log_full(db, e)]),
+        ErrorKind::LogNotAvailable => SqlError::of(msg::LOG_NOT_AVAILABLE, [&name, e]),
+        ErrorKind::LogCorrupt => SqlError::of(msg::LOG_RECORD_CORRUPT, [&name, e]),
+        ErrorKind::LogDamaged => SqlError::of(msg::LOG_DAMAGED, [&name, e]),
+        ErrorKind::Io => SqlError::of(msg::DATABASE_IO, [&name, e]),
+        ErrorKind::Corrupt => SqlError::of(msg::PAGE_DAMAGED, [&name, e]),
+        ErrorKind::NoFrames => SqlError::of(msg::NO_BUFFERS, []),
+        ErrorKind::FilegroupFull => filegroup_full(db, e),
+        ErrorKind::DiskFull => SqlError::of(msg::FILE_NOT_RESIZED, [&name, e]),
+        ErrorKind::RecoveryFailed => SqlError::of(msg::RECOVERY_FAILED, [&name, e]),
+        ErrorKind::RowTooLong => SqlError::of(msg::ROW_TOO_LONG, [e]),
+        ErrorKind::KeyTooLong => SqlError::of(msg::KEY_TOO_LONG, [e]),
+        ErrorKind::File => SqlError::of(msg::FILE_NOT_USABLE, [&name, e]),
+        ErrorKind::FilesBusy => SqlError::of(msg::FILES_BUSY, []),
+        ErrorKind::InDoubt => SqlError::of(msg::RECOVERY_ERROR, [&name, e]),
+        ErrorKind::Internal => SqlError::of(msg::INCONSISTENCY_DETECTED, [&name, e]),
     };
     if sql.severity >= 17 {
         db.log_failure(&sql.message);
@@ -385,16 +241,11 @@ pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
 
 /// 3624: a statement has met a fault of the program.
 pub fn assertion_failed() -> SqlError {
-    SqlError::new(
-        3624,
-        20,
-        1,
-        "A system assertion check has failed. Check the error log for details. What was open in this session has ended.",
-    )
+    SqlError::of(msg::ASSERTION_ENDED_SESSION_WORK, [])
 }
 
-/// Which filegroup is full, and why it does not grow.
-fn filegroup_full(db: &Db, e: &TxnError) -> String {
+/// 1105: which filegroup is full, and why it does not grow.
+fn filegroup_full(db: &Db, e: &TxnError) -> SqlError {
     let (filegroup, why) = match e {
         TxnError::Page(PageError::FilegroupFull { filegroup, why })
         | TxnError::Access(AccessError::Page(PageError::FilegroupFull { filegroup, why })) => {
@@ -405,13 +256,8 @@ fn filegroup_full(db: &Db, e: &TxnError) -> String {
     db.note_full(filegroup);
     let entry = db.entry();
     let name = entry.filegroups.get(usize::from(filegroup).saturating_sub(1));
-    format!(
-        "Could not allocate space in database '{}' because the '{}' filegroup is full: {why}. Create disk space by \
-         deleting unneeded files, dropping objects in the filegroup, adding additional files to the filegroup, or \
-         setting autogrowth on for existing files in the filegroup.",
-        db.name(),
-        name.map_or("PRIMARY", |n| n.as_str())
-    )
+    let name = name.map_or("PRIMARY", |n| n.as_str());
+    SqlError::of(msg::FILEGROUP_FULL, [&db.name(), &name, &why])
 }
 
 /// Why the log cannot be truncated now, as log_reuse_wait_desc says it, and from which record on.
@@ -466,11 +312,7 @@ pub fn ends_batch(error: &SqlError) -> bool {
 
 /// 5178: the volume cannot write blocks of the log that are as small as asked for.
 pub fn block_below_sector(file: &str, block: u16, sector: u32) -> SqlError {
-    let text = format!(
-        "Cannot use file '{file}' with log blocks of {block} bytes because it is on a volume with sector size {sector}. \
-         Choose a block size that is the same as or larger than the sector size."
-    );
-    SqlError::new(5178, 16, 1, text)
+    SqlError::of(msg::LOG_BLOCK_BELOW_SECTOR, [&file, &block, &sector])
 }
 
 /// A parser's error as the user sees it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use access::ReadMode;
 use syntax::ast::Identity;
 use txn::Durability;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::systables::SysTable;
 use super::{IdentityState, TableDef};
@@ -19,21 +19,14 @@ const BLOCK: i64 = 1000;
 /// Seed and increment of a column of this name and type.
 ///
 /// # Errors
-/// 2749 the type is no whole number, 2752, 2751 what they cannot be.
+/// 2749 the type is no whole number, 2752, 2753 what they cannot be.
 pub fn of_clause(identity: &Identity, name: &str, ty: DataType) -> Result<(i64, i64), SqlError> {
     if !ty.is_integer() && !matches!(ty, DataType::Decimal { scale: 0, .. }) {
-        let text = format!(
-            "Identity column '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric \
-             with a scale of 0, unencrypted, and constrained to be nonnullable."
-        );
-        return Err(SqlError::new(2749, 16, 2, text));
+        return Err(SqlError::of(msg::IDENTITY_TYPE, [&name]));
     }
-    let invalid = |what: &str, number: i32| {
-        SqlError::new(number, 16, 1, format!("Identity column '{name}' contains invalid {what}."))
-    };
-    let seed = identity.seed.parse::<i64>().map_err(|_| invalid("SEED", 2752))?;
+    let seed = identity.seed.parse::<i64>().map_err(|_| SqlError::of(msg::IDENTITY_SEED, [&name]))?;
     let increment = identity.increment.parse::<i64>().ok().filter(|n| *n != 0);
-    Ok((seed, increment.ok_or_else(|| invalid("INCREMENT", 2751))?))
+    Ok((seed, increment.ok_or_else(|| SqlError::of(msg::IDENTITY_INCREMENT, [&name]))?))
 }
 
 /// The first of `count` new values of a table's identity column; the others follow in steps of the increment.
@@ -45,8 +38,7 @@ pub fn next(db: &Arc<Db>, table: &TableDef, count: u64) -> Result<i64, SqlError>
         return Err(SqlError::internal("the table has no identity column"));
     };
     let mut state = table.state.identity.lock();
-    let overflow =
-        || SqlError::new(8115, 16, 1, "Arithmetic overflow error converting IDENTITY to data type bigint.");
+    let overflow = || SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"IDENTITY", &"bigint"]);
     let first = match state.last {
         None => seed,
         Some(last) => last.checked_add(step).ok_or_else(overflow)?,

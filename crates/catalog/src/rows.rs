@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use compact_str::CompactString;
 use pages::PageId;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use crate::store::StoreError;
 use crate::systables::SysTable;
@@ -72,12 +72,7 @@ pub(crate) fn page_id(row: &[Value], at: usize) -> Result<PageId, StoreError> {
 
 /// 8966: a row that makes no sense.
 pub(crate) fn damaged(what: &str, object_id: i32) -> StoreError {
-    StoreError::Sql(SqlError::new(
-        8966,
-        21,
-        1,
-        format!("The catalog is damaged: {what} of object {object_id} cannot be read."),
-    ))
+    StoreError::Sql(SqlError::of(msg::CATALOG_DAMAGED, [&what, &object_id]))
 }
 
 /// The rows that hold an object's text.

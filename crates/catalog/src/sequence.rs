@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use txn::Durability;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use crate::other::{SequenceDef, SequenceOptions};
 use crate::systables::SysTable;
@@ -86,14 +86,7 @@ pub struct Range {
 pub fn range(db: &Arc<Db>, sequence: &SequenceDef, count: u64) -> Result<Range, SqlError> {
     let options = &sequence.options;
     let mut place = sequence.state.0.lock();
-    let too_many = || {
-        let text = format!(
-            "The requested range for sequence object '{}.{}' exceeds the maximum or minimum limit. Retry with a \
-             smaller range.",
-            sequence.schema, sequence.name
-        );
-        SqlError::new(11_732, 16, 1, text)
-    };
+    let too_many = || SqlError::of(msg::SEQUENCE_RANGE_LIMIT, [&sequence.schema, &sequence.name]);
     let first = options.after(place.last).ok_or_else(too_many)?;
     let wide = |n: i64| i128::from(n);
     let step = wide(options.increment);
@@ -140,12 +133,7 @@ pub fn settle(db: &Arc<Db>, sequence: &SequenceDef) -> Result<(), SqlError> {
 }
 
 fn exhausted(sequence: &SequenceDef) -> SqlError {
-    let text = format!(
-        "The sequence object '{}' has reached its minimum or maximum value. Restart the sequence object to allow new \
-         values to be generated.",
-        sequence.name
-    );
-    SqlError::new(11_728, 16, 1, text)
+    SqlError::of(msg::SEQUENCE_EXHAUSTED, [&sequence.name])
 }
 
 /// In a transaction of its own, which is durable before a value is given: values may be seen without being written anywhere.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ast::{TableElement, TypeName};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use super::work::Work;
 use catalog::alias::row_of;
@@ -47,9 +47,7 @@ pub fn check_name(catalog: &Catalog, schema: &str, name: &str) -> Result<(), Sql
         || catalog.find_type(schema, name).is_some()
         || catalog.find_table_type(schema, name).is_some()
     {
-        let text =
-            format!("The type '{schema}.{name}' already exists, or you do not have permission to create it.");
-        return Err(SqlError::new(219, 16, 1, text));
+        return Err(SqlError::of(msg::TYPE_EXISTS, [&schema, &name]));
     }
     Ok(())
 }
@@ -64,10 +62,7 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str)
     }
     let work = &mut Work::begin(core, db)?;
     let Some(alias) = db.catalog().find_type(schema, name).cloned() else {
-        let text = format!(
-            "Could not find the type '{name}'. Either it does not exist or you do not have the necessary permission."
-        );
-        return Err(SqlError::new(218, 16, 1, text));
+        return Err(SqlError::of(msg::TYPE_NOT_FOUND, [&name]));
     };
     work.lock(alias.type_id, LockMode::SchM)?;
     if let Some(user) = user_of(&db.catalog(), &alias) {

@@ -10,7 +10,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use storage::write::{Locator, duplicate, entry_key, entry_value};
 use storage::{Base, IndexStore, TableStore, access_error, open_index};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// Entries, and bytes of entries, that are loaded at a time.
 const LOAD: usize = 4096;
@@ -181,10 +181,7 @@ fn repeated(base: &TableStore, target: &IndexStore, entry: IndexEntry<'_>) -> Sq
 fn create_repeats(base: &TableStore, index: &IndexDef, values: &[Value]) -> SqlError {
     let text = duplicate(base, index, values).into_message();
     let key = text.rsplit_once("The duplicate key value is ").map_or("", |(_, key)| key);
-    let text = format!(
-        "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{}.{}' \
-         and the index name '{}'. The duplicate key value is {key}",
-        base.table.schema, base.table.name, index.name
-    );
-    SqlError::new(1505, 16, 1, text)
+    let key = key.strip_suffix('.').unwrap_or(key);
+    let table = format!("{}.{}", base.table.schema, base.table.name);
+    SqlError::of(msg::DUPLICATE_KEY_IN_NEW_INDEX, [&table, &index.name, &key])
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use syntax::ast::{self, ColumnDef, ConstraintKind};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::function_nature::{FunctionNature, is_imprecise};
 use super::system_functions::SystemFunctions;
@@ -145,9 +145,7 @@ pub fn new_computed(
             .iter()
             .any(|c| matches!(c.kind, ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. }));
     if only_persisted && !written.persisted {
-        let text = "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, \
-                    and NOT NULL constraints require that computed columns be persisted.";
-        return Err(SqlError::new(8183, 16, 1, text));
+        return Err(SqlError::of(msg::COMPUTED_NOT_PERSISTED, []));
     }
     let nullable = column.nullable.unwrap_or(computed.nullable);
     let mut new = NewColumn::new(name.clone(), computed.ty, nullable);
@@ -159,31 +157,20 @@ pub fn new_computed(
 
 /// 424, 435.
 fn method_of_xml(statement: &str, table: &str, column: &str) -> SqlError {
-    let (number, rest) = match table.starts_with('@') {
-        true => (424, " of table variables and return tables of table-valued functions."),
-        false => (435, ". Create a scalar user-defined function to wrap the method invocation."),
+    let message = match table.starts_with('@') {
+        true => msg::XML_METHOD_IN_TABLE_VARIABLE,
+        false => msg::XML_METHOD_IN_COMPUTED_COLUMN,
     };
-    let text = format!(
-        "Xml data type methods are not supported in computed column definitions{rest} The error occurred at column \
-         \"{column}\", table \"{table}\", in the {statement} statement."
-    );
-    SqlError::new(number, 16, 16, text)
+    SqlError::of(message, [&column, &table, &statement])
 }
 
 /// Errors: 4934, 4936.
 fn check_persisted(nature: FunctionNature, table: &str, column: &str) -> Result<(), SqlError> {
     if !nature.deterministic || (!nature.verified && !nature.reads) {
-        let text = format!(
-            "Computed column '{column}' in table '{table}' cannot be persisted because the column is non-deterministic."
-        );
-        return Err(SqlError::new(4936, 16, 1, text));
+        return Err(SqlError::of(msg::PERSISTED_NOT_DETERMINISTIC, [&column, &table]));
     }
     if nature.reads {
-        let text = format!(
-            "Computed column '{column}' in table '{table}' cannot be persisted because the column does user or system \
-             data access."
-        );
-        return Err(SqlError::new(4934, 16, 3, text));
+        return Err(SqlError::of(msg::PERSISTED_READS_DATA, [&column, &table]));
     }
     Ok(())
 }
@@ -193,11 +180,7 @@ fn check_indexable(nature: FunctionNature, table: &str, column: &str) -> Result<
     if nature.is_of_arguments() {
         return Ok(());
     }
-    let text = format!(
-        "Column '{column}' in table '{table}' cannot be used in an index or statistics or as a partition key because it is \
-         non-deterministic."
-    );
-    Err(SqlError::new(2729, 16, 1, text))
+    Err(SqlError::of(msg::COLUMN_NOT_DETERMINISTIC, [&column, &table]))
 }
 
 /// The rows of a new table have the values of computed columns that its indexes need.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::own_queries::with_env;
 use super::work::Work;
@@ -113,7 +113,7 @@ pub fn switch(
     for name in names {
         let known = table.checks.iter().map(|c| &c.name).chain(table.foreign_keys.iter().map(|k| &k.name));
         if !known.into_iter().any(|known| fold_name(known) == fold_name(name)) {
-            return Err(SqlError::new(4917, 16, 0, format!("Constraint '{name}' does not exist.")));
+            return Err(SqlError::of(msg::CONSTRAINT_NOT_FOUND, [&name]));
         }
     }
     for check in next.checks.iter_mut().filter(|check| wanted(&check.name)) {

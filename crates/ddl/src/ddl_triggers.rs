@@ -6,7 +6,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use syntax::ast::ModuleVerb;
 use txn::LockMode;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::modules::{NewModule, hold_run_as, replace};
 use super::work::Work;
@@ -90,10 +90,7 @@ pub fn switch(
 ) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
     if let Some(name) = names.iter().find(|name| catalog.event_trigger(of_server, name).is_none()) {
-        let text = format!(
-            "Cannot find the trigger \"{name}\" because it does not exist or you do not have permissions."
-        );
-        return Err(SqlError::new(1088, 16, 120, text));
+        return Err(SqlError::of(msg::TRIGGER_NOT_FOUND, [&name]));
     }
     let wanted = |m: &&Arc<ModuleDef>| {
         m.disabled == enable && (names.is_empty() || names.iter().any(|n| fold_name(n) == fold_name(&m.name)))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ast::ReferentialAction;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::constraints::{Constraint, made_up, test_one};
 use super::work::Work;
@@ -95,11 +95,7 @@ pub fn skipped(work: &Work<'_>, table: &str, new: &NewForeignKey) -> Result<SqlE
         Some(name) => name.clone(),
         None => made_up("FK", table, first, work.object_id()?),
     };
-    let text = format!(
-        "Skipping FOREIGN KEY constraint '{name}' definition for temporary table. FOREIGN KEY constraints are not enforced \
-         on local or global temporary tables."
-    );
-    Ok(SqlError::new(1756, 10, 1, text))
+    Ok(SqlError::of(msg::FOREIGN_KEY_SKIPPED, [&name]))
 }
 
 pub(super) fn parent_of(
@@ -110,23 +106,17 @@ pub(super) fn parent_of(
 ) -> Result<Arc<TableDef>, SqlError> {
     let shown = &new.parent;
     if shown.database.as_ref().is_some_and(|db| fold_name(&db.value) != fold_name(&work.db.name())) {
-        let text = format!("Cross-database foreign key references are not supported. Foreign key '{shown}'.");
-        return Err(SqlError::new(1763, 16, 0, text));
+        return Err(SqlError::of(msg::FOREIGN_KEY_CROSS_DATABASE, [&shown]));
     }
     if shown.name.value.starts_with('#') {
-        let text =
-            format!("Foreign key references to temporary tables are not supported. Foreign key '{name}'.");
-        return Err(SqlError::new(1766, 16, 0, text));
+        return Err(SqlError::of(msg::FOREIGN_KEY_TO_TEMPORARY, [&name]));
     }
     let schema = shown.schema.as_ref().map_or("", |s| s.value.as_str());
     let found = work.db.catalog().find(schema, &shown.name.value).cloned();
     match found {
         Some(found) if found.object_id == table.object_id => Ok(table.clone()),
         Some(found) => Ok(found),
-        None => {
-            let text = format!("Foreign key '{name}' references invalid table '{shown}'.");
-            Err(SqlError::new(1767, 16, 0, text))
-        }
+        None => Err(SqlError::of(msg::FOREIGN_KEY_INVALID_TABLE, [&name, &shown])),
     }
 }
 
@@ -143,37 +133,25 @@ fn match_key(
     new: &NewForeignKey,
     name: &str,
 ) -> Result<Referenced, SqlError> {
-    let find = |table: &TableDef, column: &str, number: i32, which: &str| {
-        table.column(column).ok_or_else(|| {
-            let text = format!(
-                "Foreign key '{name}' references invalid column '{column}' in {which} table '{}'.",
-                table.name
-            );
-            SqlError::new(number, 16, 1, text)
-        })
+    let find = |table: &TableDef, column: &str, missing: msg::Message<3>| {
+        table.column(column).ok_or_else(|| SqlError::of(missing, [&name, &column, &table.name]))
     };
-    let own = new.columns.iter().map(|c| find(table, c, 1769, "referencing"));
+    let own = new.columns.iter().map(|c| find(table, c, msg::FOREIGN_KEY_INVALID_REFERENCING_COLUMN));
     let own: Vec<usize> = own.collect::<Result<_, _>>()?;
     let primary = parent.all_indexes().find(|index| index.primary_key.is_some());
     let theirs: Vec<usize> = if new.keys.is_empty() {
         let Some(primary) = primary else {
-            let text = format!(
-                "Foreign key '{name}' has implicit reference to object '{}' which does not have a primary key defined on \
-                 it.",
-                parent.full_name()
-            );
-            return Err(SqlError::new(1773, 16, 0, text));
+            return Err(SqlError::of(msg::FOREIGN_KEY_WITHOUT_PRIMARY_KEY, [&name, &parent.full_name()]));
         };
         primary.key.iter().map(|(at, _)| *at).collect()
     } else {
-        new.keys.iter().map(|c| find(parent, c, 1770, "referenced")).collect::<Result<_, _>>()?
+        new.keys
+            .iter()
+            .map(|c| find(parent, c, msg::FOREIGN_KEY_INVALID_REFERENCED_COLUMN))
+            .collect::<Result<_, _>>()?
     };
     if own.len() != theirs.len() {
-        let text = format!(
-            "Number of referencing columns in foreign key differs from number of referenced columns, table '{}'.",
-            table.full_name()
-        );
-        return Err(SqlError::new(8139, 16, 0, text));
+        return Err(SqlError::of(msg::FOREIGN_KEY_COLUMN_COUNT, [&table.full_name()]));
     }
     let matches = |index: &&Arc<IndexDef>| {
         index.is_key()
@@ -182,12 +160,7 @@ fn match_key(
             && theirs.iter().collect::<HashSet<_>>().len() == theirs.len()
     };
     let Some(key) = primary.filter(matches).or_else(|| parent.all_indexes().find(matches)) else {
-        let text = format!(
-            "There are no primary or candidate keys in the referenced table '{}' that match the referencing column list \
-             in the foreign key '{name}'.",
-            parent.full_name()
-        );
-        return Err(SqlError::new(1776, 16, 0, text));
+        return Err(SqlError::of(msg::FOREIGN_KEY_NO_CANDIDATE_KEY, [&parent.full_name(), &name]));
     };
     let mut pairs = Vec::with_capacity(own.len());
     for (a, b) in own.iter().zip(&theirs) {
@@ -207,23 +180,13 @@ fn check_types(
     let (a, b) = (&table.columns[own], &parent.columns[other]);
     let (child, key) = (format!("{}.{}", table.name, a.name), format!("{}.{}", parent.name, b.name));
     if std::mem::discriminant(&a.ty) != std::mem::discriminant(&b.ty) {
-        let text = format!(
-            "Column '{key}' is not the same data type as referencing column '{child}' in foreign key '{name}'."
-        );
-        return Err(SqlError::new(1778, 16, 0, text));
+        return Err(SqlError::of(msg::FOREIGN_KEY_TYPE_DIFFERS, [&key, &child, &name]));
     }
     if a.ty != b.ty {
-        let text = format!(
-            "Column '{key}' is not the same length or scale as referencing column '{child}' in foreign key '{name}'. \
-             Columns participating in a foreign key relationship must be defined with the same length and scale."
-        );
-        return Err(SqlError::new(1753, 16, 0, text));
+        return Err(SqlError::of(msg::FOREIGN_KEY_LENGTH_DIFFERS, [&key, &child, &name]));
     }
     if a.ty.is_string() && a.collation != b.collation {
-        let text = format!(
-            "Column '{key}' is not of same collation as referencing column '{child}' in foreign key '{name}'."
-        );
-        return Err(SqlError::new(1757, 16, 0, text));
+        return Err(SqlError::of(msg::FOREIGN_KEY_COLLATION_DIFFERS, [&key, &child, &name]));
     }
     Ok(())
 }
@@ -233,26 +196,16 @@ fn check_actions(table: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> 
     let columns =
         || key.columns.iter().filter_map(|(own, _)| table.position(*own)).map(|at| &table.columns[at]);
     for action in [key.on_delete, key.on_update] {
-        let (number, what) = match action {
-            ReferentialAction::SetNull if columns().any(|c| !c.nullable) => (1761, "SET NULL"),
+        let (message, what) = match action {
+            ReferentialAction::SetNull if columns().any(|c| !c.nullable) => {
+                (msg::SET_NULL_NOT_NULLABLE, "SET NULL")
+            }
             ReferentialAction::SetDefault if columns().any(|c| !c.nullable && c.default.is_none()) => {
-                (1762, "SET DEFAULT")
+                (msg::SET_DEFAULT_WITHOUT_DEFAULT, "SET DEFAULT")
             }
             _ => continue,
         };
-        let text = match number {
-            1761 => format!(
-                "Cannot create the foreign key \"{}\" with the {what} referential action, because one or more \
-                 referencing columns are not nullable.",
-                key.name
-            ),
-            _ => format!(
-                "Cannot create the foreign key \"{}\" with the {what} referential action, because one or more \
-                 referencing not-nullable columns lack a default constraint.",
-                key.name
-            ),
-        };
-        return Err(SqlError::new(number, 16, 0, text));
+        return Err(SqlError::of(message, [&key.name, &what]));
     }
     Ok(())
 }
@@ -265,12 +218,7 @@ fn check_no_instead_of(catalog: &Catalog, table: &TableDef, key: &ForeignKeyDef)
     if !meets(key.on_delete, "DELETE") && !meets(key.on_update, "UPDATE") {
         return Ok(());
     }
-    let text = format!(
-        "Cannot define foreign key constraint '{}' with cascaded DELETE or UPDATE on table '{}' because the table has an \
-         INSTEAD OF DELETE or UPDATE TRIGGER defined on it.",
-        key.name, table.name
-    );
-    Err(SqlError::new(1787, 16, 0, text))
+    Err(SqlError::of(msg::CASCADE_WITH_INSTEAD_OF, [&key.name, &table.name]))
 }
 
 /// What happens to rows of a table.
@@ -320,12 +268,7 @@ fn check_circles(catalog: &Catalog, table: &TableDef, new: &ForeignKeyDef) -> Re
         }
     }
     if starts.into_iter().any(|start| meets_twice(start, below)) {
-        let text = format!(
-            "Introducing FOREIGN KEY constraint '{}' on table '{}' may cause cycles or multiple cascade paths. Specify ON \
-             DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.",
-            new.name, table.name
-        );
-        return Err(SqlError::new(1785, 16, 0, text));
+        return Err(SqlError::of(msg::CASCADE_CYCLE, [&new.name, &table.name]));
     }
     Ok(())
 }
@@ -359,11 +302,7 @@ pub fn check_not_referenced(catalog: &Catalog, table: &TableDef, index: &IndexDe
     match keys.find(|(_, key)| key.key == index.index_id) {
         None => Ok(()),
         Some((child, key)) => {
-            let text = format!(
-                "The constraint '{}' is being referenced by table '{}', foreign key constraint '{}'.",
-                index.name, child.name, key.name
-            );
-            Err(SqlError::new(3725, 16, 0, text))
+            Err(SqlError::of(msg::CONSTRAINT_REFERENCED, [&index.name, &child.name, &key.name]))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Options of an index that its definition keeps, from what follows WITH.
 
 use syntax::ast::{OptionItem, OptionValue};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::option_rules;
 use super::table_def::fill_factor;
@@ -41,11 +41,7 @@ pub fn compression(option: &OptionItem) -> Option<Compression> {
 
 /// 10618.
 pub fn ignores_with_filter(verb: &str, name: &str, table: &str) -> SqlError {
-    let text = format!(
-        "Cannot {verb} filtered index '{name}' on table '{table}' because the statement sets the IGNORE_DUP_KEY option to ON. \
-         Rewrite the statement so that it does not use the IGNORE_DUP_KEY option."
-    );
-    SqlError::new(10618, 16, 1, text)
+    SqlError::of(msg::FILTER_IGNORE_DUP_KEY, [&verb, &name, &table])
 }
 
 /// What may be said of an index that is made.
@@ -62,8 +58,7 @@ pub fn of_new(
         return Err(ignores_with_filter("create", name, table));
     }
     if wanted && !unique {
-        let text = "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive.";
-        return Err(SqlError::new(1916, 16, 4, text));
+        return Err(SqlError::of(msg::OPTIONS_EXCLUSIVE, []));
     }
     option_rules::check("CREATE INDEX", options, option_rules::INDEX)?;
     let (fill, kept) = read(options, IndexOptions::default())?;

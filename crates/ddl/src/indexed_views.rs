@@ -12,7 +12,7 @@ use catalog::{Catalog, Db, ModuleDef, NewColumn, NewIndex, NewTable, TableDef};
 use exec::dml::change::view_rows::{reads, select_of};
 use exec::state::SessionCore;
 use plan::bind::view_rows::rows_name;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The tables that a view reads.
 pub fn bases(catalog: &Catalog, view: &ModuleDef) -> Vec<Arc<TableDef>> {
@@ -75,13 +75,7 @@ fn check_no_policy(work: &Work<'_>, view: &ModuleDef, base: &TableDef) -> Result
     if !work.db.catalog().is_in_policy(base.object_id) {
         return Ok(());
     }
-    let text = format!(
-        "The index on the view '{}' cannot be created because the view is referencing table '{}' that is referenced by a security \
-         policy.",
-        view.full_name(),
-        base.full_name()
-    );
-    Err(SqlError::new(33_266, 16, 1, text))
+    Err(SqlError::of(msg::INDEXED_VIEW_POLICY, [&view.full_name(), &base.full_name()]))
 }
 
 /// Statements on these tables are compiled again.

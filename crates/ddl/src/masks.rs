@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use expr::mask::{Mask, NoMask};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use super::work::Work;
 use catalog::TableDef;
@@ -15,31 +15,12 @@ use catalog::TableDef;
 /// # Errors
 /// 16002 to 16006.
 pub fn checked(text: &str, column: &str, ty: DataType) -> Result<CompactString, SqlError> {
-    let mask = Mask::of_column(text, ty).map_err(|why| {
-        let (number, text) = match why {
-            NoMask::Unknown => (16_002, format!("Invalid data masking function in column '{column}'.")),
-            NoMask::Type(function) => (
-                16_003,
-                format!(
-                    "The data type of column '{column}' does not support data masking function '{function}'."
-                ),
-            ),
-            NoMask::Count(function) => (
-                16_004,
-                format!(
-                    "Incorrect number of parameters for data masking function '{function}' for column '{column}'."
-                ),
-            ),
-            NoMask::Argument(function) => (
-                16_005,
-                format!("Invalid argument for data masking function '{function}' for column '{column}'."),
-            ),
-            NoMask::Format(function) => (
-                16_006,
-                format!("Invalid data masking format for function '{function}' in column '{column}'."),
-            ),
-        };
-        SqlError::new(number, 16, 0, text)
+    let mask = Mask::of_column(text, ty).map_err(|why| match why {
+        NoMask::Unknown => SqlError::of(msg::MASK_INVALID, [&column]),
+        NoMask::Type(function) => SqlError::of(msg::MASK_TYPE, [&column, &function]),
+        NoMask::Count(function) => SqlError::of(msg::MASK_ARGUMENT_COUNT, [&function, &column]),
+        NoMask::Argument(function) => SqlError::of(msg::MASK_ARGUMENT, [&function, &column]),
+        NoMask::Format(function) => SqlError::of(msg::MASK_FORMAT, [&function, &column]),
     })?;
     Ok(mask.to_string().into())
 }
@@ -58,8 +39,7 @@ pub fn put(
     let mask = match mask {
         Some(text) => Some(checked(text, &column.name, column.ty)?),
         None if column.mask.is_none() => {
-            let text = format!("The column '{}' does not have a data masking function.", column.name);
-            return Err(SqlError::new(16_007, 16, 0, text));
+            return Err(SqlError::of(msg::NO_MASK, [&column.name]));
         }
         None => None,
     };

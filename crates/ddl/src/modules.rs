@@ -7,7 +7,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use syntax::ast::ModuleVerb;
 use txn::LockMode;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::work::Work;
 use super::{indexed_views, schemabinding};
@@ -178,9 +178,7 @@ fn check_current(
 }
 
 fn incompatible(schema: &str, name: &str) -> SqlError {
-    let text =
-        format!("Cannot perform alter on '{schema}.{name}' because it is an incompatible object type.");
-    SqlError::new(2010, 16, 1, text)
+    SqlError::of(msg::ALTER_INCOMPATIBLE_OBJECT, [&schema, &name])
 }
 
 pub(super) fn replace(
@@ -330,12 +328,10 @@ pub fn order_trigger(
     let (bit, action) = (TriggerOrder::bit(action), action.to_ascii_uppercase());
     let of_action = |m: &ModuleDef| m.trigger().is_some_and(|t| t.events.contains(&action.as_str().into()));
     if trigger.trigger().is_some_and(|t| t.instead_of) {
-        let text = format!("INSTEAD OF trigger '{}' cannot be associated with an order.", trigger.name);
-        return Err(SqlError::new(15_133, 16, 1, text));
+        return Err(SqlError::of(msg::INSTEAD_OF_ORDER, [&trigger.name]));
     }
     if !of_action(trigger) {
-        let text = format!("Trigger '{}' is not a trigger for '{action}'.", trigger.name);
-        return Err(SqlError::new(15_125, 16, 1, text));
+        return Err(SqlError::of(msg::NOT_A_TRIGGER_FOR, [&trigger.name, &action]));
     }
     let mut order = trigger.order;
     order.first &= !bit;
@@ -351,8 +347,7 @@ pub fn order_trigger(
                 && *of(&mut m.order.clone()) & bit != 0
         };
         if work.db.catalog().modules.values().any(|m| taken(&m)) {
-            let text = format!("There already exists a '{place}' trigger for '{action}'.");
-            return Err(SqlError::new(15_130, 16, 1, text));
+            return Err(SqlError::of(msg::TRIGGER_ORDER_TAKEN, [&place, &action]));
         }
         *of(&mut order) |= bit;
     }
@@ -428,10 +423,7 @@ pub fn switch_triggers(
     let mut found: Vec<Arc<ModuleDef>> = catalog.modules.values().filter(own).cloned().collect();
     for name in names {
         if !found.iter().any(|m| catalog::fold_name(&m.name) == catalog::fold_name(name)) {
-            let text = format!(
-                "Cannot find the trigger \"{name}\" because it does not exist or you do not have permissions."
-            );
-            return Err(SqlError::new(1088, 16, 120, text));
+            return Err(SqlError::of(msg::TRIGGER_NOT_FOUND, [&name]));
         }
     }
     let wanted = |m: &Arc<ModuleDef>| {

@@ -4,7 +4,7 @@
 
 use compact_str::CompactString;
 use txn::locks::LockMode;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::work::Work;
 use catalog::errors;
@@ -34,10 +34,7 @@ impl Work<'_> {
                     return Ok(name.clone());
                 }
                 _ => {
-                    let text = format!(
-                        "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
-                    );
-                    return Err(SqlError::new(2760, 16, 1, text));
+                    return Err(SqlError::of(msg::SCHEMA_NOT_FOUND, [&name]));
                 }
             }
         }
@@ -133,12 +130,5 @@ pub(super) fn default_name(table: &str, column: &str, id: i32) -> CompactString 
 
 /// 1913: the table has an index of that name.
 pub fn duplicate_index(name: &str, table: &str) -> SqlError {
-    SqlError::new(
-        1913,
-        16,
-        1,
-        format!(
-            "The operation failed because an index or statistics with name '{name}' already exists on table '{table}'."
-        ),
-    )
+    SqlError::of(msg::INDEX_EXISTS, [&name, &table])
 }

@@ -3,7 +3,7 @@
 //! what the statement does, without our doing it, is refused with 40510. Nothing is passed over in silence.
 
 use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use catalog::errors;
 
@@ -38,8 +38,7 @@ pub fn check(statement: &str, options: &[OptionItem], rules: Rules) -> Result<()
     options.iter().try_for_each(|option| {
         let name = option.name.as_str();
         let Some((_, takes)) = rules.iter().find(|(known, _)| *known == name) else {
-            let text = format!("'{name}' is not a recognized {statement} option.");
-            return Err(SqlError::new(155, 15, 1, text));
+            return Err(SqlError::of(msg::UNKNOWN_OPTION, [&name, &statement]));
         };
         let refused = || Err(errors::not_supported(&format!("{statement} WITH {name}")));
         let bare = option.nested.is_empty();
@@ -49,9 +48,7 @@ pub fn check(statement: &str, options: &[OptionItem], rules: Rules) -> Result<()
             (Takes::NeverOn, OptionValue::None | OptionValue::On)
                 if name == "RESUMABLE" && !online(options) =>
             {
-                let text =
-                    "The RESUMABLE option cannot be set to 'ON' when the ONLINE option is set to 'OFF'.";
-                return Err(SqlError::new(11438, 15, 1, text));
+                return Err(SqlError::of(msg::RESUMABLE_WITHOUT_ONLINE, []));
             }
             (Takes::NeverOn, OptionValue::None | OptionValue::On) => return refused(),
             (Takes::NeverOn, OptionValue::Off) => bare,
@@ -84,9 +81,7 @@ pub fn refuse_in_memory(options: &[OptionItem]) -> Result<(), SqlError> {
     if !options.iter().any(|option| option.name == "MEMORY_OPTIMIZED" && option.is_on()) {
         return Ok(());
     }
-    let text = "Cannot create memory optimized tables. To create memory optimized tables, the database must have a \
-                MEMORY_OPTIMIZED_FILEGROUP that is online and has at least one container.";
-    Err(SqlError::new(41337, 16, 100, text))
+    Err(SqlError::of(msg::MEMORY_OPTIMIZED, []))
 }
 
 /// What 102 quotes: the value, else the option's name.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use txn::LockMode;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::work::Work;
 use catalog::change::DdlChange;
@@ -87,11 +87,7 @@ pub fn lock(work: &mut Work<'_>, object: &OtherObject) -> Result<(), SqlError> {
 pub fn rename(work: &mut Work<'_>, object: &OtherObject, name: &str) -> Result<(), SqlError> {
     lock(work, object)?;
     if has_user(work, object) {
-        let text = format!(
-            "Object '{}' cannot be renamed because the object participates in enforced dependencies.",
-            object.name()
-        );
-        return Err(SqlError::new(15336, 16, 1, text));
+        return Err(SqlError::of(msg::RENAME_ENFORCED_DEPENDENCIES, [&object.name()]));
     }
     replace(work, Some(object.clone()), Some(named(object, object.schema(), name)))
 }
@@ -103,7 +99,7 @@ pub fn rename(work: &mut Work<'_>, object: &OtherObject, name: &str) -> Result<(
 pub fn transfer(work: &mut Work<'_>, object: &OtherObject, schema: &str) -> Result<(), SqlError> {
     lock(work, object)?;
     if has_user(work, object) {
-        return Err(SqlError::new(15_348, 16, 1, "Cannot transfer a schemabound object."));
+        return Err(SqlError::of(msg::TRANSFER_SCHEMABOUND, []));
     }
     replace(work, Some(object.clone()), Some(named(object, schema, object.name())))
 }
@@ -156,11 +152,10 @@ pub fn drop_object(work: &mut Work<'_>, object: OtherObject) -> Result<(), SqlEr
         let user = tables
             .find_map(|t| t.columns.iter().find_map(|c| c.default.as_ref().filter(|d| uses(d, sequence))));
         if let Some(default) = user {
-            let text = format!(
-                "Cannot DROP SEQUENCE '{}' because it is being referenced by object '{}'.",
-                sequence.name, default.name
-            );
-            return Err(SqlError::new(3729, 16, 1, text));
+            return Err(SqlError::of(
+                msg::REFERENCED_BY_OBJECT,
+                [&"DROP SEQUENCE", &sequence.name, &default.name],
+            ));
         }
     }
     replace(work, Some(object), None)

@@ -5,7 +5,7 @@ use catalog::temporal::{Retention, RetentionUnit};
 use catalog::{NewTable, errors, fold_name};
 use compact_str::CompactString;
 use syntax::ast::{ExprKind, Ident, Literal, OptionItem, OptionValue, TableElement};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::temporal::{Versioning, check_period_column, check_precision};
 
@@ -19,10 +19,7 @@ pub fn period_of(elements: &[TableElement]) -> Result<Option<(&Ident, &Ident)>, 
         _ => None,
     });
     match (periods.next(), periods.next()) {
-        (_, Some(_)) => {
-            let text = "System-versioned table cannot have more than one SYSTEM_TIME period definition.";
-            Err(SqlError::new(13508, 16, 1, text))
-        }
+        (_, Some(_)) => Err(SqlError::of(msg::SEVERAL_PERIODS, [])),
         (period, None) => Ok(period),
     }
 }
@@ -36,9 +33,7 @@ pub fn check_none(elements: &[TableElement]) -> Result<(), SqlError> {
     };
     match elements.iter().any(is_part) {
         false => Ok(()),
-        true => {
-            Err(SqlError::new(13572, 16, 1, "Creating table variables containing PERIOD is not allowed."))
-        }
+        true => Err(SqlError::of(msg::PERIOD_IN_TABLE_VARIABLE, [])),
     }
 }
 
@@ -48,40 +43,34 @@ pub fn check_none(elements: &[TableElement]) -> Result<(), SqlError> {
 /// 13501 to 13509, 13513, 13587.
 pub fn check_period(table: &NewTable, elements: &[TableElement]) -> Result<(), SqlError> {
     let period = period_of(elements)?;
-    let error = |number, text: String| Err(SqlError::new(number, 16, 1, text));
     let mut found = [None, None];
     for column in &table.columns {
         let Some(generated) = column.generated else { continue };
         check_period_column(&column.name, column.ty, column.nullable)?;
-        let (at, number, word) = if generated.end { (1, 13503, "END") } else { (0, 13502, "START") };
+        let (at, again) =
+            if generated.end { (1, msg::SEVERAL_ROW_ENDS) } else { (0, msg::SEVERAL_ROW_STARTS) };
         if found[at].replace(column).is_some() {
-            let text = format!(
-                "System-versioned table cannot have more than one 'GENERATED ALWAYS AS ROW {word}' column."
-            );
-            return error(number, text);
+            return Err(SqlError::of(again, []));
         }
     }
     let Some((start, end)) = period else {
         if found.iter().any(Option::is_some) {
-            let text = "Cannot create generated always column when SYSTEM_TIME period is not defined.";
-            return error(13509, text.into());
+            return Err(SqlError::of(msg::GENERATED_WITHOUT_PERIOD, []));
         }
         return Ok(());
     };
-    let sides = [(start, found[0], 13504, "START", "start"), (end, found[1], 13505, "END", "end")];
-    for (_, column, number, word, _) in sides {
+    let sides = [
+        (start, found[0], msg::ROW_START_MISSING, msg::PERIOD_START_NAME),
+        (end, found[1], msg::ROW_END_MISSING, msg::PERIOD_END_NAME),
+    ];
+    for (_, column, missing, _) in sides {
         if column.is_none() {
-            let text = format!("Temporal 'GENERATED ALWAYS AS ROW {word}' column definition missing.");
-            return error(number, text);
+            return Err(SqlError::of(missing, []));
         }
     }
-    for (name, column, number, word, side) in sides {
+    for (name, column, _, other_name) in sides {
         if column.is_none_or(|column| fold_name(&column.name) != fold_name(&name.value)) {
-            let text = format!(
-                "System-versioned table SYSTEM_TIME period definition {side} column name not matching 'GENERATED ALWAYS AS \
-                 ROW {word}' column name."
-            );
-            return error(number + 2, text);
+            return Err(SqlError::of(other_name, []));
         }
     }
     match found {
@@ -98,8 +87,7 @@ pub fn versioning_of(options: &[OptionItem]) -> Result<Option<Option<Versioning>
     let mut all = options.iter().filter(|option| option.name == "SYSTEM_VERSIONING");
     let Some(option) = all.next() else { return Ok(None) };
     if all.next().is_some() {
-        let text = "You cannot specify SYSTEM_VERSIONING clause more than once.";
-        return Err(SqlError::new(13512, 16, 1, text));
+        return Err(SqlError::of(msg::VERSIONING_TWICE, []));
     }
     match option.value {
         OptionValue::Off if option.nested.is_empty() => Ok(Some(None)),
@@ -133,12 +121,7 @@ fn history_name(option: &OptionItem) -> Result<(CompactString, CompactString), S
         }
         qualifier => {
             let lead = qualifier.as_ref().map_or(String::new(), |qualifier| format!("{qualifier}."));
-            let text = format!(
-                "Setting SYSTEM_VERSIONING to ON failed because history table '{lead}{}' is not specified in two-part name \
-                 format.",
-                column.name
-            );
-            Err(SqlError::new(13539, 15, 1, text))
+            Err(SqlError::of(msg::HISTORY_TWO_PART_NAME, [&format_args!("{lead}{}", column.name)]))
         }
     }
 }
@@ -150,8 +133,7 @@ fn retention(option: &OptionItem) -> Result<Retention, SqlError> {
     let ExprKind::Literal(Literal::Integer(count)) = &e.kind else { return Err(near()) };
     let unit = option.unit.as_ref().ok_or_else(near)?;
     let Some(known) = RetentionUnit::of(unit) else {
-        let text = format!("'{unit}' is not a valid history retention period unit for system versioning.");
-        return Err(SqlError::new(13744, 15, 1, text));
+        return Err(SqlError::of(msg::RETENTION_UNIT, [&unit]));
     };
     let days = match known {
         RetentionUnit::Day => 1,
@@ -160,17 +142,9 @@ fn retention(option: &OptionItem) -> Result<Retention, SqlError> {
         RetentionUnit::Year => 366,
     };
     match i32::try_from(*count) {
-        Ok(count) if count < 1 => {
-            let text =
-                format!("{count} is not a valid value for system versioning history retention period.");
-            Err(SqlError::new(13743, 16, 1, text))
-        }
+        Ok(count) if count < 1 => Err(SqlError::of(msg::RETENTION_INVALID, [&count])),
         // What lies before the calendar is no time.
         Ok(count) if i64::from(count) * days < 365 * 2000 => Ok(Retention { count, unit: known }),
-        _ => {
-            let text =
-                format!("The period of {count} {unit} is too big for system versioning history retention.");
-            Err(SqlError::new(13749, 16, 1, text))
-        }
+        _ => Err(SqlError::of(msg::RETENTION_TOO_LONG, [&count, &unit])),
     }
 }

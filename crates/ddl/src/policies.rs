@@ -8,7 +8,7 @@ use catalog::errors;
 use catalog::given_up::Name;
 use catalog::other::OtherObject;
 use catalog::policy::PolicyDef;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::modules::{self, Parent};
 use super::others;
@@ -64,12 +64,7 @@ fn check_alone(work: &Work<'_>, policy: &PolicyDef) -> Result<(), SqlError> {
             let table = catalog.by_id.get(&target).map(|table| table.full_name());
             let view = || catalog.modules.get(&target).map(|view| view.full_name());
             let (name, table) = (full_name(policy), table.or_else(view).unwrap_or_default());
-            let text = format!(
-                "The security policy '{name}' cannot be enabled with a predicate on table '{table}'. Table '{table}' is already \
-                 referenced by the enabled security policy '{}'.",
-                full_name(other)
-            );
-            return Err(SqlError::new(33_264, 16, 1, text));
+            return Err(SqlError::of(msg::POLICY_TABLE_TAKEN, [&name, &table, &table, &full_name(other)]));
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use syntax::ast::StmtKind;
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use super::work::Work;
 use catalog::names::quote;
@@ -167,12 +167,7 @@ pub fn duplicate_key(e: SqlError, table: &TableDef) -> SqlError {
     let index = table.all_indexes().find(|i| e.message.contains(&format!("'{}'", i.name)));
     let name = index.map_or("", |i| i.name.as_str());
     let key = e.message.rfind('(').map_or("", |at| e.message[at..].trim_end_matches('.'));
-    let text = format!(
-        "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{}' and \
-         the index name '{name}'. The duplicate key value is {key}.",
-        table.full_name()
-    );
-    let mut error = SqlError::new(1505, 16, 1, text);
+    let mut error = SqlError::of(msg::DUPLICATE_KEY_IN_NEW_INDEX, [&table.full_name(), &name, &key]);
     error.line = e.line;
     error
 }

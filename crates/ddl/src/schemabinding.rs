@@ -9,7 +9,7 @@ use catalog::policy::PolicyDef;
 use catalog::{Catalog, ColumnDef, ModuleDef, TableDef, fold_name};
 use compact_str::CompactString;
 use syntax::lexer::{Tok, Tokens, tokenize};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// Words before the name of a table.
 const BEFORE_TABLES: [&str; 5] = ["FROM", "JOIN", "APPLY", "UPDATE", "INTO"];
@@ -83,13 +83,7 @@ pub fn check(module: &ModuleDef) -> Result<(), SqlError> {
     }
     let words = Words::of(&module.text);
     let invalid = |name: &str| {
-        let text = format!(
-            "Cannot schema bind {} '{}' because name '{name}' is invalid for schema binding. Names must be in two-part \
-             format and an object cannot reference itself.",
-            module.kind.word(),
-            module.full_name()
-        );
-        SqlError::new(4512, 16, 3, text)
+        SqlError::of(msg::SCHEMA_BIND_INVALID_NAME, [&module.kind.word(), &module.full_name(), &name])
     };
     for at in 0..words.len() {
         if BEFORE_TABLES.iter().any(|word| words.is(at, word))
@@ -110,7 +104,7 @@ pub fn check(module: &ModuleDef) -> Result<(), SqlError> {
                 || matches!(words.kind(b), Some(Tok::Dot | Tok::Comma))
         });
         if star && begins {
-            return Err(SqlError::new(1054, 15, 1, "Syntax '*' is not allowed in schema-bound objects."));
+            return Err(SqlError::of(msg::STAR_IN_SCHEMA_BOUND, []));
         }
     }
     let (schema, name) = (fold_name(&module.schema), fold_name(&module.name));
@@ -186,8 +180,7 @@ pub fn check_free(catalog: &Catalog, what: &str, schema: &str, name: &str) -> Re
         None => Ok(()),
         Some(by) => {
             let full = if schema.is_empty() { name.to_string() } else { format!("{schema}.{name}") };
-            let text = format!("Cannot {what} '{full}' because it is being referenced by object '{by}'.");
-            Err(SqlError::new(3729, 16, 1, text))
+            Err(SqlError::of(msg::REFERENCED_BY_OBJECT, [&what, &full, &by]))
         }
     }
 }

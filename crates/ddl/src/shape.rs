@@ -2,7 +2,7 @@
 //! gives a table more than that; one that has more, of an older version, may be changed to anything
 //! smaller.
 
-use types::{RowLayout, SqlError};
+use types::{RowLayout, SqlError, msg};
 
 use catalog::{ColumnDef, TableDef};
 
@@ -33,26 +33,15 @@ pub fn check_change(before: &TableDef, after: &TableDef) -> Result<(), SqlError>
 /// 1708, a warning: rows of a new table may be too long with all their values outside that may be
 /// there.
 pub fn warning(table: &TableDef, shown: &str) -> Option<SqlError> {
-    let text = format!(
-        "Warning: The table \"{shown}\" has been created, but its maximum row size exceeds the allowed maximum of {MAX_FIXED_ROW} \
-         bytes. INSERT or UPDATE to this table will fail if the resulting row exceeds the size limit."
-    );
-    table.may_be_too_long().then(|| SqlError::new(1708, 10, 1, text))
+    table.may_be_too_long().then(|| SqlError::of(msg::MAXIMUM_ROW_SIZE_WARNING, [&shown, &MAX_FIXED_ROW]))
 }
 
 /// 1702; its text says CREATE TABLE for every statement.
 pub(crate) fn too_many_columns(table: &str, column: &str) -> SqlError {
-    let text = format!(
-        "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of {MAX_COLUMNS} columns."
-    );
-    SqlError::new(1702, 16, 1, text)
+    SqlError::of(msg::TOO_MANY_COLUMNS, [&column, &table, &MAX_COLUMNS])
 }
 
 /// 1701.
 fn row_too_wide(table: &str, size: usize) -> SqlError {
-    let text = format!(
-        "Creating or altering table '{table}' failed because the minimum row size would be {size}, including 7 bytes of internal \
-         overhead. This exceeds the maximum allowable table row size of {MAX_FIXED_ROW} bytes."
-    );
-    SqlError::new(1701, 16, 1, text)
+    SqlError::of(msg::MINIMUM_ROW_SIZE, [&table, &size, &MAX_FIXED_ROW])
 }

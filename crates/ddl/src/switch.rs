@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::foreign_keys::reference_from_outside;
 use super::indexed_views;
@@ -28,7 +28,7 @@ pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef
     let name = |table: &TableDef| format!("{}.{}", work.db.name(), table.full_name());
     let pair = Pair { source, target, from: name(source), to: name(target) };
     if source.object_id == target.object_id {
-        return Err(failed(4941, " because the source and target tables are the same."));
+        return Err(SqlError::of(msg::SWITCH_SAME_TABLE, []));
     }
     pair.check_versioning()?;
     let catalog = work.db.catalog();
@@ -39,14 +39,10 @@ pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef
     let indexes = pair.matching_indexes()?;
     pair.check_constraints()?;
     if let Some(key) = reference_from_outside(&work.db.catalog(), source) {
-        let text = format!(
-            ". SWITCH is not allowed because source table '{}' contains primary key for constraint '{}'.",
-            pair.from, key.name
-        );
-        return Err(failed(4967, &text));
+        return Err(SqlError::of(msg::SWITCH_PRIMARY_KEY, [&pair.from, &key.name]));
     }
     if has_rows(work, target)? {
-        return Err(failed(4905, &format!(". The target table '{}' must be empty.", pair.to)));
+        return Err(SqlError::of(msg::SWITCH_TARGET_NOT_EMPTY, [&pair.to]));
     }
     let (mut left, mut right) = (TableDef::clone(source), TableDef::clone(target));
     exchange(Arc::make_mut(&mut left.storage), Arc::make_mut(&mut right.storage));
@@ -75,89 +71,48 @@ fn exchange(a: &mut IndexDef, b: &mut IndexDef) {
     std::mem::swap(&mut a.root, &mut b.root);
 }
 
-fn failed(number: i32, why: &str) -> SqlError {
-    SqlError::new(number, 16, 1, format!("ALTER TABLE SWITCH statement failed{why}"))
-}
-
 impl Pair<'_> {
     /// 13546, 13547, 13577: rows of a versioned table leave it only into its history, and nobody adds to that.
     fn check_versioning(&self) -> Result<(), SqlError> {
         let Pair { source, target, from, to } = self;
-        let (number, text) = if source.temporal.is_versioned() || target.temporal.is_versioned() {
-            let text = format!(
-                "Switching out partition failed on table '{from}' because it is not a supported operation on system-versioned \
-                 tables. Consider setting SYSTEM_VERSIONING to OFF and trying again."
-            );
-            (13546, text)
+        let (table, message) = if source.temporal.is_versioned() || target.temporal.is_versioned() {
+            (from, msg::SWITCH_OUT_VERSIONED)
         } else if target.temporal.is_history() || source.temporal.is_history() {
-            let text = format!(
-                "Switching in partition failed on history table '{to}' because it is not a supported operation on \
-                 system-versioned tables. Consider setting SYSTEM_VERSIONING to OFF and trying again."
-            );
-            (13547, text)
+            (to, msg::SWITCH_IN_HISTORY)
         } else if target.period().is_some() && source.period().is_none() {
-            let text = format!(
-                "ALTER TABLE SWITCH statement failed on table '{to}' because target table has SYSTEM_TIME PERIOD while source \
-                 table does not have it."
-            );
-            (13577, text)
+            (to, msg::SWITCH_PERIOD_MISSING)
         } else if target.period().is_some() && target.period() != source.period() {
-            let text = format!(
-                "ALTER TABLE SWITCH statement failed on table '{to}' because target and source tables have different \
-                 SYSTEM_TIME PERIOD definitions."
-            );
-            (13578, text)
+            (to, msg::SWITCH_PERIOD_DIFFERS)
         } else {
             return Ok(());
         };
-        Err(SqlError::new(number, 16, 1, text))
+        Err(SqlError::of(message, [table]))
     }
 
     fn check_columns(&self) -> Result<(), SqlError> {
         let Pair { source, target, from, to } = self;
         let (a, b) = (source.columns.len(), target.columns.len());
         if a != b {
-            let text = format!(" because table '{from}' has {a} columns and table '{to}' has {b} columns.");
-            return Err(failed(4943, &text));
+            return Err(SqlError::of(msg::SWITCH_COLUMN_COUNT, [&from, &a, &to, &b]));
         }
         for (at, (s, t)) in source.columns.iter().zip(&target.columns).enumerate() {
             let name = &s.name;
-            let problem = if fold_name(name) != fold_name(&t.name) {
-                let text = format!(
-                    " because column '{name}' at ordinal {} in table '{from}' has a different name than the column '{}' at the \
-                     same ordinal in table '{to}'.",
-                    at + 1,
-                    t.name
-                );
-                Some((4942, text))
-            } else if s.ty != t.ty {
-                let text = format!(
-                    " because column '{name}' has data type {} in source table '{from}' which is different from its type {} in \
-                     target table '{to}'.",
-                    s.ty, t.ty
-                );
-                Some((4944, text))
-            } else if s.nullable != t.nullable {
-                let text = format!(
-                    " because column '{name}' does not have the same nullability attribute in tables '{from}' and '{to}'."
-                );
-                Some((4985, text))
+            if fold_name(name) != fold_name(&t.name) {
+                return Err(SqlError::of(msg::SWITCH_COLUMN_NAME, [name, &(at + 1), &from, &t.name, &to]));
+            }
+            if s.ty != t.ty {
+                return Err(SqlError::of(msg::SWITCH_COLUMN_TYPE, [name, &s.ty, &from, &t.ty, &to]));
+            }
+            let kept = |c: &catalog::ColumnDef| c.computed.as_ref().map(|d| (d.text.clone(), d.stored));
+            let differs = if s.nullable != t.nullable {
+                Some(msg::SWITCH_NULLABILITY)
             } else if s.ty.is_string() && s.collation != t.collation {
-                let text = format!(
-                    " because column '{name}' does not have the same collation in tables '{from}' and '{to}'."
-                );
-                Some((4945, text))
+                Some(msg::SWITCH_COLLATION)
             } else {
-                let kept = |c: &catalog::ColumnDef| c.computed.as_ref().map(|d| (d.text.clone(), d.stored));
-                (kept(s) != kept(t)).then(|| {
-                    let text = format!(
-                        " because column '{name}' does not have the same persistent attribute in tables '{from}' and '{to}'."
-                    );
-                    (4946, text)
-                })
+                (kept(s) != kept(t)).then_some(msg::SWITCH_PERSISTED)
             };
-            if let Some((number, text)) = problem {
-                return Err(failed(number, &text));
+            if let Some(message) = differs {
+                return Err(SqlError::of(message, [name, &from, &to]));
             }
         }
         Ok(())
@@ -167,24 +122,15 @@ impl Pair<'_> {
     fn matching_indexes(&self) -> Result<Vec<(usize, usize)>, SqlError> {
         let clustered = |table: &TableDef| table.storage.index_id == 1;
         let lacks = |with: &str, index: &IndexDef, without: &str| {
-            let text = format!(
-                ". The table '{with}' has clustered index '{}' while the table '{without}' does not have clustered index.",
-                index.name
-            );
-            failed(4913, &text)
+            SqlError::of(msg::SWITCH_CLUSTERED_INDEX, [&with, &index.name, &without])
         };
         match (clustered(self.source), clustered(self.target)) {
             (true, false) => return Err(lacks(&self.from, &self.source.storage, &self.to)),
             (false, true) => return Err(lacks(&self.to, &self.target.storage, &self.from)),
             _ => {}
         }
-        let missing = |index: &IndexDef| {
-            let text = format!(
-                ". There is no identical index in source table '{}' for the index '{}' in target table '{}' .",
-                self.from, index.name, self.to
-            );
-            failed(4947, &text)
-        };
+        let missing =
+            |index: &IndexDef| SqlError::of(msg::SWITCH_INDEX_MISSING, [&self.from, &index.name, &self.to]);
         if !is_alike(&self.source.storage, &self.target.storage) {
             return Err(missing(&self.target.storage));
         }
@@ -220,12 +166,7 @@ impl Pair<'_> {
         for check in target.checks.iter().filter(|check| !check.disabled) {
             let same = |own: &&catalog::CheckDef| !own.untrusted && form(own) == form(check);
             if !source.checks.iter().any(|own| same(&own)) {
-                let text = format!(
-                    ". Target table '{to}' has a table level check constraint '{}' but the source table '{from}' does not have a \
-                     corresponding constraint.",
-                    check.name
-                );
-                return Err(failed(4970, &text));
+                return Err(SqlError::of(msg::SWITCH_CHECK, [&to, &check.name, &from]));
             }
         }
         for key in target.foreign_keys.iter().filter(|key| !key.disabled) {
@@ -237,12 +178,7 @@ impl Pair<'_> {
                 !own.untrusted && own.parent == key.parent && place(source, own) == wanted
             };
             if !source.foreign_keys.iter().any(|own| same(&own)) {
-                let text = format!(
-                    ". Target table '{to}' has foreign key for constraint '{}' but source table '{from}' does not have \
-                     corresponding key.",
-                    key.name
-                );
-                return Err(failed(4968, &text));
+                return Err(SqlError::of(msg::SWITCH_FOREIGN_KEY, [&to, &key.name, &from]));
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use syntax::ast::TypeName;
 use txn::LockMode;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::alias_types::check_name;
 use super::work::Work;
@@ -90,11 +90,7 @@ pub(super) fn module_with(catalog: &Catalog, is: impl Fn(&TypeName) -> bool) -> 
 
 /// 3732.
 pub(super) fn in_use(schema: &str, name: &str, user: &str) -> SqlError {
-    let text = format!(
-        "Cannot drop type '{schema}.{name}' because it is being referenced by object '{user}'. There may be other objects that \
-         reference this type."
-    );
-    SqlError::new(3732, 16, 1, text)
+    SqlError::of(msg::TYPE_REFERENCED, [&schema, &name, &user])
 }
 
 fn change(work: &mut Work<'_>, def: &Arc<TableTypeDef>, made: bool) -> Result<(), SqlError> {

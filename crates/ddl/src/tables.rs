@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use txn::locks::LockMode;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::foreign_keys;
 use super::work::{Work, units_of};
@@ -87,11 +87,7 @@ pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -
     work.lock_current(table)?;
     temporal::check_free(db, table, false)?;
     if foreign_keys::reference_from_outside(&work.db.catalog(), table).is_some() {
-        let text = format!(
-            "Could not drop object '{}' because it is referenced by a FOREIGN KEY constraint.",
-            table.name
-        );
-        return Err(SqlError::new(3726, 16, 1, text));
+        return Err(SqlError::of(msg::TABLE_REFERENCED, [&table.name]));
     }
     modules::drop_triggers(&mut work, table.object_id)?;
     work.delete_rows(table)?;
@@ -115,19 +111,13 @@ pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef
     work.lock_current(table)?;
     temporal::check_free(db, table, true)?;
     if let Some(view) = indexed_views::over(&work.db.catalog(), table) {
-        let text = format!(
-            "Cannot TRUNCATE TABLE '{}' because it is being referenced by object '{}'.",
-            table.full_name(),
-            view.name
-        );
-        return Err(SqlError::new(3729, 16, 1, text));
+        return Err(SqlError::of(
+            msg::REFERENCED_BY_OBJECT,
+            [&"TRUNCATE TABLE", &table.full_name(), &view.name],
+        ));
     }
     if foreign_keys::reference_from_outside(&work.db.catalog(), table).is_some() {
-        let text = format!(
-            "Cannot truncate table '{}' because it is being referenced by a FOREIGN KEY constraint.",
-            table.name
-        );
-        return Err(SqlError::new(4712, 16, 1, text));
+        return Err(SqlError::of(msg::TRUNCATE_REFERENCED, [&table.name]));
     }
     let mut next = TableDef::clone(table);
     next.state = Arc::new(table.state.emptied());

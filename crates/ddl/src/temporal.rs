@@ -14,7 +14,7 @@ use catalog::{ColumnDef, Db, TableDef};
 use compact_str::CompactString;
 use exec::state::SessionCore;
 use plan::bind::period::end_of_time;
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use super::own_queries::finds_row;
 use super::tables::{create_table, replace};
@@ -31,31 +31,17 @@ pub struct Versioning {
     pub retention: Option<Retention>,
 }
 
-fn error(number: i32, text: String) -> SqlError {
-    SqlError::new(number, 16, 1, text)
-}
-
 /// `database.schema.table`.
 pub fn full_name(db: &Db, table: &TableDef) -> String {
     format!("{}.{}", db.name(), table.full_name())
-}
-
-fn refused(db: &Db, table: &TableDef, number: i32, what: &str, kind: &str) -> SqlError {
-    let name = full_name(db, table);
-    error(
-        number,
-        format!("{what} failed on table '{name}' because it is not a supported operation on {kind}."),
-    )
 }
 
 /// 13552, 13545: a table that is dropped or truncated.
 pub fn check_free(db: &Db, table: &TableDef, truncated: bool) -> Result<(), SqlError> {
     match (table.temporal, truncated) {
         (Temporal::None, _) => Ok(()),
-        (_, false) => {
-            Err(refused(db, table, 13552, "Drop table operation", "system-versioned temporal tables"))
-        }
-        (_, true) => Err(refused(db, table, 13545, "Truncate", "system-versioned tables")),
+        (_, false) => Err(SqlError::of(msg::DROP_VERSIONED, [&full_name(db, table)])),
+        (_, true) => Err(SqlError::of(msg::TRUNCATE_VERSIONED, [&full_name(db, table)])),
     }
 }
 
@@ -63,44 +49,29 @@ pub fn check_free(db: &Db, table: &TableDef, truncated: bool) -> Result<(), SqlE
 pub fn check_may_add(db: &Db, table: &TableDef) -> Result<(), SqlError> {
     match table.temporal.is_history() {
         false => Ok(()),
-        true => Err(refused(db, table, 13550, "Add column operation", "system-versioned temporal tables")),
+        true => Err(SqlError::of(msg::ADD_COLUMN_VERSIONED, [&full_name(db, table)])),
     }
 }
 
 /// 13551, 13588: a column that is dropped.
 pub fn check_may_drop(db: &Db, table: &TableDef, at: usize) -> Result<(), SqlError> {
     if table.temporal.is_history() {
-        return Err(refused(db, table, 13551, "Drop column operation", "system-versioned temporal tables"));
+        return Err(SqlError::of(msg::DROP_COLUMN_VERSIONED, [&full_name(db, table)]));
     }
     let column = &table.columns[at];
     if column.generated.is_none() {
         return Ok(());
     }
-    let text = format!(
-        "Column '{}' in table '{}' cannot be dropped because it is a part of period definition.",
-        column.name,
-        full_name(db, table)
-    );
-    Err(error(13588, text))
+    Err(SqlError::of(msg::DROP_PERIOD_COLUMN, [&column.name, &full_name(db, table)]))
 }
 
 /// 13548, 13599: a column that becomes another.
 pub fn check_may_alter(db: &Db, table: &TableDef, column: &ColumnDef) -> Result<(), SqlError> {
     if table.temporal.is_history() {
-        let text = format!(
-            "Cannot alter column '{}' on table '{}' because it is not a supported operation on system-versioned temporal or \
-             ledger tables.",
-            column.name,
-            full_name(db, table)
-        );
-        return Err(error(13548, text));
+        return Err(SqlError::of(msg::ALTER_COLUMN_VERSIONED, [&column.name, &full_name(db, table)]));
     }
     if column.generated.is_some() {
-        let text = format!(
-            "Period column '{}' in a system-versioned temporal table cannot be altered.",
-            column.name
-        );
-        return Err(error(13599, text));
+        return Err(SqlError::of(msg::ALTER_PERIOD_COLUMN, [&column.name]));
     }
     Ok(())
 }
@@ -124,20 +95,14 @@ pub fn add_period(
 ) -> Result<Arc<TableDef>, SqlError> {
     let name = full_name(&work.db, table);
     if table.temporal.is_history() {
-        let text = format!("Temporal SYSTEM_TIME period cannot be defined on history table '{name}'.");
-        return Err(error(13598, text));
+        return Err(SqlError::of(msg::PERIOD_ON_HISTORY, [&name]));
     }
     if table.period().is_some() {
-        return Err(error(
-            13597,
-            format!("Temporal SYSTEM_TIME period is already defined on table '{name}'."),
-        ));
+        return Err(SqlError::of(msg::PERIOD_EXISTS, [&name]));
     }
-    let missing = |number, which| {
-        error(number, format!("Temporal 'GENERATED ALWAYS AS ROW {which}' column definition missing."))
-    };
-    let start = table.column(names.0).ok_or_else(|| missing(13504, "START"))?;
-    let end = table.column(names.1).filter(|end| *end != start).ok_or_else(|| missing(13505, "END"))?;
+    let start = table.column(names.0).ok_or_else(|| SqlError::of(msg::ROW_START_MISSING, []))?;
+    let end = table.column(names.1).filter(|end| *end != start);
+    let end = end.ok_or_else(|| SqlError::of(msg::ROW_END_MISSING, []))?;
     for at in [start, end] {
         let column = &table.columns[at];
         check_period_column(&column.name, column.ty, column.nullable)?;
@@ -146,21 +111,13 @@ pub fn add_period(
     let (from, at) =
         (quote(&table.columns[start].name), format!("{}.{}", quote(&table.schema), quote(&table.name)));
     if finds_row(work, &format!("SELECT TOP (1) 1 AS x FROM {at} WHERE {from} > SYSUTCDATETIME()"))? {
-        let text = format!(
-            "ADD PERIOD FOR SYSTEM_TIME on table '{name}' failed because there are open records with start of period set to a \
-             value in the future."
-        );
-        return Err(SqlError::new(13542, 16, 0, text));
+        return Err(SqlError::of(msg::PERIOD_START_IN_FUTURE, [&name]));
     }
     let ty = table.columns[end].ty;
     let last = types::display::format_value(&end_of_time(ty), ty);
     let to = quote(&table.columns[end].name);
     if finds_row(work, &format!("SELECT TOP (1) 1 AS x FROM {at} WHERE {to} <> '{last}'"))? {
-        let text = format!(
-            "ADD PERIOD FOR SYSTEM_TIME failed because table '{name}' contains records where end of period is not equal to \
-             MAX datetime."
-        );
-        return Err(SqlError::new(13575, 16, 0, text));
+        return Err(SqlError::of(msg::PERIOD_END_NOT_MAXIMUM, [&name]));
     }
     let mut next = TableDef::clone(table);
     next.columns[start].generated = Some(Generated { end: false, hidden: hidden.0 });
@@ -171,12 +128,10 @@ pub fn add_period(
 /// 13501, 13587: what a column of a period must be.
 pub fn check_period_column(name: &str, ty: DataType, nullable: bool) -> Result<(), SqlError> {
     if !matches!(ty, DataType::DateTime2(_)) {
-        let text = format!("Temporal generated always column '{name}' has invalid data type.");
-        return Err(error(13501, text));
+        return Err(SqlError::of(msg::GENERATED_TYPE, [&name]));
     }
     if nullable {
-        let text = format!("Period column '{name}' in a system-versioned temporal table cannot be nullable.");
-        return Err(error(13587, text));
+        return Err(SqlError::of(msg::PERIOD_NULLABLE, [&name]));
     }
     Ok(())
 }
@@ -186,7 +141,7 @@ pub fn check_precision(start: DataType, end: DataType) -> Result<(), SqlError> {
     if start == end {
         return Ok(());
     }
-    Err(error(13513, "SYSTEM_TIME period columns cannot have different datatype precision.".into()))
+    Err(SqlError::of(msg::PERIOD_PRECISION, []))
 }
 
 /// DROP PERIOD FOR SYSTEM_TIME: its columns stay.
@@ -196,15 +151,10 @@ pub fn check_precision(start: DataType, end: DataType) -> Result<(), SqlError> {
 pub fn drop_period(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<TableDef>, SqlError> {
     let name = full_name(&work.db, table);
     if table.temporal.is_versioned() {
-        let text =
-            format!("Cannot drop SYSTEM_TIME period from table '{name}' when SYSTEM_VERSIONING is ON.");
-        return Err(error(13592, text));
+        return Err(SqlError::of(msg::DROP_PERIOD_VERSIONED, [&name]));
     }
     if table.period().is_none() {
-        let text = format!(
-            "SYSTEM_TIME period cannot be dropped from table '{name}', because SYSTEM_TIME period does not exist."
-        );
-        return Err(error(13593, text));
+        return Err(SqlError::of(msg::PERIOD_NOT_FOUND, [&name]));
     }
     let mut next = TableDef::clone(table);
     next.columns.iter_mut().for_each(|column| column.generated = None);
@@ -220,7 +170,7 @@ pub fn drop_period(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<Tab
 pub fn switch_off(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
     let Some(history) = history_of(&work.db, table) else {
         let name = full_name(&work.db, table);
-        return Err(error(13591, format!("SYSTEM_VERSIONING is not turned ON for table '{name}'.")));
+        return Err(SqlError::of(msg::VERSIONING_NOT_ON, [&name]));
     };
     work.lock_current(&history)?;
     for one in [table, &history] {
@@ -246,19 +196,14 @@ pub fn switch_on(
         return change_retention(core, db, table, named, wanted.retention);
     }
     if table.period().is_none() {
-        let text = "Cannot set SYSTEM_VERSIONING to ON when SYSTEM_TIME period is not defined and the LEDGER=ON option is not \
-                    specified.";
-        return Err(error(13510, text.into()));
+        return Err(SqlError::of(msg::VERSIONING_WITHOUT_PERIOD, []));
     }
     if db.id() == catalog::TEMPDB {
         let shown = table.name.split("____").next().unwrap_or_default();
-        let text =
-            format!("System-versioned temporal table '{shown}' cannot be created in a 'tempdb' database.");
-        return Err(error(13568, text));
+        return Err(SqlError::of(msg::VERSIONED_IN_TEMPDB, [&shown]));
     }
     if !table.all_indexes().any(|index| index.primary_key.is_some()) {
-        let text = format!("System versioned temporal table '{name}' must have primary key defined.");
-        return Err(error(13553, text));
+        return Err(SqlError::of(msg::VERSIONED_WITHOUT_PRIMARY_KEY, [&name]));
     }
     let history = match (named.flatten(), &wanted.history) {
         (Some(history), _) => {
@@ -269,8 +214,7 @@ pub fn switch_on(
         }
         (None, Some((schema, name))) => {
             if db.catalog().find_module(schema, name).is_some() {
-                let text = format!("Specified object '{schema}.{name}' cannot be used as history table.");
-                return Err(error(13511, text));
+                return Err(SqlError::of(msg::NOT_A_HISTORY_TABLE, [&format_args!("{schema}.{name}")]));
             }
             create_table(core, db, new_history(table, schema.clone(), name.clone()))?
         }
@@ -298,22 +242,14 @@ fn change_retention(
     let history = history_of(db, table).ok_or_else(|| SqlError::internal("a table has lost its history"))?;
     match named {
         Some(Some(other)) if other.object_id != history.object_id => {
-            let text = format!(
-                "Temporal history table name '{}' is not correct for current table '{name}'.",
-                full_name(db, &other)
-            );
-            return Err(error(13595, text));
+            return Err(SqlError::of(msg::HISTORY_NAME_NOT_CORRECT, [&full_name(db, &other), &name]));
         }
         Some(None) => {
-            let text = format!(
-                "Temporal table '{name}' already has history table defined. Consider dropping system_versioning first if you \
-                 want to use different history table."
-            );
-            return Err(error(13757, text));
+            return Err(SqlError::of(msg::HISTORY_DEFINED, [&name]));
         }
         // ON (HISTORY_RETENTION_PERIOD = ...) alone is how it is changed; ON alone says nothing new.
         None if retention.is_none() => {
-            return Err(error(13596, format!("SYSTEM_VERSIONING is already turned ON for table '{name}'.")));
+            return Err(SqlError::of(msg::VERSIONING_ALREADY_ON, [&name]));
         }
         _ => {}
     }
@@ -334,12 +270,6 @@ fn check_retention(
     if retention.is_none() || key == end {
         return Ok(());
     }
-    let text = format!(
-        "Setting finite retention period failed on system-versioned temporal table '{}' because the history table '{}' does not \
-         contain required clustered index. Consider creating a clustered columnstore or B-tree index starting with the column \
-         that matches end of SYSTEM_TIME period, on the history table.",
-        full_name(db, table),
-        full_name(db, history)
-    );
-    Err(SqlError::new(13765, 16, if key.is_none() { 1 } else { 2 }, text))
+    let error = SqlError::of(msg::RETENTION_WITHOUT_INDEX, [&full_name(db, table), &full_name(db, history)]);
+    Err(if key.is_none() { error } else { error.state(2) })
 }

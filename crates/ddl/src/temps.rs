@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use compact_str::CompactString;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::modules::drop_module;
 use super::tables::{create_table, drop_table};
@@ -68,10 +68,7 @@ pub(super) fn kept_name(
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     let length = name.chars().count();
     if length > LONGEST {
-        let text = format!(
-            "The object or column name starting with '{name}' is too long. The maximum length is {LONGEST} characters."
-        );
-        return Err(SqlError::new(193, 15, 1, text));
+        return Err(SqlError::of(msg::TEMPORARY_NAME_TOO_LONG, [&name, &LONGEST]));
     }
     forget_gone(core, tempdb);
     if !is_local(name) {

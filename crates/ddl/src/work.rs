@@ -8,7 +8,7 @@ use access::BTree;
 use pages::PageId;
 use txn::locks::LockMode;
 use txn::locks::What;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::names::{default_name, key_name};
 use super::shape;
@@ -89,7 +89,7 @@ impl Work<'_> {
         let folded = fold_name(name);
         match entry.filegroups.iter().position(|g| fold_name(g) == folded) {
             Some(at) => Ok(at as u16 + 1),
-            None => Err(SqlError::new(1921, 16, 1, format!("Invalid filegroup '{name}' specified."))),
+            None => Err(SqlError::of(msg::INVALID_FILEGROUP, [&name])),
         }
     }
 

@@ -9,12 +9,11 @@ use std::sync::Arc;
 use catalog::errorlog::{ErrorLog, line_of};
 use catalog::{MASTER, ModuleDef, ModuleKind};
 use exec::output::Sink;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use crate::session::Session;
 use ddl::modules::may_run_at_start;
 use instance::InstanceCore;
-use instance::messages;
 use instance::sessions::Launched;
 
 /// Trace flag: nothing runs at the start.
@@ -36,8 +35,8 @@ pub(crate) fn launch(instance: &Arc<InstanceCore>) {
     for procedure in procedures {
         let name = procedure.name.as_str();
         let text = match start(instance, name) {
-            Ok(()) => messages::error(17_135, &[name]).into_message(),
-            Err(why) => format!("{} {why}", messages::error(17_133, &[name]).message),
+            Ok(()) => msg::STARTUP_PROCEDURE_LAUNCHED.text([&name]),
+            Err(why) => format!("{} {why}", msg::STARTUP_PROCEDURE_FAILED.text([&name])),
         };
         instance.error_log().write("Server", &text);
     }

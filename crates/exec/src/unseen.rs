@@ -3,7 +3,7 @@
 
 use crate::state::core::SessionCore;
 use plan::Needs;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// An error of a statement as the caller may read it.
 pub fn of_statement(session: &mut SessionCore, needs: &Needs, mut error: SqlError) -> SqlError {
@@ -16,22 +16,25 @@ pub fn of_statement(session: &mut SessionCore, needs: &Needs, mut error: SqlErro
     error
 }
 
+/// What stands for a value.
+const STARS: &str = "******";
+
 /// The text without what it says of a value; nothing where it says nothing of one.
 fn starred(error: &SqlError) -> Option<String> {
     Some(match error.number {
-        220 => "Arithmetic overflow error for data type ******, value = ******.".into(),
-        232 => "Arithmetic overflow error for type ******, value = ******.".into(),
-        244 => "The conversion of the ****** value '******' overflowed an ****** column. Use a larger integer column.".into(),
-        245 => "Conversion failed when converting the ****** value '******' to data type ******.".into(),
-        248 => "The conversion of the ****** value '******' overflowed an int column.".into(),
+        220 => msg::INTEGER_OVERFLOW.text([&STARS; 2]),
+        232 => msg::FLOAT_OVERFLOW.text([&STARS; 2]),
+        244 => msg::STRING_OVERFLOWS_SMALL_INTEGER.text([&STARS; 3]),
+        245 => msg::CONVERSION_FAILED.text([&STARS; 3]),
+        248 => msg::STRING_OVERFLOWS_INT.text([&STARS; 2]),
         // The key, the value that was cut: at the end.
         2601 | 2627 | 2628 => {
             let ends = [("The duplicate key value is (", ")."), ("Truncated value: '", "'.")];
             let (from, to) = ends.into_iter().find(|(from, _)| error.message.contains(from))?;
             let (before, _) = error.message.split_once(from)?;
-            format!("{before}{from}******{to}")
+            format!("{before}{from}{STARS}{to}")
         }
-        13_609 => "JSON text is not properly formatted. Unexpected character '******' is found at position ******.".into(),
+        13_609 => msg::JSON_SYNTAX.text([&STARS; 2]),
         _ => return None,
     })
 }

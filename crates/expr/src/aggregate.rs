@@ -9,7 +9,7 @@ use crate::{ColId, Env, Expr};
 use compact_str::CompactString;
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use types::{Collation, DataType, Decimal, Len, SqlError, Value, ops};
+use types::{Collation, DataType, Decimal, Len, SqlError, Value, msg, ops};
 
 /// Which aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +60,7 @@ impl AggKind {
 
     /// The result's type for an argument's. Errors: 8117 when the aggregate does not take the type.
     pub fn result_type(self, arg: DataType, name: &str) -> Result<DataType, SqlError> {
-        let invalid = || {
-            let text = format!("Operand data type {} is invalid for {name} operator.", arg.message_name());
-            SqlError::new(8117, 16, 1, text)
-        };
+        let invalid = || SqlError::of(msg::OPERAND_TYPE, [&arg.message_name(), &name]);
         if arg.is_old_lob() || (arg == DataType::Xml && !matches!(self, AggKind::Count | AggKind::CountBig)) {
             return Err(invalid());
         }
@@ -429,9 +426,7 @@ impl Aggregate {
         }
         let limit = self.ty.length().unwrap_or(usize::MAX);
         if text.len() > limit && types::units::utf16_len(&text) > limit {
-            let message = "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid \
-                           result truncation.";
-            return Err(SqlError::new(9829, 16, 1, message));
+            return Err(SqlError::of(msg::STRING_AGG_TOO_LONG, []));
         }
         let value = Value::Str(text.into());
         check_length(&value, self.ty, self.collation.code_page())?;
@@ -482,9 +477,6 @@ fn to_f64(value: &Value) -> f64 {
 fn share_of(share: Option<&Expr>, row: &[Value], rt: &mut dyn Env) -> Result<f64, SqlError> {
     match share.map(|e| e.eval(row, rt)).transpose()? {
         Some(Value::Float(share)) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => {
-            let text = "Input parameter of percentile function is outside of range [0, 1].";
-            Err(SqlError::new(8727, 16, 1, text))
-        }
+        _ => Err(SqlError::of(msg::PERCENTILE_RANGE, [])),
     }
 }

@@ -8,7 +8,7 @@ use syntax::ast::{BinaryOp, CompareOp, Literal, OdbcKind, UnaryOp};
 use types::convert::Mode;
 use types::datatype::{Conversion, conversion};
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{CodePage, Collation, DataType, Decimal, Dialect, Len, SqlError, Value};
+use types::{CodePage, Collation, DataType, Decimal, Dialect, Len, SqlError, Value, msg};
 
 /// A constant as written, in a database of a collation.
 pub fn literal(literal: &Literal, collation: Collation) -> Result<Typed, SqlError> {
@@ -23,11 +23,7 @@ pub fn literal(literal: &Literal, collation: Collation) -> Result<Typed, SqlErro
         Literal::Float(text) => match text.parse::<f64>() {
             Ok(f) if f.is_finite() => constant(Value::Float(f), DataType::Float),
             _ => {
-                let text = format!(
-                    "The floating point value '{text}' is out of the range of computer \
-                                    representation (8 bytes)."
-                );
-                return Err(SqlError::new(168, 15, 1, text));
+                return Err(SqlError::of(msg::FLOAT_LITERAL_RANGE, [&text]));
             }
         },
         Literal::Money(text) => money_literal(text)?,
@@ -59,12 +55,7 @@ pub fn literal(literal: &Literal, collation: Collation) -> Result<Typed, SqlErro
 }
 
 fn decimal_literal(text: &str) -> Result<Typed, SqlError> {
-    let too_long = || {
-        let text = format!(
-            "The number '{text}' is out of the range for numeric representation (maximum precision 38)."
-        );
-        SqlError::new(1007, 15, 1, text)
-    };
+    let too_long = || SqlError::of(msg::NUMBER_TOO_LARGE, [&text]);
     let value = Decimal::parse(text).map_err(|_| too_long())?;
     let ty = DataType::numeric(value.precision(), value.scale());
     Ok(Typed::new(Expr::Const(Value::Decimal(value)), ty, false))
@@ -72,8 +63,7 @@ fn decimal_literal(text: &str) -> Result<Typed, SqlError> {
 
 fn money_literal(text: &str) -> Result<Typed, SqlError> {
     let text = if text.is_empty() || text == "." { "0" } else { text };
-    let out_of_range =
-        || SqlError::new(8115, 16, 4, "Arithmetic overflow error converting numeric to data type money.");
+    let out_of_range = || SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"numeric", &"money"]).state(4);
     let value = Decimal::parse(text).map_err(|_| SqlError::money_syntax(DataType::Money))?;
     let value = value.rescale(19, 4).ok_or_else(out_of_range)?;
     let units = i64::try_from(value.mantissa()).map_err(|_| out_of_range())?;
@@ -276,10 +266,7 @@ pub fn collation_of(left: &Typed, right: &Typed, operator: &str) -> Result<(Labe
 
 fn conflict(left: Collation, right: Collation, operator: &str) -> SqlError {
     let (left, right) = (left.name(), right.name());
-    let text = format!(
-        "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operator} operation."
-    );
-    SqlError::new(468, 16, 9, text)
+    SqlError::of(msg::COLLATION_CONFLICT, [&left, &right, &operator])
 }
 
 /// The type and collation that the branches of an operator meet in; bare NULLs do not count.
@@ -314,11 +301,7 @@ pub fn unified_in_one(
 pub fn check_result_column(typed: &Typed, column: usize) -> Result<(), SqlError> {
     let Label::Conflict(left, right, operator) = typed.label else { return Ok(()) };
     let (left, right) = (left.name(), right.name());
-    let text = format!(
-        "Cannot resolve collation conflict between \"{left}\" and \"{right}\" in {operator} operator occurring in SELECT \
-         statement column {column}."
-    );
-    Err(SqlError::new(451, 16, 1, text))
+    Err(SqlError::of(msg::COLLATION_CONFLICT_IN_COLUMN, [&left, &right, &operator, &"SELECT", &column]))
 }
 
 /// An implicit conversion to a type and, of char and varchar, to the code page of a collation.
@@ -370,11 +353,7 @@ pub fn assigned(operand: Typed, to: DataType, mode: Mode, collation: Collation) 
     {
         let (from, to) = (operand.ty.base_name(), to.base_name());
         let (left, right) = (left.name(), right.name());
-        let text = format!(
-            "Implicit conversion of {from} value to {to} cannot be performed because the collation of the value is \
-             unresolved due to a collation conflict between \"{left}\" and \"{right}\" in {operator} operator."
-        );
-        return Err(SqlError::new(457, 16, 1, text));
+        return Err(SqlError::of(msg::COLLATION_UNRESOLVED, [&from, &to, &left, &right, &operator]));
     }
     let same_page = !narrow || operand.collation.code_page() == collation.code_page();
     if operand.is_null_literal() || (operand.ty == to && same_page) {

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use types::convert::ConvertOptions;
 use types::look::GO_ON;
 use types::ops::{self, BinaryOp as ArithOp};
-use types::{CodePage, Collation, DataType, Decimal, Dialect, Look, SqlError, Value};
+use types::{CodePage, Collation, DataType, Decimal, Dialect, Look, SqlError, Value, msg};
 
 impl Expr {
     /// The value over a row.
@@ -103,13 +103,13 @@ fn copy_of_variable(slot: usize, bytes: usize, rt: &mut dyn Env) -> Result<Value
 /// An arithmetic error as NULL, which the client is told of when the statement has ended.
 #[cold]
 fn null_for(result: Result<Value, SqlError>, rt: &mut dyn Env) -> Result<Value, SqlError> {
-    let (number, text) = match &result {
-        Err(error) if error.number == 8134 => (3607, "Division by zero occurred."),
-        Err(error) if error.number == 3623 => (3622, "A domain error occurred."),
-        Err(error) if is_arithmetic(error) => (3606, "Arithmetic overflow occurred."),
+    let message = match &result {
+        Err(error) if error.number == 8134 => msg::DIVISION_BY_ZERO_OCCURRED,
+        Err(error) if error.number == 3623 => msg::DOMAIN_ERROR_OCCURRED,
+        Err(error) if is_arithmetic(error) => msg::ARITHMETIC_OVERFLOW_OCCURRED,
         _ => return result,
     };
-    rt.warn(SqlError::new(number, 10, 0, text))?;
+    rt.warn(SqlError::of(message, []))?;
     Ok(Value::Null)
 }
 
@@ -129,8 +129,7 @@ impl Manner {
     ) -> Result<Value, SqlError> {
         let result = match result {
             Ok(value) if self.exact && loses_digits(source, &value) => {
-                let text = "Arithmetic overflow error converting numeric to data type numeric.";
-                Err(SqlError::new(8115, 16, 7, text))
+                Err(SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"numeric", &"numeric"]).state(7))
             }
             result => result,
         };

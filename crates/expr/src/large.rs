@@ -2,7 +2,7 @@
 //! Guarantees: a value of a (max) type has at most 2^31-1 bytes as SQL Server counts them; what is
 //! not large asks nobody.
 
-use types::{CodePage, DataType, Look, SqlError, Value};
+use types::{CodePage, DataType, Look, SqlError, Value, msg};
 
 use crate::Env;
 
@@ -15,15 +15,13 @@ pub const LONGEST: usize = i32::MAX as usize;
 /// 7119.
 #[cold]
 pub fn too_long() -> SqlError {
-    let text = "Attempting to grow LOB beyond maximum allowed size of 2147483647 bytes.";
-    SqlError::new(7119, 16, 1, text)
+    SqlError::of(msg::LOB_TOO_LARGE, [])
 }
 
 /// 6365: a value of xml, the text of FOR XML.
 #[cold]
 pub fn xml_too_long() -> SqlError {
-    let text = "An XML operation resulted an XML data type exceeding 2GB in size. Operation aborted.";
-    SqlError::new(6365, 16, 1, text)
+    SqlError::of(msg::XML_TOO_LONG, [])
 }
 
 /// Whether a text with so many bytes in UTF-8 fits in every (max) type without being looked at.

@@ -3,8 +3,8 @@
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
-use types::SqlError;
 use types::datetime::{DAY_TICKS, Moment, civil_from_days, days_from_civil};
+use types::{SqlError, msg};
 
 /// Windows name, IANA name; in the order of the offsets.
 pub const WINDOWS: &[(&str, &str)] = &[
@@ -153,10 +153,7 @@ pub const WINDOWS: &[(&str, &str)] = &[
 pub fn zone(name: &str) -> Result<TimeZone, SqlError> {
     let found = WINDOWS.iter().find(|(windows, _)| windows.eq_ignore_ascii_case(name.trim_end()));
     let zone = found.and_then(|(_, iana)| TimeZone::get(iana).ok());
-    zone.ok_or_else(|| {
-        let text = format!("The time zone parameter '{name}' provided to AT TIME ZONE clause is invalid.");
-        SqlError::new(9820, 16, 1, text)
-    })
+    zone.ok_or_else(|| SqlError::of(msg::TIME_ZONE_INVALID, [&name]))
 }
 
 fn civil(moment: Moment) -> Option<DateTime> {

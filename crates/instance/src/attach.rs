@@ -9,7 +9,7 @@ use compact_str::CompactString;
 use disk::DiskError;
 use pages::Home;
 use txn::{Database, FileIdentity, TxnError};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::InstanceCore;
 use super::boot_text::save_settings;
@@ -66,19 +66,12 @@ impl LogPlace {
 
 /// Why a database cannot be attached: the reason first, then 1813.
 fn aborted(name: &str) -> SqlError {
-    let text = format!("Could not open new database '{name}'. CREATE DATABASE is aborted.");
-    SqlError::new(1813, 16, 2, text)
+    SqlError::of(msg::COULD_NOT_OPEN_NEW_DATABASE, [&name])
 }
 
 /// What goes before 1813 when a log is missing that would be needed.
 fn log_lost(shown: &str) -> SqlError {
-    let text = format!(
-        "File activation failure. The physical file name \"{shown}\" may be incorrect. The log cannot be rebuilt because there \
-         were open transactions/users when the database was shutdown, no checkpoint occurred to the database, or the database \
-         was read-only. This error could occur if the transaction log file was manually deleted or lost due to a hardware or \
-         environment failure."
-    );
-    SqlError::new(5105, 16, 1, text)
+    SqlError::of(msg::LOG_NOT_REBUILT, [&shown])
 }
 
 impl InstanceCore {

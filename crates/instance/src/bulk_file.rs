@@ -5,7 +5,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use disk::DiskError;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::OfInstance;
 use super::permit::{FileUse, Reach};
@@ -27,21 +27,15 @@ pub fn open(session: &mut SessionCore, shown: &str) -> Result<Box<dyn Read>, Sql
 
 fn cannot_open(shown: &str, cause: &DiskError) -> SqlError {
     if let DiskError::NotFound { .. } = cause {
-        let text = format!(
-            "Cannot bulk load. The file \"{shown}\" does not exist or you don't have file access rights."
-        );
-        return SqlError::new(4860, 16, 1, text);
+        return SqlError::of(msg::BULK_FILE_NOT_FOUND, [&shown]);
     }
     let (code, text) = cause.system_error();
-    let text = format!(
-        "Cannot bulk load because the file \"{shown}\" could not be opened. Operating system error code {code}({text})."
-    );
-    SqlError::new(4861, 16, 1, text)
+    SqlError::of(msg::BULK_FILE_NOT_OPENED, [&shown, &format_args!("{code}({text})")])
 }
 
 /// An error of reading it.
 pub fn read_failed(e: &std::io::Error) -> SqlError {
-    SqlError::new(4861, 16, 2, format!("Cannot bulk load because the file could not be read: {e}."))
+    SqlError::of(msg::BULK_FILE_NOT_READ, [&e])
 }
 
 /// What separates fields and rows.

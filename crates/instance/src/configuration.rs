@@ -6,7 +6,7 @@
 
 use std::sync::atomic::Ordering;
 
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::InstanceCore;
 use super::kept::Keep;
@@ -203,8 +203,7 @@ impl Known {
     fn check(&self, instance: &InstanceCore, value: i32) -> Result<(), SqlError> {
         let usual = value == self.unset(instance);
         if !usual && !(self.range.0..=self.range.1).contains(&value) {
-            let text = format!("'{value}' is not a valid value for configuration option '{}'.", self.name);
-            return Err(SqlError::new(15_129, 16, 1, text));
+            return Err(SqlError::of(msg::OPTION_VALUE_INVALID, [&value, &self.name]));
         }
         match self.means {
             Means::Effect | Means::Nothing => Ok(()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use disk::DiskError;
 use pages::FileSpec;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::InstanceCore;
 use super::file_errors::{cannot_create, cannot_create_file, registry_failed};
@@ -237,8 +237,7 @@ impl InstanceCore {
             Ok(true) => {}
             Ok(false) => {
                 self.settled(db.id(), std::slice::from_ref(file));
-                let text = format!("The file '{}' cannot be removed because it is not empty.", file.name);
-                return Err(SqlError::new(5042, 16, 1, text));
+                return Err(SqlError::of(msg::NOT_EMPTY, [&"file", &file.name]));
             }
             Err(e) => return Err(db_error(db, &e)),
         }

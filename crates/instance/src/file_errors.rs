@@ -6,7 +6,7 @@ use std::path::Path;
 use disk::DiskError;
 use pages::PageError;
 use txn::TxnError;
-use types::SqlError;
+use types::{SqlError, msg};
 use wal::LogError;
 
 use catalog::registry::DbEntry;
@@ -60,10 +60,7 @@ pub(super) fn is_unavailable(e: &TxnError) -> bool {
 /// 5120: a file that is there cannot be opened.
 pub(crate) fn cannot_open(shown: &str, e: &DiskError) -> SqlError {
     let (code, text) = e.system_error();
-    let text = format!(
-        "Unable to open the physical file \"{shown}\". Operating system error {code}: \"{code}({text})\"."
-    );
-    SqlError::new(5120, 16, 101, text)
+    SqlError::of(msg::FILE_NOT_OPENED, [&shown, &code, &code, &text])
 }
 
 /// The error of a database that cannot be opened: 946, 948, 5120, 5171, 5173 for its files, else nothing.
@@ -99,102 +96,61 @@ pub(crate) fn open_failed(entry: &DbEntry, e: &TxnError) -> Option<SqlError> {
 pub(super) fn of_other_version(database: &str, e: &PageError) -> Option<SqlError> {
     let PageError::OtherFormat { found, known, .. } = e else { return None };
     Some(match found < known {
-        true => {
-            let text = format!(
-                "Cannot open database '{database}' version {found}. Upgrade the database to the latest version. \
-                 Detail: {e}."
-            );
-            SqlError::new(946, 14, 1, text)
-        }
+        true => SqlError::of(msg::DATABASE_VERSION_TOO_OLD, [&database, &found, &e]),
         false => {
-            let text = format!(
-                "The database '{database}' cannot be opened because it is version {found}. This server supports version \
-                 {known}. A downgrade path is not supported. Detail: {e}."
-            );
             // Not 20, which would end the session.
-            SqlError::new(948, 16, 1, text)
+            SqlError::of(msg::DATABASE_VERSION_TOO_NEW, [&database, &found, &known, &e])
         }
     })
 }
 
 /// 3437.
 fn in_doubt(database: &str, e: &TxnError) -> SqlError {
-    let text = format!(
-        "An error occurred while recovering database '{database}': {e}. Bring the database that decides online and run recovery \
-         again (ALTER DATABASE ... SET ONLINE), or decide with KILL 'UOW' WITH COMMIT or WITH ROLLBACK."
-    );
-    SqlError::new(3437, 21, 3, text)
+    SqlError::of(msg::TRANSACTION_IN_DOUBT, [&database, &e])
 }
 
 /// 5171.
 pub(crate) fn not_primary(shown: &str) -> SqlError {
-    SqlError::new(5171, 16, 1, format!("{shown} is not a primary database file."))
+    SqlError::of(msg::NOT_A_PRIMARY_FILE, [&shown])
 }
 
 /// 5173, with what is wrong.
 pub(crate) fn no_match(detail: &str) -> SqlError {
-    let text = format!(
-        "One or more files do not match the primary file of the database. If you are attempting to attach a database, retry \
-         the operation with the correct files.  If this is an existing database, the file may be corrupted and should be \
-         restored from a backup. Detail: {detail}."
-    );
-    SqlError::new(5173, 16, 1, text)
+    SqlError::of(msg::FILES_DO_NOT_MATCH, [&detail])
 }
 
 /// 3634: a file that a restore would write cannot be had.
 pub(crate) fn restore_target(path: &Path, e: &DiskError) -> SqlError {
     let (code, text) = e.system_error();
-    let text = format!(
-        "The operating system returned the error '{code}({text})' while attempting \
-         'RestoreContainer::ValidateTargetForCreation' on '{}'.",
-        path.display()
-    );
-    SqlError::new(3634, 16, 1, text)
+    SqlError::of(msg::RESTORE_TARGET_ERROR, [&code, &text, &path.display()])
 }
 
 /// 3201: a backup device cannot be opened, or must not be.
 pub fn cannot_open_device(device: &str, cause: &DiskError) -> SqlError {
     let (code, text) = cause.system_error();
-    let text = format!("Cannot open backup device '{device}'. Operating system error {code}({text}).");
-    SqlError::new(3201, 16, 1, text)
+    SqlError::of(msg::BACKUP_DEVICE_NOT_OPENED, [&device, &format_args!("{code}({text})")])
 }
 
 /// 5121: a file of a database shall be somewhere where it cannot be.
 pub fn bad_directory(shown: &str) -> SqlError {
-    SqlError::new(5121, 16, 2, format!("The path specified by \"{shown}\" is not in a valid directory."))
+    SqlError::of(msg::DIRECTORY_NOT_VALID, [&shown])
 }
 
 /// 1834: the file is another instance's.
 pub(crate) fn of_another_instance(shown: &str, owner: &pages::InstanceId) -> SqlError {
-    let text = format!(
-        "The file '{shown}' cannot be overwritten.  It is being used by a database of another instance ({}).",
-        pages::home::hex(owner)
-    );
-    SqlError::new(1834, 16, 1, text)
+    SqlError::of(msg::FILE_OF_OTHER_INSTANCE, [&shown, &pages::home::hex(owner)])
 }
 
 pub(super) fn registry_failed(e: &DiskError) -> SqlError {
-    SqlError::new(5120, 16, 101, format!("The list of databases cannot be written: {e}."))
+    SqlError::of(msg::DATABASE_LIST_NOT_WRITTEN, [&e])
 }
 
 pub fn cannot_create_file(shown: &str, e: &DiskError) -> SqlError {
     match e {
-        DiskError::Exists { .. } => SqlError::new(
-            5170,
-            16,
-            1,
-            format!(
-                "Cannot create file '{shown}' because it already exists. Change the file path or the file name, and \
-                 retry the operation."
-            ),
-        ),
+        DiskError::Exists { .. } => SqlError::of(msg::FILE_EXISTS, [&shown]),
         e => {
             let (code, text) = e.system_error();
-            let text = format!(
-                "CREATE FILE encountered operating system error {code}({text}) while attempting to open or create \
-                 the physical file '{shown}'."
-            );
-            SqlError::new(5123, 16, 1, text)
+            SqlError::of(msg::CREATE_FILE_FAILED, [&code, &text, &shown])
         }
     }
 }
@@ -206,7 +162,7 @@ pub(super) fn cannot_create(entry: &DbEntry, e: &TxnError) -> SqlError {
         file.map_or_else(|| path.display().to_string(), |f| f.shown.to_string())
     };
     let Some(disk) = disk_error(e) else {
-        return SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {e}."));
+        return SqlError::of(msg::CREATE_DATABASE_FAILED, [&e]);
     };
     match disk {
         DiskError::Exists { path }

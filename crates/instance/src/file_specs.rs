@@ -3,7 +3,7 @@
 use catalog::Growth;
 use compact_str::CompactString;
 use syntax::ast::{CreateDatabase, FileGrowth, FileSize, FileSpec, MaxSize};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use catalog::errors;
 use catalog::fold_name;
@@ -68,8 +68,7 @@ pub fn from_create(stmt: &CreateDatabase) -> Result<NewFiles, SqlError> {
             return Err(errors::not_supported("CONTAINS"));
         }
         if out.filegroups.iter().any(|g| fold_name(g) == fold_name(&group.name.value)) {
-            let text = format!("The filegroup '{}' has already been specified.", group.name);
-            return Err(SqlError::new(1826, 16, 1, text));
+            return Err(SqlError::of(msg::FILEGROUP_EXISTS, [&group.name]));
         }
         out.filegroups.push(group.name.value.clone());
         let id = out.filegroups.len() as u16;
@@ -107,9 +106,7 @@ fn new_log(spec: &FileSpec, name: &str, size: u64) -> Result<NewFile, SqlError> 
     let mut file = new_file(spec, name, 0, size)?;
     file.log = true;
     if file.size > MAX_LOG {
-        let text =
-            format!("The size of a single log file must not be greater than 2 TB. File '{}'.", file.name);
-        return Err(SqlError::new(5150, 16, 2, text));
+        return Err(SqlError::of(msg::LOG_FILE_TOO_LARGE, [&file.name]));
     }
     file.max_size = Some(file.max_size.unwrap_or(MAX_LOG).min(MAX_LOG));
     Ok(file)
@@ -123,7 +120,7 @@ pub fn new_file(spec: &FileSpec, name: &str, filegroup: u16, default_size: u64) 
         None => default_size,
     };
     if size < MIN_SIZE {
-        return Err(SqlError::new(5174, 16, 1, "Each file size must be greater than or equal to 512 KB."));
+        return Err(SqlError::of(msg::FILE_SIZE_TOO_SMALL, []));
     }
     let max_size = max_bytes(spec.max_size)?;
     let growth = growth_of(spec.growth)?;
@@ -160,12 +157,10 @@ pub fn growth_of(growth: Option<FileGrowth>) -> Result<Growth, SqlError> {
 pub fn check_limits(name: &str, size: u64, max: Option<u64>, growth: Growth) -> Result<(), SqlError> {
     let Some(max) = max else { return Ok(()) };
     if max < size {
-        let text = format!("MAXSIZE cannot be less than SIZE for file '{name}'.");
-        return Err(SqlError::new(5103, 16, 1, text));
+        return Err(SqlError::of(msg::MAXSIZE_BELOW_SIZE, [&name]));
     }
     if matches!(growth, Growth::Bytes(step) if step > max) {
-        let text = format!("FILEGROWTH cannot be greater than MAXSIZE for file '{name}'.");
-        return Err(SqlError::new(5169, 16, 1, text));
+        return Err(SqlError::of(msg::FILEGROWTH_OVER_MAXSIZE, [&name]));
     }
     Ok(())
 }
@@ -174,12 +169,7 @@ pub fn check_limits(name: &str, size: u64, max: Option<u64>, growth: Growth) -> 
 pub fn bytes(size: FileSize) -> Result<u64, SqlError> {
     match size.bytes() {
         Some(n) if n <= MAX_DATA => Ok(n),
-        _ => Err(SqlError::new(
-            1842,
-            16,
-            1,
-            "The file size, max size cannot be greater than 2147483647 in units of a page size. The file growth cannot be greater than 2147483647 in units of both page size and percentage.",
-        )),
+        _ => Err(SqlError::of(msg::FILE_SIZE_RANGE, [])),
     }
 }
 
@@ -199,6 +189,5 @@ fn check_names(files: &[NewFile]) -> Result<(), SqlError> {
 
 /// 1828: two files of one logical name.
 pub fn name_taken(name: &str) -> SqlError {
-    let text = format!("The logical file name \"{name}\" is already in use. Choose a different name.");
-    SqlError::new(1828, 16, 3, text)
+    SqlError::of(msg::LOGICAL_FILE_EXISTS, [&name])
 }

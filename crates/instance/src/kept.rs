@@ -11,7 +11,7 @@ use std::sync::Arc;
 use disk::mirrored::{self, Damaged, Found};
 use disk::{Disk, DiskError};
 use parking_lot::{Mutex, RwLock};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use catalog::errorlog::ErrorLog;
 use catalog::fold_name;
@@ -44,12 +44,7 @@ pub enum KeptError {
 
 impl From<KeptError> for SqlError {
     fn from(error: KeptError) -> SqlError {
-        SqlError::new(
-            823,
-            24,
-            1,
-            format!("The instance's list of objects could not be read or saved: {error}."),
-        )
+        SqlError::of(msg::OBJECT_LIST_IO, [&error])
     }
 }
 

@@ -4,7 +4,7 @@ use catalog::db::DbStatus;
 use catalog::registry::DbEntry;
 use catalog::store::StoreError;
 use txn::{ErrorKind, TxnError};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::file_errors::{is_unavailable, open_failed};
 
@@ -60,9 +60,7 @@ impl OpenError {
         match self {
             OpenError::Txn(e) => open_failed(entry, e),
             OpenError::NeedsRecovery => {
-                let text =
-                    format!("Database '{}' cannot be recovered read-only: {}.", entry.name, self.text());
-                Some(SqlError::new(3415, 16, 3, text))
+                Some(SqlError::of(msg::NOT_RECOVERED_READ_ONLY, [&entry.name, &self.text()]))
             }
             OpenError::Other(_) => None,
         }

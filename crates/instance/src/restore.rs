@@ -12,7 +12,7 @@ use txn::Env;
 use txn::backup::{
     MediaSet, RestoreTarget, Restored, RollTo, SetHeader, SetKind, Step, restore_data, restore_log,
 };
-use types::SqlError;
+use types::{SqlError, msg};
 use wal::LogOptions;
 
 use super::InstanceCore;
@@ -280,10 +280,9 @@ impl InstanceCore {
     fn make_folders(&self, entry: &DbEntry) -> Result<(), SqlError> {
         for file in &entry.files {
             if let Some(folder) = file.path.parent() {
-                self.disk.create_dir_all(folder).map_err(|e| {
-                    let text = format!("Directory lookup for the file \"{}\" failed: {e}.", file.shown);
-                    SqlError::new(5133, 16, 1, text)
-                })?;
+                self.disk
+                    .create_dir_all(folder)
+                    .map_err(|e| SqlError::of(msg::DIRECTORY_LOOKUP_FAILED, [&file.shown, &e]))?;
             }
         }
         Ok(())
@@ -330,8 +329,7 @@ impl InstanceCore {
             }
             Err(e) => {
                 db.log_failure(&e.text());
-                let text = format!("The database '{}' cannot be recovered: {}.", db.name(), e.text());
-                Err(SqlError::new(3167, 16, 1, text))
+                Err(SqlError::of(msg::RESTORED_NOT_RECOVERED, [&db.name(), &e.text()]))
             }
         }
     }
@@ -339,8 +337,7 @@ impl InstanceCore {
 
 /// 1834: the file belongs to another database.
 pub fn in_use(shown: &str, other: &str) -> SqlError {
-    let text = format!("The file '{shown}' cannot be overwritten.  It is being used by database '{other}'.");
-    SqlError::new(1834, 16, 1, text)
+    SqlError::of(msg::FILE_OF_DATABASE, [&shown, &other])
 }
 
 #[cfg(test)]

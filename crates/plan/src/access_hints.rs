@@ -4,7 +4,7 @@
 use catalog::{IndexDef, TableDef, fold_name};
 use std::sync::Arc;
 use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// What the hints of a table say of how its rows are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,9 +101,7 @@ impl AccessHints {
 
 /// Error 8622: the hints leave no plan.
 pub fn no_plan() -> SqlError {
-    let text = "Query processor could not produce a query plan because of the hints defined in this query. \
-                Resubmit the query without specifying any hints and without using SET FORCEPLAN.";
-    SqlError::new(8622, 16, 1, text)
+    SqlError::of(msg::NO_PLAN_FOR_HINTS, [])
 }
 
 /// How many columns of an index FORCESEEK names.
@@ -111,20 +109,10 @@ fn columns(table: &TableDef, index: &IndexDef, named: &[OptionItem]) -> Result<u
     for (place, item) in named.iter().enumerate() {
         let name = word_of(&item.value).unwrap_or_default();
         let Some((column, _)) = index.key.get(place) else {
-            let text = format!(
-                "The query processor could not produce a query plan because the FORCESEEK hint on table or view '{}' \
-                 specified more seek columns than the number of key columns in index '{}'.",
-                table.name, index.name
-            );
-            return Err(SqlError::new(363, 16, 1, text));
+            return Err(SqlError::of(msg::FORCESEEK_TOO_MANY_COLUMNS, [&table.name, &index.name]));
         };
         if fold_name(&table.columns[*column].name) != fold_name(&name) {
-            let text = format!(
-                "The query processor could not produce a query plan because the name '{name}' in the FORCESEEK hint on \
-                 table or view '{}' did not match the key column names of the index '{}'.",
-                table.name, index.name
-            );
-            return Err(SqlError::new(362, 16, 1, text));
+            return Err(SqlError::of(msg::FORCESEEK_COLUMN_MISMATCH, [&name, &table.name, &index.name]));
         }
     }
     Ok(named.len())
@@ -150,22 +138,12 @@ fn named<'t>(table: &'t TableDef, word: &str) -> Result<&'t Arc<IndexDef>, SqlEr
         Ok(id) => table.all_indexes().find(|index| index.index_id == id),
         Err(_) => table.all_indexes().find(|index| fold_name(&index.name) == fold_name(word)),
     };
-    let found = found.ok_or_else(|| {
-        let (number, index) = match word.parse::<i32>() {
-            Ok(id) => (307, format!("ID {id}")),
-            Err(_) => (308, format!("'{word}'")),
-        };
-        let text =
-            format!("Index {index} on table '{}' (specified in the FROM clause) does not exist.", table.name);
-        SqlError::new(number, 16, 1, text)
+    let found = found.ok_or_else(|| match word.parse::<i32>() {
+        Ok(id) => SqlError::of(msg::HINTED_INDEX_ID_MISSING, [&id, &table.name]),
+        Err(_) => SqlError::of(msg::HINTED_INDEX_MISSING, [&word, &table.name]),
     })?;
     if found.options.disabled {
-        let text = format!(
-            "Index \"{}\" on table \"{}\" (specified in the FROM clause) is disabled or resides in a filegroup which is \
-             not online.",
-            found.name, table.name
-        );
-        return Err(SqlError::new(315, 16, 1, text));
+        return Err(SqlError::of(msg::HINTED_INDEX_DISABLED, [&found.name, &table.name]));
     }
     Ok(found)
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use storage::{Base, TableMode, TableStore};
 use syntax::ast;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The kinds of cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +177,7 @@ fn has_unique_key(get: &Get) -> bool {
 
 /// 16907.
 fn not_allowed(what: &str) -> SqlError {
-    SqlError::new(16907, 16, 1, format!("{what} is not allowed in cursor statements."))
+    SqlError::of(msg::NOT_ALLOWED_IN_CURSOR, [&what])
 }
 
 fn check(query: &ast::Query) -> Result<(), SqlError> {
@@ -355,10 +355,7 @@ fn update_columns(shape: &Shape, names: &[ast::Ident]) -> Result<Option<Vec<(usi
             let column = get.table.columns.iter().position(|c| fold_name(&c.name) == folded)?;
             Some((table, column))
         });
-        list.push(
-            found
-                .ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", name.value)))?,
-        );
+        list.push(found.ok_or_else(|| SqlError::of(msg::INVALID_COLUMN, [&name.value]))?);
     }
     Ok(Some(list))
 }

@@ -7,7 +7,7 @@ use catalog::TableDef;
 use storage::TableMode;
 use syntax::ast::OptionItem;
 use txn::locks::LockMode;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// What the hints of one table ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -212,9 +212,7 @@ impl Hints {
     /// The lock on a table that is to be changed. Error: 1065 NOLOCK.
     pub fn write_lock(&self) -> Result<TableLock, SqlError> {
         if self.isolation == Some(Isolation::ReadUncommitted) {
-            let text = "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of INSERT, UPDATE, \
-                        DELETE or MERGE statements.";
-            return Err(SqlError::new(1065, 15, 1, text));
+            return Err(SqlError::of(msg::NOLOCK_ON_TARGET, []));
         }
         let mode = if self.table.is_some() { LockMode::X } else { LockMode::IX };
         Ok(TableLock { mode, hold: true, no_wait: self.no_wait })
@@ -222,25 +220,19 @@ impl Hints {
 }
 
 fn snapshot() -> SqlError {
-    SqlError::new(40517, 16, 1, "The table hint SNAPSHOT is not supported in this version of Ringwood.")
+    SqlError::of(msg::NOT_SUPPORTED, [&"The table hint SNAPSHOT"])
 }
 
 fn conflicting() -> SqlError {
-    SqlError::new(1047, 15, 1, "Conflicting locking hints specified.")
+    SqlError::of(msg::CONFLICTING_LOCK_HINTS, [])
 }
 
 fn read_past_level() -> SqlError {
-    let text =
-        "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE READ isolation levels.";
-    SqlError::new(650, 16, 1, text)
+    SqlError::of(msg::READPAST_ISOLATION, [])
 }
 
 fn unknown(name: &str) -> SqlError {
-    let text = format!(
-        "\"{name}\" is not a recognized table hints option. If it is intended as a parameter to a table-valued function \
-         or to the CHANGETABLE function, ensure that your database compatibility mode is set to 90."
-    );
-    SqlError::new(321, 15, 1, text)
+    SqlError::of(msg::UNKNOWN_TABLE_HINT, [&name])
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ use nodes::Plan;
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::ast;
-use types::{Collation, DataType, SqlError};
+use types::{Collation, DataType, SqlError, msg};
 
 pub use needs::{Needs, TableUse, Watched};
 
@@ -123,11 +123,7 @@ impl QueryPlan {
         if seconds <= f64::from(limit) {
             return Ok(());
         }
-        let text = format!(
-            "The query has been canceled because the estimated cost of this query ({seconds:.0}) exceeds the configured threshold \
-             of {limit}. Contact the system administrator."
-        );
-        Err(SqlError::new(8649, 17, 1, text))
+        Err(SqlError::of(msg::COST_OVER_LIMIT, [&format_args!("{seconds:.0}"), &limit]))
     }
 }
 

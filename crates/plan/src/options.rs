@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use syntax::ast::{OptionItem, OptionValue};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use crate::bind::env::CompileEnv;
 use crate::bind::unsupported;
@@ -57,10 +57,7 @@ pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlErro
         "MAXRECURSION" => {
             let n = number(option, i64::MAX)?;
             if n > 32_767 {
-                let text = format!(
-                    "The value {n} specified for the MAXRECURSION option exceeds the allowed maximum of 32767."
-                );
-                return Err(SqlError::new(310, 15, 1, text));
+                return Err(SqlError::of(msg::MAXRECURSION_RANGE, [&n]));
             }
             Ok(())
         }
@@ -69,9 +66,7 @@ pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlErro
         "MAX_GRANT_PERCENT" | "MIN_GRANT_PERCENT" => percent(option),
         "OPTIMIZE FOR" => option.nested.iter().try_for_each(|item| meant(item, env).map(drop)),
         "USE HINT" => option.nested.iter().try_for_each(hint_name),
-        "USE PLAN" | "FOR TIMESTAMP AS OF" => {
-            Err(unsupported(&format!("OPTION ({})", option.name)))
-        }
+        "USE PLAN" | "FOR TIMESTAMP AS OF" => Err(unsupported(&format!("OPTION ({})", option.name))),
         // How rows are joined, grouped and ordered, when a plan is made anew, a name for the log.
         _ => Ok(()),
     })
@@ -216,7 +211,7 @@ fn hint_name(item: &OptionItem) -> Result<(), SqlError> {
     if NAMES.contains(&upper.as_str()) || level.is_some_and(|n| n >= 100) || seed_of(&upper).is_some() {
         return Ok(());
     }
-    Err(SqlError::new(10715, 15, 1, format!("'{}' is not a valid hint.", shown(item))))
+    Err(SqlError::of(msg::NOT_A_HINT, [&shown(item)]))
 }
 
 fn shown(item: &OptionItem) -> String {

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 
 use super::Call;
 use super::params::{NAME, Param};
@@ -26,12 +26,10 @@ const UNSET: &[Param] = &[("@cookie", DataType::VarBinary(Len::N(8000)))];
 pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_setapprole", 2, SET)?;
     if call.core.nest_level > 0 {
-        let text = "Application roles can only be activated at the ad hoc level.";
-        return Err(SqlError::new(15_422, 16, 1, text));
+        return Err(SqlError::of(msg::APPLICATION_ROLE_NOT_AD_HOC, []));
     }
     if call.core.trancount > 0 {
-        let text = "The procedure 'sys.sp_setapprole' cannot be executed within a transaction.";
-        return Err(SqlError::new(15_002, 16, 1, text));
+        return Err(SqlError::of(msg::PROCEDURE_IN_TRANSACTION, [&"sys.sp_setapprole"]));
     }
     let encrypt = given.text(2).unwrap_or("none").trim_end();
     if encrypt.eq_ignore_ascii_case("odbc") {
@@ -39,17 +37,11 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Err(catalog::errors::not_supported("sp_setapprole with @encrypt = 'odbc'"));
     }
     if !encrypt.eq_ignore_ascii_case("none") {
-        let text = "An invalid parameter or option was specified for procedure 'sys.sp_setapprole'.";
-        return Err(SqlError::new(15_600, 15, 1, text));
+        return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"sys.sp_setapprole"]));
     }
     let db = call.core.db().clone();
     let (name, password) = (given.text(0).unwrap_or_default(), given.text(1).unwrap_or_default());
-    let refused = || {
-        let text = format!(
-            "Cannot set application role '{name}' because it does not exist or the password is incorrect."
-        );
-        SqlError::new(15_161, 16, 1, text)
-    };
+    let refused = || SqlError::of(msg::APPLICATION_ROLE_PASSWORD, [&name]);
     let security = call.core.security(&db);
     let role = security.database.find(name).filter(|p| p.kind == Kind::ApplicationRole);
     let stored = role.and_then(|p| p.hash.as_deref());

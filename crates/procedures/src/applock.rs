@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use ::types::{DataType, Len, SqlError};
+use ::types::{DataType, Len, SqlError, msg};
 use txn::{LockOwner, Resource};
 
 use super::params::Param;
@@ -40,12 +40,7 @@ fn owned_by_session(given: &Given, at: usize) -> Option<bool> {
 }
 
 fn no_transaction(verb: &str) -> SqlError {
-    SqlError::new(
-        1,
-        11,
-        1,
-        format!("You attempted to {verb} a transactional application lock without an active transaction."),
-    )
+    SqlError::of(msg::APP_LOCK_WITHOUT_TRANSACTION, [&verb])
 }
 
 /// EXEC sp_getapplock: 0 granted, 1 granted after a wait, -1 time-out, -2 cancelled, -3 deadlock victim, -999 a wrong parameter.
@@ -144,11 +139,8 @@ pub fn release(call: &mut Call<'_>) -> Result<i32, SqlError> {
     };
     match left {
         None => {
-            let text = format!(
-                "Cannot release the application lock (Database Principal: '{}', Resource: '{name}') because it is not currently held.",
-                given.text(2).unwrap_or("public")
-            );
-            call.sink.error(&SqlError::new(1223, 16, 1, text))?;
+            call.sink
+                .error(&SqlError::of(msg::APP_LOCK_NOT_HELD, [&given.text(2).unwrap_or("public"), &name]))?;
             return Ok(WRONG);
         }
         Some(0) if of_session => {

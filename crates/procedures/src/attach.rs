@@ -1,6 +1,6 @@
 //! sp_attach_db, sp_attach_single_file_db and sp_detach_db: how a database goes to another instance.
 
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::Call;
 use catalog::db::DbStatus;
@@ -65,28 +65,19 @@ pub fn detach(call: &mut Call<'_>) -> Result<i32, SqlError> {
     instance.check_writable()?;
     let _turn = instance.changing.lock();
     if InstanceCore::is_reserved_name(&name) {
-        let text = "System databases master, model, msdb, and tempdb cannot be detached.";
-        return Err(SqlError::new(7940, 16, 1, text));
+        return Err(SqlError::of(msg::DETACH_SYSTEM_DATABASE, []));
     }
     let Some(db) = instance.find_db(&name) else {
-        let text = format!(
-            "The database '{name}' does not exist. Supply a valid database name. To see available databases, use sys.databases."
-        );
-        return Err(SqlError::new(15010, 16, 1, text));
+        return Err(SqlError::of(msg::DATABASE_DOES_NOT_EXIST, [&name]));
     };
     match db.status() {
         DbStatus::Online | DbStatus::Offline => {}
         DbStatus::Restoring => return Err(errors::not_usable(&name, DbStatus::Restoring)),
         _ => {
-            let text =
-                "Cannot detach a suspect or recovery pending database. It must be repaired or dropped.";
-            return Err(SqlError::new(3707, 16, 2, text));
+            return Err(SqlError::of(msg::DETACH_SUSPECT, []));
         }
     }
-    let in_use = || {
-        let text = format!("Cannot detach the database '{name}' because it is currently in use.");
-        SqlError::new(3703, 16, 2, text)
-    };
+    let in_use = || SqlError::of(msg::DETACH_DATABASE_IN_USE, [&name]);
     let _closed = db.close_if_unused().ok_or_else(in_use)?;
     if db.storage_if_open().is_some_and(|s| !s.txns().active().is_empty()) {
         return Err(in_use());
@@ -104,16 +95,12 @@ fn database_name(call: &Call<'_>, procedure: &str, parameter: &str) -> Result<St
 }
 
 fn missing(procedure: &str, parameter: &str) -> SqlError {
-    let text = format!(
-        "Procedure or function '{procedure}' expects parameter '{parameter}', which was not supplied."
-    );
-    SqlError::new(201, 16, 4, text)
+    SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&procedure, &parameter])
 }
 
 fn outside_transaction(call: &Call<'_>, procedure: &str) -> Result<(), SqlError> {
     if call.core.trancount() > 0 {
-        let text = format!("The procedure 'sys.{procedure}' cannot be executed within a transaction.");
-        return Err(SqlError::new(15002, 16, 1, text));
+        return Err(SqlError::of(msg::PROCEDURE_IN_TRANSACTION, [&format_args!("sys.{procedure}")]));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! sp_addumpdevice, sp_dropdevice: backup devices.
 //! Guarantees: they run outside of transactions only (15002); a file that is removed is a backup (3242).
 
-use ::types::{DataType, Len, SqlError};
+use ::types::{DataType, Len, SqlError, msg};
 use catalog::security::Permission;
 use txn::backup::{BackupDevice as Device, MediaSet};
 
@@ -29,15 +29,10 @@ const ADD: &[Param] = &[
 const REMOVE: &[Param] = &[("@logicalname", NAME), ("@delfile", DataType::VarChar(Len::N(7)))];
 
 /// An error of a change, or of the list.
-fn error(number: i32, text: String) -> SqlError {
-    SqlError::new(number, 16, 1, text)
-}
-
 /// 15002: what a procedure changes takes no part in a transaction.
 fn check_alone(call: &Call<'_>, procedure: &str) -> Result<(), SqlError> {
     if call.core.trancount() > 0 {
-        let text = format!("The procedure 'sys.{procedure}' cannot be executed within a transaction.");
-        return Err(error(15_002, text));
+        return Err(SqlError::of(msg::PROCEDURE_IN_TRANSACTION, [&format_args!("sys.{procedure}")]));
     }
     call.core.instance().check_writable()
 }
@@ -47,19 +42,16 @@ fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_addumpdevice", 3, ADD)?;
     check_alone(call, "sp_addumpdevice")?;
     let (Some(kind), Some(name), Some(physical_name)) = (given.text(0), given.name(1), given.name(2)) else {
-        return Err(error(15_429, "'(null)' is an invalid name.".into()));
+        return Err(SqlError::of(msg::NULL_NAME_INVALID, []));
     };
     // Tapes and pipes are SQL Server's; BACKUP refuses tapes here.
     if !kind.eq_ignore_ascii_case("disk") {
-        let text = format!(
-            "The type, \"{kind}\", is an unknown backup device type. Use the type \"disk\" or \"tape\"."
-        );
-        return Err(error(15_044, text));
+        return Err(SqlError::of(msg::DEVICE_TYPE_UNKNOWN, [&kind]));
     }
     let device = BackupDevice { name: name.into(), physical_name: physical_name.into() };
     call.core.instance().kept::<BackupDevice>()?.change(|list| -> Result<(), SqlError> {
         if position(list, name).is_some() {
-            return Err(error(15_026, format!("Logical device '{name}' already exists.")));
+            return Err(SqlError::of(msg::DEVICE_EXISTS, [&name]));
         }
         list.push(device);
         Ok(())
@@ -74,10 +66,7 @@ fn remove_backup(file: &PermittedPath, shown: &str) -> Result<(), SqlError> {
     }
     let device: Box<dyn Device> = Box::new(file.device(shown));
     if MediaSet::open(&[device], true).is_err() {
-        return Err(error(
-            3242,
-            format!("The file on device '{shown}' is not a backup set and is not removed."),
-        ));
+        return Err(SqlError::of(msg::BACKUP_FILE_NOT_REMOVED, [&shown]));
     }
     file.remove().map_err(|e| KeptError::Disk(e).into())
 }
@@ -92,16 +81,11 @@ fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
         None => false,
         Some(word) if word.eq_ignore_ascii_case("delfile") => true,
         Some(_) => {
-            let text = "An invalid parameter or option was specified for procedure 'sys.sp_dropdevice'.";
-            return Err(error(15_600, text.into()));
+            return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"sys.sp_dropdevice"]));
         }
     };
     let instance = call.core.instance().clone();
-    let missing = || {
-        let text =
-            format!("The device '{name}' does not exist. Use sys.backup_devices to show available devices.");
-        error(15_012, text)
-    };
+    let missing = || SqlError::of(msg::DEVICE_NOT_FOUND, [&name]);
     let devices = instance.kept::<BackupDevice>()?;
     if deletes {
         let device = devices.find(name).ok_or_else(missing)?;
@@ -114,6 +98,6 @@ fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
         list.remove(position(list, name).ok_or_else(missing)?);
         Ok(())
     })?;
-    call.sink.message(&SqlError::new(15_463, 10, 1, "Device dropped."))?;
+    call.sink.message(&SqlError::of(msg::DEVICE_DROPPED, []))?;
     Ok(0)
 }

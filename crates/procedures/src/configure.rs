@@ -1,6 +1,6 @@
 //! sp_configure: the configuration options, their values, and other ones.
 
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Call;
 use super::params::Param;
@@ -25,11 +25,7 @@ pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return list(call, &shown).map(|()| 0);
     };
     instance.configure(option, value as i32)?;
-    let text = format!(
-        "Configuration option '{}' changed from {} to {value}. Run the RECONFIGURE statement to install.",
-        option.name, option.value
-    );
-    call.sink.message(&SqlError::new(15_457, 10, 1, text))?;
+    call.sink.message(&SqlError::of(msg::OPTION_CHANGED, [&option.name, &option.value, &value]))?;
     Ok(0)
 }
 
@@ -46,12 +42,8 @@ fn named(mut options: Vec<ConfigurationOption>, name: &str) -> Result<Configurat
     options.retain(|option| folded(option).starts_with(&wanted));
     match options.len() {
         1 => Ok(options.swap_remove(0)),
-        0 => {
-            let text =
-                format!("The configuration option '{name}' does not exist, or it may be an advanced option.");
-            Err(SqlError::new(15_123, 16, 1, text))
-        }
-        _ => Err(SqlError::new(15_124, 16, 1, format!("The configuration option '{name}' is not unique."))),
+        0 => Err(SqlError::of(msg::OPTION_NOT_FOUND, [&name])),
+        _ => Err(SqlError::of(msg::OPTION_NOT_UNIQUE, [&name])),
     }
 }
 

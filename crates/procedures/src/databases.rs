@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Call;
 use catalog::errors;
@@ -46,8 +46,7 @@ pub fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
         ]);
     }
     if let (Some(name), true) = (&only, rows.is_empty()) {
-        let text = format!("The database '{name}' does not exist. Supply a valid database name.");
-        return Err(SqlError::new(15010, 16, 1, text));
+        return Err(SqlError::of(msg::DATABASE_DOES_NOT_EXIST, [name]));
     }
     let columns = [
         column("name", NAME, true),

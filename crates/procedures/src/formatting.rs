@@ -1,9 +1,8 @@
 //! xp_sprintf and xp_sscanf: texts put together and taken apart.
 
-use ::types::{SqlError, Value};
+use ::types::{SqlError, Value, msg};
 
 use super::Call;
-use instance::messages::error;
 
 fn texts(call: &Call<'_>) -> Vec<String> {
     call.args.iter().map(|arg| arg.value.as_str().unwrap_or_default().to_owned()).collect()
@@ -12,7 +11,9 @@ fn texts(call: &Call<'_>) -> Vec<String> {
 /// xp_sprintf @text OUTPUT, format [, argument ...]: each `%s` is the next argument.
 pub fn sprintf(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let (texts, to) = (texts(call), call.args.first().and_then(|arg| arg.output));
-    let (Some(format), Some(to)) = (texts.get(1), to) else { return Err(error(15_600, &["xp_sprintf"])) };
+    let (Some(format), Some(to)) = (texts.get(1), to) else {
+        return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"xp_sprintf"]));
+    };
     let mut values = texts.iter().skip(2);
     let mut out = String::new();
     let mut rest = format.as_str();
@@ -42,7 +43,7 @@ pub fn sprintf(call: &mut Call<'_>) -> Result<i32, SqlError> {
 pub fn sscanf(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let texts = texts(call);
     let (Some(text), Some(format)) = (texts.first(), texts.get(1)) else {
-        return Err(error(15_600, &["xp_sscanf"]));
+        return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"xp_sscanf"]));
     };
     let outputs: Vec<Option<usize>> = call.args.iter().skip(2).map(|arg| arg.output).collect();
     for (value, to) in scan(text, format).into_iter().zip(outputs) {

@@ -1,6 +1,6 @@
 //! sp_helptext, sp_helpindex, sp_server_info.
 
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 
 use super::Call;
 use super::params::{NAME, Param};
@@ -18,13 +18,7 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_helptext", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
     let db = call.core.db().clone();
-    let missing = || {
-        let text = format!(
-            "The object '{name}' does not exist in database '{}' or is invalid for this operation.",
-            db.name()
-        );
-        SqlError::new(15009, 16, 1, text)
-    };
+    let missing = || SqlError::of(msg::OBJECT_NOT_IN_DATABASE, [&name, &db.name()]);
     let mut parts = name_parts(name).filter(|parts| parts.len() <= 3).ok_or_else(missing)?;
     if let (TEMPDB, Some(own)) = (db.id(), call.core.temps.find_procedure(&parts[0], &db)) {
         parts[0] = own.name.to_string();
@@ -40,9 +34,7 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
         let table = catalog.find(schema, &parts[0]);
         let at = table.and_then(|table| table.column(column).map(|at| (table, at)));
         let computed = at.and_then(|(table, at)| table.columns[at].computed.clone());
-        computed.ok_or_else(|| {
-            SqlError::new(15646, 16, 1, format!("Column '{column}' is not a computed column."))
-        })
+        computed.ok_or_else(|| SqlError::of(msg::NOT_A_COMPUTED_COLUMN, [&column]))
     });
     if let Some(computed) = computed {
         let computed = computed?;
@@ -72,7 +64,7 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
 
 /// 15197.
 fn no_text(name: &str) -> SqlError {
-    SqlError::new(15197, 16, 1, format!("There is no text for object '{name}'."))
+    SqlError::of(msg::NO_TEXT, [&name])
 }
 
 /// A text as sp_helptext shows it.
@@ -163,21 +155,12 @@ pub fn index(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let catalog = db.catalog();
     let parts = name_parts(name).unwrap_or_default();
     let table = parts.first().and_then(|t| catalog.find(parts.get(1).map_or("", String::as_str), t));
-    let none = |call: &mut Call<'_>| {
-        let text = format!("The object '{name}' does not have any indexes, or you do not have permissions.");
-        call.sink.message(&SqlError::new(15472, 10, 1, text)).map(|()| 0)
-    };
+    let none = |call: &mut Call<'_>| call.sink.message(&SqlError::of(msg::NO_INDEXES, [&name])).map(|()| 0);
     let view = parts.first().and_then(|v| catalog.find_module(parts.get(1).map_or("", String::as_str), v));
     if view.is_some_and(|module| module.kind == ModuleKind::View) {
         return none(call);
     }
-    let table = table.ok_or_else(|| {
-        let text = format!(
-            "The object '{name}' does not exist in database '{}' or is invalid for this operation.",
-            db.name()
-        );
-        SqlError::new(15009, 16, 1, text)
-    })?;
+    let table = table.ok_or_else(|| SqlError::of(msg::OBJECT_NOT_IN_DATABASE, [&name, &db.name()]))?;
     let mut indexes: Vec<_> = table.all_indexes().filter(|index| index.index_id > 0).collect();
     indexes.sort_by_key(|index| catalog::fold_name(&index.name));
     if indexes.is_empty() {

@@ -1,6 +1,6 @@
 //! sp_helplanguage: the languages of sessions, or one of them.
 
-use ::types::{LANGUAGES, Language, SqlError};
+use ::types::{LANGUAGES, Language, SqlError, msg};
 
 use super::Call;
 use super::params::{NAME, Param};
@@ -14,10 +14,7 @@ pub fn help(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let rows: Vec<_> = match given.text(0) {
         None => LANGUAGES.iter().map(row).collect(),
         Some(name) => {
-            let found = Language::find(name).ok_or_else(|| {
-                let text = format!("'{name}' is not an official language name or a language alias.");
-                SqlError::new(15_033, 16, 1, text)
-            })?;
+            let found = Language::find(name).ok_or_else(|| SqlError::of(msg::NOT_A_LANGUAGE, [&name]))?;
             vec![row(found)]
         }
     };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ::types::{DataType, Len, SqlError};
+use ::types::{DataType, Len, SqlError, msg};
 
 use super::Call;
 use super::params::Param;
@@ -13,7 +13,6 @@ use ddl::modules::{mark_system, may_run_at_start, order_trigger, run_at_start};
 use ddl::work::Work;
 use exec::state::SessionCore;
 use instance::OfInstance;
-use instance::messages::error;
 use metadata::functions::metadata::name_parts;
 use statements::refresh_module;
 use statements::rights::not_permitted;
@@ -22,7 +21,7 @@ const OBJECT: DataType = DataType::NVarChar(Len::N(776));
 
 /// 15165.
 fn missing(name: &str) -> SqlError {
-    error(15_165, &[name])
+    SqlError::of(msg::OBJECT_OR_PERMISSION_MISSING, [&name])
 }
 
 /// The module of a name.
@@ -55,7 +54,7 @@ pub fn recompile(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Err(missing(name));
     }
     call.core.instance().forget_batches();
-    call.sink.message(&error(15_070, &[name]))?;
+    call.sink.message(&SqlError::of(msg::MARKED_FOR_RECOMPILATION, [&name]))?;
     Ok(0)
 }
 
@@ -105,7 +104,7 @@ pub fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let place = fold_name(given.text(1).unwrap_or_default().trim()).to_string();
     let known = ["first", "last", "none"].contains(&place.as_str());
     if !known || catalog::TriggerOrder::bit(action) == 0 && given.name(3).is_none() {
-        return Err(error(15_600, &["sys.sp_settriggerorder"]));
+        return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"sys.sp_settriggerorder"]));
     }
     if given.name(3).is_some() {
         return Err(errors::not_supported("sp_settriggerorder of triggers of databases and servers"));
@@ -123,10 +122,7 @@ pub fn mark_system_object(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@objname", OBJECT)];
     let given = call.given("sp_MS_marksystemobject", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
-    let module = named(call, name).ok_or_else(|| {
-        let text = format!("Object '{name}' does not exist or is not a valid object for this operation.");
-        SqlError::new(15_001, 16, 1, text)
-    })?;
+    let module = named(call, name).ok_or_else(|| SqlError::of(msg::OBJECT_NOT_VALID, [&name]))?;
     let db = call.core.db().clone();
     mark_system(&mut Work::begin(call.core, &db)?, &module)?;
     Ok(0)
@@ -143,15 +139,15 @@ pub fn procedure_option(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let name = given.text(0).unwrap_or_default();
     let folded = |at: usize| fold_name(given.text(at).unwrap_or_default().trim());
     if call.core.trancount() > 0 {
-        return Err(error(15_002, &["sys.sp_procoption"]));
+        return Err(SqlError::of(msg::PROCEDURE_IN_TRANSACTION, [&"sys.sp_procoption"]));
     }
     let on = match folded(2).as_str() {
         "1" | "on" | "yes" | "true" => true,
         "0" | "off" | "no" | "false" => false,
-        _ => return Err(error(15_600, &["sys.sp_procoption"])),
+        _ => return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"sys.sp_procoption"])),
     };
     if folded(1) != "startup" {
-        return Err(error(15_600, &["sys.sp_procoption"]));
+        return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"sys.sp_procoption"]));
     }
     let db = call.core.db().clone();
     let parts = name_parts(name).filter(|parts| match parts.get(2) {
@@ -163,10 +159,10 @@ pub fn procedure_option(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let procedure = db.catalog().find_module(schema, &parts[0]).cloned();
     let procedure = procedure.filter(|m| m.kind == ModuleKind::Procedure).ok_or_else(|| missing(name))?;
     if db.id() != MASTER || !may_run_at_start(&db.catalog(), &call.core.security(&db), &procedure) {
-        return Err(error(15_398, &[]));
+        return Err(SqlError::of(msg::STARTUP_ONLY_MASTER, []));
     }
     if procedure.procedure().is_some_and(|p| !p.params.is_empty()) {
-        return Err(error(15_399, &[]));
+        return Err(SqlError::of(msg::STARTUP_HAS_PARAMETERS, []));
     }
     run_at_start(&mut Work::begin(call.core, &db)?, &procedure, on)?;
     Ok(0)

@@ -1,7 +1,7 @@
 //! Parameters of system procedures: names, types, and what a call gives for them.
 
 use ::types::convert::{Mode, convert_in};
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 
 use super::Call;
 use catalog::fold_name;
@@ -60,15 +60,13 @@ impl Call<'_> {
             };
             let at = at.ok_or_else(|| {
                 let name = arg.name.as_deref().unwrap_or_default();
-                SqlError::new(8145, 16, 1, format!("{name} is not a parameter for procedure {procedure}."))
+                SqlError::of(msg::NOT_A_PARAMETER, [&name, &procedure])
             })?;
             let Some((name, ty)) = params.get(at) else {
-                let text = format!("Procedure or function {procedure} has too many arguments specified.");
-                return Err(SqlError::new(8144, 16, 2, text));
+                return Err(SqlError::of(msg::TOO_MANY_ARGUMENTS, [&procedure]));
             };
             if std::mem::replace(&mut seen[at], true) {
-                let text = format!("Parameter '{name}' was supplied multiple times.");
-                return Err(SqlError::new(8143, 16, 1, text));
+                return Err(SqlError::of(msg::PARAMETER_SUPPLIED_TWICE, [&name]));
             }
             if !arg.is_default {
                 // A variant keeps the type that the caller gave its value.
@@ -80,13 +78,7 @@ impl Call<'_> {
             }
         }
         match seen.iter().take(required).position(|seen| !seen) {
-            Some(at) => {
-                let text = format!(
-                    "Procedure or function '{procedure}' expects parameter '{}', which was not supplied.",
-                    params[at].0
-                );
-                Err(SqlError::new(201, 16, 4, text))
-            }
+            Some(at) => Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&procedure, &params[at].0])),
             None => Ok(Given(values)),
         }
     }

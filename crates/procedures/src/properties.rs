@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 use catalog::properties::{MAX_BYTES, Property, PropertyClass, size};
 use catalog::security::Securable;
 use catalog::{Db, errors};
@@ -53,10 +53,7 @@ struct Named {
 fn named(call: &mut Call<'_>, procedure: &str, given: &Given, first: usize) -> Result<Named, SqlError> {
     let level = |at: usize| Level { kind: given.name(first + 2 * at), name: given.name(first + 2 * at + 1) };
     let levels = [level(0), level(1), level(2)];
-    let invalid = || {
-        let text = format!("An invalid parameter or option was specified for procedure '{procedure}'.");
-        SqlError::new(15_600, 15, 1, text)
-    };
+    let invalid = || SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&procedure]);
     let name = given.name(0).ok_or_else(invalid)?.to_owned();
     if levels.iter().any(|level| level.kind.is_some() && level.name.is_none()) {
         return Err(invalid());
@@ -85,14 +82,7 @@ fn target_of(
 ) -> Result<Target, SqlError> {
     match find(call.core, db, procedure, levels)?.into_iter().next() {
         Some(target) if target.may_change(call.core, db) => Ok(target),
-        _ => Err(SqlError::new(
-            15_135,
-            16,
-            8,
-            format!(
-                "Object is invalid. Extended properties are not permitted on '{path}', or the object does not exist."
-            ),
-        )),
+        _ => Err(SqlError::of(msg::PROPERTY_NOT_PERMITTED, [&path])),
     }
 }
 
@@ -119,8 +109,7 @@ fn hold_target(call: &mut Call<'_>, db: &Arc<Db>, target: &Target) -> Result<(),
 fn value(given: &Given) -> Result<Value, SqlError> {
     let value = given.value(1);
     if size(&value) > MAX_BYTES {
-        let text = "The size associated with an extended property cannot be more than 7,500 bytes.";
-        return Err(SqlError::new(15_097, 16, 1, text));
+        return Err(SqlError::of(msg::PROPERTY_TOO_LONG, []));
     }
     let other = match ::types::variant::parts(&value).0 {
         Value::Str(_) | Value::Bytes(_) => None,
@@ -130,11 +119,7 @@ fn value(given: &Given) -> Result<Value, SqlError> {
 }
 
 fn missing(named: &Named) -> SqlError {
-    let text = format!(
-        "Property cannot be updated or deleted. Property '{}' does not exist for '{}'.",
-        named.name, named.path
-    );
-    SqlError::new(15_217, 16, 2, text)
+    SqlError::of(msg::PROPERTY_DOES_NOT_EXIST, [&named.name, &named.path])
 }
 
 /// EXEC sp_addextendedproperty name [, value [, levels]].
@@ -145,11 +130,7 @@ pub fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let (db, holder) = (call.core.db().clone(), named.target.holder);
     let others = properties::of(&db, holder)?;
     if properties::find(&others, &named.name).is_some() {
-        let text = format!(
-            "Property cannot be added. Property '{}' already exists for '{}'.",
-            named.name, named.path
-        );
-        return Err(SqlError::new(15_233, 16, 1, text));
+        return Err(SqlError::of(msg::PROPERTY_EXISTS, [&named.name, &named.path]));
     }
     let number = others.iter().map(|property| property.number + 1).max().unwrap_or(1);
     put(call.core, &db, holder, &Property { number, name: named.name.into(), value })?;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ::types::{DataType, SqlError};
+use ::types::{DataType, SqlError, msg};
 use catalog::query_store::StoreState;
 use catalog::{Db, errors};
 
@@ -20,33 +20,18 @@ const BOTH: &[Param] = &[("@query_id", DataType::BigInt), ("@plan_id", DataType:
 fn store_of(call: &Call<'_>) -> Result<Arc<Db>, SqlError> {
     let db = call.core.db().clone();
     if db.settings().query_store.state == StoreState::Off {
-        let text = format!(
-            "The command failed because the query store is not enabled for database ({}). Make sure that the query store is \
-             enabled for the database and rerun the command.",
-            db.id()
-        );
-        return Err(SqlError::new(12_405, 16, 4, text));
+        return Err(SqlError::of(msg::QUERY_STORE_OFF, [&db.id()]));
     }
     settle(call.core.instance().batches());
     Ok(db)
 }
 
 fn no_query(db: &Db, query: i64, state: u8) -> SqlError {
-    let text = format!(
-        "Query with provided query_id ({query}) is not found in the Query Store for database ({}). Check the query_id value \
-         and rerun the command.",
-        db.id()
-    );
-    SqlError::new(12_402, 11, state, text)
+    SqlError::of(msg::QUERY_NOT_IN_STORE, [&query, &db.id()]).state(state)
 }
 
 fn no_plan(db: &Db, plan: i64, state: u8) -> SqlError {
-    let text = format!(
-        "Query plan with provided plan_id ({plan}) is not found in the Query Store for database ({}). Check the plan_id value \
-         and rerun the command.",
-        db.id()
-    );
-    SqlError::new(12_403, 11, state, text)
+    SqlError::of(msg::PLAN_NOT_IN_STORE, [&plan, &db.id()]).state(state)
 }
 
 /// EXEC sp_query_store_flush_db: what has run is noted.
@@ -96,11 +81,7 @@ fn both(call: &mut Call<'_>, name: &str) -> Result<(), SqlError> {
         return Err(no_query(&db, query, 2));
     }
     if kept.plans.get(&plan).is_none_or(|plan| plan.query != query) {
-        let text = format!(
-            "Query plan with provided plan_id ({plan}) is not found in the Query Store for query ({query}). Check the plan_id \
-             value and rerun the command."
-        );
-        return Err(SqlError::new(12_406, 11, 1, text));
+        return Err(SqlError::of(msg::PLAN_NOT_OF_QUERY, [&plan, &query]));
     }
     Ok(())
 }

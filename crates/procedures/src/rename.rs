@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::Call;
 use catalog::given_up::Name;
@@ -47,13 +47,11 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
         "" => what.any(&mut work).map_err(|e| what.without_kind(e))?,
         "DATABASE" => return Err(errors::not_supported("sp_rename of a database")),
         _ => {
-            let text = format!("Error: Explicit @objtype '{}' is unrecognized.", what.kind);
-            return Err(SqlError::new(15249, 11, 1, text));
+            return Err(SqlError::of(msg::RENAME_TYPE_UNKNOWN, [&what.kind]));
         }
     }
     drop(work);
-    let text = "Caution: Changing any part of an object name could break scripts and stored procedures.";
-    call.sink.message(&SqlError::new(15477, 10, 1, text))?;
+    call.sink.message(&SqlError::of(msg::RENAME_CAUTION, []))?;
     Ok(0)
 }
 
@@ -63,13 +61,7 @@ impl Rename {
         if e.number != 15248 {
             return e;
         }
-        let text = format!(
-            "No item by the name of '{}' could be found in the current database '{}', given that @itemtype was input as \
-             '(null)'.",
-            self.old,
-            self.db.name()
-        );
-        SqlError::new(15225, 11, 1, text)
+        SqlError::of(msg::ITEM_NOT_FOUND, [&self.old, &self.db.name()])
     }
 
     fn part(&self, at: usize) -> &str {
@@ -78,30 +70,16 @@ impl Rename {
 
     fn missing(&self) -> SqlError {
         let kind = if self.kind.is_empty() { "(null)" } else { &self.kind };
-        let text = format!(
-            "Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong. No item by the name of '{}' \
-             could be found in the current database '{}'.",
-            self.old,
-            self.db.name()
-        );
-        SqlError::new(15248, 11, 1, text)
+        SqlError::of(msg::RENAME_TYPE_WRONG, [&kind, &self.old, &self.db.name()])
     }
 
     fn taken(&self, kind: &str) -> SqlError {
-        let text = format!(
-            "Error: The new name '{}' is already in use as a {kind} name and would cause a duplicate that is not permitted.",
-            self.new
-        );
-        SqlError::new(15335, 11, 1, text)
+        SqlError::of(msg::NEW_NAME_IN_USE, [&self.new, &kind])
     }
 
     /// 15336: something depends on the name.
     fn enforced(&self) -> SqlError {
-        let text = format!(
-            "Object '{}' cannot be renamed because the object participates in enforced dependencies.",
-            self.old
-        );
-        SqlError::new(15336, 16, 1, text)
+        SqlError::of(msg::RENAME_ENFORCED_DEPENDENCIES, [&self.old])
     }
 
     /// The table of a column, index or statistics, locked.

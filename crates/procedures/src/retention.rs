@@ -1,6 +1,6 @@
 //! sp_cleanup_temporal_history: what is older than HISTORY_RETENTION_PERIOD goes from the history of a table now.
 
-use ::types::{DataType, SqlError, Value};
+use ::types::{DataType, SqlError, Value, msg};
 
 use super::Call;
 use super::params::Param;
@@ -19,8 +19,7 @@ pub fn clean(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let table = table.ok_or_else(|| errors::invalid_object(&format!("{schema}.{name}")))?;
     if !table.temporal.is_versioned() {
         let name = temporal::full_name(&db, &table);
-        let text = format!("SYSTEM_VERSIONING is not turned ON for table '{name}'.");
-        return Err(SqlError::new(13_591, 16, 1, text));
+        return Err(SqlError::of(msg::VERSIONING_NOT_ON, [&name]));
     }
     let rows = retention::delete(call.core, &db, &table, None)?;
     for (at, arg) in call.args.iter().enumerate() {

@@ -11,7 +11,9 @@ use exec::output::ColumnInfo;
 use exec::state::SessionCore;
 use metadata::views::rights::sees;
 use programs::arguments::Arg;
-use statements::rights::{CREATE_DATABASE, in_database, not_permitted, on_server, owner, server, sysadmin};
+use statements::rights::{
+    in_database, no_create_database, not_permitted, on_server, owner, server, sysadmin,
+};
 
 const TABLE: &[(&str, Runs)] = &[
     // They show what the caller may know of.
@@ -172,7 +174,7 @@ pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), Sql
         Runs::Owner => owner(core, &db),
         Runs::Server(permission) => server(core, permission),
         Runs::ServerOnly(permission) => server(core, permission).map_err(|_| not_permitted()),
-        Runs::CreatesDatabase => on_server(core, Permission::CreateAnyDatabase, &CREATE_DATABASE),
+        Runs::CreatesDatabase => on_server(core, Permission::CreateAnyDatabase, no_create_database),
         Runs::Database(permission) => in_database(core, &db, permission),
         Runs::Sysadmin => sysadmin(core),
         Runs::SeesObject => {

@@ -1,6 +1,6 @@
 //! sp_addrolemember and sp_droprolemember: ALTER ROLE ADD and DROP MEMBER by their old names.
 
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::Call;
 use statements::user::set_member;
@@ -18,10 +18,7 @@ pub fn drop_member(call: &mut Call<'_>) -> Result<i32, SqlError> {
 fn change(call: &mut Call<'_>, procedure: &str, present: bool) -> Result<i32, SqlError> {
     let text = |at, name| call.arg(at, name).and_then(|v| v.as_str().map(str::to_owned));
     let (Some(role), Some(member)) = (text(0, "@rolename"), text(1, "@membername")) else {
-        let text = format!(
-            "Procedure or function '{procedure}' expects parameter '@rolename', which was not supplied."
-        );
-        return Err(SqlError::new(201, 16, 4, text));
+        return Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&procedure, &"@rolename"]));
     };
     set_member(call.core, &role, &member, present)?;
     Ok(0)

@@ -1,7 +1,7 @@
 //! sp_sequence_get_range: many values of a sequence at once.
 
 use ::types::convert::{Mode, convert};
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 
 use super::Call;
 use super::params::Param;
@@ -42,8 +42,7 @@ pub fn get_range(call: &mut Call<'_>) -> Result<i32, SqlError> {
     }
     let size = u64::try_from(given.number(1, 0)).unwrap_or(0);
     if size == 0 {
-        let text = "Invalid range size: it must be at least 1.";
-        return Err(SqlError::new(11_733, 16, 1, text));
+        return Err(SqlError::of(msg::SEQUENCE_RANGE_SIZE, []));
     }
     call.core.lock_sequence(&db, &def)?;
     let range = sequence::range(&db, &def, size)?;

@@ -1,6 +1,6 @@
 //! sp_set_session_context: values by name that live as long as the session, for SESSION_CONTEXT.
 
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 use catalog::fold_name;
 use exec::state::holdings::Holding;
 
@@ -21,16 +21,12 @@ const MOST_BYTES: usize = 1 << 20;
 pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_set_session_context", 2, PARAMS)?;
     let Some(key) = given.text(0) else {
-        let text = "The parameter '@key' of the procedure sp_set_session_context must not be NULL.";
-        return Err(SqlError::new(15666, 16, 1, text));
+        return Err(SqlError::of(msg::SESSION_CONTEXT_NULL, [&"@key"]));
     };
     let folded = fold_name(key);
     let context = &mut call.core.session_context;
     if context.get(&folded).is_some_and(|(_, read_only)| *read_only) {
-        let text = format!(
-            "Cannot set key '{key}' in the session context. The key has been set as read_only for this session."
-        );
-        return Err(SqlError::new(15664, 16, 1, text));
+        return Err(SqlError::of(msg::SESSION_CONTEXT_READ_ONLY, [&key]));
     }
     let value = given.value(1);
     let read_only = given.number(2, 0) != 0;
@@ -42,11 +38,7 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let others: usize =
         context.iter().filter(|(known, _)| **known != folded).map(|(known, (v, _))| bytes(known, v)).sum();
     if others + bytes(&folded, &value) > MOST_BYTES {
-        let text = format!(
-            "The value was not set for key '{key}' because the total size of keys and values in the session context would exceed \
-             the 1 MB limit."
-        );
-        return Err(SqlError::new(15665, 16, 1, text));
+        return Err(SqlError::of(msg::SESSION_CONTEXT_FULL, [&key]));
     }
     // What the map takes beside keys and values.
     let entries = context.len() + 1;

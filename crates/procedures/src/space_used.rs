@@ -1,6 +1,6 @@
 //! sp_spaceused: space of the database, or of a table.
 
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Call;
 use catalog::fold_name;
@@ -31,17 +31,11 @@ fn table(call: &mut Call<'_>, name: &str) -> Result<i32, SqlError> {
     let mut part = || parts.next().unwrap_or_default();
     let (table, schema, database) = (part(), part(), part());
     if !database.is_empty() && fold_name(&database) != fold_name(&db.name()) {
-        let text =
-            "The database name component of the object qualifier must be the name of the current database.";
-        return Err(SqlError::new(15250, 16, 1, text));
+        return Err(SqlError::of(msg::NOT_CURRENT_DATABASE, []));
     }
     let found = db.catalog().find(&schema, &table).cloned();
     let Some(table) = found.filter(|table| sees(call.core, &db, table.object_id)) else {
-        let text = format!(
-            "The object '{name}' does not exist in database '{}' or is invalid for this operation.",
-            db.name()
-        );
-        return Err(SqlError::new(15009, 16, 1, text));
+        return Err(SqlError::of(msg::OBJECT_NOT_IN_DATABASE, [&name, &db.name()]));
     };
     let rows = shown_rows(call.core, &db, &table)?;
     let rows = rows.map_or(Value::Null, |rows| Value::str(format!("{rows:<20}")));

@@ -1,6 +1,6 @@
 //! sp_addtype and sp_droptype: alias types as scripts of SQL Server 2000 make them.
 
-use ::types::SqlError;
+use ::types::{SqlError, msg};
 
 use super::Call;
 use catalog::errors;
@@ -10,23 +10,15 @@ use ddl::alias_types;
 pub fn add_type(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let text = |call: &Call<'_>, at, name| call.arg(at, name).and_then(|v| v.as_str().map(str::to_owned));
     let (Some(name), Some(base)) = (text(call, 0, "@typename"), text(call, 1, "@phystype")) else {
-        let text =
-            "Procedure or function 'sp_addtype' expects parameter '@typename', which was not supplied.";
-        return Err(SqlError::new(201, 16, 4, text));
+        return Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&"sp_addtype", &"@typename"]));
     };
     let nullable = match text(call, 2, "@nulltype").map(|word| word.trim().to_ascii_uppercase()).as_deref() {
         None | Some("NULL") => true,
         Some("NOT NULL" | "NONULL") => false,
-        Some(_) => return Err(SqlError::new(15045, 16, 1, "The null type must be 'NULL' or 'NOT NULL'.")),
+        Some(_) => return Err(SqlError::of(msg::NULL_TYPE, [])),
     };
-    let base = catalog::load::type_of_text(&base.to_ascii_lowercase()).map_err(|_| {
-        SqlError::new(
-            15036,
-            16,
-            1,
-            format!("The data type '{base}' does not exist or you do not have permission."),
-        )
-    })?;
+    let base = catalog::load::type_of_text(&base.to_ascii_lowercase())
+        .map_err(|_| SqlError::of(msg::DATA_TYPE_NOT_FOUND, [&base]))?;
     let db = call.core.db().clone();
     alias_types::create(call.core, &db, "", &name, base, nullable)?;
     Ok(0)

@@ -1,6 +1,6 @@
 //! sp_describe_undeclared_parameters: types for the parameters of a batch that nobody has declared, without running it.
 
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 
 use compact_str::CompactString;
 
@@ -25,8 +25,7 @@ pub fn parameters(call: &mut Call<'_>) -> Result<i32, SqlError> {
         // What is wrong with the text, and that this is why.
         Err(error) => {
             call.sink.error(&error)?;
-            let text = "The batch could not be analyzed because of compile errors.";
-            return Err(SqlError::new(11_501, 16, 2, text));
+            return Err(SqlError::of(msg::BATCH_NOT_ANALYZED, []));
         }
     };
     let database = Value::Str(call.core.db().name());

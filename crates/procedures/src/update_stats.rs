@@ -1,6 +1,6 @@
 //! sp_updatestats: measures the statistics of all tables of the current database whose rows have changed.
 
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::Call;
 use statements::update_changed_statistics;
@@ -13,18 +13,17 @@ pub fn run(call: &mut Call<'_>) -> Result<i32, SqlError> {
             None => false,
             Some(word) if word == "no" => false,
             Some(word) if word == "resample" => true,
-            Some(_) => return Err(SqlError::new(14138, 16, 1, "Invalid option name.")),
+            Some(_) => return Err(SqlError::of(msg::INVALID_OPTION_NAME, [])),
         };
     let catalog = db.catalog();
     for table in catalog.sorted() {
         let (renewed, current) = update_changed_statistics(call.core, &db, table, again)?;
-        let text = format!(
-            "Updating [{}].[{}]\n    {renewed} index(es)/statistic(s) have been updated, {current} did not require update.",
-            table.schema, table.name
-        );
-        call.sink.message(&SqlError::new(15650, 0, 1, text))?;
+        call.sink.message(&SqlError::of(
+            msg::UPDATING_STATISTICS,
+            [&table.schema, &table.name, &renewed, &current],
+        ))?;
     }
     db.forget_plans();
-    call.sink.message(&SqlError::new(15005, 0, 1, "Statistics for all tables have been updated."))?;
+    call.sink.message(&SqlError::of(msg::STATISTICS_UPDATED, []))?;
     Ok(0)
 }

@@ -1,7 +1,7 @@
 //! sp_addmessage, sp_altermessage, sp_dropmessage.
 
 use ::types::language::Language;
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 use catalog::messages::{ENGLISH, LAST_SYSTEM, Message};
 
 use super::Call;
@@ -21,16 +21,13 @@ const ADD: &[Param] = &[
 const ALTER: &[Param] = &[("@message_id", DataType::Int), ("@parameter", NAME), ("@parameter_value", FLAG)];
 const DROP: &[Param] = &[("@msgnum", DataType::Int), ("@lang", NAME)];
 
-fn error(number: i32, text: impl Into<String>) -> SqlError {
-    SqlError::new(number, 16, 1, text)
-}
-
 /// The language of a name, the session's for none. Error: 15033.
 fn language(call: &Call<'_>, name: Option<&str>) -> Result<&'static Language, SqlError> {
     match name {
         None => Ok(call.core.options.dialect.language()),
-        Some(name) => Language::find(name)
-            .ok_or_else(|| error(15_033, format!("'{name}' is not a valid official language name."))),
+        Some(name) => {
+            Language::find(name).ok_or_else(|| SqlError::of(msg::NOT_AN_OFFICIAL_LANGUAGE, [&name]))
+        }
     }
 }
 
@@ -51,57 +48,42 @@ pub(super) fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_addmessage", 0, ADD)?;
     let (number, severity) = (id(&given.value(0)), given.value(1).as_i64());
     let (Some(id), Some(severity), Some(text)) = (number, severity, given.text(2)) else {
-        let usage =
-            "Usage: sp_addmessage <msgnum>,<severity>,<msgtext> [,<language> [,FALSE | TRUE [,REPLACE]]]";
-        return Err(error(15_071, usage));
+        return Err(SqlError::of(msg::ADD_MESSAGE_USAGE, []));
     };
     if id <= LAST_SYSTEM {
-        return Err(error(15_040, "User-defined error messages must have an ID greater than 50000."));
+        return Err(SqlError::of(msg::USER_MESSAGE_NUMBER, []));
     }
     let Some(severity) = u8::try_from(severity).ok().filter(|severity| (1..=25).contains(severity)) else {
-        let text = "User-defined error messages must have a severity level between 1 and 25.";
-        return Err(error(15_041, text));
+        return Err(SqlError::of(msg::USER_MESSAGE_SEVERITY, []));
     };
     let language = language(call, given.name(3))?;
     let own = lcid(language);
     let logged = match given.text(4) {
         None => false,
-        Some(word) => flag(word).ok_or_else(|| {
-            error(15_271, "Invalid @with_log parameter value. Valid values are 'true' or 'false'.")
-        })?,
+        Some(word) => flag(word).ok_or_else(|| SqlError::of(msg::WITH_LOG_VALUE, []))?,
     };
     let replace = match given.text(5) {
         None => false,
         Some(word) if word.eq_ignore_ascii_case("replace") => true,
-        Some(_) => return Err(error(15_043, "You must specify 'REPLACE' to overwrite an existing message.")),
+        Some(_) => return Err(SqlError::of(msg::MESSAGE_REPLACE, [])),
     };
     let known = locked(call.core, id)?;
     let english = known.iter().find(|message| message.language == ENGLISH);
     let mut message = Message { id, language: own, severity, logged, text: text.into() };
     if own != ENGLISH {
         let Some(english) = english else {
-            let text = format!(
-                "You must add the us_english version of this message before you can add the '{}' version.",
-                language.name
-            );
-            return Err(error(15_279, text));
+            return Err(SqlError::of(msg::US_ENGLISH_FIRST, [&language.name]));
         };
         if english.severity != severity {
-            let text = format!(
-                "The severity level of the '{}' version of this message must be the same as the severity level ({}) of \
-                 the us_english version.",
-                language.name, english.severity
-            );
-            return Err(error(15_304, text));
+            return Err(SqlError::of(msg::SEVERITY_OF_TRANSLATION, [&language.name, &english.severity]));
         }
         message.logged = english.logged;
         if given.text(4).is_some() {
-            let text = "The @with_log parameter is ignored for messages that are not us_english version.";
-            call.sink.message(&SqlError::new(15_042, 10, 1, text))?;
+            call.sink.message(&SqlError::of(msg::WITH_LOG_IGNORED, []))?;
         }
     }
     if !replace && known.iter().any(|message| message.language == own) {
-        return Err(error(15_043, "You must specify 'REPLACE' to overwrite an existing message."));
+        return Err(SqlError::of(msg::MESSAGE_REPLACE, []));
     }
     put(call.core, &message)?;
     // The others are raised and logged as the one in us_english.
@@ -117,17 +99,16 @@ pub(super) fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
 pub(super) fn alter(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_altermessage", 3, ALTER)?;
     if !given.text(1).is_some_and(|word| word.eq_ignore_ascii_case("WITH_LOG")) {
-        return Err(error(15_176, "The only valid @parameter value is 'WITH_LOG'."));
+        return Err(SqlError::of(msg::ONLY_WITH_LOG, []));
     }
     let Some(logged) = given.text(2).and_then(flag) else {
-        return Err(error(15_277, "The only valid @parameter_value values are 'true' or 'false'."));
+        return Err(SqlError::of(msg::PARAMETER_VALUE_TRUE_FALSE, []));
     };
     let Some(id) = id(&given.value(0)) else {
-        let text = "Invalid EXECUTE statement using object \"ErrorMessage\", method \"Lock\".";
-        return Err(SqlError::new(290, 16, 2, text));
+        return Err(SqlError::of(msg::INVALID_EXECUTE_METHOD, []));
     };
     if id <= LAST_SYSTEM {
-        return Err(error(15_178, "Cannot drop or alter a message with an ID less than 50,000."));
+        return Err(SqlError::of(msg::MESSAGE_IS_OWN, []));
     }
     let known = locked(call.core, id)?;
     if known.is_empty() {
@@ -143,10 +124,10 @@ pub(super) fn alter(call: &mut Call<'_>) -> Result<i32, SqlError> {
 pub(super) fn drop_message(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_dropmessage", 0, DROP)?;
     let Some(id) = id(&given.value(0)) else {
-        return Err(error(15_177, "Usage: sp_dropmessage <msg number> [,<language> | 'ALL']"));
+        return Err(SqlError::of(msg::DROP_MESSAGE_USAGE, []));
     };
     if id <= LAST_SYSTEM {
-        return Err(error(15_178, "Cannot drop a message with an ID less than 50,000."));
+        return Err(SqlError::of(msg::MESSAGE_IS_OWN, []));
     }
     let all = given.name(1).is_some_and(|name| name.eq_ignore_ascii_case("all"));
     let language = if all { None } else { Some(lcid(language(call, given.name(1))?)) };
@@ -157,13 +138,12 @@ pub(super) fn drop_message(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Err(missing(id));
     }
     if language == Some(ENGLISH) && known.len() > 1 {
-        let text = "All localized versions of this message must be dropped before the us_english version can be dropped.";
-        return Err(error(15_280, text));
+        return Err(SqlError::of(msg::US_ENGLISH_LAST, []));
     }
     list.into_iter().try_for_each(|message| delete(call.core, message))?;
     Ok(0)
 }
 
 fn missing(id: i32) -> SqlError {
-    error(15_179, format!("The message number {id} or specified language version does not exist."))
+    SqlError::of(msg::MESSAGE_NOT_FOUND, [&id])
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::types::convert::{ConvertOptions, Mode, convert_by};
-use ::types::{DataType, Len, SqlError, Value};
+use ::types::{DataType, Len, SqlError, Value, msg};
 
 use super::Call;
 use super::params::Param;
@@ -22,8 +22,7 @@ const MOST: usize = 1000;
 
 /// 6624.
 fn low_memory() -> SqlError {
-    let text = "XML document could not be created because server memory is low. Use sp_xml_removedocument to release XML documents.";
-    SqlError::new(6624, 16, 12, text)
+    SqlError::of(msg::DOCUMENT_NO_MEMORY, [])
 }
 
 /// EXEC sp_xml_preparedocument @hdoc OUTPUT [, @xmltext]. Errors: 6602 what the text is not, 6624 too many documents.
@@ -39,7 +38,7 @@ pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let bytes = Value::bytes(text.as_bytes().to_vec());
     let xml = convert_by(&bytes, DataType::VarBinary(Len::Max), DataType::Xml, &how);
     let xml = xml.map_err(|e| match is_conversion(&e) {
-        true => SqlError::new(6602, 16, 2, format!("The error description is '{}'.", e.message)),
+        true => SqlError::of(msg::ERROR_DESCRIPTION, [&e.message]),
         false => e,
     })?;
     let documents = &mut call.core.xml_documents;
@@ -73,9 +72,6 @@ pub fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
             call.core.holdings.remove(Holding::Documents, document.len());
             Ok(0)
         }
-        None => {
-            let text = "sp_xml_removedocument: The value supplied for parameter number 1 is invalid.";
-            Err(SqlError::new(6607, 16, 3, text))
-        }
+        None => Err(SqlError::of(msg::REMOVE_DOCUMENT_PARAMETER, [])),
     }
 }

@@ -11,7 +11,7 @@ use memory::Reservation;
 use parking_lot::Mutex;
 use syntax::ParseSettings;
 use syntax::ast::{SetOption, Stmt, StmtKind, TypeName};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::bound_call::BoundCall;
 use super::counts::CountsOfBatch;
@@ -440,10 +440,7 @@ fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
     }
     let alone = matches!(stmts, [Stmt { kind: StmtKind::SetOption(SetOption::Switch { names, .. }), .. }] if names.len() == 1);
     match stmts.iter().find(|stmt| within(stmt)) {
-        Some(stmt) if !alone => {
-            let text = "The SET SHOWPLAN statements must be the only statements in the batch.";
-            Err(SqlError::new(1067, 15, 1, text).at_line(stmt.span.line))
-        }
+        Some(stmt) if !alone => Err(SqlError::of(msg::SHOWPLAN_NOT_ALONE, []).at_line(stmt.span.line)),
         _ => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use compact_str::CompactString;
 use syntax::ParseSettings;
 use syntax::ast::{Declaration, Execute, ExecuteWhat, InsertSource, Stmt, StmtKind};
 use syntax::lexer::{Tok, tokenize_while};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::program::BatchParam;
 use catalog::fold_name;
@@ -65,9 +65,8 @@ pub fn check(
     match undeclared(text, stmts, params, settings, go_on)?.into_iter().next() {
         None => Ok(()),
         Some(Use { shown, line, table }) => {
-            let (number, kind) = if table { (1087, "table") } else { (137, "scalar") };
-            let text = format!("Must declare the {kind} variable \"{shown}\".");
-            Err(SqlError::new(number, 15, 2, text).at_line(line))
+            let message = if table { msg::UNDECLARED_TABLE_VARIABLE } else { msg::UNDECLARED_VARIABLE };
+            Err(SqlError::of(message, [&shown]).at_line(line))
         }
     }
 }

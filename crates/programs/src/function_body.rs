@@ -4,7 +4,7 @@ use syntax::ast::{
     CreateFunction, Execute, ExecuteWhat, FunctionBody, InsertSource, Output, Stmt, StmtKind, Target,
 };
 use syntax::lexer::{Tok, tokenize};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use catalog::fold_name;
 
@@ -24,8 +24,8 @@ pub fn check(text: &str, function: &CreateFunction) -> Result<(), SqlError> {
     };
     body.iter().try_for_each(|stmt| statement(stmt, scalar).map_err(|e| e.at_line(stmt.span.line)))?;
     if !body.last().is_some_and(ends_with_return) {
-        let text = "The last statement included within a function must be a return statement.";
-        return Err(SqlError::new(455, 16, 2, text).at_line(body.last().map_or(1, |stmt| stmt.span.line)));
+        return Err(SqlError::of(msg::FUNCTION_WITHOUT_RETURN, [])
+            .at_line(body.last().map_or(1, |stmt| stmt.span.line)));
     }
     tokens(text)
 }
@@ -41,8 +41,7 @@ fn tokens(text: &str) -> Result<(), SqlError> {
             return Err(side_effect(&word, 1).at_line(token.span.line));
         }
         if word.starts_with('#') || word.starts_with("[#") {
-            let text = "Cannot access temporary tables from within a function.";
-            return Err(SqlError::new(2772, 16, 1, text).at_line(token.span.line));
+            return Err(SqlError::of(msg::TEMPORARY_TABLE_IN_FUNCTION, []).at_line(token.span.line));
         }
     }
     Ok(())
@@ -66,13 +65,9 @@ fn statement(stmt: &Stmt, scalar: bool) -> Result<(), SqlError> {
         }
         StmtKind::While { body, .. } => statement(body, scalar),
         StmtKind::Return(value) if !scalar && value.is_some() => {
-            let text = "A RETURN statement with a return value cannot be used in this context.";
-            Err(SqlError::new(178, 15, 1, text))
+            Err(SqlError::of(msg::RETURN_VALUE_NOT_ALLOWED, []))
         }
-        StmtKind::Return(None) if scalar => {
-            let text = "RETURN statements in scalar valued functions must include an argument.";
-            Err(SqlError::new(1788, 16, 1, text))
-        }
+        StmtKind::Return(None) if scalar => Err(SqlError::of(msg::FUNCTION_RETURN_WITHOUT_VALUE, [])),
         StmtKind::Return(_)
         | StmtKind::Declare(_)
         | StmtKind::SetVariable(_)
@@ -89,10 +84,7 @@ fn statement(stmt: &Stmt, scalar: bool) -> Result<(), SqlError> {
             Err(side_effect("SELECT INTO", 15))
         }
         StmtKind::Select(query) if assigns(query) => Ok(()),
-        StmtKind::Select(_) => {
-            let text = "Select statements included within a function cannot return data to a client.";
-            Err(SqlError::new(444, 16, 2, text))
-        }
+        StmtKind::Select(_) => Err(SqlError::of(msg::SELECT_IN_FUNCTION, [])),
         StmtKind::Insert(insert) => {
             if let InsertSource::Execute(_) = insert.source {
                 return Err(side_effect("INSERT EXEC", 14));
@@ -128,17 +120,13 @@ fn change(word: &str, target: &Target, output: &[Output]) -> Result<(), SqlError
     }
     match output.iter().find(|output| !output.into.as_ref().is_some_and(|into| own(&into.target))) {
         Some(output) if output.into.is_some() => Err(side_effect("OUTPUT INTO", 15)),
-        Some(_) => {
-            let text = "Select statements included within a function cannot return data to a client.";
-            Err(SqlError::new(444, 16, 3, text))
-        }
+        Some(_) => Err(SqlError::of(msg::SELECT_IN_FUNCTION, []).state(3)),
         None => Ok(()),
     }
 }
 
 fn side_effect(what: &str, state: u8) -> SqlError {
-    let text = format!("Invalid use of a side-effecting operator '{what}' within a function.");
-    SqlError::new(443, 16, state, text)
+    SqlError::of(msg::SIDE_EFFECT_IN_FUNCTION, [&what]).state(state)
 }
 
 /// As SQL Server names a statement that no function has.

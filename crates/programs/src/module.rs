@@ -8,7 +8,7 @@ use syntax::ast::{
     CreateFunction, Declaration, Expr, ExprKind, FunctionBody, Param, Span, Stmt, StmtKind, TypeName,
 };
 use types::convert::{Mode, convert, convert_with};
-use types::{CodePage, DataType, Dialect, SqlError, Value};
+use types::{CodePage, DataType, Dialect, SqlError, Value, msg};
 
 use super::arguments::Arg;
 use super::compiled::{Compiled, go_on};
@@ -123,8 +123,7 @@ fn compile_function(
         FunctionBody::Scalar { returns, body } => {
             let ty = data_type(returns, catalog)?;
             if ty.is_old_lob() || ty == DataType::RowVersion {
-                let text = format!("The {} data type is invalid for return values.", ty.base_name());
-                return Err(SqlError::new(2733, 16, 1, text));
+                return Err(SqlError::of(msg::RETURN_TYPE_INVALID, [&ty.base_name()]));
             }
             (body.clone(), FunctionResult::Scalar(ty))
         }
@@ -215,9 +214,7 @@ fn param(
     }
     if param.varying {
         if !param.output {
-            let text =
-                format!("The parameter '{}' is a cursor, which must be an OUTPUT parameter.", param.name);
-            return Err(SqlError::new(16902, 16, 2, text));
+            return Err(SqlError::of(msg::CURSOR_NOT_OUTPUT, [&param.name]));
         }
         let (name, default) = (param.name.clone(), Some(Unsaid::Constant(Value::Null)));
         return Ok(ParamCode { name, ty: DataType::Int, default, output: true, cursor: true, table: None });
@@ -244,24 +241,16 @@ fn unsaid(default: &Expr, ty: DataType, is_function: &dyn Fn(&str) -> bool) -> R
 }
 
 fn no_function(name: &str) -> SqlError {
-    SqlError::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))
+    SqlError::of(msg::UNDECLARED_VARIABLE, [&name])
 }
 
 /// READONLY is said of tables, and of them always. Errors: 352, 346.
 pub fn check_readonly(name: &str, readonly: bool, is_table: bool) -> Result<(), SqlError> {
-    let (number, text) = match (readonly, is_table) {
-        (true, true) | (false, false) => return Ok(()),
-        (false, true) => {
-            (352, format!("The table-valued parameter \"{name}\" must be declared with the READONLY option."))
-        }
-        (true, false) => (
-            346,
-            format!(
-                "The parameter \"{name}\" can not be declared READONLY since it is not a table-valued parameter."
-            ),
-        ),
-    };
-    Err(SqlError::new(number, 15, 1, text))
+    match (readonly, is_table) {
+        (true, true) | (false, false) => Ok(()),
+        (false, true) => Err(SqlError::of(msg::TABLE_PARAMETER_NOT_READONLY, [&name])),
+        (true, false) => Err(SqlError::of(msg::READONLY_NOT_TABLE, [&name])),
+    }
 }
 
 /// The arguments of a call, in the order of the parameters.
@@ -288,20 +277,11 @@ pub fn position(
     match name {
         Some(wanted) => {
             let found = params.iter().position(|p| fold_name(&p.name) == fold_name(wanted));
-            found.ok_or_else(|| {
-                let text = format!("{wanted} is not a parameter for procedure {procedure}.");
-                SqlError::new(8145, 16, 1, text)
-            })
+            found.ok_or_else(|| SqlError::of(msg::NOT_A_PARAMETER, [&wanted, &procedure]))
         }
         None if at < params.len() => Ok(at),
-        None if params.is_empty() => {
-            let text = format!("Procedure {procedure} has no parameters and arguments were supplied.");
-            Err(SqlError::new(8146, 16, 2, text))
-        }
-        None => {
-            let text = format!("Procedure or function {procedure} has too many arguments specified.");
-            Err(SqlError::new(8144, 16, 2, text))
-        }
+        None if params.is_empty() => Err(SqlError::of(msg::PROCEDURE_WITHOUT_PARAMETERS, [&procedure])),
+        None => Err(SqlError::of(msg::TOO_MANY_ARGUMENTS, [&procedure])),
     }
 }
 
@@ -343,28 +323,18 @@ pub fn bind_arguments(
         let at = position(name, params, arg.name.as_deref(), i)?;
         let param = &params[at];
         if std::mem::replace(&mut given[at], true) {
-            let text = format!("Parameter '{}' was supplied multiple times.", param.name);
-            return Err(SqlError::new(8143, 16, 1, text));
+            return Err(SqlError::of(msg::PARAMETER_SUPPLIED_TWICE, [&param.name]));
         }
         if let Some(variable) = arg.cursor {
             if !param.cursor {
-                let text = format!(
-                    "The variable '{variable}' is a cursor variable, but it is used in a place where a cursor variable is \
-                     not valid."
-                );
-                return Err(SqlError::new(16949, 16, 4, text));
+                return Err(SqlError::of(msg::CURSOR_VARIABLE_MISPLACED, [&variable]));
             }
             cursors.push((param.name.clone(), variable));
             continue;
         }
         if let Some(slot) = arg.output {
             if !param.output {
-                let text = format!(
-                    "The formal parameter \"{}\" was not declared as an OUTPUT parameter, but the actual parameter \
-                     passed in requested output.",
-                    param.name
-                );
-                return Err(SqlError::new(8162, 16, 2, text));
+                return Err(SqlError::of(msg::NOT_AN_OUTPUT_PARAMETER, [&param.name]));
             }
             outputs.push((at, slot));
         }
@@ -373,12 +343,7 @@ pub fn bind_arguments(
             continue;
         }
         if arg.table.is_some() {
-            return Err(SqlError::new(
-                206,
-                16,
-                2,
-                format!("Operand type clash: table is incompatible with {}", param.ty.base_name()),
-            ));
+            return Err(SqlError::of(msg::TYPE_CLASH, [&"table", &param.ty.base_name()]));
         }
         if !arg.is_default {
             values[at] = Some(convert_argument(&arg.value, arg.ty, param.ty, manner)?);
@@ -396,13 +361,7 @@ pub fn bind_arguments(
             Some(value) => Some(value),
             None => param.default_now(core, manner.1)?,
         };
-        vars.push(value.ok_or_else(|| {
-            let text = format!(
-                "Procedure or function '{name}' expects parameter '{}', which was not supplied.",
-                param.name
-            );
-            SqlError::new(201, 16, 4, text)
-        })?);
+        vars.push(value.ok_or_else(|| SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&name, &param.name]))?);
     }
     Ok(Arguments { values: vars, outputs, cursors, tables: passed })
 }

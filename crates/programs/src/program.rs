@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use compact_str::CompactString;
 use syntax::ast::{Declaration, Expr, Stmt, StmtKind};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use catalog::fold_name;
 use exec::asking::{Asking, GoOn};
@@ -235,7 +235,7 @@ impl Builder<'_> {
                     self.push(Op::Goto(start), line);
                     Ok(())
                 }
-                None => Err(outside_loop(136, "CONTINUE")),
+                None => Err(SqlError::of(msg::CONTINUE_OUTSIDE_LOOP, [])),
             },
             StmtKind::TryCatch { body, catch } => self.try_catch(body, catch, line),
             StmtKind::Return(_) if self.returns.is_some() => {
@@ -265,11 +265,7 @@ impl Builder<'_> {
             StmtKind::Label(label) => {
                 let here = Label { at: self.here(), blocks: self.blocks.clone() };
                 if self.labels.insert(fold_name(&label.value), here).is_some() {
-                    let text = format!(
-                        "The label '{label}' has already been declared. Label names must be unique within a \
-                         query batch or stored procedure."
-                    );
-                    return Err(SqlError::new(132, 15, 1, text));
+                    return Err(SqlError::of(msg::DUPLICATE_LABEL, [&label]));
                 }
                 Ok(())
             }
@@ -324,7 +320,7 @@ impl Builder<'_> {
 
     fn leave_loop(&mut self, line: u32) -> Result<(), SqlError> {
         if self.loops.is_empty() {
-            return Err(outside_loop(135, "BREAK"));
+            return Err(SqlError::of(msg::BREAK_OUTSIDE_LOOP, []));
         }
         let at = self.push(Op::Goto(0), line);
         if let Some(inner) = self.loops.last_mut() {
@@ -373,8 +369,7 @@ impl Builder<'_> {
                         continue;
                     };
                     if ty.is_old_lob() {
-                        let text = "The text, ntext, and image data types are invalid for local variables.";
-                        return Err(SqlError::new(2739, 16, 1, text));
+                        return Err(SqlError::of(msg::TEXT_VARIABLE, []));
                     }
                     let slot = self.program.vars.declare(name, ty)? as u32;
                     if let Some(value) = value {
@@ -398,27 +393,14 @@ impl Builder<'_> {
         for Goto { at, label, line, blocks } in std::mem::take(&mut self.gotos) {
             self.asking.step()?;
             let Some(target) = self.labels.get(&label) else {
-                let text = format!(
-                    "A GOTO statement references the label '{label}' but the label has not been declared."
-                );
-                return Err(SqlError::new(133, 15, 1, text).at_line(line));
+                return Err(SqlError::of(msg::UNKNOWN_LABEL, [&label]).at_line(line));
             };
             if !blocks.starts_with(&target.blocks) {
-                let text = "GOTO cannot be used to jump into a TRY or CATCH scope.";
-                return Err(SqlError::new(1026, 15, 1, text).at_line(line));
+                return Err(SqlError::of(msg::GOTO_INTO_TRY, []).at_line(line));
             }
             let target = target.at;
             self.patch(at, target);
         }
         Ok(())
     }
-}
-
-fn outside_loop(number: i32, word: &str) -> SqlError {
-    SqlError::new(
-        number,
-        15,
-        1,
-        format!("Cannot use a {word} statement outside the scope of a WHILE statement."),
-    )
 }

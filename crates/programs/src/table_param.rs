@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::arguments::{Arg, TableArg};
 use catalog::TableTypeDef;
@@ -37,5 +37,5 @@ impl TableParam {
 
 /// 206: what is given is not of the type.
 pub fn clash(given: &str, def: &TableTypeDef) -> SqlError {
-    SqlError::new(206, 16, 2, format!("Operand type clash: {given} is incompatible with {}", def.name))
+    SqlError::of(msg::TYPE_CLASH, [&given, &def.name])
 }

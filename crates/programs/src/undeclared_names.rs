@@ -7,7 +7,7 @@ use compact_str::CompactString;
 use syntax::ParseSettings;
 use syntax::ast::{Stmt, StmtKind};
 use syntax::lexer::{Tok, tokenize_while};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::declared;
 use super::program::BatchParam;
@@ -28,23 +28,16 @@ pub fn names(
 ) -> Result<Vec<CompactString>, SqlError> {
     if let Some(stmt) = first_with_temporary(text, stmts, settings, go_on)? {
         let shown = stmt.span.text(text);
-        let text =
-            format!("The metadata could not be determined because statement '{shown}' uses a temp table.");
-        return Err(SqlError::new(11526, 16, 1, text).at_line(stmt.span.line));
+        return Err(SqlError::of(msg::METADATA_TEMPORARY_TABLE, [&shown]).at_line(stmt.span.line));
     }
     let mut names: Vec<CompactString> = Vec::new();
     let mut seen = HashSet::new();
     for used in declared::undeclared(text, stmts, params, settings, go_on)? {
         if used.table {
-            let text = format!("Must declare the table variable \"{}\".", used.shown);
-            return Err(SqlError::new(1087, 15, 2, text).at_line(used.line));
+            return Err(SqlError::of(msg::UNDECLARED_TABLE_VARIABLE, [&used.shown]).at_line(used.line));
         }
         if !seen.insert(fold_name(used.shown)) {
-            let text = format!(
-                "The undeclared parameter '{}' is used more than once in the batch being analyzed.",
-                used.shown
-            );
-            return Err(SqlError::new(11508, 16, 1, text).at_line(used.line));
+            return Err(SqlError::of(msg::PARAMETER_USED_TWICE, [&used.shown]).at_line(used.line));
         }
         names.push(used.shown.into());
     }

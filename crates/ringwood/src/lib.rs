@@ -22,6 +22,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use types::msg;
 
 use engine::FirstError;
 pub use engine::{
@@ -96,7 +97,7 @@ impl Options {
             ..engine::InstanceOptions::new(self.folder)
         };
         let instance =
-            engine::Instance::open(options).map_err(|e| SqlError::new(17_113, 16, 1, e.to_string()))?;
+            engine::Instance::open(options).map_err(|e| SqlError::of(msg::INSTANCE_NOT_OPENED, [&e]))?;
         // Without it the instance works all the same; only `ringwood top` cannot look in.
         let _ = instance.open_to_view();
         Ok(Database { owner: Arc::new(Owner { instance }) })

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use engine::{Instance, SqlError};
 use parking_lot::Mutex;
+use types::msg;
 
 use crate::connection::Connection;
 use crate::hub::{Hub, Shard};
@@ -130,10 +131,7 @@ impl Dedicated {
             *session = Some(id);
             return Ok(());
         }
-        let text = "Could not connect because the maximum number of '1' dedicated administrator connections \
-                    already exists. Before a new connection can be made, the existing dedicated administrator \
-                    connection must be dropped, either by logging off or ending the process.";
-        Err(SqlError::new(17_810, 20, 2, text))
+        Err(SqlError::of(msg::DEDICATED_CONNECTION_TAKEN, []))
     }
 
     /// A connection has ended.

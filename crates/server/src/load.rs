@@ -8,6 +8,7 @@ use engine::{BulkRows, SqlError, Value};
 use memory::{Clerk, Reservation};
 use tds::request::{BulkEvent, BulkReader};
 use tds::{Limits, TdsError};
+use types::msg;
 
 use crate::client::Active;
 use crate::connection::{Connection, Next};
@@ -17,9 +18,6 @@ use crate::output::{Answer, WITHDRAWN};
 use crate::request::out_of_memory;
 use crate::serve::After;
 use crate::wire::{Got, LARGE, WireError};
-
-/// The error of a load that the client has withdrawn.
-const CANCELLED: i32 = 3617;
 
 /// The rows of a load as they come.
 struct Rows<'a> {
@@ -123,13 +121,13 @@ impl Rows<'_> {
 }
 
 fn cancelled() -> SqlError {
-    SqlError::new(CANCELLED, 16, 1, "The client has withdrawn the bulk load.")
+    SqlError::of(msg::BULK_LOAD_WITHDRAWN, [])
 }
 
 /// The last packet says that nothing is to be loaded: the answer is a DONE alone.
 fn withdrawn() -> SqlError {
-    let (number, state) = WITHDRAWN;
-    SqlError::new(number, 16, state, "The client has withdrawn the bulk load.")
+    let (_, state) = WITHDRAWN;
+    SqlError::of(msg::BULK_LOAD_WITHDRAWN, []).state(state)
 }
 
 impl BulkRows for Rows<'_> {
@@ -146,10 +144,7 @@ impl BulkRows for Rows<'_> {
                 BulkEvent::Columns => {
                     let (sent, announced) = (self.reader.columns().len(), row.len());
                     if sent != announced {
-                        let text = format!(
-                            "The bulk load has {sent} columns, INSERT BULK has announced {announced}."
-                        );
-                        return Err(SqlError::new(4804, 16, 1, text));
+                        return Err(SqlError::of(msg::BULK_COLUMN_COUNT, [&sent, &announced]));
                     }
                 }
                 BulkEvent::Row => {

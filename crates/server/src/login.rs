@@ -10,6 +10,7 @@ use tds::login::{Login7, feature};
 use tds::prelogin::{AfterPrelogin, Prelogin, ServerEncryption};
 use tds::tokens::{DoneKind, DoneStatus, EnvChange};
 use tds::{Message, MessageBuffer, PacketType, TokenWriter, WireCollation, packet};
+use types::msg;
 
 use crate::client::{Active, AnswerRoom, Authenticated, Client, SessionMemory, Stage};
 use crate::connection::Connection;
@@ -198,11 +199,9 @@ impl From<SqlError> for Refusal {
 /// 17809: a connection above the limit.
 fn too_many(hub: &Hub, connection: &Connection) -> SqlError {
     let most = hub.options.max_connections;
-    let text = format!(
-        "Could not connect because the maximum number of '{most}' user connections has already been reached."
-    );
-    audit(hub, connection, &format!("Error: 17809, Severity: 20, State: 2. {text}"));
-    SqlError::new(17809, 20, 2, text)
+    let error = SqlError::of(msg::TOO_MANY_CONNECTIONS, [&most]);
+    audit(hub, connection, &format!("Error: 17809, Severity: 20, State: 2. {}", error.message));
+    error
 }
 
 /// Finds out who a client is.
@@ -365,14 +364,12 @@ fn accept(
         }
     }
     tokens.env_change(EnvChange::Database { new: &database, old: "master" });
-    let text = format!("Changed database context to '{database}'.");
-    tokens.info(&SqlError::new(5701, 0, 2, text), server_name(), "");
+    tokens.info(&SqlError::of(msg::DATABASE_CONTEXT_CHANGED, [&database]).state(2), server_name(), "");
     let collation = WireCollation::from(types::Collation::DEFAULT);
     tokens.env_change(EnvChange::Collation { new: collation, old: None });
     let language = session.language();
     tokens.env_change(EnvChange::Language { new: language, old: "" });
-    let text = format!("Changed language setting to {language}.");
-    tokens.info(&SqlError::new(5703, 0, 1, text), server_name(), "");
+    tokens.info(&SqlError::of(msg::LANGUAGE_CHANGED, [&language]), server_name(), "");
     tokens.login_ack(login.ack_number(), PRODUCT_NAME, PRODUCT);
     // Of the features that clients ask for UTF-8 alone is there: parameters in collations of UTF-8. Session recovery and the others
     // are refused by not being named.

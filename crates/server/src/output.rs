@@ -17,6 +17,7 @@ use engine::{
 use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
 use tds::{Column, ColumnFlags, MessageBuffer, RowColumns, TdsVersion, TokenWriter, TypeInfo};
+use types::msg;
 
 use crate::client::{Active, AnswerRoom};
 use crate::command::{command_of, is_untold};
@@ -31,7 +32,7 @@ const HURRY: Duration = Duration::from_millis(10);
 /// User type of rowversion, whose values are binary(8).
 const TIMESTAMP: u32 = 80;
 /// The error of a batch that was cancelled.
-const CANCELLED: i32 = 3617;
+const CANCELLED: i32 = msg::CANCELLED.number();
 /// Number and state of the error of a load that the client has withdrawn with its last packet. The
 /// DONE alone tells of it.
 pub const WITHDRAWN: (i32, u8) = (CANCELLED, 2);
@@ -257,7 +258,7 @@ impl<'a> Answer<'a> {
 
 /// What the engine is told of a client that takes no more; nobody reads it.
 fn gone() -> SqlError {
-    SqlError::new(CANCELLED, 16, 1, "The client takes no more of the answer.")
+    SqlError::of(msg::ANSWER_NOT_TAKEN, [])
 }
 
 /// How a column of a result is described, whose type this is on the wire.

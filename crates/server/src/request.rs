@@ -16,6 +16,7 @@ use tds::{
     AfterError, Grant, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TdsVersion, TokenWriter,
     TypeInfo,
 };
+use types::msg;
 
 use crate::client::Active;
 use crate::connection::Connection;
@@ -141,8 +142,8 @@ fn reset_alone(
     let mut answer = Answer::new(hub, connection, active);
     match reset(active, message, &mut answer) {
         Ok(()) if message.ignored => {
-            let (number, state) = WITHDRAWN;
-            let withdrawn = SqlError::new(number, 16, state, "The client has withdrawn the request.");
+            let (_, state) = WITHDRAWN;
+            let withdrawn = SqlError::of(msg::REQUEST_WITHDRAWN, []).state(state);
             // The DONE alone tells of it.
             let _ = answer.error(&withdrawn);
         }
@@ -229,8 +230,7 @@ impl Grant for CallMemory<'_> {
 
 /// 701.
 pub fn out_of_memory() -> SqlError {
-    let text = "There is insufficient system memory in resource pool 'default' to run this query.";
-    SqlError::new(701, 17, 123, text)
+    SqlError::of(msg::OUT_OF_MEMORY, [&"default"])
 }
 
 /// Why a request was not carried out.
@@ -309,12 +309,9 @@ fn check_transaction(active: &Active, headers: Headers) -> Result<(), Failure> {
         return Ok(());
     }
     if theirs == 0 {
-        let text =
-            "New request is not allowed to start because it should come with valid transaction descriptor.";
-        return Err(SqlError::new(3989, 16, 1, text).into());
+        return Err(SqlError::of(msg::REQUEST_WITHOUT_TRANSACTION, []).into());
     }
-    let text = format!("The server failed to resume the transaction. Desc:{theirs:x}.");
-    Err(SqlError::new(3971, 16, 1, text).into())
+    Err(SqlError::of(msg::TRANSACTION_NOT_RESUMED, [&format_args!("{theirs:x}")]).into())
 }
 
 fn batch(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
@@ -349,8 +346,7 @@ fn run_call(active: &mut Active, call: RpcRequest, answer: &mut Answer<'_>) -> R
     }
     let RpcRequest { procedure, params, .. } = call;
     let Some(name) = procedure.name() else {
-        let text = format!("Could not find stored procedure '{procedure:?}'.");
-        return Err(SqlError::new(2812, 16, 62, text));
+        return Err(SqlError::of(msg::PROCEDURE_NOT_FOUND, [&format_args!("{procedure:?}")]));
     };
     if is_reset(name) {
         active.session.reset(answer)?;

@@ -5,17 +5,14 @@ use exec::output::StatementKind;
 use exec::state::SessionCore;
 use instance::OfInstance;
 use syntax::commands::{Checkpoint, Kill, Reconfigure};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::command::CommandRun;
-use super::rights::{Refusal, in_database, on_server};
+use super::rights::{in_database, on_server};
 use catalog::db::DbStatus;
 use catalog::errors;
 use txn::GlobalId;
-
-const RECONFIGURE: Refusal = (5812, 14, "You do not have permission to run the RECONFIGURE statement.");
-const KILL: Refusal = (6102, 14, "User does not have permission to use the KILL statement.");
 
 impl CommandRun for Checkpoint {
     fn kind(&self) -> StatementKind {
@@ -40,7 +37,7 @@ impl CommandRun for Reconfigure {
     }
 
     fn check_right(&self, core: &mut SessionCore) -> Result<(), SqlError> {
-        on_server(core, Permission::AlterSettings, &RECONFIGURE)
+        on_server(core, Permission::AlterSettings, || SqlError::of(msg::RECONFIGURE_PERMISSION, []))
     }
 
     fn run(&self, ctx: &mut StmtCtx<'_>) -> Result<(), SqlError> {
@@ -50,7 +47,7 @@ impl CommandRun for Reconfigure {
 
 impl CommandRun for Kill {
     fn check_right(&self, core: &mut SessionCore) -> Result<(), SqlError> {
-        on_server(core, Permission::AlterAnyConnection, &KILL)
+        on_server(core, Permission::AlterAnyConnection, || SqlError::of(msg::KILL_PERMISSION, []))
     }
 
     fn run(&self, ctx: &mut StmtCtx<'_>) -> Result<(), SqlError> {
@@ -62,25 +59,17 @@ impl CommandRun for Kill {
             return Err(errors::syntax_near(if commit { "COMMIT" } else { "ROLLBACK" }));
         }
         let Some(spid) = value.as_i64().and_then(|n| i32::try_from(n).ok()) else {
-            return Err(SqlError::new(6112, 16, 1, "The argument of KILL is not the number of a session."));
+            return Err(SqlError::of(msg::KILL_ARGUMENT, []));
         };
         if spid == ctx.core.spid() {
-            return Err(SqlError::new(6104, 16, 1, "Cannot use KILL to kill your own process."));
+            return Err(SqlError::of(msg::KILL_OWN_PROCESS, []));
         }
         let instance = ctx.core.instance().clone();
         let Some((_, session)) = instance.sessions().into_iter().find(|(id, _)| *id == spid) else {
-            return Err(SqlError::new(
-                6106,
-                16,
-                2,
-                format!("Process ID {spid} is not an active process ID."),
-            ));
+            return Err(SqlError::of(msg::NOT_AN_ACTIVE_PROCESS, [&spid]));
         };
         if self.status_only {
-            let text = format!(
-                "Status report cannot be obtained. Rollback operation for Process ID {spid} is not in progress."
-            );
-            return Err(SqlError::new(6120, 16, 1, text));
+            return Err(SqlError::of(msg::NO_ROLLBACK_IN_PROGRESS, [&spid]));
         }
         instance.end_session(&session);
         instance
@@ -101,8 +90,7 @@ fn decide(ctx: &mut StmtCtx<'_>, unit: GlobalId, commit: Option<bool>) -> Result
         None => Vec::new(),
     };
     if doubts.is_empty() {
-        let text = format!("The distributed transaction with UOW {{{unit}}} does not exist.");
-        return Err(SqlError::new(6110, 16, 1, text));
+        return Err(SqlError::of(msg::NO_SUCH_UNIT_OF_WORK, [&unit]));
     }
     let how = if commit == Some(true) { "committed" } else { "rolled back" };
     let text = format!("The transaction with UOW {{{unit}}} is {how} by the word of an administrator.");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use syntax::ast::{AlterDatabase, AlterDatabaseAction, Ident, OptionItem, OptionValue, Termination};
 use txn::{DelayedDurability, LossWindow, RecoveryModel};
-use types::{Collation, SqlError};
+use types::{Collation, SqlError, msg};
 
 use super::StmtCtx;
 use super::database_state::{Turn, no_such_database};
@@ -77,7 +77,7 @@ impl StmtCtx<'_> {
             return reason;
         }
         self.first_error(reason);
-        SqlError::new(5069, 16, 1, "ALTER DATABASE statement failed.")
+        SqlError::of(msg::ALTER_DATABASE_FAILED, [])
     }
 
     fn alter<'i>(
@@ -196,9 +196,7 @@ impl StmtCtx<'_> {
                 "READ_COMMITTED_SNAPSHOT" => {
                     let on = switch(option)?;
                     if !db.is_users_own() && db.id() != MODEL {
-                        let text =
-                            format!("Option '{}' cannot be set in database '{}'.", option.name, db.name());
-                        return Err(SqlError::new(5058, 16, 1, text));
+                        return Err(SqlError::of(msg::OPTION_NOT_SETTABLE, [&option.name, &db.name()]));
                     }
                     save_settings(db, &DbSettings { read_committed_snapshot: on, ..db.settings() })?;
                     // Plans say how tables are read.
@@ -225,12 +223,10 @@ impl StmtCtx<'_> {
             }
         }
         if !window.is_valid() {
-            let text = format!(
-                "The window of delayed durability is out of range: WINDOW_MS is 1 to {}, WINDOW_KB is 4 to {}.",
-                LossWindow::MAX_MS,
-                LossWindow::MAX_KB
-            );
-            return Err(SqlError::new(5005, 16, 2, text));
+            return Err(SqlError::of(
+                msg::DURABILITY_WINDOW_RANGE,
+                [&LossWindow::MAX_MS, &LossWindow::MAX_KB],
+            ));
         }
         Ok(window)
     }
@@ -263,9 +259,7 @@ impl StmtCtx<'_> {
             "COMPATIBILITY_LEVEL" => {
                 let level = self.number(option)?.unwrap_or(0);
                 if !LEVELS.contains(&level) {
-                    let text = "Valid values of the database compatibility level are 90, 100, 110, 120, 130, 140, \
-                                150, or 160.";
-                    return Err(SqlError::new(15048, 16, 1, text));
+                    return Err(SqlError::of(msg::COMPATIBILITY_LEVEL, []));
                 }
                 settings.compatibility_level = level as u8;
             }
@@ -277,7 +271,7 @@ impl StmtCtx<'_> {
                 settings.target_recovery_time = seconds
                     .and_then(|n| i32::try_from(n).ok())
                     .filter(|n| *n >= 0)
-                    .ok_or_else(|| SqlError::new(5005, 16, 1, "Specified recovery time is out of range."))?;
+                    .ok_or_else(|| SqlError::of(msg::RECOVERY_TIME_RANGE, []))?;
             }
             "ANSI_NULLS" => settings.session_defaults.ansi_nulls = on()?,
             "ANSI_PADDING" => settings.session_defaults.ansi_padding = on()?,
@@ -312,8 +306,7 @@ impl StmtCtx<'_> {
             "DISABLE_BROKER" => {}
             name if NEVER.contains(&name) => return Err(never(option)),
             other => {
-                let text = format!("'{other}' is not a recognized ALTER DATABASE option.");
-                return Err(SqlError::new(195, 15, 1, text));
+                return Err(SqlError::of(msg::NOT_RECOGNIZED, [&other, &"ALTER DATABASE option"]));
             }
         }
         Ok(())
@@ -331,8 +324,7 @@ impl StmtCtx<'_> {
             return Ok(());
         }
         if db.status() == DbStatus::Restoring {
-            let text = "ALTER DATABASE is not permitted while a database is in the Restoring state.";
-            return Err(SqlError::new(5052, 16, 1, text));
+            return Err(SqlError::of(msg::ALTER_WHILE_RESTORING, []));
         }
         db.change_entry(|entry| entry.offline = false);
         instance.reopen(db)?;
@@ -353,13 +345,11 @@ impl StmtCtx<'_> {
         new: &str,
     ) -> Result<(), SqlError> {
         if InstanceCore::is_reserved_name(&db.name()) {
-            let text = format!("Cannot change the name of the system database {}.", db.name());
-            return Err(SqlError::new(5032, 16, 1, text));
+            return Err(SqlError::of(msg::RENAME_SYSTEM_DATABASE, [&db.name()]));
         }
         let other = instance.find_db(new).is_some_and(|other| other.id() != db.id());
         if other || InstanceCore::is_reserved_name(new) {
-            let text = format!("The database '{new}' already exists. Specify a unique database name.");
-            return Err(SqlError::new(1801, 16, 1, text));
+            return Err(SqlError::of(msg::DATABASE_EXISTS, [&new]).state(1));
         }
         let old = db.name();
         db.set_name(new);
@@ -375,7 +365,7 @@ impl StmtCtx<'_> {
             let _ = save_settings(db, &settings);
         }
         instance.forget_batches();
-        self.inform(5701, 0, format!("The database name '{new}' has been set."))
+        self.inform(msg::DATABASE_NAME_SET, [&new])
     }
 }
 
@@ -396,9 +386,7 @@ fn check_model(db: &Db, action: &AlterDatabaseAction) -> Result<(), SqlError> {
         | AlterDatabaseAction::ScopedConfiguration { .. }
         | AlterDatabaseAction::ClearProcedureCache { .. } => Ok(()),
         AlterDatabaseAction::AddFile { .. } | AlterDatabaseAction::AddLogFile(_) => {
-            let text =
-                "The master and model databases cannot have files added to them. ALTER DATABASE was aborted.";
-            Err(SqlError::new(5013, 16, 1, text))
+            Err(SqlError::of(msg::FILES_OF_MASTER, []))
         }
         AlterDatabaseAction::RemoveFile(_)
         | AlterDatabaseAction::ModifyFile(_)

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use syntax::ast::{AlterIndex, AlterIndexAction, OptionItem};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::index::{constraint_kind, no_table, renew_changed};
@@ -35,13 +35,7 @@ impl Meant<'_> {
     fn check_enabled(&self) -> Result<(), SqlError> {
         match self.first().filter(|index| self.only.is_some() && index.options.disabled) {
             None => Ok(()),
-            Some(index) => {
-                let text = format!(
-                    "Cannot perform the specified operation on disabled index '{}' on table '{}'.",
-                    index.name, self.table.name
-                );
-                Err(SqlError::new(1973, 16, 1, text))
-            }
+            Some(index) => Err(SqlError::of(msg::INDEX_DISABLED, [&index.name, &self.table.name])),
         }
     }
 
@@ -49,39 +43,22 @@ impl Meant<'_> {
     fn not_partitioned(&self) -> SqlError {
         let text = match (self.only, self.first()) {
             (Some(_), Some(index)) => {
-                let text = format!(
-                    "Cannot specify partition number in the alter index statement as the index '{}' is not partitioned.",
-                    index.name
-                );
-                return SqlError::new(7729, 16, 1, text);
+                return SqlError::of(msg::INDEX_NOT_PARTITIONED, [&index.name]);
             }
             (_, Some(index)) => format!("index '{}' as index", index.name),
             (_, None) => format!("table '{}' as table", self.table.name),
         };
-        let text = format!(
-            "Cannot specify partition number in alter index statement to rebuild or reorganize a partition of {text} is not \
-             partitioned."
-        );
-        SqlError::new(7735, 16, 1, text)
+        SqlError::of(msg::PARTITION_OF_NOT_PARTITIONED, [&text])
     }
 
     /// 10638, 10680: nothing is paused.
     fn nothing_pending(&self, word: &str) -> SqlError {
         match self.first().filter(|_| self.only.is_some()) {
             Some(index) => {
-                let text = format!(
-                    "ALTER INDEX '{word}' failed. There is no pending resumable index operation for the index '{}' on '{}'.",
-                    index.name, self.table.name
-                );
-                SqlError::new(10638, 16, if word == "RESUME" { 1 } else { 2 }, text)
+                let state = if word == "RESUME" { 1 } else { 2 };
+                SqlError::of(msg::NOTHING_TO_RESUME, [&word, &index.name, &self.table.name]).state(state)
             }
-            None => {
-                let text = format!(
-                    "ALTER INDEX ALL '{word}' failed. There is no pending resumable index operation on '{}'.",
-                    self.table.name
-                );
-                SqlError::new(10680, 11, 1, text)
-            }
+            None => SqlError::of(msg::NOTHING_TO_RESUME_ALL, [&word, &self.table.name]),
         }
     }
 }
@@ -101,7 +78,7 @@ impl StmtCtx<'_> {
                 let named =
                     |i: &&Arc<IndexDef>| i.index_id > 0 && fold_name(&i.name) == fold_name(&name.value);
                 let found = table.all_indexes().find(named).map(|index| index.index_id);
-                let missing = || SqlError::new(2727, 11, 1, format!("Cannot find index '{name}'."));
+                let missing = || SqlError::of(msg::INDEX_NOT_FOUND, [&name]);
                 Some(found.ok_or_else(missing)?)
             }
         };
@@ -184,11 +161,7 @@ impl StmtCtx<'_> {
         for index in next.indexes.iter_mut().filter(|index| index.is_stored() && gone(index)) {
             *index = Arc::new(index.without_unit());
             if with_all {
-                let text = format!(
-                    "Warning: Index '{}' on table '{}' was disabled as a result of disabling the clustered index on the table.",
-                    index.name, table.name
-                );
-                notes.push((3750, text));
+                notes.push(SqlError::of(msg::INDEX_DISABLED_WITH_CLUSTERED, [&index.name, &table.name]));
             }
         }
         let mut work = Work::begin(self.core, meant.db)?;
@@ -214,18 +187,11 @@ impl StmtCtx<'_> {
                 after = changed;
             }
             let name = after.all_indexes().find(|index| index.index_id == key.key).map(|index| &index.name);
-            let text = format!(
-                "Warning: Foreign key '{}' on table '{}' referencing table '{}' was disabled as a result of disabling the \
-                 index '{}'.",
-                key.name,
-                child.name,
-                table.name,
-                name.map_or("", |name| name.as_str())
-            );
-            notes.push((1992, text));
+            let name = name.map_or("", |name| name.as_str());
+            notes.push(SqlError::of(msg::FOREIGN_KEY_DISABLED, [&key.name, &child.name, &table.name, &name]));
         }
         drop(work);
-        notes.into_iter().try_for_each(|(number, text)| self.inform(number, 0, text))
+        notes.iter().try_for_each(|note| self.sink.message(note))
     }
 }
 
@@ -251,16 +217,10 @@ fn read_options(
     if options.iter().any(|o| o.name == "IGNORE_DUP_KEY" && o.is_on()) {
         let name = &index.name;
         if !index.unique {
-            let text = format!(
-                "Cannot alter a non-unique index with ignore_dup_key index option. Index '{name}' is non-unique."
-            );
-            return Err(SqlError::new(1915, 16, 1, text));
+            return Err(SqlError::of(msg::IGNORE_DUP_KEY_NON_UNIQUE, [&name]));
         }
         if constraint_kind(index).is_some() {
-            let text = format!(
-                "Cannot use index option ignore_dup_key to alter index '{name}' as it enforces a primary or unique constraint."
-            );
-            return Err(SqlError::new(1979, 16, 1, text));
+            return Err(SqlError::of(msg::IGNORE_DUP_KEY_OF_CONSTRAINT, [&name]));
         }
         if index.filter.is_some() {
             return Err(index_options::ignores_with_filter("alter", name, &table.name));
@@ -271,9 +231,5 @@ fn read_options(
 
 /// 1974: what cannot be done while a table's clustered index is disabled.
 pub(super) fn clustered_disabled(table: &TableDef) -> SqlError {
-    let text = format!(
-        "Cannot perform the specified operation on table '{}' because its clustered index '{}' is disabled.",
-        table.name, table.storage.name
-    );
-    SqlError::new(1974, 16, 1, text)
+    SqlError::of(msg::CLUSTERED_INDEX_DISABLED, [&table.name, &table.storage.name])
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use syntax::ast::{Backup, OptionItem, OptionValue};
 use txn::backup::{BackupDevice, BackupDone, BackupError, BackupSpec, Existing, SetFile, SetKind};
 use txn::backup::{backup_closed_log, mark_restoring};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::backup_errors::{Place, in_transaction};
@@ -72,12 +72,10 @@ impl StmtCtx<'_> {
         let instance = self.core.instance().clone();
         let db = instance.database(&name)?;
         if db.id() == TEMPDB {
-            let text = "Backup and restore operations are not allowed on database tempdb.";
-            return Err(SqlError::new(3147, 16, 1, text));
+            return Err(SqlError::of(msg::TEMPDB_BACKUP, []));
         }
         if stmt.log && db.id() == MASTER {
-            let text = "Cannot back up the log of the master database. Use BACKUP DATABASE instead.";
-            return Err(SqlError::new(4212, 16, 1, text));
+            return Err(SqlError::of(msg::LOG_BACKUP_OF_MASTER, []));
         }
         let options = self.backup_options(stmt, &db)?;
         let devices = self.devices(&stmt.devices, &stmt.options)?;
@@ -139,8 +137,7 @@ impl StmtCtx<'_> {
                 out.no_truncate = true;
             }
             "FILE_SNAPSHOT" => {
-                let text = "The option WITH FILE_SNAPSHOT is only permitted if all database files are in Azure Storage.";
-                return Err(SqlError::new(3073, 16, 1, text));
+                return Err(SqlError::of(msg::FILE_SNAPSHOT_NOT_PERMITTED, []));
             }
             "STANDBY" => return Err(errors::not_supported("STANDBY")),
             "ENCRYPTION" => return Err(errors::not_supported("ENCRYPTION")),
@@ -269,8 +266,7 @@ impl MaxOf for Existing {
 
 /// 3101: somebody uses the database.
 pub(super) fn exclusive(name: &str) -> SqlError {
-    let text = format!("Exclusive access could not be obtained because the database '{name}' is in use.");
-    SqlError::new(3101, 16, 1, text)
+    SqlError::of(msg::RESTORE_DATABASE_IN_USE, [&name])
 }
 
 /// Where a database's log is.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use syntax::ast::{Device, Expr, NameOrVariable, OptionItem, OptionValue};
 use txn::backup::{BackupDevice, NullDevice};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::StmtCtx;
 use super::backup_errors::{Place, reason, terminated};
@@ -49,16 +49,12 @@ impl StmtCtx<'_> {
         options: &[OptionItem],
     ) -> Result<Vec<Box<dyn BackupDevice>>, SqlError> {
         if list.len() > MOST_DEVICES {
-            let text = format!(
-                "Too many backup devices specified for backup or restore; only {MOST_DEVICES} are allowed."
-            );
-            return Err(SqlError::new(3205, 16, 1, text));
+            return Err(SqlError::of(msg::TOO_MANY_BACKUP_DEVICES, [&MOST_DEVICES]));
         }
         let mut devices: Vec<Box<dyn BackupDevice>> = Vec::new();
         let urls = list.iter().filter(|device| matches!(device, Device::Url(_))).count();
         if urls != 0 && urls != list.len() {
-            let text = "All backup devices must be of the same general class (for example, DISK and TAPE).";
-            return Err(SqlError::new(3011, 16, 1, text));
+            return Err(SqlError::of(msg::BACKUP_DEVICES_MIXED, []));
         }
         let (url_options, certificates) = match urls {
             0 => Default::default(),
@@ -146,9 +142,8 @@ impl StmtCtx<'_> {
         let mut next = stats.unwrap_or(u8::MAX);
         work(&mut |percent| {
             while stats.is_some_and(|step| step > 0) && next <= percent && next <= 100 {
-                let text = format!("{next} percent processed.");
                 // A client that cannot be told cannot be told the end either.
-                let _ = sink.message(&SqlError::new(3211, 0, 1, text));
+                let _ = sink.message(&SqlError::of(msg::PERCENT_PROCESSED, [&next]));
                 next = next.saturating_add(stats.unwrap_or(100));
             }
             !core.cancelled()
@@ -165,25 +160,19 @@ impl StmtCtx<'_> {
         took: Duration,
     ) -> Result<(), SqlError> {
         for (name, pages) in files {
-            let text = format!(
-                "Processed {pages} pages for database '{database}', file '{name}' on file {position}."
-            );
-            self.inform(4035, 0, text)?;
+            self.inform(msg::PAGES_PROCESSED, [pages, &database, name, &position])?;
         }
-        self.inform(3014, 0, success(command, files.iter().map(|f| f.1).sum(), took))
+        self.sink.message(&success(command, files.iter().map(|f| f.1).sum(), took))
     }
 }
 
 /// Message 3014.
-pub(super) fn success(command: &str, pages: u64, took: Duration) -> String {
+pub(super) fn success(command: &str, pages: u64, took: Duration) -> SqlError {
     // A clock of milliseconds shows at least one.
     let millis = took.as_millis().max(1);
     let rate = pages as f64 * 8192.0 / f64::from(1 << 20) / (millis as f64 / 1000.0);
-    format!(
-        "{command} successfully processed {pages} pages in {}.{:03} seconds ({rate:.3} MB/sec).",
-        millis / 1000,
-        millis % 1000
-    )
+    let seconds = format!("{}.{:03}", millis / 1000, millis % 1000);
+    SqlError::of(msg::BACKUP_SUCCESS, [&command, &pages, &seconds, &format_args!("{rate:.3}")])
 }
 
 #[cfg(test)]
@@ -193,11 +182,11 @@ mod tests {
     #[test]
     fn the_last_message_has_its_form() {
         assert_eq!(
-            success("BACKUP LOG", 84_579, Duration::from_millis(17_250)),
+            success("BACKUP LOG", 84_579, Duration::from_millis(17_250)).message,
             "BACKUP LOG successfully processed 84579 pages in 17.250 seconds (38.306 MB/sec)."
         );
         assert_eq!(
-            success("RESTORE DATABASE", 0, Duration::ZERO),
+            success("RESTORE DATABASE", 0, Duration::ZERO).message,
             "RESTORE DATABASE successfully processed 0 pages in 0.001 seconds (0.000 MB/sec)."
         );
     }

@@ -6,7 +6,7 @@ use instance::OfInstance;
 use serde_json::Value as Json;
 use syntax::ast::OptionItem;
 use txn::backup::{BackupDevice, BackupError, URL_MAX, UrlRequest};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::backup_errors::{Place, reason};
@@ -20,10 +20,6 @@ const CERTIFICATES: &str = "ca-certificates";
 const MAX_CERTIFICATES: usize = 50;
 /// MAXTRANSFERSIZE: bytes of a part of an object.
 const TRANSFER: std::ops::RangeInclusive<i64> = 5 << 20..=20 << 20;
-
-fn error(number: i32, text: impl Into<String>) -> SqlError {
-    SqlError::new(number, 16, 1, text.into())
-}
 
 /// What a statement says of its URLs.
 #[derive(Debug)]
@@ -48,19 +44,13 @@ impl StmtCtx<'_> {
         for item in items {
             match item.name.as_str() {
                 "INIT" | "FILE" | "MEDIAPASSWORD" | "PASSWORD" => {
-                    let text = format!(
-                        "URL device type was specified, and a disallowed option {} was specified.",
-                        item.name
-                    );
-                    return Err(error(3291, text));
+                    return Err(SqlError::of(msg::URL_OPTION_DISALLOWED, [&item.name]));
                 }
                 "CREDENTIAL" => options.credential = Some(self.option_text(item)?),
                 "MAXTRANSFERSIZE" => {
                     let n = self.option_number(item)?.unwrap_or(0);
                     if !TRANSFER.contains(&n) {
-                        let text =
-                            format!("The value '{n}' is not within range for the MAXTRANSFERSIZE parameter.");
-                        return Err(error(3250, text));
+                        return Err(SqlError::of(msg::PARAMETER_RANGE, [&n, &"MAXTRANSFERSIZE"]));
                     }
                     // Whole units, so that a part begins where a unit does.
                     options.transfer = n as usize / txn::backup::UNIT * txn::backup::UNIT;
@@ -94,18 +84,12 @@ impl StmtCtx<'_> {
             None => {
                 credentials.for_url(url).ok_or_else(|| refused(url, 50, "The request is not supported."))?
             }
-            Some(name) => credentials.find(name).ok_or_else(|| {
-                let text = format!(
-                    "Credential name {name} does not exist or user does not have permission to access it."
-                );
-                error(3288, text)
-            })?,
+            Some(name) => {
+                credentials.find(name).ok_or_else(|| SqlError::of(msg::CREDENTIAL_NOT_FOUND, [&name]))?
+            }
         };
         if !credential.identity.eq_ignore_ascii_case(IDENTITY) {
-            let text = format!(
-                "Invalid Identity Specified for the S3 Credential. Credential Identity should be {IDENTITY}."
-            );
-            return Err(error(3233, text));
+            return Err(SqlError::of(msg::S3_IDENTITY_INVALID, [&IDENTITY]));
         }
         let secret = credential.secret.as_deref().and_then(|secret| secret.split_once(':'));
         let (key_id, secret) = secret.ok_or_else(|| refused(url, 87, "The parameter is incorrect."))?;
@@ -133,7 +117,7 @@ impl StmtCtx<'_> {
 impl UrlOptions {
     /// `{"s3": {"region": "...", "tls": true}}`
     fn read_json(&mut self, option: &str, text: &str) -> Result<(), SqlError> {
-        let invalid = || error(3217, format!("Invalid value specified for {option} parameter."));
+        let invalid = || SqlError::of(msg::INVALID_PARAMETER_VALUE, [&option]);
         let json: Json = serde_json::from_str(text).map_err(|_| invalid())?;
         let outer = json.as_object().filter(|o| o.keys().all(|key| key == "s3")).ok_or_else(invalid)?;
         let Some(s3) = outer.get("s3") else { return Ok(()) };
@@ -150,11 +134,7 @@ impl UrlOptions {
 
 fn check_url(url: &str) -> Result<(), SqlError> {
     if url.len() > URL_MAX {
-        let text = format!(
-            "Invalid device name. The length of the device name provided exceeds supported limit (maximum length is:\
-             {URL_MAX}). Reissue the BACKUP statement with a valid device name."
-        );
-        return Err(error(3057, text));
+        return Err(SqlError::of(msg::DEVICE_NAME_TOO_LONG, [&URL_MAX]));
     }
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") {
@@ -163,9 +143,7 @@ fn check_url(url: &str) -> Result<(), SqlError> {
     let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
     let named = path.is_some_and(|(host, path)| !host.is_empty() && !path.is_empty() && !path.ends_with('/'));
     if !scheme.eq_ignore_ascii_case("s3") || !named || url.contains(['?', '#', '@', ' ', '\\', '%']) {
-        let text = "The URL provided does not meet specified requirements. The URL must be either resolvable as an absolute \
-                    or relative URI, has or can be composed as an HTTP or HTTPS scheme, and cannot contain a query component.";
-        return Err(error(3297, text));
+        return Err(SqlError::of(msg::URL_INVALID, []));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use syntax::ast::{BulkInsert, OptionItem, OptionValue};
 use types::convert::{Mode, convert_with};
-use types::{DataType, Dialect, Len, SqlError, Value};
+use types::{DataType, Dialect, Len, SqlError, Value, msg};
 
 use super::insert_bulk::row_order;
 use super::{StmtCtx, resolve_table};
@@ -129,13 +129,7 @@ fn encoding_of(file_type: Option<String>, page: Option<String>) -> Result<Encodi
         Some(other) => return Err(errors::syntax_near(other)),
     }
     let Some(page) = page else { return Ok(Encoding::Utf8) };
-    Encoding::of_code_page(&page).ok_or_else(|| {
-        let text = format!(
-            "The bulk load failed. The codepage \"{page}\" is not installed. Install the codepage and run the command \
-             again."
-        );
-        SqlError::new(4868, 16, 1, text)
-    })
+    Encoding::of_code_page(&page).ok_or_else(|| SqlError::of(msg::BULK_CODE_PAGE, [&page]))
 }
 
 /// The rows of the file.
@@ -228,32 +222,26 @@ fn is_in_digits(text: &str, ty: DataType) -> bool {
 }
 
 fn bad_character() -> SqlError {
-    SqlError::new(4864, 16, 1, "A character is not in the code page.")
+    SqlError::of(msg::BULK_NOT_IN_CODE_PAGE, [])
 }
 
 fn bad_field(e: &SqlError, row: u64, column: usize, name: &str) -> SqlError {
-    let (number, what) = match e.number {
-        2628 | 8152 => (4863, "(truncation)"),
-        8115 | 220 | 244 | 248 => (4867, "(overflow)"),
-        _ => (4864, "(type mismatch or invalid character for the specified codepage)"),
+    let message = match e.number {
+        2628 | 8152 => msg::BULK_TRUNCATION,
+        8115 | 220 | 244 | 248 => msg::BULK_OVERFLOW,
+        _ => msg::BULK_CONVERSION,
     };
-    let text = format!("Bulk load data conversion error {what} for row {row}, column {column} ({name}).");
-    SqlError::new(number, 16, 1, text)
+    SqlError::of(message, [&row, &column, &name])
 }
 
 fn too_long(row: u64, column: usize) -> SqlError {
-    let text = format!(
-        "The bulk load failed. The column is too long in the data file for row {row}, column {column}. Verify that \
-         the field terminator and row terminator are specified correctly."
-    );
-    SqlError::new(4866, 16, 1, text)
+    SqlError::of(msg::BULK_COLUMN_TOO_LONG, [&row, &column])
 }
 
 fn too_many_errors(limit: u64) -> SqlError {
-    let text = format!("Cannot bulk load because the maximum number of errors ({limit}) was exceeded.");
-    SqlError::new(4865, 16, 1, text)
+    SqlError::of(msg::BULK_TOO_MANY_ERRORS, [&limit])
 }
 
 fn unexpected_end() -> SqlError {
-    SqlError::new(4832, 16, 1, "Bulk load: An unexpected end of file was encountered in the data file.")
+    SqlError::of(msg::BULK_UNEXPECTED_END, [])
 }

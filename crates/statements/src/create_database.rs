@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use syntax::ast::{CreateDatabase, FileSpec, Ident};
 use txn::RecoveryModel;
-use types::{Collation, SqlError};
+use types::{Collation, SqlError, msg};
 
 use super::StmtCtx;
 use catalog::clock;
@@ -31,18 +31,15 @@ impl StmtCtx<'_> {
         }
         option_rules::check("CREATE DATABASE", &stmt.options, option_rules::DATABASE)?;
         if stmt.containment.as_deref().is_some_and(|containment| containment != "NONE") {
-            let text = "The sp_configure value 'contained database authentication' must be set to 1 in order to create a contained \
-                        database.  You may need to use RECONFIGURE to set the value_in_use.";
-            return Err(SqlError::new(12_824, 16, 1, text));
+            return Err(SqlError::of(msg::CONTAINED_NOT_ENABLED, []));
         }
         self.core.instance().check_writable()?;
         let name = stmt.name.value.as_str();
         if name.chars().count() > MAX_NAME {
-            let text = format!(
-                "The name that starts with '{}' is too long. Maximum length is {MAX_NAME}.",
-                name.chars().take(20).collect::<String>()
-            );
-            return Err(SqlError::new(103, 15, 4, text));
+            return Err(SqlError::of(
+                msg::NAME_TOO_LONG,
+                [&"name", &name.chars().take(20).collect::<String>(), &MAX_NAME],
+            ));
         }
         if let Some(how) = &stmt.attach {
             return self.attach_database(stmt, how == "ATTACH_REBUILD_LOG");
@@ -117,12 +114,7 @@ impl StmtCtx<'_> {
             return reason;
         }
         self.first_error(reason);
-        SqlError::new(
-            1802,
-            16,
-            4,
-            "CREATE DATABASE failed. Some file names listed could not be created. Check related errors.",
-        )
+        SqlError::of(msg::CREATE_DATABASE_FILES_FAILED, [])
     }
 
     pub(super) fn drop_databases(&mut self, names: &[Ident], if_exists: bool) -> Result<(), SqlError> {
@@ -140,16 +132,12 @@ impl StmtCtx<'_> {
         instance.check_writable()?;
         let _turn = instance.changing.lock();
         if InstanceCore::is_reserved_name(name) {
-            let text = format!("Cannot drop the database '{name}' because it is a system database.");
-            return Err(SqlError::new(3708, 16, 1, text));
+            return Err(SqlError::of(msg::DROP_SYSTEM_DATABASE, [&name]));
         }
         let Some(db) = instance.find_db(name) else {
             return if if_exists { Ok(()) } else { Err(errors::cannot_drop("database", name)) };
         };
-        let in_use = || {
-            let text = format!("Cannot drop database \"{name}\" because it is currently in use.");
-            SqlError::new(3702, 16, 4, text)
-        };
+        let in_use = || SqlError::of(msg::DROP_DATABASE_IN_USE, [&name]);
         let _closed = db.close_if_unused().ok_or_else(in_use)?;
         let busy = db.storage_if_open().is_some_and(|s| !s.txns().active().is_empty());
         if busy { Err(in_use()) } else { instance.drop_database(&db) }
@@ -174,8 +162,7 @@ fn delay_as(db: &Db, model: &Db) -> Result<(), SqlError> {
 /// 1801: the name is taken.
 fn check_free_name(instance: &InstanceCore, name: &str) -> Result<(), SqlError> {
     if instance.find_db(name).is_some() || InstanceCore::is_reserved_name(name) {
-        let text = format!("Database '{name}' already exists. Choose a different database name.");
-        return Err(SqlError::new(1801, 16, 3, text));
+        return Err(SqlError::of(msg::DATABASE_EXISTS, [&name]));
     }
     Ok(())
 }
@@ -194,6 +181,5 @@ pub fn attach(
 
 /// The message for a log that was rebuilt.
 pub fn new_log(shown: &str) -> SqlError {
-    let text = format!("File activation failure. New log file '{shown}' was created.");
-    SqlError::new(5105, 10, 1, text)
+    SqlError::of(msg::NEW_LOG_CREATED, [&shown])
 }

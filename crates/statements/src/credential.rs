@@ -1,7 +1,7 @@
 //! CREATE, ALTER and DROP CREDENTIAL. They belong to the instance and take no part in a transaction.
 
 use syntax::ast::{Credential, DropObjects};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use catalog::errors;
@@ -22,19 +22,17 @@ impl StmtCtx<'_> {
         }
         let name = stmt.name.value.as_str();
         if name.chars().count() > NAME_MAX {
-            let text = format!(
-                "The identifier that starts with '{}' is too long. Maximum length is {NAME_MAX}.",
-                name.chars().take(NAME_MAX).collect::<String>()
-            );
-            return Err(SqlError::new(103, 15, 4, text));
+            return Err(SqlError::of(
+                msg::NAME_TOO_LONG,
+                [&"identifier", &name.chars().take(NAME_MAX).collect::<String>(), &NAME_MAX],
+            ));
         }
         let credentials = self.core.instance().credentials();
         let secret = stmt.secret.as_deref();
         if stmt.alter {
             credentials.alter(name, &stmt.identity, secret).map_err(|e| failed(e, missing("alter", name)))
         } else {
-            let text = format!("The credential with name \"{name}\" already exists.");
-            let taken = SqlError::new(15_530, 16, 1, text);
+            let taken = SqlError::of(msg::NAMED_OBJECT_EXISTS, [&"credential", &name]);
             credentials.create(name, &stmt.identity, secret).map_err(|e| failed(e, taken))
         }
     }
@@ -53,10 +51,7 @@ impl StmtCtx<'_> {
 }
 
 fn missing(verb: &str, name: &str) -> SqlError {
-    let text = format!(
-        "Cannot {verb} the credential '{name}', because it does not exist or you do not have permission."
-    );
-    SqlError::new(15_151, 16, 1, text)
+    SqlError::of(msg::CANNOT_CHANGE_MISSING, [&verb, &"credential", &name])
 }
 
 fn failed(e: ChangeError, name: SqlError) -> SqlError {

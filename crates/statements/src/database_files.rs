@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pages::{FileGrowth, PAGE_SIZE};
 use syntax::ast::{FileSpec, FilegroupChange, Ident};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::database_state::cannot_lock;
@@ -35,8 +35,7 @@ impl StmtCtx<'_> {
         let entry = db.entry();
         let file = entry.files.iter().find(|f| fold_name(&f.name) == fold_name(&name)).cloned();
         let Some(file) = file else {
-            let text = format!("MODIFY FILE failed. File '{name}' does not exist.");
-            return Err(SqlError::new(5041, 16, 1, text));
+            return Err(SqlError::of(msg::MODIFY_FILE_NOT_FOUND, [&name]));
         };
         if let Some(shown) = &spec.filename {
             return self.move_file(instance, db, &file, shown);
@@ -78,8 +77,7 @@ impl StmtCtx<'_> {
         }
         let place = |f: &FileEntry| f.next.as_ref().map_or_else(|| f.path.clone(), |(path, _)| path.clone());
         if db.entry().files.iter().any(|f| f.file_id != file.file_id && place(f) == path) {
-            let text = format!("File '{shown}' cannot be reused until after the next BACKUP LOG operation.");
-            return Err(SqlError::new(1833, 16, 2, text));
+            return Err(SqlError::of(msg::FILE_REUSED_BEFORE_BACKUP, [&shown]));
         }
         let before = db.entry();
         let next = (path != file.path).then(|| (path, shown.into()));
@@ -95,11 +93,7 @@ impl StmtCtx<'_> {
             }
         });
         instance.save_registry().inspect_err(|_| db.change_entry(|entry| *entry = before))?;
-        let text = format!(
-            "The file \"{}\" has been modified in the system catalog. The new path will be used the next time the database is started.",
-            file.name
-        );
-        self.inform(5018, 0, text)
+        self.inform(msg::FILE_MODIFIED, [&file.name])
     }
 
     fn modify_log(&self, db: &Arc<Db>, file: &FileEntry, spec: &FileSpec) -> Result<(), SqlError> {
@@ -201,16 +195,13 @@ impl StmtCtx<'_> {
     ) -> Result<(), SqlError> {
         let entry = db.entry();
         let Some(file) = entry.files.iter().find(|f| fold_name(&f.name) == fold_name(name)) else {
-            let text =
-                "One or more files listed in the statement could not be found or could not be initialized.";
-            return Err(SqlError::new(5009, 16, 9, text));
+            return Err(SqlError::of(msg::FILES_NOT_FOUND, []));
         };
         if file.log || file.file_id == 1 {
-            let text = "The primary data or log file cannot be removed from a database.";
-            return Err(SqlError::new(5020, 16, 1, text));
+            return Err(SqlError::of(msg::PRIMARY_FILE_NOT_REMOVED, []));
         }
         instance.remove_data_file(db, file)?;
-        self.inform(5701, 0, format!("The file '{}' has been removed.", file.name))
+        self.inform(msg::FILE_REMOVED, [&file.name])
     }
 
     /// ADD FILEGROUP: a name that files can be added to. Errors: 1826 there is one already, 5061.
@@ -221,8 +212,7 @@ impl StmtCtx<'_> {
         name: &str,
     ) -> Result<(), SqlError> {
         if db.entry().filegroups.iter().any(|g| fold_name(g) == fold_name(name)) {
-            let text = format!("The filegroup '{name}' has already been specified.");
-            return Err(SqlError::new(1826, 16, 1, text));
+            return Err(SqlError::of(msg::FILEGROUP_EXISTS, [&name]));
         }
         let id = db.entry().filegroups.len() as i32 + 1;
         self.clear_properties(db, PropertyClass::Dataspace, id)?;
@@ -250,8 +240,7 @@ impl StmtCtx<'_> {
         let at = filegroup_of(db, &entry, name)?;
         let id = at as u16 + 1;
         if at == 0 || entry.files.iter().any(|f| f.filegroup == id) || db.settings().default_filegroup == id {
-            let text = format!("The filegroup '{name}' cannot be removed because it is not empty.");
-            return Err(SqlError::new(5042, 16, 8, text));
+            return Err(SqlError::of(msg::NOT_EMPTY, [&"filegroup", &name]).state(8));
         }
         if id as usize != entry.filegroups.len() {
             return Err(errors::not_supported("REMOVE FILEGROUP of any but the last"));
@@ -290,21 +279,13 @@ impl StmtCtx<'_> {
 /// The place of a filegroup in the list. Error: 5011.
 fn filegroup_of(db: &Db, entry: &DbEntry, name: &str) -> Result<usize, SqlError> {
     let at = entry.filegroups.iter().position(|g| fold_name(g) == fold_name(name));
-    at.ok_or_else(|| {
-        let text = format!("The filegroup '{name}' does not exist in database '{}'.", db.name());
-        SqlError::new(5011, 16, 1, text)
-    })
+    at.ok_or_else(|| SqlError::of(msg::FILEGROUP_NOT_FOUND, [&name, &db.name()]))
 }
 
 /// 5039: MODIFY FILE only grows.
 fn check_larger(wanted: u64, size: u64) -> Result<(), SqlError> {
     if wanted <= size {
-        return Err(SqlError::new(
-            5039,
-            16,
-            1,
-            "MODIFY FILE failed. Specified size is less than or equal to current size.",
-        ));
+        return Err(SqlError::of(msg::MODIFY_FILE_SIZE, []));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::MutexGuard;
 use syntax::ast::Termination;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use catalog::db::{DbStatus, UserAccess};
@@ -205,14 +205,7 @@ impl StmtCtx<'_> {
             Some(Termination::Immediate | Termination::After(_)) => {
                 self.clear_way(instance, db, SessionsInTheWay::Access(UserAccess::Single), termination, turn)
             }
-            Some(Termination::NoWait) | None => {
-                let text = format!(
-                    "Changes to the state or options of database '{}' cannot be made at this time. The database is in \
-                     single-user mode, and a user is currently connected to it.",
-                    db.name()
-                );
-                Err(SqlError::new(5064, 16, 1, text))
-            }
+            Some(Termination::NoWait) | None => Err(SqlError::of(msg::SINGLE_USER_CONNECTED, [&db.name()])),
         }
     }
 
@@ -319,7 +312,7 @@ impl StmtCtx<'_> {
                 return Err(in_use(db));
             }
             if waiting.gives_up.is_some_and(|end| now >= end) {
-                return Err(SqlError::new(1222, 16, 51, "Lock request time out period exceeded."));
+                return Err(SqlError::of(msg::LOCK_TIMEOUT, []));
             }
             // Others have their turn while this waits.
             *turn = None;
@@ -345,10 +338,7 @@ impl StmtCtx<'_> {
     }
 
     fn tell_rollback(&mut self, percent: u8) -> Result<(), SqlError> {
-        let text = format!(
-            "Nonqualified transactions are being rolled back. Estimated rollback completion: {percent}%."
-        );
-        self.inform(5060, 10, text)
+        self.inform(msg::ROLLING_BACK, [&percent])
     }
 }
 
@@ -360,28 +350,18 @@ fn blocked_sessions(instance: &InstanceCore) -> HashMap<i32, i32> {
 
 /// 5011.
 pub(super) fn no_such_database(name: &str) -> SqlError {
-    let text = format!(
-        "User does not have permission to alter database '{name}', the database does not exist, or the \
-         database is not in a state that allows access checks."
-    );
-    SqlError::new(5011, 14, 5, text)
+    SqlError::of(msg::ALTER_DATABASE_PERMISSION, [&name])
 }
 
 fn cannot_be_set(option: &str, db: &Db) -> SqlError {
-    SqlError::new(5058, 16, 1, format!("Option '{option}' cannot be set in database '{}'.", db.name()))
+    SqlError::of(msg::OPTION_NOT_SETTABLE, [&option, &db.name()])
 }
 
 fn in_use(db: &Db) -> SqlError {
-    let text =
-        format!("Database state cannot be changed while other users are using the database '{}'", db.name());
-    SqlError::new(5070, 16, 2, text)
+    SqlError::of(msg::OTHER_USERS_IN_DATABASE, [&db.name()])
 }
 
 /// 5061.
 pub(super) fn cannot_lock(db: &Db) -> SqlError {
-    let text = format!(
-        "ALTER DATABASE failed because a lock could not be placed on database '{}'. Try again later.",
-        db.name()
-    );
-    SqlError::new(5061, 16, 1, text)
+    SqlError::of(msg::DATABASE_NOT_LOCKED, [&db.name()])
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use syntax::ast::{CreateIndex, DropIndex, DropIndexItem};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::statistics::check_free_index_name;
@@ -26,25 +26,17 @@ use plan::bind::filter::Filtered;
 
 /// 10610.
 fn no_filter_on_view(index: &str, view: &str) -> SqlError {
-    let text = format!(
-        "Filtered index '{index}' cannot be created on object '{view}' because it is not a user table. Filtered indexes are \
-         only supported on tables. If you are trying to create a filtered index on a view, consider creating an indexed \
-         view with the filter expression incorporated in the view definition."
-    );
-    SqlError::new(10610, 16, 1, text)
+    SqlError::of(msg::FILTER_NOT_USER_TABLE, [&index, &view])
 }
 
 /// 1987.
 fn clustered_disabled(index: &str, table: &str) -> SqlError {
-    let text = format!(
-        "Cannot create nonclustered index '{index}' on table '{table}' because its clustered index is disabled."
-    );
-    SqlError::new(1987, 16, 1, text)
+    SqlError::of(msg::NONCLUSTERED_ON_DISABLED, [&index, &table])
 }
 
 /// 7999: DROP_EXISTING of an index that is not there.
 fn no_index(index: &str, table: &str) -> SqlError {
-    SqlError::new(7999, 16, 9, format!("Could not find any index named '{index}' for table '{table}'."))
+    SqlError::of(msg::DBCC_INDEX_NOT_FOUND, [&index, &table])
 }
 
 impl StmtCtx<'_> {
@@ -141,11 +133,7 @@ impl StmtCtx<'_> {
             return if if_exists { Ok(()) } else { Err(errors::cannot_drop("index", &shown)) };
         };
         if let Some(kind) = constraint_kind(&index) {
-            let text = format!(
-                "An explicit DROP INDEX is not allowed on index '{shown}'. It is being used for {kind} constraint \
-                 enforcement."
-            );
-            return Err(SqlError::new(3723, 16, 4, text));
+            return Err(SqlError::of(msg::DROP_INDEX_OF_CONSTRAINT, [&shown, &kind]));
         }
         let mut work = Work::begin(self.core, &db)?;
         if index.index_id == 1
@@ -168,12 +156,7 @@ fn same_constraint(old: &IndexDef, new: &NewIndex) -> Result<IndexDef, SqlError>
         && new.filter.is_none()
         && columns(&new.key) == columns(&old.key);
     if !same {
-        let text = format!(
-            "Cannot recreate index '{}'. The new index definition does not match the constraint being enforced by the \
-             existing index.",
-            old.name
-        );
-        return Err(SqlError::new(1907, 16, 1, text));
+        return Err(SqlError::of(msg::INDEX_DOES_NOT_MATCH_CONSTRAINT, [&old.name]));
     }
     if new.clustered && old.index_id != 1 {
         return Err(errors::not_supported("DROP_EXISTING that makes a constraint's index clustered"));
@@ -183,10 +166,7 @@ fn same_constraint(old: &IndexDef, new: &NewIndex) -> Result<IndexDef, SqlError>
 }
 
 fn stays_clustered() -> SqlError {
-    let text = "Cannot convert a clustered index to a nonclustered index using the DROP_EXISTING option. To change the \
-                index type from clustered to nonclustered, delete the clustered index, and then create a nonclustered \
-                index by using two separate statements.";
-    SqlError::new(1925, 16, 2, text)
+    SqlError::of(msg::CLUSTERED_TO_NONCLUSTERED, [])
 }
 
 /// The table with the values of those computed columns in its rows that an index needs.
@@ -220,14 +200,10 @@ pub(super) fn add_index(
     let mut next = TableDef::clone(table);
     if new.clustered {
         if table.storage.index_id == 1 {
-            let text = format!(
-                "Cannot create more than one clustered index on {} '{}'. Drop the existing clustered index '{}' \
-                 before creating another.",
-                if table.of_view.is_some() { "view" } else { "table" },
-                table.name,
-                table.storage.name
-            );
-            return Err(SqlError::new(1902, 16, 3, text));
+            return Err(SqlError::of(
+                msg::CLUSTERED_INDEX_EXISTS,
+                [&(if table.of_view.is_some() { "view" } else { "table" }), &table.name, &table.storage.name],
+            ));
         }
         let index = work.index(&table.name, table.object_id, 1, new, filegroup)?;
         next.uniquifier = !index.unique;
@@ -370,12 +346,9 @@ pub(super) fn no_table(e: SqlError) -> SqlError {
         return e;
     }
     let name = e.message.split('\'').nth(1).unwrap_or_default();
-    let text = format!(
-        "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
-    );
-    SqlError::new(1088, 16, 12, text)
+    SqlError::of(msg::OBJECT_NOT_FOUND, [&name])
 }
 
 fn no_column(name: &str) -> SqlError {
-    SqlError::new(1911, 16, 1, format!("Column name '{name}' does not exist in the target table or view."))
+    SqlError::of(msg::COLUMN_NOT_IN_TARGET, [&name])
 }

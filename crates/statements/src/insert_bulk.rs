@@ -3,7 +3,7 @@
 
 use catalog::{TableDef, errors, fold_name};
 use syntax::ast::{Expr, ExprKind, InsertBulk, OptionItem, OptionValue};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::{StmtCtx, resolve_table};
 use ddl::option_rules;
@@ -59,7 +59,7 @@ impl StmtCtx<'_> {
 fn find(table: &TableDef, name: &str) -> Result<usize, SqlError> {
     let folded = fold_name(name);
     let found = table.columns.iter().position(|c| fold_name(&c.name) == folded);
-    found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))
+    found.ok_or_else(|| SqlError::of(msg::INVALID_COLUMN, [&name]))
 }
 
 /// The order of ORDER (...) by positions in `columns`, where the rows have all of its columns and

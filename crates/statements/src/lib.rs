@@ -49,11 +49,12 @@ pub use module::refresh as refresh_module;
 pub use principal::cannot;
 pub use statistics::update_changed as update_changed_statistics;
 
+use std::fmt::Display;
 use syntax::ast::{
     AlterTableAction, DropElement, DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt, StmtKind,
 };
 use syntax::commands::{Checkpoint, Kill, Reconfigure, SetUser};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use catalog::errors;
 use exec::output::Sink;
@@ -271,7 +272,7 @@ impl StmtCtx<'_> {
                 return reason;
             }
             self.first_error(reason);
-            SqlError::new(1750, 16, 0, "Could not create constraint or index. See previous errors.")
+            SqlError::of(msg::CONSTRAINT_NOT_CREATED, [])
         })
     }
 
@@ -282,35 +283,34 @@ impl StmtCtx<'_> {
         made: Result<(), SqlError>,
     ) -> Result<(), SqlError> {
         let Err(reason) = made else { return Ok(()) };
-        let (number, state, text) = match (reason.number, action) {
+        let failed = match (reason.number, action) {
             (5074, AlterTableAction::AlterColumn { column, .. }) => {
-                (4922, 9, failed_column("ALTER COLUMN", &column.name.value))
+                SqlError::of(msg::COLUMN_ACCESSED, [&"ALTER COLUMN", &column.name.value])
             }
             (5074, AlterTableAction::Drop(elements)) => {
                 let column = elements.iter().find_map(|element| match element {
                     DropElement::Column { name, .. } => Some(name.value.as_str()),
                     DropElement::Constraint { .. } | DropElement::Period => None,
                 });
-                (4922, 9, failed_column("DROP COLUMN", column.unwrap_or_default()))
+                SqlError::of(msg::COLUMN_ACCESSED, [&"DROP COLUMN", &column.unwrap_or_default()])
             }
-            (3725 | 3728, _) => (3727, 0, "Could not drop constraint. See previous errors.".into()),
-            (4917, _) => (4916, 0, "Could not enable or disable the constraint. See previous errors.".into()),
+            (3725 | 3728, _) => SqlError::of(msg::CONSTRAINT_NOT_DROPPED, []),
+            (4917, _) => SqlError::of(msg::CONSTRAINT_NOT_ENABLED, []),
             (1904 | 1909 | 1911 | 1919, AlterTableAction::AlterColumn { .. }) => return Err(reason),
             _ => return self.of_constraints(Err(reason)),
         };
         self.first_error(reason);
-        Err(SqlError::new(number, 16, state, text))
+        Err(failed)
     }
 
     /// Sends an informational message.
-    pub fn inform(&mut self, number: i32, severity: u8, text: String) -> Result<(), SqlError> {
-        self.sink.message(&SqlError::new(number, severity, 1, text))
+    pub fn inform<const VALUES: usize>(
+        &mut self,
+        message: msg::Message<VALUES>,
+        values: [&dyn Display; VALUES],
+    ) -> Result<(), SqlError> {
+        self.sink.message(&SqlError::of(message, values))
     }
-}
-
-/// The text of 4922.
-fn failed_column(what: &str, column: &str) -> String {
-    format!("ALTER TABLE {what} {column} failed because one or more objects access this column.")
 }
 
 pub use plan::bind::literal::literal;

@@ -11,7 +11,7 @@ use catalog::security::{
 use catalog::{Db, clock, errors};
 use compact_str::CompactString;
 use syntax::ast::{DropObjects, OptionItem, OptionValue, Principal as Statement, PrincipalSource};
-use types::{Language, SqlError};
+use types::{Language, SqlError, msg};
 
 use super::StmtCtx;
 use super::principal::{cannot, new_sid, special, taken, text_of, unknown_option, valid_name};
@@ -23,16 +23,8 @@ use instance::security::passwords::{self, PASSWORD_MAX};
 /// There are no accounts of Windows and no certificates: SQL Server's errors for those that cannot be found. `name`: DOMAIN\\user.
 pub(super) fn not_from(provider: &str, name: &str, statement: &str) -> SqlError {
     match (provider, name.contains('\\')) {
-        ("WINDOWS", true) => {
-            let text = format!("Windows NT user or group '{name}' not found. Check the name again.");
-            SqlError::new(15_401, 11, 1, text)
-        }
-        ("WINDOWS", false) => {
-            let text = format!(
-                "'{name}' is not a valid Windows NT name. Give the complete name: <domain\\username>."
-            );
-            SqlError::new(15_407, 11, 1, text)
-        }
+        ("WINDOWS", true) => SqlError::of(msg::WINDOWS_USER_NOT_FOUND, [&name]),
+        ("WINDOWS", false) => SqlError::of(msg::NOT_A_WINDOWS_NAME, [&name]),
         _ => errors::not_supported(&format!("{statement} FROM {provider}")),
     }
 }
@@ -69,15 +61,13 @@ impl LoginOptions {
             return Err(must_change_is_on());
         }
         if expires && !check_policy {
-            let text = "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.";
-            return Err(SqlError::new(15_122, 16, 1, text));
+            return Err(SqlError::of(msg::EXPIRATION_WITHOUT_POLICY, []));
         }
         if self.must_change && !check_policy {
             return Err(must_change_is_on());
         }
         if self.must_change && !expires {
-            let text = "The MUST_CHANGE option cannot be used when CHECK_EXPIRATION is OFF.";
-            return Err(SqlError::new(15_099, 16, 1, text));
+            return Err(SqlError::of(msg::MUST_CHANGE_WITHOUT_EXPIRATION, []));
         }
         let age = match self.password {
             Some(_) => age.set(clock::now_parts().0, self.must_change),
@@ -89,8 +79,7 @@ impl LoginOptions {
 
 /// 15128.
 fn must_change_is_on() -> SqlError {
-    let text = "The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.";
-    SqlError::new(15_128, 16, 1, text)
+    SqlError::of(msg::POLICY_WITH_MUST_CHANGE, [])
 }
 
 impl StmtCtx<'_> {
@@ -124,7 +113,7 @@ impl StmtCtx<'_> {
         }
         let sid = options.sid.unwrap_or_else(new_sid);
         if security.server.with_sid(&sid).is_some() {
-            return Err(SqlError::new(15_433, 16, 1, "Supplied parameter sid is in use."));
+            return Err(SqlError::of(msg::SID_IN_USE, []));
         }
         let now = clock::now();
         let login = Principal {
@@ -215,28 +204,16 @@ impl StmtCtx<'_> {
             if let Some(db) =
                 instance.databases().iter().find(|db| owner_sid(db).as_deref() == Some(&*login.sid))
             {
-                let text = format!(
-                    "Login '{}' owns one or more database(s). Change the owner of the database(s) before dropping the \
-                     login. The first of them is '{}'.",
-                    login.name,
-                    db.name()
-                );
-                return Err(SqlError::new(15_174, 16, 1, text));
+                return Err(SqlError::of(msg::LOGIN_OWNS_DATABASES, [&login.name, &db.name()]));
             }
             if security.server.iter().any(|role| role.kind == Kind::Role && role.owner == login.id) {
-                let text = format!(
-                    "The server principal '{}' owns a server role and cannot be dropped.",
-                    login.name
-                );
-                return Err(SqlError::new(15_141, 16, 1, text));
+                return Err(SqlError::of(msg::LOGIN_OWNS_ROLE, [&login.name]));
             }
             let here = |s: &exec::state::core::SessionShared| {
                 s.login_id.load(std::sync::atomic::Ordering::Relaxed) == login.id
             };
             if instance.sessions().iter().any(|(_, session)| here(session)) {
-                let text =
-                    format!("Could not drop login '{}' as the user is currently logged in.", login.name);
-                return Err(SqlError::new(15_434, 16, 1, text));
+                return Err(SqlError::of(msg::LOGIN_IS_LOGGED_IN, [&login.name]));
             }
             change.delete_principal(Scope::Server, login.id)?;
             change.finish()?;
@@ -269,10 +246,8 @@ impl StmtCtx<'_> {
                 }
                 "DEFAULT_LANGUAGE" => {
                     let name = self.name_option(option)?;
-                    let language = Language::find(&name).ok_or_else(|| {
-                        let text = format!("'{name}' is not an official language name or a language alias.");
-                        SqlError::new(15_033, 16, 1, text)
-                    })?;
+                    let language =
+                        Language::find(&name).ok_or_else(|| SqlError::of(msg::NOT_A_LANGUAGE, [&name]))?;
                     out.default_language = Some(language.id);
                 }
                 "NAME" if statement == "ALTER LOGIN" => out.name = Some(self.name_option(option)?),
@@ -283,12 +258,7 @@ impl StmtCtx<'_> {
                     match super::literal(expr)? {
                         types::Value::Bytes(sid) if sid.len() == 16 => out.sid = Some(sid.to_vec()),
                         _ => {
-                            return Err(SqlError::new(
-                                15_419,
-                                16,
-                                1,
-                                "Supplied parameter sid should be binary(16).",
-                            ));
+                            return Err(SqlError::of(msg::SID_LENGTH, []));
                         }
                     }
                 }
@@ -356,11 +326,7 @@ fn switch(option: &OptionItem) -> Result<bool, SqlError> {
 
 pub(super) fn check_password(login: &str, password: &str, policy: bool) -> Result<(), SqlError> {
     if password.chars().count() > PASSWORD_MAX {
-        let text = format!(
-            "Password validation failed. The password does not meet SQL Server password policy requirements because it is \
-             too long. The password must be at most {PASSWORD_MAX} characters."
-        );
-        return Err(SqlError::new(33_063, 16, 1, text));
+        return Err(SqlError::of(msg::PASSWORD_TOO_LONG, [&PASSWORD_MAX]));
     }
     if policy { passwords::check_policy(login, password) } else { Ok(()) }
 }
@@ -377,8 +343,5 @@ fn find_login(security: &Security, verb: &str, name: &str) -> Result<Arc<Princip
 }
 
 fn no_database(name: &str) -> SqlError {
-    let text = format!(
-        "The database '{name}' does not exist. Supply a valid database name. To see available databases, use sys.databases."
-    );
-    SqlError::new(15_010, 16, 1, text)
+    SqlError::of(msg::DATABASE_DOES_NOT_EXIST, [&name])
 }

@@ -6,7 +6,7 @@ use syntax::ast::{
     CreateFunction, CreateProcedure, CreateTrigger, CreateView, DropKind, DropObjects, ExecuteAs,
     FunctionBody, ModuleVerb, ObjectName, OptionItem, ReferentialAction, SwitchTrigger, TriggerTarget,
 };
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::{StmtCtx, database_of, resolve_table};
 use catalog::module::AS_OWNER;
@@ -30,8 +30,7 @@ impl StmtCtx<'_> {
     pub(super) fn create_view(&mut self, stmt: &CreateView) -> Result<(), SqlError> {
         check_options("CREATE VIEW", &stmt.options, &["VIEW_METADATA", "SCHEMABINDING"])?;
         if stmt.name.name.value.starts_with('#') {
-            let text = format!("'{}': Temporary views are not allowed.", stmt.name.name.value);
-            return Err(SqlError::new(4103, 15, 1, text));
+            return Err(SqlError::of(msg::TEMPORARY_VIEW, [&stmt.name.name.value]));
         }
         let db = self.own_database("VIEW", &stmt.name)?;
         let text = self.module_text(&stmt.text);
@@ -90,11 +89,7 @@ impl StmtCtx<'_> {
         if new.schema.is_empty() {
             new.schema = parent.schema();
         } else if fold_name(new.schema) != fold_name(parent.schema()) {
-            let text = format!(
-                "Cannot create trigger '{}' because its schema is different from the schema of the target table or view.",
-                stmt.name
-            );
-            return Err(SqlError::new(2103, 15, 1, text));
+            return Err(SqlError::of(msg::TRIGGER_SCHEMA_DIFFERS, [&"create", &stmt.name]));
         }
         new.parent = Some(parent.clone());
         let mut work = Work::begin(self.core, &db)?;
@@ -104,11 +99,7 @@ impl StmtCtx<'_> {
             && let Some(before) = before
             && before.parent != parent.id()
         {
-            let text = format!(
-                "Cannot alter trigger '{}' on '{target}' because this trigger does not belong to this object.",
-                stmt.name
-            );
-            return Err(SqlError::new(2103, 15, 1, text));
+            return Err(SqlError::of(msg::TRIGGER_OF_OTHER_OBJECT, [&stmt.name, &target]));
         }
         modules::put(&mut work, &new, |work, module| {
             check_versioning(&work.db, module, &parent)?;
@@ -164,10 +155,11 @@ impl StmtCtx<'_> {
                 let master = self.core.host().database("master")?;
                 let known =
                     self.core.security(&master).server.find(name).is_some_and(|p| p.kind == Kind::User);
-                let text = format!(
-                    "Cannot find the login '{name}', because it does not exist or you do not have permission."
-                );
-                if known { Ok(()) } else { Err(SqlError::new(15_151, 16, 1, text)) }
+                if known {
+                    Ok(())
+                } else {
+                    Err(SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"find", &"login", &name]))
+                }
             }
         }
     }
@@ -182,8 +174,7 @@ impl StmtCtx<'_> {
         of_server: bool,
     ) -> Result<(), SqlError> {
         if stmt.name.schema.is_some() {
-            let text = "Cannot specify a schema name as a prefix to the trigger name for database and server level triggers.";
-            return Err(SqlError::new(1094, 15, 1, text));
+            return Err(SqlError::of(msg::TRIGGER_SCHEMA_PREFIX, []));
         }
         if stmt.instead_of {
             return Err(errors::syntax_near("INSTEAD"));
@@ -194,8 +185,7 @@ impl StmtCtx<'_> {
                 Known::Elsewhere => return Err(invalid_events()),
                 Known::Missing => return Err(errors::not_supported(&format!("a trigger for {event}"))),
                 Known::No => {
-                    let text = format!("'{event}' is an invalid event type.");
-                    return Err(SqlError::new(1084, 15, 1, text));
+                    return Err(SqlError::of(msg::INVALID_EVENT_TYPE, [&event]));
                 }
             }
         }
@@ -235,7 +225,7 @@ impl StmtCtx<'_> {
             return Err(errors::syntax_near("EXECUTE"));
         }
         if stmt.name.name.value.starts_with('#') {
-            return Err(SqlError::new(1074, 15, 1, "Creation of temporary functions is not allowed."));
+            return Err(SqlError::of(msg::TEMPORARY_FUNCTION, []));
         }
         let db = self.own_database("FUNCTION", &stmt.name)?;
         let text = self.module_text(&stmt.text);
@@ -320,10 +310,8 @@ impl StmtCtx<'_> {
                     let on = Securable::new(Class::User, p.id);
                     p.id == own || self.core.has(&db, on, 0, Permission::Impersonate)
                 });
-                let text = format!(
-                    "Cannot find the user '{name}', because it does not exist or you do not have permission."
-                );
-                may.map(|p| Some(p.id)).ok_or_else(|| SqlError::new(15_151, 16, 1, text))
+                may.map(|p| Some(p.id))
+                    .ok_or_else(|| SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"find", &"user", &name]))
             }
         }
     }
@@ -337,10 +325,10 @@ impl StmtCtx<'_> {
     /// The current database: a module is made in no other. Error: 166.
     fn own_database(&self, kind: &str, name: &ObjectName) -> Result<Arc<Db>, SqlError> {
         if name.database.is_some() {
-            let text = format!(
-                "'CREATE/ALTER {kind}' does not allow specifying the database name as a prefix to the object name."
-            );
-            return Err(SqlError::new(166, 15, 1, text));
+            return Err(SqlError::of(
+                msg::DATABASE_PREFIX_NOT_ALLOWED,
+                [&format_args!("CREATE/ALTER {kind}")],
+            ));
         }
         Ok(self.core.db().clone())
     }
@@ -365,14 +353,12 @@ impl StmtCtx<'_> {
 
 /// 1098.
 fn invalid_events() -> SqlError {
-    let text = "The specified event type(s) is/are not valid on the specified target object.";
-    SqlError::new(1098, 15, 1, text)
+    SqlError::of(msg::EVENT_NOT_VALID_ON_TARGET, [])
 }
 
 /// 8197.
 fn invalid_parent(name: &ObjectName) -> SqlError {
-    let text = format!("The object '{name}' does not exist or is invalid for this operation.");
-    SqlError::new(8197, 16, 4, text)
+    SqlError::of(msg::TRIGGER_TARGET_INVALID, [&name])
 }
 
 /// 13569: a history has no triggers, a versioned table none that stand in the place of a change.
@@ -384,9 +370,7 @@ fn check_versioning(db: &Db, module: &ModuleDef, parent: &Parent) -> Result<(), 
         Temporal::Current { .. } if stands => 2,
         _ => return Ok(()),
     };
-    let name = ddl::temporal::full_name(db, table);
-    let text = format!("Cannot create a trigger on a system-versioned temporal table '{name}'.");
-    Err(SqlError::new(13569, 16, state, text))
+    Err(SqlError::of(msg::TRIGGER_ON_VERSIONED, [&ddl::temporal::full_name(db, table)]).state(state))
 }
 
 /// One INSTEAD OF trigger for each action, and none beside a cascade that would take its place.
@@ -409,12 +393,7 @@ fn check_instead_of(
                 && m.stands_for(event)
         };
         if catalog.modules.values().any(same) {
-            let text = format!(
-                "Cannot create trigger '{}' on {what} '{target}' because an INSTEAD OF {event} trigger already exists on this \
-                 object.",
-                module.name
-            );
-            return Err(SqlError::new(2111, 16, 1, text));
+            return Err(SqlError::of(msg::INSTEAD_OF_EXISTS, [&module.name, &what, &target, &event]));
         }
     }
     let Parent::Table(table) = parent else { return Ok(()) };
@@ -424,12 +403,7 @@ fn check_instead_of(
             || (cascades(key.on_update) && module.stands_for("UPDATE"))
     };
     if table.foreign_keys.iter().any(meets) {
-        let text = format!(
-            "Cannot create INSTEAD OF DELETE or INSTEAD OF UPDATE TRIGGER '{}' on table '{target}'. This is because the table \
-             has a FOREIGN KEY with cascading DELETE or UPDATE.",
-            module.name
-        );
-        return Err(SqlError::new(2113, 16, 1, text));
+        return Err(SqlError::of(msg::INSTEAD_OF_WITH_CASCADE, [&module.name, &target]));
     }
     Ok(())
 }
@@ -452,9 +426,7 @@ fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError
     let db = work.db.clone();
     bind_module(work, |binder| binder.view_query(&db, view).map(drop)).map_err(|e| {
         if e.number == 208 && e.message.starts_with("Invalid object name '#") {
-            let text = "Views or functions are not allowed on temporary tables. Table names that begin with '#' denote \
-                        temporary tables.";
-            return SqlError::new(4508, 16, 1, text);
+            return SqlError::of(msg::VIEW_ON_TEMPORARY_TABLE, []);
         }
         e
     })
@@ -525,10 +497,5 @@ fn wrong_kind(kind: DropKind, name: &ObjectName, is: &str) -> SqlError {
         DropKind::Trigger => "TRIGGER",
         _ => "TABLE",
     };
-    let text = format!(
-        "Cannot use DROP {} with '{name}' because '{name}' is a {is}. Use DROP {}.",
-        word(kind),
-        is.to_uppercase()
-    );
-    SqlError::new(3705, 16, 1, text)
+    SqlError::of(msg::DROP_OF_OTHER_KIND, [&word(kind), &name, &name, &is, &is.to_uppercase()])
 }

@@ -12,7 +12,7 @@ use catalog::security::{
 use catalog::{Db, MASTER, ModuleKind, TableDef, errors, fold_name};
 use compact_str::CompactString;
 use syntax::ast::{Permission as Statement, PermissionItem, PermissionVerb, Securable as Named};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::principal::cannot;
 use super::{StmtCtx, database_of};
@@ -54,8 +54,7 @@ impl StmtCtx<'_> {
         let scope = if target.on.class.is_server() { Scope::Server } else { Scope::Database };
         let db = match scope {
             Scope::Server if self.core.db().id() != MASTER => {
-                let text = "Permissions at the server scope can only be granted when the current database is master.";
-                return Err(SqlError::new(4621, 16, 10, text));
+                return Err(SqlError::of(msg::SERVER_GRANT_OUTSIDE_MASTER, []));
             }
             _ => self.core.db().clone(),
         };
@@ -184,8 +183,7 @@ impl StmtCtx<'_> {
         let missing = || cannot("find", "object", &name.name.value);
         let db = database_of(self.core, name)?;
         if db.id() != self.core.db().id() {
-            let text = "Grant, deny, or revoke permissions on objects of another database: use it first.";
-            return Err(SqlError::new(4610, 16, 1, text));
+            return Err(SqlError::of(msg::GRANT_IN_OTHER_DATABASE, []));
         }
         let catalog = db.catalog();
         let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
@@ -219,9 +217,7 @@ impl StmtCtx<'_> {
     fn grantor(&mut self, db: &Arc<Db>, target: &Target, permission: Permission) -> Result<i32, SqlError> {
         let (on, schema) = (target.on, target.schema);
         let refused = || match on.class {
-            Class::Database | Class::Server => {
-                SqlError::new(4613, 16, 1, "Grantor does not have GRANT permission.")
-            }
+            Class::Database | Class::Server => SqlError::of(msg::GRANTOR_WITHOUT_GRANT, []),
             _ => cannot("find", target.what, &target.name),
         };
         let security = self.core.security(db);
@@ -304,20 +300,11 @@ fn permissions(target: &Target, items: &[PermissionItem]) -> Result<Vec<(Permiss
         };
         let Some(permission) = found.filter(fits) else {
             let known = Permission::ALL.iter().any(|p| p.name() == item.name);
-            let text = if known {
-                format!("Granted or revoked privilege {} is not compatible with object.", item.name)
-            } else {
-                format!("Incorrect syntax near '{}'.", item.name)
-            };
-            return Err(SqlError::new(if known { 4606 } else { 102 }, if known { 16 } else { 15 }, 1, text));
+            let message = if known { msg::PRIVILEGE_NOT_COMPATIBLE } else { msg::SYNTAX_NEAR };
+            return Err(SqlError::of(message, [&item.name]));
         };
         if !item.columns.is_empty() && !permission.has_columns() {
-            let text = format!(
-                "Sub-entity lists (such as column or security expressions) cannot be specified for \
-                                {} permissions.",
-                permission.name()
-            );
-            return Err(SqlError::new(1020, 15, 1, text));
+            return Err(SqlError::of(msg::SUB_ENTITIES_NOT_ALLOWED, [&permission.name()]));
         }
         out.push((permission, columns(target, item)?));
     }
@@ -333,10 +320,7 @@ fn columns(target: &Target, item: &PermissionItem) -> Result<Vec<i32>, SqlError>
     };
     let id = |name: &syntax::ast::Ident| {
         let found = table.columns.iter().find(|c| fold_name(&c.name) == fold_name(&name.value));
-        found.map(|c| c.column_id).ok_or_else(|| {
-            let text = format!("Column name '{}' does not exist in the target table or view.", name.value);
-            SqlError::new(1911, 16, 1, text)
-        })
+        found.map(|c| c.column_id).ok_or_else(|| SqlError::of(msg::COLUMN_NOT_IN_TARGET, [&name.value]))
     };
     item.columns.iter().map(id).collect()
 }
@@ -349,13 +333,10 @@ fn grantee(security: &Security, scope: Scope, name: &str) -> Result<Arc<Principa
         Scope::Database => (matches!(found.id, DBO | 3 | 4), is_fixed_role(found.id)),
     };
     if special {
-        let text = "Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, information_schema, sys, or \
-                    yourself.";
-        return Err(SqlError::new(4624, 16, 1, text));
+        return Err(SqlError::of(msg::GRANT_TO_OWNER, []));
     }
     if fixed_role {
-        let text = "Cannot grant, deny or revoke permissions to or from special roles.";
-        return Err(SqlError::new(4617, 16, 1, text));
+        return Err(SqlError::of(msg::GRANT_TO_SPECIAL_ROLE, []));
     }
     Ok(found)
 }
@@ -427,8 +408,7 @@ fn take(
             }
         }
         if !stmt.cascade {
-            let text = "To revoke or deny grantable privileges, specify the CASCADE option.";
-            return Err(SqlError::new(4611, 16, 1, text));
+            return Err(SqlError::of(msg::REVOKE_NEEDS_CASCADE, []));
         }
     }
     for g in passed {

@@ -12,7 +12,7 @@ use syntax::ast::{
     DropObjects, ObjectName, OptionItem, OptionValue, PredicateCall, PredicateChange, PredicateVerb,
     SecurityPolicy,
 };
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use ddl::indexed_views;
@@ -93,10 +93,7 @@ fn find(db: &Db, name: &ObjectName) -> Result<Arc<PolicyDef>, SqlError> {
     match catalog.find_other(schema_of(name), &name.name.value) {
         Some(OtherObject::Policy(policy)) => Ok(policy.clone()),
         _ if catalog.is_free(schema_of(name), &name.name.value) => Err(missing(name)),
-        _ => {
-            let text = format!("Cannot alter '{name}' because it is not a security policy.");
-            Err(SqlError::new(33_271, 16, 1, text))
-        }
+        _ => Err(SqlError::of(msg::NOT_A_SECURITY_POLICY, [&name])),
     }
 }
 
@@ -126,23 +123,15 @@ fn apply(work: &Work<'_>, next: &mut PolicyDef, change: &PredicateChange) -> Res
     let number = match (change.verb, known) {
         (PredicateVerb::Add, _) => {
             if next.on(id).any(|p| p.kind.meets(kind)) {
-                let text = format!(
-                    "A {} predicate for the same operation has already been defined on table '{}' in the security policy '{}'.",
-                    kind.word(),
-                    table.name,
-                    full_name(next)
-                );
-                return Err(SqlError::new(33_262, 16, 1, text));
+                return Err(SqlError::of(
+                    msg::POLICY_PREDICATE_EXISTS,
+                    [&kind.word(), &table.name, &full_name(next)],
+                ));
             }
             next.predicates.iter().map(|p| p.id).max().unwrap_or(0) + 1
         }
         (_, None) => {
-            let text = format!(
-                "The security policy '{}' does not contain a predicate on table '{}'.",
-                full_name(next),
-                table.name
-            );
-            return Err(SqlError::new(33_261, 16, 1, text));
+            return Err(SqlError::of(msg::POLICY_WITHOUT_PREDICATE, [&full_name(next), &table.name]));
         }
         (_, Some(at)) => next.predicates.remove(at).id,
     };
@@ -172,9 +161,7 @@ fn target(
     kind: PredicateKind,
 ) -> Result<Target, SqlError> {
     if name.name.value.starts_with('#') {
-        let text = "Security predicates are not allowed on temporary objects. Object names that begin with '#' denote temporary \
-                    objects.";
-        return Err(SqlError::new(33_269, 16, 1, text));
+        return Err(SqlError::of(msg::POLICY_TEMPORARY_OBJECT, []));
     }
     two_parts(policy, name)?;
     let catalog = work.db.catalog();
@@ -187,10 +174,7 @@ fn target(
     let Some(table) = catalog.find(schema, own) else {
         return match catalog.find_module(schema, own) {
             Some(view) if view.kind == ModuleKind::View && kind != PredicateKind::Filter => {
-                let text = format!(
-                    "BLOCK predicates can only be added to user tables. '{name}' is not a user table."
-                );
-                Err(SqlError::new(33_503, 16, 1, text))
+                Err(SqlError::of(msg::BLOCK_PREDICATE_TARGET, [&name]))
             }
             Some(view) if view.kind == ModuleKind::View && view.has_option("SCHEMABINDING") => {
                 match policy.bound {
@@ -201,31 +185,17 @@ fn target(
                 }
             }
             None if catalog.find_other(schema, own).is_none() => Err(missing(name)),
-            _ => {
-                let text = format!(
-                    "Security predicates can only be added to user tables and schema bound views. '{name}' is not a user \
-                     table or a schema bound view."
-                );
-                Err(SqlError::new(33_263, 16, 1, text))
-            }
+            _ => Err(SqlError::of(msg::POLICY_PREDICATE_TARGET, [&name])),
         };
     };
     if kind != PredicateKind::Filter && table.temporal.is_history() {
-        let text = format!(
-            "BLOCK security predicates cannot reference temporal history tables. Table '{}' is a temporal history table.",
-            table.full_name()
-        );
-        return Err(SqlError::new(33_510, 16, 1, text));
+        return Err(SqlError::of(msg::BLOCK_PREDICATE_HISTORY, [&table.full_name()]));
     }
     if let Some(view) = indexed_views::over(&catalog, table) {
-        let text = format!(
-            "The security policy '{}' cannot have a predicate on table '{}' because this table is referenced by the indexed \
-             view '{}'.",
-            full_name(policy),
-            table.full_name(),
-            view.full_name()
-        );
-        return Err(SqlError::new(33_265, 16, 1, text));
+        return Err(SqlError::of(
+            msg::POLICY_INDEXED_VIEW,
+            [&full_name(policy), &table.full_name(), &view.full_name()],
+        ));
     }
     Ok(of(table.object_id, &table.schema, &table.name))
 }
@@ -235,12 +205,7 @@ fn two_parts(policy: &PolicyDef, name: &ObjectName) -> Result<(), SqlError> {
     if name.database.is_none() && name.server.is_none() && (name.schema.is_some() || !policy.bound) {
         return Ok(());
     }
-    let text = format!(
-        "Cannot schema bind security policy '{}' because name '{name}' is invalid for schema binding. Names must be in \
-         two-part format and an object cannot reference itself.",
-        full_name(policy)
-    );
-    Err(SqlError::new(4512, 16, 3, text))
+    Err(SqlError::of(msg::SCHEMA_BIND_INVALID_NAME, [&"security policy", &full_name(policy), &name]))
 }
 
 /// The function of a predicate.
@@ -250,28 +215,20 @@ fn function(work: &Work<'_>, policy: &PolicyDef, call: &PredicateCall) -> Result
     let catalog = work.db.catalog();
     let found = catalog.find_module(schema_of(name), &name.name.value);
     let Some(function) = found.filter(|module| module.kind == ModuleKind::InlineFunction).cloned() else {
-        let text = format!(
-            "Cannot find the object \"{name}\" or this object is not an inline table-valued function."
-        );
-        return Err(SqlError::new(33_270, 16, 1, text));
+        return Err(SqlError::of(msg::POLICY_FUNCTION_NOT_FOUND, [&name]));
     };
     if policy.bound && !function.has_option("SCHEMABINDING") {
-        let text = format!(
-            "Cannot schema bind security policy '{}'. '{}' is not schema bound.",
-            full_name(policy),
-            function.full_name()
-        );
-        return Err(SqlError::new(4513, 16, 2, text));
+        return Err(SqlError::of(
+            msg::SCHEMA_BIND_NOT_BOUND,
+            [&"security policy", &full_name(policy), &function.full_name()],
+        ));
     }
     Ok(function)
 }
 
 /// 33268.
 fn missing(name: &ObjectName) -> SqlError {
-    let text = format!(
-        "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
-    );
-    SqlError::new(33_268, 16, 1, text)
+    SqlError::of(msg::POLICY_OBJECT_NOT_FOUND, [&name])
 }
 
 /// Whoever makes a policy may refer to its tables and use its functions.

@@ -8,7 +8,7 @@ use catalog::security::{Class, Kind, PasswordAge, Principal, Scope, Security};
 use catalog::{clock, errors};
 use compact_str::CompactString;
 use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use instance::security::change::Change;
@@ -57,21 +57,19 @@ pub(super) fn text_of(option: &OptionItem) -> Result<CompactString, SqlError> {
 }
 
 pub(super) fn unknown_option(statement: &str, name: &str) -> SqlError {
-    SqlError::new(155, 15, 1, format!("'{name}' is not a recognized {statement} option."))
+    SqlError::of(msg::UNKNOWN_OPTION, [&name, &statement])
 }
 
 /// A name that a principal can have. Errors: 103 too long, 15006 with characters that it cannot have.
 pub(super) fn valid_name(name: &str) -> Result<CompactString, SqlError> {
     if name.chars().count() > NAME_MAX {
-        let text = format!(
-            "The identifier that starts with '{}' is too long. Maximum length is {NAME_MAX}.",
-            name.chars().take(NAME_MAX).collect::<String>()
-        );
-        return Err(SqlError::new(103, 15, 4, text));
+        return Err(SqlError::of(
+            msg::NAME_TOO_LONG,
+            [&"identifier", &name.chars().take(NAME_MAX).collect::<String>(), &NAME_MAX],
+        ));
     }
     if name.is_empty() || name.contains('\\') || name.chars().any(char::is_control) {
-        let text = format!("'{name}' is not a valid name because it contains invalid characters.");
-        return Err(SqlError::new(15_006, 16, 1, text));
+        return Err(SqlError::of(msg::INVALID_NAME, [&name]));
     }
     Ok(name.into())
 }
@@ -134,7 +132,7 @@ pub(super) fn check_circle(
     member: &Principal,
 ) -> Result<(), SqlError> {
     if role.id == member.id || security.of(scope).is_member(member.id, role.id) {
-        return Err(SqlError::new(15_413, 11, 1, "Cannot make a role a member of itself."));
+        return Err(SqlError::of(msg::ROLE_OF_ITSELF, []));
     }
     Ok(())
 }
@@ -143,11 +141,10 @@ pub(super) fn check_circle(
 pub(super) fn check_droppable(security: &Security, scope: Scope, role: &Principal) -> Result<(), SqlError> {
     if role.is_fixed(scope) {
         let what = if scope == Scope::Server { "server role" } else { "role" };
-        return Err(SqlError::new(15_150, 16, 1, format!("Cannot drop the {what} '{}'.", role.name)));
+        return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"drop", &what, &role.name]));
     }
     if security.of(scope).members().any(|(id, _)| id == role.id) {
-        let text = "The role has members. It must be empty before it can be dropped.";
-        return Err(SqlError::new(15_144, 16, 1, text));
+        return Err(SqlError::of(msg::ROLE_HAS_MEMBERS, []));
     }
     check_owns_nothing(security, scope, role)
 }
@@ -169,11 +166,7 @@ pub(super) fn check_owns_nothing(
         security.of(scope).iter().any(|role| role.kind == Kind::Role && role.owner == principal.id);
     match owned.or(owns_role.then_some("role")) {
         None => Ok(()),
-        Some(what) => {
-            let text =
-                format!("The database principal owns a {what} in the database, and cannot be dropped.");
-            Err(SqlError::new(15_138, 16, 1, text))
-        }
+        Some(what) => Err(SqlError::of(msg::PRINCIPAL_OWNS, [&what])),
     }
 }
 
@@ -198,28 +191,22 @@ pub(super) fn rename_role(
 /// 15025, 15023.
 pub(super) fn taken(scope: &str, name: &str) -> SqlError {
     match scope {
-        "server" => SqlError::new(15_025, 16, 1, format!("The server principal '{name}' already exists.")),
-        _ => {
-            let text = format!("User, group, or role '{name}' already exists in the current database.");
-            SqlError::new(15_023, 16, 1, text)
-        }
+        "server" => SqlError::of(msg::SERVER_PRINCIPAL_EXISTS, [&name]),
+        _ => SqlError::of(msg::PRINCIPAL_EXISTS, [&name]),
     }
 }
 
 /// 15151.
 pub fn cannot(verb: &str, what: &str, name: &str) -> SqlError {
-    let text = format!(
-        "Cannot {verb} the {what} '{name}', because it does not exist or you do not have permission."
-    );
-    SqlError::new(15_151, 16, 1, text)
+    SqlError::of(msg::CANNOT_CHANGE_MISSING, [&verb, &what, &name])
 }
 
 /// 15405.
 pub(super) fn special(name: &str) -> SqlError {
-    SqlError::new(15_405, 16, 1, format!("Cannot use the special principal '{name}'."))
+    SqlError::of(msg::SPECIAL_PRINCIPAL, [&name])
 }
 
 /// 15081.
 pub(super) fn public_members() -> SqlError {
-    SqlError::new(15_081, 16, 1, "Membership of the public role cannot be changed.")
+    SqlError::of(msg::PUBLIC_MEMBERSHIP, [])
 }

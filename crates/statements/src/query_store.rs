@@ -6,7 +6,7 @@ use std::sync::Arc;
 use catalog::query_store::{CaptureMode, QueryStoreOptions, StoreState};
 use catalog::{Db, FIRST_USER_DB, errors};
 use syntax::ast::{OptionItem, OptionValue};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use instance::InstanceCore;
@@ -39,11 +39,7 @@ impl StmtCtx<'_> {
         option: &OptionItem,
     ) -> Result<(), SqlError> {
         if db.id() < FIRST_USER_DB {
-            let text = format!(
-                "Cannot perform action because Query Store cannot be enabled on system database {}.",
-                db.name()
-            );
-            return Err(SqlError::new(12_438, 16, 1, text));
+            return Err(SqlError::of(msg::QUERY_STORE_ON_SYSTEM_DATABASE, [&db.name()]));
         }
         let mut settings = db.settings();
         let options = &mut settings.query_store;
@@ -59,11 +55,7 @@ impl StmtCtx<'_> {
         }
         for (at, item) in option.nested.iter().enumerate() {
             if option.nested[..at].iter().any(|before| before.name == item.name) {
-                let text = format!(
-                    "The QUERY_STORE option '{}' was specified more than once. Each option can be specified only once.",
-                    item.name.to_lowercase()
-                );
-                return Err(SqlError::new(12_401, 15, 2, text));
+                return Err(SqlError::of(msg::OPTION_TWICE, [&"QUERY_STORE", &item.name.to_lowercase()]));
             }
             self.set_store_option(options, item)?;
         }
@@ -104,22 +96,15 @@ impl StmtCtx<'_> {
                     return Err(errors::syntax_near(name));
                 };
                 let n = self.number(item)?.ok_or_else(near)?;
-                let wrong = |severity, state| {
-                    let text =
-                        format!("Invalid usage of the option {shown} in the ALTER DATABASE statement.");
-                    SqlError::new(153, severity, state, text)
-                };
+                let wrong = || SqlError::of(msg::INVALID_OPTION_USAGE, [shown, &"ALTER DATABASE"]);
                 match *shown {
-                    "flush_interval_seconds" if n < 60 => return Err(wrong(15, 5)),
-                    "interval_length_minutes" if !INTERVALS.contains(&n) => return Err(wrong(16, 6)),
+                    "flush_interval_seconds" if n < 60 => return Err(wrong().state(5)),
+                    "interval_length_minutes" if !INTERVALS.contains(&n) => return Err(wrong().state(6)),
                     "max_storage_size_mb" if n > MOST_MB => {
-                        let text = format!(
-                            "Cannot set Query Store max_storage_size_mb to {n}. The maximum allowed limit is {MOST_MB} MB."
-                        );
-                        return Err(SqlError::new(12_445, 16, 1, text));
+                        return Err(SqlError::of(msg::QUERY_STORE_SIZE, [&n, &MOST_MB]));
                     }
-                    "max_storage_size_mb" if n < 1 => return Err(wrong(16, 6)),
-                    _ if n < 0 => return Err(wrong(16, 6)),
+                    "max_storage_size_mb" if n < 1 => return Err(wrong().state(6)),
+                    _ if n < 0 => return Err(wrong().state(6)),
                     _ => {}
                 }
                 match *shown {
@@ -144,9 +129,17 @@ impl StmtCtx<'_> {
                     Some(other) => return Err(errors::syntax_near(other)),
                 };
                 if !(1..=168).contains(&hours) {
-                    let text = "Invalid value provided for query_capture_policy option stale_capture_policy_threshold. The \
-                                value must be between 1 hour and 7 days.";
-                    return Err(SqlError::new(12_453, 16, 1, text));
+                    return Err(SqlError::of(
+                        msg::OPTION_VALUE_UNITS,
+                        [
+                            &"query_capture_policy",
+                            &"stale_capture_policy_threshold",
+                            &1,
+                            &"hour",
+                            &7,
+                            &"days",
+                        ],
+                    ));
                 }
                 options.policy_hours = hours;
                 return Ok(());
@@ -157,11 +150,12 @@ impl StmtCtx<'_> {
             other => return Err(errors::syntax_near(other)),
         };
         if !(1..=i64::from(i32::MAX)).contains(&n) {
-            let text = format!(
-                "The value {n} is not valid for query_capture_policy option {}. The value must be between 1 and 2147483647.",
-                item.name.to_lowercase()
-            );
-            return Err(SqlError::new(12_452, 15, state, text));
+            let option = item.name.to_lowercase();
+            return Err(SqlError::of(
+                msg::OPTION_VALUE_RANGE,
+                [&n, &"query_capture_policy", &option, &1, &i32::MAX],
+            )
+            .state(state));
         }
         *place = n;
         Ok(())

@@ -14,7 +14,7 @@ use txn::backup::{
     restore_state,
 };
 use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::StmtCtx;
 use super::backup::{exclusive, log_path};
@@ -47,10 +47,6 @@ pub(super) struct RestoreOptions {
     pub stats: Option<u8>,
     /// Logical name and path.
     pub moves: Vec<(String, String)>,
-}
-
-pub(super) fn error(number: i32, text: impl Into<String>) -> SqlError {
-    SqlError::new(number, 16, 1, text.into())
 }
 
 /// Options that take no value.
@@ -130,7 +126,7 @@ impl StmtCtx<'_> {
             OptionValue::Expr(expr) => self.value(expr)?,
             _ => Value::Null,
         };
-        let bad = || error(3250, "The value given for the STOPAT option is not a date and time.");
+        let bad = || SqlError::of(msg::STOPAT_NOT_A_DATE, []);
         let moment = convert(&value, value.natural_type(), DataType::DateTime2(7), 0, Mode::Implicit);
         match moment.map_err(|_| bad())? {
             Value::DateTime2 { days, ticks } => {
@@ -164,11 +160,7 @@ impl StmtCtx<'_> {
         let mut _closed = None;
         if let Some(db) = &db {
             if db.id() == self.core.db().id() {
-                let text = format!(
-                    "RESTORE cannot process database '{name}' because it is in use by this session. It is recommended that \
-                     the master database be used when performing this operation."
-                );
-                return Err(error(3102, text));
+                return Err(SqlError::of(msg::RESTORE_DATABASE_IN_USE_BY_SESSION, [&name]));
             }
             _closed = Some(db.close_if_unused().ok_or_else(|| exclusive(&name))?);
         }
@@ -216,13 +208,13 @@ impl StmtCtx<'_> {
         let begin = Instant::now();
         let db = db.ok_or_else(|| missing(name))?;
         if db.status() != DbStatus::Restoring || options.no_recovery {
-            return Err(error(3153, "The database is already fully recovered."));
+            return Err(SqlError::of(msg::ALREADY_RECOVERED, []));
         }
         if let Err(e) = restore_state(&*instance.disk, &instance.home(&db.entry()), &log_path(&db.entry())) {
             return Err(self.terminate(&Place { command, database: name, db: None }, &e));
         }
         instance.end_restore(db, options.restricted)?;
-        self.inform(3014, 0, success(command, 0, begin.elapsed()))
+        self.sink.message(&success(command, 0, begin.elapsed()))
     }
 
     #[allow(clippy::too_many_arguments)] // the parts of one statement, named by their caller's locals
@@ -239,13 +231,7 @@ impl StmtCtx<'_> {
         let header = &set.header;
         for (logical, _) in &options.moves {
             if !header.files.iter().any(|f| fold_name(&f.name) == fold_name(logical)) {
-                return Err(error(
-                    3234,
-                    format!(
-                        "Logical file '{logical}' is not part of database '{name}'. Use RESTORE FILELISTONLY to list the \
-                         logical file names."
-                    ),
-                ));
+                return Err(SqlError::of(msg::LOGICAL_FILE_NOT_IN_DATABASE, [&logical, &name]));
             }
         }
         if let Some(db) = &db {
@@ -293,14 +279,7 @@ impl StmtCtx<'_> {
         if options.replace {
             return Ok(());
         }
-        let other = || {
-            error(
-                3154,
-                format!(
-                    "The backup set holds a backup of a database other than the existing '{name}' database."
-                ),
-            )
-        };
+        let other = || SqlError::of(msg::BACKUP_OF_OTHER_DATABASE, [&name]);
         let Some(storage) = db.storage_if_open() else {
             // A restore that never came to a log leaves nothing that could be lost.
             return match restore_state(&*instance.disk, &instance.home(&db.entry()), &log_path(&db.entry())) {
@@ -315,14 +294,7 @@ impl StmtCtx<'_> {
         }
         let chain = state.recovery_model != Some(RecoveryModel::Simple) && !state.log_from.is_zero();
         if chain && options.stop_us.is_none() && storage.has_commits_since(state.log_from) {
-            return Err(error(
-                3159,
-                format!(
-                    "The tail of the log for the database \"{name}\" has not been backed up. Use BACKUP LOG WITH NORECOVERY \
-                     to backup the log if it contains work you do not want to lose. Use the WITH REPLACE or WITH STOPAT \
-                     clause of the RESTORE statement to just overwrite the contents of the log."
-                ),
-            ));
+            return Err(SqlError::of(msg::LOG_TAIL_NOT_BACKED_UP, [&name]));
         }
         Ok(())
     }
@@ -430,9 +402,7 @@ impl StmtCtx<'_> {
         }
         let early = wait && done.header.kind == SetKind::Log && !done.stopped;
         if early {
-            let text = "This backup set contains records that were logged before the designated point in time. The database \
-                        is being left in the restoring state so that more roll forward can be performed.";
-            self.inform(4322, 10, text.into())?;
+            self.inform(msg::STOP_POINT_NOT_REACHED, [])?;
         }
         // A full backup with a stop time is the beginning of a chain.
         let recover = !options.no_recovery && !early;
@@ -456,13 +426,7 @@ fn add_filegroups(entry: &mut DbEntry, header: &SetHeader) {
 
 /// 3118: only a full backup makes a database.
 fn missing(name: &str) -> SqlError {
-    error(
-        3118,
-        format!(
-            "The database \"{name}\" does not exist. RESTORE can only create a database when restoring either a full backup \
-             or a file backup of the primary file."
-        ),
-    )
+    SqlError::of(msg::RESTORE_DATABASE_NOT_FOUND, [&name])
 }
 
 fn remove_files(instance: &InstanceCore, entry: &DbEntry) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use syntax::ast::{Restore, RestoreKind};
 use txn::backup::{BackupError, MediaLabel, MediaSet, SetEntry, SetKind, verify};
-use types::{DataType, Decimal, Len, SqlError, Value};
+use types::{DataType, Decimal, Len, SqlError, Value, msg};
 use wal::Lsn;
 
 use super::StmtCtx;
@@ -48,7 +48,7 @@ impl StmtCtx<'_> {
                 let done =
                     self.with_progress(options.stats, |progress| verify(&mut media, position, progress));
                 done.map_err(|e| self.terminate(&place, &e))?;
-                return self.inform(3262, 0, format!("The backup set on file {position} is valid."));
+                return self.inform(msg::BACKUP_SET_VALID, [&position]);
             }
         };
         self.send(rows)

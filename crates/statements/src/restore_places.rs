@@ -6,11 +6,11 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use pages::FileSpec;
 use txn::backup::{BackupError, SetHeader};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::backup_errors::Place;
-use super::restore::{RestoreOptions, error};
+use super::restore::RestoreOptions;
 use catalog::Db;
 use catalog::fold_name;
 use catalog::registry::{DbEntry, FileEntry};
@@ -19,9 +19,6 @@ use instance::file_errors::cannot_create_file;
 use instance::restore::in_use;
 
 /// Behind 3156.
-const PLANNING: &str =
-    "Problems were identified while planning for the RESTORE statement. Previous messages provide details.";
-
 impl StmtCtx<'_> {
     /// No file of another database or instance is in the way, none that somebody has open, and none that belongs to nobody
     /// unless REPLACE; no two files go to one place. Errors: 3176; 1834, 3142, 3634, 3156, 3119.
@@ -48,14 +45,9 @@ impl StmtCtx<'_> {
             let foreign = if there && !own_and_open { instance.foreign_target(file) } else { None };
             let reason = match taken.map(|other| in_use(&file.shown, &other)).or(foreign) {
                 Some(reason) => reason,
-                None if there && !options.replace && !own.contains(&file.path) => error(
-                    3142,
-                    format!(
-                        "File \"{}\" cannot be restored over the existing \"{}\". Reissue the RESTORE statement using WITH \
-                         REPLACE to overwrite pre-existing files, or WITH MOVE to identify an alternate location.",
-                        file.name, file.shown
-                    ),
-                ),
+                None if there && !options.replace && !own.contains(&file.path) => {
+                    SqlError::of(msg::RESTORE_OVER_EXISTING, [&file.name, &file.shown])
+                }
                 None => continue,
             };
             problem = true;
@@ -63,7 +55,7 @@ impl StmtCtx<'_> {
             self.first_error(no_place(&file.name, &file.shown));
         }
         if problem {
-            return Err(error(3119, PLANNING));
+            return Err(SqlError::of(msg::RESTORE_PLANNING_FAILED, []));
         }
         Ok(())
     }
@@ -73,7 +65,7 @@ impl StmtCtx<'_> {
     pub(super) fn not_placed(&mut self, name: &str, shown: &str, reason: SqlError) -> SqlError {
         self.first_error(reason);
         self.first_error(no_place(name, shown));
-        error(3119, PLANNING)
+        SqlError::of(msg::RESTORE_PLANNING_FAILED, [])
     }
 
     /// Why a step has failed. Of a file that could not be made the reason comes first, then 3156 and 3119.
@@ -96,25 +88,21 @@ impl StmtCtx<'_> {
         };
         reason.into_iter().for_each(|reason| self.first_error(reason));
         self.first_error(no_place(name, shown));
-        self.terminate_with(command, error(3119, PLANNING))
+        self.terminate_with(command, SqlError::of(msg::RESTORE_PLANNING_FAILED, []))
     }
 }
 
 /// 3156: a file has no place.
 fn no_place(name: &str, shown: &str) -> SqlError {
-    let text = format!(
-        "File '{name}' cannot be restored to '{shown}'. Use WITH MOVE to identify a valid location for the file."
-    );
-    error(3156, text)
+    SqlError::of(msg::RESTORE_NO_PLACE, [&name, &shown])
 }
 
 /// 3176: two files of the database would be one.
 fn claimed(file: &FileEntry, other: &FileEntry) -> SqlError {
-    let text = format!(
-        "File '{}' is claimed by '{}'({}) and '{}'({}). The WITH MOVE clause can be used to relocate one or more files.",
-        file.shown, file.name, file.file_id, other.name, other.file_id
-    );
-    error(3176, text)
+    SqlError::of(
+        msg::FILE_CLAIMED_TWICE,
+        [&file.shown, &file.name, &file.file_id, &other.name, &other.file_id],
+    )
 }
 
 /// Where a file goes that the log adds: where MOVE says, where an attempt before has put it, or where it was.

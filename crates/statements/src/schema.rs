@@ -11,7 +11,7 @@ use compact_str::CompactString;
 use syntax::ast::{CreateSchema, DropObjects, StmtKind};
 use txn::locks::What;
 use txn::{LockMode, Resource};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::StmtCtx;
 use super::rights::{in_database, may_drop_schema};
@@ -132,22 +132,16 @@ impl StmtCtx<'_> {
                 if stmt.if_exists {
                     continue;
                 }
-                let text = format!(
-                    "Cannot drop the schema '{name}', because it does not exist or you do not have permission."
-                );
-                return Err(SqlError::new(15151, 16, 1, text));
+                return Err(SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"drop", &"schema", &name]));
             };
             if !is_user_schema(id) {
-                return Err(SqlError::new(15150, 16, 1, format!("Cannot drop the schema '{name}'.")));
+                return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"drop", &"schema", &name]));
             }
             // It may have come back, or be another's, since rights were looked at.
             may_drop_schema(self.core, &db, id, name)?;
             lock_schema(self.core, &db, id, LockMode::SchM)?;
             if let Some(object) = first_in(&db.catalog(), &folded) {
-                let text = format!(
-                    "Cannot drop schema '{name}' because it is being referenced by object '{object}'."
-                );
-                return Err(SqlError::new(3729, 16, 1, text));
+                return Err(SqlError::of(msg::REFERENCED_BY_OBJECT, [&"drop schema", &name, &object]));
             }
             let txn = self.core.txn(&db)?;
             let deleted = open.trees.delete(txn, SysTable::Schemas, &[Value::Int(id)]);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use syntax::ast::{DropObjects, Expr, Literal, ObjectName, SequenceCache, SequenceDef as Written};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::{StmtCtx, database_of};
 use catalog::other::{OtherObject, SequenceDef, SequenceOptions, SequenceState, SynonymDef};
@@ -85,11 +85,7 @@ impl StmtCtx<'_> {
             }
             None => {
                 if let Some(last) = last.filter(|last| !(options.min..=options.max).contains(last)) {
-                    let text = format!(
-                        "The current value '{last}' for sequence object '{name}' must be between the minimum and maximum \
-                         value of the sequence object."
-                    );
-                    return Err(SqlError::new(11_704, 16, 1, text));
+                    return Err(SqlError::of(msg::SEQUENCE_CURRENT_RANGE, [&last, &name]));
                 }
                 before.state.clone()
             }
@@ -144,10 +140,7 @@ impl StmtCtx<'_> {
     /// The current database: these are made in no other. Error: 166.
     pub(super) fn no_database(&self, what: &str, name: &ObjectName) -> Result<Arc<catalog::Db>, SqlError> {
         if name.database.is_some() {
-            let text = format!(
-                "'{what}' does not allow specifying the database name as a prefix to the object name."
-            );
-            return Err(SqlError::new(166, 15, 1, text));
+            return Err(SqlError::of(msg::DATABASE_PREFIX_NOT_ALLOWED, [&what]));
         }
         Ok(self.core.db().clone())
     }
@@ -179,13 +172,7 @@ fn bounds(ty: DataType, name: &str) -> Result<(i64, i64), SqlError> {
         DataType::Decimal { scale: 0, .. } => {
             Err(errors::not_supported("a sequence of decimals with more than 18 digits"))
         }
-        _ => {
-            let text = format!(
-                "The sequence object '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric \
-                 with a scale of 0, or any user-defined data type that is based on one of the above integer data types."
-            );
-            Err(SqlError::new(11_702, 16, 2, text))
-        }
+        _ => Err(SqlError::of(msg::SEQUENCE_TYPE, [&name])),
     }
 }
 
@@ -200,48 +187,29 @@ fn cache(written: Option<&SequenceCache>, name: &str) -> Result<Option<Option<u3
             Err(_) => return Err(errors::syntax_near(&n.to_string())),
         },
         Some(SequenceCache::Size(_)) => {
-            let text = format!("The cache size for sequence object '{name}' must be greater than 0.");
-            return Err(SqlError::new(11_706, 16, 1, text));
+            return Err(SqlError::of(msg::SEQUENCE_CACHE_SIZE, [&name]));
         }
     })
 }
 
 /// Errors: 11700, 11701, 11703, 11705; 8115-like 11705 for bounds beyond the type.
 fn check(options: &SequenceOptions, name: &str, (low, high): (i64, i64)) -> Result<(), SqlError> {
-    let fail = |number, text: String| Err(SqlError::new(number, 16, 1, text));
     let (min, max) = (options.min, options.max);
     if options.increment == 0 {
-        return fail(11_700, format!("The increment for sequence object '{name}' cannot be zero."));
+        return Err(SqlError::of(msg::SEQUENCE_INCREMENT_ZERO, [&name]));
     }
     if min < low || max > high {
         let ty = options.ty;
-        return Err(SqlError::new(
-            8115,
-            16,
-            2,
-            format!("Arithmetic overflow error converting expression to data type {}.", ty.base_name()),
-        ));
+        return Err(SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"expression", &ty.base_name()]).state(2));
     }
     if min >= max {
-        let text =
-            format!("The minimum value for sequence object '{name}' must be less than its maximum value.");
-        return fail(11_705, text);
+        return Err(SqlError::of(msg::SEQUENCE_MINIMUM, [&name]));
     }
     if u128::from(options.increment.unsigned_abs()) > (i128::from(max) - i128::from(min)).unsigned_abs() {
-        return fail(
-            11_701,
-            format!(
-                "The absolute value of the increment for sequence object '{name}' must be less than or equal to the \
-                 difference between the minimum and maximum value of the sequence object."
-            ),
-        );
+        return Err(SqlError::of(msg::SEQUENCE_INCREMENT_TOO_LARGE, [&name]));
     }
     if !(min..=max).contains(&options.first) || !(min..=max).contains(&options.start) {
-        let text = format!(
-            "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence \
-             object."
-        );
-        return fail(11_703, text);
+        return Err(SqlError::of(msg::SEQUENCE_START_RANGE, [&name]));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use syntax::ast::{
     CreateStatistics, DropObjects, ExprKind, Literal, ObjectName, OptionItem, OptionValue, UpdateStatistics,
 };
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::{StmtCtx, resolve_table};
 use catalog::change::DdlChange;
@@ -80,14 +80,7 @@ fn sample_of(option: &OptionItem) -> Result<Amount, SqlError> {
 /// The table of a statement, which stays as it is until the statement ends.
 fn table_of(core: &mut SessionCore, name: &ObjectName) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
     let (db, table) = resolve_table(core, name).map_err(|e| match e.number {
-        208 => SqlError::new(
-            1088,
-            16,
-            12,
-            format!(
-                "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
-            ),
-        ),
+        208 => SqlError::of(msg::OBJECT_NOT_FOUND, [&name]),
         _ => e,
     })?;
     core.lock_table(&db, &table, TableLock::of(LockMode::SchS))?;
@@ -132,12 +125,7 @@ impl StmtCtx<'_> {
             columns.push(column.column_id);
         }
         if statistics::find(&table, &stmt.name.value).is_some() {
-            return Err(SqlError::new(
-                1927,
-                16,
-                1,
-                format!("There are already statistics on table '{}' named '{}'.", stmt.table, stmt.name),
-            ));
+            return Err(SqlError::of(msg::STATISTICS_EXIST, [&stmt.table, &stmt.name]));
         }
         let mut new = Statistics {
             stats_id: statistics::free_id(&table),
@@ -227,9 +215,7 @@ impl StmtCtx<'_> {
                 found => found?,
             };
             if statistics.origin == Origin::Index {
-                let text =
-                    format!("Cannot DROP the index '{shown}' because it is not a statistics collection.");
-                return Err(SqlError::new(3739, 11, 1, text));
+                return Err(SqlError::of(msg::DROP_INDEX_NOT_STATISTICS, [&shown]));
             }
             let work = Work::begin(self.core, &db)?;
             let open = work.open.clone();
@@ -311,8 +297,7 @@ pub fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlEr
     let other = list.iter().find(|s| s.origin == Origin::User && s.depends_on(column_id));
     let Some(other) = other else { return Ok(()) };
     let column = table.position(column_id).map_or("", |at| table.columns[at].name.as_str());
-    let text = format!("The statistics '{}' is dependent on column '{column}'.", other.name);
-    Err(SqlError::new(5074, 16, 1, text))
+    Err(SqlError::of(msg::DEPENDENT_ON_COLUMN, [&"statistics", &other.name, &column]))
 }
 
 /// 1913: statistics have the name of an index to be made.
@@ -326,25 +311,17 @@ pub fn check_free_index_name(table: &TableDef, name: &str) -> Result<(), SqlErro
 }
 
 fn no_column(name: &str) -> SqlError {
-    let text = format!("Column name '{name}' does not exist in the target table or view.");
-    SqlError::new(1911, 16, 1, text)
+    SqlError::of(msg::COLUMN_NOT_IN_TARGET, [&name])
 }
 
 fn cannot_be_measured(column: &str, table: &str) -> SqlError {
-    let text = format!(
-        "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index or \
-         statistics."
-    );
-    SqlError::new(1978, 16, 1, text)
+    SqlError::of(msg::STATISTICS_COLUMN_TYPE, [&column, &table])
 }
 
 fn twice(column: &str) -> SqlError {
-    let text = format!(
-        "Cannot use duplicate column names in index or statistics. Column name '{column}' listed more than once."
-    );
-    SqlError::new(1909, 16, 1, text)
+    SqlError::of(msg::DUPLICATE_INDEX_COLUMN, [&"index or statistics", &column])
 }
 
 fn not_found(name: &str) -> SqlError {
-    SqlError::new(2767, 16, 1, format!("Could not locate statistics '{name}' in the system catalogs."))
+    SqlError::of(msg::STATISTICS_NOT_FOUND, [&name])
 }

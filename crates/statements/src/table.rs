@@ -6,7 +6,7 @@ use syntax::ast::{
     CreateTable, CreateType, Declaration, DropKind, DropObjects, Span, TableElement, Truncate, TypeKind,
     TypeName,
 };
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::{StmtCtx, database_of, resolve_table, sequence};
 use catalog::security::Class;
@@ -171,15 +171,7 @@ impl StmtCtx<'_> {
     pub(super) fn truncate(&mut self, stmt: &Truncate) -> Result<(), SqlError> {
         option_rules::check("TRUNCATE TABLE", &stmt.options, option_rules::TRUNCATE)?;
         let (db, table) = resolve_table(self.core, &stmt.table).map_err(|e| match e.number {
-            208 => SqlError::new(
-                4701,
-                16,
-                1,
-                format!(
-                    "Cannot find the object \"{}\" because it does not exist or you do not have permissions.",
-                    stmt.table
-                ),
-            ),
+            208 => SqlError::of(msg::TRUNCATE_OBJECT_NOT_FOUND, [&stmt.table]),
             _ => e,
         })?;
         tables::truncate_table(self.core, &db, &table)

@@ -9,7 +9,7 @@ use catalog::security::{
 };
 use catalog::{Db, MASTER, ModuleKind, errors, fold_name};
 use syntax::ast::{AlterAuthorization, Ident, ObjectName, Securable as Named};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::principal::cannot;
@@ -126,7 +126,7 @@ impl StmtCtx<'_> {
                 let find = || db.catalog().schemas.get(&fold_name(name)).copied();
                 let id = find().ok_or_else(|| cannot("find", "schema", name))?;
                 if !catalog::load::is_user_schema(id) {
-                    return Err(SqlError::new(15_150, 16, 1, format!("Cannot alter the schema '{name}'.")));
+                    return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"alter", &"schema", &name]));
                 }
                 let schema = Securable::new(Class::Schema, id);
                 self.check_takes(&db, schema, 0)?;
@@ -222,7 +222,7 @@ impl StmtCtx<'_> {
         let role = security.of(scope).find(name).filter(|p| p.kind == Kind::Role).cloned();
         let role = role.ok_or_else(|| cannot("find", what, name))?;
         if role.is_fixed(scope) || (scope == Scope::Database && role.id < FIRST_USER) {
-            return Err(SqlError::new(15_150, 16, 1, format!("Cannot alter the {what} '{name}'.")));
+            return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"alter", &what, &name]));
         }
         let Some(to) = &stmt.to else { return Err(errors::syntax_near("SCHEMA")) };
         let class = if scope == Scope::Server { Class::Login } else { Class::User };
@@ -246,8 +246,7 @@ impl StmtCtx<'_> {
         let db = self.core.host().find_db(name).ok_or_else(|| cannot("find", "database", name))?;
         db.check_usable()?;
         if [MASTER, catalog::MODEL, catalog::TEMPDB].contains(&db.id()) {
-            let text = "Cannot change the owner of the master, model, tempdb or distribution database.";
-            return Err(SqlError::new(15_109, 16, 1, text));
+            return Err(SqlError::of(msg::OWNER_OF_SYSTEM_DATABASE, []));
         }
         let Some(to) = &stmt.to else { return Err(errors::syntax_near("SCHEMA")) };
         if !self.core.owns_database(&db) {
@@ -260,8 +259,7 @@ impl StmtCtx<'_> {
         let mut change = Change::begin(self.core, &db)?;
         let security = change.security();
         if security.database.with_sid(&login.sid).is_some_and(|user| user.id != DBO) {
-            let text = "The proposed new database owner is already a user or aliased in the database.";
-            return Err(SqlError::new(15_110, 16, 1, text));
+            return Err(SqlError::of(msg::OWNER_IS_USER, []));
         }
         let dbo = security.database.get(DBO).ok_or_else(|| SqlError::internal("there is no dbo"))?;
         change
@@ -279,16 +277,15 @@ fn check_still_there(security: &Security, scope: Scope, owner: Option<&Principal
 }
 
 fn of_parent() -> SqlError {
-    SqlError::new(15_347, 16, 1, "Cannot transfer an object that is owned by a parent object.")
+    SqlError::of(msg::TRANSFER_OWNED_BY_PARENT, [])
 }
 
 fn bound() -> SqlError {
-    SqlError::new(15_348, 16, 1, "Cannot transfer a schemabound object.")
+    SqlError::of(msg::TRANSFER_SCHEMABOUND, [])
 }
 
 fn not_owned() -> SqlError {
-    let text = "Cannot change owner for an object that is owned by a parent object. Change the owner of the parent object instead.";
-    SqlError::new(15_346, 16, 1, text)
+    SqlError::of(msg::OWNER_OF_OWNED_BY_PARENT, [])
 }
 
 /// 15348: a module with SCHEMABINDING names it.
@@ -297,5 +294,5 @@ fn unbound(db: &Db, schema: &str, name: &str) -> Result<(), SqlError> {
 }
 
 fn taken(what: &str, name: &str) -> SqlError {
-    SqlError::new(15_530, 16, 1, format!("The {what} with name \"{name}\" already exists."))
+    SqlError::of(msg::NAMED_OBJECT_EXISTS, [&what, &name])
 }

@@ -10,7 +10,7 @@ use catalog::security::{
 use catalog::{Db, clock, errors, fold_name};
 use compact_str::CompactString;
 use syntax::ast::{DropObjects, OptionItem, Principal as Statement, PrincipalSource};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::login::not_from;
@@ -99,7 +99,7 @@ impl StmtCtx<'_> {
         let security = change.security();
         let before = find_user(&security, "alter", &stmt.name.value)?;
         if before.is_fixed(Scope::Database) {
-            return Err(SqlError::new(15_150, 16, 1, format!("Cannot alter the user '{}'.", before.name)));
+            return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"alter", &"user", &before.name]));
         }
         let mut user = Principal::clone(&before);
         if let Some(name) = options.name {
@@ -129,14 +129,12 @@ impl StmtCtx<'_> {
                 user => user?,
             };
             if user.is_fixed(Scope::Database) {
-                return Err(SqlError::new(15_150, 16, 1, format!("Cannot drop the user '{}'.", user.name)));
+                return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"drop", &"user", &user.name]));
             }
             check_owns_nothing(&security, Scope::Database, &user)?;
             check_granted_nothing(&security, &user)?;
             if db.catalog().modules.values().any(|module| module.run_as == Some(user.id)) {
-                let text = "The database principal is set as the execution context of one or more procedures, functions, or \
-                            event notifications and cannot be dropped.";
-                return Err(SqlError::new(15_136, 16, 1, text));
+                return Err(SqlError::of(msg::PRINCIPAL_IS_CONTEXT, []));
             }
             change.delete_principal(Scope::Database, user.id)?;
             change.finish()?;
@@ -232,8 +230,7 @@ impl StmtCtx<'_> {
                     out.password = Some(text_of(option)?);
                 }
                 "PASSWORD" => {
-                    let text = "You can only create a user with a password in a contained database.";
-                    return Err(SqlError::new(33_233, 16, 1, text));
+                    return Err(SqlError::of(msg::USER_PASSWORD_NOT_CONTAINED, []));
                 }
                 "NAME" if statement.starts_with("ALTER") => out.name = Some(self.name_option(option)?),
                 "LOGIN" if statement == "ALTER USER" => out.login = Some(self.name_option(option)?),
@@ -307,20 +304,14 @@ fn login_sid(core: &SessionCore, name: &str) -> Result<Arc<[u8]>, SqlError> {
     let security = core.security(&master);
     match security.server.find(name).filter(|p| p.kind == Kind::User) {
         Some(login) => Ok(login.sid.clone()),
-        None => {
-            let text = format!("'{name}' is not a valid login or you do not have permission.");
-            Err(SqlError::new(15_007, 16, 1, text))
-        }
+        None => Err(SqlError::of(msg::LOGIN_NOT_VALID, [&name])),
     }
 }
 
 /// 15063: a login is one user in a database.
 fn check_sid_free(security: &Security, sid: &[u8], but: Option<i32>) -> Result<(), SqlError> {
     match security.database.with_sid(sid) {
-        Some(other) if Some(other.id) != but => {
-            let text = "The login already has an account under a different user name.";
-            Err(SqlError::new(15_063, 16, 1, text))
-        }
+        Some(other) if Some(other.id) != but => Err(SqlError::of(msg::LOGIN_HAS_USER, [])),
         _ => Ok(()),
     }
 }
@@ -328,9 +319,7 @@ fn check_sid_free(security: &Security, sid: &[u8], but: Option<i32>) -> Result<(
 /// 15284: what a principal has granted keeps it.
 pub(super) fn check_granted_nothing(security: &Security, principal: &Principal) -> Result<(), SqlError> {
     if security.database.grants().any(|grant| grant.grantor == principal.id) {
-        let text = "The database principal has granted or denied permissions to objects in the database and cannot be \
-                    dropped.";
-        return Err(SqlError::new(15_284, 16, 1, text));
+        return Err(SqlError::of(msg::PRINCIPAL_HAS_GRANTED, []));
     }
     Ok(())
 }

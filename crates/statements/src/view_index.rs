@@ -18,16 +18,7 @@ use plan::bind::computed::Nature;
 use plan::bind::resolve::Named;
 use plan::logical::{BoundQuery, Logical};
 use syntax::ast::{self, CreateIndex, GroupItem, QueryBody, SelectItem, TableRefKind};
-use types::{DataType, SqlError};
-
-fn error(number: i32, text: String) -> SqlError {
-    SqlError::new(number, 16, 1, text)
-}
-
-/// `Cannot create index on view "v" because it ...`: `what` is the rest of the text.
-fn because(view: &ModuleDef, number: i32, what: &str) -> SqlError {
-    error(number, format!("Cannot create index on view \"{}\" because it {what}", shown(view)))
-}
+use types::{DataType, SqlError, msg};
 
 fn shown(view: &ModuleDef) -> String {
     format!("{}.{}", view.schema, view.name)
@@ -75,20 +66,13 @@ impl StmtCtx<'_> {
     ) -> Result<(), SqlError> {
         let name = shown(view);
         if !view.has_option("SCHEMABINDING") {
-            let text = format!("Cannot create index on view '{name}' because the view is not schema bound.");
-            return Err(error(1939, text));
+            return Err(SqlError::of(msg::INDEXED_VIEW_NOT_SCHEMA_BOUND, [&name]));
         }
         if !stmt.clustered {
-            let text =
-                format!("Cannot create index on view '{name}'. It does not have a unique clustered index.");
-            return Err(error(1940, text));
+            return Err(SqlError::of(msg::INDEXED_VIEW_WITHOUT_CLUSTERED, [&name]));
         }
         if !stmt.unique {
-            let text = format!(
-                "Cannot create nonunique clustered index on view '{name}' because only unique clustered indexes are allowed. \
-                 Consider creating unique clustered index instead."
-            );
-            return Err(error(1941, text));
+            return Err(SqlError::of(msg::INDEXED_VIEW_NONUNIQUE, [&name]));
         }
         self.core.options.check_for_filters("CREATE INDEX")?;
         let settings = [
@@ -97,18 +81,11 @@ impl StmtCtx<'_> {
         ];
         let off: Vec<&str> = settings.iter().filter(|(on, _)| !on).map(|(_, name)| *name).collect();
         if !off.is_empty() {
-            let text = format!(
-                "Cannot create index. Object '{}' was created with the following SET options off: '{}'.",
-                view.name,
-                off.join(", ")
-            );
-            return Err(error(1935, text));
+            return Err(SqlError::of(msg::CREATED_WITH_WRONG_SET_OPTIONS, [&view.name, &off.join(", ")]));
         }
         let (fill_factor, options) = index_options::of_new(&stmt.options, true, None)?;
         if options.ignore_dup_key {
-            let text = "Cannot define an index on a view with ignore_dup_key index option. Remove ignore_dup_key option and \
-                        verify that view definition does not allow duplicates, or do not index view.";
-            return Err(error(1990, text.into()));
+            return Err(SqlError::of(msg::INDEXED_VIEW_IGNORE_DUP_KEY, []));
         }
         let columns = check(SystemFunctions::of(self.core), db, view, &stmt.name.value)?;
         let key = table_def::key_columns(&columns, &stmt.columns, &view.name)?;
@@ -138,22 +115,13 @@ fn check_key(
     let kept = select_of(view).and_then(grouped);
     for (at, _) in key {
         if kept.as_ref().is_some_and(|kept| kept.get(*at) != Some(&Kept::Value)) {
-            let text = format!(
-                "Cannot create the clustered index \"{index}\" on view \"{}\" because the index key includes columns that are not \
-                 in the GROUP BY clause. Consider eliminating columns that are not in the GROUP BY clause from the index key.",
-                shown(view)
-            );
-            return Err(error(8661, text));
+            return Err(SqlError::of(msg::INDEXED_VIEW_KEY_NOT_GROUPED, [&index, &shown(view)]));
         }
         if matches!(columns[*at].ty, DataType::Float | DataType::Real) {
-            let text = format!(
-                "Cannot create index or statistics '{index}' on view '{}' because key column '{}' is imprecise, computed and not \
-                 persisted. Consider removing reference to column in view index or statistics key or changing column to be \
-                 precise. If column is computed in base table consider marking it PERSISTED there.",
-                shown(view),
-                columns[*at].name
-            );
-            return Err(error(1901, text));
+            return Err(SqlError::of(
+                msg::INDEXED_VIEW_KEY_IMPRECISE,
+                [&index, &shown(view), &columns[*at].name],
+            ));
         }
     }
     Ok(())
@@ -169,17 +137,10 @@ fn check(
     let create = view.view().ok_or_else(|| SqlError::internal("an index on no view"))?;
     let query = &create.query;
     if let Some(cte) = query.ctes.first() {
-        let text = format!(
-            "references common table expression \"{}\". Views referencing common table expressions cannot be indexed. Consider \
-             not indexing the view, or removing the common table expression from the view definition.",
-            cte.name
-        );
-        return Err(because(view, 10137, &text));
+        return Err(SqlError::of(msg::INDEXED_VIEW_CTE, [&shown(view), &cte.name]));
     }
     let Some(select) = select_of(view) else {
-        let text = "contains one or more UNION, INTERSECT, or EXCEPT operators. Consider creating a separate indexed view for \
-                    each query that is an input to the UNION, INTERSECT, or EXCEPT operators of the original view.";
-        return Err(because(view, 10116, text));
+        return Err(SqlError::of(msg::INDEXED_VIEW_SET_OPERATION, [&shown(view)]));
     };
     check_clauses(view, query, select)?;
     let mut seen = Vec::new();
@@ -188,9 +149,7 @@ fn check(
         binder.may_inline = false;
         let (logical, columns) = binder.view_query(db, view)?;
         if !binder.subqueries.is_empty() {
-            let text = "contains one or more subqueries. Consider changing the view to use only joins instead of subqueries. \
-                        Alternatively, consider not indexing the view.";
-            return Err(because(view, 10127, text));
+            return Err(SqlError::of(msg::INDEXED_VIEW_SUBQUERY, [&shown(view)]));
         }
         check_nature(functions, view, &logical)?;
         let outputs: Vec<ColId> = columns.iter().map(|c| c.id).collect();
@@ -205,11 +164,7 @@ fn check(
         });
         let new: Vec<NewColumn> = new.collect();
         if new.iter().any(|column| column.ty.is_lob()) {
-            let text = format!(
-                "Cannot create index on view '{}'. It contains text, ntext, image, FILESTREAM or xml columns.",
-                shown(view)
-            );
-            return Err(error(1942, text));
+            return Err(SqlError::of(msg::INDEXED_VIEW_LARGE_COLUMNS, [&shown(view)]));
         }
         Ok(new)
     })
@@ -224,31 +179,14 @@ fn check_clauses(view: &ModuleDef, query: &ast::Query, select: &ast::Select) -> 
     };
     let group = select.group_by.as_ref();
     let refused = [
-        (
-            select.distinct,
-            10100,
-            "contains the DISTINCT keyword. Consider removing DISTINCT from the view or not indexing the view. Alternatively, \
-             consider replacing DISTINCT with GROUP BY or COUNT_BIG(*) to simulate DISTINCT on grouping columns.",
-        ),
-        (
-            select.top.is_some() || query.offset.is_some(),
-            10101,
-            "contains the TOP or OFFSET keyword. Consider removing the TOP or OFFSET or not indexing the view.",
-        ),
-        (
-            group.is_some_and(|group| group.all),
-            10118,
-            "contains a GROUP BY ALL. Consider using a GROUP BY instead.",
-        ),
-        (
-            group.is_some_and(sets),
-            10119,
-            "contains a CUBE, ROLLUP, or GROUPING SETS operator. Consider not indexing this view.",
-        ),
-        (select.having.is_some(), 10121, "contains a HAVING clause. Consider removing the HAVING clause."),
+        (select.distinct, msg::INDEXED_VIEW_DISTINCT),
+        (select.top.is_some() || query.offset.is_some(), msg::INDEXED_VIEW_TOP),
+        (group.is_some_and(|group| group.all), msg::INDEXED_VIEW_GROUP_BY_ALL),
+        (group.is_some_and(sets), msg::INDEXED_VIEW_GROUPING_SETS),
+        (select.having.is_some(), msg::INDEXED_VIEW_HAVING),
     ];
-    match refused.iter().find(|(there, ..)| *there) {
-        Some((_, number, what)) => Err(because(view, *number, what)),
+    match refused.into_iter().find(|(there, _)| *there) {
+        Some((_, message)) => Err(SqlError::of(message, [&shown(view)])),
         None => Ok(()),
     }
 }
@@ -265,63 +203,39 @@ fn check_sources(
         return Err(errors::not_supported("index on a view that reads no table"));
     }
     let name = shown(view);
-    let quoted = |number, what: &str| {
-        Err(error(number, format!("Cannot create index on the view '{name}' because it {what}")))
-    };
     for source in from {
         match &source.kind {
             TableRefKind::Named { name: table, sample, hints, system_time, .. } => {
                 if system_time.is_some() {
-                    return quoted(10147, "uses temporal FOR SYSTEM_TIME clause.");
+                    return Err(SqlError::of(msg::INDEXED_VIEW_SYSTEM_TIME, [&name]));
                 }
                 if sample.is_some() {
-                    let what = "contains the TABLESAMPLE clause. Consider removing TABLESAMPLE or not indexing the view.";
-                    return Err(because(view, 10102, what));
+                    return Err(SqlError::of(msg::INDEXED_VIEW_TABLESAMPLE, [&name]));
                 }
                 if !hints.is_empty() {
-                    let text = format!(
-                        "Cannot create index on view '{name}' because the view contains a table hint. Consider removing the hint."
-                    );
-                    return Err(error(10140, text));
+                    return Err(SqlError::of(msg::INDEXED_VIEW_TABLE_HINT, [&name]));
                 }
                 let found = with_binder(functions, db, |binder| binder.resolve(table))?;
                 let table = match found {
                     Named::Table(_, table) => table,
                     Named::Module(_, other) => {
-                        let text = format!(
-                            "Cannot create index on view '{name}' because it references another view '{}'. Consider expanding \
-                             referenced view's definition by hand in indexed view definition.",
-                            shown(&other)
-                        );
-                        return Err(error(1937, text));
+                        return Err(SqlError::of(msg::INDEXED_VIEW_OVER_VIEW, [&name, &shown(&other)]));
                     }
                     Named::View(..) => {
-                        let what =
-                            "references an internal system rowset provider. Consider not indexing this view.";
-                        return Err(because(view, 10106, what));
+                        return Err(SqlError::of(msg::INDEXED_VIEW_ROWSET, [&name]));
                     }
                 };
                 if seen.contains(&table.object_id) {
-                    let text = format!(
-                        "Cannot create index on view \"{name}\". The view contains a self join on \"{}\".",
-                        table.full_name()
-                    );
-                    return Err(error(1947, text));
+                    return Err(SqlError::of(msg::INDEXED_VIEW_SELF_JOIN, [&name, &table.full_name()]));
                 }
                 seen.push(table.object_id);
             }
             TableRefKind::Join { kind, hint, left, right, .. } => {
                 if matches!(kind, ast::JoinKind::Left | ast::JoinKind::Right | ast::JoinKind::Full) {
-                    let what = "uses a LEFT, RIGHT, or FULL OUTER join, and no OUTER joins are allowed in indexed views. \
-                                Consider using an INNER join instead.";
-                    return Err(because(view, 10113, what));
+                    return Err(SqlError::of(msg::INDEXED_VIEW_OUTER_JOIN, [&name]));
                 }
                 if hint.is_some() {
-                    let text = format!(
-                        "Cannot create index on view '{name}' because it contains an INNER join that specifies a join hint. \
-                         Consider removing the join hint."
-                    );
-                    return Err(error(10112, text));
+                    return Err(SqlError::of(msg::INDEXED_VIEW_JOIN_HINT, [&name]));
                 }
                 check_sources(functions, db, view, std::slice::from_ref(left), seen)?;
                 check_sources(functions, db, view, std::slice::from_ref(right), seen)?;
@@ -333,42 +247,24 @@ fn check_sources(
 }
 
 fn refused_source(view: &ModuleDef, kind: &TableRefKind) -> SqlError {
-    let (number, what) = match kind {
-        TableRefKind::Derived { alias, .. } | TableRefKind::Values { alias, .. } => (
-            10109,
-            format!(
-                "references derived table \"{alias}\" (defined by SELECT statement in FROM clause). Consider removing the \
-                 reference to the derived table or not indexing the view."
-            ),
-        ),
-        TableRefKind::Apply { outer: true, .. } => (
-            10110,
-            "contains an OUTER APPLY. Consider not indexing the view, or removing OUTER APPLY.".into(),
-        ),
-        TableRefKind::Apply { .. } => {
-            (10142, "contains an APPLY. Consider not indexing the view, or removing APPLY.".into())
+    let view = shown(view);
+    match kind {
+        TableRefKind::Derived { alias, .. } | TableRefKind::Values { alias, .. } => {
+            SqlError::of(msg::INDEXED_VIEW_DERIVED_TABLE, [&view, alias])
         }
-        TableRefKind::Pivot { .. } => {
-            (10114, "uses the PIVOT operator. Consider not indexing this view.".into())
+        TableRefKind::Apply { outer: true, .. } => SqlError::of(msg::INDEXED_VIEW_OUTER_APPLY, [&view]),
+        TableRefKind::Apply { .. } => SqlError::of(msg::INDEXED_VIEW_APPLY, [&view]),
+        TableRefKind::Pivot { .. } => SqlError::of(msg::INDEXED_VIEW_PIVOT, [&view]),
+        TableRefKind::Unpivot { .. } => SqlError::of(msg::INDEXED_VIEW_UNPIVOT, [&view]),
+        TableRefKind::Function { name, .. } if name.name.is("openjson") => {
+            SqlError::of(msg::INDEXED_VIEW_OPENJSON, [&view])
         }
-        TableRefKind::Unpivot { .. } => {
-            (10115, "uses the UNPIVOT operator. Consider not indexing this view.".into())
+        TableRefKind::Function { name, .. } if name.name.is("openxml") => {
+            SqlError::of(msg::INDEXED_VIEW_OPENXML, [&view])
         }
-        TableRefKind::Function { name, .. } if name.name.is("openjson") => (10148, "uses OPENJSON.".into()),
-        TableRefKind::Function { name, .. } if name.name.is("openxml") => (
-            10105,
-            "uses the OPENXML rowset provider. Consider removing OPENXML or not indexing the view.".into(),
-        ),
-        TableRefKind::Function { name, .. } => (
-            10129,
-            format!(
-                "references the inline or multistatement table-valued function \"{name}\". Consider expanding the function \
-                 definition by hand in the view definition, or not indexing the view."
-            ),
-        ),
-        _ => return errors::not_supported("index on a view with this source"),
-    };
-    because(view, number, &what)
+        TableRefKind::Function { name, .. } => SqlError::of(msg::INDEXED_VIEW_TABLE_FUNCTION, [&view, name]),
+        _ => errors::not_supported("index on a view with this source"),
+    }
 }
 
 /// 1949, 1956, 10143, 10150: what depends on more than the rows.
@@ -393,33 +289,20 @@ fn check_nature(functions: SystemFunctions, view: &ModuleDef, logical: &Logical)
             vec![&**input]
         }
         Logical::Window { .. } => {
-            let what = "contains a ranking or aggregate window function. Remove the function from the view definition or, \
-                        alternatively, do not index the view.";
-            return Err(because(view, 10143, what));
+            return Err(SqlError::of(msg::INDEXED_VIEW_WINDOW, [&shown(view)]));
         }
         _ => Vec::new(),
     };
     if let Some((db, function)) = found.called.first() {
         let name = shown(view);
         return Err(if FunctionNature::of(functions, db, function).deterministic {
-            let what = "references a scalar UDF that is inlineable.";
-            error(10150, format!("Cannot create index on the view '{name}' because it {what}"))
+            SqlError::of(msg::INDEXED_VIEW_INLINED_FUNCTION, [&name])
         } else {
-            let text = format!(
-                "Cannot create index on the '{name}' view because it uses the nondeterministic user-defined function \
-                 '{}'. Remove the reference to the function, or make it deterministic.",
-                function.full_name()
-            );
-            error(1956, text)
+            SqlError::of(msg::INDEXED_VIEW_NONDETERMINISTIC_FUNCTION, [&name, &function.full_name()])
         });
     }
     if let Some(function) = &found.varies {
-        let text = format!(
-            "Cannot create index on view '{}'. The function '{function}' yields nondeterministic results. Use a deterministic \
-             system function, or modify the user-defined function to return deterministic results.",
-            shown(view)
-        );
-        return Err(error(1949, text));
+        return Err(SqlError::of(msg::INDEXED_VIEW_NONDETERMINISTIC, [&shown(view), &function]));
     }
     input.into_iter().try_for_each(|input| check_nature(functions, view, input))
 }
@@ -448,24 +331,16 @@ fn check_groups(
     for aggregate in aggregates {
         let word = aggregate_word(aggregate.kind);
         if aggregate.distinct {
-            let text = format!(
-                "uses aggregate \"{word}\" with the DISTINCT keyword. Consider not indexing this view or eliminating DISTINCT. \
-                 Consider use of a GROUP BY or COUNT_BIG(*) view to simulate DISTINCT on grouping columns."
-            );
-            return Err(because(view, 10126, &text));
+            return Err(SqlError::of(msg::INDEXED_VIEW_DISTINCT_AGGREGATE, [&shown(view), &word]));
         }
         match aggregate.kind {
             AggKind::Sum => {}
             AggKind::CountBig if aggregate.arg.is_none() => {}
             AggKind::Count => {
-                return Err(because(view, 10136, "uses the aggregate COUNT. Use COUNT_BIG instead."));
+                return Err(SqlError::of(msg::INDEXED_VIEW_COUNT, [&shown(view)]));
             }
             _ => {
-                let text = format!(
-                    "uses aggregate \"{word}\". Consider eliminating the aggregate, not indexing the view, or using alternate \
-                     aggregates. For example, for AVG substitute SUM and COUNT_BIG, or for COUNT, substitute COUNT_BIG."
-                );
-                return Err(because(view, 10125, &text));
+                return Err(SqlError::of(msg::INDEXED_VIEW_AGGREGATE, [&shown(view), &word]));
             }
         }
     }
@@ -473,29 +348,13 @@ fn check_groups(
         return Err(errors::not_supported("index on a view that aggregates without GROUP BY"));
     }
     if outputs.iter().any(|id| computed.contains(id)) {
-        let text = format!(
-            "Cannot create the clustered index '{index}' on view '{}' because the select list of the view contains an expression \
-             on result of aggregate function or grouping column. Consider removing expression on result of aggregate function \
-             or grouping column from select list.",
-            shown(view)
-        );
-        return Err(error(8668, text));
+        return Err(SqlError::of(msg::INDEXED_VIEW_EXPRESSION_ON_AGGREGATE, [&index, &shown(view)]));
     }
     if !grouped(select).is_some_and(|kept| kept.contains(&Kept::Count)) {
-        let text = format!(
-            "Cannot create index on view '{}' because its select list does not include a proper use of COUNT_BIG. Consider adding \
-             COUNT_BIG(*) to select list.",
-            shown(view)
-        );
-        return Err(error(10138, text));
+        return Err(SqlError::of(msg::INDEXED_VIEW_WITHOUT_COUNT_BIG, [&shown(view)]));
     }
     if keys.iter().any(|key| !outputs.contains(&key.output)) {
-        let text = format!(
-            "Cannot create the clustered index \"{index}\" on view \"{}\" because the select list of the view definition does not \
-             include all columns in the GROUP BY clause. Consider adding these columns to the select list.",
-            shown(view)
-        );
-        return Err(error(8660, text));
+        return Err(SqlError::of(msg::INDEXED_VIEW_GROUP_BY_NOT_SELECTED, [&index, &shown(view)]));
     }
     Ok(())
 }
@@ -532,10 +391,5 @@ fn check_sums(view: &ModuleDef, index: &str, kept: &[Kept], summed: &BoundQuery)
     if !kept.iter().zip(&summed.columns).any(unknown) {
         return Ok(());
     }
-    let text = format!(
-        "Cannot create the clustered index \"{index}\" on view \"{}\" because the view references an unknown value (SUM aggregate \
-         of nullable expression). Consider referencing only non-nullable values in SUM. ISNULL() may be useful for this.",
-        shown(view)
-    );
-    Err(error(8662, text))
+    Err(SqlError::of(msg::INDEXED_VIEW_SUM_NULLABLE, [&index, &shown(view)]))
 }

@@ -24,7 +24,7 @@ use pages::{PageId, Unit, UnitId};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 use txn::TxnError;
-use types::{ColumnType, Corrupt, KeyPart, SqlError, Value, encode_key_part};
+use types::{ColumnType, Corrupt, KeyPart, SqlError, Value, encode_key_part, msg};
 
 pub use row::{Pointers, fetch};
 
@@ -150,8 +150,7 @@ pub fn access_error(db: &Db, e: AccessError) -> SqlError {
 
 /// A row that does not decode.
 pub fn corrupt_row(table: &TableDef, e: &Corrupt) -> SqlError {
-    let text = format!("A row of table '{}' is damaged: {e}. Run DBCC CHECKDB.", table.name);
-    SqlError::new(824, 24, 2, text)
+    SqlError::of(msg::ROW_DAMAGED, [&table.name, &e])
 }
 
 impl TableStore {

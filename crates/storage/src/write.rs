@@ -24,7 +24,7 @@ use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
 use txn::Txn;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// Bytes of the uniquifier after the key of a clustered index that is not unique.
 const UNIQUIFIER: usize = 4;
@@ -167,12 +167,7 @@ impl RowWriter {
         let more = cursor.next_batch(ReadMode::Current, &mut self.batch).map_err(|e| access_error(db, e))?;
         let last = if more { self.batch.key(0).get(prefix..prefix + UNIQUIFIER) } else { None };
         let last = last.and_then(|b| <[u8; 4]>::try_from(b).ok()).map_or(0, u32::from_be_bytes);
-        last.checked_add(1).ok_or_else(|| {
-            let text = "The maximum system-generated unique value for a duplicate group was exceeded for index with \
-                        partition ID 0. Dropping and re-creating the index may resolve this; otherwise, use another \
-                        clustering key.";
-            SqlError::new(666, 16, 2, text)
-        })
+        last.checked_add(1).ok_or_else(|| SqlError::of(msg::UNIQUIFIER_EXHAUSTED, []))
     }
 
     /// Deletes a row that the caller has just read as `row`: base first, then its large values and entries.

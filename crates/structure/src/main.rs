@@ -1,15 +1,17 @@
-//! How the files of each crate use each other: the circles among them, and a check that none grows.
+//! How the files of each crate use each other: the circles among them, and a check that none grows; and
+//! that no code words an error that is not in the list of messages.
 //!
 //! ```text
 //! cargo run -p ringwood-structure                       every crate's circles, largest first
 //! cargo run -p ringwood-structure -- --crate pages      with the files of each
-//! cargo run -p ringwood-structure -- --check            fails where a circle has more files than it may
+//! cargo run -p ringwood-structure -- --check            fails where a circle has more files than it may, or code words an error
 //! ```
 //!
 //! A file uses another one when a path in it (`use`, or in the code) that begins with `crate`, `super` or `self`, or with a module
 //! that it imports, leads there. That a module declares its children is no use of them; that it exports their names again is.
 
 mod circles;
+mod messages;
 mod paths;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +67,9 @@ fn look(only: Option<&str>, check: bool) -> std::io::Result<bool> {
                 found.iter().for_each(|circle| println!("  {}", circle.join(", ")));
             }
         }
+    }
+    if check && only.is_none() {
+        sound &= messages::check(crates)?;
     }
     Ok(sound || !check)
 }

@@ -65,7 +65,7 @@ pub fn absolute(path: &str, module: &str) -> Option<String> {
 }
 
 /// A text without comments and without what is in strings.
-fn bare(text: &str) -> String {
+pub fn bare(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {

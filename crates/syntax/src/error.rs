@@ -1,6 +1,8 @@
-//! The syntax error: SQL Server's number, severity, state, line and text, and the texts themselves.
+//! The syntax error: SQL Server's number, severity, state, line and text, and the errors that the parser raises.
 
-use std::fmt;
+use std::fmt::{self, Display};
+
+use messages::{self as msg, Message};
 
 /// Why a batch cannot be parsed. Nothing of the batch may run then.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,115 +55,93 @@ fn cut(text: &str) -> &str {
 }
 
 impl SyntaxError {
-    pub(crate) fn new(number: u32, line: u32, message: String) -> Self {
-        Self { number, severity: 15, state: 1, line, message, after: Vec::new() }
+    /// A message of the list with its values, in its usual state.
+    pub(crate) fn of<const VALUES: usize>(
+        message: Message<VALUES>,
+        line: u32,
+        values: [&dyn Display; VALUES],
+    ) -> Self {
+        Self {
+            number: message.number().unsigned_abs(),
+            severity: message.severity(),
+            state: message.state(),
+            line,
+            message: message.text(values),
+            after: Vec::new(),
+        }
     }
 
     /// Takes the place of the error of a text that is not read to its end.
     pub(crate) fn stopped() -> Self {
-        Self::new(0, 1, String::new())
+        Self { number: 0, severity: 15, state: 1, line: 1, message: String::new(), after: Vec::new() }
     }
 
     pub(crate) fn near(line: u32, text: &str) -> Self {
-        Self::new(102, line, format!("Incorrect syntax near '{}'.", cut(text)))
+        Self::of(msg::SYNTAX_NEAR, line, [&cut(text)])
     }
 
     pub(crate) fn near_keyword(line: u32, text: &str) -> Self {
-        Self::new(156, line, format!("Incorrect syntax near the keyword '{text}'."))
+        Self::of(msg::SYNTAX_NEAR_KEYWORD, line, [&text])
     }
 
     /// WITH begins a statement, and nothing has ended the one before.
     pub(crate) fn with_after_statement(line: u32) -> Self {
-        let message = "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an \
-                       xmlnamespaces clause or a change tracking context clause, the previous statement must be \
-                       terminated with a semicolon.";
-        Self::new(319, line, message.to_owned())
+        Self::of(msg::WITH_NEEDS_SEMICOLON, line, [])
     }
 
     pub(crate) fn unclosed_quote(line: u32, text: &str) -> Self {
-        let message = format!("Unclosed quotation mark after the character string '{}'.", cut(text));
-        Self::new(105, line, message)
+        Self::of(msg::UNCLOSED_QUOTE, line, [&cut(text)])
     }
 
     pub(crate) fn unclosed_comment(line: u32) -> Self {
-        Self::new(113, line, "Missing end comment mark '*/'.".to_owned())
+        Self::of(msg::UNCLOSED_COMMENT, line, [])
     }
 
     pub(crate) fn identifier_too_long(line: u32, start: &str) -> Self {
-        let message =
-            format!("The identifier that starts with '{start}' is too long. Maximum length is 128.");
-        Self { state: 4, ..Self::new(103, line, message) }
+        Self::of(msg::NAME_TOO_LONG, line, [&"identifier", &start, &128])
     }
 
     pub(crate) fn too_many_prefixes(line: u32, name: &str, maximum: u32) -> Self {
-        let message = format!(
-            "The object name '{}' contains more than the maximum number of prefixes. The maximum is {maximum}.",
-            cut(name)
-        );
-        Self::new(117, line, message)
+        Self::of(msg::TOO_MANY_PREFIXES, line, [&cut(name), &maximum])
     }
 
     pub(crate) fn empty_name(line: u32) -> Self {
-        let message = "An object or column name is missing or empty. For SELECT INTO statements, verify each \
-                       column has a name. For other statements, look for empty alias names. Aliases defined as \
-                       \"\" or [] are not allowed. Change the alias to a valid name.";
-        Self { state: 4, ..Self::new(1038, line, message.to_owned()) }
+        Self { state: 4, ..Self::of(msg::EMPTY_NAME, line, []) }
     }
 
     pub(crate) fn no_table_constraint(line: u32) -> Self {
-        let message = "Incorrect syntax for definition of the 'TABLE' constraint.";
-        Self { state: 2, ..Self::new(142, line, message.to_owned()) }
+        Self::of(msg::INCORRECT_CONSTRAINT_SYNTAX, line, [&"TABLE"])
     }
 
     pub(crate) fn no_return_value(line: u32) -> Self {
-        Self::new(
-            178,
-            line,
-            "A RETURN statement with a return value cannot be used in this context.".to_owned(),
-        )
+        Self::of(msg::RETURN_VALUE_NOT_ALLOWED, line, [])
     }
 
     pub(crate) fn must_be_named(line: u32, at: usize) -> Self {
-        let message = format!(
-            "Must pass parameter number {at} and subsequent parameters as '@name = value'. After the form '@name = value' \
-             has been used, all subsequent parameters must be passed in the form '@name = value'."
-        );
-        Self::new(119, line, message)
+        Self::of(msg::PARAMETERS_MUST_BE_NAMED, line, [&at])
     }
 
     pub(crate) fn output_of_constant(line: u32) -> Self {
-        let message = "Cannot use the OUTPUT option when passing a constant to a stored procedure.";
-        Self::new(179, line, message.to_owned())
+        Self::of(msg::OUTPUT_OF_CONSTANT, line, [])
     }
 
     pub(crate) fn no_subqueries(line: u32) -> Self {
-        let message = "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
-        Self::new(1046, line, message.to_owned())
+        Self::of(msg::SUBQUERY_NOT_ALLOWED, line, [])
     }
 
     pub(crate) fn same_action(line: u32, action: &str) -> Self {
-        let message = format!(
-            "Syntax error: Duplicate specification of the action \"{}\" in the trigger declaration.",
-            action
-        );
-        Self::new(1034, line, message)
+        Self::of(msg::DUPLICATE_TRIGGER_ACTION, line, [&action])
     }
 
     pub(crate) fn too_deep(line: u32) -> Self {
-        let message = "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up \
-                       into smaller queries.";
-        Self::new(191, line, message.to_owned())
+        Self::of(msg::NESTED_TOO_DEEPLY, line, [])
     }
 
     pub(crate) fn too_long(line: u32) -> Self {
-        Self::new(173, line, "The batch is longer than the largest that can be parsed.".to_owned())
+        Self::of(msg::BATCH_TOO_LONG, line, [])
     }
 
     pub(crate) fn not_a_condition(line: u32, near: &str) -> Self {
-        let message = format!(
-            "An expression of non-boolean type specified in a context where a condition is expected, near '{}'.",
-            cut(near)
-        );
-        Self::new(4145, line, message)
+        Self::of(msg::NOT_A_CONDITION_NEAR, line, [&cut(near)])
     }
 }

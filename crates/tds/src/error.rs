@@ -1,7 +1,8 @@
 //! What can be wrong with bytes from the other side, and with values to be written. Guarantees: every error says what
 //! SQL Server answers in its place: number, severity, text, and whether the connection ends.
 
-use types::SqlError;
+use types::msg::Message;
+use types::{SqlError, msg};
 
 use crate::typewire::byte::VARIANT;
 
@@ -68,8 +69,8 @@ pub enum TdsError {
     DeprecatedOutput(u8),
     /// A table type that the parameter's description cannot have: too many columns (8050), a database name (8047),
     /// a column order (8055), a token that does not belong there (8029).
-    #[error("table-valued parameter: {what}")]
-    Table { number: i32, what: &'static str },
+    #[error("table-valued parameter:{}", fault_of_table(.message))]
+    Table { message: Message<1> },
     /// An error in a parameter, with its number (from 1) and name.
     #[error("parameter {ordinal} ({name:?}): {error}")]
     Parameter { ordinal: usize, name: String, error: Box<TdsError> },
@@ -90,6 +91,9 @@ pub enum AfterError {
     Close,
 }
 
+/// The number of errors without a message of their own.
+const OF_USER: i32 = 50_000;
+
 const RPC: &str =
     "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect.";
 
@@ -109,30 +113,30 @@ impl TdsError {
 
     /// The error as SQL Server would say it.
     pub fn to_sql_error(&self) -> SqlError {
-        let (number, severity) = self.number();
-        let message = match self {
-            TdsError::Parameter { ordinal, name, error } if error.belongs_to_parameter() => {
-                format!("{RPC} Parameter {ordinal} (\"{name}\"): {}", error.sentence())
+        match self {
+            TdsError::Parameter { ordinal, name, error } => error.of_parameter(*ordinal, name),
+            other => other.raised(""),
+        }
+    }
+
+    /// The error of a parameter: what belongs to one names it.
+    fn of_parameter(&self, ordinal: usize, name: &str) -> SqlError {
+        match self {
+            TdsError::ParameterFlags => self.raised(&format!("{RPC} Parameter {ordinal}: ")),
+            TdsError::DeprecatedOutput(ty) => {
+                SqlError::of(msg::DEPRECATED_OUTPUT, [&ordinal, &name, &format_args!("{ty:02X}")])
             }
-            TdsError::Parameter { ordinal, name, error } => match &**error {
-                TdsError::ParameterFlags => {
-                    format!("{RPC} Parameter {ordinal}: The parameter status flags are invalid.")
-                }
-                TdsError::DeprecatedOutput(ty) => format!(
-                    "Invalid parameter {ordinal} ('{name}'): Data type 0x{ty:02X} is a deprecated large object, or LOB, \
-                     but is marked as output parameter. Deprecated types are not supported as output parameters. Use \
-                     current large object types instead."
-                ),
-                TdsError::Table { what, .. } => {
-                    format!(
-                        "{RPC} Table-valued parameter {ordinal} (\"{name}\"): Data type 0xF3 (user-defined table type) {what}."
-                    )
-                }
-                other => return other.to_sql_error(),
-            },
-            other => other.sentence(),
-        };
-        SqlError::new(number, severity, 1, message)
+            TdsError::Table { message } => {
+                let table = format!(
+                    "{RPC} Table-valued parameter {ordinal} (\"{name}\"): Data type 0xF3 (user-defined table type)"
+                );
+                SqlError::of(*message, [&table])
+            }
+            error if error.belongs_to_parameter() => {
+                error.raised(&format!("{RPC} Parameter {ordinal} (\"{name}\"): "))
+            }
+            other => other.to_sql_error(),
+        }
     }
 
     fn belongs_to_parameter(&self) -> bool {
@@ -148,92 +152,60 @@ impl TdsError {
         )
     }
 
-    fn number(&self) -> (i32, u8) {
+    /// The error itself, behind the words for its place in the stream.
+    fn raised(&self, place: &str) -> SqlError {
         match self {
-            TdsError::Packet(_) => (17836, 20),
-            TdsError::Truncated { .. } | TdsError::Malformed { .. } => (4002, 16),
-            TdsError::TooLarge { .. } | TdsError::OutOfMemory => (701, 17),
-            TdsError::Login(_) => (17832, 20),
-            TdsError::IntegratedLogin => (18452, 14),
-            TdsError::Unsupported(_) => (40510, 16),
-            TdsError::UnknownType(_) => (8009, 16),
-            TdsError::TypeLength(VARIANT) => (8013, 16),
-            TdsError::TypeLength(_) => (8016, 16),
-            TdsError::TypeMetadata(VARIANT) => (8001, 16),
-            TdsError::TypeMetadata(_) => (8017, 16),
-            TdsError::InvalidValue(_) => (8023, 16),
-            TdsError::ValueLength(_) => (8028, 16),
-            TdsError::Chunks(_) => (8007, 16),
-            TdsError::TooManyParameters(_) => (8003, 16),
-            TdsError::ProcedureName => (8004, 16),
-            TdsError::ParameterFlags => (8006, 16),
-            TdsError::UntypedOutput => (8015, 16),
-            TdsError::DeprecatedOutput(_) => (8018, 16),
-            TdsError::Table { number, .. } => (*number, 16),
-            TdsError::Parameter { error, .. } => error.number(),
-            TdsError::Mismatch { .. } | TdsError::ValueTooLong { .. } => (50000, 16),
-        }
-    }
-
-    /// The text after the introduction that names the stream and the parameter.
-    fn sentence(&self) -> String {
-        match self {
-            TdsError::Truncated { .. } => {
-                "The incoming tabular data stream (TDS) protocol stream is incorrect. \
-                 The stream ended unexpectedly."
-                    .to_owned()
+            TdsError::Packet(what) => SqlError::of(msg::PACKET_HEADER_WRONG, [what]),
+            TdsError::Truncated { .. } => SqlError::of(msg::STREAM_ENDED, []),
+            TdsError::Malformed { what, .. } => SqlError::of(msg::STREAM_INCORRECT, [what]),
+            TdsError::TooLarge { what, limit } => {
+                SqlError::of(msg::REQUEST_TOO_LARGE, [&capitalised(what), limit])
             }
-            TdsError::Malformed { what, .. } => {
-                format!("The incoming tabular data stream (TDS) protocol stream is incorrect ({what}).")
+            TdsError::OutOfMemory => SqlError::of(msg::OUT_OF_MEMORY, [&"default"]).state(1),
+            TdsError::Login(what) => SqlError::of(msg::LOGIN_PACKET_INVALID, [what]),
+            TdsError::IntegratedLogin => SqlError::of(msg::UNTRUSTED_DOMAIN, []),
+            TdsError::Unsupported(what) => SqlError::of(msg::REQUEST_NOT_SUPPORTED, [&capitalised(what)]),
+            TdsError::UnknownType(ty) => {
+                SqlError::of(msg::PARAMETER_TYPE_UNKNOWN, [&place, &format_args!("{ty:02X}")])
             }
-            TdsError::IntegratedLogin => {
-                "Login failed. The login is from an untrusted domain and cannot be used with \
-                 Integrated authentication."
-                    .to_owned()
-            }
-            TdsError::UnknownType(ty) => format!("Data type 0x{ty:02X} is unknown."),
-            TdsError::TypeLength(VARIANT) => {
-                "Data type 0x62 (sql_variant) has an invalid instance length.".to_owned()
-            }
+            TdsError::TypeLength(VARIANT) => SqlError::of(msg::VARIANT_LENGTH, [&place]),
             TdsError::TypeLength(ty) => {
-                format!("Data type 0x{ty:02X} has an invalid data length or metadata length.")
+                SqlError::of(msg::PARAMETER_TYPE_LENGTH, [&place, &format_args!("{ty:02X}")])
             }
-            TdsError::UntypedOutput => {
-                "Data type 0x1F is an untyped NULL but is marked as an output parameter.".to_owned()
-            }
-            TdsError::TypeMetadata(VARIANT) => {
-                "Meta-information is invalid for the Sql Variant parameter.".to_owned()
-            }
+            TdsError::TypeMetadata(VARIANT) => SqlError::of(msg::VARIANT_METADATA, [&place]),
             TdsError::TypeMetadata(ty) => {
-                format!("Data type 0x{ty:02X} has an invalid precision or scale.")
+                SqlError::of(msg::PARAMETER_TYPE_PRECISION, [&place, &format_args!("{ty:02X}")])
             }
-            TdsError::InvalidValue(ty) => format!(
-                "The supplied value is not a valid instance of data type {ty}. Check the source data for invalid \
-                 values. An example of an invalid value is data of numeric type with scale greater than precision."
-            ),
-            TdsError::ValueLength(ty) => format!(
-                "The supplied length is not valid for data type {ty}. Check the source data for invalid lengths. An \
-                 example of an invalid length is data of nchar type with an odd length in bytes."
-            ),
-            TdsError::Chunks(ty) => {
-                format!("The chunking format is incorrect for a large object parameter of type 0x{ty:02X}.")
+            TdsError::InvalidValue(ty) => SqlError::of(msg::RPC_VALUE_INVALID, [&place, ty]),
+            TdsError::ValueLength(ty) => SqlError::of(msg::RPC_LENGTH_INVALID, [&place, ty]),
+            TdsError::Chunks(ty) => SqlError::of(msg::PARAMETER_CHUNKS, [&place, &format_args!("{ty:02X}")]),
+            TdsError::TooManyParameters(limit) => SqlError::of(msg::TOO_MANY_RPC_PARAMETERS, [limit]),
+            TdsError::ProcedureName => SqlError::of(msg::RPC_NAME_INVALID, []),
+            TdsError::ParameterFlags => SqlError::of(msg::PARAMETER_FLAGS, [&place]),
+            TdsError::UntypedOutput => SqlError::of(msg::UNTYPED_OUTPUT, [&place]),
+            TdsError::DeprecatedOutput(ty) => {
+                SqlError::of(msg::DEPRECATED_OUTPUT_UNNAMED, [&format_args!("{ty:02X}")])
             }
-            TdsError::TooManyParameters(limit) => {
-                format!(
-                    "{RPC} Too many parameters were provided in this RPC request. The maximum is {limit}."
-                )
-            }
-            TdsError::ProcedureName => format!("{RPC} The RPC name is invalid."),
-            TdsError::OutOfMemory => {
-                "There is insufficient system memory in resource pool 'default' to run this query.".to_owned()
-            }
-            other => {
-                let mut text = other.to_string();
-                if let Some(first) = text.get(..1) {
-                    text.replace_range(..1, &first.to_uppercase());
-                }
-                text + "."
+            TdsError::Table { message } => SqlError::of(*message, [&"Table-valued parameter:"]),
+            TdsError::Parameter { error, .. } => error.to_sql_error(),
+            // Faults of the program that calls the writer: SQL Server has no message for them.
+            TdsError::Mismatch { .. } | TdsError::ValueTooLong { .. } => {
+                SqlError::new(OF_USER, 16, 1, capitalised(&self.to_string()) + ".")
             }
         }
     }
+}
+
+/// The text as a sentence begins.
+fn capitalised(text: &str) -> String {
+    let mut text = text.to_owned();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
+}
+
+/// What is wrong with a table, behind the words for the table.
+fn fault_of_table(message: &Message<1>) -> String {
+    message.text([&""]).trim_end_matches('.').to_owned()
 }

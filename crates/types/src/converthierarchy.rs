@@ -5,15 +5,12 @@ use crate::convert::{Mode, fit_bytes, fit_string};
 use crate::datatype::DataType;
 use crate::error::SqlError;
 use crate::hierarchy::Path;
+use crate::msg;
 use crate::value::Value;
 
 /// What .NET says of a value of the type.
 pub fn failed(number: u32, text: &str) -> SqlError {
-    let text = format!(
-        "A .NET Framework error occurred during execution of user-defined routine or aggregate \"hierarchyid\": \n\
-         Microsoft.SqlServer.Types.HierarchyIdException: {number}: {text}"
-    );
-    SqlError::new(6522, 16, 2, text)
+    SqlError::of(msg::HIERARCHYID_EXCEPTION, [&number, &text])
 }
 
 /// The value of a path's text. Error: 6522.

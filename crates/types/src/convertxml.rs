@@ -9,6 +9,7 @@ use crate::convert::{ConvertOptions, Mode, fit_bytes, fit_string_looking, text_o
 use crate::datatype::DataType;
 use crate::error::SqlError;
 use crate::look::{Look, pieces};
+use crate::msg;
 use crate::rowcell::{encode_utf16, latin_text};
 use crate::units;
 use crate::value::Value;
@@ -42,8 +43,7 @@ fn from_xml(text: &CompactString, to: DataType, how: &ConvertOptions<'_>) -> Res
     if to == DataType::Xml {
         return Ok(Value::Str(text.clone()));
     }
-    let small =
-        || SqlError::new(6354, 16, 10, "Target string size is too small to represent the XML instance");
+    let small = || SqlError::of(msg::XML_TARGET_TOO_SMALL, []);
     if to.is_binary() {
         let mut bytes = vec![0xFF, 0xFE];
         for piece in pieces(text, how.look) {
@@ -74,9 +74,7 @@ fn to_xml(text: &str, source: Source, how: &ConvertOptions<'_>) -> Result<Value,
         Ok(document.text(pace))
     })?;
     let normal = normal.map_err(|e: xml::ReadError| match e.number {
-        6359 if style & SUBSET != 0 => {
-            SqlError::new(40_517, 16, 1, "A DTD in XML is not supported in this version of Ringwood.")
-        }
+        6359 if style & SUBSET != 0 => SqlError::of(msg::NOT_SUPPORTED, [&"A DTD in XML"]),
         number => SqlError::new(number, 16, 1, e.text),
     })?;
     match units::first_unpaired(text) {
@@ -91,8 +89,7 @@ pub fn illegal_character(text: &str, at: usize) -> SqlError {
     let before = text.get(..at).unwrap_or(text);
     let (line, start) = (before.matches('\n').count() + 1, before.rfind('\n').map_or(0, |end| end + 1));
     let character = units::utf16_len(&before[start..]) + 1;
-    let text = format!("XML parsing: line {line}, character {character}, illegal xml character");
-    SqlError::new(9420, 16, 1, text)
+    SqlError::of(msg::XML_ILLEGAL_CHARACTER, [&line, &character])
 }
 
 /// The text of bytes: what their mark or declaration says, UTF-8 without either.

@@ -12,6 +12,7 @@ pub use names::{NameContext, TypeArg};
 
 use crate::error::SqlError;
 use crate::hierarchy;
+use crate::msg;
 
 /// A column's, variable's or expression's type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -334,14 +335,10 @@ impl DataType {
     /// Why values of the type have no order and no equality, for types that have none. Errors: 305, 306.
     pub fn check_comparable(self) -> Result<(), SqlError> {
         if self == DataType::Xml {
-            let text =
-                "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
-            return Err(SqlError::new(305, 16, 1, text));
+            return Err(SqlError::of(msg::XML_NOT_COMPARABLE, []));
         }
         if self.is_old_lob() {
-            let text = "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE \
-                        operator.";
-            return Err(SqlError::new(306, 16, 2, text));
+            return Err(SqlError::of(msg::TEXT_NOT_COMPARABLE, []));
         }
         Ok(())
     }

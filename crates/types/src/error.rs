@@ -2,11 +2,14 @@
 //! that conversions, arithmetic and the row format raise. Guarantees: texts and numbers are SQL Server's own;
 //! the line is 0 until the statement that knows it fills it in.
 
+use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
 
 use compact_str::CompactString;
+use messages::Message;
 
 use crate::datatype::DataType;
+use crate::msg;
 
 /// An error as `Msg number, Level severity, State state, Line line` shows it.
 ///
@@ -63,7 +66,14 @@ fn shown(value: &str) -> &str {
 }
 
 impl SqlError {
-    /// An error without a line yet.
+    /// A message of the list with its values, in its usual state, without a line yet.
+    #[cold]
+    pub fn of<const VALUES: usize>(message: Message<VALUES>, values: [&dyn Display; VALUES]) -> SqlError {
+        SqlError::new(message.number(), message.severity(), message.state(), message.text(values))
+    }
+
+    /// An error that somebody else has worded: RAISERROR and THROW, another server, a text without
+    /// a number. What Ringwood says itself is a message of the list ([`SqlError::of`]).
     pub fn new(number: i32, severity: u8, state: u8, message: impl Into<String>) -> SqlError {
         let message = message.into();
         SqlError(Box::new(Raised {
@@ -80,6 +90,13 @@ impl SqlError {
     /// The text alone.
     pub fn into_message(self) -> String {
         self.0.message
+    }
+
+    /// The same error in another state.
+    #[must_use]
+    pub fn state(mut self, state: u8) -> SqlError {
+        self.state = state;
+        self
     }
 
     /// The same error at a line, unless it already has one.
@@ -107,7 +124,7 @@ impl SqlError {
 
     /// 8134: division (or modulo) by zero.
     pub fn divide_by_zero() -> SqlError {
-        SqlError::new(8134, 16, 1, "Divide by zero error encountered.")
+        SqlError::of(msg::DIVIDE_BY_ZERO, [])
     }
 
     /// 8115: the result of an expression does not fit its type.
@@ -118,305 +135,182 @@ impl SqlError {
     /// 8115 that names the source: `numeric`, `int`, `varchar`, `float` or `expression`.
     pub fn overflow_from(from: &str, to: DataType) -> SqlError {
         let to = to.message_name();
-        SqlError::new(8115, 16, 2, format!("Arithmetic overflow error converting {from} to data type {to}."))
+        SqlError::of(msg::ARITHMETIC_OVERFLOW, [&from, &to]).state(2)
     }
 
     /// 220: an integer does not fit tinyint or smallint.
     pub fn integer_overflow(to: DataType, value: i64) -> SqlError {
         let to = to.message_name();
-        SqlError::new(220, 16, 1, format!("Arithmetic overflow error for data type {to}, value = {value}."))
+        SqlError::of(msg::INTEGER_OVERFLOW, [&to, &value])
     }
 
     /// 232: a float does not fit the target type.
     pub fn float_overflow(to: DataType, value: f64) -> SqlError {
         let to = to.message_name();
-        SqlError::new(232, 16, 3, format!("Arithmetic overflow error for type {to}, value = {value:.6}."))
+        SqlError::of(msg::FLOAT_OVERFLOW, [&to, &format_args!("{value:.6}")])
     }
 
     /// 244 for tinyint and smallint, 248 for int: digits in a string exceed the integer's range.
     pub fn string_overflows_integer(from: DataType, value: &str, to: DataType) -> SqlError {
         let (from, value) = (from.message_name(), shown(value));
-        let start = format!("The conversion of the {from} value '{value}' overflowed an");
         match to {
-            DataType::TinyInt => {
-                SqlError::new(244, 16, 1, format!("{start} INT1 column. Use a larger integer column."))
-            }
+            DataType::TinyInt => SqlError::of(msg::STRING_OVERFLOWS_SMALL_INTEGER, [&from, &value, &"INT1"]),
             DataType::SmallInt => {
-                SqlError::new(244, 16, 2, format!("{start} INT2 column. Use a larger integer column."))
+                SqlError::of(msg::STRING_OVERFLOWS_SMALL_INTEGER, [&from, &value, &"INT2"]).state(2)
             }
-            _ => SqlError::new(248, 16, 1, format!("{start} int column.")),
+            _ => SqlError::of(msg::STRING_OVERFLOWS_INT, [&from, &value]),
         }
     }
 
     /// 245: the string is not a number.
     pub fn conversion_failed(from: DataType, value: &str, to: DataType) -> SqlError {
         let (from, to, value) = (from.message_name(), to.message_name(), shown(value));
-        SqlError::new(
-            245,
-            16,
-            1,
-            format!("Conversion failed when converting the {from} value '{value}' to data type {to}."),
-        )
+        SqlError::of(msg::CONVERSION_FAILED, [&from, &value, &to])
     }
 
     /// 8114: the string is not a bigint, decimal, float or real.
     pub fn error_converting(from: DataType, to: DataType) -> SqlError {
         let (from, to) = (from.message_name(), to.message_name());
-        SqlError::new(8114, 16, 5, format!("Error converting data type {from} to {to}."))
+        SqlError::of(msg::ERROR_CONVERTING, [&from, &to]).state(5)
     }
 
     /// 235, 293: the string is not money.
     pub fn money_syntax(to: DataType) -> SqlError {
         match to {
-            DataType::SmallMoney => SqlError::new(
-                293,
-                16,
-                0,
-                "Cannot convert char value to smallmoney. The char value has incorrect syntax.",
-            ),
-            _ => SqlError::new(
-                235,
-                16,
-                0,
-                "Cannot convert a char value to money. The char value has incorrect syntax.",
-            ),
+            DataType::SmallMoney => SqlError::of(msg::SMALLMONEY_SYNTAX, []),
+            _ => SqlError::of(msg::MONEY_SYNTAX, []),
         }
     }
 
     /// 236, 294: the money that the string tells is too much.
     pub fn money_overflow(to: DataType) -> SqlError {
         match to {
-            DataType::SmallMoney => SqlError::new(
-                294,
-                16,
-                0,
-                "The conversion from char data type to smallmoney data type resulted in a smallmoney overflow error.",
-            ),
-            _ => SqlError::new(
-                236,
-                16,
-                0,
-                "The conversion from char data type to money resulted in a money overflow error.",
-            ),
+            DataType::SmallMoney => SqlError::of(msg::SMALLMONEY_OVERFLOW, []),
+            _ => SqlError::of(msg::MONEY_OVERFLOW, []),
         }
     }
 
     /// 234: the target string is too short for a money value.
     pub fn money_space(to: DataType) -> SqlError {
         let to = to.message_name();
-        SqlError::new(
-            234,
-            16,
-            2,
-            format!("There is insufficient result space to convert a money value to {to}."),
-        )
+        SqlError::of(msg::MONEY_RESULT_SPACE, [&to])
     }
 
     /// 8169: the string is not a uniqueidentifier.
     pub fn guid_syntax() -> SqlError {
-        SqlError::new(
-            8169,
-            16,
-            2,
-            "Conversion failed when converting from a character string to uniqueidentifier.",
-        )
+        SqlError::of(msg::GUID_SYNTAX, [])
     }
 
     /// 8170: the target string is shorter than 36 characters.
     pub fn guid_space(to: DataType) -> SqlError {
         let to = to.message_name();
-        SqlError::new(
-            8170,
-            16,
-            2,
-            format!("Insufficient result space to convert uniqueidentifier value to {to}."),
-        )
+        SqlError::of(msg::GUID_RESULT_SPACE, [&to])
     }
 
     /// 241: the string is not a date or time.
     pub fn date_syntax() -> SqlError {
-        SqlError::new(241, 16, 1, "Conversion failed when converting date and/or time from character string.")
+        SqlError::of(msg::DATE_SYNTAX, [])
     }
 
     /// 295: the string is not a smalldatetime.
     pub fn smalldatetime_syntax() -> SqlError {
-        SqlError::new(
-            295,
-            16,
-            3,
-            "Conversion failed when converting character string to smalldatetime data type.",
-        )
+        SqlError::of(msg::SMALLDATETIME_SYNTAX, [])
     }
 
     /// 242: a date outside the target's range.
     pub fn date_out_of_range(from: DataType, to: DataType) -> SqlError {
         let (from, to) = (from.message_name(), to.message_name());
-        SqlError::new(
-            242,
-            16,
-            3,
-            format!(
-                "The conversion of a {from} data type to a {to} data type resulted in an out-of-range value."
-            ),
-        )
+        SqlError::of(msg::DATE_OUT_OF_RANGE, [&from, &to])
     }
 
     /// 517: DATEADD left the type's range.
     pub fn dateadd_overflow(ty: DataType) -> SqlError {
         let ty = ty.message_name();
-        SqlError::new(517, 16, 3, format!("Adding a value to a '{ty}' column caused an overflow."))
+        SqlError::of(msg::DATEADD_OVERFLOW, [&ty])
     }
 
     /// 535: DATEDIFF's count does not fit.
     pub fn datediff_overflow() -> SqlError {
-        SqlError::new(
-            535,
-            16,
-            0,
-            "The datediff function resulted in an overflow. The number of dateparts separating two date/time \
-             instances is too large. Try to use datediff with a less precise datepart.",
-        )
+        SqlError::of(msg::DATEDIFF_OVERFLOW, [])
     }
 
     /// 155: not a date part of this function.
     pub fn not_a_datepart(name: &str, function: &str) -> SqlError {
-        SqlError::new(155, 15, 1, format!("'{}' is not a recognized {function} option.", shown(name)))
+        SqlError::of(msg::UNKNOWN_OPTION, [&shown(name), &function])
     }
 
     /// 9810: a date part that the type does not have.
     pub fn datepart_unsupported(part: &str, function: &str, ty: DataType) -> SqlError {
         let ty = ty.message_name();
-        SqlError::new(
-            9810,
-            16,
-            1,
-            format!("The datepart {part} is not supported by date function {function} for data type {ty}."),
-        )
+        SqlError::of(msg::DATEPART_NOT_SUPPORTED, [&part, &function, &ty])
     }
 
     /// 289: DATEFROMPARTS and its kin.
     pub fn construct_date(ty: DataType) -> SqlError {
         let ty = ty.message_name();
-        SqlError::new(
-            289,
-            16,
-            1,
-            format!(
-                "Cannot construct data type {ty}, some of the arguments have values which are not valid."
-            ),
-        )
+        SqlError::of(msg::CANNOT_CONSTRUCT_DATE, [&ty])
     }
 
     /// 281: a style that the conversion does not have.
     pub fn bad_style(style: i32, from: DataType) -> SqlError {
         let from = from.message_name();
-        SqlError::new(
-            281,
-            16,
-            1,
-            format!("{style} is not a valid style number when converting from {from} to a character string."),
-        )
+        SqlError::of(msg::INVALID_STYLE, [&style, &from])
     }
 
     /// 257: only CAST or CONVERT may do this.
     pub fn implicit_not_allowed(from: DataType, to: DataType) -> SqlError {
         let (from, to) = (from.base_name(), to.base_name());
-        SqlError::new(
-            257,
-            16,
-            3,
-            format!(
-                "Implicit conversion from data type {from} to {to} is not allowed. Use the CONVERT function to \
-                 run this query."
-            ),
-        )
+        SqlError::of(msg::IMPLICIT_CONVERSION_NOT_ALLOWED, [&from, &to])
     }
 
     /// 206: the types do not go together at all.
     pub fn type_clash(from: DataType, to: DataType) -> SqlError {
         let (from, to) = (from.base_name(), to.base_name());
-        SqlError::new(206, 16, 2, format!("Operand type clash: {from} is incompatible with {to}"))
+        SqlError::of(msg::TYPE_CLASH, [&from, &to])
     }
 
     /// 529: not even CAST can do this.
     pub fn explicit_not_allowed(from: DataType, to: DataType) -> SqlError {
         let (from, to) = (from.base_name(), to.base_name());
-        SqlError::new(
-            529,
-            16,
-            2,
-            format!("Explicit conversion from data type {from} to {to} is not allowed."),
-        )
+        SqlError::of(msg::EXPLICIT_CONVERSION_NOT_ALLOWED, [&from, &to])
     }
 
     /// 402: an operator that two types do not share.
     pub fn incompatible(left: DataType, right: DataType, operator: &str) -> SqlError {
         let (left, right) = (left.base_name(), right.base_name());
-        SqlError::new(
-            402,
-            16,
-            1,
-            format!("The data types {left} and {right} are incompatible in the {operator} operator."),
-        )
+        SqlError::of(msg::TYPES_INCOMPATIBLE_IN_OPERATOR, [&left, &right, &operator])
     }
 
     /// 8117: an operand type that an operator does not take.
     pub fn operand_invalid(ty: DataType, operator: &str) -> SqlError {
         let ty = ty.base_name();
-        SqlError::new(8117, 16, 1, format!("Operand data type {ty} is invalid for {operator} operator."))
+        SqlError::of(msg::OPERAND_TYPE, [&ty, &operator])
     }
 
     /// 2628 before table and column are known; the caller makes [`SqlError::truncation_in`] of it.
     pub fn truncation(value: &str) -> SqlError {
-        SqlError::new(
-            2628,
-            16,
-            1,
-            format!("String or binary data would be truncated. Truncated value: '{}'.", shown(value)),
-        )
+        SqlError::of(msg::TRUNCATED_VALUE, [&shown(value)])
     }
 
     /// 2628 with table and column: what an INSERT or UPDATE makes of a truncation, `value` being the part that
     /// would have fitted.
     pub fn truncation_in(table: &str, column: &str, value: &str) -> SqlError {
-        SqlError::new(
-            2628,
-            16,
-            1,
-            format!(
-                "String or binary data would be truncated in table '{table}', column '{column}'. Truncated \
-                 value: '{}'.",
-                shown(value)
-            ),
-        )
+        SqlError::of(msg::TRUNCATED, [&table, &column, &shown(value)])
     }
 
     /// 511: the row does not fit a page.
     pub fn row_too_large(size: usize, limit: usize) -> SqlError {
-        SqlError::new(
-            511,
-            16,
-            1,
-            format!(
-                "Cannot create a row of size {size} which is greater than the allowable maximum row size of \
-                 {limit}."
-            ),
-        )
+        SqlError::of(msg::ROW_TOO_LARGE, [&size, &limit])
     }
 
     /// 243: no such type.
     pub fn unknown_type(name: &str) -> SqlError {
-        SqlError::new(243, 16, 1, format!("Type {} is not a defined system type.", shown(name)))
+        SqlError::of(msg::UNKNOWN_SYSTEM_TYPE, [&shown(name)])
     }
 
     /// 3624: a bug of ours that must not go further than this statement.
     pub fn internal(what: impl AsRef<str>) -> SqlError {
-        SqlError::new(
-            3624,
-            20,
-            1,
-            format!("A system assertion check has failed: {}. The statement was ended.", what.as_ref()),
-        )
+        SqlError::of(msg::ASSERTION_FAILED, [&what.as_ref()])
     }
 }
 

@@ -48,6 +48,7 @@ pub use key::{
 pub use language::{DateOrder, Dialect, LANGUAGES, Language};
 pub use like::LikePattern;
 pub use look::Look;
+pub use messages as msg;
 pub use ops::{BinaryOp, compare};
 pub use packed::{pack_row, unpack_row};
 pub use result_rows::{ResultRows, RowItems};

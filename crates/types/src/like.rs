@@ -10,6 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::collation::Collation;
 use crate::error::SqlError;
+use crate::msg;
 use crate::units;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -388,12 +389,7 @@ fn one_char(text: &str) -> Result<char, SqlError> {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
         (Some(c), None) => Ok(c),
-        _ => Err(SqlError::new(
-            506,
-            16,
-            1,
-            format!("The invalid escape character \"{text}\" was specified in a LIKE predicate."),
-        )),
+        _ => Err(SqlError::of(msg::INVALID_ESCAPE, [&text])),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The data manipulation language of xml: `insert`, `delete`, `replace value of`.
 
-use crate::error::QueryError;
+use messages as msg;
+
+use crate::error::{PLACE, QueryError};
 use crate::eval::Run;
 use crate::item::{Atom, Item};
 use crate::pace::Pace;
@@ -53,8 +55,7 @@ impl Change {
         } else {
             parser.sequence()?;
             parser.end()?;
-            let text = "XQuery data manipulation expression required in XML data type method.";
-            return Err(QueryError::new(6305, text));
+            return Err(QueryError::of(msg::XML_MODIFICATION_REQUIRED, []));
         };
         parser.end()?;
         let Parser { externals, variables, inserted, .. } = parser;
@@ -129,8 +130,7 @@ fn insertion(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
     let place = place(parser)?;
     let target = parser.single()?;
     if target.is_many() {
-        let text = "The target of 'insert' must be a single node, found 'element(*,xdt:untyped) *'";
-        return Err(QueryError::new(2226, text));
+        return Err(QueryError::of(msg::XQUERY_INSERT_TARGET_MANY, [&PLACE, &"element(*,xdt:untyped) *"]));
     }
     Ok(Action::Insert { what, place, target })
 }
@@ -139,14 +139,12 @@ fn insertion(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
 fn replacement(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
     let target = parser.single()?;
     if target.is_many() {
-        let text = "The target of 'replace' must be at most one node, found 'node *'";
-        return Err(QueryError::new(2337, text));
+        return Err(QueryError::of(msg::XQUERY_REPLACE_TARGET_MANY, [&PLACE, &"node *"]));
     }
     parser.scan.wanted("with")?;
     let value = parser.single()?;
     if value.is_constructor() {
-        let text = "The 'with' clause of 'replace value of' cannot contain constructed XML.";
-        return Err(QueryError::new(9310, text));
+        return Err(QueryError::of(msg::XQUERY_REPLACE_CONSTRUCTED, [&PLACE]));
     }
     Ok(Action::Replace { target, value })
 }
@@ -171,8 +169,7 @@ fn place(parser: &mut Parser<'_>) -> Result<Place, QueryError> {
         Place::After
     } else {
         let near = scan.near();
-        let text = format!("Syntax error near '{near}', expected 'as', 'into', 'before' or 'after'.");
-        return Err(QueryError::new(2248, text));
+        return Err(QueryError::of(msg::XQUERY_INSERT_PLACE, [&PLACE, &near]));
     };
     Ok(place)
 }
@@ -182,9 +179,7 @@ fn check_replace(document: &Document, node: NodeRef) -> Result<(), QueryError> {
     if node.attribute > 0 || !matches!(document.node(node.node).kind(), Kind::Element | Kind::Root) {
         return Ok(());
     }
-    let text = "The target of 'replace value of' must be a non-metadata attribute or an element with simple typed content, \
-                found 'element(*,xdt:untyped) ?'";
-    Err(QueryError::new(2356, text))
+    Err(QueryError::of(msg::XQUERY_REPLACE_TARGET, [&PLACE, &"element(*,xdt:untyped) ?"]))
 }
 
 /// Gives a node another value.
@@ -194,13 +189,10 @@ fn replace(edits: &mut Edits<'_>, run: &mut Run<'_>, target: &Expr, value: &Expr
     let Some(node) = target.first().and_then(own) else { return Ok(()) };
     check_replace(run.document, node)?;
     if items.is_empty() && node.attribute > 0 {
-        let text = "XQuery: Only nillable elements or text nodes can be updated with empty sequence";
-        return Err(QueryError::new(6320, text));
+        return Err(QueryError::of(msg::XML_UPDATE_WITH_EMPTY, []));
     }
     if items.is_empty() && !value.is_empty() {
-        let text = "XQuery: Replacing the value of a node with an empty sequence is allowed only if '()' is used as the new value \
-                    expression. The new value expression evaluated to an empty sequence but it is not '()'.";
-        return Err(QueryError::new(6325, text));
+        return Err(QueryError::of(msg::XML_REPLACE_WITH_EMPTY, []));
     }
     let value = run.joined_texts(&items)?;
     // A text of nothing is no text.
@@ -229,11 +221,11 @@ fn check_insert(document: &Document, target: NodeRef, beside: bool) -> Result<()
         (0, Kind::Instruction) if !beside => "processing-instruction ?".to_owned(),
         _ => return Ok(()),
     };
-    let (number, wanted) = match beside {
-        true => (2249, "'insert before/after' must be an element/PI/comment/text node"),
-        false => (2240, "'insert into' must be an element/document node"),
+    let message = match beside {
+        true => msg::XQUERY_INSERT_BESIDE_TARGET,
+        false => msg::XQUERY_INSERT_INTO_TARGET,
     };
-    Err(QueryError::new(number, format!("The target of {wanted}, found '{found}'")))
+    Err(QueryError::of(message, [&PLACE, &found]))
 }
 
 /// 2258, 6307, 6308: attributes that an element cannot have.
@@ -249,11 +241,10 @@ fn check_attributes(
     for (from, at) in attributes {
         let Some(name) = from.name(*at) else { continue };
         if beside {
-            let text = format!(
-                "The position may not be specified when inserting an attribute node, found 'attribute({},xdt:untypedAtomic)'",
-                name.written()
-            );
-            return Err(QueryError::new(2258, text));
+            return Err(QueryError::of(
+                msg::XQUERY_ATTRIBUTE_POSITION,
+                [&PLACE, &format_args!("attribute({},xdt:untypedAtomic)", name.written())],
+            ));
         }
         if !document.is_element(parent) {
             return Err(QueryError::attribute_outside());

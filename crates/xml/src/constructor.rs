@@ -2,8 +2,9 @@
 //! those by words: `element a {...}`, `attribute x {...}`, `text {...}`.
 
 use compact_str::CompactString;
+use messages as msg;
 
-use crate::error::QueryError;
+use crate::error::{PLACE, QueryError};
 use crate::item::Atom;
 use crate::path::{Expr, Leaf};
 use crate::query::Parser;
@@ -51,13 +52,10 @@ impl Parser<'_> {
     fn comment(&mut self) -> Result<String, QueryError> {
         let inner = self.scan.rest().strip_prefix("<!--").unwrap_or_default();
         let Some(end) = inner.find("--") else {
-            let text = format!("Comment started on line {} has no end", self.scan.line());
-            return Err(QueryError::new(2340, text));
+            return Err(QueryError::of(msg::XQUERY_COMMENT_END, [&PLACE, &self.scan.line()]));
         };
         if !inner[end..].starts_with("-->") {
-            let text = "Two consecutive '-' can only appear in a comment constructor if they are used to close the comment \
-                        ('-->').";
-            return Err(QueryError::new(9322, text));
+            return Err(QueryError::of(msg::XQUERY_COMMENT_HYPHENS, [&PLACE]));
         }
         self.scan.at += "<!--".len() + end + "-->".len();
         Ok(inner[..end].to_owned())
@@ -67,17 +65,18 @@ impl Parser<'_> {
     fn instruction(&mut self) -> Result<(CompactString, String), QueryError> {
         self.scan.at += "<?".len();
         let Some(target) = self.scan.bare_name() else {
-            let text = match self.scan.peek() {
-                Some(c) => format!("A tag name may not start with the character '{c}'"),
-                None => return Err(self.scan.syntax()),
-            };
-            return Err(QueryError::new(2278, text));
+            return Err(match self.scan.peek() {
+                Some(c) => QueryError::of(msg::XQUERY_TAG_NAME, [&PLACE, &c]),
+                None => self.scan.syntax(),
+            });
         };
         if target.eq_ignore_ascii_case("xml") {
-            return Err(QueryError::new(2294, "'xml' is not allowed as a processing instruction target."));
+            return Err(QueryError::of(msg::XQUERY_INSTRUCTION_XML, [&PLACE]));
         }
         let rest = self.scan.rest();
-        let Some(end) = rest.find("?>") else { return Err(QueryError::new(2272, "'?>' expected")) };
+        let Some(end) = rest.find("?>") else {
+            return Err(QueryError::of(msg::XQUERY_INSTRUCTION_END, [&PLACE]));
+        };
         let text = rest[..end].trim_start_matches(is_space);
         if text.len() == end && end > 0 {
             return Err(self.scan.syntax());
@@ -90,7 +89,7 @@ impl Parser<'_> {
     fn character_data(&mut self) -> Result<String, QueryError> {
         let inner = self.scan.rest().strip_prefix("<![CDATA[").unwrap_or_default();
         let Some(end) = inner.find("]]>") else {
-            return Err(QueryError::new(2273, "Unterminated CDATA section"));
+            return Err(QueryError::of(msg::XQUERY_CDATA_END, [&PLACE]));
         };
         self.scan.at += "<![CDATA[".len() + end + "]]>".len();
         Ok(inner[..end].to_owned())
@@ -119,11 +118,10 @@ impl Parser<'_> {
         let word = self.scan.name().map_or("", |(_, word)| word);
         match word {
             "comment" => {
-                return Err(QueryError::new(9326, "Computed comment constructors are not supported."));
+                return Err(QueryError::of(msg::XQUERY_COMPUTED_COMMENT, [&PLACE]));
             }
             "processing-instruction" => {
-                let text = "Computed processing instruction constructors are not supported.";
-                return Err(QueryError::new(9325, text));
+                return Err(QueryError::of(msg::XQUERY_COMPUTED_INSTRUCTION, [&PLACE]));
             }
             "text" => {
                 self.scan.wanted("{")?;
@@ -134,9 +132,7 @@ impl Parser<'_> {
             _ => {}
         }
         let Some((prefix, local)) = self.scan.name() else {
-            let text = "Only constant expressions are supported for the name expression of computed element and attribute \
-                        constructors.";
-            return Err(QueryError::new(9315, text));
+            return Err(QueryError::of(msg::XQUERY_COMPUTED_NAME, [&PLACE]));
         };
         self.scan.wanted("{")?;
         let empty = self.scan.at("}");
@@ -149,8 +145,7 @@ impl Parser<'_> {
             return Ok(Expr::Element(Box::new(constructor)));
         }
         if matches!((prefix, local), ("", "xmlns") | ("xmlns", _)) {
-            let text = "Cannot use 'xmlns' in the name expression of computed attribute constructor.";
-            return Err(QueryError::new(9316, text));
+            return Err(QueryError::of(msg::XQUERY_COMPUTED_XMLNS, [&PLACE]));
         }
         let uri = if prefix.is_empty() { CompactString::default() } else { self.space(prefix)? };
         let name = Name { prefix: prefix.into(), local: local.into(), uri };
@@ -187,8 +182,11 @@ impl Parser<'_> {
             let uri = if prefix.is_empty() { CompactString::default() } else { self.space(prefix)? };
             let name = Name { prefix: prefix.into(), local: local.into(), uri };
             if attributes.iter().any(|(known, _)| known.is(&name)) {
-                let number = if prefix.is_empty() { 2271 } else { 2270 };
-                return Err(QueryError::new(number, format!("Duplicate attribute '{}'", name.written())));
+                let message = match prefix.is_empty() {
+                    true => msg::XQUERY_DUPLICATE_ATTRIBUTE,
+                    false => msg::XQUERY_DUPLICATE_ATTRIBUTE_PREFIXED,
+                };
+                return Err(QueryError::of(message, [&PLACE, &name.written()]));
             }
             attributes.push((name, value));
         }

@@ -7,7 +7,9 @@ mod values;
 
 use std::cmp::Ordering;
 
-use crate::error::QueryError;
+use messages as msg;
+
+use crate::error::{PLACE, QueryError};
 use crate::item::{Atom, Item};
 use crate::pace::{Pace, sorted};
 use crate::path::{Arithmetic, Clause, Compare, Expr};
@@ -101,7 +103,7 @@ impl Answer<'_> {
                 Item::Node(node) if node.attribute > 0 => {
                     let alone = |item: &Item| matches!(item, Item::Node(node) if node.attribute > 0);
                     return Err(match self.items.iter().all(alone) {
-                        true => QueryError::new(2396, "Attribute may not appear outside of an element"),
+                        true => QueryError::of(msg::XQUERY_ATTRIBUTE_ALONE, [&PLACE]),
                         false => QueryError::attribute_outside(),
                     });
                 }
@@ -202,9 +204,9 @@ impl<'d> Run<'d> {
             [] => Ok(false),
             [Item::Node(_), ..] => Ok(true),
             [Item::Atom(atom)] => Ok(atom.truth()),
-            _ => Err(QueryError::new(
-                2389,
-                "'boolean()' requires a singleton (or empty sequence), found operand of type 'xdt:anyAtomicType *'",
+            _ => Err(QueryError::of(
+                msg::XQUERY_SINGLETON_REQUIRED,
+                [&PLACE, &"boolean()", &"xdt:anyAtomicType *"],
             )),
         }
     }

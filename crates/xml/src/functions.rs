@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::error::QueryError;
+use messages as msg;
+
+use crate::error::{PLACE, QueryError};
 use crate::eval::Run;
 use crate::item::{Atom, Item};
 use crate::pace::{Pace, pieces};
@@ -112,7 +114,7 @@ pub(crate) fn unknown(prefix: &str, local: &str, parser: &Parser<'_>) -> QueryEr
         return QueryError::unsupported(&format!("The XQuery function {local}()"));
     }
     match parser.space(if prefix.is_empty() { "fn" } else { prefix }) {
-        Ok(uri) => QueryError::new(2395, format!("There is no function '{{{uri}}}:{local}()'")),
+        Ok(uri) => QueryError::of(msg::XQUERY_FUNCTION_UNKNOWN, [&PLACE, &uri, &local]),
         Err(error) => error,
     }
 }

@@ -9,9 +9,10 @@ mod types;
 use std::borrow::Cow;
 
 use compact_str::CompactString;
+use messages as msg;
 
 use crate::MAX_DEPTH;
-use crate::error::QueryError;
+use crate::error::{PLACE, QueryError};
 use crate::functions;
 use crate::item::Atom;
 use crate::path::{Arithmetic, Axis, Compare, Expr, Step, Test};
@@ -68,7 +69,10 @@ impl Query {
 /// 2333 a character that no document has.
 pub(crate) fn checked(text: &str) -> Result<Cow<'_, str>, QueryError> {
     if let Some(c) = text.chars().find(|c| !is_xml(*c)) {
-        return Err(QueryError::new(2333, format!("Invalid source character 0x{:02x}", u32::from(c))));
+        return Err(QueryError::of(
+            msg::XQUERY_SOURCE_CHARACTER,
+            [&PLACE, &format_args!("{:02x}", u32::from(c))],
+        ));
     }
     if !text.contains('\r') {
         return Ok(text.into());
@@ -133,8 +137,7 @@ impl<'t> Parser<'t> {
                 let uri = self.literal()?;
                 self.spaces.push((CompactString::default(), uri.into()));
             } else if self.scan.is_end() {
-                let text = "Invalid XQuery expression passed to XML data type method.";
-                return Err(QueryError::new(6306, text));
+                return Err(QueryError::of(msg::XML_QUERY_EMPTY, []));
             } else {
                 return Ok(());
             }
@@ -145,7 +148,7 @@ impl<'t> Parser<'t> {
     fn literal(&mut self) -> Result<String, QueryError> {
         match self.scan.string()? {
             Some(text) => Ok(text),
-            None => Err(QueryError::new(2225, "A string literal was expected")),
+            None => Err(QueryError::of(msg::XQUERY_STRING_EXPECTED, [&PLACE])),
         }
     }
 
@@ -154,7 +157,7 @@ impl<'t> Parser<'t> {
         match self.spaces.iter().rev().find(|space| space.0 == prefix) {
             Some(space) => Ok(space.1.clone()),
             None if prefix.is_empty() => Ok(CompactString::default()),
-            None => Err(QueryError::new(2229, format!("The name \"{prefix}\" does not denote a namespace."))),
+            None => Err(QueryError::of(msg::XQUERY_NAMESPACE_UNKNOWN, [&PLACE, &prefix])),
         }
     }
 
@@ -348,11 +351,7 @@ impl<'t> Parser<'t> {
         if self.scan.eat("$") {
             let Some((_, name)) = self.scan.name() else { return Err(self.scan.syntax()) };
             let found = self.names.iter().rev().find(|(known, _)| known == name);
-            let missing = || {
-                let text =
-                    format!("The variable '${name}' was not found in the scope in which it was referenced.");
-                QueryError::new(2227, text)
-            };
+            let missing = || QueryError::of(msg::XQUERY_VARIABLE_NOT_FOUND, [&PLACE, &name]);
             return found.map(|(_, number)| Expr::Variable(*number)).ok_or_else(missing);
         }
         if self.scan.eat("(") {
@@ -404,7 +403,7 @@ impl<'t> Parser<'t> {
             }
         }
         if !self.scan.eat(")") {
-            return Err(QueryError::new(2217, "',' or ')' expected"));
+            return Err(QueryError::of(msg::XQUERY_COMMA_EXPECTED, [&PLACE]));
         }
         if let ("xs" | "xdt", Some(cast), [_]) = (prefix, cast_of(prefix, local), &args[..]) {
             return casted(cast, args.remove(0));
@@ -412,16 +411,13 @@ impl<'t> Parser<'t> {
         let function = functions::find(local).filter(|_| matches!(prefix, "" | "fn"));
         let Some(function) = function else { return Err(functions::unknown(prefix, local, self)) };
         if args.len() < *function.takes.start() {
-            let text =
-                format!("There are not enough actual arguments in the call to function \"{local}()\".");
-            return Err(QueryError::new(2236, text));
+            return Err(QueryError::of(msg::XQUERY_TOO_FEW_ARGUMENTS, [&PLACE, &local]));
         }
         if args.len() > *function.takes.end() {
-            return Err(QueryError::new(2238, format!("Too many arguments in call to function '{local}()'")));
+            return Err(QueryError::of(msg::XQUERY_TOO_MANY_ARGUMENTS, [&PLACE, &local]));
         }
         if matches!(local, "position" | "last") && self.predicates == 0 {
-            let text = format!("'{local}()' can only be used within a predicate or XPath selector");
-            return Err(QueryError::new(2371, text));
+            return Err(QueryError::of(msg::XQUERY_OUTSIDE_PREDICATE, [&PLACE, &local]));
         }
         Ok(Expr::Call(function, args))
     }

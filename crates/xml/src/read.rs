@@ -6,6 +6,7 @@ mod refused;
 use std::collections::HashSet;
 
 use compact_str::CompactString;
+use messages::{self as msg, Message};
 use quick_xml::Reader;
 use quick_xml::events::attributes::AttrError;
 use quick_xml::events::{BytesStart, Event};
@@ -75,21 +76,19 @@ pub fn read(
             Event::Eof => break,
             Event::Decl(decl) => {
                 if start > 0 || !reading.built.is_empty() {
-                    return Err(ReadError::at(9438, "text/xmldecl not at the beginning of input", text, end));
+                    return Err(ReadError::at(msg::XML_DECLARATION_PLACE, text, end));
                 }
                 check_encoding(&decl, source, text, end)?;
             }
             Event::DocType(_) => {
-                let what = "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 to enable limited \
-                            internal subset DTD support.";
-                return Err(ReadError::plain(6359, what));
+                return Err(ReadError::of(msg::XML_DTD_NOT_ALLOWED, []));
             }
             event => reading.event(event, start, end)?,
         }
     }
     reading.end_text()?;
     if !reading.open.is_empty() {
-        return Err(ReadError::at(9400, "unexpected end of input", text, text.len()));
+        return Err(ReadError::at(msg::XML_UNEXPECTED_END, text, text.len()));
     }
     Ok(reading.built.finish())
 }
@@ -98,7 +97,7 @@ impl From<BuildError> for ReadError {
     fn from(error: BuildError) -> ReadError {
         match error {
             BuildError::Stopped => ReadError::stopped(),
-            BuildError::TooLong => ReadError::plain(6365, crate::error::TOO_LONG),
+            BuildError::TooLong => ReadError::of(msg::XML_TOO_LONG, []),
         }
     }
 }
@@ -148,8 +147,8 @@ struct Reading<'t> {
 }
 
 impl Reading<'_> {
-    fn error(&self, number: i32, what: &str, at: usize) -> ReadError {
-        ReadError::at(number, what, self.text, at)
+    fn error(&self, message: Message<2>, at: usize) -> ReadError {
+        ReadError::at(message, self.text, at)
     }
 
     fn event(&mut self, event: Event<'_>, start: usize, end: usize) -> Result<(), ReadError> {
@@ -228,7 +227,7 @@ impl Reading<'_> {
         let part = |bytes| std::str::from_utf8(bytes).unwrap_or_default();
         let (target, content) = (part(target), part(content));
         if target.eq_ignore_ascii_case("xml") {
-            return Err(self.error(9438, "text/xmldecl not at the beginning of input", end));
+            return Err(self.error(msg::XML_DECLARATION_PLACE, end));
         }
         self.end_text()?;
         let name = self.built.named(Name { local: target.into(), ..Name::default() })?;
@@ -253,23 +252,24 @@ impl Reading<'_> {
                     "amp" => Ok('&'),
                     "quot" => Ok('"'),
                     "apos" => Ok('\''),
-                    _ => Err(self.error(9448, "well formed check: undeclared entity", at)),
+                    _ => Err(self.error(msg::XML_ENTITY_UNDECLARED, at)),
                 };
             }
             Some(digits) => match digits.strip_prefix(['x', 'X']) {
-                Some(hex) => u32::from_str_radix(hex, 16)
-                    .map_err(|_| self.error(9416, "hexadecimal digit expected", at))?,
-                None => digits.parse().map_err(|_| self.error(9417, "decimal digit expected", at))?,
+                Some(hex) => {
+                    u32::from_str_radix(hex, 16).map_err(|_| self.error(msg::XML_HEXADECIMAL_EXPECTED, at))?
+                }
+                None => digits.parse().map_err(|_| self.error(msg::XML_DECIMAL_EXPECTED, at))?,
             },
         };
         let c = char::from_u32(number).filter(|c| is_xml(*c));
-        c.ok_or_else(|| self.error(9420, "illegal xml character", at))
+        c.ok_or_else(|| self.error(msg::XML_ILLEGAL_CHARACTER, at))
     }
 
     fn check_characters(&self, text: &str, start: usize) -> Result<(), ReadError> {
         match text.char_indices().find(|(_, c)| !is_xml(*c)) {
             None => Ok(()),
-            Some((at, _)) => Err(self.error(9420, "illegal xml character", start + at)),
+            Some((at, _)) => Err(self.error(msg::XML_ILLEGAL_CHARACTER, start + at)),
         }
     }
 
@@ -298,8 +298,7 @@ impl Reading<'_> {
     fn start(&mut self, tag: &BytesStart<'_>, start: usize, end: usize) -> Result<(), ReadError> {
         self.end_text()?;
         if self.built.depth() > MAX_DEPTH {
-            let what = "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is 128 levels.";
-            return Err(ReadError::plain(6335, what));
+            return Err(ReadError::of(msg::XML_TOO_DEEP, [&MAX_DEPTH]));
         }
         self.built.open()?;
         let spaces = self.spaces.mark();
@@ -316,7 +315,7 @@ impl Reading<'_> {
             self.pace.step(32)?;
             let name = self.name(key, false, end)?;
             if prefixed > 1 && !name.uri.is_empty() && !seen.insert((name.local.clone(), name.uri.clone())) {
-                return Err(self.error(9437, "duplicate attribute", end));
+                return Err(self.error(msg::XML_ATTRIBUTE_TWICE, end));
             }
             if name.local == "space" && name.uri == XML {
                 keeps = self.built.text_of(value) == "preserve";
@@ -375,13 +374,13 @@ impl Reading<'_> {
 
     fn check_declared(&self, prefix: &str, uri: &str, at: usize) -> Result<(), ReadError> {
         if (prefix == "xml") != (uri == XML) || prefix == "xmlns" || uri == XMLNS {
-            return Err(self.error(9464, "XML namespace prefix 'xml' can only be associated with the URI http://www.w3.org/XML/1998/namespace", at));
+            return Err(self.error(msg::XML_PREFIX_XML, at));
         }
         if uri.is_empty() {
-            return Err(self.error(9460, "non default namespace with empty uri", at));
+            return Err(self.error(msg::XML_NAMESPACE_EMPTY, at));
         }
         if !is_name(prefix) {
-            return Err(self.error(9455, "illegal qualified name character", at));
+            return Err(self.error(msg::XML_NAME_CHARACTER, at));
         }
         Ok(())
     }
@@ -390,7 +389,7 @@ impl Reading<'_> {
     fn name(&self, text: &str, element: bool, at: usize) -> Result<Name, ReadError> {
         let (prefix, local) = text.split_once(':').unwrap_or(("", text));
         if !is_name(local) || (text.contains(':') && !is_name(prefix)) {
-            return Err(self.error(9455, "illegal qualified name character", at));
+            return Err(self.error(msg::XML_NAME_CHARACTER, at));
         }
         if prefix == "xml" {
             return Ok(Name { prefix: prefix.into(), local: local.into(), uri: XML.into() });
@@ -400,7 +399,7 @@ impl Reading<'_> {
             uri = self.spaces.find(prefix).cloned();
         }
         if uri.is_none() && !prefix.is_empty() {
-            return Err(self.error(9459, "undeclared prefix", at));
+            return Err(self.error(msg::XML_PREFIX_NOT_DECLARED, at));
         }
         Ok(Name { prefix: prefix.into(), local: local.into(), uri: uri.unwrap_or_default() })
     }
@@ -415,7 +414,7 @@ impl Reading<'_> {
             };
             self.put_blanked(plain, at)?;
             let Some(after) = after else { return Ok(()) };
-            let Some(end) = after.find(';') else { return Err(self.error(9411, "semicolon expected", at)) };
+            let Some(end) = after.find(';') else { return Err(self.error(msg::XML_SEMICOLON_EXPECTED, at)) };
             self.pace.step(16)?;
             let c = self.reference(&after[..end], at)?;
             self.built.put(c.encode_utf8(&mut [0; 4]))?;
@@ -431,7 +430,7 @@ impl Reading<'_> {
             let piece = piece?;
             self.check_characters(piece, at)?;
             if piece.contains('<') {
-                return Err(self.error(9415, "well formed check: no '<' in attribute value", at));
+                return Err(self.error(msg::XML_LESS_IN_ATTRIBUTE, at));
             }
             if !piece.contains(|c| c != ' ' && is_space(c)) {
                 self.built.put(piece)?;
@@ -448,14 +447,12 @@ impl Reading<'_> {
     fn bad_attribute(&self, error: &AttrError, start: usize, end: usize) -> ReadError {
         let at = |offset: usize| (start + 1 + offset).min(end);
         match error {
-            AttrError::ExpectedEq(offset) => self.error(9414, "equal expected", at(*offset)),
+            AttrError::ExpectedEq(offset) => self.error(msg::XML_EQUAL_EXPECTED, at(*offset)),
             AttrError::ExpectedValue(offset) | AttrError::UnquotedValue(offset) => {
-                self.error(9413, "A string literal was expected", at(*offset))
+                self.error(msg::XML_STRING_EXPECTED, at(*offset))
             }
-            AttrError::ExpectedQuote(offset, _) => {
-                self.error(9413, "A string literal was expected", at(*offset))
-            }
-            AttrError::Duplicated(offset, _) => self.error(9437, "duplicate attribute", at(*offset)),
+            AttrError::ExpectedQuote(offset, _) => self.error(msg::XML_STRING_EXPECTED, at(*offset)),
+            AttrError::Duplicated(offset, _) => self.error(msg::XML_ATTRIBUTE_TWICE, at(*offset)),
         }
     }
 }

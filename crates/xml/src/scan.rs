@@ -1,6 +1,8 @@
 //! The text of a query, read piece by piece: words, signs, names, literals; comments `(: :)` count as white space.
 
-use crate::error::QueryError;
+use messages as msg;
+
+use crate::error::{PLACE, QueryError};
 use crate::read::{is_name_part, is_name_start, is_space, is_xml};
 
 #[derive(Clone, Debug)]
@@ -131,7 +133,7 @@ impl<'t> Scan<'t> {
     /// A sign or word that must come, else 2205.
     pub fn wanted(&mut self, word: &str) -> Result<(), QueryError> {
         let found = if word.starts_with(is_name_start) { self.eat_word(word) } else { self.eat(word) };
-        if found { Ok(()) } else { Err(QueryError::new(2205, format!("\"{word}\" was expected."))) }
+        if found { Ok(()) } else { Err(QueryError::of(msg::XQUERY_WORD_EXPECTED, [&PLACE, &word])) }
     }
 
     /// The line that is being read, from 1.
@@ -192,12 +194,11 @@ impl<'t> Scan<'t> {
         let rest = self.rest();
         let end = rest.find(|c: char| !is_name_part(c) && c != '#').unwrap_or(rest.len());
         let (name, behind) = rest.split_at(end);
-        let none = || QueryError::new(2282, "Invalid entity reference");
+        let none = || QueryError::of(msg::XQUERY_ENTITY, [&PLACE]);
         match behind.chars().next() {
             Some(';') if !name.is_empty() => self.at += end + 1,
             Some(c) if !name.is_empty() => {
-                let text = format!("The character '{c}' may not be part of an entity reference");
-                return Err(QueryError::new(2283, text));
+                return Err(QueryError::of(msg::XQUERY_ENTITY_CHARACTER, [&PLACE, &c]));
             }
             _ => return Err(none()),
         }
@@ -216,7 +217,7 @@ impl<'t> Scan<'t> {
             None => digits.parse().ok(),
         };
         let c = number.and_then(char::from_u32).filter(|c| is_xml(*c));
-        c.ok_or_else(|| QueryError::new(2285, "Invalid numeric entity reference"))
+        c.ok_or_else(|| QueryError::of(msg::XQUERY_ENTITY_NUMBER, [&PLACE]))
     }
 
     /// A number without a sign.

@@ -9,7 +9,7 @@ use pages::{PageId, UnitId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use types::{DataType, RowLayout, SqlError};
+use types::{DataType, RowLayout, SqlError, msg};
 
 /// A table.
 #[derive(Clone, Debug)]
@@ -120,11 +120,7 @@ impl TableDef {
         if !self.storage.options.disabled {
             return Ok(());
         }
-        let text = format!(
-            "The query processor is unable to produce a plan because the index '{}' on table or view '{}' is disabled.",
-            self.storage.name, self.name
-        );
-        Err(SqlError::new(8655, 16, 1, text))
+        Err(SqlError::of(msg::PLAN_INDEX_DISABLED, [&self.storage.name, &self.name]))
     }
 
     /// The columns by which the entries of an index are ordered. Those of one that is not unique have the clustered key behind

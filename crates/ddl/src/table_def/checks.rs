@@ -1,7 +1,7 @@
 //! Checks of a whole table: how many columns, primary keys, clustered indexes, identity and rowversion columns it has.
 
 use syntax::ast::{Constraint, ConstraintKind, CreateTable, TableElement};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use super::key::nullable_key;
 use super::traits::check_one_rowguid;
@@ -39,8 +39,7 @@ pub(super) fn check_primary_key(stmt: &CreateTable, table: &NewTable) -> Result<
 
 /// 8112.
 fn two_clustered(table: &str) -> SqlError {
-    let text = format!("Cannot add more than one clustered index for constraints on table '{table}'.");
-    SqlError::new(8112, 16, 0, text)
+    SqlError::of(msg::SEVERAL_CLUSTERED_CONSTRAINTS, [&table])
 }
 
 /// 1702: a column too many.
@@ -52,10 +51,7 @@ pub(super) fn check_count(table: &NewTable) -> Result<(), SqlError> {
 pub(super) fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
     let name = &table.name;
     if table.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
-        let text = format!(
-            "Multiple identity columns specified for table '{name}'. Only one identity column per table is allowed."
-        );
-        return Err(SqlError::new(2744, 16, 2, text));
+        return Err(SqlError::of(msg::SEVERAL_IDENTITY_COLUMNS, [&name]));
     }
     check_one_rowguid(table.columns.iter().map(|c| c.traits))?;
     let mut versions = table.columns.iter().filter(|c| c.ty == DataType::RowVersion);
@@ -64,8 +60,7 @@ pub(super) fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
     }
     let primary = |i: &&NewIndex| i.constraint == Some(KeyConstraint::Primary);
     if table.indexes.iter().filter(primary).count() > 1 {
-        let text = format!("Cannot add multiple PRIMARY KEY constraints to table '{name}'.");
-        return Err(SqlError::new(8110, 16, 0, text));
+        return Err(SqlError::of(msg::SEVERAL_PRIMARY_KEYS, [&name]));
     }
     // A PRIMARY KEY that does not say so is clustered only if nothing else is.
     let others = table.indexes.iter().filter(|i| i.clustered && !primary(i)).count();
@@ -84,9 +79,5 @@ pub(super) fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
 
 /// 2738: a table has one rowversion column.
 pub fn second_row_version(table: &str, column: &str) -> SqlError {
-    let text = format!(
-        "A table can only have one timestamp column. Because table '{table}' already has one, the column '{column}' cannot be \
-         added."
-    );
-    SqlError::new(2738, 16, 1, text)
+    SqlError::of(msg::TWO_TIMESTAMP_COLUMNS, [&table, &column])
 }

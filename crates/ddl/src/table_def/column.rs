@@ -1,7 +1,7 @@
 //! One column of a new table: its type, nullability, collation, IDENTITY and DEFAULT.
 
 use syntax::ast::{ColumnDef, ConstraintKind, Identity, IndexColumn};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use super::ColumnDefaults;
 use super::key::nullable_key;
@@ -27,8 +27,7 @@ pub fn new_column(
         // A column that is called timestamp is one.
         None if column.name.is("timestamp") => (DataType::RowVersion, None),
         None => {
-            let text = format!("The definition for column '{}' must include a data type.", column.name);
-            return Err(SqlError::new(173, 15, 1, text));
+            return Err(SqlError::of(msg::COLUMN_WITHOUT_TYPE, [&column.name]));
         }
     };
     let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable && ty != DataType::RowVersion);
@@ -52,11 +51,7 @@ pub fn new_column(
         match &constraint.kind {
             ConstraintKind::Default { expr, .. } => {
                 if new.default.is_some() {
-                    let text = format!(
-                        "More than one column DEFAULT constraint specified for column '{}', table '{table}'.",
-                        new.name
-                    );
-                    return Err(SqlError::new(8148, 16, 0, text));
+                    return Err(SqlError::of(msg::SEVERAL_DEFAULTS, [&new.name, &table]));
                 }
                 if new.identity.is_some() {
                     return Err(default_of_identity(table, &new.name));
@@ -81,11 +76,7 @@ pub fn new_column(
 /// 8150, 8151: what a column may say once alone.
 fn check_said_once(column: &ColumnDef, table: &str) -> Result<(), SqlError> {
     if column.nullable_twice {
-        let text = format!(
-            "Multiple NULL constraints were specified for column '{}', table '{table}'.",
-            column.name
-        );
-        return Err(SqlError::new(8150, 16, 0, text));
+        return Err(SqlError::of(msg::SEVERAL_NULL_CONSTRAINTS, [&column.name, &table]));
     }
     let says = |wanted: bool| {
         column.constraints.iter().any(|constraint| match &constraint.kind {
@@ -94,12 +85,7 @@ fn check_said_once(column: &ColumnDef, table: &str) -> Result<(), SqlError> {
         })
     };
     if says(true) && says(false) {
-        let text = format!(
-            "Both a PRIMARY KEY and UNIQUE constraint have been defined for column '{}', table '{table}'. Only one is \
-             allowed.",
-            column.name
-        );
-        return Err(SqlError::new(8151, 16, 0, text));
+        return Err(SqlError::of(msg::PRIMARY_AND_UNIQUE, [&column.name, &table]));
     }
     Ok(())
 }
@@ -112,10 +98,7 @@ fn is_in_key(columns: &[IndexColumn], column: &str) -> bool {
 
 /// 1754.
 pub fn default_of_identity(table: &str, column: &str) -> SqlError {
-    let text = format!(
-        "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'."
-    );
-    SqlError::new(1754, 16, 0, text)
+    SqlError::of(msg::DEFAULT_ON_IDENTITY, [&table, &column])
 }
 
 /// 1755: a DEFAULT of a rowversion column.
@@ -123,11 +106,7 @@ pub fn check_default_type(column: &NewColumn, table: &str) -> Result<(), SqlErro
     if column.ty != DataType::RowVersion {
         return Ok(());
     }
-    let text = format!(
-        "Defaults cannot be created on columns of data type timestamp. Table '{table}', column '{}'.",
-        column.name
-    );
-    Err(SqlError::new(1755, 16, 0, text))
+    Err(SqlError::of(msg::DEFAULT_ON_TIMESTAMP, [&table, &column.name]))
 }
 
 fn identity_of(
@@ -137,8 +116,7 @@ fn identity_of(
 ) -> Result<(i64, i64), SqlError> {
     let given = catalog::identity::of_clause(identity, &column.name, column.ty)?;
     if nullable == Some(true) {
-        let text = format!("Could not create IDENTITY attribute on nullable column '{}'.", column.name);
-        return Err(SqlError::new(8147, 16, 1, text));
+        return Err(SqlError::of(msg::IDENTITY_NULLABLE, [&column.name]));
     }
     Ok(given)
 }

@@ -5,7 +5,7 @@ use compact_str::CompactString;
 use syntax::ast::{
     Constraint, ConstraintKind, Expr, ExprKind, IndexColumn, InlineIndex, Literal, OptionItem, OptionValue,
 };
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::{ColumnDefaults, find, no_column};
 use crate::{computed_def, index_options, option_rules};
@@ -126,12 +126,7 @@ pub fn key_columns(
         out.push((at, key.descending));
     }
     if out.is_empty() || out.len() > MAX_KEY_COLUMNS {
-        let text = format!(
-            "The index on table '{table}' has {} columns in the key list. The maximum limit for index key column \
-             list is {MAX_KEY_COLUMNS}.",
-            out.len()
-        );
-        return Err(SqlError::new(1904, 16, 1, text));
+        return Err(SqlError::of(msg::TOO_MANY_KEY_COLUMNS, [&table, &out.len(), &MAX_KEY_COLUMNS]));
     }
     Ok(out)
 }
@@ -141,9 +136,7 @@ pub fn check_once(name: &str, at: usize, key: &[(usize, bool)], included: &[usiz
     if !key.iter().any(|(seen, _)| *seen == at) && !included.contains(&at) {
         return Ok(());
     }
-    let text =
-        format!("Cannot use duplicate column names in index. Column name '{name}' listed more than once.");
-    Err(SqlError::new(1909, 16, 1, text))
+    Err(SqlError::of(msg::DUPLICATE_INDEX_COLUMN, [&"index", &name]))
 }
 
 /// 1919: a column that no index can have in its key.
@@ -151,11 +144,7 @@ fn check_key(column: &NewColumn, table: &str) -> Result<(), SqlError> {
     if !column.ty.is_lob() {
         return Ok(());
     }
-    let text = format!(
-        "Column '{}' in table '{table}' is of a type that is invalid for use as a key column in an index.",
-        column.name
-    );
-    Err(SqlError::new(1919, 16, 1, text))
+    Err(SqlError::of(msg::KEY_COLUMN_TYPE, [&column.name, &table]))
 }
 
 /// 1999: a column that no index can have besides its key.
@@ -163,11 +152,7 @@ pub fn check_included(column: &NewColumn, table: &str) -> Result<(), SqlError> {
     if !column.ty.is_old_lob() {
         return Ok(());
     }
-    let text = format!(
-        "Column '{}' in table '{table}' is of a type that is invalid for use as included column in an index.",
-        column.name
-    );
-    Err(SqlError::new(1999, 16, 1, text))
+    Err(SqlError::of(msg::INCLUDED_COLUMN_TYPE, [&column.name, &table]))
 }
 
 /// FILLFACTOR of an option list, 0 when not given. Errors: those of [`option_rules::check`], 129 out of range.
@@ -178,9 +163,7 @@ pub fn fill_factor(options: &[OptionItem]) -> Result<u8, SqlError> {
             if (1..=100).contains(n) {
                 return Ok(*n as u8);
             }
-            let text =
-                format!("Fillfactor {n} is not a valid percentage; fillfactor must be between 1 and 100.");
-            return Err(SqlError::new(129, 15, 1, text));
+            return Err(SqlError::of(msg::FILLFACTOR_RANGE, [&n]));
         }
     }
     Ok(0)
@@ -188,10 +171,5 @@ pub fn fill_factor(options: &[OptionItem]) -> Result<u8, SqlError> {
 
 /// 8111: a primary key over a column that allows NULL.
 pub fn nullable_key(table: &str) -> SqlError {
-    SqlError::new(
-        8111,
-        16,
-        1,
-        format!("Cannot define PRIMARY KEY constraint on nullable column in table '{table}'."),
-    )
+    SqlError::of(msg::PRIMARY_KEY_NULLABLE, [&table])
 }

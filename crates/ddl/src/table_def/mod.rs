@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ast::{ColumnDef, Constraint, ConstraintKind, CreateTable, TableElement};
-use types::{Collation, DataType, SqlError};
+use types::{Collation, DataType, SqlError, msg};
 
 use super::computed_def::{self, new_computed};
 use super::index_options;
@@ -199,11 +199,7 @@ fn add_column(
         Some(computed) => announced(column, computed),
     };
     if find(&table.columns, &new.name).is_some() {
-        let text = format!(
-            "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
-            new.name, table.name
-        );
-        return Err(SqlError::new(2705, 16, 3, text));
+        return Err(SqlError::of(msg::DUPLICATE_COLUMN, [&new.name, &table.name]));
     }
     table.columns.push(new);
     Ok(())
@@ -278,5 +274,5 @@ fn find(columns: &[NewColumn], name: &str) -> Option<usize> {
 }
 
 fn no_column(name: &str) -> SqlError {
-    SqlError::new(1911, 16, 1, format!("Column name '{name}' does not exist in the target table or view."))
+    SqlError::of(msg::COLUMN_NOT_IN_TARGET, [&name])
 }

@@ -1,7 +1,7 @@
 //! ROWGUIDCOL, SPARSE and NOT FOR REPLICATION of a column: what may have them.
 
 use syntax::ast::ColumnDef;
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use catalog::{ColumnTraits, NewColumn, TableDef};
 
@@ -24,18 +24,11 @@ fn check(
     table: &str,
 ) -> Result<(), SqlError> {
     if traits.rowguid && ty != DataType::UniqueIdentifier {
-        let text = "The ROWGUIDCOL property can only be specified on the uniqueidentifier data type.";
-        return Err(SqlError::new(2761, 16, 1, text));
+        return Err(SqlError::of(msg::ROWGUIDCOL_TYPE, []));
     }
     let dense = !nullable || identity || traits.rowguid || ty.is_old_lob() || ty == DataType::RowVersion;
     if traits.sparse && dense {
-        let text = format!(
-            "Cannot create the sparse column '{column}' in the table '{table}' because an option or data type specified is \
-             not valid. A sparse column must be nullable and cannot have the ROWGUIDCOL, IDENTITY, or FILESTREAM \
-             properties. A sparse column cannot be of the following data types: text, ntext, image, geometry, geography, \
-             or user-defined type."
-        );
-        return Err(SqlError::new(1731, 16, 1, text));
+        return Err(SqlError::of(msg::SPARSE_COLUMN_INVALID, [&column, &table]));
     }
     Ok(())
 }
@@ -46,7 +39,7 @@ fn check(
 /// It has more.
 pub fn check_one_rowguid(all: impl Iterator<Item = ColumnTraits>) -> Result<(), SqlError> {
     match all.filter(|traits| traits.rowguid).nth(1) {
-        Some(_) => Err(SqlError::new(8196, 16, 1, "Duplicate column specified as ROWGUIDCOL.")),
+        Some(_) => Err(SqlError::of(msg::ROWGUIDCOL_TWICE, [])),
         None => Ok(()),
     }
 }
@@ -65,20 +58,10 @@ pub fn altered(
     let mut traits = column.traits;
     match property {
         "ROWGUIDCOL" if add && table.columns.iter().any(|c| c.traits.rowguid) => {
-            let text = format!(
-                "ALTER TABLE ALTER COLUMN ADD ROWGUIDCOL failed because a column already exists in table '{}' with \
-                 ROWGUIDCOL property.",
-                table.name
-            );
-            return Err(SqlError::new(4925, 16, 1, text));
+            return Err(SqlError::of(msg::ROWGUIDCOL_EXISTS, [&table.name]));
         }
         "ROWGUIDCOL" if !add && !traits.rowguid => {
-            let text = format!(
-                "ALTER TABLE ALTER COLUMN DROP ROWGUIDCOL failed because a column does not exist in table '{}' with \
-                 ROWGUIDCOL property.",
-                table.name
-            );
-            return Err(SqlError::new(4926, 16, 1, text));
+            return Err(SqlError::of(msg::ROWGUIDCOL_MISSING, [&table.name]));
         }
         "ROWGUIDCOL" => traits.rowguid = add,
         "SPARSE" if column.computed.is_none() => traits.sparse = add,

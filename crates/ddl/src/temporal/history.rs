@@ -1,13 +1,13 @@
 //! The history table of a versioned table: made anew, or one that is there and is looked over before it is taken.
 
-use super::{error, full_name};
+use super::full_name;
 use crate::own_queries::finds_row;
 use crate::work::Work;
 use catalog::names::quote;
 use catalog::temporal::Temporal;
 use catalog::{ColumnDef, Compression, Db, IndexOptions, NewColumn, NewIndex, NewTable, TableDef, fold_name};
 use compact_str::CompactString;
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 /// The name of a history that is not named.
 pub(super) fn free_name(db: &Db, table: &TableDef) -> CompactString {
@@ -66,51 +66,32 @@ pub(super) fn check_history(
 ) -> Result<(), SqlError> {
     let name = full_name(&work.db, history);
     if history.object_id == table.object_id {
-        let text = format!("Specified object '{}' cannot be used as history table.", history.full_name());
-        return Err(error(13511, text));
+        return Err(SqlError::of(msg::NOT_A_HISTORY_TABLE, [&history.full_name()]));
     }
     match history.temporal {
         Temporal::None => {}
         Temporal::History { .. } => {
-            return Err(error(13514, format!("History table '{name}' is already in use.")));
+            return Err(SqlError::of(msg::HISTORY_IN_USE, [&name]));
         }
         Temporal::Current { .. } => {
-            return Err(error(13566, format!("Temporal table '{name}' is already in use.")));
+            return Err(SqlError::of(msg::TEMPORAL_IN_USE, [&name]));
         }
     }
-    let failed =
-        |number, why: &str| error(number, format!("Setting SYSTEM_VERSIONING to ON failed because {why}."));
     if history.period().is_some() {
-        return Err(failed(13574, &format!("temporal history table '{name}' contains SYSTEM_TIME period")));
+        return Err(SqlError::of(msg::HISTORY_HAS_PERIOD, [&name]));
     }
     let triggers = !work.db.catalog().triggers_of(history.object_id).is_empty();
     let any = |what: fn(&ColumnDef) -> bool| history.columns.iter().any(what);
     let unwanted = [
-        (13522, "triggers", "triggers defined", triggers),
-        (13515, "unique keys", "custom unique keys defined", history.all_indexes().any(|index| index.unique)),
-        (13516, "foreign keys", "foreign keys defined", !history.foreign_keys.is_empty()),
-        (
-            13517,
-            "table and column constraints",
-            "table or column constraints defined",
-            !history.checks.is_empty(),
-        ),
-        (
-            13518,
-            "IDENTITY column specifications",
-            "IDENTITY column specification",
-            any(|column| column.identity.is_some()),
-        ),
-        (
-            13519,
-            "computed column specifications",
-            "computed column specification",
-            any(|column| column.computed.is_some()),
-        ),
+        (msg::HISTORY_TRIGGERS, triggers),
+        (msg::HISTORY_UNIQUE_KEYS, history.all_indexes().any(|index| index.unique)),
+        (msg::HISTORY_FOREIGN_KEYS, !history.foreign_keys.is_empty()),
+        (msg::HISTORY_CONSTRAINTS, !history.checks.is_empty()),
+        (msg::HISTORY_IDENTITY, any(|column| column.identity.is_some())),
+        (msg::HISTORY_COMPUTED, any(|column| column.computed.is_some())),
     ];
-    if let Some((number, all, what, _)) = unwanted.iter().find(|(.., there)| *there) {
-        let text = format!("history table '{name}' has {what}. Consider dropping all {all} and trying again");
-        return Err(failed(*number, &text));
+    if let Some((message, _)) = unwanted.into_iter().find(|(_, there)| *there) {
+        return Err(SqlError::of(message, [&name]));
     }
     check_columns(&work.db, table, history)?;
     if rows { check_rows(work, table, history) } else { Ok(()) }
@@ -119,55 +100,31 @@ pub(super) fn check_history(
 /// 13523 to 13526, 13530, 13531: the columns are those of the table.
 fn check_columns(db: &Db, table: &TableDef, history: &TableDef) -> Result<(), SqlError> {
     let (current, past) = (full_name(db, table), full_name(db, history));
-    let failed =
-        |number, why: String| error(number, format!("Setting SYSTEM_VERSIONING to ON failed because {why}."));
     let (a, b) = (table.columns.len(), history.columns.len());
     if a != b {
-        return Err(failed(
-            13523,
-            format!("table '{current}' has {a} columns and table '{past}' has {b} columns"),
-        ));
+        return Err(SqlError::of(msg::HISTORY_COLUMN_COUNT, [&current, &a, &past, &b]));
     }
     for (at, (own, old)) in table.columns.iter().zip(&history.columns).enumerate() {
         let name = &own.name;
         let ty = past_column(own).ty;
         let nullable = own.nullable;
-        let problem = if fold_name(name) != fold_name(&old.name) {
-            let text = format!(
-                "column '{}' at ordinal {} in history table '{past}' has a different name than the column '{name}' at the same \
-                 ordinal in table '{current}'",
-                old.name,
-                at + 1
-            );
-            Some((13524, text))
-        } else if ty != old.ty {
-            let text = format!(
-                "column '{name}' has data type {} in history table '{past}' which is different from corresponding column type \
-                 {} in table '{current}'",
-                old.ty, own.ty
-            );
-            Some((13525, text))
-        } else if ty.is_string() && own.collation != old.collation {
-            let text = format!(
-                "column '{name}' does not have the same collation in tables '{current}' and '{past}'"
-            );
-            Some((13526, text))
-        } else if own.generated.is_some() && old.nullable {
-            let text = format!(
-                "system column '{name}' in history table '{past}' corresponds to a period column in table '{current}' and \
-                 cannot be nullable"
-            );
-            Some((13530, text))
-        } else {
-            (nullable != old.nullable).then(|| {
-                let text = format!(
-                    "column '{name}' does not have the same nullability attribute in tables '{current}' and '{past}'"
-                );
-                (13531, text)
-            })
-        };
-        if let Some((number, text)) = problem {
-            return Err(failed(number, text));
+        if fold_name(name) != fold_name(&old.name) {
+            return Err(SqlError::of(
+                msg::HISTORY_COLUMN_NAME,
+                [&old.name, &(at + 1), &past, name, &current],
+            ));
+        }
+        if ty != old.ty {
+            return Err(SqlError::of(msg::HISTORY_COLUMN_TYPE, [name, &old.ty, &past, &own.ty, &current]));
+        }
+        if ty.is_string() && own.collation != old.collation {
+            return Err(SqlError::of(msg::HISTORY_COLLATION, [name, &current, &past]));
+        }
+        if own.generated.is_some() && old.nullable {
+            return Err(SqlError::of(msg::HISTORY_SYSTEM_COLUMN, [name, &past, &current]));
+        }
+        if nullable != old.nullable {
+            return Err(SqlError::of(msg::HISTORY_NULLABILITY, [name, &current, &past]));
         }
     }
     Ok(())
@@ -182,19 +139,13 @@ fn check_rows(work: &mut Work<'_>, table: &TableDef, history: &TableDef) -> Resu
     let key = table.all_indexes().find(|index| index.primary_key.is_some());
     let key: Vec<String> = key.iter().flat_map(|index| &index.key).map(|(at, _)| column(*at)).collect();
     let tests = [
+        (msg::HISTORY_END_BEFORE_START, format!("SELECT TOP (1) 1 AS x FROM {rows} WHERE {to} < {from}")),
         (
-            13541,
-            "invalid records with end of period set before start",
-            format!("SELECT TOP (1) 1 AS x FROM {rows} WHERE {to} < {from}"),
-        ),
-        (
-            13543,
-            "invalid records with end of period set to a value in the future",
+            msg::HISTORY_END_IN_FUTURE,
             format!("SELECT TOP (1) 1 AS x FROM {rows} WHERE {to} > SYSUTCDATETIME()"),
         ),
         (
-            13573,
-            "overlapping records",
+            msg::HISTORY_OVERLAPS,
             format!(
                 "SELECT TOP (1) 1 AS x FROM (SELECT {to} AS [to], LEAD({from}) OVER (PARTITION BY {} ORDER BY {from}, {to}) AS \
                  [next] FROM {rows}) AS r WHERE [next] < [to]",
@@ -202,13 +153,9 @@ fn check_rows(work: &mut Work<'_>, table: &TableDef, history: &TableDef) -> Resu
             ),
         ),
     ];
-    for (number, what, query) in tests {
+    for (message, query) in tests {
         if finds_row(work, &query)? {
-            let name = full_name(&work.db, history);
-            let text = format!(
-                "Setting SYSTEM_VERSIONING to ON failed because history table '{name}' contains {what}."
-            );
-            return Err(SqlError::new(number, 16, 0, text));
+            return Err(SqlError::of(message, [&full_name(&work.db, history)]));
         }
     }
     Ok(())

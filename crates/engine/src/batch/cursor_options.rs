@@ -2,7 +2,7 @@
 
 use plan::cursor::Model;
 use syntax::ast::CursorDef;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use exec::state::cursors::Concurrency;
 
@@ -33,12 +33,12 @@ const CONFLICTS: [(&str, &str); 8] = [
 ];
 
 fn conflict(a: &str, b: &str) -> SqlError {
-    SqlError::new(1048, 15, 1, format!("Conflicting cursor options {a} and {b}."))
+    SqlError::of(msg::CONFLICTING_CURSOR_OPTIONS, [&a, &b])
 }
 
 /// 16957.
 pub fn read_only() -> SqlError {
-    SqlError::new(16957, 16, 4, "FOR UPDATE cannot be specified on a READ ONLY cursor.")
+    SqlError::of(msg::FOR_UPDATE_READ_ONLY, [])
 }
 
 impl Options {

@@ -13,7 +13,7 @@ use syntax::ast::{
     SetVariable, Span,
 };
 use types::convert::{Mode, convert_with};
-use types::{DataType, ResultRows, SqlError, Value};
+use types::{DataType, ResultRows, SqlError, Value, msg};
 
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
@@ -110,10 +110,7 @@ impl NewCursor<'_> {
 /// # Errors
 /// 16910 a statement is using it.
 pub fn body_of<'c>(cursor: &'c Cursor) -> Result<MutexGuard<'c, Box<dyn CursorBody>>, SqlError> {
-    cursor.body.try_lock().ok_or_else(|| {
-        let text = format!("The cursor {} is currently used by another statement.", cursor.info.name.lock());
-        SqlError::new(16910, 16, 4, text)
-    })
+    cursor.body.try_lock().ok_or_else(|| SqlError::of(msg::CURSOR_IN_USE, [&cursor.info.name.lock()]))
 }
 
 /// The engine's own kind of body.
@@ -129,7 +126,7 @@ pub fn own(body: &mut Box<dyn CursorBody>) -> Result<&mut Body, SqlError> {
 /// 16905 it is open; those of the query.
 pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
     if cursor.is_open() {
-        return Err(SqlError::new(16905, 16, 1, "The cursor is already open."));
+        return Err(SqlError::of(msg::CURSOR_ALREADY_OPEN, []));
     }
     let mut guard = body_of(cursor)?;
     let body = own(&mut guard)?;
@@ -234,12 +231,10 @@ pub fn check_fetch(declared: &Declared, to: To) -> Result<(), SqlError> {
         To::Relative(_) => "relative",
     };
     if !declared.scroll {
-        let text = format!("fetch: The fetch type {name} cannot be used with forward only cursors.");
-        return Err(SqlError::new(16911, 16, 1, text));
+        return Err(SqlError::of(msg::FETCH_FORWARD_ONLY, [&name]));
     }
     if declared.model == Model::Dynamic && matches!(to, To::Absolute(_)) {
-        let text = format!("The fetch type {name} cannot be used with dynamic cursors.");
-        return Err(SqlError::new(16925, 16, 1, text));
+        return Err(SqlError::of(msg::FETCH_DYNAMIC, [&name]));
     }
     Ok(())
 }
@@ -277,8 +272,7 @@ impl Run<'_> {
             return Err(read_only().into());
         }
         if options.type_warning && plan.model != options.wish {
-            let text = "The created cursor is not of the requested type.";
-            let message = self.placed(at, SqlError::new(16956, 10, 4, text));
+            let message = self.placed(at, SqlError::of(msg::CURSOR_TYPE_CHANGED, []));
             self.sink.message(&message)?;
         }
         let new = NewCursor {
@@ -345,11 +339,7 @@ impl Run<'_> {
     }
 
     fn no_cursor_variable(&self, name: &str) -> SqlError {
-        let text = format!(
-            "The variable '{name}' is not a cursor variable, but it is used in a place where a cursor variable is \
-             expected."
-        );
-        SqlError::new(16948, 16, 4, text)
+        SqlError::of(msg::NOT_A_CURSOR_VARIABLE, [&name])
     }
 
     fn find_cursor(&self, name: &CursorName) -> Result<Arc<Cursor>, SqlError> {
@@ -402,10 +392,7 @@ impl Run<'_> {
                 ExprKind::Variable(name) => self.vars[self.batch.program.vars.find(name)?.0].clone(),
                 _ => literal(expr)?,
             };
-            value.as_i64().ok_or_else(|| {
-                let text = "sp_cursorfetch: The value of the parameter 'rownum' is invalid.";
-                SqlError::new(16902, 16, 4, text)
-            })
+            value.as_i64().ok_or_else(|| SqlError::of(msg::PARAMETER_VALUE, [&"sp_cursorfetch", &"'rownum'"]))
         };
         Ok(match from {
             FetchFrom::Next => To::Next,
@@ -424,9 +411,7 @@ impl Run<'_> {
         let to = self.wanted(&statement.from)?;
         check_fetch(&cursor.info.declared, to)?;
         if !into.is_empty() && into.len() != cursor.info.columns as usize {
-            let text = "Cursorfetch: The number of variables declared in the INTO list must match that of selected \
-                        columns.";
-            return Err(SqlError::new(16924, 16, 1, text).into());
+            return Err(SqlError::of(msg::FETCH_VARIABLE_COUNT, []).into());
         }
         let mut guard = body_of(&cursor)?;
         let body = own(&mut guard)?;
@@ -475,13 +460,7 @@ impl Run<'_> {
                 convert_with(value, column.ty, *ty, 0, Mode::Implicit, dialect, page).map_err(|e| match e
                     .number
                 {
-                    206 | 257 => {
-                        let text = format!(
-                            "Cursor Fetch: Implicit conversion from data type {} to {} is not allowed.",
-                            column.ty, ty
-                        );
-                        SqlError::new(16922, 16, 1, text)
-                    }
+                    206 | 257 => SqlError::of(msg::FETCH_CONVERSION, [&column.ty, &ty]),
                     _ => e,
                 })?
             };

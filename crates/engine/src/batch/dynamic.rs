@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use smallvec::SmallVec;
 use syntax::ast::{Declaration, StmtKind};
 use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::bindings;
 use super::prepared_call::PreparedCall;
@@ -188,7 +188,7 @@ impl Run<'_> {
             Ok(batch) => Ok((prepared, batch)),
             Err(cause) => {
                 self.sink.error(&cause)?;
-                Err(SqlError::new(8180, 16, 1, "Statement(s) could not be prepared.").into())
+                Err(SqlError::of(msg::NOT_PREPARED, []).into())
             }
         }
     }
@@ -294,8 +294,7 @@ impl Run<'_> {
                 continue;
             }
             if arg.table.is_some() {
-                let text = format!("Operand type clash: table is incompatible with {}", ty.base_name());
-                return Err(SqlError::new(206, 16, 2, text));
+                return Err(SqlError::of(msg::TYPE_CLASH, [&"table", &ty.base_name()]));
             }
             if let Some(slot) = arg.output {
                 copies.push((at, slot));
@@ -337,7 +336,7 @@ fn position(params: &[Parameter], name: Option<&str>, at: usize) -> Result<usize
             }
         }
     };
-    found.ok_or_else(|| SqlError::new(8144, 16, 2, "Procedure or function has too many arguments specified."))
+    found.ok_or_else(|| SqlError::of(msg::TOO_MANY_ARGUMENTS_UNNAMED, []))
 }
 
 /// The T-SQL that an argument is. Errors: 201 it is missing, 214 it is no text.
@@ -345,22 +344,12 @@ pub(super) fn text_of(procedure: &str, arg: Option<Arg>) -> Result<CompactString
     match arg.map(|arg| arg.value) {
         Some(Value::Str(text)) => Ok(text),
         Some(_) => Err(wrong_type("@statement")),
-        None => {
-            let text = format!(
-                "Procedure or function '{procedure}' expects parameter '@statement', which was not supplied."
-            );
-            Err(SqlError::new(201, 16, 10, text))
-        }
+        None => Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&procedure, &"@statement"]).state(10)),
     }
 }
 
 fn wrong_type(parameter: &str) -> SqlError {
-    SqlError::new(
-        214,
-        16,
-        2,
-        format!("Procedure expects parameter '{parameter}' of type 'ntext/nchar/nvarchar'."),
-    )
+    SqlError::of(msg::PARAMETER_OF_TYPE_EXPECTED, [&parameter, &"ntext/nchar/nvarchar"])
 }
 
 pub(super) fn number_of(arg: &Arg) -> Option<i32> {
@@ -369,7 +358,7 @@ pub(super) fn number_of(arg: &Arg) -> Option<i32> {
 
 /// 8179.
 fn no_handle(number: i32) -> SqlError {
-    SqlError::new(8179, 16, 2, format!("Could not find prepared statement with handle {number}."))
+    SqlError::of(msg::PREPARED_HANDLE_NOT_FOUND, [&number])
 }
 
 /// Names and types of declared parameters.
@@ -438,6 +427,5 @@ fn parse_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<Parameter
 }
 
 fn missing(name: &str) -> SqlError {
-    let text = format!("The parameterized query expects the parameter '{name}', which was not supplied.");
-    SqlError::new(8178, 16, 1, text)
+    SqlError::of(msg::QUERY_PARAMETER_NOT_SUPPLIED, [&name])
 }

@@ -14,7 +14,7 @@ use programs::program::BatchParam;
 use programs::table_param::TableParam;
 use syntax::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
 use types::convert::{Mode, convert, convert_with};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
 use catalog::other::OtherObject;
@@ -38,9 +38,7 @@ impl Run<'_> {
     pub(super) fn execute(&mut self, at: usize, execute: &Execute) -> Result<Flow, Failure> {
         option_rules::check("EXECUTE", &execute.options, option_rules::EXECUTE)?;
         if self.core.in_function() {
-            let text =
-                "Only functions and some extended stored procedures can be executed from within a function.";
-            return Err(SqlError::new(557, 16, 2, text).into());
+            return Err(SqlError::of(msg::ONLY_FUNCTIONS_IN_FUNCTION, []).into());
         }
         match &execute.result_sets {
             Some(declared) => self.execute_declared(at, execute, declared),
@@ -400,11 +398,7 @@ impl Run<'_> {
     fn check_cursor_arguments(&self, cursors: &[(CompactString, CompactString)]) -> Result<(), SqlError> {
         for (_, variable) in cursors {
             if self.core.cursors.variable(variable).is_some() {
-                let text = format!(
-                    "The variable '{variable}' cannot be used as a parameter because a CURSOR OUTPUT parameter must not \
-                     have a cursor allocated to it before execution of the procedure."
-                );
-                return Err(SqlError::new(16951, 16, 1, text));
+                return Err(SqlError::of(msg::CURSOR_OUTPUT_ALLOCATED, [&variable]));
             }
         }
         Ok(())
@@ -578,14 +572,10 @@ impl Run<'_> {
             Ok(End::Finished(status)) if self.core.trancount == trancount || implicit => {
                 Ok((Flow::Next, status))
             }
-            Ok(End::Finished(_)) => {
-                let text = format!(
-                    "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. \
-                     Previous count = {trancount}, current count = {}.",
-                    self.core.trancount
-                );
-                Err(Failure { error: SqlError::new(266, 16, 2, text), effect: Effect::Raise })
-            }
+            Ok(End::Finished(_)) => Err(Failure {
+                error: SqlError::of(msg::TRANSACTION_COUNT_MISMATCH, [&trancount, &self.core.trancount]),
+                effect: Effect::Raise,
+            }),
             Ok(End::ScopeAborted) => Ok((Flow::Next, -1)),
             Ok(End::BatchAborted) => Ok((Flow::Abort, -1)),
             // The error of an inner scope keeps its line and goes to this scope's CATCH.

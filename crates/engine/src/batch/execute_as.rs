@@ -5,7 +5,7 @@
 use plan::rights::Chain;
 use syntax::ast::{ExecuteAs, ExecuteAsUntil};
 use types::convert::{Mode, convert};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::run::{Failure, Run};
 use catalog::errors;
@@ -21,9 +21,7 @@ impl Run<'_> {
     ) -> Result<(), Failure> {
         if *until != ExecuteAsUntil::Revert {
             if self.core.module.is_some() || matches!(self.core.chain, Chain::Owner(..)) {
-                let text = "Can only use the 'No Revert' or 'Cookie' options with the 'Execute As' statement at the adhoc or at the \
-                            'sp_executesql' level.";
-                return Err(SqlError::new(15_590, 16, 1, text).into());
+                return Err(SqlError::of(msg::NO_REVERT_NOT_AD_HOC, []).into());
             }
             if *principal == ExecuteAs::Caller {
                 return Err(errors::not_supported("EXECUTE AS CALLER WITH").into());

@@ -8,7 +8,7 @@ use syntax::ast::{
 };
 use txn::Durability;
 use types::convert::{Mode, convert};
-use types::{DataType, DateOrder, Language, Len, SqlError, Value};
+use types::{DataType, DateOrder, Language, Len, SqlError, Value, msg};
 
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
@@ -90,14 +90,13 @@ impl Run<'_> {
 
     /// 3915, 3916: what INSERT ... EXECUTE calls must not end the transaction that it is in.
     fn check_insert_exec(&self, commit: bool) -> Result<(), SqlError> {
-        let text = match self.core.insert_exec {
+        match self.core.insert_exec {
             Some(around) if commit && self.core.trancount() <= around => {
-                "Cannot use the COMMIT statement within an INSERT-EXEC statement unless BEGIN TRANSACTION is used first."
+                Err(SqlError::of(msg::COMMIT_IN_INSERT_EXEC, []))
             }
-            Some(_) if !commit => "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.",
-            _ => return Ok(()),
-        };
-        Err(SqlError::new(if commit { 3916 } else { 3915 }, 16, 0, text))
+            Some(_) if !commit => Err(SqlError::of(msg::ROLLBACK_IN_INSERT_EXEC, [])),
+            _ => Ok(()),
+        }
     }
 
     /// A statement of stmt/ or dbcc/.
@@ -154,10 +153,7 @@ impl Run<'_> {
             return Err(SqlError::internal("RAISERROR has too few arguments").into());
         };
         if args.len() > MAX_SUBSTITUTIONS {
-            let text = format!(
-                "Too many substitution parameters for RAISERROR. Cannot exceed {MAX_SUBSTITUTIONS} substitution parameters."
-            );
-            return Err(SqlError::new(2747, 16, 1, text).into());
+            return Err(SqlError::of(msg::TOO_MANY_SUBSTITUTIONS, [&MAX_SUBSTITUTIONS]).into());
         }
         let severity = severity.as_i64().unwrap_or(0);
         let state = match state.as_i64().unwrap_or(1) {
@@ -177,17 +173,14 @@ impl Run<'_> {
         let severity = if severity < 0 { own } else { severity.min(25) as u8 };
         let log = raise.log || known.is_some_and(|message| message.logged);
         if severity > 18 && !(raise.log && self.core.is_sysadmin()) {
-            let text = "Error severity levels greater than 18 can only be specified by members of the sysadmin role, \
-                        using the WITH LOG option.";
-            return Err(SqlError::new(2754, 16, 1, text).into());
+            return Err(SqlError::of(msg::SEVERITY_NEEDS_SYSADMIN, []).into());
         }
         let mut error = SqlError::new(number, severity, state, text);
         if severity > 19 {
-            let text = format!(
-                "Process ID {} has raised user error {number}, severity {severity}. SQL Server is terminating this process.",
-                self.core.spid()
-            );
-            error.after = vec![SqlError::new(2745, 16, 2, text), killed()];
+            error.after = vec![
+                SqlError::of(msg::USER_ERROR_ENDS_PROCESS, [&self.core.spid(), &number, &severity]),
+                killed(),
+            ];
         }
         let error = self.placed(at, error);
         if log {
@@ -211,14 +204,7 @@ impl Run<'_> {
         let Some(args) = args else {
             return match self.core.error().cloned() {
                 Some(error) => Err(Failure { error, effect: Effect::Throw }),
-                None => Err(SqlError::new(
-                    10704,
-                    15,
-                    1,
-                    "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW \
-                     statement inside a CATCH block, or add error parameters to the THROW statement.",
-                )
-                .into()),
+                None => Err(SqlError::of(msg::THROW_OUTSIDE_CATCH, []).into()),
             };
         };
         let values = self.evaluate_at(at, &[&args.number, &args.message, &args.state])?;
@@ -227,11 +213,7 @@ impl Run<'_> {
         };
         let number = number.as_i64().unwrap_or(0);
         if !(50_000..=i64::from(i32::MAX)).contains(&number) {
-            let text = format!(
-                "Error number {number} in the THROW statement is outside the valid range. Specify an error number \
-                 in the valid range of 50000 to 2147483647."
-            );
-            return Err(SqlError::new(35100, 16, 10, text).into());
+            return Err(SqlError::of(msg::THROW_NUMBER, [&number]).into());
         }
         let message =
             if message.is_null() { String::new() } else { to_text(message, self.core.options.dialect)? };
@@ -272,13 +254,13 @@ impl Run<'_> {
         self.core.settle()?;
         let instance = self.core.instance().clone();
         let how = if no_wait { "NOWAIT request" } else { "request" };
-        let text = format!("Server shut down by {how} from login {}.", self.core.login);
-        instance.error_log().write(&format!("spid{}", self.core.spid()), &text);
+        let message = SqlError::of(msg::SHUT_DOWN_BY, [&how, &self.core.login]);
+        instance.error_log().write(&format!("spid{}", self.core.spid()), &message.message);
         instance.request_shutdown();
         if no_wait {
             instance.end_other_sessions(&self.core.shared);
         }
-        self.sink.message(&SqlError::new(6006, 10, 1, text))?;
+        self.sink.message(&message)?;
         Ok(())
     }
 
@@ -289,7 +271,7 @@ impl Run<'_> {
         let (old, new) = (self.core.db().name(), db.name());
         self.core.use_db(db)?;
         self.sink.changed(&SessionChange::Database { new: &new, old: &old })?;
-        let message = SqlError::new(5701, 0, 1, format!("Changed database context to '{new}'."));
+        let message = SqlError::of(msg::DATABASE_CONTEXT_CHANGED, [&new]);
         self.sink.message(&self.placed(at, message))?;
         self.core.succeeded(0);
         Ok(())
@@ -353,8 +335,7 @@ impl Run<'_> {
                 options.datefirst = match number {
                     Some(day @ 1..=7) => day as u8,
                     day => {
-                        let text = format!("SET DATEFIRST {} is out of range.", day.unwrap_or(0));
-                        return Err(SqlError::new(2742, 16, 1, text).into());
+                        return Err(SqlError::of(msg::SET_DATEFIRST_RANGE, [&day.unwrap_or(0)]).into());
                     }
                 };
                 options.own_datefirst = true;
@@ -370,9 +351,8 @@ impl Run<'_> {
             }
             "DATEFORMAT" => {
                 let text = value.as_str().unwrap_or_default();
-                options.dialect.order = DateOrder::from_name(text).ok_or_else(|| {
-                    SqlError::new(2741, 16, 1, format!("SET DATEFORMAT date order '{text}' is invalid."))
-                })?;
+                options.dialect.order = DateOrder::from_name(text)
+                    .ok_or_else(|| SqlError::of(msg::SET_DATEFORMAT_INVALID, [&text]))?;
                 options.own_dateformat = true;
             }
             "LANGUAGE" => {
@@ -380,8 +360,7 @@ impl Run<'_> {
                 let new = language_named(value.as_str().unwrap_or_default())?;
                 options.set_language(new);
                 self.sink.changed(&SessionChange::Language { new: new.name, old: old.name })?;
-                let text = format!("Changed language setting to {}.", new.name);
-                self.sink.message(&self.placed(at, SqlError::new(5703, 0, 1, text)))?;
+                self.sink.message(&self.placed(at, SqlError::of(msg::LANGUAGE_CHANGED, [&new.name])))?;
             }
             "CONTEXT_INFO" => {
                 let to = DataType::VarBinary(Len::N(128));
@@ -405,12 +384,7 @@ impl Run<'_> {
 
 /// The language of a name. Error: 2740.
 pub fn language_named(name: &str) -> Result<&'static Language, SqlError> {
-    Language::find(name).ok_or_else(|| {
-        let text = format!(
-            "SET LANGUAGE failed because '{name}' is not an official language name or a language alias on this SQL Server."
-        );
-        SqlError::new(2740, 16, 1, text)
-    })
+    Language::find(name).ok_or_else(|| SqlError::of(msg::SET_LANGUAGE_FAILED, [&name]))
 }
 
 /// `hh:mm[:ss[.fff]]` or the time of a datetime.
@@ -443,7 +417,7 @@ fn seconds(value: &Value) -> Option<Duration> {
 
 fn bad_time(value: Option<&Value>) -> SqlError {
     let shown = value.map(|v| types::display::format_value(v, v.natural_type())).unwrap_or_default();
-    SqlError::new(148, 15, 1, format!("Incorrect time syntax in time string '{shown}' used with WAITFOR."))
+    SqlError::of(msg::INCORRECT_WAITFOR_TIME, [&shown])
 }
 
 /// The message of a number that RAISERROR names. Errors: 2732, 18054.
@@ -455,29 +429,20 @@ fn user_message(
 ) -> Result<Message, SqlError> {
     let number = number.as_i64().unwrap_or(0);
     if !(13_000..=i64::from(i32::MAX)).contains(&number) || number == 50_000 {
-        let text = format!(
-            "Error number {number} is invalid. The number must be from 13000 through 2147483647 and it cannot be 50000."
-        );
-        return Err(SqlError::new(2732, 16, 1, text));
+        return Err(SqlError::of(msg::ERROR_NUMBER_INVALID, [&number]));
     }
-    instance::messages::find(core, number)?.ok_or_else(|| {
-        let text = format!(
-            "Error {number}, severity {severity}, state {state} was raised, but no message with that error number was \
-             found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using \
-             sp_addmessage."
-        );
-        SqlError::new(18_054, 16, 1, text)
-    })
+    instance::messages::find(core, number)?
+        .ok_or_else(|| SqlError::of(msg::RAISED_WITHOUT_MESSAGE, [&number, &severity, &state]))
 }
 
 fn unknown_option(name: &str) -> SqlError {
-    SqlError::new(195, 15, 5, format!("'{name}' is not a recognized SET option."))
+    SqlError::of(msg::NOT_RECOGNIZED, [&name, &"SET option"]).state(5)
 }
 
 fn small(name: &str, number: Option<i64>, low: i32, high: i32) -> Result<i32, SqlError> {
     match number.and_then(|n| i32::try_from(n).ok()) {
         Some(n) if (low..=high).contains(&n) => Ok(n),
-        _ => Err(SqlError::new(1080, 15, 1, format!("The integer value for SET {name} is out of range."))),
+        _ => Err(SqlError::of(msg::SET_VALUE_RANGE, [&name])),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use compact_str::CompactString;
 use syntax::ast::{Execute, Expr, ExprKind, Insert, InsertSource, Span, Stmt, StmtKind};
-use types::{DataType, ResultRows, SqlError, Value, pack_row};
+use types::{DataType, ResultRows, SqlError, Value, msg, pack_row};
 
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
@@ -88,12 +88,10 @@ impl Run<'_> {
             return Err(SqlError::internal("INSERT ... EXECUTE was expected").into());
         };
         if self.core.insert_exec.is_some() {
-            let text = "An INSERT EXEC statement cannot be nested.";
-            return Err(SqlError::new(8164, 16, 1, text).into());
+            return Err(SqlError::of(msg::INSERT_EXEC_NESTED, []).into());
         }
         if !insert.output.is_empty() {
-            let text = "The OUTPUT clause cannot be used in an INSERT...EXEC statement.";
-            return Err(SqlError::new(483, 16, 2, text).into());
+            return Err(SqlError::of(msg::OUTPUT_IN_INSERT_EXEC, []).into());
         }
         if insert.top.is_some() {
             return Err(errors::not_supported("INSERT TOP (n) ... EXECUTE").into());
@@ -173,10 +171,7 @@ impl Run<'_> {
         let stmt = Stmt { kind: StmtKind::Insert(Box::new(with_values)), span: Span::default() };
         load_rows_of(self.core, &stmt, &vars, rows).map_err(|e| match e.number {
             // The words for VALUES are others.
-            109 | 110 => {
-                let text = "Column name or number of supplied values does not match table definition.";
-                SqlError::new(213, 16, 7, text)
-            }
+            109 | 110 => SqlError::of(msg::COLUMN_COUNT_MISMATCH, []),
             _ => e,
         })
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::dynamic::{Dynamic, number_of, text_of};
 use super::execute::{Called, object_name};
@@ -36,7 +36,7 @@ impl Run<'_> {
         let text = text_of("sp_prepexecrpc", args.next())?;
         let Some(name) = procedure_of(&text) else {
             self.sink.error(&errors::syntax_near(&text))?;
-            return Err(SqlError::new(8180, 16, 1, "Statement(s) could not be prepared.").into());
+            return Err(SqlError::of(msg::NOT_PREPARED, []).into());
         };
         let call = Arc::new(PreparedCall { name: name.into() });
         self.find_prepared(&call)?;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use pages::{PageReads, PageTrace, UnitReads};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::run::{Failure, Run};
 use catalog::{Db, TableDef};
@@ -39,13 +39,23 @@ impl TableReads {
     /// 3615 with SQL Server's text. There are no page servers here.
     fn message(&self) -> SqlError {
         let TableReads { name, scans, pages, large, .. } = self;
-        let text = format!(
-            "Table '{name}'. Scan count {scans}, logical reads {}, physical reads {}, page server reads 0, \
-             read-ahead reads {}, page server read-ahead reads 0, lob logical reads {}, lob physical reads {}, \
-             lob page server reads 0, lob read-ahead reads {}, lob page server read-ahead reads 0.",
-            pages.logical, pages.physical, pages.ahead, large.logical, large.physical, large.ahead,
-        );
-        SqlError::new(3615, 10, 1, text)
+        SqlError::of(
+            msg::TABLE_READS,
+            [
+                &name,
+                &scans,
+                &pages.logical,
+                &pages.physical,
+                &0,
+                &pages.ahead,
+                &0,
+                &large.logical,
+                &large.physical,
+                &0,
+                &large.ahead,
+                &0,
+            ],
+        )
     }
 }
 

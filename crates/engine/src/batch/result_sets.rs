@@ -7,7 +7,7 @@ use std::sync::Arc;
 use syntax::ast::{ColumnDef, Execute, ObjectName, ResultSetDef, ResultSets, StmtKind, TypeName};
 use types::convert::{Mode, check_conversion, convert_with};
 use types::language::Dialect;
-use types::{DataType, ResultRows, SqlError};
+use types::{DataType, ResultRows, SqlError, msg};
 
 use super::run::{Effect, Failure, Flow, Run};
 use catalog::{Db, ModuleKind, errors};
@@ -208,10 +208,7 @@ impl Run<'_> {
 
     /// The columns of a table, a view or a function. Error: 11533.
     fn columns_of_object(&mut self, name: &ObjectName) -> Result<Vec<ColumnInfo>, SqlError> {
-        let none = || {
-            let text = format!("Type '{name}' is not a valid object name for result set definition.");
-            SqlError::new(11_533, 16, 1, text)
-        };
+        let none = || SqlError::of(msg::RESULT_SET_OBJECT, [&name]);
         if name.database.is_some() {
             return Err(none());
         }
@@ -260,8 +257,7 @@ impl Run<'_> {
         let ty = TypeName { name: name.clone(), params: Vec::new(), span: name.name.span };
         let found = plan::bind::type_names::table_type(&ty, &catalog).filter(|_| name.database.is_none());
         let Some(found) = found else {
-            let text = format!("Type '{name}' is invalid or not a table type.");
-            return Err(SqlError::new(11_534, 16, 1, text));
+            return Err(SqlError::of(msg::RESULT_SET_TABLE_TYPE, [&name]));
         };
         let table = from_type(SystemFunctions::of(self.core), found, "@t", &db)?;
         let columns = table.columns.into_iter().map(|column| ColumnInfo {
@@ -289,48 +285,26 @@ fn declared_column(column: &ColumnDef, db: &Arc<Db>) -> Result<ColumnInfo, SqlEr
     Ok(info)
 }
 
-const BEGINNING: &str = "EXECUTE statement failed because its WITH RESULT SETS clause specified";
-
 fn too_many(declared: usize) -> SqlError {
-    let text = format!(
-        "{BEGINNING} {declared} result set(s), and the statement tried to send more result sets than this."
-    );
-    SqlError::new(11_535, 16, 1, text)
+    SqlError::of(msg::TOO_MANY_RESULT_SETS, [&declared])
 }
 
 fn too_few(declared: usize, sent: usize) -> SqlError {
-    let text = format!(
-        "{BEGINNING} {declared} result set(s), but the statement only sent {sent} result set(s) at run time."
-    );
-    SqlError::new(11_536, 16, 1, text)
+    SqlError::of(msg::TOO_FEW_RESULT_SETS, [&declared, &sent])
 }
 
 fn other_count(declared: usize, set: usize, sent: usize) -> SqlError {
-    let text = format!(
-        "{BEGINNING} {declared} column(s) for result set number {set}, but the statement sent {sent} column(s) at \
-         run time."
-    );
-    SqlError::new(11_537, 16, 1, text)
+    SqlError::of(msg::RESULT_SET_COLUMN_COUNT, [&declared, &set, &sent])
 }
 
 fn no_conversion(to: &str, column: usize, set: usize, from: &str) -> SqlError {
-    let text = format!(
-        "{BEGINNING} type '{to}' for column #{} in result set #{set}, and the corresponding type sent at run time was \
-         '{from}'; there is no conversion between the two types.",
-        column + 1
-    );
-    SqlError::new(11_538, 16, 1, text)
+    SqlError::of(msg::RESULT_SET_COLUMN_TYPE, [&to, &(column + 1), &set, &from])
 }
 
 fn null_value(column: usize, set: usize) -> SqlError {
-    let text = format!(
-        "{BEGINNING} a non-nullable type for column #{} in result set #{set}, and the corresponding value sent at run \
-         time was null.",
-        column + 1
-    );
-    SqlError::new(11_553, 16, 1, text)
+    SqlError::of(msg::RESULT_SET_COLUMN_NULL, [&(column + 1), &set])
 }
 
 fn conversion_fails(from: DataType, to: DataType) -> SqlError {
-    SqlError::new(8114, 16, 2, format!("Error converting data type {from} to {to}."))
+    SqlError::of(msg::ERROR_CONVERTING, [&from, &to])
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::run::Run;
 use super::trigger::{MAX_NESTING, too_deep};
@@ -89,9 +89,7 @@ impl Run<'_> {
                 } else {
                     format!("{}.{}", rows.schema, rows.type_name)
                 };
-                let text =
-                    format!("Column, parameter, or variable {}: Cannot find data type {shown}.", param.name);
-                Err(SqlError::new(2715, 16, 3, text))
+                Err(SqlError::of(msg::TYPE_OF_COLUMN_NOT_FOUND, [&param.name, &shown]))
             }
         }
     }
@@ -119,20 +117,12 @@ impl Run<'_> {
         }
         let (sent, wanted) = (given.columns.len(), table.columns.len());
         if sent != wanted {
-            let text = format!(
-                "Trying to pass a table-valued parameter with {sent} column(s) where the corresponding user-defined table \
-                 type requires {wanted} column(s)."
-            );
-            return Err(SqlError::new(500, 16, 1, text));
+            return Err(SqlError::of(msg::TABLE_PARAMETER_COLUMN_COUNT, [&sent, &wanted]));
         }
         let places = given.columns.iter().enumerate().filter(|(_, column)| !column.default);
         let places: Vec<(usize, usize)> = places.map(|(at, column)| (at, column.position)).collect();
         if let Some((_, at)) = places.iter().find(|(_, at)| table.columns[*at].identity.is_some()) {
-            let text = format!(
-                "INSERT into an identity column not allowed on table variables: '{}'.",
-                table.columns[*at].name
-            );
-            return Err(SqlError::new(1077, 16, 1, text));
+            return Err(SqlError::of(msg::IDENTITY_INTO_TABLE_VARIABLE, [&table.columns[*at].name]));
         }
         let columns: Vec<usize> = places.iter().map(|(_, position)| *position).collect();
         let (stmt, vars) = insert_of(&param.name, table, &columns)?;

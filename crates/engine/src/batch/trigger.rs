@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::run::{End, run_batch};
 use catalog::{Db, ModuleDef, errors};
@@ -54,10 +54,7 @@ pub fn run(
 
 /// 217.
 pub fn too_deep() -> SqlError {
-    let text = format!(
-        "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit {MAX_NESTING})."
-    );
-    SqlError::new(217, 16, 1, text)
+    SqlError::of(msg::NESTING_LEVEL, [&MAX_NESTING])
 }
 
 fn run_one(

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use compact_str::CompactString;
 use syntax::ast::StmtKind;
 use types::convert::{Mode, convert_with};
-use types::{DataType, Dialect, SqlError, Value};
+use types::{DataType, Dialect, SqlError, Value, msg};
 
 use super::{Outcome, Session};
 use crate::batch::run::End;
@@ -93,7 +93,7 @@ impl Session {
         let bulk = self.core.pending_bulk.take();
         self.request(sink, |core, sink, _| {
             let result = match &bulk {
-                None => Err(SqlError::new(4022, 16, 1, "Bulk load data came without INSERT BULK before it.")),
+                None => Err(SqlError::of(msg::BULK_DATA_UNEXPECTED, [])),
                 Some(_) if core.xact_state() == -1 => Err(errors::doomed()),
                 Some(bulk) => run_load(core, bulk, rows, sink),
             };
@@ -180,7 +180,7 @@ fn positions(table: &Arc<TableDef>, names: &[&str], identity: bool) -> Result<Ve
     let find = |name: &&str| {
         let folded = fold_name(name);
         let found = table.columns.iter().position(|c| fold_name(&c.name) == folded);
-        found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))
+        found.ok_or_else(|| SqlError::of(msg::INVALID_COLUMN, [&name]))
     };
     names.iter().map(find).collect()
 }
@@ -241,7 +241,7 @@ impl Typed<'_> {
         if let (true, Value::Str(text), true, false) = (self.exact, value, ty.is_string(), ty.is_unicode())
             && page.replaced(text).is_some()
         {
-            return Err(SqlError::new(4864, 16, 1, ""));
+            return Err(SqlError::of(msg::BULK_NOT_IN_CODE_PAGE, []));
         }
         convert_with(value, value.natural_type(), ty, 0, Mode::Assignment, self.dialect, page)
     }
@@ -255,15 +255,7 @@ fn named(e: SqlError, table: &TableDef, at: usize, value: &Value) -> SqlError {
             let part = types::convert::fitting_part(value, column.ty, column.collation.code_page());
             SqlError::truncation_in(&table.full_name(), &column.name, &part)
         }
-        4864 => {
-            let text = format!(
-                "Bulk load data conversion error (type mismatch or invalid character for the specified codepage) for \
-                 column {} ({}).",
-                at + 1,
-                column.name
-            );
-            SqlError::new(4864, 16, 1, text)
-        }
+        4864 => SqlError::of(msg::BULK_CONVERSION_OF_COLUMN, [&(at + 1), &column.name]),
         _ => {
             let text = format!("{} (column {}, {})", e.message, at + 1, column.name);
             SqlError::new(e.number, e.severity, e.state, text)

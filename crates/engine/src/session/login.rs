@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use catalog::security::{Permission, Principal, SA, Scope};
-use types::{LANGUAGES, SqlError};
+use types::{LANGUAGES, SqlError, msg};
 
 use super::{Session, logon};
 use exec::operators::memory::QueryMemory;
@@ -86,11 +86,7 @@ pub(crate) fn session_in(
         })
         .and_then(|()| session.use_database(wanted));
     if opened.is_err() && or_default && named.is_some() {
-        let text = format!(
-            "Cannot open database \"{wanted}\" that was requested by the login. Using the user default database \
-             \"{default}\" instead."
-        );
-        told = Some(SqlError::new(4063, 11, 1, text));
+        told = Some(SqlError::of(msg::LOGIN_DEFAULT_DATABASE_USED, [&wanted, &default]));
         (named, wanted) = (None, default);
         opened = session.use_database(default);
     }
@@ -103,12 +99,8 @@ pub(crate) fn session_in(
         };
         instance.audit_failure(&token.name, 18_456, state, &text, &token.client);
         return Err(match named {
-            Some(_) => {
-                let text =
-                    format!("Cannot open database \"{wanted}\" requested by the login. The login failed.");
-                SqlError::new(4060, 11, 1, text)
-            }
-            None => SqlError::new(4064, 11, 1, "Cannot open user default database. Login failed."),
+            Some(_) => SqlError::of(msg::LOGIN_DATABASE_NOT_OPENED, [&wanted]),
+            None => SqlError::of(msg::DEFAULT_DATABASE_NOT_OPENED, []),
         });
     }
     if token.dedicated {

@@ -11,7 +11,7 @@ use catalog::errorlog::line_of;
 use exec::output::Sink;
 use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use ddl::events::LOGON;
 use instance::security::ClientInfo;
@@ -71,8 +71,8 @@ pub(super) fn run(core: &mut SessionCore, client: &ClientInfo) -> Result<(), Sql
     }
     said.0.iter().for_each(|line| log.write("Logon", line));
     result.map_err(|_| {
-        let text = format!("Logon failed for login '{}' due to trigger execution.", core.login_name());
-        log.write("Logon", &format!("{text} [CLIENT: {}]", client.address));
-        SqlError::new(17_892, 14, 1, text)
+        let refused = SqlError::of(msg::LOGON_TRIGGER_FAILED, [&core.login_name()]);
+        log.write("Logon", &format!("{} [CLIENT: {}]", refused.message, client.address));
+        refused
     })
 }

@@ -26,7 +26,7 @@ use std::sync::{Arc, Weak};
 
 use compact_str::CompactString;
 use types::convert::{Mode, convert_with};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use crate::batch::run::End;
 use ddl::temps;
@@ -264,9 +264,7 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<Outcome, SqlError> {
         if values.len() != prepared.params.len() {
-            let text =
-                format!("The batch takes {} parameters, {} were given.", prepared.params.len(), values.len());
-            return Err(SqlError::new(8144, 16, 2, text));
+            return Err(SqlError::of(msg::BATCH_PARAMETER_COUNT, [&prepared.params.len(), &values.len()]));
         }
         let Session { core, shared, told, vars, ready, .. } = self;
         vars.clear();

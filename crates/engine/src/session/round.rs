@@ -15,7 +15,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// Runs what a client has asked for: what comes before and after is the same for a batch, a call and a request of the
 /// transaction manager.
@@ -132,12 +132,7 @@ fn after_panic(core: &mut SessionCore, panic: &(dyn Any + Send)) -> SqlError {
 fn end_batch(core: &mut SessionCore, sink: &mut dyn Sink) {
     if core.xact_state() == -1 {
         core.rollback_all();
-        let error = SqlError::new(
-            3998,
-            16,
-            1,
-            "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.",
-        );
+        let error = SqlError::of(msg::UNCOMMITTABLE_AT_END, []);
         let _ = sink.error(&error);
     } else if core.trancount() == 0 {
         core.rollback_rest();

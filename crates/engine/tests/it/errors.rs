@@ -1,8 +1,9 @@
 //! The table of errors: each case in `data/errors/*.txt` is a statement and what it raises. Every statement runs in four
 //! surroundings, in a session of its own each: between two others in a transaction, the same with XACT_ABORT ON, and both in TRY ...
 //! CATCH. Number, severity, state, text, line and what becomes of the statement, the batch and the transaction must be as the case
-//! says; docs/errors.md is made of the same cases. With the environment's `RINGWOOD_ERRORS=write` the answers in the cases and the
-//! page are written instead of compared: look at the difference before you commit it.
+//! says; the text must be one of the list of messages. docs/errors.md is made of the list and of the cases. With the environment's
+//! `RINGWOOD_ERRORS=write` the answers in the cases and the page are written instead of compared: look at the difference before you
+//! commit it.
 //!
 //! A case is a paragraph: lines `Msg n, Level n, State n: text` in the order in which they are raised (in the text `__*` stands for a
 //! number that the instance has chosen), `effect: ` with one of [`EFFECTS`] or marks of its own, then, where needed,
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use types::msg;
 
 /// What an error does, by name: the marks of the four surroundings (see [`Outcome::mark`]), and the words of the page.
 const EFFECTS: &[(&str, &str, &str)] = &[
@@ -83,12 +85,17 @@ const EFFECTS: &[(&str, &str, &str)] = &[
     ("text, alone", "1; 1", "As `text`, for a statement that is alone in its batch."),
 ];
 
+/// Users number their own messages from here on.
+const FIRST_OF_USERS: i32 = 50_000;
+
 /// The first words of docs/errors.md.
 const PAGE: &str = "\
 # Errors
-This page lists the errors that Ringwood raises. A test (`crates/engine/tests/data/errors`) has a
-statement for each of them and compares the number, the severity, the state and the text, and what
-becomes of the statement, of its batch and of the transaction. The test also writes this page.
+This page lists the errors and notes of Ringwood: the lines of `crates/messages/src/list`, where
+`%ls`, `%s` and `%d` are places of values. A test (`crates/engine/tests/data/errors`) has a
+statement for each error with an effect and compares the number, the severity, the state and the
+text, and what becomes of the statement, of its batch and of the transaction. The test also writes
+this page.
 
 *?* marks numbers, texts and severities that the documentation of SQL Server does not confirm.
 States are not documented anywhere. [What an error
@@ -378,30 +385,65 @@ fn keep(cases: &[Case]) {
     }
 }
 
-/// docs/errors.md.
+/// A raised line as number, level, state and text.
+fn parts(line: &str) -> (i32, u8, u8, &str) {
+    let (head, text) = line.split_once(": ").expect("Msg n, Level n, State n: text");
+    let mut numbers = head.split(", ").filter_map(|w| w.split(' ').nth(1)?.parse::<i32>().ok());
+    let mut next = || numbers.next().expect("a number");
+    (next(), next() as u8, next() as u8, text)
+}
+
+/// What is raised with a number of the list and no text of it.
+fn unlisted(cases: &[Case]) -> Vec<&str> {
+    let lines = cases.iter().flat_map(|case| &case.raised).map(String::as_str);
+    lines
+        .filter(|line| {
+            let (number, _, _, text) = parts(line);
+            number < FIRST_OF_USERS && !msg::texts(number).any(|listed| listed.fits(text))
+        })
+        .collect()
+}
+
+/// docs/errors.md: the list of messages, with what the cases show of them.
 fn page(cases: &[Case]) -> String {
-    let mut rows: BTreeMap<(i32, u8, u8), (String, String)> = BTreeMap::new();
+    // By number, place among the texts of the number, level and state: text and effect.
+    let mut rows: BTreeMap<(i32, usize, u8, u8), (String, String)> = BTreeMap::new();
     for case in cases {
         for (i, line) in case.raised.iter().enumerate() {
-            let (head, text) = line.split_once(": ").expect("Msg n, Level n, State n: text");
-            let mut numbers = head.split(", ").filter_map(|w| w.split(' ').nth(1)?.parse::<i32>().ok());
-            let mut next = || numbers.next().expect("a number");
-            let key = (next(), next() as u8, next() as u8);
+            let (number, level, state, text) = parts(line);
+            let listed = msg::texts(number).enumerate().find(|(_, listed)| listed.fits(text));
+            let (at, shown) = listed.map_or((0, text), |(at, listed)| (at, listed.text));
             let effect = if i == 0 || !case.effect.contains(' ') { case.effect.as_str() } else { "" };
             let mark = if case.unconfirmed { " *?*" } else { "" };
-            rows.entry(key).or_insert_with(|| (format!("{text}{mark}"), effect.to_owned()));
+            rows.entry((number, at, level, state))
+                .or_insert_with(|| (format!("{shown}{mark}"), effect.to_owned()));
         }
     }
-    let mut numbers: Vec<i32> = rows.keys().map(|(n, _, _)| *n).collect();
+    let mut tested: Vec<i32> = rows.keys().map(|(number, ..)| *number).collect();
+    tested.dedup();
+    for number in msg::all().map(|listed| listed.number) {
+        for (at, listed) in msg::texts(number).enumerate() {
+            if rows.range((number, at, 0, 0)..=(number, at, u8::MAX, u8::MAX)).next().is_none() {
+                let row = (listed.text.to_owned(), String::new());
+                rows.insert((number, at, listed.severity, listed.state), row);
+            }
+        }
+    }
+    let mut numbers: Vec<i32> = rows.keys().map(|(number, ..)| *number).collect();
     numbers.dedup();
     let mut out = PAGE.to_owned();
-    let _ = writeln!(out, "## Effects\nThe list has {} numbers. Their effects are:\n", numbers.len());
+    let _ = writeln!(
+        out,
+        "## Effects\nThe list has {} numbers, of which the tests raise {}. Their effects are:\n",
+        numbers.len(),
+        tested.len()
+    );
     for (name, _, words) in EFFECTS {
         let _ = writeln!(out, "- **{name}**: {words}");
     }
     out.push_str(OTHER_EFFECTS);
     out.push_str("## The list\n\n| number | severity | state | text | effect |\n|---|---|---|---|---|\n");
-    for ((number, level, state), (text, effect)) in rows {
+    for ((number, _, level, state), (text, effect)) in rows {
         let text =
             text.replace('|', "\\|").replace('<', "&lt;").replace("__*", "\\_\\_\\*").replace('\n', " ");
         let _ = writeln!(out, "| {number} | {level} | {state} | {text} | {effect} |");
@@ -426,6 +468,8 @@ fn errors_are_as_the_table_says() {
         }
         answers.push(answer);
     }
+    let unlisted = unlisted(&answers);
+    assert!(unlisted.is_empty(), "texts that are not in the list of messages: {unlisted:#?}");
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors.md");
     let page = page(&answers);
     if std::env::var("RINGWOOD_ERRORS").is_ok_and(|v| v == "write") {

@@ -72,7 +72,7 @@ fn identity_of_select_into() {
          unencrypted, and constrained to be nonnullable.");
     b.check(
         "select identity(int, 1, 0) as m into o from t",
-        "Msg 2751: Identity column 'm' contains invalid INCREMENT.",
+        "Msg 2753: Identity column 'm' contains invalid INCREMENT.",
     );
     b.check("select identity(int, 1) as m into o from t", "Msg 102: Incorrect syntax near ')'.");
 }

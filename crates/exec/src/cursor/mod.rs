@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use catalog::{Db, errors};
 use plan::cursor::{CursorPlan, Model};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use crate::operators::context::ExecCtx;
 use crate::operators::row_store::RowStore;
@@ -278,9 +278,7 @@ fn changed(error: SqlError) -> SqlError {
     if error.number != errors::SCHEMA_CHANGED {
         return error;
     }
-    let text =
-        "Could not complete cursor operation because the table schema changed after the cursor was declared.";
-    SqlError::new(16943, 16, 4, text)
+    SqlError::of(msg::CURSOR_SCHEMA_CHANGED, [])
 }
 
 /// The number of the row that is asked for of `rows`, standing on `at`: 0 before the first, `rows + 1` after the last.

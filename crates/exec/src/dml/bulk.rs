@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use syntax::ast::{Stmt, StmtKind};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::bulk_order::ToldOrder;
 use super::{DmlPlan, compile_dml};
@@ -49,12 +49,7 @@ impl<I: Iterator<Item = Result<Vec<Vec<Value>>, SqlError>>> BulkRows for ColumnB
             let Some(batch) = self.batches.next().transpose()? else { return Ok(false) };
             let length = batch.first().map_or(0, Vec::len);
             if batch.len() != row.len() || batch.iter().any(|column| column.len() != length) {
-                let text = format!(
-                    "A batch of columns has {} columns of unequal length or number; the load has {}.",
-                    batch.len(),
-                    row.len()
-                );
-                return Err(SqlError::new(4815, 16, 1, text));
+                return Err(SqlError::of(msg::BULK_BATCH_UNEQUAL, [&batch.len(), &row.len()]));
             }
             self.columns = batch.into_iter().map(Vec::into_iter).collect();
         }

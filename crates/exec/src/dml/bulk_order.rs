@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use catalog::TableDef;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use crate::state::bulk::BulkLoad;
 
@@ -117,12 +117,5 @@ fn compare(left: &[Value], right: &[Value], parts: &[Part], table: &TableDef) ->
 /// 4819.
 fn out_of_order(first: &[Value], second: &[Value]) -> SqlError {
     let shown = |key: &[Value]| key.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");
-    let text = format!(
-        "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness \
-         constraint imposed by the target table. Sort order incorrect for the following two rows: primary key of first \
-         row: ({}), primary key of second row: ({}).",
-        shown(first),
-        shown(second)
-    );
-    SqlError::new(4819, 16, 1, text)
+    SqlError::of(msg::BULK_SORT_ORDER, [&shown(first), &shown(second)])
 }

@@ -8,7 +8,7 @@ use catalog::Db;
 use storage::TableStore;
 use storage::write::{Locator, read_current};
 use syntax::ast::CursorName;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::target::{RowChange, no_conflict};
 use crate::operators::rt::Rt;
@@ -24,10 +24,6 @@ pub struct CurrentTarget {
     pub sets: Vec<usize>,
     /// In SNAPSHOT isolation a version newer than the snapshot is a conflict.
     pub snapshot: bool,
-}
-
-fn error(number: i32, text: &str) -> SqlError {
-    SqlError::new(number, 16, 1, text)
 }
 
 impl CurrentTarget {
@@ -51,26 +47,23 @@ impl CurrentTarget {
         cursor.check_open()?;
         let declared = &cursor.info.declared;
         if declared.concurrency == Concurrency::ReadOnly {
-            return Err(error(16929, "The cursor is READ ONLY."));
+            return Err(SqlError::of(msg::CURSOR_READ_ONLY, []));
         }
         let own = (db.id(), store.table.object_id);
         if let Some(list) = &declared.update_of {
             let listed = |column: &usize| list.contains(&(own.0, own.1, *column));
             if !self.sets.iter().all(listed) {
-                let text = "The cursor has a FOR UPDATE list and the requested column to be updated is not in this list.";
-                return Err(error(16932, text));
+                return Err(SqlError::of(msg::COLUMN_NOT_FOR_UPDATE, []));
             }
         }
         match &*cursor.current.lock() {
-            Current::None => Err(error(16931, "There are no rows in the current fetch buffer.")),
-            Current::Missing => Err(error(16930, "The requested row is not in the fetch buffer.")),
-            Current::Row(rows) => {
-                rows.iter().find(|row| (row.db, row.table) == own).cloned().ok_or_else(|| {
-                    let text = "The cursor does not include the table being modified or the table is not updatable through \
-                                the cursor.";
-                    error(16933, text)
-                })
-            }
+            Current::None => Err(SqlError::of(msg::FETCH_BUFFER_EMPTY, [])),
+            Current::Missing => Err(SqlError::of(msg::ROW_NOT_IN_FETCH_BUFFER, [])),
+            Current::Row(rows) => rows
+                .iter()
+                .find(|row| (row.db, row.table) == own)
+                .cloned()
+                .ok_or_else(|| SqlError::of(msg::TABLE_NOT_OF_CURSOR, [])),
         }
     }
 }
@@ -97,12 +90,11 @@ fn change_row(
             no_conflict(db, store, rt, &lookup)?;
         }
         if !found {
-            return Err(error(16947, "No rows were updated or deleted."));
+            return Err(SqlError::of(msg::NO_ROWS_CHANGED, []));
         }
         let bytes = lookup.row(0);
         if bytes != row.image && row.written.as_deref() != Some(bytes) {
-            let text = "Optimistic concurrency check failed. The row was modified outside of this cursor.";
-            return Err(error(16934, text));
+            return Err(SqlError::of(msg::OPTIMISTIC_CHECK_FAILED, []));
         }
         store.columns(db, bytes, &target.reads, &mut slots)?;
         let header = lookup.header(0);

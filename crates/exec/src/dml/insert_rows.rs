@@ -14,7 +14,7 @@ use plan::logical::{BoundQuery, OutColumn};
 use plan::nodes::{Node, Path, Plan, ScanPlan};
 use plan::physical;
 use syntax::ast::{self, ExprKind, InsertSource};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// The rows of an INSERT.
 #[derive(Debug)]
@@ -51,8 +51,7 @@ pub(super) fn values_source(
     for row in rows {
         if row.len() != columns.len() {
             if rows.iter().any(|r| r.len() != rows[0].len()) {
-                let text = "All the rows in a VALUES list must have the same number of values.";
-                return Err(SqlError::new(10709, 16, 1, text));
+                return Err(SqlError::of(msg::ROW_VALUE_COUNTS_DIFFER, []));
             }
             return Err(wrong_count(row.len(), columns.len(), listed, false));
         }

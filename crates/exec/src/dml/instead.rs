@@ -31,7 +31,7 @@ use plan::nodes::Plan;
 use plan::physical;
 use storage::TableMode;
 use syntax::ast::{self, InsertSource, TableRefKind};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 /// A compiled change of a view whose trigger does it.
 #[derive(Debug)]
@@ -304,12 +304,7 @@ fn finish(
     output: Option<OutputPlan>,
 ) -> Result<InsteadPlan, SqlError> {
     if output::to_client(output.as_ref()) {
-        let text = format!(
-            "The target table '{}' of the DML statement cannot have any enabled triggers if the statement contains an \
-             OUTPUT clause without INTO clause.",
-            found.name
-        );
-        return Err(SqlError::new(334, 16, 1, text));
+        return Err(SqlError::of(msg::OUTPUT_WITH_TRIGGERS, [&found.name]));
     }
     let needs = physical::needs(binder)?;
     Ok(InsteadPlan { db: found.db, table, trigger: found.trigger, rows, top, output, needs })
@@ -317,13 +312,8 @@ fn finish(
 
 /// 414, 415.
 fn in_a_join(found: &Found, update: bool) -> SqlError {
-    let (number, verb) = if update { (414, "UPDATE") } else { (415, "DELETE") };
-    let text = format!(
-        "{verb} is not allowed because the statement updates view \"{}\" which participates in a join and has an INSTEAD OF \
-         {verb} trigger.",
-        found.name
-    );
-    SqlError::new(number, 16, 1, text)
+    let message = if update { msg::UPDATE_OF_JOINED_VIEW } else { msg::DELETE_OF_JOINED_VIEW };
+    SqlError::of(message, [&found.name])
 }
 
 /// What becomes of a row that was read.

@@ -13,7 +13,7 @@ use plan::bind::updatable::find_table;
 use plan::bind::{Binder, unsupported};
 use plan::logical::Get;
 use syntax::ast;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The target of a statement.
 pub fn target_table(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
@@ -21,9 +21,7 @@ pub fn target_table(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db
         ast::Target::Name(name) => match binder.resolve(name)? {
             Named::Table(db, table) => Ok((db, table)),
             Named::Module(..) => Err(errors::invalid_object(&name.to_string())),
-            Named::View(..) => {
-                Err(SqlError::new(259, 16, 1, "Ad hoc updates to system catalogs are not allowed."))
-            }
+            Named::View(..) => Err(SqlError::of(msg::SYSTEM_CATALOG_UPDATE, [])),
         },
         ast::Target::Variable(name) => {
             let (db, table) = binder.table_variable(name)?;
@@ -40,8 +38,7 @@ pub fn check_changeable(binder: &Binder<'_>, variable: i32) -> Result<(), SqlErr
         None => Ok(()),
         Some(parameter) => {
             let name = &parameter.name;
-            let text = format!("The table-valued parameter \"{name}\" is READONLY and cannot be modified.");
-            Err(SqlError::new(10700, 16, 1, text))
+            Err(SqlError::of(msg::TABLE_PARAMETER_MODIFIED, [&name]))
         }
     }
 }
@@ -62,7 +59,7 @@ pub fn is_query(binder: &Binder<'_>, target: &ast::Target) -> Result<bool, SqlEr
 pub fn table_position(table: &TableDef, name: &str) -> Result<usize, SqlError> {
     let folded = fold_name(name);
     let found = table.columns.iter().position(|c| fold_name(&c.name) == folded);
-    found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))
+    found.ok_or_else(|| SqlError::of(msg::INVALID_COLUMN, [&name]))
 }
 
 /// What INSERT adds rows to.

@@ -15,7 +15,7 @@ use plan::bind::Binder;
 use plan::bind::nested_change::{ChangeRows, of_query};
 use plan::logical::OutColumn;
 use syntax::ast::{self, Filter, InsertSource, Stmt, StmtKind};
-use types::{ResultRows, SqlError};
+use types::{ResultRows, SqlError, msg};
 
 /// A compiled change whose rows another statement takes.
 #[derive(Debug)]
@@ -70,28 +70,25 @@ fn check_change(stmt: &Stmt) -> Result<(), SqlError> {
         StmtKind::Merge(merge) => (&merge.output, false),
         _ => return Err(SqlError::internal("no change is nested here")),
     };
-    let nested = "nested INSERT, UPDATE, DELETE, or MERGE statement";
-    let refused = |number, text: String| Err(SqlError::new(number, 15, 1, text));
     if output.is_empty() {
-        return refused(10_716, format!("A {nested} must have an OUTPUT clause."));
+        return Err(SqlError::of(msg::NESTED_CHANGE_WITHOUT_OUTPUT, []));
     }
     if output.iter().any(|output| output.into.is_some()) {
-        return refused(10_720, format!("An OUTPUT INTO clause is not allowed in a {nested}."));
+        return Err(SqlError::of(msg::NESTED_CHANGE_OUTPUT_INTO, []));
     }
     if current {
-        return refused(10_721, format!("The WHERE CURRENT OF clause is not allowed in a {nested}."));
+        return Err(SqlError::of(msg::NESTED_CHANGE_CURRENT_OF, []));
     }
     if let StmtKind::Insert(insert) = &stmt.kind
         && let InsertSource::Query(query) = &insert.source
         && of_query(query)?.is_some()
     {
-        return refused(10_731, format!("A {nested} is not allowed inside another {nested}."));
+        return Err(SqlError::of(msg::NESTED_CHANGE_IN_NESTED_CHANGE, []));
     }
     Ok(())
 }
 
 fn check_target(named: &ast::Target, target: &InsertTarget, columns: &[usize]) -> Result<(), SqlError> {
-    const WHEN: &str = "when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     let name = match named {
         ast::Target::Name(name) => name.to_string(),
         ast::Target::Variable(name) => name.to_string(),
@@ -99,35 +96,20 @@ fn check_target(named: &ast::Target, target: &InsertTarget, columns: &[usize]) -
     };
     let table = &target.table;
     if target.through.is_some() {
-        let text = format!(
-            "The target '{name}' of the INSERT statement cannot be a view or common table expression {WHEN}"
-        );
-        return Err(SqlError::new(354, 15, 1, text));
+        return Err(SqlError::of(msg::NESTED_CHANGE_INTO_VIEW, [&name]));
     }
     let catalog = target.db.catalog();
     if !catalog.triggers_of(table.object_id).is_empty() {
-        let text = format!(
-            "The target table '{name}' of the INSERT statement cannot have any enabled triggers {WHEN}"
-        );
-        return Err(SqlError::new(355, 15, 1, text));
+        return Err(SqlError::of(msg::NESTED_CHANGE_INTO_TRIGGERS, [&name]));
     }
     let own = table.foreign_keys.first().map(|key| key.name.clone());
     let key =
         own.or_else(|| catalog.foreign_keys_to(table.object_id).first().map(|(_, key)| key.name.clone()));
     if let Some(key) = key {
-        let text = format!(
-            "The target table '{name}' of the INSERT statement cannot be on either side of a (primary key, foreign key) \
-             relationship {WHEN} Found reference constraint '{key}'."
-        );
-        return Err(SqlError::new(356, 15, 1, text));
+        return Err(SqlError::of(msg::NESTED_CHANGE_INTO_FOREIGN_KEY, [&name, &key]));
     }
     if let Some(at) = columns.iter().find(|at| table.columns[**at].identity.is_some()) {
-        let text = format!(
-            "Cannot insert explicit value for the identity column '{}' in the target table '{name}' of the INSERT \
-             statement {WHEN}",
-            table.columns[*at].name
-        );
-        return Err(SqlError::new(5328, 15, 1, text));
+        return Err(SqlError::of(msg::NESTED_CHANGE_INTO_IDENTITY, [&table.columns[*at].name, &name]));
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use storage::TableStore;
 use storage::write::with_writer;
 use syntax::ast;
 use types::convert::Mode;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 /// What each new row of a table goes through.
 #[derive(Debug)]
@@ -86,19 +86,10 @@ impl NewRows {
         let table = &self.store.table;
         let on = ctx.session.options.identity_insert == Some((self.db.id(), table.object_id));
         if self.explicit_identity.is_some() && !on {
-            let text = format!(
-                "Cannot insert explicit value for identity column in table '{}' when IDENTITY_INSERT is set to OFF.",
-                table.name
-            );
-            return Err(SqlError::new(544, 16, 1, text));
+            return Err(SqlError::of(msg::IDENTITY_INSERT_OFF, [&table.name]));
         }
         if self.identity.is_some() && on {
-            let text = format!(
-                "Explicit value must be specified for identity column in table '{}' either when IDENTITY_INSERT is \
-                 set to ON or when a replication user is inserting into a NOT FOR REPLICATION identity column.",
-                table.name
-            );
-            return Err(SqlError::new(545, 16, 1, text));
+            return Err(SqlError::of(msg::IDENTITY_VALUE_REQUIRED, [&table.name]));
         }
         Ok(())
     }
@@ -218,7 +209,7 @@ impl NewRows {
         match done {
             Err(_) if index.is_some_and(|index| ignores(index)) => {
                 txn.rollback_to(&before).map_err(|e| db_error(db, &e))?;
-                rt.session().note(SqlError::new(3604, 0, 1, "Duplicate key was ignored."));
+                rt.session().note(SqlError::of(msg::DUPLICATE_KEY_IGNORED, []));
                 Ok(false)
             }
             done => done.map(|()| true),
@@ -267,8 +258,7 @@ pub fn identity_value(next: i64, ty: DataType) -> Result<Value, SqlError> {
         _ => types::convert::convert(&Value::BigInt(next), DataType::BigInt, ty, 0, Mode::Implicit).map_err(
             |_| {
                 let name = ty.message_name();
-                let text = format!("Arithmetic overflow error converting IDENTITY to data type {name}.");
-                SqlError::new(8115, 16, 1, text)
+                SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"IDENTITY", &name])
             },
         ),
     }
@@ -290,12 +280,7 @@ pub fn target_columns(
 ) -> Result<Vec<usize>, SqlError> {
     if names.is_empty() {
         if explicit {
-            let text = format!(
-                "An explicit value for the identity column in table '{}' can only be specified when a column list \
-                 is used and IDENTITY_INSERT is ON.",
-                table.name
-            );
-            return Err(SqlError::new(8101, 16, 1, text));
+            return Err(SqlError::of(msg::IDENTITY_NEEDS_COLUMN_LIST, [&table.name]));
         }
         let given = |i: &usize| {
             let column = &table.columns[*i];
@@ -307,14 +292,7 @@ pub fn target_columns(
     for (number, name) in names.iter().enumerate() {
         let at = position(&name.value).map_err(|first| with_others(first, &names[number + 1..], position))?;
         if columns.contains(&at) {
-            let text = format!(
-                "The column name '{}' is specified more than once in the SET clause or column list of an INSERT. A \
-                 column cannot be assigned more than one value in the same clause. Modify the clause to make sure \
-                 that a column is updated only once. If this statement updates or inserts columns into a view, \
-                 column aliasing can conceal the duplication in your code.",
-                name.value
-            );
-            return Err(SqlError::new(264, 16, 1, text));
+            return Err(SqlError::of(msg::COLUMN_SET_TWICE, [&name.value]));
         }
         if table.columns[at].computed.is_some() {
             return Err(not_modifiable(&table.columns[at].name));
@@ -326,43 +304,21 @@ pub fn target_columns(
 
 /// 271: a value for a computed column.
 pub fn not_modifiable(column: &str) -> SqlError {
-    let text = format!(
-        "The column \"{column}\" cannot be modified because it is either a computed column or is the result of a UNION \
-         operator."
-    );
-    SqlError::new(271, 16, 1, text)
+    SqlError::of(msg::COMPUTED_COLUMN_MODIFIED, [&column])
 }
 
 /// Error of a list of the wrong length.
 pub fn wrong_count(given: usize, expected: usize, listed: bool, select: bool) -> SqlError {
     if !listed {
-        return SqlError::new(
-            213,
-            16,
-            1,
-            "Column name or number of supplied values does not match table definition.",
-        );
+        return SqlError::of(msg::COLUMN_COUNT_MISMATCH, []).state(1);
     }
-    let (list, clause) =
-        if select { ("select list", "select list") } else { ("INSERT statement", "VALUES clause") };
-    let (number, more) = match (select, given < expected) {
-        (true, true) => (120, "fewer"),
-        (true, false) => (121, "more"),
-        (false, true) => (109, "more"),
-        (false, false) => (110, "fewer"),
-    };
-    let text = if select {
-        format!(
-            "The {list} for the INSERT statement contains {more} items than the insert list. The number of SELECT \
-             values must match the number of INSERT columns."
-        )
-    } else {
-        format!(
-            "There are {more} columns in the {list} than values specified in the {clause}. The number of values in \
-             the VALUES clause must match the number of columns specified in the INSERT statement."
-        )
-    };
-    SqlError::new(number, 15, 1, text)
+    let fewer = given < expected;
+    if select {
+        let message = if fewer { msg::SELECT_FEWER_THAN_COLUMNS } else { msg::SELECT_MORE_THAN_COLUMNS };
+        return SqlError::of(message, []);
+    }
+    let message = if fewer { msg::VALUES_FEWER_THAN_COLUMNS } else { msg::VALUES_MORE_THAN_COLUMNS };
+    SqlError::of(message, [&"INSERT statement", &"VALUES clause"])
 }
 
 /// One expression per column of the table, of which `columns` are given.

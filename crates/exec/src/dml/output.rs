@@ -22,7 +22,7 @@ use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, TableLock};
 use plan::physical::slots;
 use syntax::ast::{self, SelectItem};
-use types::{Collation, DataType, Len, SqlError};
+use types::{Collation, DataType, Len, SqlError, msg};
 
 /// A compiled OUTPUT clause, or two: one INTO a table and one for the client. Slots: the columns of `deleted`, those of
 /// `inserted`, those of the statement's row, what was done.
@@ -141,7 +141,7 @@ pub fn bind(
     binder.scopes = outer;
     let (client, into) = bound?;
     if binder.subqueries.len() > subqueries {
-        return Err(SqlError::new(10705, 15, 1, "Subqueries are not allowed in the OUTPUT clause."));
+        return Err(SqlError::of(msg::SUBQUERY_IN_OUTPUT, []));
     }
     let plan = OutputPlan { width, client, into };
     let mut used = Vec::new();
@@ -170,7 +170,7 @@ fn check_number(output: &[ast::Output]) -> Result<(), SqlError> {
     match output {
         [_] => Ok(()),
         [first, second] if first.into.is_some() && second.into.is_none() => Ok(()),
-        _ => Err(SqlError::new(102, 15, 1, "Incorrect syntax near 'OUTPUT'.")),
+        _ => Err(SqlError::of(msg::SYNTAX_NEAR, [&"OUTPUT"])),
     }
 }
 
@@ -179,12 +179,7 @@ fn not_inserted(column: &OutputColumn) -> SqlError {
     if !column.foreign {
         return unsupported("A computed column of a view in OUTPUT inserted");
     }
-    let text = format!(
-        "The column reference \"inserted.{}\" is not allowed because it refers to a base table that is not being modified in \
-         this statement.",
-        column.column.name
-    );
-    SqlError::new(404, 16, 1, text)
+    SqlError::of(msg::OUTPUT_COLUMN_NOT_MODIFIED, [&column.column.name])
 }
 
 /// `absent`: ids for the columns that `inserted` has not.
@@ -292,11 +287,7 @@ fn into_table(
 /// 330: neither a view nor a common table expression.
 fn into_target(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
     if is_query(binder, target)? {
-        let text = format!(
-            "The target '{}' of the OUTPUT INTO clause cannot be a view or common table expression.",
-            written(target)
-        );
-        return Err(SqlError::new(330, 15, 1, text));
+        return Err(SqlError::of(msg::OUTPUT_INTO_VIEW, [&written(target)]));
     }
     target_table(binder, target)
 }
@@ -312,30 +303,16 @@ fn written(target: &ast::Target) -> String {
 /// 331, 332, 333.
 fn check_into(db: &Arc<Db>, table: &TableDef, name: &str) -> Result<(), SqlError> {
     let catalog = db.catalog();
-    let fail = |number, what: String| {
-        let text = format!("The target table '{name}' of the OUTPUT INTO clause cannot {what}");
-        Err(SqlError::new(number, 16, 1, text))
-    };
     if !catalog.triggers_of(table.object_id).is_empty() {
-        return fail(331, "have any enabled triggers.".into());
+        return Err(SqlError::of(msg::OUTPUT_INTO_TRIGGERS, [&name]));
     }
     let referring = catalog.foreign_keys_to(table.object_id);
     if let Some(key) = table.foreign_keys.iter().chain(referring.iter().map(|(_, key)| key)).next() {
-        let what = format!(
-            "be on either side of a (primary key, foreign key) relationship. Found reference constraint '{}'.",
-            key.name
-        );
-        return fail(332, what);
+        return Err(SqlError::of(msg::OUTPUT_INTO_FOREIGN_KEY, [&name, &key.name]));
     }
     match table.checks.iter().find(|check| !check.disabled) {
         None => Ok(()),
-        Some(check) => {
-            let what = format!(
-                "have any enabled check constraints or any enabled rules. Found check constraint or rule '{}'.",
-                check.name
-            );
-            fail(333, what)
-        }
+        Some(check) => Err(SqlError::of(msg::OUTPUT_INTO_CHECK, [&name, &check.name])),
     }
 }
 
@@ -351,11 +328,7 @@ fn items(binder: &mut Binder<'_>, output: &ast::Output) -> Result<(Vec<ColumnInf
             SelectItem::Wildcard { qualifier: Some(qualifier), .. } => {
                 let scope = binder.scope()?;
                 let Some(source) = scope.sources.iter().find(|s| s.is_named(qualifier)) else {
-                    let text = format!(
-                        "The column prefix '{qualifier}' does not match with a table name or alias name used in the \
-                         query."
-                    );
-                    return Err(SqlError::new(107, 15, 1, text));
+                    return Err(SqlError::of(msg::UNKNOWN_PREFIX, [&qualifier]));
                 };
                 for c in source.columns.iter().filter(|c| !c.hidden) {
                     add(c.name.clone(), c.typed());
@@ -370,7 +343,7 @@ fn items(binder: &mut Binder<'_>, output: &ast::Output) -> Result<(Vec<ColumnInf
                 };
                 add(name, typed);
             }
-            _ => return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '*'.")),
+            _ => return Err(SqlError::of(msg::SYNTAX_NEAR, [&"*"])),
         }
     }
     Ok((columns, values))

@@ -16,7 +16,7 @@ use plan::physical;
 use std::sync::Arc;
 use storage::TableStore;
 use syntax::ast;
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 /// A compiled SELECT INTO.
 #[derive(Debug)]
@@ -60,9 +60,7 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
     let numbered = binder.numbered.take().unwrap_or_default();
     let mut bound = bound?;
     if !bound.assignments.is_empty() {
-        let text = "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval \
-                    operations.";
-        return Err(SqlError::new(141, 15, 1, text));
+        return Err(SqlError::of(msg::ASSIGNING_SELECT_RETURNS_ROWS, []));
     }
     binder.mask_result(&mut bound);
     if !keeps_identity(query.body.first_select()) {
@@ -75,24 +73,15 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
         ..NewTable::default()
     };
     for (at, column) in bound.columns.iter().enumerate() {
-        table.columns.push(new_column(column, at, &table.columns)?);
+        table.columns.push(new_column(column, at, &table)?);
     }
     let number = numbered.first().map(|(at, _)| *at);
     if let Some((at, step)) = numbered.first().copied() {
         if numbered.len() > 1 {
-            let text = format!(
-                "Attempting to add multiple identity columns to table '{}' using the SELECT INTO statement.",
-                table.name
-            );
-            return Err(SqlError::new(8109, 16, 1, text));
+            return Err(SqlError::of(msg::SELECT_INTO_SEVERAL_IDENTITIES, [&table.name]));
         }
         if let Some(inherited) = table.columns.iter().find(|c| c.identity.is_some()) {
-            let text = format!(
-                "Cannot add identity column, using the SELECT INTO statement, to table '{}', which already has column \
-                 '{}' that inherits the identity property.",
-                table.name, inherited.name
-            );
-            return Err(SqlError::new(8108, 16, 1, text));
+            return Err(SqlError::of(msg::IDENTITY_INHERITED, [&table.name, &inherited.name]));
         }
         table.columns[at].identity = Some(step);
     }
@@ -113,19 +102,13 @@ fn keeps_identity(select: &ast::Select) -> bool {
     select.from.len() == 1 && select.from.iter().all(alone) && select.group_by.is_none()
 }
 
-fn new_column(column: &OutColumn, at: usize, before: &[NewColumn]) -> Result<NewColumn, SqlError> {
+fn new_column(column: &OutColumn, at: usize, table: &NewTable) -> Result<NewColumn, SqlError> {
     if column.name.is_empty() {
-        let text = "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a \
-                    name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not \
-                    allowed. Change the alias to a valid name.";
-        return Err(SqlError::new(1038, 15, 5, text));
+        return Err(SqlError::of(msg::EMPTY_NAME, []));
     }
+    let before = &table.columns;
     if before.iter().any(|c| c.name.eq_ignore_ascii_case(&column.name)) {
-        let text = format!(
-            "Column names in each table must be unique. Column name '{}' in table is specified more than once.",
-            column.name
-        );
-        return Err(SqlError::new(2705, 16, 3, text));
+        return Err(SqlError::of(msg::DUPLICATE_COLUMN, [&column.name, &table.name]));
     }
     debug_assert_eq!(at, before.len());
     let ty = match column.ty {

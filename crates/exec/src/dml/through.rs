@@ -14,7 +14,7 @@ use plan::bind::updatable::{Barrier, Origin, QuerySource, find_table};
 use plan::bind::{Binder, unsupported};
 use plan::logical::{Get, Logical};
 use syntax::ast::Assignment;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::change::ViewChange;
 use super::output::OutputColumn;
@@ -118,7 +118,7 @@ impl Through {
     fn named(&self, name: &str) -> Result<&ScopeColumn, SqlError> {
         let folded = fold_name(name);
         let found = self.source.columns.iter().find(|c| c.folded == folded);
-        found.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))
+        found.ok_or_else(|| SqlError::of(msg::INVALID_COLUMN, [&name]))
     }
 
     /// The position in the changed table of a column that the statement names.
@@ -170,67 +170,39 @@ impl Through {
 
     fn barred(&self, barrier: Barrier) -> SqlError {
         let name = &self.name;
-        let grouped =
-            "it contains aggregates, or a DISTINCT or GROUP BY clause, or PIVOT or UNPIVOT operator.";
-        let (number, text) = match (barrier, self.is_derived()) {
-            (Barrier::Grouped, false) => {
-                (4403, format!("Cannot update the view or function '{name}' because {grouped}"))
-            }
-            (Barrier::Grouped, true) => {
-                (4418, format!("Derived table '{name}' is not updatable because {grouped}"))
-            }
-            (Barrier::Union, false) => (
-                4426,
-                format!("View '{name}' is not updatable because the definition contains a UNION operator."),
-            ),
-            (Barrier::Union, true) => (
-                4417,
-                format!(
-                    "Derived table '{name}' is not updatable because the definition contains a UNION operator."
-                ),
-            ),
+        let message = match (barrier, self.is_derived()) {
+            (Barrier::Grouped, false) => msg::VIEW_WITH_AGGREGATES,
+            (Barrier::Grouped, true) => msg::DERIVED_TABLE_WITH_AGGREGATES,
+            (Barrier::Union, false) => msg::VIEW_UNION,
+            (Barrier::Union, true) => msg::DERIVED_TABLE_UNION,
             (Barrier::Made, _) => return derived(name),
         };
-        SqlError::new(number, 16, 1, text)
+        SqlError::of(message, [name])
     }
 
     fn computed(&self) -> SqlError {
         if !self.is_derived() {
             return derived(&self.name);
         }
-        let text = format!(
-            "Derived table '{}' is not updatable because a column of the derived table is derived or constant.",
-            self.name
-        );
-        SqlError::new(4421, 16, 1, text)
+        SqlError::of(msg::DERIVED_TABLE_DERIVED_COLUMN, [&self.name])
     }
 
     fn several_set(&self) -> SqlError {
         if !self.is_derived() {
             return several(&self.name);
         }
-        let text = format!(
-            "Derived table '{}' is not updatable because the modification affects multiple base tables.",
-            self.name
-        );
-        SqlError::new(4420, 16, 1, text)
+        SqlError::of(msg::DERIVED_TABLE_OF_SEVERAL_TABLES, [&self.name])
     }
 }
 
 /// 4406.
 fn derived(name: &str) -> SqlError {
-    let text = format!(
-        "Update or insert of view or function '{name}' failed because it contains a derived or constant field."
-    );
-    SqlError::new(4406, 16, 1, text)
+    SqlError::of(msg::VIEW_DERIVED_FIELD, [&name])
 }
 
 /// 4405.
 fn several(name: &str) -> SqlError {
-    let text = format!(
-        "View or function '{name}' is not updatable because the modification affects multiple base tables."
-    );
-    SqlError::new(4405, 16, 1, text)
+    SqlError::of(msg::VIEW_OF_SEVERAL_TABLES, [&name])
 }
 
 /// The names of the columns that SET sets.

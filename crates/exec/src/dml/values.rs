@@ -8,7 +8,7 @@ use plan::bind::Binder;
 use plan::bind::period::{self, TRANSACTION_TIME};
 use plan::bind::scope::{Clause, Scope};
 use types::convert::Mode;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 /// `database.schema.table`, as messages name a table.
 pub fn full_name(db: &Db, table: &TableDef) -> String {
@@ -17,12 +17,7 @@ pub fn full_name(db: &Db, table: &TableDef) -> String {
 
 /// 515: NULL for a column that has none.
 pub fn null_error(db: &Db, table: &TableDef, column: usize, verb: &str) -> SqlError {
-    let text = format!(
-        "Cannot insert the value NULL into column '{}', table '{}'; column does not allow nulls. {verb} fails.",
-        table.columns[column].name,
-        full_name(db, table)
-    );
-    SqlError::new(515, 16, 2, text)
+    SqlError::of(msg::NULL_NOT_ALLOWED, [&table.columns[column].name, &full_name(db, table), &verb])
 }
 
 /// Puts the value for a column into its place; errors as for [`column_value`].
@@ -80,17 +75,10 @@ fn truncated(
 /// The conversion to a column's type. Errors: 273 for a rowversion column, 13536 for one of a period: their values the table makes.
 pub fn into_column(typed: Typed, (db, table): (&Db, &TableDef), column: usize) -> Result<Expr, SqlError> {
     if table.columns[column].generated.is_some() {
-        let text = format!(
-            "Cannot insert an explicit value into a GENERATED ALWAYS column in table '{}'. Use INSERT with a column list to \
-             exclude the GENERATED ALWAYS column, or insert a DEFAULT into GENERATED ALWAYS column.",
-            full_name(db, table)
-        );
-        return Err(SqlError::new(13536, 16, 1, text));
+        return Err(SqlError::of(msg::GENERATED_INSERTED, [&full_name(db, table)]));
     }
     if table.columns[column].ty == DataType::RowVersion {
-        let text = "Cannot insert an explicit value into a timestamp column. Use INSERT with a column list to exclude the \
-                    timestamp column, or insert a DEFAULT into the timestamp column.";
-        return Err(SqlError::new(273, 16, 1, text));
+        return Err(SqlError::of(msg::TIMESTAMP_INSERTED, []));
     }
     bind_ops::assigned(typed, table.columns[column].ty, Mode::Assignment, table.columns[column].collation)
 }

@@ -6,7 +6,7 @@
 
 use crate::operators::rt::Rt;
 use crate::operators::seek::{self, Range};
-use access::RowBatch;
+use access::{AccessError, Cursor, ReadMode, RowBatch};
 use plan::nodes::{BehindPassed, SeekSpec};
 use std::ops::Bound;
 use storage::keys::after_prefix;
@@ -80,16 +80,30 @@ impl SeekPastColumn {
 
     /// The ranges of the value that the entries seen begin with, in the order of their keys; what is
     /// left lies beyond it. Nothing where the key is none of this index: what is left is to be read.
-    pub fn take(&mut self, backward: bool) -> Option<Vec<Range>> {
-        let key = self.seen.key(0);
-        let mut length = 0;
-        for part in &self.passed {
-            length += key_part_length(part, key.get(length..)?)?;
+    /// `cursor` has read these entries.
+    ///
+    /// # Errors
+    /// Damaged pages, I/O.
+    pub fn take(
+        &mut self,
+        cursor: &mut Cursor,
+        mode: ReadMode<'_>,
+        backward: bool,
+    ) -> Result<Option<Vec<Range>>, AccessError> {
+        let Some(value) = self.value() else { return Ok(None) };
+        let (mut same, mut all) = self.entries_of(&value);
+        // Of wide rows few are on a page: it is the next one that tells whether the value has more.
+        // As long as there are no more values than were expected nobody asks.
+        while same == all
+            && same < FEW
+            && self.looks >= self.paid / 2
+            && cursor.next_batch(mode, &mut self.seen)?
+        {
+            let (more, read) = self.entries_of(&value);
+            (same, all) = (same + more, all + read);
         }
-        let value = key.get(..length)?.to_vec();
-        let same = (0..self.seen.len()).take_while(|i| self.seen.key(*i).starts_with(&value)).count();
         self.looks = self.looks.saturating_add(1);
-        self.vain += u32::from(same < FEW && same < self.seen.len());
+        self.vain += u32::from(same < FEW && same < all);
         let ranges = self.behind.iter().map(|range| within(&value, range)).collect();
         if backward {
             self.left.upper = Bound::Excluded(value);
@@ -100,7 +114,23 @@ impl SeekPastColumn {
             }
         }
         self.over |= seek::is_before(&self.left.upper, &self.left.lower);
-        Some(ranges)
+        Ok(Some(ranges))
+    }
+
+    /// What the key of the first entry seen begins with: the columns up to those behind.
+    fn value(&self) -> Option<Vec<u8>> {
+        let key = self.seen.key(0);
+        let mut length = 0;
+        for part in &self.passed {
+            length += key_part_length(part, key.get(length..)?)?;
+        }
+        key.get(..length).map(<[u8]>::to_vec)
+    }
+
+    /// How many of the entries seen are of a value, up to one that is not, and how many there are.
+    fn entries_of(&self, value: &[u8]) -> (usize, usize) {
+        let all = self.seen.len();
+        ((0..all).take_while(|i| self.seen.key(*i).starts_with(value)).count(), all)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use disk::{AlignedBuf, BUFFER_ALIGN, BlockFile, DiskError, OpenMode};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use crate::run_files::RunFiles;
 
@@ -280,29 +280,13 @@ fn checksum(lengths: &[u8; 8], (key, value): Record<'_>) -> u32 {
 /// A run file that cannot be made, written or read.
 fn failed(files: &RunFiles, e: &DiskError) -> SqlError {
     if e.is_no_space() {
-        return logged(
-            files,
-            SqlError::new(
-                1105,
-                17,
-                2,
-                "Could not allocate space for object 'dbo.SORT temporary run storage' in database 'tempdb' because the \
-                 'PRIMARY' filegroup is full. Create disk space by deleting unneeded files, dropping objects in the \
-                 filegroup, adding additional files to the filegroup, or setting autogrowth on for existing files in \
-                 the filegroup.",
-            ),
-        );
+        return logged(files, SqlError::of(msg::RUN_FILE_SPACE, []));
     }
-    let text = format!("The operating system returned an error to a run file in database 'tempdb': {e}.");
-    logged(files, SqlError::new(823, 24, 2, text))
+    logged(files, SqlError::of(msg::RUN_FILE_IO, [&e]))
 }
 
 fn damaged(spill: &SpillFile) -> SqlError {
-    let text = format!(
-        "A logical consistency-based I/O error was detected in database 'tempdb': '{}' does not hold what was written.",
-        spill.path.display()
-    );
-    logged(&spill.files, SqlError::new(824, 24, 2, text))
+    logged(&spill.files, SqlError::of(msg::RUN_FILE_DAMAGED, [&spill.path.display()]))
 }
 
 fn logged(files: &RunFiles, e: SqlError) -> SqlError {

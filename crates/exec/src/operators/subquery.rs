@@ -12,7 +12,7 @@ use plan::nodes::Plan;
 use std::collections::HashSet;
 use syntax::ast::CompareOp;
 use types::convert::Mode;
-use types::{Collation, Dialect, SqlError, Value};
+use types::{Collation, Dialect, SqlError, Value, msg};
 
 impl<'r> Rt<'r, '_> {
     fn plan_of(&self, sub: &SubRef) -> Result<&'r Plan, SqlError> {
@@ -54,9 +54,7 @@ impl<'r> Rt<'r, '_> {
         while op.next(plan, self, &mut batch)? {
             count += batch.len();
             if count > 1 {
-                let text = "Subquery returned more than 1 value. This is not permitted when the subquery \
-                            follows =, !=, <, <= , >, >= or when the subquery is used as an expression.";
-                return Err(SqlError::new(512, 16, 1, text));
+                return Err(SqlError::of(msg::SUBQUERY_SEVERAL_ROWS, []));
             }
             result = batch.row(0)[0].clone();
         }

@@ -5,7 +5,7 @@ use super::sort::compare_rows;
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::nodes::{Node, Plan, TopPlan};
-use types::{SqlError, Value, pack_row};
+use types::{SqlError, Value, msg, pack_row};
 
 /// Passes the first rows on.
 pub struct Top {
@@ -39,28 +39,16 @@ impl Top {
     fn start(&mut self, input: &Plan, top: &TopPlan, rt: &mut Rt<'_, '_>) -> Result<TopState, SqlError> {
         let skip = match &top.offset {
             None => 0,
-            Some(e) => count(
-                &e.eval(&[], rt)?,
-                0,
-                (10_742, "The offset specified in a OFFSET clause may not be negative."),
-            )?,
+            Some(e) => count(&e.eval(&[], rt)?, 0, msg::OFFSET_NEGATIVE)?,
         };
         let mut state = TopState { skip, left: u64::MAX, last: None, kept: None };
         let Some(e) = &top.count else { return Ok(state) };
         let value = e.eval(&[], rt)?;
         if !top.percent {
             let (least, error) = match (&value, top.offset.is_some()) {
-                (Value::Null, _) => (
-                    0,
-                    (
-                        1060,
-                        "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.",
-                    ),
-                ),
-                (_, false) => (0, (127, "A TOP N or FETCH rowcount value may not be negative.")),
-                (_, true) => {
-                    (1, (10_744, "The number of rows provided for a FETCH clause must be greater then zero."))
-                }
+                (Value::Null, _) => (0, msg::ROW_COUNT_NOT_INTEGER),
+                (_, false) => (0, msg::TOP_NEGATIVE),
+                (_, true) => (1, msg::FETCH_NOT_POSITIVE),
             };
             state.left = count(&value, least, error)?;
             return Ok(state);
@@ -89,13 +77,13 @@ impl Top {
 pub fn percent(value: &Value) -> Result<f64, SqlError> {
     match value {
         Value::Float(p) if (0.0..=100.0).contains(p) => Ok(*p),
-        _ => Err(SqlError::new(1031, 15, 1, "Percent values must be between 0 and 100.")),
+        _ => Err(SqlError::of(msg::PERCENT_RANGE, [])),
     }
 }
 
-fn count(value: &Value, least: u64, (number, message): (i32, &str)) -> Result<u64, SqlError> {
+fn count(value: &Value, least: u64, otherwise: msg::Message<0>) -> Result<u64, SqlError> {
     let count = value.as_i64().and_then(|n| u64::try_from(n).ok()).filter(|n| *n >= least);
-    count.ok_or_else(|| SqlError::new(number, 15, 1, message))
+    count.ok_or_else(|| SqlError::of(otherwise, []))
 }
 
 impl TopState {

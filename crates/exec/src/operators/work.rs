@@ -8,7 +8,7 @@ use super::rt::Rt;
 use super::{Open, Operator, RowSet, other_node};
 use crate::state::changes::KeptRows;
 use plan::nodes::{Node, Plan};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// Rows that the statement keeps.
 #[derive(Default)]
@@ -94,10 +94,7 @@ impl Recursive {
 
 /// 530.
 fn exhausted(limit: u32) -> SqlError {
-    let text = format!(
-        "The statement terminated. The maximum recursion {limit} has been exhausted before statement completion."
-    );
-    SqlError::new(530, 16, 1, text)
+    SqlError::of(msg::MAXRECURSION_EXHAUSTED, [&limit])
 }
 
 impl Operator for Recursive {

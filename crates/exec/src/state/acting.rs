@@ -9,7 +9,7 @@ use catalog::{Db, ModuleDef, fold_name};
 use compact_str::CompactString;
 use plan::rights::Chain;
 use syntax::ast::ExecuteAs;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::caller::{Acting, Until};
 use super::core::SessionCore;
@@ -52,13 +52,7 @@ impl SessionCore {
 
     /// EXECUTE AS USER. Error: 15517.
     pub fn act_as_user(&mut self, name: &str, until: Until) -> Result<(), SqlError> {
-        let refused = || {
-            let text = format!(
-                "Cannot execute as the database principal because the principal \"{name}\" does not exist, this type of \
-                 principal cannot be impersonated, or you do not have permission."
-            );
-            SqlError::new(15_517, 16, 1, text)
-        };
+        let refused = || SqlError::of(msg::CANNOT_EXECUTE_AS_USER, [&name]);
         let db = self.db().clone();
         let security = self.security(&db);
         let user = security.database.find(name).filter(|p| can_be(p, 3..=4)).cloned().ok_or_else(refused)?;
@@ -76,13 +70,7 @@ impl SessionCore {
 
     /// EXECUTE AS LOGIN. Error: 15406.
     pub fn act_as_login(&mut self, name: &str, until: Until) -> Result<(), SqlError> {
-        let refused = || {
-            let text = format!(
-                "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of \
-                 principal cannot be impersonated, or you do not have permission."
-            );
-            SqlError::new(15_406, 16, 1, text)
-        };
+        let refused = || SqlError::of(msg::CANNOT_EXECUTE_AS_LOGIN, [&name]);
         let master = self.host().database("master")?;
         let security = self.security(&master);
         let login = security.server.find(name).filter(|p| can_be(p, 0..=0)).cloned().ok_or_else(refused)?;
@@ -142,11 +130,7 @@ impl SessionCore {
                 Some(Acting::User { db: db.id(), id, name, sid })
             }
             Some((id, None)) => {
-                let text = format!(
-                    "Cannot execute as the database principal because the principal \"{id}\" does not exist, this type of \
-                     principal cannot be impersonated, or you do not have permission."
-                );
-                return Err(SqlError::new(15_517, 16, 1, text));
+                return Err(SqlError::of(msg::CANNOT_EXECUTE_AS_USER, [&id]));
             }
         };
         Ok(self.enter_scope(Some((db, module)), chain, acting))
@@ -162,13 +146,7 @@ impl SessionCore {
         };
         let security = self.security(&*self.host().database("master")?);
         let login = security.server.find(name).filter(|p| p.kind == Kind::User);
-        let text = || {
-            format!(
-                "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of \
-                 principal cannot be impersonated, or you do not have permission."
-            )
-        };
-        let login = login.ok_or_else(|| SqlError::new(15_406, 16, 1, text()))?;
+        let login = login.ok_or_else(|| SqlError::of(msg::CANNOT_EXECUTE_AS_LOGIN, [name]))?;
         let Principal { id, name, sid, .. } = Principal::clone(login);
         Ok(Some(Acting::Login { id, name, sid }))
     }
@@ -236,17 +214,13 @@ impl SessionCore {
             self.caller.return_to(depth - 1);
             return Ok(());
         }
-        let text = "Cannot unset application role because none was set or the cookie is invalid.";
-        Err(SqlError::new(15_592, 16, 1, text))
+        Err(SqlError::of(msg::NO_APPLICATION_ROLE_SET, []))
     }
 
     fn check_depth(&self) -> Result<(), SqlError> {
         match self.caller.depth() < MAX_DEPTH {
             true => Ok(()),
-            false => {
-                let text = format!("EXECUTE AS is nested too deeply (limit {MAX_DEPTH}).");
-                Err(SqlError::new(217, 16, 1, text))
-            }
+            false => Err(SqlError::of(msg::EXECUTE_AS_NESTING, [&MAX_DEPTH])),
         }
     }
 
@@ -263,13 +237,10 @@ impl SessionCore {
             (None | Some(Until::Revert), None) => {}
             (Some(Until::Cookie(set)), Some(given)) if set == given => {}
             (Some(Until::Cookie(_)), Some(_)) => {
-                let text = "Cannot revert the current security context because the cookie is invalid.";
-                return Err(SqlError::new(15_589, 16, 1, text));
+                return Err(SqlError::of(msg::REVERT_COOKIE_INVALID, []));
             }
             _ => {
-                let text = "The current security context cannot be reverted using this statement. A cookie may or may not be \
-                            needed with 'Revert' statement depending on how the context was set with 'Execute As' statement.";
-                return Err(SqlError::new(15_591, 16, 1, text));
+                return Err(SqlError::of(msg::CANNOT_REVERT, []));
             }
         }
         self.caller.return_to(depth - 1);

@@ -12,7 +12,7 @@ use compact_str::CompactString;
 use memory::Reservation;
 use parking_lot::Mutex;
 use syntax::ast::{CursorName, NameOrVariable};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use catalog::fold_name;
 pub use plan::cursor::Model;
@@ -163,11 +163,11 @@ impl Cursor {
 
 /// 16917.
 pub fn not_open() -> SqlError {
-    SqlError::new(16917, 16, 1, "Cursor is not open.")
+    SqlError::of(msg::CURSOR_NOT_OPEN, [])
 }
 
 fn no_cursor(name: &str) -> SqlError {
-    SqlError::new(16916, 16, 1, format!("A cursor with the name '{name}' does not exist."))
+    SqlError::of(msg::CURSOR_NOT_FOUND, [&name])
 }
 
 /// A name, or a variable with its `@`.
@@ -278,11 +278,10 @@ impl Cursors {
     /// 16916 there is none, 16950 the variable holds none.
     pub fn find(&self, name: &CursorName) -> Result<Arc<Cursor>, SqlError> {
         match &name.name {
-            NameOrVariable::Variable(variable) => self.variable(variable).cloned().ok_or_else(|| {
-                let text =
-                    format!("The variable '{variable}' does not currently have a cursor allocated to it.");
-                SqlError::new(16950, 16, 2, text)
-            }),
+            NameOrVariable::Variable(variable) => self
+                .variable(variable)
+                .cloned()
+                .ok_or_else(|| SqlError::of(msg::CURSOR_VARIABLE_EMPTY, [&variable])),
             NameOrVariable::Name(ident) => {
                 let local = if name.global { None } else { self.get(&ident.value, Some(self.level)) };
                 let found = local.or_else(|| self.get(&ident.value, None));
@@ -324,10 +323,7 @@ impl Cursors {
     pub fn check_free(&self, name: &str, global: bool) -> Result<(), SqlError> {
         match self.named(name, global) {
             None => Ok(()),
-            Some(_) => {
-                let text = format!("A cursor with the name '{name}' already exists.");
-                Err(SqlError::new(16915, 16, 1, text))
-            }
+            Some(_) => Err(SqlError::of(msg::CURSOR_EXISTS, [&name])),
         }
     }
 

@@ -5,7 +5,7 @@
 //! in the snapshot and keep to the locks of the statement around, and what fails in them fails it.
 
 use smallvec::SmallVec;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::core::SessionCore;
 use crate::output::Sink;
@@ -106,7 +106,7 @@ impl SessionCore {
 }
 
 fn transaction_ended() -> SqlError {
-    SqlError::new(3609, 16, 1, "The transaction ended in the trigger. The batch has been aborted.")
+    SqlError::of(msg::ENDED_IN_TRIGGER, [])
 }
 
 /// Whether the transaction is still there after a trigger.
@@ -115,9 +115,7 @@ pub fn check_after_trigger(core: &SessionCore) -> Result<(), SqlError> {
         return Err(transaction_ended());
     }
     if core.xact_state() == -1 {
-        let text = "An error was raised during trigger execution. The batch has been aborted and the user transaction, if \
-                    any, has been rolled back.";
-        return Err(SqlError::new(3616, 16, 1, text));
+        return Err(SqlError::of(msg::RAISED_IN_TRIGGER, []));
     }
     Ok(())
 }

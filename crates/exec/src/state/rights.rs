@@ -10,7 +10,7 @@ use catalog::security::{
 use catalog::{Db, MASTER, fold_name};
 use plan::bind::mask::MaskedColumn;
 use plan::rights::Right;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::core::SessionCore;
 use super::effective::Effective;
@@ -263,27 +263,22 @@ impl SessionCore {
 
 /// 916.
 pub fn no_access(login: &str, database: &str) -> SqlError {
-    let text = format!(
-        "The server principal \"{login}\" is not able to access the database \"{database}\" under the current security context."
-    );
-    SqlError::new(916, 14, 2, text)
+    SqlError::of(msg::NO_DATABASE_ACCESS, [&login, &database])
 }
 
 /// 262.
 pub fn denied_in(permission: Permission, database: &str) -> SqlError {
-    let text = format!("{} permission denied in database '{database}'.", permission.name());
-    SqlError::new(262, 14, 1, text)
+    SqlError::of(msg::DATABASE_PERMISSION_DENIED, [&permission.name(), &database])
 }
 
 /// 300.
 pub fn denied_on_server(permission: Permission) -> SqlError {
-    let text = format!("{} permission was denied on object 'server', database 'master'.", permission.name());
-    SqlError::new(300, 14, 1, text)
+    SqlError::of(msg::SERVER_PERMISSION_DENIED, [&permission.name()])
 }
 
 /// 4834: BULK INSERT, OPENROWSET(BULK ...).
 pub fn denied_bulk() -> SqlError {
-    SqlError::new(4834, 16, 1, "You do not have permission to use the bulk load statement.")
+    SqlError::of(msg::BULK_PERMISSION, [])
 }
 
 fn denied(right: &Right, column: i32) -> SqlError {
@@ -294,10 +289,7 @@ fn denied(right: &Right, column: i32) -> SqlError {
         Class::Server | Class::Login => denied_on_server(right.permission),
         Class::Schema => {
             let name = catalog.schema_names.get(&right.on.major).cloned().unwrap_or_default();
-            let text = format!(
-                "The specified schema name \"{name}\" either does not exist or you do not have permission to use it."
-            );
-            SqlError::new(2760, 16, 1, text)
+            SqlError::of(msg::SCHEMA_NOT_FOUND, [&name])
         }
         Class::Database | Class::User => denied_in(right.permission, &database),
         Class::Type => {
@@ -324,14 +316,10 @@ fn denied(right: &Right, column: i32) -> SqlError {
             let named = table.and_then(|t| t.columns.iter().find(|c| c.column_id == column && column > 0));
             debug_assert!(!fold_name(&name).is_empty(), "a right on an object that is not there");
             match named {
-                Some(c) => {
-                    let text = format!(
-                        "The {permission} permission was denied on the column '{}' of the object '{name}', database \
-                         '{database}', schema '{schema}'.",
-                        c.name
-                    );
-                    SqlError::new(230, 14, 1, text)
-                }
+                Some(c) => SqlError::of(
+                    msg::COLUMN_PERMISSION_DENIED,
+                    [&permission, &c.name, &name, &database, &schema],
+                ),
                 None => denied_object(right.permission, &name, &database, &schema),
             }
         }
@@ -340,9 +328,5 @@ fn denied(right: &Right, column: i32) -> SqlError {
 
 /// 229.
 fn denied_object(permission: Permission, name: &str, database: &str, schema: &str) -> SqlError {
-    let text = format!(
-        "The {} permission was denied on the object '{name}', database '{database}', schema '{schema}'.",
-        permission.name()
-    );
-    SqlError::new(229, 14, 5, text)
+    SqlError::of(msg::OBJECT_PERMISSION_DENIED, [&permission.name(), &name, &database, &schema])
 }

@@ -11,7 +11,7 @@ pub use float_digits::{FLOAT_DIGITS, REAL_DIGITS};
 pub use number::{Number, format_number};
 pub use parse::{date_text, number_text};
 
-use types::{Language, SqlError};
+use types::{Language, SqlError, msg};
 
 /// One culture.
 #[derive(Debug)]
@@ -196,10 +196,6 @@ impl Culture {
     pub fn find(name: &str) -> Result<&'static Culture, SqlError> {
         let wanted = name.trim();
         let found = CULTURES.iter().find(|culture| culture.name.eq_ignore_ascii_case(wanted));
-        found.ok_or_else(|| {
-            let text =
-                format!("The culture parameter '{wanted}' provided in the function call is not supported.");
-            SqlError::new(9818, 16, 1, text)
-        })
+        found.ok_or_else(|| SqlError::of(msg::CULTURE_NOT_SUPPORTED, [&wanted]))
     }
 }

@@ -1,7 +1,7 @@
 //! FOR XML EXPLICIT: each row says which element it is and in which one it stands; the names of the columns say what their values are
 //! in it.
 
-use types::{Look, SqlError, Value};
+use types::{Look, SqlError, Value, msg};
 
 use super::xml::{escape, rooted, value_text};
 use super::{DocumentColumn, Writer};
@@ -51,21 +51,12 @@ pub enum ExplicitKind {
 impl XmlExplicit {
     pub(super) fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
         let number = row.first().and_then(Value::as_i64).filter(|number| *number > 0);
-        let number = number.ok_or_else(|| {
-            error(
-                6803,
-                "FOR XML EXPLICIT requires the first column to hold positive integers that represent XML tag IDs.".into(),
-            )
-        })?;
-        let tag = self.place(number).ok_or_else(|| {
-            error(6806, format!("Undeclared tag ID {number} is used in a FOR XML EXPLICIT query."))
-        })?;
+        let number = number.ok_or_else(|| SqlError::of(msg::EXPLICIT_TAG_INTEGERS, []))?;
+        let tag = self.place(number).ok_or_else(|| SqlError::of(msg::EXPLICIT_UNDECLARED_TAG, [&number]))?;
         let depth = match row.get(1).and_then(Value::as_i64) {
             None | Some(0) => 0,
             Some(parent) if parent < 0 => {
-                let text = "FOR XML EXPLICIT requires the second column to hold NULL or nonnegative integers that \
-                            represent XML parent tag IDs.";
-                return Err(error(6804, text.into()));
+                return Err(SqlError::of(msg::EXPLICIT_PARENT_INTEGERS, []));
             }
             Some(parent) => self.depth_of(writer, number, parent)?,
         };
@@ -84,21 +75,13 @@ impl XmlExplicit {
     /// How many elements stay open for a child of a parent: those up to the innermost one with its number.
     fn depth_of(&self, writer: &Writer, own: i64, parent: i64) -> Result<usize, SqlError> {
         let Some(place) = self.place(parent) else {
-            let text = format!("Undeclared parent tag ID {parent} is used in a FOR XML EXPLICIT query.");
-            return Err(error(6807, text));
+            return Err(SqlError::of(msg::EXPLICIT_UNDECLARED_PARENT, [&parent]));
         };
         if own == parent {
-            let text = "FOR XML EXPLICIT stack overflow occurred. Circular parent tag relationships are not allowed.";
-            return Err(error(6805, text.into()));
+            return Err(SqlError::of(msg::EXPLICIT_CIRCULAR, []));
         }
         let found = writer.open.iter().rposition(|(tag, _)| *tag == place);
-        found.map(|at| at + 1).ok_or_else(|| {
-            let text = format!(
-                "Parent tag ID {parent} is not among the open tags. FOR XML EXPLICIT requires parent tags to be opened first. \
-                 Check the ordering of the result set."
-            );
-            error(6833, text)
-        })
+        found.map(|at| at + 1).ok_or_else(|| SqlError::of(msg::EXPLICIT_PARENT_NOT_OPEN, [&parent]))
     }
 
     fn close_to(&self, writer: &mut Writer, depth: usize) {
@@ -182,8 +165,4 @@ fn write(column: &ExplicitColumn, value: &Value, out: &mut String, look: Look<'_
         out.push_str(&format!("</{name}>"));
     }
     Ok(())
-}
-
-fn error(number: i32, text: String) -> SqlError {
-    SqlError::new(number, 16, 1, text)
 }

@@ -1,6 +1,6 @@
 //! FOR XML PATH: column names are paths that say where a value stands in its row's element.
 
-use types::{Look, SqlError, Value};
+use types::{Look, SqlError, Value, msg};
 
 use super::xml::{continues_name, escape, rooted, value_text};
 use super::{DocumentColumn, Writer};
@@ -84,12 +84,7 @@ fn check_name(step: &str, whole: &str) -> Result<(), SqlError> {
     match fault {
         None => Ok(()),
         Some(c) => {
-            let text = format!(
-                "Column name '{whole}' contains an invalid XML identifier as required by FOR XML; '{c}'(0x{:04X}) is the \
-                 first character at fault.",
-                c as u32
-            );
-            Err(SqlError::new(6850, 16, 1, text))
+            Err(SqlError::of(msg::XML_INVALID_IDENTIFIER, [&whole, &c, &format_args!("{:04X}", c as u32)]))
         }
     }
 }

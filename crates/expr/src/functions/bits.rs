@@ -2,7 +2,7 @@
 //! Guarantees: bit 0 is the lowest bit, of a binary string the lowest of its last byte; shifts are logical, and the result has the
 //! type and length of the first argument.
 
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::{ArgRule as A, CallCx, Function, Stability, bigint, first_type, int_arg, invalid_argument};
 use crate::Expr;
@@ -120,10 +120,7 @@ fn place(bytes: &[u8], offset: i64, name: &str) -> Result<(usize, u8), SqlError>
     let length = bytes.len() * 8;
     match usize::try_from(offset).ok().filter(|at| *at < length) {
         Some(at) => Ok((bytes.len() - 1 - at / 8, 1 << (at % 8))),
-        None => {
-            let text = format!("Argument value {offset} is invalid for argument 2 of {name} function.");
-            Err(SqlError::new(4199, 16, 1, text))
-        }
+        None => Err(SqlError::of(msg::ARGUMENT_VALUE_INVALID, [&offset, &2, &name])),
     }
 }
 
@@ -132,8 +129,7 @@ fn set_bit(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
         3 => match int_arg(args, 2) {
             n @ (0 | 1) => n == 1,
             n => {
-                let text = format!("Argument value {n} is invalid for argument 3 of SET_BIT function.");
-                return Err(SqlError::new(4199, 16, 1, text));
+                return Err(SqlError::of(msg::ARGUMENT_VALUE_INVALID, [&n, &3, &"SET_BIT"]));
             }
         },
         _ => true,

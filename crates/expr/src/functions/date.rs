@@ -6,7 +6,7 @@ use super::{
 use crate::Expr;
 use crate::large::LARGE;
 use types::datetime::{self, DatePart, Moment};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 const fn f(
     name: &'static str,
@@ -170,14 +170,7 @@ pub(super) fn const_scale(exprs: &[Expr], at: usize) -> Result<u8, SqlError> {
     let scale = exprs.get(at).and_then(Expr::as_const).and_then(Value::as_i64);
     match scale.and_then(|s| u8::try_from(s).ok()) {
         Some(scale) if scale <= 7 => Ok(scale),
-        _ => Err(SqlError::new(
-            10760,
-            16,
-            1,
-            "Scale argument is not valid. Valid expressions for data type datetime2 \
-                                              scale argument are integer constants and integer constant \
-                                              expressions.",
-        )),
+        _ => Err(SqlError::of(msg::SCALE_ARGUMENT_INVALID, [])),
     }
 }
 
@@ -212,9 +205,7 @@ fn switchoffset(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
         other => other.as_i64().and_then(|n| i16::try_from(n).ok()),
     };
     let moved = offset.and_then(|offset| datetime::switch_offset(&args[0], offset));
-    moved.ok_or_else(|| {
-        SqlError::new(9812, 16, 0, "The timezone provided to builtin function switchoffset is invalid.")
-    })
+    moved.ok_or_else(|| SqlError::of(msg::TIME_ZONE_OFFSET_INVALID, [&"switchoffset"]))
 }
 
 /// `+05:30` in minutes.

@@ -3,7 +3,7 @@
 //! type does not have, is error 9810.
 
 use types::datetime::{self, DAY_TICKS, DatePart, Moment, civil_from_days, days_from_civil};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::date::{const_scale, offset_minutes, part, scaled_fraction};
 use super::{ArgRule as A, CallCx, Function, Stability, int_arg};
@@ -133,9 +133,7 @@ fn date_bucket(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     check_unit(part, "date_bucket", cx.ty)?;
     let width = int_arg(args, 1);
     if width <= 0 {
-        let text =
-            "Invalid bucket width value passed to date_bucket function. Only positive values are allowed.";
-        return Err(SqlError::new(9834, 16, 1, text));
+        return Err(SqlError::of(msg::BUCKET_WIDTH, []));
     }
     let origin = match args.get(3) {
         Some(origin) => {
@@ -191,8 +189,7 @@ fn todatetimeoffset(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
     };
     let offset = offset.filter(|offset| offset.unsigned_abs() <= 840);
     let Some(offset) = offset else {
-        let text = "The timezone provided to builtin function todatetimeoffset is invalid.";
-        return Err(SqlError::new(9812, 16, 0, text));
+        return Err(SqlError::of(msg::TIME_ZONE_OFFSET_INVALID, [&"todatetimeoffset"]));
     };
     let moment = Moment::of(&args[0]).map(|moment| Moment { offset, ..moment });
     let value = moment.and_then(|moment| moment.to_value(cx.ty));

@@ -12,7 +12,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 use types::convert::{ConvertOptions, Mode, convert_by};
 use types::look::{byte_pieces, pieces};
-use types::{Collation, DataType, Len, Look, SqlError, Value};
+use types::{Collation, DataType, Len, Look, SqlError, Value, msg};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, invalid_argument, text_arg};
 use crate::Expr;
@@ -170,8 +170,7 @@ fn hashbytes(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         "SHA2_256" => digest::<Sha256>(input, cx)?,
         "SHA2_512" => digest::<Sha512>(input, cx)?,
         name @ ("MD2" | "MD4") => {
-            let text = format!("HASHBYTES with {name} is not supported in this version of Ringwood.");
-            return Err(SqlError::new(40517, 16, 1, text));
+            return Err(SqlError::of(msg::NOT_SUPPORTED, [&format_args!("HASHBYTES with {name}")]));
         }
         _ => Value::Null,
     })
@@ -235,7 +234,7 @@ fn base64_encode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
 /// Takes both alphabets, padded or not. Error: 9803, with state 20 for another character, 21 for a length that no bytes have, 23 for
 /// padding that is too long or not at the end.
 fn base64_decode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let fails = |state| Err(SqlError::new(9803, 16, state, "Invalid data for type \"Base64Decode\"."));
+    let fails = |state| Err(SqlError::of(msg::INVALID_DATA_FOR_TYPE, [&"Base64Decode"]).state(state));
     let text = text_arg(args, 0);
     cx.makes(text.len())?;
     let mut digits = String::with_capacity(text.len() + 3);
@@ -284,8 +283,7 @@ fn decompress(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
                 out.extend_from_slice(&piece[..n]);
             }
             Err(_) => {
-                let text = "Encountered an error while decompressing the input. The input is not in the GZIP format.";
-                return Err(SqlError::new(13_636, 16, 1, text));
+                return Err(SqlError::of(msg::NOT_GZIP, []));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use types::convert::{Mode, convert};
 use types::datetime::Moment;
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int_arg, invalid_argument, text_arg};
 use crate::Expr;
@@ -87,10 +87,7 @@ fn format(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
 fn parse_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
     match types.get(2) {
         Some(ty) if *ty != DataType::Bit && (ty.is_number() || ty.is_temporal()) => Ok(*ty),
-        Some(ty) => {
-            let text = format!("Invalid data type {} in function PARSE.", ty.message_name());
-            Err(SqlError::new(10761, 15, 2, text))
-        }
+        Some(ty) => Err(SqlError::of(msg::PARSE_TYPE, [&ty.message_name()])),
         None => Err(SqlError::internal("PARSE without a type")),
     }
 }
@@ -105,12 +102,7 @@ fn parse(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         None if int_arg(args, 3) != 0 => Ok(Value::Null),
         None => {
             let shown: String = text.chars().take(4000).collect();
-            let text = format!(
-                "Error converting string value '{shown}' into data type {} using culture '{}'.",
-                cx.ty.message_name(),
-                culture.name
-            );
-            Err(SqlError::new(9819, 16, 1, text))
+            Err(SqlError::of(msg::PARSE_FAILED, [&shown, &cx.ty.message_name(), &culture.name]))
         }
     }
 }

@@ -3,7 +3,7 @@
 //! argument, a digit 1 for each of them.
 
 use types::convert::{Mode, convert};
-use types::{DataType, Len, Look, SqlError, Value};
+use types::{DataType, Len, Look, SqlError, Value, msg};
 
 use super::{ArgRule as A, CallCx, Function, Stability, int, int_arg, invalid_argument, text_arg};
 use crate::Expr;
@@ -123,10 +123,9 @@ pub const FUNCTIONS: &[Function] = &[
         &[A::Str],
         |_, _| Ok(DataType::VarBinary(Len::Max)),
         |a, cx| {
-            json::from_base64(text_arg(a, 0), &cx.look())?.map(Value::bytes).ok_or_else(|| {
-            let text = "Cannot convert a string value found in the JSON text to binary value because it is not Base64 encoded.";
-            SqlError::new(13612, 16, 1, text)
-        })
+            json::from_base64(text_arg(a, 0), &cx.look())?
+                .map(Value::bytes)
+                .ok_or_else(|| SqlError::of(msg::JSON_NOT_BASE64, []))
         },
     ),
 ];
@@ -171,19 +170,19 @@ fn sound(read: Result<Node<'_>, SqlError>) -> Result<Option<Node<'_>>, SqlError>
 /// The scalar at a path. Strict: 13608, 13623 for an object or array, 13625 for one that is too long; lax NULL.
 fn scalar_of(root: Node<'_>, path: &str, limit: Option<usize>, look: Look<'_>) -> Result<Value, SqlError> {
     let path = Path::parse(path, false)?;
-    let failed = |number, text: &str| match path.strict {
-        true => Err(SqlError::new(number, 16, 1, text)),
+    let failed = |message| match path.strict {
+        true => Err(SqlError::of(message, [])),
         false => Ok(Value::Null),
     };
     let Some(node) = root.at(&path.steps, look)? else {
         return if path.strict { Err(json::no_property()) } else { Ok(Value::Null) };
     };
     if node.is_container() {
-        return failed(13623, "Scalar value cannot be found in the specified JSON path.");
+        return failed(msg::JSON_SCALAR_NOT_FOUND);
     }
     let Some(text) = node.scalar(look)? else { return Ok(Value::Null) };
     if limit.is_some_and(|limit| types::codepage::utf16_len(&text) > limit) {
-        return failed(13625, "String value in the specified JSON path would be truncated.");
+        return failed(msg::JSON_VALUE_TRUNCATED);
     }
     Ok(Value::str(text))
 }
@@ -195,7 +194,7 @@ fn fragment_of(root: Node<'_>, path: &str, look: Look<'_>) -> Result<Value, SqlE
         Some(node) if node.is_container() => Ok(Value::str(node.text)),
         None if path.strict => Err(json::no_property()),
         Some(node) if path.strict && node.kind != Kind::Null => {
-            Err(SqlError::new(13624, 16, 1, "Object or array cannot be found in the specified JSON path."))
+            Err(SqlError::of(msg::JSON_OBJECT_NOT_FOUND, []))
         }
         _ => Ok(Value::Null),
     }
@@ -240,8 +239,7 @@ fn object(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         }
         let name = convert(&args[at], cx.types[at], TEXT, 0, Mode::Explicit)?;
         let Some(name) = name.as_str() else {
-            let text = "A name that is NULL in JSON_OBJECT is not supported in this version of Ringwood.";
-            return Err(SqlError::new(40517, 16, 1, text));
+            return Err(SqlError::of(msg::NOT_SUPPORTED, [&"A name that is NULL in JSON_OBJECT"]));
         };
         cx.makes(out.len() + name.len() * 6 + json::most_bytes(value))?;
         json::write_string(name, &mut out, &cx.look())?;

@@ -6,7 +6,7 @@ use crate::random::Random;
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 const fn f(
     name: &'static str,
@@ -87,7 +87,7 @@ fn float_arg(args: &[Value], i: usize) -> f64 {
 /// Error 3623 outside the reals.
 fn sound(x: f64) -> Result<Value, SqlError> {
     if x.is_nan() {
-        return Err(SqlError::new(3623, 16, 1, "An invalid floating point operation occurred."));
+        return Err(SqlError::of(msg::INVALID_FLOATING_POINT, []));
     }
     if x.is_infinite() { Err(SqlError::overflow(DataType::Float)) } else { Ok(Value::Float(x)) }
 }

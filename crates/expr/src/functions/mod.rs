@@ -25,7 +25,7 @@ use crate::large::{Held, LONGEST, too_long};
 use crate::{Env, Expr};
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, SqlError, Value, msg};
 
 /// What an evaluator gets besides its arguments.
 pub struct CallCx<'c> {
@@ -196,9 +196,7 @@ pub fn text_width(ty: DataType) -> u16 {
 
 /// 8116: a type that the function does not take.
 pub fn invalid_argument(ty: DataType, at: usize, name: &str) -> SqlError {
-    let text =
-        format!("Argument data type {} is invalid for argument {at} of {name} function.", ty.message_name());
-    SqlError::new(8116, 16, 1, text)
+    SqlError::of(msg::ARGUMENT_TYPE, [&ty.message_name(), &at, &name])
 }
 
 /// The lists, one for each theme.

@@ -17,7 +17,7 @@ use compact_str::CompactString;
 use std::borrow::Cow;
 use types::look::pieces;
 use types::units::push_text;
-use types::{DataType, Len, Look, SqlError, Value};
+use types::{DataType, Len, Look, SqlError, Value, msg};
 
 const fn f(
     name: &'static str,
@@ -356,9 +356,7 @@ fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let from = characters(&from, &look)?;
     let to = characters(&to, &look)?;
     if from.len() != to.len() {
-        let text = "The second and third arguments of the TRANSLATE built-in function must contain an equal number \
-                    of characters.";
-        return Err(SqlError::new(9828, 16, 1, text));
+        return Err(SqlError::of(msg::TRANSLATE_LENGTHS, []));
     }
     let mut steps = Steps::new(&look);
     let mut out = String::with_capacity(text.len());

@@ -10,13 +10,13 @@ use std::borrow::Cow;
 use types::convert::{ConvertOptions, Mode, convert_by};
 use types::look::{byte_pieces, pieces};
 use types::units::{push_text, unit_len, utf16_len};
-use types::{Collation, DataType, Len, Look, SqlError, Value};
+use types::{Collation, DataType, Len, Look, SqlError, Value, msg};
 
 /// 536, 537: a negative length.
 fn bad_length(name: &str) -> SqlError {
     match name {
-        "right" => SqlError::new(536, 16, 2, "Invalid length parameter passed to the RIGHT function."),
-        _ => SqlError::new(537, 16, 2, "Invalid length parameter passed to the LEFT or SUBSTRING function."),
+        "right" => SqlError::of(msg::RIGHT_LENGTH, []),
+        _ => SqlError::of(msg::LEFT_OR_SUBSTRING_LENGTH, []),
     }
 }
 

@@ -5,7 +5,7 @@ use super::string_parts::{byte_of_unit, counted, fitted, rejoined, units, width}
 use super::{CallCx, int_arg, text_arg};
 use crate::large::{LARGE, Steps};
 use types::like::{LikePattern, LikeText};
-use types::{Collation, SqlError, Value};
+use types::{Collation, SqlError, Value, msg};
 
 /// Whether the collation takes a text's beginning for a needle: the bytes that it has there.
 fn starts_with(
@@ -59,7 +59,7 @@ pub(crate) fn check_search_length(pattern: &str, unicode: bool) -> Result<(), Sq
     if fits {
         return Ok(());
     }
-    Err(SqlError::new(8152, 16, 10, "String or binary data would be truncated."))
+    Err(SqlError::of(msg::TRUNCATED_ANYWHERE, []))
 }
 
 pub(super) fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {

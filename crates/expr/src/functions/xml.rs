@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use types::convert::{Mode, convert};
-use types::{DataType, Len, Look, SqlError, Value};
+use types::{DataType, Len, Look, SqlError, Value, msg};
 use xml::{Answer, Atom, Change, Encoding, NodeRef, Pace, Query, QueryError};
 
 use crate::parsed::Parsed;
@@ -220,8 +220,7 @@ impl Nodes {
 /// modify(); `documents`: what it inserts are values of type xml.
 fn modify(args: &[Value], documents: bool, cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Some(Value::Str(text)) = args.first() else {
-        let text = "Mutator 'modify()' cannot be called on a null value.";
-        return Err(SqlError::new(5302, 16, 1, text));
+        return Err(SqlError::of(msg::MODIFY_OF_NULL, []));
     };
     let change = Change::parse(text_arg(args, 1)).map_err(|e| query_error("modify", &e))?;
     let parsed = kept_document(text, cx)?;

@@ -15,11 +15,11 @@ pub use scan::{Kind, MALFORMED, Member, Node, Walk, parse, parse_any};
 pub use unescape::unescaped;
 pub use write::{base64, from_base64, most_bytes, value_text, write_string};
 
-use types::{Look, SqlError};
+use types::{Look, SqlError, msg};
 
 /// 13608: a strict path that leads nowhere.
 pub fn no_property() -> SqlError {
-    SqlError::new(13608, 16, 1, "Property cannot be found on the specified JSON path.")
+    SqlError::of(msg::JSON_PROPERTY_NOT_FOUND, [])
 }
 
 impl<'t> Node<'t> {

@@ -1,6 +1,6 @@
 //! JSON_MODIFY: one place of a text is changed, the rest stays as it was written.
 
-use types::{Look, SqlError};
+use types::{Look, SqlError, msg};
 
 use super::{Kind, Node, Path, Step, no_property, unescaped, write_string};
 
@@ -35,8 +35,7 @@ pub fn modify(
     }
     let Some((last, before)) = path.steps.split_last() else {
         // `$` alone: the whole is no place that can be changed.
-        let message = "Unsupported JSON path found in argument 2 of JSON_MODIFY.";
-        return Err(SqlError::new(13619, 16, 1, message));
+        return Err(SqlError::of(msg::JSON_PATH_UNSUPPORTED, []));
     };
     let Some(parent) = root.at(before, look)? else { return missing(text, path) };
     match (last, parent.at(std::slice::from_ref(last), look)?) {
@@ -71,9 +70,7 @@ fn append(
 ) -> Result<String, SqlError> {
     match root.at(&path.steps, look)? {
         Some(array) if array.kind == Kind::Array => Ok(with_item(text, array, new.text())),
-        Some(_) if path.strict => {
-            Err(SqlError::new(13621, 16, 1, "Array cannot be found in the specified JSON path."))
-        }
+        Some(_) if path.strict => Err(SqlError::of(msg::JSON_ARRAY_NOT_FOUND, [])),
         Some(_) => Ok(text.to_owned()),
         None => {
             // Lax, an array is made of the value.

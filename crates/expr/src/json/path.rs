@@ -1,7 +1,7 @@
 //! Paths: `[append] [lax | strict] $.name."other name"[3]`.
 
-use types::SqlError;
 use types::look::GO_ON;
+use types::{SqlError, msg};
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,10 +68,7 @@ impl Reader<'_> {
     fn unexpected(&self) -> SqlError {
         let found = self.peek().unwrap_or('.');
         let place = types::codepage::utf16_len(&self.text[..self.at]);
-        let text = format!(
-            "JSON path is not properly formatted. Unexpected character '{found}' is found at position {place}."
-        );
-        SqlError::new(13607, 16, 4, text)
+        SqlError::of(msg::JSON_PATH_SYNTAX, [&found, &place])
     }
 
     fn steps(&mut self) -> Result<Vec<Step>, ()> {

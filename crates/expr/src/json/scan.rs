@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use types::{Look, SqlError};
+use types::{Look, SqlError, msg};
 
 use super::unescape::unescaped;
 use crate::large::{LARGE, Steps};
@@ -258,15 +258,12 @@ pub fn parse_any<'t>(text: &'t str, look: Look<'_>) -> Result<Node<'t>, SqlError
 }
 
 /// The number of the error of a text that is no JSON.
-pub const MALFORMED: i32 = 13609;
+pub const MALFORMED: i32 = msg::JSON_SYNTAX.number();
 
 fn malformed(text: &str, at: usize) -> SqlError {
     let found = text[at.min(text.len())..].chars().next().unwrap_or('.');
     let place = types::codepage::utf16_len(&text[..at.min(text.len())]);
-    let message = format!(
-        "JSON text is not properly formatted. Unexpected character '{found}' is found at position {place}."
-    );
-    SqlError::new(MALFORMED, 16, 4, message)
+    SqlError::of(msg::JSON_SYNTAX, [&found, &place])
 }
 
 /// Why a check ended.

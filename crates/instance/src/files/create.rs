@@ -18,7 +18,7 @@ use pages::{FileGrowth, FileSpec, UnitId};
 use std::path::PathBuf;
 use std::sync::Arc;
 use txn::{CreateSpec, Database, DbState, DelayedDurability, LossWindow, RecoveryModel, TxnError};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// Sizes of a system database.
 const SYSTEM_DATA: u64 = 4 << 20;
@@ -68,11 +68,11 @@ impl InstanceCore {
         let made = self.fill(&storage, settings).and_then(|()| self.assemble(storage.clone()));
         let (open, catalog, settings) = made.map_err(|e| {
             self.remove_files(&storage, entry);
-            SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {}.", e.text()))
+            SqlError::of(msg::CREATE_DATABASE_FAILED, [&e.text()])
         })?;
         let settings = self.note_names(entry, &storage, settings).map_err(|e| {
             self.remove_files(&storage, entry);
-            SqlError::new(1802, 16, 4, format!("CREATE DATABASE failed: {}.", e.text()))
+            SqlError::of(msg::CREATE_DATABASE_FAILED, [&e.text()])
         })?;
         let db = Db::online(entry.clone(), open, catalog, settings);
         let mut entries = self.entries();
@@ -118,9 +118,7 @@ impl InstanceCore {
             let path = self.permit_database_file(reach, &shown);
             let path = path.map_err(|e| e.or(|cause| cannot_create_file(&shown, cause)))?;
             if entry.files.iter().any(|f| f.path == path) {
-                let text =
-                    format!("File '{shown}' cannot be reused until after the next BACKUP LOG operation.");
-                return Err(SqlError::new(1833, 16, 2, text));
+                return Err(SqlError::of(msg::FILE_REUSED_BEFORE_BACKUP, [&shown]));
             }
             let (log, filegroup, name) = (file.log, file.filegroup, file.name.clone());
             entry.files.push(FileEntry { file_id, log, filegroup, name, path, shown, next: None });

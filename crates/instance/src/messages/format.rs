@@ -2,7 +2,7 @@
 //! flags, width and precision), and values as messages show them.
 
 use types::convert::{Mode, convert_in};
-use types::{DataType, Dialect, Len, SqlError, Value};
+use types::{DataType, Dialect, Len, SqlError, Value, msg};
 
 /// Longest message, in characters.
 const MAX_MESSAGE: usize = 2047;
@@ -165,15 +165,11 @@ pub fn to_text(value: &Value, dialect: Dialect) -> Result<String, SqlError> {
 
 fn bad_format(rest: &str) -> SqlError {
     let shown: String = rest.chars().take(20).collect();
-    SqlError::new(2787, 16, 1, format!("Invalid format specification: '%{shown}'."))
+    SqlError::of(msg::INVALID_FORMAT, [&format_args!("%{shown}")])
 }
 
 fn bad_argument(index: usize) -> SqlError {
-    let text = format!(
-        "The data type of substitution parameter {} does not match the expected type of the format specification.",
-        index + 1
-    );
-    SqlError::new(2786, 16, 1, text)
+    SqlError::of(msg::SUBSTITUTION_TYPE, [&(index + 1)])
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Messages by number: those that the engine raises itself, and those of sp_addmessage, which master keeps.
-//! Guarantees: a change of messages is part of its statement's transaction; whoever changes them is alone until it ends; every number of
-//! docs/errors.md has a text here (a test compares).
+//! Guarantees: a change of messages is part of its statement's transaction; whoever changes them is alone until it ends; the engine's
+//! own are the list of the crate `messages`.
 
 pub mod format;
 
@@ -13,11 +13,7 @@ use catalog::{Db, errors};
 use exec::state::SessionCore;
 use txn::LockMode;
 use txn::locks::What;
-use types::{SqlError, Value};
-
-/// Numbers, severities and texts, a line each, in the order of the numbers: `number|severity|text`, with `%s`,
-/// `%ls` and `%d` for what varies.
-const LIST: &str = include_str!("list.txt");
+use types::{SqlError, Value, msg};
 
 /// The lock that whoever changes messages holds. Schemas' own ids are small.
 const LOCK: What = What::Schema(u32::MAX - 2);
@@ -25,11 +21,7 @@ const LOCK: What = What::Schema(u32::MAX - 2);
 /// The engine's own messages, in the order of their numbers.
 pub fn own() -> &'static [Message] {
     static OWN: OnceLock<Vec<Message>> = OnceLock::new();
-    OWN.get_or_init(|| {
-        let list: Vec<Message> = LIST.lines().filter_map(line).collect();
-        debug_assert!(list.is_sorted_by(|a, b| a.id < b.id), "looked up by halves");
-        list
-    })
+    OWN.get_or_init(|| msg::all().map(message).collect())
 }
 
 /// One of the engine's own messages.
@@ -38,26 +30,15 @@ fn own_of(id: i32) -> Option<&'static Message> {
     own.binary_search_by_key(&id, |message| message.id).ok().map(|at| &own[at])
 }
 
-/// One of the engine's own messages as an error, whose `%s` are these texts.
-pub fn error(number: i32, texts: &[&str]) -> SqlError {
-    let Some(message) = own_of(number) else {
-        return SqlError::internal(format!("there is no message {number}"));
-    };
-    let mut texts = texts.iter();
-    let mut pieces = message.text.split("%s");
-    let mut out = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        out.push_str(texts.next().copied().unwrap_or("(null)"));
-        out.push_str(piece);
+/// A message of the list as sys.messages shows it.
+fn message(listed: &msg::Listed) -> Message {
+    Message {
+        id: listed.number,
+        language: ENGLISH,
+        severity: listed.severity,
+        logged: false,
+        text: listed.text.into(),
     }
-    SqlError::new(number, message.severity, 1, out)
-}
-
-fn line(line: &str) -> Option<Message> {
-    let mut parts = line.splitn(3, '|');
-    let id = parts.next()?.parse().ok()?;
-    let severity = parts.next()?.parse().ok()?;
-    Some(Message { id, language: ENGLISH, severity, logged: false, text: parts.next()?.into() })
 }
 
 /// Master, where messages are.
@@ -142,7 +123,7 @@ fn in_order(translated: &str, english: &str) -> Result<String, SqlError> {
         };
         let found = place.checked_sub(1).and_then(|at| specifications.get(at));
         let Some(found) = found else {
-            return Err(SqlError::new(2787, 16, 2, format!("Invalid format specification: '{place}!'.")));
+            return Err(SqlError::of(msg::INVALID_FORMAT, [&format_args!("{place}!")]).state(2));
         };
         out.push_str(&format!("%{place}${found}"));
         rest = &rest[2 + digits..];

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The instance's folder and its volumes.
 #[derive(Clone, Debug)]
@@ -87,15 +87,7 @@ impl Paths {
 }
 
 fn bad_path(written: &str) -> SqlError {
-    SqlError::new(
-        5105,
-        16,
-        2,
-        format!(
-            "A file activation error occurred. The physical file name '{written}' may be incorrect. \
-                 Diagnose and correct additional errors, and retry the operation."
-        ),
-    )
+    SqlError::of(msg::FILE_ACTIVATION, [&written])
 }
 
 #[cfg(test)]

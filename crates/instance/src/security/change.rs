@@ -13,7 +13,7 @@ use catalog::systables::SysTable;
 use catalog::{Db, MODEL, TableDef, errors};
 use txn::LockMode;
 use txn::locks::What;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use crate::catalog_locks::{hold_object, lock_schema};
 use exec::state::SessionCore;
@@ -182,12 +182,7 @@ pub fn hold_user(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), Sq
     let found = core.security(db).database.get(id).map(|user| user.name.clone()).unwrap_or_default();
     match Change::begin(core, db)?.security().database.get(id) {
         Some(now) if now.name == found => Ok(()),
-        _ => {
-            let text = format!(
-                "Cannot find the user '{found}', because it does not exist or you do not have permission."
-            );
-            Err(SqlError::new(15_151, 16, 1, text))
-        }
+        _ => Err(SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"find", &"user", &found])),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use catalog::MASTER;
 use catalog::security::{Kind, Principal, SA, SYSADMIN};
 use compact_str::CompactString;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::logins::LoginAudit;
 use super::passwords::PASSWORD_MAX;
@@ -66,19 +66,19 @@ impl LoginToken {
 
 /// 18456 as clients see it.
 pub fn login_failed(login: &str) -> SqlError {
-    SqlError::new(18_456, 14, 1, format!("Login failed for user '{login}'."))
+    SqlError::of(msg::LOGIN_FAILED, [&login])
 }
 
-/// The error and the reason for which a login is refused although its password is right, if it is.
+/// The error with which a login is refused although its password is right, if it is.
 /// `changes`: the client changes the password as it logs in, so that its age does not matter.
-fn barred(login: &Principal, changes: bool) -> Option<(i32, &'static str)> {
+fn barred(login: &Principal, changes: bool) -> Option<msg::Message<1>> {
     let age = login.password_age;
     if login.disabled {
-        Some((18_470, "The account is disabled."))
+        Some(msg::LOGIN_DISABLED)
     } else if !changes && age.must_change {
-        Some((18_488, "The password of the account must be changed."))
+        Some(msg::LOGIN_PASSWORD_MUST_CHANGE)
     } else if !changes && age.has_expired(catalog::clock::now_parts().0) {
-        Some((18_487, "The password of the account has expired."))
+        Some(msg::LOGIN_PASSWORD_EXPIRED)
     } else {
         None
     }
@@ -178,10 +178,11 @@ impl InstanceCore {
             }
         }
         let Some(found) = found else { return refuse(&UNKNOWN) };
-        if let Some((number, reason)) = barred(found, changes) {
-            self.audit_failure(login, number, 1, reason, client);
-            let text = format!("Login failed for user '{login}'. Reason: {reason}");
-            return Err(SqlError::new(number, 14, 1, text));
+        if let Some(message) = barred(found, changes) {
+            let error = SqlError::of(message, [&login]);
+            let reason = error.message.rsplit_once("Reason: ").map_or("", |(_, reason)| reason);
+            self.audit_failure(login, error.number, 1, reason, client);
+            return Err(error);
         }
         self.authentication.throttle.succeeded(login, &client.address);
         if self.authentication.audit.load(Ordering::Relaxed) & LoginAudit::Successful as u8 != 0 {

@@ -10,7 +10,7 @@ use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use compact_str::CompactString;
 use parking_lot::{Condvar, Mutex};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// Longest password in characters.
 pub const PASSWORD_MAX: usize = 128;
@@ -177,7 +177,7 @@ fn derive(argon: &Argon2<'_>, password: &str, salt: &[u8], out: &mut [u8]) -> Re
 }
 
 fn failed(why: &str) -> SqlError {
-    SqlError::new(701, 17, 123, format!("There is insufficient system memory to hash a password: {why}."))
+    SqlError::of(msg::NO_MEMORY_FOR_PASSWORD, [&why])
 }
 
 /// Random bytes of the system.
@@ -202,11 +202,7 @@ pub fn cookie() -> Vec<u8> {
 /// 33062 too short, 33064 not complex enough.
 pub fn check_policy(login: &str, password: &str) -> Result<(), SqlError> {
     if password.chars().count() < POLICY_MIN {
-        let text = format!(
-            "Password validation failed. The password does not meet SQL Server password policy requirements because it is \
-             too short. The password must be at least {POLICY_MIN} characters."
-        );
-        return Err(SqlError::new(33_062, 16, 1, text));
+        return Err(SqlError::of(msg::PASSWORD_TOO_SHORT, [&POLICY_MIN]));
     }
     let kinds: [fn(char) -> bool; 4] =
         [char::is_uppercase, char::is_lowercase, |c| c.is_ascii_digit(), |c| !c.is_alphanumeric()];
@@ -214,12 +210,7 @@ pub fn check_policy(login: &str, password: &str) -> Result<(), SqlError> {
     let named = login.chars().count() > 2 && password.to_lowercase().contains(&login.to_lowercase());
     if kinds < 3 || named {
         let detail = if named { " Detail: The password contains the name of the login." } else { "" };
-        let text = format!(
-            "Password validation failed. The password does not meet SQL Server password policy requirements because it is \
-             not complex enough. The password must be at least {POLICY_MIN} characters long and contain characters from \
-             three of the following four sets: Uppercase letters, Lowercase letters, Base 10 digits, and Symbols.{detail}"
-        );
-        return Err(SqlError::new(33_064, 16, 1, text));
+        return Err(SqlError::of(msg::PASSWORD_NOT_COMPLEX, [&POLICY_MIN, &detail]));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use expr::functions::{ArgRule as A, CallCx, Function, int, text_arg};
 use rustix::time::{ClockId, clock_gettime};
 use txn::locks::OwnerId;
 use txn::{LockMode, Resource, What};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{of_statement as f, session};
 use crate::views::devices::files_of;
@@ -110,8 +110,7 @@ fn owner(core: &SessionCore, of: &str) -> Result<Option<OwnerId>, SqlError> {
         "session" => Ok(Some(of_session.unwrap_or_else(|| locks.new_owner()))),
         "transaction" => {
             if core.trancount() == 0 {
-                let text = "You attempted to acquire a transactional application lock without an active transaction.";
-                return Err(SqlError::new(3937, 16, 1, text));
+                return Err(SqlError::of(msg::APP_LOCK_MODE_WITHOUT_TRANSACTION, []));
             }
             let running = core.shared.lock_owner.load(Relaxed);
             Ok(Some(if running == 0 { locks.new_owner() } else { OwnerId(running) }))

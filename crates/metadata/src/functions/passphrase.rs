@@ -14,7 +14,7 @@ use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 use types::convert::{Mode, convert};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use instance::security::passwords;
 
@@ -141,7 +141,7 @@ fn encrypt(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
 }
 
 fn too_long() -> SqlError {
-    SqlError::new(8152, 16, 10, "String or binary data would be truncated.")
+    SqlError::of(msg::TRUNCATED_ANYWHERE, [])
 }
 
 fn decrypt(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {

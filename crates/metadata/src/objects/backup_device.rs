@@ -3,7 +3,7 @@
 //! Guarantee: a device that a statement names is the file that it was made for, whatever the folder that the instance runs in.
 
 use plan::rights::ViewRight;
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Kind;
 use crate::views::shown::Rows;
@@ -46,12 +46,11 @@ impl Keep for BackupDevice {
 /// # Errors
 /// 3206 where there is none.
 pub fn find(session: &SessionCore, name: &str) -> Result<BackupDevice, SqlError> {
-    session.instance().kept::<BackupDevice>()?.find(name).ok_or_else(|| {
-        let text = format!(
-            "No entry in sysdevices for backup device '{name}'. Update sysdevices and rerun statement."
-        );
-        SqlError::new(3206, 16, 1, text)
-    })
+    session
+        .instance()
+        .kept::<BackupDevice>()?
+        .find(name)
+        .ok_or_else(|| SqlError::of(msg::UNKNOWN_BACKUP_DEVICE, [&name]))
 }
 
 /// sys.backup_devices.

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use types::{DataType, Len, SqlError, Value, codepage, units};
+use types::{DataType, Len, SqlError, Value, codepage, msg, units};
 
 use super::View;
 use exec::state::SessionCore;
@@ -23,9 +23,7 @@ pub static CLOB: View = View::function(
     |session, _, args| {
         let bytes = contents(session, args)?;
         if bytes.starts_with(LITTLE) || bytes.starts_with(BIG) {
-            let text = "SINGLE_CLOB requires a double-byte character set (DBCS) (char) input file. The file specified is \
-                        Unicode.";
-            return Err(SqlError::new(4806, 16, 1, text));
+            return Err(SqlError::of(msg::SINGLE_CLOB_UNICODE, []));
         }
         let text = match std::str::from_utf8(bytes.strip_prefix(UTF8).unwrap_or(&bytes)) {
             Ok(text) => units::held(text).into_owned(),
@@ -44,9 +42,7 @@ pub static NCLOB: View = View::function(
         let bytes = contents(session, args)?;
         let little = bytes.starts_with(LITTLE);
         if !little && !bytes.starts_with(BIG) {
-            let text =
-                "SINGLE_NCLOB requires a UNICODE (widechar) input file. The file specified is not Unicode.";
-            return Err(SqlError::new(4809, 16, 1, text));
+            return Err(SqlError::of(msg::SINGLE_NCLOB_NOT_UNICODE, []));
         }
         let unit = |pair: &[u8]| match little {
             true => u16::from_le_bytes([pair[0], pair[1]]),
@@ -70,8 +66,7 @@ fn contents(session: &mut SessionCore, args: &[Value]) -> Result<Vec<u8>, SqlErr
     let mut bytes = Vec::new();
     open(session, name)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| read_failed(&e))?;
     if bytes.len() as u64 > MAX_BYTES {
-        let text = format!("Cannot bulk load. The file \"{name}\" is longer than 2 GB.");
-        return Err(SqlError::new(4866, 16, 1, text));
+        return Err(SqlError::of(msg::BULK_FILE_TOO_LONG, [&name]));
     }
     Ok(bytes)
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use types::convert::{Mode, convert};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{View, ViewColumn, bit, text};
 use exec::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
@@ -73,8 +73,7 @@ const DESCRIBED: &[ViewColumn] = &[
 pub static OF_CALLER: View = View::function("dm_ringwood_cursors", 3, DESCRIBED, |session, _, args| {
     let text = |at: usize| args.get(at).and_then(Value::as_str);
     let invalid = |procedure: &str, parameter: &str| {
-        let text = format!("{procedure}: The value of the parameter {parameter} is invalid.");
-        SqlError::new(16_902, 16, 48, text)
+        SqlError::of(msg::PARAMETER_VALUE, [&procedure, &parameter]).state(48)
     };
     let mut list = session.cursors.of_caller();
     match (args.first().and_then(Value::as_i64), text(1)) {
@@ -100,8 +99,7 @@ pub static OF_CALLER: View = View::function("dm_ringwood_cursors", 3, DESCRIBED,
                     && reference.global == (kind == "global")
             });
             if list.is_empty() {
-                let text = format!("A cursor with the name '{name}' does not exist.");
-                return Err(SqlError::new(16_916, 16, 1, text));
+                return Err(SqlError::of(msg::CURSOR_NOT_FOUND, [&name]));
             }
         }
     }

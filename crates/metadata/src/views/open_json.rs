@@ -8,7 +8,7 @@ use std::sync::Arc;
 use catalog::Db;
 use expr::json::{self, Kind, Path, Walk};
 use plan::view::{Argument, PIECE, PIECE_BYTES};
-use types::{Collation, CompactString, DataType, Len, Look, SqlError, Value};
+use types::{Collation, CompactString, DataType, Len, Look, SqlError, Value, msg};
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
@@ -69,10 +69,7 @@ impl ViewDef for OpenJson {
         match args.get(2).map(|arg| arg.constant.and_then(Value::as_str)) {
             None => Ok(None),
             Some(Some("rows")) => Ok(Some(&ROWS)),
-            Some(_) => {
-                let text = "Procedure or function openjson has too many arguments specified.";
-                Err(SqlError::new(8144, 16, 2, text))
-            }
+            Some(_) => Err(SqlError::of(msg::TOO_MANY_ARGUMENTS, [&"openjson"])),
         }
     }
 
@@ -113,8 +110,7 @@ impl SystemView for OpenJson {
             None if path.strict => return Err(json::no_property()),
             None => return none(),
             Some(node) if !node.is_container() && path.strict => {
-                let text = "Value referenced by JSON path is not an array or object and cannot be opened with OPENJSON.";
-                return Err(SqlError::new(13611, 16, 1, text));
+                return Err(SqlError::of(msg::JSON_NOT_OPENABLE, []));
             }
             Some(node) => node,
         };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use pages::{PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, PageId, PageType};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{NVARCHAR60, Rows, SystemView, View, ViewColumn, big, bit, databases_of, int, text};
 use catalog::{Db, IndexDef, TableDef, UnitKind};
@@ -173,9 +173,7 @@ static PHYSICAL: View = View::function("dm_db_index_physical_stats", 5, PHYSICAL
 fn physical(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let mode = args.get(4).and_then(Value::as_str).unwrap_or("LIMITED").to_ascii_uppercase();
     if !["LIMITED", "SAMPLED", "DETAILED", "DEFAULT", ""].contains(&mode.as_str()) {
-        let text =
-            "An invalid parameter or option was specified for procedure 'sys.dm_db_index_physical_stats'.";
-        return Err(SqlError::new(15600, 15, 1, text));
+        return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"sys.dm_db_index_physical_stats"]));
     }
     let index = args.get(2).and_then(Value::as_i64).filter(|n| *n >= 0);
     let mut rows = Vec::new();

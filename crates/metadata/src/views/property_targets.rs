@@ -6,7 +6,7 @@ use catalog::properties::{Holder, PropertyClass};
 use catalog::security::{Class, Permission, Securable};
 use catalog::{ConstraintAt, Db, ModuleDef, ModuleKind, TableDef, constraints_of, fold_name};
 use compact_str::CompactString;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::modules::columns_of_view;
 use super::rights::sees;
@@ -78,8 +78,7 @@ pub fn find(
     let unnamed = |level: &Level<'_>| level.kind.is_none() && level.name.is_some();
     let gap = levels.windows(2).any(|pair| pair[0].kind.is_none() && pair[1].kind.is_some());
     if gap || levels.iter().any(unnamed) {
-        let text = format!("An invalid parameter or option was specified for procedure '{procedure}'.");
-        return Err(SqlError::new(15_600, 15, 1, text));
+        return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&procedure]));
     }
     let [top, object, part] = levels;
     if top.kind.is_none() {

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use catalog::Db;
 use parking_lot::Mutex;
 use plan::view::Argument;
-use types::{DataType, Decimal, Len, Look, SqlError, Value, units};
+use types::{DataType, Decimal, Len, Look, SqlError, Value, msg, units};
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
@@ -69,9 +69,7 @@ impl ViewDef for Series {
             _ => None,
         });
         let Some(ty) = ty else {
-            let text = "All the input parameters should be of the same type. Supported types are tinyint, smallint, \
-                        int, bigint, decimal and numeric.";
-            return Err(SqlError::new(5373, 16, 2, text));
+            return Err(SqlError::of(msg::GENERATE_SERIES_TYPES, []));
         };
         let ty = ty.unwrap_or(DataType::Int);
         let make = || -> &'static Series {
@@ -93,7 +91,7 @@ impl ViewDef for Series {
 
 /// 8115: an argument that does not fit the type that all of them have.
 fn overflow() -> SqlError {
-    SqlError::new(8115, 16, 8, "Arithmetic overflow error converting numeric to data type numeric.")
+    SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"numeric", &"numeric"]).state(8)
 }
 
 /// Types that a series may have.
@@ -135,8 +133,7 @@ impl SystemView for Series {
             Some(step) => match digits(step)? {
                 None => return Ok(Box::new(Numbers::none(keep))),
                 Some(0) => {
-                    let text = "Argument value 0 is invalid for argument 3 of generate_series function.";
-                    return Err(SqlError::new(4199, 16, 1, text));
+                    return Err(SqlError::of(msg::ARGUMENT_VALUE_INVALID, [&0, &3, &"generate_series"]));
                 }
                 Some(step) => step,
             },
@@ -225,12 +222,7 @@ impl ViewDef for Split {
     fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
         for (at, arg) in args.iter().take(2).enumerate() {
             if !arg.ty.is_string() && !arg.is_null() {
-                let text = format!(
-                    "Argument data type {} is invalid for argument {} of string_split function.",
-                    arg.ty,
-                    at + 1
-                );
-                return Err(SqlError::new(8116, 16, 1, text));
+                return Err(SqlError::of(msg::ARGUMENT_TYPE, [&arg.ty, &(at + 1), &"string_split"]));
             }
         }
         let ordinal = match args.get(2).map(|arg| arg.constant) {
@@ -239,13 +231,10 @@ impl ViewDef for Split {
             Some(Some(value)) if matches!(value.as_i64(), Some(0 | 1)) => value.as_i64() == Some(1),
             Some(Some(value)) if value.as_i64().is_some() => {
                 let n = value.as_i64().unwrap_or_default();
-                let text = format!("Argument value {n} is invalid for argument 3 of string_split function.");
-                return Err(SqlError::new(4199, 16, 1, text));
+                return Err(SqlError::of(msg::ARGUMENT_VALUE_INVALID, [&n, &3, &"string_split"]));
             }
             Some(_) => {
-                let text = "The enable_ordinal argument for STRING_SPLIT only supports constant values (not variables or \
-                            columns).";
-                return Err(SqlError::new(8748, 16, 1, text));
+                return Err(SqlError::of(msg::STRING_SPLIT_ORDINAL, []));
             }
         };
         if let Some((at, arg)) = args.iter().take(2).enumerate().find(|(_, arg)| arg.ty.is_old_lob()) {
@@ -301,8 +290,11 @@ impl SystemView for Split {
         let separator = args.get(1).and_then(Value::as_str);
         let mut letters = separator.unwrap_or_default().chars();
         let (Some(separator), None) = (letters.next(), letters.next()) else {
-            let text = "Procedure expects parameter 'separator' of type 'nchar(1)/nvarchar(1)'.";
-            return Err(SqlError::new(214, 16, 11, text));
+            return Err(SqlError::of(
+                msg::PARAMETER_OF_TYPE_EXPECTED,
+                [&"separator", &"nchar(1)/nvarchar(1)"],
+            )
+            .state(11));
         };
         // Half of a character also parts where it is half of one of the text.
         let halves = units::lone(separator).is_some() && text.is_some_and(units::may_have_pairs);

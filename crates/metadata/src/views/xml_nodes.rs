@@ -9,7 +9,7 @@ use catalog::Db;
 use expr::functions::xml;
 use plan::bind::xml::{NODES, PREPARED};
 use plan::view::{PIECE, PIECE_BYTES};
-use types::{DataType, Look, SqlError, Value};
+use types::{DataType, Look, SqlError, Value, msg};
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
@@ -78,8 +78,7 @@ impl SystemView for Nodes {
                 let document =
                     i32::try_from(number).ok().and_then(|number| session.xml_documents.get(&number));
                 let Some(document) = document else {
-                    let text = format!("Could not find prepared statement with handle {number}.");
-                    return Err(SqlError::new(8179, 16, 5, text));
+                    return Err(SqlError::of(msg::PREPARED_HANDLE_NOT_FOUND, [&number]).state(5));
                 };
                 let mut all = vec![Value::str(document)];
                 all.extend_from_slice(rest);

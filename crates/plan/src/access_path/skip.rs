@@ -181,7 +181,7 @@ impl<'q> Question<'q> {
         let most = if one_each { of_range.min(values) } else { of_range };
         let fetched = (self.total * share).min(most).max(1.0);
         let looked_up = match way.store {
-            Some(index) if !way.covering => self.looked_up(index, &both, fetched),
+            Some(index) if !way.covering => self.looked_up(index, &both, fetched) * self.doubt(&both),
             _ => fetched,
         };
         let seeks = 3.0 + past.ways(values) * guess.doubt * RANGE;

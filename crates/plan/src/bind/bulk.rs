@@ -5,7 +5,7 @@ use crate::logical::Logical;
 use catalog::errors;
 use expr::Expr;
 use syntax::ast::{self, OptionItem};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// What the file is read as, and the view that reads it.
 const SINGLE: [(&str, &str); 3] = [
@@ -27,8 +27,7 @@ impl Binder<'_> {
         columns: &[ast::Ident],
     ) -> Result<Logical, SqlError> {
         let Some(alias) = alias else {
-            let text = "A correlation name must be specified for the bulk rowset in the from clause.";
-            return Err(SqlError::new(491, 16, 1, text));
+            return Err(SqlError::of(msg::BULK_WITHOUT_CORRELATION_NAME, []));
         };
         let single = |option: &&OptionItem| SINGLE.iter().any(|(word, _)| option.name == *word);
         let mut singles = options.iter().filter(single);

@@ -12,7 +12,7 @@ use expr::functions::{self, ArgRule, Function};
 use expr::{CallExpr, Expr, Label, Pred, Typed};
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::datetime::DatePart;
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, SqlError, Value, msg};
 
 impl Binder<'_> {
     /// Binds a call.
@@ -28,8 +28,7 @@ impl Binder<'_> {
             return self.window_call(&name, call, over);
         }
         if let ("percentile_cont" | "percentile_disc", None) = (name.as_str(), &call.over) {
-            let text = format!("The function '{name}' must have an OVER clause.");
-            return Err(SqlError::new(10_753, 15, 3, text));
+            return Err(SqlError::of(msg::OVER_MISSING, [&name]));
         }
         if let Some(kind) = AggKind::from_name(&name) {
             return match self.outer_aggregate(kind, &name, call)? {
@@ -38,15 +37,17 @@ impl Binder<'_> {
             };
         }
         if crate::bind::window::is_window_only(&name) {
-            let text = format!("The function '{name}' must have an OVER clause.");
-            return Err(SqlError::new(10_753, 15, 3, text));
+            return Err(SqlError::of(msg::OVER_MISSING, [&name]));
         }
         if let Some(typed) = self.special_form(&name, call)? {
             return Ok(typed);
         }
         let Some(function) = self.env.names.function(&name) else {
-            let text = format!("'{}' is not a recognized built-in function name.", call.name.name.value);
-            return Err(SqlError::new(195, 15, 10, text));
+            return Err(SqlError::of(
+                msg::NOT_RECOGNIZED,
+                [&call.name.name.value, &"built-in function name"],
+            )
+            .state(10));
         };
         check_count(function, call.args.len())?;
         null_constant::check_arguments(function.name, &call.args)?;
@@ -63,7 +64,7 @@ impl Binder<'_> {
                 self.note_scope(&folded);
                 apply(function, Vec::new())
             }
-            None => Err(SqlError::new(137, 15, 2, format!("Must declare the scalar variable \"{name}\"."))),
+            None => Err(SqlError::of(msg::UNDECLARED_VARIABLE, [&name])),
         }
     }
 
@@ -83,9 +84,7 @@ impl Binder<'_> {
             "coalesce" => {
                 let args = self.args(call, 2..=1024)?;
                 if args.iter().all(Typed::is_null_literal) {
-                    let text = "At least one of the arguments to COALESCE must be an expression that is not the \
-                                NULL constant.";
-                    return Err(SqlError::new(4127, 16, 1, text));
+                    return Err(SqlError::of(msg::COALESCE_OF_NULLS, []));
                 }
                 let all: Vec<_> = args.iter().collect();
                 let (ty, label, collation) = bind_ops::unified(&all, "COALESCE")?;
@@ -170,8 +169,7 @@ impl Binder<'_> {
             ExprKind::Column(column) if column.qualifier.is_none() => column.name.value.clone(),
             ExprKind::Function(inner) if inner.args.is_empty() => inner.name.name.value.clone(),
             _ => {
-                let text = format!("Invalid parameter 1 specified for {name}.");
-                return Err(SqlError::new(1023, 15, 1, text));
+                return Err(SqlError::of(msg::INVALID_FUNCTION_PARAMETER, [&1, &name]));
             }
         };
         functions::date::check_part(&word, name)?;
@@ -200,33 +198,21 @@ impl Binder<'_> {
     ) -> Result<Typed, SqlError> {
         let aggregate = self.aggregate_args(kind, name, call)?;
         let clause = self.clause();
-        let misplaced = |text: &str, number| Err(SqlError::new(number, 15, 1, text));
         match clause {
             Clause::Where if self.assigning => {
-                return misplaced("An aggregate may not appear in the set list of an UPDATE statement.", 157);
+                return Err(SqlError::of(msg::AGGREGATE_IN_SET, []));
             }
             Clause::Definition => {
-                return misplaced(
-                    "An aggregate may not appear in a computed column expression or check constraint.",
-                    175,
-                );
+                return Err(SqlError::of(msg::AGGREGATE_IN_COMPUTED_OR_CHECK, []));
             }
             Clause::Where | Clause::On => {
-                return misplaced(
-                    "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a \
-                     HAVING clause or a select list, and the column being aggregated is an outer reference.",
-                    147,
-                );
+                return Err(SqlError::of(msg::AGGREGATE_IN_WHERE, []));
             }
             Clause::Output => {
-                return misplaced("An aggregate may not appear in the OUTPUT clause.", 158);
+                return Err(SqlError::of(msg::AGGREGATE_IN_OUTPUT, []));
             }
             Clause::GroupBy => {
-                return misplaced(
-                    "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP \
-                     BY clause.",
-                    144,
-                );
+                return Err(SqlError::of(msg::AGGREGATE_IN_GROUP_BY, []));
             }
             Clause::Aggregate => return Err(nested_aggregate()),
             _ => {}
@@ -255,7 +241,7 @@ impl Binder<'_> {
         };
         if call.star {
             if !matches!(kind, AggKind::Count | AggKind::CountBig) {
-                return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '*'."));
+                return Err(SqlError::of(msg::SYNTAX_NEAR, [&"*"]));
             }
             aggregate.ty = kind.result_type(DataType::Int, name)?;
             return Ok(aggregate);
@@ -317,16 +303,11 @@ impl Binder<'_> {
     ) -> Result<(), SqlError> {
         let shown = call.name.name.value.as_str();
         let [item] = call.within_group.as_slice() else {
-            let (number, text) = match call.within_group.is_empty() {
-                true => (10754, format!("The function '{shown}' must have a WITHIN GROUP clause.")),
-                false => (
-                    10751,
-                    format!(
-                        "The ORDER BY in WITHIN GROUP clause of '{shown}' function must have exactly one expression."
-                    ),
-                ),
+            let message = match call.within_group.is_empty() {
+                true => msg::WITHIN_GROUP_MISSING,
+                false => msg::WITHIN_GROUP_ONE_EXPRESSION,
             };
-            return Err(SqlError::new(number, 15, 1, text));
+            return Err(SqlError::of(message, [&shown]));
         };
         let [share] = call.args.as_slice() else { return Err(wrong_count(shown, 1)) };
         let key = self.expr(&item.expr)?;
@@ -356,13 +337,11 @@ fn isnull(first: Typed, second: Typed) -> Result<Typed, SqlError> {
 
 /// 130.
 pub(super) fn nested_aggregate() -> SqlError {
-    let text = "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
-    SqlError::new(130, 15, 1, text)
+    SqlError::of(msg::AGGREGATE_OF_AGGREGATE, [])
 }
 
 pub(super) fn wrong_count(name: &str, expected: usize) -> SqlError {
-    let text = format!("The {} function requires {expected} argument(s).", name.to_lowercase());
-    SqlError::new(174, 15, 1, text)
+    SqlError::of(msg::FUNCTION_ARGUMENT_COUNT, [&name.to_lowercase(), &expected])
 }
 
 fn check_count(function: &Function, count: usize) -> Result<(), SqlError> {
@@ -373,8 +352,7 @@ fn check_count(function: &Function, count: usize) -> Result<(), SqlError> {
     if min == max {
         return Err(wrong_count(function.name, min));
     }
-    let text = format!("The {} function requires {min} to {max} arguments.", function.name);
-    Err(SqlError::new(189, 15, 1, text))
+    Err(SqlError::of(msg::FUNCTION_ARGUMENT_RANGE, [&function.name, &min, &max]))
 }
 
 /// A call with bound arguments: converts each to what the function takes.

@@ -10,7 +10,7 @@ use catalog::fold_name;
 use compact_str::CompactString;
 use expr::{ColId, Expr, Typed};
 use syntax::ast::{self};
-use types::SqlError;
+use types::{SqlError, msg};
 
 impl Binder<'_> {
     /// Resolves a column name, from the innermost block outwards.
@@ -39,16 +39,15 @@ impl Binder<'_> {
         }
         self.unresolved(match &column.qualifier {
             None if column.name.value.starts_with('$') && !column.name.quoted => {
-                SqlError::new(126, 15, 1, format!("Invalid pseudocolumn \"{}\".", column.name.value))
+                SqlError::of(msg::INVALID_PSEUDOCOLUMN, [&column.name.value])
             }
-            None => SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.name.value)),
+            None => SqlError::of(msg::INVALID_COLUMN, [&column.name.value]),
             Some(qualifier) if self.source_exists(qualifier) => {
-                SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.name.value))
+                SqlError::of(msg::INVALID_COLUMN, [&column.name.value])
             }
             Some(qualifier) => {
                 let name = format!("{qualifier}.{}", column.name.value);
-                let text = format!("The multi-part identifier \"{name}\" could not be bound.");
-                SqlError::new(4104, 16, 1, text)
+                SqlError::of(msg::NOT_BOUND, [&name])
             }
         })
     }
@@ -58,11 +57,7 @@ impl Binder<'_> {
             Some(qualifier) => format!("{qualifier}.{}", column.name.value),
             None => column.name.value.to_string(),
         };
-        let text = format!(
-            "The name \"{name}\" is not permitted in this context. Valid expressions are constants, constant \
-             expressions, and (in some contexts) variables. Column names are not permitted."
-        );
-        SqlError::new(128, 15, 1, text)
+        SqlError::of(msg::NAME_NOT_PERMITTED, [&name])
     }
 
     fn source_exists(&self, qualifier: &ast::ObjectName) -> bool {
@@ -78,8 +73,7 @@ impl Binder<'_> {
         let places = self.places_at(depth, column, folded);
         let Some((source, at)) = places.first().copied() else { return Ok(None) };
         if places.len() > 1 {
-            let text = format!("Ambiguous column name '{}'.", column.name.value);
-            return Err(SqlError::new(209, 16, 1, text));
+            return Err(SqlError::of(msg::AMBIGUOUS_COLUMN, [&column.name.value]));
         }
         let source = &self.scopes[depth].sources[source];
         let found = &source.columns[at];

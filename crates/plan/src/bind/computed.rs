@@ -15,7 +15,7 @@ use expr::functions::Stability;
 use expr::{ColId, Expr, Pred, Typed, bind_ops};
 use syntax::ast;
 use types::convert::Mode;
-use types::{Collation, DataType, SqlError};
+use types::{Collation, DataType, SqlError, msg};
 
 /// A column as an expression may name it.
 #[derive(Clone, Debug)]
@@ -160,18 +160,13 @@ impl Binder<'_> {
         self.defining = false;
         let typed = typed?;
         if self.subqueries.len() > before {
-            let text = "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
-            return Err(SqlError::new(1046, 15, 1, text));
+            return Err(SqlError::of(msg::SUBQUERY_NOT_ALLOWED, []));
         }
         let mut used = Vec::new();
         typed.expr.columns(&mut used);
         if let Some(other) = used.iter().find(|id| columns[(**id - first) as usize].computed) {
             let other = &columns[(*other - first) as usize].name;
-            let text = format!(
-                "Computed column '{other}' in table '{table}' is not allowed to be used in another computed-column \
-                 definition."
-            );
-            return Err(SqlError::new(1759, 16, 0, text));
+            return Err(SqlError::of(msg::COMPUTED_OF_COMPUTED, [&other, &table]));
         }
         let mut nature = Nature::default();
         nature.expr(&typed.expr);

@@ -8,7 +8,7 @@ use expr::{CompareExpr, Expr, InListExpr, LikeExpr, Pred, QuantifiedExpr, Typed}
 use std::sync::Arc;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::like::LikePattern;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 impl Binder<'_> {
     /// Binds a condition.
@@ -61,11 +61,7 @@ impl Binder<'_> {
             }
             ExprKind::ColumnUpdated(column) => self.column_updated(column),
             ExprKind::FullText(_) => Err(unsupported("Full-text search")),
-            _ => {
-                let text = "An expression of non-boolean type specified in a context where a condition is \
-                            expected.";
-                Err(SqlError::new(4145, 15, 1, text))
-            }
+            _ => Err(SqlError::of(msg::NOT_A_CONDITION, [])),
         }
     }
 
@@ -192,9 +188,7 @@ impl Binder<'_> {
         let operand = self.expr(operand)?;
         let (mut sub, columns) = self.subquery(query, false)?;
         let [column] = columns.as_slice() else {
-            let text = "Only one expression can be specified in the select list when the subquery is not \
-                        introduced with EXISTS.";
-            return Err(SqlError::new(116, 16, 1, text));
+            return Err(SqlError::of(msg::SUBQUERY_SEVERAL_COLUMNS, []));
         };
         self.check_condition_place()?;
         let (_, collation) = expr::bind_ops::collation_of(&operand, column, "equal to")?;

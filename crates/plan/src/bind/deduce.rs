@@ -10,7 +10,7 @@ use expr::{CallExpr, Expr, Pred, Typed};
 use std::sync::Arc;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::datatype::{Conversion, conversion};
-use types::{DataType, Len, SqlError};
+use types::{DataType, Len, SqlError, msg};
 
 /// What the value of an expression is for.
 #[derive(Clone, Copy, Debug)]
@@ -287,10 +287,7 @@ impl Binder<'_> {
                 return Err(errors.swap_remove(0));
             }
             let name = undeclared.name(slot);
-            let text = format!(
-                "The parameter type for '{name}' cannot be deduced because no type would make the query valid."
-            );
-            return Err(SqlError::new(11507, 16, 1, text));
+            return Err(SqlError::of(msg::PARAMETER_WITHOUT_TYPE, [&name]));
         }
         choose(undeclared.name(slot), &best)
     }
@@ -313,12 +310,7 @@ fn choose(name: &str, best: &[DataType]) -> Result<DataType, SqlError> {
         _ => false,
     };
     let best: Vec<DataType> = best.iter().copied().filter(|ty| !longer(ty)).collect();
-    let ambiguous = |one: &str, other: &str| {
-        let text = format!(
-            "The parameter type for '{name}' cannot be uniquely deduced; two possibilities are '{one}' and '{other}'."
-        );
-        SqlError::new(11506, 16, 1, text)
-    };
+    let ambiguous = |one: &str, other: &str| SqlError::of(msg::PARAMETER_AMBIGUOUS, [&name, &one, &other]);
     let Some(first) = best.iter().copied().max_by_key(|ty| ty.precedence()) else {
         return Err(SqlError::internal("no candidate"));
     };
@@ -418,8 +410,5 @@ fn of_call(call: &CallExpr) -> u32 {
 
 fn two_untyped(undeclared: &Undeclared, first: usize, second: usize) -> SqlError {
     let (first, second) = (undeclared.name(first), undeclared.name(second));
-    let text = format!(
-        "The parameter type cannot be deduced because a single expression contains two untyped parameters, '{first}' and '{second}'."
-    );
-    SqlError::new(11503, 16, 1, text)
+    SqlError::of(msg::TWO_UNTYPED_PARAMETERS, [&first, &second])
 }

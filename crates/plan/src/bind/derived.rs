@@ -8,7 +8,7 @@ use catalog::fold_name;
 use expr::{Expr, Typed, bind_ops};
 use std::collections::HashSet;
 use syntax::ast;
-use types::SqlError;
+use types::{SqlError, msg};
 
 impl Binder<'_> {
     /// A source that is a query: its columns need names.
@@ -29,12 +29,10 @@ impl Binder<'_> {
                 c = ScopeColumn::new(&name.value, c.id, c.ty, c.nullable, c.collation);
             }
             if c.name.is_empty() {
-                let text = format!("No column name was specified for column {} of '{alias}'.", i + 1);
-                return Err(SqlError::new(8155, 16, 2, text));
+                return Err(SqlError::of(msg::COLUMN_WITHOUT_NAME, [&(i + 1), &alias]));
             }
             if !known.insert(c.folded.clone()) {
-                let text = format!("The column '{}' was specified multiple times for '{alias}'.", c.name);
-                return Err(SqlError::new(8156, 16, 1, text));
+                return Err(SqlError::of(msg::COLUMN_NAMED_TWICE, [&c.name, &alias]));
             }
             offered.push(c);
         }
@@ -72,9 +70,7 @@ impl Binder<'_> {
         let mut bound: Vec<Vec<Typed>> = Vec::with_capacity(rows.len());
         for row in rows {
             if row.len() != width {
-                let text =
-                    "The number of columns for each row in a table value constructor must be the same.";
-                return Err(SqlError::new(10709, 16, 1, text));
+                return Err(SqlError::of(msg::ROW_VALUE_COUNTS_DIFFER, []));
             }
             bound.push(row.iter().map(|e| self.expr(e)).collect::<Result<_, _>>()?);
         }
@@ -98,11 +94,6 @@ impl Binder<'_> {
 
 /// 8158, 8159: a list of column names that is not as long as what it names.
 fn column_list_error(alias: &str, names: usize, columns: usize) -> SqlError {
-    let (number, few) = if names < columns { (8158, "more") } else { (8159, "fewer") };
-    SqlError::new(
-        number,
-        16,
-        1,
-        format!("'{alias}' has {few} columns than were specified in the column list."),
-    )
+    let message = if names < columns { msg::MORE_COLUMNS_THAN_NAMES } else { msg::FEWER_COLUMNS_THAN_NAMES };
+    SqlError::of(message, [&alias])
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use syntax::ast::{
     self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem, TableRefKind,
 };
-use types::{Collation, DataType, Len, SqlError};
+use types::{Collation, DataType, Len, SqlError, msg};
 
 /// CONVERT's style that keeps white space.
 const KEEP_SPACE: i32 = 1;
@@ -67,9 +67,7 @@ impl Options {
         if prefix == "xml" || self.namespaces.iter().any(|(known, _)| known == prefix) {
             return Ok(());
         }
-        let text =
-            format!("XML name space prefix '{prefix}' declaration is missing for FOR XML {of} '{name}'.");
-        Err(SqlError::new(6846, 16, 2, text))
+        Err(SqlError::of(msg::XML_PREFIX_UNDECLARED, [&prefix, &of, &name]))
     }
 }
 
@@ -214,8 +212,8 @@ pub fn check_absent(query: &ast::Query, statement: &str) -> Result<(), SqlError>
 }
 
 fn not_allowed(kind: ForKind, statement: &str) -> SqlError {
-    let (number, name) = if kind == ForKind::Json { (13602, "JSON") } else { (6819, "XML") };
-    SqlError::new(number, 16, 1, format!("The FOR {name} clause is not allowed in a {statement} statement."))
+    let message = if kind == ForKind::Json { msg::FOR_JSON_NOT_ALLOWED } else { msg::FOR_XML_NOT_ALLOWED };
+    SqlError::of(message, [&statement])
 }
 
 fn read_options(clause: &ForClause) -> Result<Options, SqlError> {
@@ -237,14 +235,11 @@ fn read_options(clause: &ForClause) -> Result<Options, SqlError> {
             (false, "EXPLICIT", "") if at == 0 && item.nested.is_empty() => {
                 options.mode = item.name.to_string();
                 if !options.namespaces.is_empty() {
-                    let text = "The following FOR XML features are not supported with WITH XMLNAMESPACES list: EXPLICIT \
-                                mode, XMLSCHEMA and XMLDATA directives.";
-                    return Err(SqlError::new(6868, 16, 1, text));
+                    return Err(SqlError::of(msg::XML_NAMESPACES_WITH_EXPLICIT, []));
                 }
             }
             (false, "ELEMENTS", _) if options.mode == "EXPLICIT" => {
-                let text = "ELEMENTS option is only allowed in RAW, AUTO, and PATH modes of FOR XML.";
-                return Err(SqlError::new(6825, 16, 1, text));
+                return Err(SqlError::of(msg::ELEMENTS_NOT_ALLOWED, []));
             }
             (_, "ROOT", "") => options.root = Some(name_of(item)?.unwrap_or_else(|| "root".into())),
             (true, "INCLUDE_NULL_VALUES", "") => options.nulls = true,
@@ -261,19 +256,16 @@ fn read_options(clause: &ForClause) -> Result<Options, SqlError> {
         return Err(syntax_near(if json { "JSON" } else { "XML" }));
     }
     if options.root.is_some() && options.no_wrapper {
-        let text = "ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove one of these \
-                    options.";
-        return Err(SqlError::new(13620, 16, 1, text));
+        return Err(SqlError::of(msg::ROOT_WITHOUT_ARRAY_WRAPPER, []));
     }
     if options.root.as_deref() == Some("") && !json {
-        let text = "Empty root tag name cannot be specified with FOR XML.";
-        return Err(SqlError::new(6861, 16, 1, text));
+        return Err(SqlError::of(msg::XML_EMPTY_ROOT, []));
     }
     Ok(options)
 }
 
 fn syntax_near(word: &str) -> SqlError {
-    SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."))
+    SqlError::of(msg::SYNTAX_NEAR, [&word])
 }
 
 /// The string in an option's parentheses.
@@ -314,19 +306,8 @@ fn levels<'q>(
         levels[place].1.push(item);
     }
     if levels.is_empty() {
-        let (number, text) = match json {
-            true => (
-                13600,
-                "FOR JSON AUTO requires at least one table for generating JSON objects. Use FOR JSON PATH or add a FROM clause \
-                 with a table name.",
-            ),
-            false => (
-                6810,
-                "FOR XML AUTO requires at least one table for generating XML tags. Use FOR XML RAW or add a FROM clause with a \
-                 table name.",
-            ),
-        };
-        return Err(SqlError::new(number, 16, 1, text));
+        let message = if json { msg::JSON_AUTO_WITHOUT_TABLE } else { msg::XML_AUTO_WITHOUT_TABLE };
+        return Err(SqlError::of(message, []));
     }
     let written = |name: &str| written_name(from, name).unwrap_or_else(|| name.to_owned());
     Ok(levels.into_iter().map(|(name, items)| (written(&name), items)).collect())
@@ -370,26 +351,14 @@ fn json_level(items: &[Item<'_>], paths: bool) -> Result<JsonLevel, SqlError> {
     for item in items {
         let name = item.column.name.as_str();
         if name.is_empty() {
-            let text = "Column expressions and data sources without names or aliases cannot be formatted as JSON text using \
-                        FOR JSON clause. Add alias to the unnamed column or table.";
-            return Err(SqlError::new(13605, 16, 1, text));
+            return Err(SqlError::of(msg::JSON_UNNAMED_COLUMN, []));
         }
         let steps: Vec<&str> = if paths { name.split('.').collect() } else { vec![name] };
         if steps.iter().any(|step| step.is_empty()) {
-            let text = format!(
-                "Property '{name}' cannot be generated in JSON output due to invalid character in the column name or alias. \
-                 Column name or alias that contains '..', starts or ends with '.' is not allowed in query that has FOR JSON \
-                 clause."
-            );
-            return Err(SqlError::new(13603, 16, 1, text));
+            return Err(SqlError::of(msg::JSON_NAME_INVALID, [&name]));
         }
-        add_member(&mut members, &steps, item.document).ok_or_else(|| {
-            let text = format!(
-                "Property '{name}' cannot be generated in JSON output due to a conflict with another column name or alias. Use \
-                 different names and aliases for each column in SELECT list."
-            );
-            SqlError::new(13601, 16, 1, text)
-        })?;
+        add_member(&mut members, &steps, item.document)
+            .ok_or_else(|| SqlError::of(msg::JSON_NAME_CONFLICT, [&name]))?;
     }
     Ok(JsonLevel { name: String::new(), members })
 }
@@ -426,9 +395,7 @@ fn xml_document(levels: Vec<(String, Vec<Item<'_>>)>, options: &Options) -> Resu
         let mut columns = Vec::with_capacity(items.len());
         for item in items {
             if item.column.name.is_empty() {
-                let text = "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used for \
-                            attribute names. Name unnamed columns/tables using AS in the SELECT statement.";
-                return Err(SqlError::new(6809, 16, 1, text));
+                return Err(SqlError::of(msg::XML_UNNAMED_TABLE, []));
             }
             if item.document.ty.is_binary() && !options.base64 {
                 return Err(binary_address(&item, options));
@@ -444,9 +411,7 @@ fn xml_document(levels: Vec<(String, Vec<Item<'_>>)>, options: &Options) -> Resu
 }
 
 fn row_omitted() -> SqlError {
-    let text =
-        "Row tag omission (empty row tag name) cannot be used with attribute-centric FOR XML serialization.";
-    SqlError::new(6864, 16, 1, text)
+    SqlError::of(msg::XML_ROW_TAG_OMITTED, [])
 }
 
 /// Binary values by address are not there: in RAW SQL Server has none either.
@@ -454,13 +419,7 @@ pub(super) fn binary_address(item: &Item<'_>, options: &Options) -> SqlError {
     if options.mode == "AUTO" {
         return unsupported("A binary column in FOR XML AUTO without BINARY BASE64");
     }
-    let text = format!(
-        "FOR XML EXPLICIT and RAW modes currently do not support addressing binary data as URLs in column '{}'. Remove the \
-         column, or use the BINARY BASE64 mode, or create the URL directly using the 'dbobject/TABLE[@PK1=\"V1\"]/@COLUMN' \
-         syntax.",
-        item.column.name
-    );
-    SqlError::new(6829, 16, 1, text)
+    SqlError::of(msg::XML_BINARY_ADDRESS, [&item.column.name])
 }
 
 fn xml_path(items: &[Item<'_>], options: &Options) -> Result<XmlPath, SqlError> {
@@ -487,12 +446,7 @@ fn xml_path(items: &[Item<'_>], options: &Options) -> Result<XmlPath, SqlError> 
                     && (before.steps.len() > column.steps.len() || !matches!(before.leaf, Leaf::Attribute(_)))
             });
             if late {
-                let text = format!(
-                    "Attribute-centric column '{}' must not come after a non-attribute-centric sibling in XML hierarchy in FOR \
-                     XML PATH.",
-                    item.column.name
-                );
-                return Err(SqlError::new(6852, 16, 1, text));
+                return Err(SqlError::of(msg::XML_ATTRIBUTE_AFTER_ELEMENT, [&item.column.name]));
             }
         }
         columns.push(column);

@@ -14,7 +14,7 @@ use expr::functions::Function;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 /// What the instance knows by name; names are compared without regard to case.
 pub trait Names {
@@ -183,11 +183,7 @@ pub struct VarScope {
 
 /// 134: a name that a variable has already.
 pub fn declared_twice(name: &str) -> SqlError {
-    let text = format!(
-        "The variable name '{name}' has already been declared. Variable names must be unique within a query batch or \
-         stored procedure."
-    );
-    SqlError::new(134, 15, 2, text)
+    SqlError::of(msg::DUPLICATE_VARIABLE, [&name])
 }
 
 impl VarScope {
@@ -240,21 +236,12 @@ impl VarScope {
     /// Slot and type of a variable. Errors: 137 when it was not declared, 16949 when it holds a cursor.
     pub fn find(&self, name: &str) -> Result<(usize, DataType), SqlError> {
         match self.by_name.get(&fold_name(name)) {
-            Some(_) if self.is_cursor(name) => {
-                let text = format!(
-                    "The variable '{name}' is a cursor variable, but it is used in a place where a cursor variable is \
-                     not valid."
-                );
-                Err(SqlError::new(16949, 16, 4, text))
-            }
+            Some(_) if self.is_cursor(name) => Err(SqlError::of(msg::CURSOR_VARIABLE_MISPLACED, [&name])),
             Some(&slot) => {
                 let deduced = self.undeclared.as_ref().map(|u| u.type_of(slot)).transpose()?.flatten();
                 Ok((slot, deduced.unwrap_or(self.slots[slot].1)))
             }
-            None => {
-                let text = format!("Must declare the scalar variable \"{name}\".");
-                Err(SqlError::new(137, 15, 2, text))
-            }
+            None => Err(SqlError::of(msg::UNDECLARED_VARIABLE, [&name])),
         }
     }
 

@@ -4,43 +4,28 @@
 use super::document::{Item, Options, binary_address};
 use super::unsupported;
 use expr::document::{ExplicitColumn, ExplicitKind, ExplicitTag, XmlExplicit, declarations, xml_name};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The document of a query's columns.
 ///
 /// # Errors
 /// 6802, 6812, 6817, 6820: names; 6803, 6804: types of the first two columns; 6829: binary values; 40517: directives.
 pub(super) fn document(items: &[Item<'_>], options: &Options) -> Result<XmlExplicit, SqlError> {
-    for (at, name, number, what) in [
-        (0, "TAG", 6803, "first column to hold positive integers that represent XML tag IDs."),
-        (
-            1,
-            "PARENT",
-            6804,
-            "second column to hold NULL or nonnegative integers that represent XML parent tag IDs.",
-        ),
-    ] {
+    for (at, name, message) in
+        [(0, "TAG", msg::EXPLICIT_TAG_INTEGERS), (1, "PARENT", msg::EXPLICIT_PARENT_INTEGERS)]
+    {
         let Some(item) = items.get(at) else {
-            let text = "FOR XML EXPLICIT requires at least three columns, including the tag column, the parent column, \
-                        and at least one data column.";
-            return Err(SqlError::new(6801, 16, 1, text));
+            return Err(SqlError::of(msg::EXPLICIT_THREE_COLUMNS, []));
         };
         if !item.column.name.eq_ignore_ascii_case(name) {
-            let text = format!(
-                "FOR XML EXPLICIT requires column {} to be named '{name}' instead of '{}'.",
-                at + 1,
-                item.column.name
-            );
-            return Err(SqlError::new(6820, 16, 1, text));
+            return Err(SqlError::of(msg::EXPLICIT_COLUMN_NAMED, [&(at + 1), &name, &item.column.name]));
         }
         if !item.column.ty.is_integer() && !item.column.untyped {
-            return Err(SqlError::new(number, 16, 1, format!("FOR XML EXPLICIT requires the {what}")));
+            return Err(SqlError::of(message, []));
         }
     }
     if items.len() < 3 {
-        let text = "FOR XML EXPLICIT requires at least three columns, including the tag column, the parent column, and at \
-                    least one data column.";
-        return Err(SqlError::new(6801, 16, 1, text));
+        return Err(SqlError::of(msg::EXPLICIT_THREE_COLUMNS, []));
     }
     let mut tags: Vec<ExplicitTag> = Vec::new();
     for item in &items[2..] {
@@ -53,13 +38,7 @@ pub(super) fn document(items: &[Item<'_>], options: &Options) -> Result<XmlExpli
 
 fn add(tags: &mut Vec<ExplicitTag>, item: &Item<'_>, options: &Options) -> Result<(), SqlError> {
     let name = &item.column.name;
-    let invalid = || {
-        let text = format!(
-            "FOR XML EXPLICIT query contains the invalid column name '{name}'. Use the \
-             TAGNAME!TAGID!ATTRIBUTENAME[!..] format where TAGID is a positive integer."
-        );
-        SqlError::new(6802, 16, 1, text)
-    };
+    let invalid = || SqlError::of(msg::EXPLICIT_COLUMN_NAME, [&name]);
     let mut parts = name.split('!');
     let element = parts.next().unwrap_or_default();
     let id = parts.next().and_then(|id| id.parse::<i64>().ok()).filter(|id| *id > 0).ok_or_else(invalid)?;
@@ -74,9 +53,7 @@ fn add(tags: &mut Vec<ExplicitTag>, item: &Item<'_>, options: &Options) -> Resul
             "xml" => ExplicitKind::Xml,
             "cdata" if own.is_empty() => ExplicitKind::Cdata,
             "cdata" => {
-                let text =
-                    format!("In the FOR XML EXPLICIT clause, CDATA attributes must be unnamed in '{name}'.");
-                return Err(SqlError::new(6836, 16, 1, text));
+                return Err(SqlError::of(msg::EXPLICIT_CDATA_NAMED, [&name]));
             }
             "hide" => ExplicitKind::Hide,
             "id" | "idref" | "nmtoken" if !own.is_empty() => ExplicitKind::Attribute,
@@ -86,11 +63,7 @@ fn add(tags: &mut Vec<ExplicitTag>, item: &Item<'_>, options: &Options) -> Resul
             _ => return Err(invalid()),
         },
         _ => {
-            let text = format!(
-                "FOR XML EXPLICIT cannot combine multiple occurrences of ELEMENT, XML, XMLTEXT, and CDATA in column name \
-                 '{name}'."
-            );
-            return Err(SqlError::new(6817, 16, 1, text));
+            return Err(SqlError::of(msg::EXPLICIT_SEVERAL_DIRECTIVES, [&name]));
         }
     };
     if item.document.ty.is_binary() && !options.base64 {
@@ -104,11 +77,7 @@ fn add(tags: &mut Vec<ExplicitTag>, item: &Item<'_>, options: &Options) -> Resul
     match tags.iter_mut().find(|tag| tag.id == id) {
         Some(tag) if element.is_empty() || tag.name == xml_name(element) => tag.columns.push(column),
         Some(tag) => {
-            let text = format!(
-                "XML tag ID {id} that was originally declared as '{}' is being redeclared as '{element}'.",
-                tag.name
-            );
-            return Err(SqlError::new(6812, 16, 1, text));
+            return Err(SqlError::of(msg::EXPLICIT_TAG_REDECLARED, [&id, &tag.name, &element]));
         }
         None if element.is_empty() => return Err(invalid()),
         None => tags.push(ExplicitTag { id, name: xml_name(element), columns: vec![column] }),

@@ -12,7 +12,7 @@ use expr::{Constant as Constants, Expr, Label, Typed, bind_ops};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use syntax::ast::{self, CompareOp, ExprKind, Literal, UnaryOp};
-use types::{DataType, Dialect, SqlError, Value};
+use types::{DataType, Dialect, SqlError, Value, msg};
 
 /// What is being made, as messages name it.
 #[derive(Clone, Copy, Debug)]
@@ -24,29 +24,15 @@ pub struct Filtered<'n> {
 }
 
 impl Filtered<'_> {
-    /// A message about a column of the filter.
-    fn of_column(&self, number: i32, column: &str, why: &str) -> SqlError {
-        let Filtered { what, name, table } = self;
-        let text = format!(
-            "Filtered {what} '{name}' cannot be created on table '{table}' because the column '{column}' in the filter \
-             expression {why}"
-        );
-        SqlError::new(number, 16, 1, text)
-    }
-
     fn incorrect(&self) -> SqlError {
         let Filtered { what, name, table } = self;
-        let text = format!("Incorrect WHERE clause for filtered {what} '{name}' on table '{table}'.");
-        SqlError::new(10735, 15, 1, text)
+        SqlError::of(msg::FILTER_INCORRECT, [&what, &name, &table])
     }
 
     /// The error of what is no constant. 1046 a subquery, 10735 all others.
     fn no_constant(&self, e: &ast::Expr) -> SqlError {
         match e.kind {
-            ExprKind::Subquery(_) | ExprKind::InQuery { .. } => {
-                let text = "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
-                SqlError::new(1046, 15, 1, text)
-            }
+            ExprKind::Subquery(_) | ExprKind::InQuery { .. } => SqlError::of(msg::SUBQUERY_NOT_ALLOWED, []),
             _ => self.incorrect(),
         }
     }
@@ -151,10 +137,11 @@ impl Filter<'_, '_, '_> {
         let name = &column.name.value;
         let folded = fold_name(name);
         let at = self.columns.iter().position(|c| fold_name(&c.name) == folded);
-        let at = at.ok_or_else(|| SqlError::new(207, 16, 1, format!("Invalid column name '{name}'.")))?;
+        let at = at.ok_or_else(|| SqlError::of(msg::INVALID_COLUMN, [&name]))?;
         if self.columns[at].computed {
-            let why = "is a computed column. Rewrite the filter expression so that it does not include this column.";
-            return Err(self.of.of_column(10609, &self.columns[at].name, why));
+            let Filtered { what, name, table } = self.of;
+            let column = &self.columns[at].name;
+            return Err(SqlError::of(msg::FILTER_COLUMN_COMPUTED, [&what, &name, &table, column]));
         }
         Ok(at)
     }
@@ -162,26 +149,21 @@ impl Filter<'_, '_, '_> {
     /// A constant beside a column, in the type in which they are compared.
     fn constant(&mut self, at: usize, e: &ast::Expr) -> Result<Constant, SqlError> {
         if matches!(e.kind, ExprKind::Literal(Literal::Null)) {
-            let text = format!(
-                "Filtered {} '{}' cannot be created on table '{}' because the filter expression contains a comparison \
-                 with a literal NULL value. Rewrite the comparison to use the IS [NOT] NULL comparison operator to test \
-                 for NULL values.",
-                self.of.what, self.of.name, self.of.table
-            );
-            return Err(SqlError::new(10620, 16, 1, text));
+            return Err(SqlError::of(
+                msg::FILTER_NULL_COMPARISON,
+                [&self.of.what, &self.of.name, &self.of.table],
+            ));
         }
         let (text, typed) = self.written(e)?;
         self.filter.text.push_str(&text);
         let column = &self.columns[at];
         let (own, ty) = (column.ty, typed.ty);
+        let Filtered { what, name, table } = self.of;
         let wider = || {
-            let why = format!(
-                "is compared with a constant of higher data type precedence or of a different collation. Converting a \
-                 column to the data type of a constant is not supported for filtered {}. To resolve this error, \
-                 explicitly convert the constant to the same data type and collation as the column '{}'.",
-                self.of.what, column.name
-            );
-            self.of.of_column(10611, &column.name, &why)
+            SqlError::of(
+                msg::FILTER_COLUMN_CONVERTED,
+                [&what, &name, &table, &column.name, &what, &column.name],
+            )
         };
         if own.is_string() && ty.is_string() {
             let wide = |ty| matches!(ty, DataType::NChar(_) | DataType::NVarChar(_));
@@ -204,11 +186,8 @@ impl Filter<'_, '_, '_> {
         let to = if same { own } else { common };
         let converted =
             bind_ops::implicit(typed, to)?.eval(&[], &mut Constants { dialect: Some(Dialect::DEFAULT) });
-        let value = converted.map_err(|_| {
-            let why = "is compared with a constant that cannot be converted to the data type of the column. Rewrite the \
-                       filter expression so that it does not include this comparison.";
-            self.of.of_column(10612, &column.name, why)
-        })?;
+        let value = converted
+            .map_err(|_| SqlError::of(msg::FILTER_COLUMN_TYPE, [&what, &name, &table, &column.name]))?;
         Ok(Constant { value, ty: to, converted: (!same).then_some(own) })
     }
 

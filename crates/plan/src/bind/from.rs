@@ -17,7 +17,7 @@ use crate::logical::{JoinHint, JoinKind, Logical};
 use catalog::errors;
 use catalog::fold_name;
 use syntax::ast::{self, RowSchema, TableRefKind};
-use types::SqlError;
+use types::{SqlError, msg};
 
 impl Binder<'_> {
     /// Binds FROM into the current block.
@@ -38,17 +38,9 @@ impl Binder<'_> {
     fn check_names(&mut self) -> Result<(), SqlError> {
         match self.scope()?.sources.clash() {
             None => Ok(()),
-            Some(NameClash::Alias(name)) => {
-                let text =
-                    format!("The correlation name '{name}' is specified multiple times in a FROM clause.");
-                Err(SqlError::new(1011, 16, 1, text))
-            }
+            Some(NameClash::Alias(name)) => Err(SqlError::of(msg::DUPLICATE_CORRELATION_NAME, [&name])),
             Some(NameClash::Exposed(first, second)) => {
-                let text = format!(
-                    "The objects \"{first}\" and \"{second}\" in the FROM clause have the same exposed names. Use \
-                     correlation names to distinguish them."
-                );
-                Err(SqlError::new(1013, 16, 1, text))
+                Err(SqlError::of(msg::SAME_EXPOSED_NAMES, [&first, &second]))
             }
         }
     }
@@ -78,7 +70,7 @@ impl Binder<'_> {
             }
             TableRefKind::Function { name, args, schema: RowSchema::Table(table), alias, columns } => {
                 if !columns.is_empty() {
-                    return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('."));
+                    return Err(SqlError::of(msg::SYNTAX_NEAR, [&"("]));
                 }
                 self.open_xml(name, args, self.columns_of_table(table)?, alias.as_ref())
             }
@@ -87,7 +79,7 @@ impl Binder<'_> {
                     return self.open_xml(name, args, columns_of_list(schema)?, alias.as_ref());
                 }
                 if !name.is_bare() || !name.name.is("openjson") || !columns.is_empty() {
-                    return Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('."));
+                    return Err(SqlError::of(msg::SYNTAX_NEAR, [&"("]));
                 }
                 self.open_json((name, args), schema, alias.as_ref())
             }
@@ -154,10 +146,7 @@ impl Binder<'_> {
             return self.cte(&cte, alias);
         }
         if name.is_bare() && self.open_ctes.contains(&fold_name(&name.name.value)) {
-            let text = format!(
-                "Recursive common table expression '{name}' does not contain a top-level UNION ALL operator."
-            );
-            return Err(SqlError::new(252, 16, 1, text));
+            return Err(SqlError::of(msg::RECURSIVE_WITHOUT_UNION_ALL, [&name]));
         }
         if let Some(rows) = self.changed_rows(name, alias)? {
             return Ok(rows);
@@ -179,8 +168,7 @@ impl Binder<'_> {
             Named::View(..) if moments.is_some() => Err(not_versioned(&name.to_string())),
             Named::View(db, view) => {
                 if view.arguments().is_some() {
-                    let text = format!("Parameters were not supplied for the function '{name}'.");
-                    return Err(SqlError::new(216, 16, 1, text));
+                    return Err(SqlError::of(msg::FUNCTION_WITHOUT_PARAMETERS, [&name]));
                 }
                 self.system_view(db, view, Vec::new(), name, alias)
             }
@@ -192,8 +180,7 @@ impl Binder<'_> {
                 Some(moments) => self.view_at((db, &module), &mention, moments),
             },
             Named::Module(_, module) if module.kind.is_table_function() => {
-                let text = format!("Parameters were not supplied for the function '{name}'.");
-                Err(SqlError::new(216, 16, 1, text))
+                Err(SqlError::of(msg::FUNCTION_WITHOUT_PARAMETERS, [&name]))
             }
             Named::Module(..) => Err(errors::invalid_object(&name.to_string())),
         }

@@ -22,7 +22,7 @@ use compact_str::CompactString;
 use expr::{Expr, Routine, RoutineCall, Typed, bind_ops};
 use syntax::ast::{self, ConstraintKind, Declaration, FunctionBody, SetValue, Stmt, StmtKind, TableElement};
 use types::convert::Mode;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 /// Deepest nesting of scalar functions that are bound in place.
 const MAX_INLINE: usize = 8;
@@ -100,8 +100,7 @@ impl Binder<'_> {
         };
         let folded = fold_name(name);
         let Some(variable) = call.variables.iter_mut().rev().find(|v| v.name == folded) else {
-            let text = format!("Must declare the scalar variable \"{name}\".");
-            return Err(SqlError::new(137, 15, 2, text));
+            return Err(SqlError::of(msg::UNDECLARED_VARIABLE, [&name]));
         };
         let (value, block) = (variable.value.clone(), call.block);
         // In a block of its own it is computed for each row of it.
@@ -154,12 +153,7 @@ impl Binder<'_> {
         let found = self.find_function(&call.name).filter(|(_, m)| m.kind == ModuleKind::ScalarFunction);
         let Some((db, module)) = found else {
             let schema = call.name.schema.as_ref().map_or("", |s| s.value.as_str());
-            let text = format!(
-                "Cannot find either column \"{schema}\" or the user-defined function or aggregate \"{}\", or the \
-                 name is ambiguous.",
-                call.name
-            );
-            return Err(SqlError::new(4121, 16, 1, text));
+            return Err(SqlError::of(msg::FUNCTION_OR_COLUMN_NOT_FOUND, [&schema, &call.name]));
         };
         if call.star || call.distinct || call.over.is_some() {
             let near = if call.star {
@@ -208,14 +202,10 @@ impl Binder<'_> {
     ) -> Result<Vec<(CompactString, Typed)>, SqlError> {
         let params = module.function().map_or(&[][..], |function| &function.params);
         if args.len() < params.len() {
-            let text = format!(
-                "An insufficient number of arguments were supplied for the procedure or function {name}."
-            );
-            return Err(SqlError::new(313, 16, 3, text));
+            return Err(SqlError::of(msg::TOO_FEW_ARGUMENTS, [&name]));
         }
         if args.len() > params.len() {
-            let text = format!("Procedure or function {name} has too many arguments specified.");
-            return Err(SqlError::new(8144, 16, 3, text));
+            return Err(SqlError::of(msg::TOO_MANY_ARGUMENTS, [&name]).state(3));
         }
         let catalog = db.catalog();
         let mut bound = Vec::with_capacity(args.len());
@@ -234,11 +224,7 @@ impl Binder<'_> {
                     Typed::new(Expr::Const(value.clone()), value.natural_type(), true)
                 }
                 (ast::ExprKind::Default, None) => {
-                    let text = format!(
-                        "Procedure or function '{}' expects parameter '{}', which was not supplied.",
-                        module.name, param.name
-                    );
-                    return Err(SqlError::new(201, 16, 4, text));
+                    return Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&module.name, &param.name]));
                 }
                 _ => {
                     self.deduce(arg, super::deduce::Wanted::Becomes(ty))?;

@@ -6,7 +6,7 @@ use super::scope::Clause;
 use expr::same_syntax::same_syntax;
 use expr::{Expr, Typed};
 use syntax::ast::{self};
-use types::SqlError;
+use types::{SqlError, msg};
 
 impl Binder<'_> {
     /// After grouping only keys may be named outside aggregates.
@@ -20,17 +20,12 @@ impl Binder<'_> {
             let nullable = typed.nullable || grouping.leaves_out(at);
             return Ok(Typed { expr: Expr::Col(grouping.keys[at].output), nullable, ..typed });
         }
-        let (number, place) = match (scope.clause, grouping.keys.is_empty()) {
-            (Clause::Having, _) => (8121, "the HAVING clause"),
-            (Clause::OrderBy, _) => (8127, "the ORDER BY clause"),
-            _ => (8120, "the select list"),
+        let message = match scope.clause {
+            Clause::Having => msg::NOT_GROUPED_IN_HAVING,
+            Clause::OrderBy => msg::NOT_GROUPED_IN_ORDER_BY,
+            _ => msg::NOT_GROUPED_IN_SELECT,
         };
-        let quote = if number == 8127 { '"' } else { '\'' };
-        let text = format!(
-            "Column {quote}{full}{quote} is invalid in {place} because it is not contained in either an aggregate function \
-             or the GROUP BY clause."
-        );
-        Err(SqlError::new(number, 16, 1, text))
+        Err(SqlError::of(message, [&full]))
     }
 
     /// The same for the value of a computed column: what it is computed from is grouped.

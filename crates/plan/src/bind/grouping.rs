@@ -16,7 +16,7 @@ use expr::bind_ops;
 use expr::{CaseExpr, Expr, Pred, Typed};
 use std::collections::BTreeMap;
 use syntax::ast::{self, CompareOp, GroupItem};
-use types::{Collation, DataType, SqlError, Value};
+use types::{Collation, DataType, SqlError, Value, msg};
 
 /// Most grouping sets of a query.
 const MAX_SETS: usize = 4096;
@@ -33,8 +33,7 @@ impl Binder<'_> {
         let mut grouping = Grouping::default();
         let Some(group) = &select.group_by else { return Ok(grouping) };
         if group.all && (group.with_rollup || group.with_cube) {
-            let text = "The CUBE and ROLLUP options are not allowed in a GROUP BY ALL clause.";
-            return Err(SqlError::new(1028, 15, 1, text));
+            return Err(SqlError::of(msg::CUBE_WITH_GROUP_BY_ALL, []));
         }
         // Before one of the sets is made: a short text may mean any number of them.
         let several = count_sets(group)? > 1;
@@ -59,9 +58,7 @@ impl Binder<'_> {
         let source = self.expr(e)?;
         source.ty.check_comparable()?;
         if source.expr.is_row_free() && !matches!(source.expr, Expr::Param(_)) {
-            let text = "Each GROUP BY expression must contain at least one column that is not an outer \
-                        reference.";
-            return Err(SqlError::new(164, 15, 1, text));
+            return Err(SqlError::of(msg::GROUP_BY_WITHOUT_COLUMN, []));
         }
         // `a` and `t.a` are one key.
         if let Expr::Col(id) = source.expr {
@@ -80,14 +77,10 @@ impl Binder<'_> {
         let shown = name.to_ascii_uppercase();
         let most = if name == "grouping" { 1 } else { MAX_KEYS };
         if call.args.is_empty() || call.args.len() > most {
-            let text = format!(
-                "The {shown} function requires {}.",
-                match most {
-                    1 => "1 argument(s)".to_string(),
-                    _ => format!("1 to {most} arguments"),
-                }
-            );
-            return Err(SqlError::new(174, 15, 1, text));
+            return Err(match most {
+                1 => SqlError::of(msg::FUNCTION_ARGUMENT_COUNT, [&shown, &1]),
+                _ => SqlError::of(msg::FUNCTION_ARGUMENTS_UP_TO, [&shown, &1, &most]),
+            });
         }
         let ty = if name == "grouping" { DataType::TinyInt } else { DataType::Int };
         let constant = |n: i32| {
@@ -229,9 +222,7 @@ fn is_one_of(column: expr::ColId, numbers: Vec<usize>) -> Result<Pred, SqlError>
 fn count_sets(group: &ast::GroupBy) -> Result<usize, SqlError> {
     if group.with_rollup || group.with_cube {
         if !group.items.iter().all(|item| matches!(item, GroupItem::Expr(_))) {
-            let text = "The CUBE and ROLLUP options are not allowed with ROLLUP, CUBE or GROUPING SETS in the GROUP BY \
-                        clause.";
-            return Err(SqlError::new(10702, 15, 1, text));
+            return Err(SqlError::of(msg::CUBE_WITH_GROUPING_SETS, []));
         }
         return check_count(if group.with_rollup { group.items.len() + 1 } else { subsets(&group.items) });
     }
@@ -300,7 +291,7 @@ impl Sets<'_, '_, '_> {
         let part = |item: &GroupItem| match item {
             GroupItem::Expr(e) => self.key(e),
             GroupItem::Composite(list) if !list.is_empty() => self.keys(list),
-            _ => Err(SqlError::new(102, 15, 1, "Incorrect syntax near '('.")),
+            _ => Err(SqlError::of(msg::SYNTAX_NEAR, [&"("])),
         };
         items.iter().map(part).collect()
     }
@@ -312,11 +303,7 @@ impl Sets<'_, '_, '_> {
     fn key(&mut self, e: &ast::Expr) -> Result<u64, SqlError> {
         let key = self.binder.key_of(self.grouping, e)?;
         if self.several && key >= MAX_KEYS {
-            let text = format!(
-                "Too many expressions are specified in the GROUP BY clause. The maximum number is {MAX_KEYS} when grouping \
-                 sets are supplied."
-            );
-            return Err(SqlError::new(10706, 15, 1, text));
+            return Err(SqlError::of(msg::TOO_MANY_GROUPING_KEYS, [&MAX_KEYS]));
         }
         Ok(if self.several { 1 << key } else { 0 })
     }
@@ -346,13 +333,9 @@ fn check_count(sets: usize) -> Result<usize, SqlError> {
     if sets <= MAX_SETS {
         return Ok(sets);
     }
-    let text = format!("Too many grouping sets. The maximum number is {MAX_SETS}.");
-    Err(SqlError::new(10703, 15, 1, text))
+    Err(SqlError::of(msg::TOO_MANY_GROUPING_SETS, [&MAX_SETS]))
 }
 
 fn no_key(position: usize, function: &str) -> SqlError {
-    let text = format!(
-        "Argument {position} of the {function} function does not match any of the expressions in the GROUP BY clause."
-    );
-    SqlError::new(8161, 16, 1, text)
+    SqlError::of(msg::GROUPING_ARGUMENT, [&position, &function])
 }

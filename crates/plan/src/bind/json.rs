@@ -13,7 +13,7 @@ use expr::bind_ops;
 use expr::functions::required;
 use expr::{Expr, Typed};
 use syntax::ast::{self, ExprKind, ForKind};
-use types::{Collation, DataType, Len, SqlError, Value};
+use types::{Collation, DataType, Len, SqlError, Value, msg};
 
 /// Whether an expression gives JSON text: a function that makes some, or FOR JSON with its brackets. Such text is not quoted again.
 pub fn is_json(e: &ast::Expr) -> bool {
@@ -85,9 +85,7 @@ impl Binder<'_> {
         for (id, column) in (first..).zip(schema) {
             let ty = cast_type(&column.data_type)?;
             if column.as_json && ty != DataType::NVarChar(Len::Max) {
-                let text =
-                    "AS JSON option can be specified only for column of nvarchar(max) type in WITH clause.";
-                return Err(SqlError::new(13618, 16, 1, text));
+                return Err(SqlError::of(msg::AS_JSON_TYPE, []));
             }
             let path = match &column.path {
                 Some(path) => path.to_string(),
@@ -141,5 +139,5 @@ fn json_kind(e: &ast::Expr) -> Result<String, SqlError> {
             return Ok(word.to_string());
         }
     }
-    Err(SqlError::new(102, 15, 1, "Incorrect syntax near ','."))
+    Err(SqlError::of(msg::SYNTAX_NEAR, [&","]))
 }

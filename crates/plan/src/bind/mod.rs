@@ -81,7 +81,7 @@ use scope::{Clause, Scope};
 use std::sync::Arc;
 use syntax::ast::{self};
 pub use type_names::{cast_type, declared_type};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// Rounds of a recursive CTE without OPTION (MAXRECURSION).
 const DEFAULT_RECURSION: u32 = 100;
@@ -378,5 +378,5 @@ impl<'a> Binder<'a> {
 
 /// Error for a construct that parses and is not there yet.
 pub fn unsupported(what: &str) -> SqlError {
-    SqlError::new(40517, 16, 1, format!("{what} is not supported in this version of Ringwood."))
+    SqlError::of(msg::NOT_SUPPORTED, [&what])
 }

@@ -14,7 +14,7 @@ use catalog::{Db, ModuleDef, TableDef, fold_name};
 use std::collections::HashSet;
 use std::sync::Arc;
 use syntax::ast;
-use types::{Collation, DataType, SqlError};
+use types::{Collation, DataType, SqlError, msg};
 
 /// Deepest nesting of views.
 const MAX_VIEWS: usize = 32;
@@ -112,10 +112,7 @@ impl Binder<'_> {
     /// Errors: 217 modules nested too deeply.
     pub(super) fn enter_view(&mut self) -> Result<(), SqlError> {
         if self.view_depth >= MAX_VIEWS {
-            let text = format!(
-                "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit {MAX_VIEWS})."
-            );
-            return Err(SqlError::new(217, 16, 1, text));
+            return Err(SqlError::of(msg::NESTING_LEVEL, [&MAX_VIEWS]));
         }
         self.view_depth += 1;
         Ok(())
@@ -217,11 +214,10 @@ impl Binder<'_> {
     /// 140 outside a trigger, 207 no such column.
     pub(super) fn column_updated(&mut self, column: &ast::Ident) -> Result<expr::Pred, SqlError> {
         let Some(changes) = &self.changes else {
-            let text = "Can only use IF UPDATE within a CREATE TRIGGER statement.";
-            return Err(SqlError::new(140, 15, 1, text));
+            return Err(SqlError::of(msg::IF_UPDATE_OUTSIDE_TRIGGER, []));
         };
         let Some(at) = changes.table.column(&column.value) else {
-            return Err(SqlError::new(207, 16, 1, format!("Invalid column name '{}'.", column.value)));
+            return Err(SqlError::of(msg::INVALID_COLUMN, [&column.value]));
         };
         let span = column.span;
         let number = |n: usize| {
@@ -268,37 +264,21 @@ pub(super) fn view_names(
     columns: &[OutColumn],
 ) -> Result<Vec<compact_str::CompactString>, SqlError> {
     if !names.is_empty() && names.len() != columns.len() {
-        let (number, text) = if names.len() > columns.len() {
-            (
-                4502,
-                format!(
-                    "View or function '{}' has more column names specified than columns defined.",
-                    view.name
-                ),
-            )
-        } else {
-            (8158, format!("'{}' has more columns than were specified in the column list.", view.name))
+        let message = match names.len() > columns.len() {
+            true => msg::VIEW_TOO_MANY_NAMES,
+            false => msg::MORE_COLUMNS_THAN_NAMES,
         };
-        return Err(SqlError::new(number, 16, 1, text));
+        return Err(SqlError::of(message, [&view.name]));
     }
     let mut known = HashSet::with_capacity(columns.len());
     let mut out: Vec<compact_str::CompactString> = Vec::with_capacity(columns.len());
     for (i, column) in columns.iter().enumerate() {
         let name = names.get(i).map_or_else(|| column.name.clone(), |n| n.value.clone());
         if name.is_empty() {
-            let text = format!(
-                "Create View or Function failed because no column name was specified for column {}.",
-                i + 1
-            );
-            return Err(SqlError::new(4511, 16, 1, text));
+            return Err(SqlError::of(msg::VIEW_COLUMN_WITHOUT_NAME, [&(i + 1)]));
         }
         if !known.insert(fold_name(&name)) {
-            let text = format!(
-                "Column names in each view or function must be unique. Column name '{name}' in view or function '{}' \
-                 is specified more than once.",
-                view.name
-            );
-            return Err(SqlError::new(4506, 16, 1, text));
+            return Err(SqlError::of(msg::VIEW_DUPLICATE_COLUMN, [&name, &view.name]));
         }
         out.push(name);
     }

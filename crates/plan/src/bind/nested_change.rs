@@ -4,7 +4,7 @@ use crate::bind::Binder;
 use crate::bind::contains::contains;
 use crate::logical::{Logical, OutColumn, WorkScan, WorkSource};
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, TableRef, TableRefKind};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// How many rows are expected of a change.
 const ROWS: f64 = 100.0;
@@ -27,7 +27,7 @@ pub fn of_query(query: &ast::Query) -> Result<Option<&ast::Stmt>, SqlError> {
         return Ok(None);
     };
     if select.distinct {
-        return Err(error(10_722, "The DISTINCT keyword is not allowed", ""));
+        return Err(SqlError::of(msg::DISTINCT_OVER_NESTED_CHANGE, []));
     }
     let clauses = [
         (select.top.is_some() || query.offset.is_some(), "TOP or OFFSET"),
@@ -37,7 +37,7 @@ pub fn of_query(query: &ast::Query) -> Result<Option<&ast::Stmt>, SqlError> {
         (query.for_clause.is_some(), "FOR"),
     ];
     if let Some((_, clause)) = clauses.iter().find(|(there, _)| *there) {
-        return Err(error(10_717, &format!("The {clause} clause is not allowed"), ""));
+        return Err(SqlError::of(msg::CLAUSE_OVER_NESTED_CHANGE, [clause]));
     }
     for item in &select.items {
         if let SelectItem::Expr { expr, .. } = item {
@@ -59,24 +59,15 @@ fn check_expr(e: &ast::Expr, clause: &str) -> Result<(), SqlError> {
         )
     };
     if contains(e, &subquery) {
-        return Err(error(5323, "Subqueries are not allowed", clause));
+        return Err(SqlError::of(msg::SUBQUERY_OVER_NESTED_CHANGE, [&clause]));
     }
     if contains(e, &|e| matches!(&e.kind, ExprKind::Function(call) if call.over.is_some())) {
-        return Err(error(5329, "Windowed functions are not allowed", clause));
+        return Err(SqlError::of(msg::WINDOW_OVER_NESTED_CHANGE, [&clause]));
     }
     if super::contains::has_aggregate(e) {
-        let message = error(5322, "An aggregate function is not allowed", clause).into_message();
-        return Err(SqlError::new(5322, 16, 1, message));
+        return Err(SqlError::of(msg::AGGREGATE_OVER_NESTED_CHANGE, [&clause]));
     }
     Ok(())
-}
-
-fn error(number: i32, beginning: &str, clause: &str) -> SqlError {
-    let place = if clause.is_empty() { String::new() } else { format!(" in the {clause} clause") };
-    let text = format!(
-        "{beginning}{place} when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement."
-    );
-    SqlError::new(number, 15, 1, text)
 }
 
 /// Where a change that gives rows stands and may not.
@@ -92,20 +83,15 @@ pub enum Place {
 
 /// What a change raises that stands there: 10727 to 10733.
 pub fn misplaced(place: Place) -> SqlError {
-    let (number, severity, text) = match place {
-        Place::Join => (10_727, 15, "on either side of a JOIN or APPLY operator"),
-        Place::Pivot => (10_728, 15, "as the table source of a PIVOT or UNPIVOT operator"),
-        Place::Select => {
-            let text =
-                "in a SELECT statement that is not the immediate source of rows for an INSERT statement";
-            (10_729, 15, text)
-        }
-        Place::Change => (10_730, 15, "in the FROM clause of an UPDATE or DELETE statement"),
-        Place::Set => (10_732, 15, "on either side of a UNION, INTERSECT, or EXCEPT operator"),
-        Place::Using => (10_733, 16, "in the USING clause of a MERGE statement"),
+    let message = match place {
+        Place::Join => msg::NESTED_CHANGE_IN_JOIN,
+        Place::Pivot => msg::NESTED_CHANGE_IN_PIVOT,
+        Place::Select => msg::NESTED_CHANGE_IN_SELECT,
+        Place::Change => msg::NESTED_CHANGE_IN_FROM_OF_CHANGE,
+        Place::Set => msg::NESTED_CHANGE_IN_SET_OPERATION,
+        Place::Using => msg::NESTED_CHANGE_IN_USING,
     };
-    let text = format!("A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed {text}.");
-    SqlError::new(number, severity, 1, text)
+    SqlError::of(message, [])
 }
 
 /// Whether a source is a change, and raises [`misplaced`] then.

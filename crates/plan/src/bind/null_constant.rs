@@ -3,7 +3,7 @@
 
 use expr::aggregate::AggKind;
 use syntax::ast::{Expr, ExprKind, Literal};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// Functions whose argument, counted from 1, must have a type.
 const NEED_TYPES: &[(&str, usize)] = &[("format", 1), ("patindex", 2), ("substring", 1)];
@@ -30,7 +30,7 @@ pub(super) fn check_aggregated(kind: AggKind, name: &str, arg: &Expr) -> Result<
     }
     Err(match kind {
         AggKind::StringAgg => no_argument(name, 1),
-        _ => SqlError::new(8117, 16, 1, format!("Operand data type NULL is invalid for {name} operator.")),
+        _ => SqlError::of(msg::OPERAND_TYPE, [&"NULL", &name]),
     })
 }
 
@@ -39,9 +39,7 @@ pub(super) fn check_results<'e>(mut results: impl Iterator<Item = &'e Expr>) -> 
     if results.any(|result| !is_null(result)) {
         return Ok(());
     }
-    let text = "At least one of the result expressions in a CASE specification must be an expression other than \
-                the NULL constant.";
-    Err(SqlError::new(8133, 16, 1, text))
+    Err(SqlError::of(msg::CASE_OF_NULLS, []))
 }
 
 /// Errors: 4151 for the first argument of NULLIF.
@@ -49,12 +47,9 @@ pub(super) fn check_nullif(first: Option<&Expr>) -> Result<(), SqlError> {
     if !first.is_some_and(is_null) {
         return Ok(());
     }
-    let text = "The type of the first argument to NULLIF cannot be the NULL constant because the type of the first \
-                argument has to be known.";
-    Err(SqlError::new(4151, 16, 1, text))
+    Err(SqlError::of(msg::NULLIF_OF_NULL, []))
 }
 
 fn no_argument(name: &str, at: usize) -> SqlError {
-    let text = format!("Argument data type NULL is invalid for argument {at} of {name} function.");
-    SqlError::new(8116, 16, 1, text)
+    SqlError::of(msg::ARGUMENT_TYPE, [&"NULL", &at, &name])
 }

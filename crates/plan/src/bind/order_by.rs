@@ -12,7 +12,7 @@ use expr::same_syntax::{SyntaxIndex, same_syntax};
 use expr::{ColId, Expr};
 use std::collections::HashMap;
 use syntax::ast::{self, ExprKind, SelectItem};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The items of a list by what a key may name them by.
 struct ListIndex<'l> {
@@ -65,10 +65,7 @@ impl<'l> ListIndex<'l> {
             ExprKind::Literal(ast::Literal::Integer(n)) => {
                 let at = usize::try_from(*n - 1).ok().filter(|at| *at < self.items.len());
                 if at.is_none() {
-                    let text = format!(
-                        "The ORDER BY position number {n} is out of range of the number of items in the select list."
-                    );
-                    return Err(SqlError::new(108, 16, 1, text));
+                    return Err(SqlError::of(msg::ORDER_BY_POSITION, [&n]));
                 }
                 Ok(at)
             }
@@ -81,15 +78,11 @@ impl<'l> ListIndex<'l> {
                 };
                 let same = |at: &usize| column(*at).is_some_and(|id| column(*first) == Some(id));
                 if !others.iter().all(same) {
-                    let text = format!("Ambiguous column name '{}'.", c.name.value);
-                    return Err(SqlError::new(209, 16, 1, text));
+                    return Err(SqlError::of(msg::AMBIGUOUS_COLUMN, [&c.name.value]));
                 }
                 Ok(Some(*first))
             }
-            ExprKind::Literal(_) => {
-                let text = "A constant expression was encountered in the ORDER BY list, position 1.";
-                Err(SqlError::new(408, 15, 1, text))
-            }
+            ExprKind::Literal(_) => Err(SqlError::of(msg::ORDER_BY_CONSTANT, [])),
             _ => Ok(None),
         }
     }
@@ -128,8 +121,7 @@ impl Binder<'_> {
             };
             let written = index.written(&item.expr, select);
             if position.is_none() && select.distinct && written.is_none() {
-                let text = "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.";
-                return Err(SqlError::new(145, 15, 1, text));
+                return Err(SqlError::of(msg::ORDER_BY_NOT_IN_DISTINCT_LIST, []));
             }
             typed.ty.check_comparable()?;
             let key = SortKey { expr: typed.expr, descending: item.descending, collation: typed.collation };

@@ -13,7 +13,7 @@ use expr::aggregate::AggKind;
 use expr::{Expr, Typed};
 use std::cell::RefCell;
 use syntax::ast;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// A column of a block in sight: the block, the source in it and the place there.
 type Place = (usize, usize, usize);
@@ -82,9 +82,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         if applied(owner) {
-            let text =
-                "Aggregates on the right side of an APPLY cannot reference columns from the left side.";
-            return Err(SqlError::new(4101, 15, 1, text));
+            return Err(SqlError::of(msg::OUTER_AGGREGATE_IN_APPLY, []));
         }
         if self.scopes[owner + 1..].iter().any(|scope| scope.clause == Clause::Aggregate) {
             return Err(super::call::nested_aggregate());
@@ -122,8 +120,7 @@ impl Binder<'_> {
     /// An aggregate's value as a column of its block.
     pub(super) fn aggregated(&mut self, aggregate: expr::aggregate::Aggregate) -> Result<Typed, SqlError> {
         let Some(grouping) = &mut self.scope()?.grouping else {
-            let text = "An aggregate may not appear in the set list of an UPDATE statement.";
-            return Err(SqlError::new(157, 15, 1, text));
+            return Err(SqlError::of(msg::AGGREGATE_IN_SET, []));
         };
         let counts = matches!(aggregate.kind, AggKind::Count | AggKind::CountBig);
         let typed = Typed::new(Expr::Col(aggregate.output), aggregate.ty, !counts);
@@ -135,8 +132,5 @@ impl Binder<'_> {
 
 /// 8124.
 fn several_columns() -> SqlError {
-    let text = "Multiple columns are specified in an aggregated expression containing an outer reference. If an \
-                expression being aggregated contains an outer reference, then that outer reference must be the \
-                only column referenced in the expression.";
-    SqlError::new(8124, 16, 1, text)
+    SqlError::of(msg::OUTER_AGGREGATE_SEVERAL_COLUMNS, [])
 }

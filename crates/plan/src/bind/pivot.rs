@@ -15,7 +15,7 @@ use expr::{CaseExpr, ColId, Expr, Pred, Typed, bind_ops};
 use std::collections::HashSet;
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::convert::{Mode, convert_in};
-use types::{Collation, DataType, Dialect, Len, SqlError, Value};
+use types::{Collation, DataType, Dialect, Len, SqlError, Value, msg};
 
 fn bare(name: &ast::Ident) -> ast::ColumnRef {
     ast::ColumnRef { qualifier: None, name: name.clone() }
@@ -44,7 +44,7 @@ impl Binder<'_> {
         column: &ast::Ident,
         values: &[ast::Ident],
     ) -> Result<(Logical, Vec<OutColumn>), SqlError> {
-        let near = |word: &str| SqlError::new(102, 15, 1, format!("Incorrect syntax near '{word}'."));
+        let near = |word: &str| SqlError::of(msg::SYNTAX_NEAR, [&word]);
         let logical = self.table_ref(input)?;
         self.scope()?.visible = true;
         let ExprKind::Function(call) = &aggregate.kind else { return Err(near("FOR")) };
@@ -147,19 +147,11 @@ impl Binder<'_> {
         for column in columns {
             self.check_cancel()?;
             if !known.insert(fold_name(&column.value)) {
-                let text = format!(
-                    "The column \"{}\" is specified multiple times in the column list of the UNPIVOT operator.",
-                    column.value
-                );
-                return Err(SqlError::new(277, 16, 1, text));
+                return Err(SqlError::of(msg::UNPIVOT_COLUMN_TWICE, [&column.value]));
             }
             let part = self.column(&bare(column))?;
             if parts.first().is_some_and(|first| first.ty != part.ty) {
-                let text = format!(
-                    "The type of column \"{}\" conflicts with the type of other columns specified in the UNPIVOT list.",
-                    column.value
-                );
-                return Err(SqlError::new(8167, 16, 1, text));
+                return Err(SqlError::of(msg::UNPIVOT_TYPES, [&column.value]));
             }
             parts.push(part);
         }
@@ -208,9 +200,6 @@ fn pivot_value(text: &str, ty: DataType, dialect: Dialect) -> Result<Typed, SqlE
     let from = DataType::NVarChar(Len::N(128));
     match convert_in(&Value::str(text), from, ty, 0, Mode::Explicit, dialect) {
         Ok(value) => Ok(Typed::new(Expr::Const(value), ty, false)),
-        Err(_) => {
-            let text = format!("The incorrect value \"{text}\" is supplied in the PIVOT operator.");
-            Err(SqlError::new(473, 16, 1, text))
-        }
+        Err(_) => Err(SqlError::of(msg::PIVOT_INCORRECT_VALUE, [&text])),
     }
 }

@@ -12,7 +12,7 @@ use catalog::{Db, ModuleDef};
 use expr::{Expr, Pred};
 use std::sync::Arc;
 use syntax::ast;
-use types::SqlError;
+use types::{SqlError, msg};
 
 impl Binder<'_> {
     /// The conditions that rows of a table must satisfy to be read.
@@ -101,14 +101,7 @@ impl Binder<'_> {
         self.query_sources.truncate(known.0);
         match bound {
             Ok(pred) => Ok(self.in_place(pred, known.1)),
-            Err(_) if !policy.bound => {
-                let text = format!(
-                    "Binding for the non-schema bound security predicate on object '{name}' failed with one or more errors, \
-                     indicating the schema of the predicate function has changed. Update or drop the affected security \
-                     predicates."
-                );
-                Err(SqlError::new(33_512, 16, 1, text))
-            }
+            Err(_) if !policy.bound => Err(SqlError::of(msg::POLICY_BINDING_FAILED, [&name])),
             Err(e) => Err(e),
         }
     }

@@ -11,7 +11,7 @@ use compact_str::CompactString;
 use stack::Nested;
 use std::sync::Arc;
 use syntax::ast::{self, QueryBody, SelectItem, SetOp, TableRefKind};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// Rows that a round is expected to give.
 const ROUND_ROWS: f64 = 100.0;
@@ -75,8 +75,7 @@ impl Binder<'_> {
         steps: &[&QueryBody],
     ) -> Result<BoundQuery, SqlError> {
         let Some((first, others)) = anchors.split_first() else {
-            let text = format!("No anchor member was specified for recursive query \"{}\".", cte.name);
-            return Err(SqlError::new(246, 16, 1, text));
+            return Err(SqlError::of(msg::RECURSIVE_WITHOUT_ANCHOR, [&cte.name]));
         };
         let mut anchor = self.set_body(first)?;
         for other in others {
@@ -125,28 +124,17 @@ impl Binder<'_> {
         let mut out = Vec::with_capacity(steps.len());
         for step in steps {
             if !names(step, &cte.name) {
-                let text = format!(
-                    "An anchor member was found in the recursive part of recursive query \"{}\".",
-                    cte.name
-                );
-                return Err(SqlError::new(247, 16, 1, text));
+                return Err(SqlError::of(msg::ANCHOR_IN_RECURSIVE_PART, [&cte.name]));
             }
             check_step(step, &cte.name)?;
             let bound = self.set_body(step)?;
             let columns = self.recursions.last().map(|r| r.columns.clone()).unwrap_or_default();
             if bound.columns.len() != columns.len() {
-                let text = "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number \
-                            of expressions in their target lists.";
-                return Err(SqlError::new(205, 16, 1, text));
+                return Err(SqlError::of(msg::SET_OPERATION_COLUMN_COUNT, []));
             }
             for (anchor, own) in columns.iter().zip(&bound.columns) {
                 if anchor.ty != own.ty && !own.untyped {
-                    let text = format!(
-                        "Types don't match between the anchor and the recursive part in column \"{}\" of recursive \
-                         query \"{}\".",
-                        anchor.name, cte.name
-                    );
-                    return Err(SqlError::new(240, 16, 1, text));
+                    return Err(SqlError::of(msg::RECURSIVE_TYPES_DIFFER, [&anchor.name, &cte.name]));
                 }
             }
             let ids = bound.columns.iter().map(|c| c.id).collect();
@@ -204,7 +192,7 @@ fn outer_join(table: &ast::TableRef, cte: &str) -> bool {
 pub(super) fn in_subquery(cte: &CteDef, error: SqlError) -> SqlError {
     let step = matches!(cte.query.body, QueryBody::Set { op: SetOp::Union, all: true, .. });
     if error.number == 252 && step {
-        return SqlError::new(465, 16, 1, "Recursive references are not allowed in subqueries.");
+        return SqlError::of(msg::RECURSION_IN_SUBQUERY, []);
     }
     error
 }
@@ -212,37 +200,25 @@ pub(super) fn in_subquery(cte: &CteDef, error: SqlError) -> SqlError {
 /// What a step may not have: GROUP BY, aggregates are found when it is bound; DISTINCT, TOP, outer joins here.
 fn check_step(step: &QueryBody, cte: &str) -> Result<(), SqlError> {
     let QueryBody::Select(select) = step else { return Ok(()) };
-    let refuse = |number, what: &str| {
-        let text = format!(
-            "{what} is not allowed in the recursive part of a recursive common table expression '{cte}'."
-        );
-        Err(SqlError::new(number, 16, 1, text))
-    };
+    let refuse = |message| Err(SqlError::of(message, [&cte]));
     if select.from.iter().map(|table| mentions(table, cte)).sum::<usize>() > 1 {
-        let text = format!(
-            "Recursive member of a common table expression '{cte}' has multiple recursive references."
-        );
-        return Err(SqlError::new(253, 16, 1, text));
+        return Err(SqlError::of(msg::SEVERAL_RECURSIVE_REFERENCES, [&cte]));
     }
     if select.from.iter().any(|table| outer_join(table, cte)) {
-        return refuse(462, "Outer join");
+        return refuse(msg::OUTER_JOIN_IN_RECURSIVE_PART);
     }
     if select.distinct {
-        return refuse(460, "DISTINCT operator");
+        return refuse(msg::DISTINCT_IN_RECURSIVE_PART);
     }
     if select.top.is_some() {
-        return refuse(461, "The TOP or OFFSET operator");
+        return refuse(msg::TOP_IN_RECURSIVE_PART);
     }
     let aggregates = select.items.iter().any(|item| match item {
         SelectItem::Expr { expr, .. } | SelectItem::Assign { expr, .. } => has_aggregate(expr),
         SelectItem::Wildcard { .. } => false,
     });
     if aggregates || select.group_by.is_some() || select.having.is_some() {
-        let text = format!(
-            "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table \
-             expression '{cte}'."
-        );
-        return Err(SqlError::new(467, 16, 1, text));
+        return Err(SqlError::of(msg::GROUPING_IN_RECURSIVE_PART, [&cte]));
     }
     Ok(())
 }

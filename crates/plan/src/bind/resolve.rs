@@ -9,7 +9,7 @@ use catalog::other::OtherObject;
 use catalog::{Catalog, Db, MASTER, ModuleDef, TableDef, errors, fold_name};
 use std::sync::Arc;
 use syntax::ast;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// What a name in FROM means.
 pub enum Named {
@@ -25,10 +25,7 @@ impl Binder<'_> {
         let db = self.env.names.variables()?;
         match self.env.temps.find_variable(name, &db) {
             Some(table) => Ok((db, table)),
-            None => {
-                let text = format!("Must declare the table variable \"{name}\".");
-                Err(SqlError::new(1087, 15, 2, text))
-            }
+            None => Err(SqlError::of(msg::UNDECLARED_TABLE_VARIABLE, [&name])),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::logical::Logical;
 use std::sync::Arc;
 use syntax::ast;
 use types::convert::{Mode, convert};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 /// A table of which only some pages are read; `of`: the object that is named.
 ///
@@ -32,20 +32,11 @@ pub(super) fn sampled(
         return Err(unsupported("TABLESAMPLE with locks on rows"));
     }
     let number = |e: &ast::Expr| match e.kind {
-        ast::ExprKind::Variable(_) => {
-            let text = "Variables are not allowed in the TABLESAMPLE or REPEATABLE clauses.";
-            Err(SqlError::new(497, 15, 1, text))
-        }
+        ast::ExprKind::Variable(_) => Err(SqlError::of(msg::TABLESAMPLE_VARIABLES, [])),
         _ => literal::literal(e),
     };
-    let whole = |e: &ast::Expr| {
-        let text = format!(
-            "Invalid ROWS value or REPEATABLE seed in the TABLESAMPLE clause for table \"{}\". The value or seed must be an \
-             integer.",
-            name.name
-        );
-        number(e)?.as_i64().ok_or_else(|| SqlError::new(477, 16, 1, text))
-    };
+    let whole =
+        |e: &ast::Expr| number(e)?.as_i64().ok_or_else(|| SqlError::of(msg::TABLESAMPLE_ROWS, [&name.name]));
     let amount = if sample.rows {
         Amount::Rows(u64::try_from(whole(&sample.amount)?).unwrap_or(0))
     } else {
@@ -55,12 +46,10 @@ pub(super) fn sampled(
         let percent = match percent {
             Ok(Value::Float(percent)) if (0.0..=100.0).contains(&percent) => percent,
             _ => {
-                let text = format!(
-                    "Invalid PERCENT tablesample size \"{}\" for table \"{}\". The PERCENT tablesample size must be between 0 and 100.",
-                    types::display::format_value(&value, ty),
-                    name.name
-                );
-                return Err(SqlError::new(476, 16, 1, text));
+                return Err(SqlError::of(
+                    msg::TABLESAMPLE_PERCENT,
+                    [&types::display::format_value(&value, ty), &name.name],
+                ));
             }
         };
         Amount::Share((percent / 100.0 * Sample::ALL as f64) as u64)
@@ -76,5 +65,5 @@ pub(super) fn sampled(
 
 /// 494.
 fn not_sampled() -> SqlError {
-    SqlError::new(494, 16, 1, "The TABLESAMPLE clause can only be used with local tables.")
+    SqlError::of(msg::TABLESAMPLE_NOT_LOCAL, [])
 }

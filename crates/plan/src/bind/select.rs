@@ -13,7 +13,7 @@ use expr::bind_ops;
 use expr::{ColId, Expr, Pred, Typed};
 use std::sync::Arc;
 use syntax::ast::{self, QueryBody, SelectItem};
-use types::{Collation, DataType, SqlError};
+use types::{Collation, DataType, SqlError, msg};
 
 /// A key of ORDER BY, and the item of the list that it is.
 type ListedKey = (SortKey, Option<usize>);
@@ -33,9 +33,7 @@ impl Binder<'_> {
     pub fn inner_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
         let orders = !query.order_by.is_empty() && query.offset.is_none() && query.for_clause.is_none();
         if orders && !has_top(&query.body) {
-            let text = "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common \
-                        table expressions, unless TOP, OFFSET or FOR XML is also specified.";
-            return Err(SqlError::new(1033, 15, 1, text));
+            return Err(SqlError::of(msg::ORDER_BY_IN_VIEW, []));
         }
         self.query_in_scope(query)
     }
@@ -315,8 +313,7 @@ impl Binder<'_> {
 /// 421: DISTINCT of values that cannot be compared.
 fn not_distinct(ty: DataType) -> SqlError {
     let name = ty.base_name();
-    let text = format!("The {name} data type cannot be selected as DISTINCT because it is not comparable.");
-    SqlError::new(421, 16, 1, text)
+    SqlError::of(msg::DISTINCT_NOT_COMPARABLE, [&name])
 }
 
 /// Whether TOP stands in a query, or in a part of a set operation.

@@ -9,17 +9,14 @@ use expr::bind_ops;
 use expr::{Expr, Typed};
 use syntax::ast::{self, ExprKind, SelectItem};
 use types::convert::Mode;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 /// Most columns of a result.
 pub(super) const MOST_COLUMNS: usize = 4096;
 
 /// 1056.
 pub(super) fn too_many_columns() -> SqlError {
-    let text = format!(
-        "The number of elements in the select list exceeds the maximum allowed number of {MOST_COLUMNS} elements."
-    );
-    SqlError::new(1056, 15, 1, text)
+    SqlError::of(msg::TOO_MANY_SELECTED, [&MOST_COLUMNS])
 }
 
 /// A list, bound: one of the two is empty.
@@ -79,9 +76,7 @@ impl Binder<'_> {
             return Err(too_many_columns());
         }
         if !items.is_empty() && !assignments.is_empty() {
-            let text = "A SELECT statement that assigns a value to a variable must not be combined with data-\
-                        retrieval operations.";
-            return Err(SqlError::new(141, 15, 1, text));
+            return Err(SqlError::of(msg::ASSIGNING_SELECT_RETURNS_ROWS, []));
         }
         Ok(SelectList { items, assignments })
     }
@@ -128,15 +123,12 @@ impl Binder<'_> {
     ) -> Result<(), SqlError> {
         let scope = self.scope()?;
         if scope.sources.is_empty() {
-            return Err(SqlError::new(263, 16, 1, "Must specify table to select from."));
+            return Err(SqlError::of(msg::NO_TABLE_TO_SELECT_FROM, []));
         }
         let wanted = |s: &Source| qualifier.is_none_or(|q| s.is_named(q));
         if !scope.sources.iter().any(wanted) {
             let name = qualifier.map(|q| q.to_string()).unwrap_or_default();
-            let text = format!(
-                "The column prefix '{name}' does not match with a table name or alias name used in the query."
-            );
-            return Err(SqlError::new(107, 15, 1, text));
+            return Err(SqlError::of(msg::UNKNOWN_PREFIX, [&name]));
         }
         let columns: Vec<_> = scope
             .sources

@@ -10,15 +10,10 @@ use catalog::security::Permission;
 use catalog::{Db, errors, fold_name};
 use expr::{CallExpr, Expr, Typed};
 use syntax::ast;
-use types::{Collation, DataType, SqlError, Value};
+use types::{Collation, DataType, SqlError, Value, msg};
 
 /// The function's name, which no text can have.
 pub const NEXT_VALUE: &str = "next value for";
-
-/// Error 11719.
-const NOT_ALLOWED: &str = "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, \
-     user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived \
-     tables or return statements.";
 
 impl Binder<'_> {
     /// `NEXT VALUE FOR sequence [OVER (ORDER BY ...)]`.
@@ -87,10 +82,7 @@ impl Binder<'_> {
         match catalog.find_other(schema, &name.name.value) {
             Some(OtherObject::Sequence(sequence)) => Ok((db, sequence.clone())),
             None if catalog.is_free(schema, &name.name.value) => Err(missing()),
-            _ => {
-                let text = format!("Object '{}' is not a sequence object.", fold_name(&name.name.value));
-                Err(SqlError::new(11_726, 16, 1, text))
-            }
+            _ => Err(SqlError::of(msg::NOT_A_SEQUENCE, [&fold_name(&name.name.value)])),
         }
     }
 
@@ -112,49 +104,33 @@ impl Binder<'_> {
             return Err(compared_values());
         }
         if ordered && self.unordered_values > unordered {
-            let text = "NEXT VALUE FOR function cannot be used directly in a statement that contains an ORDER BY clause \
-                        unless the OVER clause is specified.";
-            return Err(SqlError::new(11_723, 15, 1, text));
+            return Err(SqlError::of(msg::NEXT_VALUE_WITH_ORDER_BY, []));
         }
         Ok(())
     }
 
     /// Where NEXT VALUE FOR may stand.
     fn check_next_value(&self, over: Option<&ast::Over>) -> Result<(), SqlError> {
-        let fail = |number, text: &str| Err(SqlError::new(number, 15, 1, text));
         if self.combining {
             return Err(compared_values());
         }
         if self.view_depth > 0 || self.inline.is_some() || self.scopes.len() > 1 || !self.open_ctes.is_empty()
         {
-            return fail(11_719, NOT_ALLOWED);
+            return Err(SqlError::of(msg::NEXT_VALUE_NOT_ALLOWED, []));
         }
         match self.clause() {
             Clause::Where if self.assigning && over.is_none() => Ok(()),
-            Clause::Where if self.assigning => fail(
-                11_717,
-                "NEXT VALUE FOR function does not support the OVER clause in default constraints, UPDATE statements, or MERGE \
-                 statements.",
-            ),
-            Clause::Definition => fail(11_719, NOT_ALLOWED),
-            Clause::Aggregate => fail(
-                11_725,
-                "An expression that contains a NEXT VALUE FOR function cannot be passed as an argument to an aggregate.",
-            ),
+            Clause::Where if self.assigning => Err(SqlError::of(msg::NEXT_VALUE_OVER_NOT_ALLOWED, [])),
+            Clause::Definition => Err(SqlError::of(msg::NEXT_VALUE_NOT_ALLOWED, [])),
+            Clause::Aggregate => Err(SqlError::of(msg::NEXT_VALUE_IN_AGGREGATE, [])),
             Clause::On
             | Clause::Where
             | Clause::GroupBy
             | Clause::Having
             | Clause::OrderBy
-            | Clause::Output => fail(
-                11_720,
-                "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, HAVING, or ORDER BY \
-                 clauses.",
-            ),
+            | Clause::Output => Err(SqlError::of(msg::NEXT_VALUE_IN_CLAUSE, [])),
             Clause::Select | Clause::None => match over {
-                Some(over) if over.order_by.is_empty() => {
-                    fail(11_718, "NEXT VALUE FOR function does not support an empty OVER clause.")
-                }
+                Some(over) if over.order_by.is_empty() => Err(SqlError::of(msg::NEXT_VALUE_EMPTY_OVER, [])),
                 _ => Ok(()),
             },
         }
@@ -163,7 +139,5 @@ impl Binder<'_> {
 
 /// 11721.
 fn compared_values() -> SqlError {
-    let text = "NEXT VALUE FOR function cannot be used directly in a statement that uses a DISTINCT, UNION, UNION ALL, EXCEPT or \
-                INTERSECT operator.";
-    SqlError::new(11_721, 15, 1, text)
+    SqlError::of(msg::NEXT_VALUE_WITH_DISTINCT, [])
 }

@@ -3,7 +3,7 @@
 //! docs/t-sql/set-options.md has the list.
 
 use syntax::ParseSettings;
-use types::{Dialect, Language, SqlError};
+use types::{Dialect, Language, SqlError, msg};
 
 use catalog::errors;
 use expr::Manner;
@@ -240,13 +240,7 @@ impl SessionOptions {
         if wrong.is_empty() {
             return Ok(());
         }
-        let text = format!(
-            "{statement} failed because the following SET options have incorrect settings: '{}'. Verify that SET options \
-             are correct for use with indexed views and/or indexes on computed columns and/or filtered indexes and/or \
-             query notifications and/or XML data type methods and/or spatial index operations.",
-            wrong.join(", ")
-        );
-        Err(SqlError::new(1934, 16, 1, text))
+        Err(SqlError::of(msg::WRONG_SET_OPTIONS, [&statement, &wrong.join(", ")]))
     }
 
     /// How errors of computations are taken.
@@ -390,8 +384,7 @@ impl SessionOptions {
             // Order of joins, and calls to other servers, which there are none of.
             "FORCEPLAN" | "REMOTE_PROC_TRANSACTIONS" => {}
             _ => {
-                let text = format!("'{name}' is not a recognized SET option.");
-                return Err(SqlError::new(195, 15, 5, text));
+                return Err(SqlError::of(msg::NOT_RECOGNIZED, [&name, &"SET option"]).state(5));
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ use expr::same_syntax::same_syntax;
 use expr::{Expr, Typed};
 use stack::Nested;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, SetOp};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 impl Binder<'_> {
     pub(super) fn set_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
@@ -72,8 +72,7 @@ impl Binder<'_> {
                 let other =
                     |place: &usize| !first.zip(written(place)).is_some_and(|(a, b)| same_syntax(a, b));
                 if places.iter().any(other) {
-                    let text = format!("Ambiguous column name '{}'.", column.name.value);
-                    return Err(SqlError::new(209, 16, 1, text));
+                    return Err(SqlError::of(msg::AMBIGUOUS_COLUMN, [&column.name.value]));
                 }
             }
             _ => match self.of_first(item, body) {
@@ -118,9 +117,7 @@ impl Binder<'_> {
                 _ => {}
             }
         }
-        let text = "ORDER BY items must appear in the select list if the statement contains a UNION, \
-                    INTERSECT or EXCEPT operator.";
-        SqlError::new(104, 16, 1, text)
+        SqlError::of(msg::ORDER_BY_NOT_IN_UNION_LIST, [])
     }
 
     pub(super) fn set_body(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
@@ -161,14 +158,10 @@ impl Binder<'_> {
         right: BoundQuery,
     ) -> Result<BoundQuery, SqlError> {
         if left.columns.len() != right.columns.len() {
-            let text = "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number \
-                        of expressions in their target lists.";
-            return Err(SqlError::new(205, 16, 1, text));
+            return Err(SqlError::of(msg::SET_OPERATION_COLUMN_COUNT, []));
         }
         if !left.assignments.is_empty() || !right.assignments.is_empty() {
-            let text = "A SELECT statement that assigns a value to a variable must not be combined with data-\
-                        retrieval operations.";
-            return Err(SqlError::new(141, 15, 1, text));
+            return Err(SqlError::of(msg::ASSIGNING_SELECT_RETURNS_ROWS, []));
         }
         let first = self.new_cols(left.columns.len());
         let mut columns = Vec::with_capacity(left.columns.len());
@@ -254,11 +247,7 @@ fn bare(select: Box<ast::Select>) -> ast::Query {
 
 /// 5335: a set operation that compares them.
 fn no_operand(ty: DataType) -> SqlError {
-    let text = format!(
-        "The data type {} cannot be used as an operand to the UNION, INTERSECT or EXCEPT operators because it is not comparable.",
-        ty.base_name()
-    );
-    SqlError::new(5335, 16, 1, text)
+    SqlError::of(msg::SET_OPERATION_NOT_COMPARABLE, [&ty.base_name()])
 }
 
 fn out_typed(column: &OutColumn) -> Typed {
@@ -274,12 +263,7 @@ fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&
     match &e.kind {
         ExprKind::Literal(ast::Literal::Integer(n)) => {
             let column = usize::try_from(*n - 1).ok().and_then(|at| columns.get(at));
-            column.map(Some).ok_or_else(|| {
-                let text = format!(
-                    "The ORDER BY position number {n} is out of range of the number of items in the select list."
-                );
-                SqlError::new(108, 16, 1, text)
-            })
+            column.map(Some).ok_or_else(|| SqlError::of(msg::ORDER_BY_POSITION, [&n]))
         }
         ExprKind::Column(c) if c.qualifier.is_none() => {
             let name = fold_name(&c.name.value);

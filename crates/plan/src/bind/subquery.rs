@@ -7,7 +7,7 @@ use crate::nodes::Subquery;
 use expr::{Expr, Pred, SubRef, Typed};
 use std::sync::Arc;
 use syntax::ast;
-use types::SqlError;
+use types::{SqlError, msg};
 
 impl Binder<'_> {
     /// Binds a subquery; `exists` ignores its select list.
@@ -49,19 +49,11 @@ impl Binder<'_> {
     /// # Errors
     /// 130 in an aggregate, 144 in GROUP BY.
     pub(super) fn check_place(&self) -> Result<(), SqlError> {
-        let (number, text) = match self.clause() {
-            Clause::Aggregate => (
-                130,
-                "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.",
-            ),
-            Clause::GroupBy => (
-                144,
-                "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY \
-                 clause.",
-            ),
-            _ => return Ok(()),
-        };
-        Err(SqlError::new(number, 15, 1, text))
+        match self.clause() {
+            Clause::Aggregate => Err(SqlError::of(msg::AGGREGATE_OF_AGGREGATE, [])),
+            Clause::GroupBy => Err(SqlError::of(msg::AGGREGATE_IN_GROUP_BY, [])),
+            _ => Ok(()),
+        }
     }
 
     /// The same of a condition with a subquery, which the argument of an aggregate with OVER may
@@ -78,9 +70,7 @@ impl Binder<'_> {
     pub fn scalar_subquery(&mut self, query: &ast::Query) -> Result<Typed, SqlError> {
         let (sub, columns) = self.subquery(query, false)?;
         let [column] = columns.as_slice() else {
-            let text = "Only one expression can be specified in the select list when the subquery is not \
-                        introduced with EXISTS.";
-            return Err(SqlError::new(116, 16, 1, text));
+            return Err(SqlError::of(msg::SUBQUERY_SEVERAL_COLUMNS, []));
         };
         self.check_place()?;
         let typed = Typed::new(Expr::Subquery(Box::new(sub)), column.ty, true);

@@ -3,7 +3,7 @@
 use catalog::Db;
 use catalog::other::SynonymDef;
 use syntax::ast;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The name that a synonym of a database stands for.
 pub fn base_of(db: &Db, synonym: &SynonymDef) -> ast::ObjectName {
@@ -17,5 +17,5 @@ pub fn base_of(db: &Db, synonym: &SynonymDef) -> ast::ObjectName {
 
 /// 5313.
 pub fn invalid_synonym(name: &ast::ObjectName) -> SqlError {
-    SqlError::new(5313, 16, 1, format!("Synonym '{name}' refers to an invalid object."))
+    SqlError::of(msg::SYNONYM_INVALID, [&name])
 }

@@ -14,7 +14,7 @@ use catalog::temporal::{Retention, Temporal};
 use catalog::{Db, TableDef};
 use expr::{ColId, Expr, Pred, Typed, bind_ops};
 use syntax::ast::{self, CompareOp};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 /// The times of the clause.
 #[derive(Clone, Debug)]
@@ -43,11 +43,7 @@ pub(super) struct Mention<'m> {
 
 /// 13544.
 pub(super) fn not_versioned(name: &str) -> SqlError {
-    let text = format!(
-        "Temporal FOR SYSTEM_TIME clause can only be used with system-versioned tables. '{name}' is not a system-versioned \
-         table."
-    );
-    SqlError::new(13544, 16, 1, text)
+    SqlError::of(msg::SYSTEM_TIME_NOT_VERSIONED, [&name])
 }
 
 impl Binder<'_> {
@@ -95,12 +91,7 @@ impl Binder<'_> {
         match &mut self.system_time {
             Some(of_view) if table.temporal.is_versioned() => {
                 if own {
-                    let text = format!(
-                        "Temporal FOR SYSTEM_TIME clause can only be set once per temporal table. '{}' has more than one \
-                         temporal FOR SYSTEM_TIME clause.",
-                        table.name
-                    );
-                    return Err(SqlError::new(13590, 16, 1, text));
+                    return Err(SqlError::of(msg::SYSTEM_TIME_TWICE, [&table.name]));
                 }
                 of_view.used = true;
                 Ok(Some(of_view.moments.clone()))

@@ -8,7 +8,7 @@ use crate::view::Argument;
 use catalog::errors;
 use expr::Expr;
 use syntax::ast;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 impl Binder<'_> {
     pub(super) fn table_function(
@@ -30,24 +30,15 @@ impl Binder<'_> {
                 other => other.is_ok(),
             };
             if rows {
-                let text = format!(
-                    "Parameters supplied for object '{name}' which is not a function. If the parameters are intended as a \
-                     table hint, a WITH keyword is required."
-                );
-                return Err(SqlError::new(215, 16, 1, text));
+                return Err(SqlError::of(msg::NOT_A_FUNCTION, [&name]));
             }
             return Err(errors::invalid_object(&name.to_string()));
         };
         let wanted = view.arguments().unwrap_or(0);
         if !(wanted..=wanted + view.optional_arguments()).contains(&args.len()) {
-            let (number, few) =
-                if args.len() < wanted { (313, "An insufficient number of") } else { (8144, "Too many") };
-            let text = if number == 313 {
-                format!("{few} arguments were supplied for the procedure or function {name}.")
-            } else {
-                format!("Procedure or function {name} has too many arguments specified.")
-            };
-            return Err(SqlError::new(number, 16, 2, text));
+            let few = args.len() < wanted;
+            let message = if few { msg::TOO_FEW_ARGUMENTS } else { msg::TOO_MANY_ARGUMENTS };
+            return Err(SqlError::of(message, [&name]).state(2));
         }
         let mut bound = Vec::with_capacity(args.len());
         let mut types = Vec::with_capacity(args.len());

@@ -4,7 +4,7 @@
 use crate::bind::Binder;
 use catalog::{TableDef, fold_name};
 use syntax::ast::{self, ExprKind, OptionItem, OptionValue};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// Hints that say how rows are found, and nothing of which rows there are.
 const ACCESS: [&str; 3] = ["INDEX", "FORCESEEK", "FORCESCAN"];
@@ -38,15 +38,7 @@ pub fn of(options: &[OptionItem]) -> Vec<TableHint> {
 pub fn check_used(binder: &Binder<'_>) -> Result<(), SqlError> {
     match binder.table_hints.iter().find(|hint| !hint.used) {
         None => Ok(()),
-        Some(hint) => {
-            let text = format!(
-                "Cannot execute query. Object '{}' is specified in the TABLE HINT clause, but is not used in the query or \
-                 does not match the alias specified in the query. Table references in the TABLE HINT clause must match the \
-                 WITH clause.",
-                shown(&hint.name)
-            );
-            Err(SqlError::new(8723, 16, 1, text))
-        }
+        Some(hint) => Err(SqlError::of(msg::TABLE_HINT_OBJECT, [&shown(&hint.name)])),
     }
 }
 
@@ -92,13 +84,10 @@ impl Binder<'_> {
             None => other(&hint.hints, beside).map(|item| (item, "TABLE HINT", "WITH")),
         };
         if let Some((item, there, missing)) = differs {
-            let text = format!(
-                "Cannot execute query. Semantic affecting hint '{}' appears in the '{there}' clause of object '{exposed}' but \
-                 not in the corresponding '{missing}' clause. Change the OPTION (TABLE HINTS...) clause so the semantic \
-                 affecting hints match the WITH clause.",
-                item.to_ascii_lowercase()
-            );
-            return Err(SqlError::new(8722, 16, 1, text));
+            return Err(SqlError::of(
+                msg::SEMANTIC_HINT_MISSING,
+                [&item.to_ascii_lowercase(), &there, &exposed, &missing],
+            ));
         }
         Ok(Some(hint.hints.clone()))
     }

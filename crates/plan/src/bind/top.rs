@@ -9,11 +9,7 @@ use crate::logical::{BoundQuery, Logical, SortKey, TopSpec};
 use expr::Expr;
 use expr::bind_ops;
 use syntax::ast::{self, ExprKind, Literal, QueryBody};
-use types::{DataType, SqlError};
-
-/// Error 1060.
-const NO_COUNT: &str =
-    "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
+use types::{DataType, SqlError, msg};
 
 impl Binder<'_> {
     /// TOP (n) [PERCENT] [WITH TIES].
@@ -22,7 +18,7 @@ impl Binder<'_> {
         let count = if top.percent {
             self.expr_as(&top.count, DataType::Float)?
         } else {
-            self.row_count(&top.count, (1060, NO_COUNT))?
+            self.row_count(&top.count, msg::ROW_COUNT_NOT_INTEGER)?
         };
         if let (Ok(clause), Ok(scope)) = (clause, self.scope()) {
             scope.clause = clause;
@@ -32,22 +28,17 @@ impl Binder<'_> {
                 ExprKind::Column(column) => column.name.value.as_str(),
                 _ => "",
             };
-            let text = format!(
-                "The reference to column \"{column}\" is not allowed in an argument to a TOP, OFFSET, or FETCH clause. Only references to \
-                 columns at an outer scope or standalone expressions and subqueries are allowed here."
-            );
-            return Err(SqlError::new(4115, 15, 1, text));
+            return Err(SqlError::of(msg::COLUMN_IN_TOP, [&column]));
         }
         if top.with_ties && ties.is_empty() {
-            let text = "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
-            return Err(SqlError::new(1062, 15, 1, text));
+            return Err(SqlError::of(msg::TIES_WITHOUT_ORDER_BY, []));
         }
         let ties = top.with_ties.then_some(ties);
         Ok(TopSpec { count: Some(count), percent: top.percent, ties, offset: None })
     }
 
     /// The number of rows of TOP, OFFSET or FETCH; the error is for what is no integer.
-    fn row_count(&mut self, e: &ast::Expr, (number, text): (i32, &str)) -> Result<Expr, SqlError> {
+    fn row_count(&mut self, e: &ast::Expr, otherwise: msg::Message<0>) -> Result<Expr, SqlError> {
         self.deduce(e, Wanted::Becomes(DataType::BigInt))?;
         let typed = self.expr(e)?;
         // A constant of more than int is numeric elsewhere.
@@ -55,7 +46,7 @@ impl Binder<'_> {
         let integer = constant
             || matches!(typed.ty, DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt);
         if !integer && !typed.is_null_literal() {
-            return Err(SqlError::new(number, 15, 1, text));
+            return Err(SqlError::of(otherwise, []));
         }
         bind_ops::implicit(typed, DataType::BigInt)
     }
@@ -69,16 +60,14 @@ impl Binder<'_> {
             return Ok(bound);
         }
         if matches!(&query.body, QueryBody::Select(select) if select.top.is_some()) {
-            let text = "A TOP can not be used in the same query or sub-query as a OFFSET.";
-            return Err(SqlError::new(10_741, 15, 2, text));
+            return Err(SqlError::of(msg::TOP_WITH_OFFSET, []));
         }
         let mut spec = TopSpec::default();
         if let Some(e) = &query.offset {
-            let text = "The number of rows provided for a OFFSET clause must be an integer.";
-            spec.offset = Some(self.row_count(e, (10_743, text))?);
+            spec.offset = Some(self.row_count(e, msg::OFFSET_NOT_INTEGER)?);
         }
         if let Some(e) = &query.fetch {
-            spec.count = Some(self.row_count(e, (1060, NO_COUNT))?);
+            spec.count = Some(self.row_count(e, msg::ROW_COUNT_NOT_INTEGER)?);
         }
         bound.logical = Logical::Top { input: Input::new(bound.logical), top: spec };
         Ok(bound)

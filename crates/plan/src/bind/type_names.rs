@@ -3,7 +3,7 @@
 use catalog::{Catalog, TableTypeDef};
 use std::sync::Arc;
 use syntax::ast::{Ident, TypeName, TypeParam};
-use types::{Collation, DataType, SqlError};
+use types::{Collation, DataType, SqlError, msg};
 
 /// The type that a column, variable or parameter names.
 ///
@@ -20,13 +20,7 @@ pub fn type_of(name: &TypeName, catalog: &Catalog) -> Result<(DataType, Option<b
     let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());
     match catalog.find_type(schema, &name.name.name.value) {
         Some(alias) if name.params.is_empty() => Ok((alias.base, Some(alias.nullable))),
-        Some(_) => {
-            let text = format!(
-                "Column, parameter, or variable #1: Cannot specify a column width on data type {}.",
-                name.name
-            );
-            Err(SqlError::new(2716, 16, 1, text))
-        }
+        Some(_) => Err(SqlError::of(msg::COLUMN_WIDTH_NOT_ALLOWED, [&"#1", &name.name])),
         // Without a word on it a sysname is not NULL.
         None => Ok((built_in(name)?, name.name.name.is("sysname").then_some(false))),
     }
@@ -59,12 +53,7 @@ pub fn built_in(name: &TypeName) -> Result<DataType, SqlError> {
 }
 
 fn cannot_find_type(name: &TypeName) -> SqlError {
-    SqlError::new(
-        2715,
-        16,
-        6,
-        format!("Column, parameter, or variable #1: Cannot find data type {}.", name.name),
-    )
+    SqlError::of(msg::TYPE_OF_COLUMN_NOT_FOUND, [&"#1", &name.name]).state(6)
 }
 
 /// What messages on types of columns, parameters and variables begin with: alone, one is the first.
@@ -111,5 +100,5 @@ pub fn collation(name: &Ident, own: Collation, state: u8) -> Result<Collation, S
         true => Some(own),
         false => Collation::from_name(&name.value),
     };
-    known.ok_or_else(|| SqlError::new(448, 16, state, format!("Invalid collation '{}'.", name.value)))
+    known.ok_or_else(|| SqlError::of(msg::INVALID_COLLATION, [&name.value]).state(state))
 }

@@ -7,7 +7,7 @@ use compact_str::CompactString;
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 /// What was found out of a parameter.
 #[derive(Clone, Debug)]
@@ -103,5 +103,5 @@ impl Undeclared {
 }
 
 fn no_context(name: &str) -> SqlError {
-    SqlError::new(11502, 16, 1, format!("The type for parameter '{name}' cannot be deduced in this context."))
+    SqlError::of(msg::PARAMETER_NOT_DEDUCED, [&name])
 }

@@ -10,7 +10,7 @@ use super::{call, cast_type, null_constant, type_names};
 use expr::{Expr, Label, Typed};
 use syntax::ast::{self, CompareOp, ExprKind};
 use types::convert::Mode;
-use types::{Collation, DataType, SqlError, Value};
+use types::{Collation, DataType, SqlError, Value, msg};
 
 impl Binder<'_> {
     /// Binds a value, which is computed with in the session's manner.
@@ -38,9 +38,7 @@ impl Binder<'_> {
                 Ok(self.of_session(expr::bind_ops::literal(literal, self.collation())?))
             }
             ExprKind::OdbcLiteral { kind, text } => expr::bind_ops::odbc_literal(*kind, text),
-            ExprKind::Default => {
-                Err(SqlError::new(156, 15, 1, "Incorrect syntax near the keyword 'DEFAULT'."))
-            }
+            ExprKind::Default => Err(SqlError::of(msg::SYNTAX_NEAR_KEYWORD, [&"DEFAULT"])),
             ExprKind::Column(column) => self.column(column),
             ExprKind::Variable(name) => self.variable(name),
             ExprKind::GlobalVariable(name) => self.global(name),
@@ -203,8 +201,7 @@ impl Binder<'_> {
     fn collate(&mut self, operand: &ast::Expr, collation: &ast::Ident) -> Result<Typed, SqlError> {
         let typed = self.expr(operand)?;
         if !typed.ty.is_string() {
-            let text = format!("Expression type {} is invalid for COLLATE clause.", typed.ty.message_name());
-            return Err(SqlError::new(447, 16, 0, text));
+            return Err(SqlError::of(msg::COLLATE_INVALID_TYPE, [&typed.ty.message_name()]));
         }
         let known = type_names::collation(collation, self.collation(), 1)?;
         Ok(expr::bind_ops::collated(typed, known))
@@ -223,8 +220,7 @@ pub(super) fn flag(on: bool) -> Typed {
 
 /// 177.
 pub(super) fn identity_outside() -> SqlError {
-    let text = "The IDENTITY function can only be used when the SELECT statement has an INTO clause.";
-    SqlError::new(177, 15, 1, text)
+    SqlError::of(msg::IDENTITY_FUNCTION_WITHOUT_INTO, [])
 }
 
 /// In arithmetic an integer constant next to a decimal is a decimal of its own digits: `1.0 / 3` is a decimal(2, 1) over a

@@ -10,7 +10,7 @@ use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef};
 use std::sync::Arc;
 use syntax::ast;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The hint.
 pub const NOEXPAND: &str = "NOEXPAND";
@@ -23,7 +23,7 @@ pub fn rows_name(table: &TableDef) -> String {
 
 /// 8171: NOEXPAND on a table, or on a view that keeps no rows.
 pub(super) fn keeps_no_rows(name: &ast::ObjectName) -> SqlError {
-    SqlError::new(8171, 16, 2, format!("Hint 'noexpand' on object '{name}' is invalid."))
+    SqlError::of(msg::HINT_INVALID, [&"noexpand", &name])
 }
 
 impl Binder<'_> {

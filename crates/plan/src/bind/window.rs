@@ -7,7 +7,7 @@ use expr::aggregate::{AggKind, Aggregate};
 use expr::bind_ops;
 use expr::{Expr, Typed};
 use syntax::ast;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 /// Functions that exist only with OVER.
 pub fn is_window_only(name: &str) -> bool {
@@ -36,13 +36,10 @@ impl Binder<'_> {
     ) -> Result<Typed, SqlError> {
         self.count_node()?;
         if self.clause() == Clause::Aggregate {
-            let text =
-                "Windowed functions cannot be used in the context of another windowed function or aggregate.";
-            return Err(SqlError::new(4109, 15, 1, text));
+            return Err(SqlError::of(msg::WINDOW_FUNCTION_NESTED, []));
         }
         if !self.scope()?.allow_windows {
-            let text = "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
-            return Err(SqlError::new(4108, 15, 1, text));
+            return Err(SqlError::of(msg::WINDOW_FUNCTION_MISPLACED, []));
         }
         let over = self.named_window(over)?;
         let scope = self.scope()?;
@@ -60,7 +57,7 @@ impl Binder<'_> {
         let named =
             self.scope()?.named_windows.iter().find(|w| w.name.value.eq_ignore_ascii_case(&name.value));
         let Some(named) = named else {
-            return Err(SqlError::new(5362, 15, 3, format!("Window '{name}' is undefined.")));
+            return Err(SqlError::of(msg::WINDOW_UNDEFINED, [&name]));
         };
         let mut merged = named.over.clone();
         if !over.partition_by.is_empty() {
@@ -98,18 +95,15 @@ impl Binder<'_> {
             order.push(SortKey { expr, descending: item.descending, collation: key.collation });
         }
         if order.is_empty() && is_window_only(name) {
-            let text = format!("The function '{name}' must have an OVER clause with ORDER BY.");
-            return Err(SqlError::new(4112, 15, 1, text));
+            return Err(SqlError::of(msg::OVER_WITHOUT_ORDER_BY, [&name]));
         }
         if matches!(name, "percentile_cont" | "percentile_disc")
             && (!order.is_empty() || over.frame.is_some())
         {
-            let text = format!("The function '{name}' may not have ORDER BY in OVER clause.");
-            return Err(SqlError::new(10_758, 15, 1, text));
+            return Err(SqlError::of(msg::ORDER_BY_IN_OVER_NOT_ALLOWED, [&name]));
         }
         if over.frame.is_some() && order.is_empty() {
-            let text = "Window frame with ROWS or RANGE must have an ORDER BY clause.";
-            return Err(SqlError::new(10_756, 15, 1, text));
+            return Err(SqlError::of(msg::FRAME_WITHOUT_ORDER_BY, []));
         }
         if over.frame.is_some() {
             check_framed(name)?;
@@ -119,15 +113,13 @@ impl Binder<'_> {
             && *from > 0
             && *to <= 0
         {
-            let text = "'BETWEEN ... FOLLOWING AND ... PRECEDING' is not a valid window frame and cannot be used with the OVER \
-                        clause.";
-            return Err(SqlError::new(4193, 16, 1, text));
+            return Err(SqlError::of(msg::INVALID_WINDOW_FRAME, []));
         }
         let (kind, mut typed) = self.window_kind(name, call)?;
         let skips =
             matches!(kind, WindowKind::Lag { .. } | WindowKind::FirstValue(_) | WindowKind::LastValue(_));
         if call.ignore_nulls && !skips {
-            return Err(SqlError::new(102, 15, 1, "Incorrect syntax near 'IGNORE'."));
+            return Err(SqlError::of(msg::SYNTAX_NEAR, [&"IGNORE"]));
         }
         let ignore_nulls = call.ignore_nulls;
         let output = self.new_col();
@@ -174,25 +166,13 @@ impl Binder<'_> {
             }
             _ => {
                 let Some(kind) = AggKind::from_name(name) else {
-                    let text = format!(
-                        "The function '{name}' is not a valid windowing function, and cannot be used \
-                                        with the OVER clause."
-                    );
-                    return Err(SqlError::new(4113, 15, 4, text));
+                    return Err(SqlError::of(msg::NOT_A_WINDOW_FUNCTION, [&name]));
                 };
                 if kind.is_percentile() && name.starts_with("approx_") {
-                    let text = format!(
-                        "The function '{name}' is not a valid windowing function, and cannot be used with the OVER clause."
-                    );
-                    return Err(SqlError::new(4113, 15, 4, text));
+                    return Err(SqlError::of(msg::NOT_A_WINDOW_FUNCTION, [&name]));
                 }
                 if call.distinct {
-                    return Err(SqlError::new(
-                        10759,
-                        15,
-                        1,
-                        "Use of DISTINCT is not allowed with the OVER clause.",
-                    ));
+                    return Err(SqlError::of(msg::DISTINCT_WITH_OVER, []));
                 }
                 let aggregate = self.over_aggregate(kind, name, call)?;
                 let typed = Typed::new(Expr::Const(Value::Null), aggregate.ty, true);
@@ -254,24 +234,20 @@ fn check_framed(name: &str) -> Result<(), SqlError> {
         "lag" | "lead" | "percentile_cont" | "percentile_disc" => 1,
         _ => return Ok(()),
     };
-    let text = format!("The function '{name}' may not have a window frame.");
-    Err(SqlError::new(10_752, 15, state, text))
+    Err(SqlError::of(msg::FRAME_NOT_ALLOWED, [&name]).state(state))
 }
 
 /// 5308, 5309: ORDER BY a constant in OVER.
 fn constant_key(literal: &ast::Literal) -> SqlError {
-    let (number, what) = match literal {
-        ast::Literal::Integer(1..) => (5308, "integer indices"),
-        _ => (5309, "constants"),
+    let message = match literal {
+        ast::Literal::Integer(1..) => msg::ORDER_BY_INTEGER_INDEX,
+        _ => msg::ORDER_BY_CONSTANTS,
     };
-    let text = format!(
-        "Windowed functions, aggregates and NEXT VALUE FOR functions do not support {what} as ORDER BY clause expressions."
-    );
-    SqlError::new(number, 15, 1, text)
+    SqlError::of(message, [])
 }
 
 fn too_few(name: &str, count: usize) -> SqlError {
-    SqlError::new(174, 15, 1, format!("The {name} function requires {count} argument(s)."))
+    SqlError::of(msg::FUNCTION_ARGUMENT_COUNT, [&name, &count])
 }
 
 fn frame(over: &ast::Over, ordered: bool) -> Result<(FrameEnd, FrameEnd), SqlError> {
@@ -281,12 +257,7 @@ fn frame(over: &ast::Over, ordered: bool) -> Result<(FrameEnd, FrameEnd), SqlErr
     };
     let rows = |e: &ast::Expr| match &e.kind {
         ast::ExprKind::Literal(ast::Literal::Integer(n)) if !frame.range => Ok(*n),
-        _ => Err(SqlError::new(
-            4194,
-            16,
-            1,
-            "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.",
-        )),
+        _ => Err(SqlError::of(msg::RANGE_FRAME, [])),
     };
     let bound = |b: &B| {
         Ok(match b {

@@ -14,7 +14,7 @@ use expr::functions::required;
 use expr::functions::xml::query_error;
 use expr::{Expr, Typed, bind_ops};
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem};
-use types::{Collation, DataType, Len, NameContext, SqlError, Value};
+use types::{Collation, DataType, Len, NameContext, SqlError, Value, msg};
 use xml::{Change, External, Query, QueryError};
 
 /// The name by which a change of a value asks for its method: no text can have it.
@@ -38,35 +38,29 @@ fn shown_name(method: &str) -> &str {
 
 /// 8172.
 fn literal_wanted(method: &str, at: usize) -> SqlError {
-    let text =
-        format!("The argument {at} of the XML data type method \"{method}\" must be a string literal.");
-    SqlError::new(8172, 16, 1, text)
+    SqlError::of(msg::XML_ARGUMENT_NOT_LITERAL, [&at, &method])
 }
 
 /// 174.
 fn wrong_count(method: &str, wanted: usize) -> SqlError {
-    SqlError::new(174, 15, 1, format!("The {method} function requires {wanted} argument(s)."))
+    SqlError::of(msg::FUNCTION_ARGUMENT_COUNT, [&method, &wanted])
 }
 
 /// What a query may ask of its surroundings. Errors: 9342 a document, 9344 a type that XQuery has
 /// not.
 fn check_asked(method: &str, asked: &[Typed]) -> Result<(), SqlError> {
     for typed in asked {
-        let (number, text) = match typed.ty {
+        match typed.ty {
             DataType::Xml => {
-                let text = "An XML instance is only supported as the direct source of an insert using sql:column/sql:variable.";
-                (9342, text.to_owned())
+                let place = format!("XQuery [{method}()]: ");
+                return Err(SqlError::of(msg::XQUERY_XML_INSTANCE, [&place]));
             }
             ty if ty.is_opaque() || matches!(ty, DataType::SqlVariant | DataType::HierarchyId) => {
-                let name = ty.base_name();
-                (
-                    9344,
-                    format!("The SQL type '{name}' is not supported with sql:column() and sql:variable()."),
-                )
+                let place = format!("XQuery [{method}()]: ");
+                return Err(SqlError::of(msg::XQUERY_SQL_TYPE, [&place, &ty.base_name()]));
             }
-            _ => continue,
-        };
-        return Err(SqlError::new(number, 16, 1, format!("XQuery [{method}()]: {text}")));
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -108,32 +102,24 @@ impl Binder<'_> {
                 let text = query(1)?;
                 self.modify_method(target, &text)
             }
-            "modify" => {
-                let text = "Incorrect use of the XML data type method 'modify'. A non-mutator method is expected in this context.";
-                Err(SqlError::new(8137, 16, 1, text))
-            }
-            "nodes" => {
-                let text = "The method 'nodes' can only be used in the FROM clause.";
-                Err(SqlError::new(8117, 16, 1, text))
-            }
-            other => {
-                let text = format!("\"{other}\" is not a valid function, property, or field.");
-                Err(SqlError::new(227, 15, 1, text))
-            }
+            "modify" => Err(SqlError::of(msg::MODIFY_NOT_EXPECTED, [])),
+            "nodes" => Err(SqlError::of(msg::NODES_OUTSIDE_FROM, [])),
+            other => Err(SqlError::of(msg::NOT_A_METHOD_OR_PROPERTY, [&other])),
         }
     }
 
     /// value(): one value at most, of a SQL type; bytes are written in base64.
     fn value_method(&mut self, target: Typed, text: &str, ty: DataType) -> Result<Typed, SqlError> {
         if ty.is_opaque() || matches!(ty, DataType::SqlVariant | DataType::HierarchyId) {
-            let text = format!("The data type '{ty}' used in the VALUE method is invalid.");
-            return Err(SqlError::new(9500, 16, 1, text));
+            return Err(SqlError::of(msg::XML_VALUE_TYPE, [&ty]));
         }
         let (query, asked) = self.compiled("value", text, Query::parse, Query::externals)?;
         check_asked("value", &asked)?;
         if query.is_many() {
-            let text = "'value()' requires a singleton (or empty sequence), found operand of type 'xdt:untypedAtomic *'";
-            return Err(SqlError::new(2389, 16, 1, format!("XQuery [value()]: {text}")));
+            return Err(SqlError::of(
+                msg::XQUERY_SINGLETON_REQUIRED,
+                [&"XQuery [value()]: ", &"value()", &"xdt:untypedAtomic *"],
+            ));
         }
         let function = if ty.is_binary() { "xml value() as bytes" } else { "xml value()" };
         let value = apply(required(function)?, call_args(target, text, asked))?;
@@ -195,12 +181,10 @@ impl Binder<'_> {
         target: Option<Typed>,
     ) -> Result<Typed, SqlError> {
         let function = required(&format!("hierarchyid{joint}{}", method.value)).map_err(|_| {
-            let text = format!(
-                "Could not find method '{}' for type 'Microsoft.SqlServer.Types.SqlHierarchyId' in assembly \
-                 'Microsoft.SqlServer.Types'",
-                method.value
-            );
-            SqlError::new(6506, 16, 10, text)
+            SqlError::of(
+                msg::METHOD_NOT_FOUND,
+                [&method.value, &"Microsoft.SqlServer.Types.SqlHierarchyId", &"Microsoft.SqlServer.Types"],
+            )
         })?;
         let wanted = usize::from(function.min) - usize::from(target.is_some());
         if args.len() != wanted {
@@ -232,21 +216,14 @@ impl Binder<'_> {
         let named = DataType::from_name_in(&of_type.name.value, &[], NameContext::Cast);
         let ty = named.ok().filter(|_| of_system).ok_or_else(unknown)?;
         if ty != DataType::HierarchyId {
-            return Err(SqlError::new(258, 15, 1, format!("Cannot call methods on {}.", ty.base_name())));
+            return Err(SqlError::of(msg::METHODS_NOT_ALLOWED, [&ty.base_name()]));
         }
         match args {
             Some(args) => self.hierarchy_method("::", member, args, None),
             None if member.value == "Null" => {
                 Ok(Typed::new(Expr::Const(Value::Null), ty, true).of_fixed_type())
             }
-            None => {
-                let text = format!(
-                    "Could not find property or field '{}' for type 'Microsoft.SqlServer.Types.SqlHierarchyId' in assembly \
-                     'Microsoft.SqlServer.Types'.",
-                    member.value
-                );
-                Err(SqlError::new(6592, 16, 3, text))
-            }
+            None => Err(SqlError::of(msg::PROPERTY_NOT_FOUND, [&member.value])),
         }
     }
 
@@ -265,8 +242,7 @@ impl Binder<'_> {
         self.node_access = false;
         let typed = typed?;
         if !matches!(typed.ty, DataType::Xml | DataType::HierarchyId) {
-            let text = format!("Cannot call methods on {}.", typed.ty);
-            return Err(SqlError::new(258, 15, 1, text));
+            return Err(SqlError::of(msg::METHODS_NOT_ALLOWED, [&typed.ty]));
         }
         Ok(typed)
     }
@@ -284,13 +260,7 @@ impl Binder<'_> {
         for external in externals(&query) {
             asked.push(match external {
                 External::Variable(name) => self.variable(name).map_err(|e| match e.number {
-                    137 => {
-                        let text = format!(
-                            "XQuery: Unable to resolve sql:variable('{name}'). The variable must be declared as a scalar TSQL \
-                             variable."
-                        );
-                        SqlError::new(9501, 16, 2, text)
-                    }
+                    137 => SqlError::of(msg::XML_VARIABLE_UNRESOLVED, [&name]),
                     _ => e,
                 })?,
                 External::Column(name) => self.written_column(name)?,
@@ -301,7 +271,7 @@ impl Binder<'_> {
 
     /// The column that sql:column names.
     fn written_column(&mut self, name: &str) -> Result<Typed, SqlError> {
-        let missing = || SqlError::new(207, 16, 1, format!("Invalid column name '{name}'."));
+        let missing = || SqlError::of(msg::INVALID_COLUMN, [&name]);
         let parsed = syntax::parse(&format!("select {name}")).map_err(|_| missing())?;
         let [ast::Stmt { kind: ast::StmtKind::Select(query), .. }] = parsed.as_slice() else {
             return Err(missing());
@@ -328,11 +298,10 @@ impl Binder<'_> {
             return Err(unsupported("A method in FROM"));
         };
         if method.value != "nodes" {
-            let text = format!("The method '{}' cannot be used in the FROM clause.", method.value);
-            return Err(SqlError::new(102, 15, 1, text));
+            return Err(SqlError::of(msg::METHOD_IN_FROM, [&method.value]));
         }
         let (Some(alias), [_]) = (alias, columns) else {
-            return Err(SqlError::new(102, 15, 1, "Incorrect syntax near ')'."));
+            return Err(SqlError::of(msg::SYNTAX_NEAR, [&")"]));
         };
         let [text] = args.as_slice() else { return Err(wrong_count("nodes", 1)) };
         let text = string(text).ok_or_else(|| literal_wanted("nodes", 1))?;
@@ -372,7 +341,7 @@ impl Binder<'_> {
                 Expr::Const(value) => (handle, pattern, value.as_i64().unwrap_or(0)),
                 _ => return Err(unsupported("OPENXML with flags that are no constant")),
             },
-            _ => return Err(SqlError::new(102, 15, 1, "Incorrect syntax near ')'.")),
+            _ => return Err(SqlError::of(msg::SYNTAX_NEAR, [&")"])),
         };
         let exprs = vec![
             self.expr_as(handle, DataType::Int)?,
@@ -450,16 +419,12 @@ fn call_args(target: Typed, text: &str, asked: Vec<Typed>) -> Vec<Typed> {
 
 /// 493: a column of nodes() by itself.
 pub(super) fn node_by_itself(column: &str) -> SqlError {
-    let text = format!(
-        "The column '{column}' that was returned from the nodes() method cannot be used directly. It can only be used with one of \
-         the four XML data type methods, exist(), nodes(), query(), and value(), or in IS NULL and IS NOT NULL checks."
-    );
-    SqlError::new(493, 16, 1, text)
+    SqlError::of(msg::NODES_COLUMN_USED_DIRECTLY, [&column])
 }
 
 /// The type that a text names. Error: 102.
 fn written_type(text: &str) -> Result<DataType, SqlError> {
-    let near = || SqlError::new(102, 15, 1, format!("Incorrect syntax near '{text}'."));
+    let near = || SqlError::of(msg::SYNTAX_NEAR, [&text]);
     let parsed = syntax::parse(&format!("select cast(null as {text})")).map_err(|_| near())?;
     let [ast::Stmt { kind: ast::StmtKind::Select(query), .. }] = parsed.as_slice() else {
         return Err(near());

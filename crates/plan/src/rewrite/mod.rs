@@ -26,7 +26,7 @@ use crate::bind::Binder;
 use crate::logical::Logical;
 use rule::{Pass, Rewrite};
 use syntax::ast::{OptionItem, OptionValue};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// Rewrites that run one after another, again and again while one of them changes something.
 struct Stage {
@@ -81,7 +81,7 @@ pub fn left_out(options: &[OptionItem]) -> Result<RuleSet, SqlError> {
             return Err(catalog::errors::syntax_near(&option.name));
         };
         let found = names().position(|name| name.eq_ignore_ascii_case(word));
-        let unknown = || SqlError::new(10715, 15, 1, format!("'{word}' is not a valid hint."));
+        let unknown = || SqlError::of(msg::NOT_A_HINT, [&word]);
         set.add(found.ok_or_else(unknown)?);
     }
     Ok(set)

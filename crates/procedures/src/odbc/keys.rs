@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::types::{DataType, SqlError, Value};
+use ::types::{DataType, SqlError, Value, msg};
 
 use super::super::Call;
 use super::super::params::{NAME, Param};
@@ -64,7 +64,7 @@ pub fn foreign_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_fkeys", 0, PARAMS)?;
     let (primary, foreign) = (given.name(0), given.name(3));
     if primary.is_none() && foreign.is_none() {
-        return Err(SqlError::new(15252, 16, 1, "The primary or foreign key table name must be given."));
+        return Err(SqlError::of(msg::KEY_TABLE_REQUIRED, []));
     }
     check_qualifier(call.core, given.text(2))?;
     check_qualifier(call.core, given.text(5))?;

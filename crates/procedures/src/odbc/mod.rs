@@ -13,7 +13,7 @@ pub mod statistics;
 pub mod tables;
 
 use ::types::datatype::DecimalName;
-use ::types::{Collation, DataType, Len, LikePattern, SqlError, Value};
+use ::types::{Collation, DataType, Len, LikePattern, SqlError, Value, msg};
 
 use catalog::fold_name;
 use exec::state::SessionCore;
@@ -52,8 +52,7 @@ impl Names {
 pub(super) fn check_qualifier(core: &SessionCore, qualifier: Option<&str>) -> Result<(), SqlError> {
     match qualifier {
         Some(name) if !name.is_empty() && fold_name(name) != fold_name(&core.db().name()) => {
-            let text = "The database name component of the object qualifier must be the name of the current database.";
-            Err(SqlError::new(15250, 16, 1, text))
+            Err(SqlError::of(msg::NOT_CURRENT_DATABASE, []))
         }
         _ => Ok(()),
     }

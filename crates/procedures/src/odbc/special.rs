@@ -1,6 +1,6 @@
 //! sp_special_columns, sp_special_columns_100: the columns that identify a row.
 
-use ::types::{DataType, SqlError, Value};
+use ::types::{DataType, SqlError, Value, msg};
 
 use super::super::Call;
 use super::super::params::{NAME, Param};
@@ -42,8 +42,8 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
         [("col_type", kind, ['R', 'V']), ("scope", scope, ['C', 'T']), ("nullable", nullable, ['U', 'O'])]
     {
         if letter != one && letter != other {
-            let text = format!("Invalid '{name}' specified. It must be '{one}' or '{other}'.");
-            return Err(SqlError::new(15251, 16, 1, text));
+            let letters = format!("'{one}' or '{other}'");
+            return Err(SqlError::of(msg::INVALID_VALUE_SPECIFIED, [&name, &letters]));
         }
     }
     let version = given.number(6, 2);

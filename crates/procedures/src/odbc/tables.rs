@@ -1,6 +1,6 @@
 //! sp_tables, and sp_tableswc for the tables of several databases.
 
-use ::types::{Collation, DataType, Len, LikePattern, SqlError, Value};
+use ::types::{Collation, DataType, Len, LikePattern, SqlError, Value, msg};
 
 use super::super::params::{Given, NAME, PATTERN, Param};
 use super::super::{Call, send};
@@ -128,11 +128,9 @@ fn wanted_kinds(list: Option<&str>) -> Result<Vec<String>, SqlError> {
         // JDBC doubles the quotes, though it sends the list as a parameter.
         let part = part.trim();
         let quoted = part.len() > 2 && part.starts_with('\'') && part.ends_with('\'');
-        quoted.then(|| part.trim_matches('\'').to_ascii_uppercase()).ok_or_else(|| {
-            let text =
-                "The table type parameter must be NULL or a list of names of types in quotes: 'SYSTEM TABLE', 'TABLE', 'VIEW'.";
-            SqlError::new(15251, 16, 1, text)
-        })
+        quoted
+            .then(|| part.trim_matches('\'').to_ascii_uppercase())
+            .ok_or_else(|| SqlError::of(msg::TABLE_TYPE_PARAMETER, []))
     };
     list.split(',').map(kind).collect()
 }

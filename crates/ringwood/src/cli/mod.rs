@@ -142,7 +142,7 @@ impl InstanceArgs {
     }
 
     fn open_or_make(&self, make: bool, patience: Duration) -> Result<Arc<Instance>, engine::SqlError> {
-        let failed = |e: String| engine::SqlError::new(17_113, 16, 1, e);
+        let failed = |e: String| engine::SqlError::of(types::msg::INSTANCE_NOT_OPENED, [&e]);
         let mut options = InstanceOptions {
             process_bytes: self.memory,
             own_process: true,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use syntax::ast::{ColumnDef, TableElement};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use super::Added;
 use super::add_column::add_column;
@@ -31,9 +31,7 @@ pub(super) fn add_elements(
             TableElement::Column(column) => {
                 if let Some(generated) = column.generated {
                     if period.is_none() {
-                        let text =
-                            "Cannot create generated always column when SYSTEM_TIME period is not defined.";
-                        return Err(SqlError::new(13509, 16, 1, text));
+                        return Err(SqlError::of(msg::GENERATED_WITHOUT_PERIOD, []));
                     }
                     let side = if generated.end { &mut hidden.1 } else { &mut hidden.0 };
                     *side = generated.hidden;
@@ -63,21 +61,13 @@ pub(super) fn add_elements(
 
 /// 13704, 13724: a column that a history cannot have.
 fn check_may_add_past(db: &Db, column: &ColumnDef, history: &TableDef) -> Result<(), SqlError> {
-    let (number, text) = if column.computed.is_some() {
-        let text = "System-versioned table schema modification failed because adding computed column while system-versioning is \
-                    ON is not supported.";
-        (13724, text.to_string())
-    } else if column.identity.is_some() {
-        let name = temporal::full_name(db, history);
-        let text = format!(
-            "System-versioned table schema modification failed because history table '{name}' has IDENTITY column \
-             specification. Consider dropping all IDENTITY column specifications and trying again."
-        );
-        (13704, text)
-    } else {
-        return Ok(());
-    };
-    Err(SqlError::new(number, 16, 1, text))
+    if column.computed.is_some() {
+        return Err(SqlError::of(msg::VERSIONED_ADD_COMPUTED, []));
+    }
+    if column.identity.is_some() {
+        return Err(SqlError::of(msg::VERSIONED_ADD_IDENTITY, [&temporal::full_name(db, history)]));
+    }
+    Ok(())
 }
 
 /// Gives a history the column that its table has got last: NULL in older rows, or the value that the table's rows have got.

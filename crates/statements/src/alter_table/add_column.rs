@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use syntax::ast::{ColumnDef, ConstraintKind};
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 use super::Added;
 use super::add_constraint::add_constraint;
@@ -95,19 +95,10 @@ pub(super) fn add_column(
 /// 2738 a row version.
 fn check_new(table: &TableDef, new: &NewColumn) -> Result<(), SqlError> {
     if table.column(&new.name).is_some() {
-        let text = format!(
-            "Column names in each table must be unique. Column name '{}' in table '{}' is specified more than once.",
-            new.name,
-            table.full_name()
-        );
-        return Err(SqlError::new(2705, 16, 4, text));
+        return Err(SqlError::of(msg::DUPLICATE_COLUMN, [&new.name, &table.full_name()]).state(4));
     }
     if new.identity.is_some() && table.columns.iter().any(|c| c.identity.is_some()) {
-        let text = format!(
-            "Multiple identity columns specified for table '{}'. Only one identity column per table is allowed.",
-            table.name
-        );
-        return Err(SqlError::new(2744, 16, 2, text));
+        return Err(SqlError::of(msg::SEVERAL_IDENTITY_COLUMNS, [&table.name]));
     }
     let traits = table.columns.iter().map(|c| c.traits);
     table_def::check_one_rowguid(traits.chain([new.traits]))?;
@@ -179,12 +170,5 @@ fn require_empty(work: &mut Work<'_>, table: &Arc<TableDef>, column: &str) -> Re
     if !has_rows(work, table)? {
         return Ok(());
     }
-    let text = format!(
-        "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, \
-         or the column being added is an identity or timestamp column, or alternatively if none of the previous \
-         conditions are satisfied the table must be empty to allow addition of this column. Column '{column}' cannot \
-         be added to non-empty table '{}' because it does not satisfy these conditions.",
-        table.name
-    );
-    Err(SqlError::new(4901, 16, 1, text))
+    Err(SqlError::of(msg::ADD_NOT_NULL_COLUMN, [&column, &table.name]))
 }

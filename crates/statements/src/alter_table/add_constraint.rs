@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use syntax::ast::{Constraint, ConstraintKind};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::Added;
 use super::rewrite::column_defaults;
@@ -31,8 +31,7 @@ pub(super) fn add_constraint(
             let mut index =
                 table_def::key_constraint(&table_def::new_columns(table), &table.name, constraint, column)?;
             if *primary && table.all_indexes().any(|i| i.primary_key.is_some()) {
-                let text = format!("Table '{}' already has a primary key defined on it.", table.name);
-                return Err(SqlError::new(1779, 16, 0, text));
+                return Err(SqlError::of(msg::PRIMARY_KEY_EXISTS, [&table.name]));
             }
             if *primary && index.key.iter().any(|(at, _)| table.columns[*at].nullable) {
                 return Err(table_def::nullable_key(&table.name));
@@ -46,18 +45,14 @@ pub(super) fn add_constraint(
             add_index(work, &table, &index)
         }
         ConstraintKind::Default { expr, column: Some(name), .. } => {
-            let at = table.column(&name.value).ok_or_else(|| {
-                let text = format!(
-                    "Column '{name}' in table '{}' is invalid for creating a default constraint.",
-                    table.name
-                );
-                SqlError::new(1752, 16, 0, text)
-            })?;
+            let at = table
+                .column(&name.value)
+                .ok_or_else(|| SqlError::of(msg::DEFAULT_COLUMN_INVALID, [&name, &table.name]))?;
             if table.columns[at].identity.is_some() {
                 return Err(table_def::default_of_identity(&table.name, &table.columns[at].name));
             }
             if table.columns[at].default.is_some() {
-                return Err(SqlError::new(1781, 16, 1, "Column already has a DEFAULT bound to it."));
+                return Err(SqlError::of(msg::DEFAULT_EXISTS, []));
             }
             let mut new = table_def::new_columns(table)[at].clone();
             table_def::check_default_type(&new, &table.name)?;
@@ -89,24 +84,15 @@ pub(super) fn add_constraint(
 /// 13558, 13564, 13565, 13583: what a history does not have.
 fn check_past_constraint(db: &Db, table: &TableDef, constraint: &Constraint) -> Result<(), SqlError> {
     let name = temporal::full_name(db, table);
-    let (number, text) = match &constraint.kind {
-        ConstraintKind::Key { primary: true, .. } => {
-            (13558, format!("Cannot add PRIMARY KEY constraint to a temporal history table '{name}'."))
-        }
-        ConstraintKind::Key { .. } => {
-            (13583, format!("Cannot add UNIQUE KEY constraint to a temporal history table '{name}'."))
-        }
-        ConstraintKind::Check { .. } => {
-            (13564, format!("Adding CHECK constraint to a temporal history table '{name}' is not allowed."))
-        }
+    let message = match &constraint.kind {
+        ConstraintKind::Key { primary: true, .. } => msg::PRIMARY_KEY_ON_HISTORY,
+        ConstraintKind::Key { .. } => msg::UNIQUE_KEY_ON_HISTORY,
+        ConstraintKind::Check { .. } => msg::CHECK_ON_HISTORY,
         ConstraintKind::ForeignKey { .. } => {
             let key = constraint.name.as_ref().map_or("", |name| name.value.as_str());
-            let text = format!(
-                "Foreign key '{key}' is not valid. A temporal history table cannot be used in a foreign key definition."
-            );
-            (13565, text)
+            return Err(SqlError::of(msg::FOREIGN_KEY_ON_HISTORY, [&key]));
         }
         ConstraintKind::Default { .. } => return Ok(()),
     };
-    Err(SqlError::new(number, 16, 1, text))
+    Err(SqlError::of(message, [&name]))
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use syntax::ast::ColumnDef;
-use types::{DataType, Len, SqlError};
+use types::{DataType, Len, SqlError, msg};
 
 use super::drop::{check_not_computed_from, check_unbound};
 use super::rewrite::{column_defaults, rewrite, unknown_column};
@@ -77,12 +77,10 @@ pub(super) fn with_history(
     text: &str,
 ) -> Result<(), SqlError> {
     if column.generated.is_some() {
-        let text = format!(
-            "Column '{}' in table '{}' cannot be specified as 'GENERATED ALWAYS' in ALTER COLUMN statement.",
-            column.name,
-            temporal::full_name(&work.db, table)
-        );
-        return Err(SqlError::new(13589, 16, 1, text));
+        return Err(SqlError::of(
+            msg::ALTER_TO_GENERATED,
+            [&column.name, &temporal::full_name(&work.db, table)],
+        ));
     }
     let history = temporal::history_of(&work.db, table);
     if let Some(at) = table.column(&column.name.value) {
@@ -111,15 +109,13 @@ fn alter_column(
         return Err(is_computed(&table.columns[at].name));
     }
     if table.columns[at].ty == DataType::RowVersion {
-        let text = format!("Cannot alter column '{}' because it is 'timestamp'.", table.columns[at].name);
-        return Err(SqlError::new(4928, 16, 1, text));
+        return Err(SqlError::of(msg::ALTER_COLUMN_OF_KIND, [&table.columns[at].name, &"timestamp"]));
     }
     check_not_computed_from(table, at)?;
     let new = table_def::new_column(column, &table.name, text, &column_defaults(work))?;
     work.hold_type(new.alias)?;
     if new.ty == DataType::RowVersion {
-        let text = format!("Cannot alter column '{}' to be data type timestamp.", new.name);
-        return Err(SqlError::new(4927, 16, 1, text));
+        return Err(SqlError::of(msg::ALTER_TO_TIMESTAMP, [&new.name]));
     }
     if is_longer(&table.columns[at], &new) && !is_of_key(&work.db, table, at) {
         // The rows are as they were.
@@ -133,14 +129,12 @@ fn alter_column(
     let tested = |i: &IndexDef| i.filter.iter().any(|filter| filter.columns().any(|c| c == at));
     let in_key = |i: &IndexDef| i.key.iter().any(|(k, _)| *k == at) || tested(i);
     if let Some(index) = table.all_indexes().find(|i| in_key(i)) {
-        let text = format!("The index '{}' is dependent on column '{}'.", index.name, column.name);
-        return Err(SqlError::new(5074, 16, 1, text));
+        return Err(SqlError::of(msg::DEPENDENT_ON_COLUMN, [&"index", &index.name, &column.name]));
     }
     if next_type_matters(&table.columns[at], &new)
         && let Some(other) = constraints::constraint_of_column(&work.db.catalog(), table, at)
     {
-        let text = format!("The object '{other}' is dependent on column '{}'.", column.name);
-        return Err(SqlError::new(5074, 16, 1, text));
+        return Err(SqlError::of(msg::DEPENDENT_ON_COLUMN, [&"object", &other, &column.name]));
     }
     if next_type_matters(&table.columns[at], &new) {
         check_no_statistics(table, table.columns[at].column_id)?;
@@ -168,7 +162,7 @@ fn kept_traits(old: ColumnTraits, new: &NewColumn) -> ColumnTraits {
 
 /// 4928.
 pub(super) fn is_computed(column: &str) -> SqlError {
-    SqlError::new(4928, 16, 1, format!("Cannot alter column '{column}' because it is 'COMPUTED'."))
+    SqlError::of(msg::ALTER_COLUMN_OF_KIND, [&column, &"COMPUTED"])
 }
 
 /// Whether a column of variable length becomes longer, and nothing else.

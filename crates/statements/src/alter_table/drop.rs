@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use syntax::ast::DropElement;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::rewrite::rewrite;
 use crate::index::drop_from;
@@ -29,11 +29,10 @@ pub(super) fn drop_element(
                 .cloned();
             if let Some(index) = key {
                 if index.primary_key.is_some() && table.temporal.is_versioned() {
-                    let text = format!(
-                        "Cannot drop PRIMARY KEY constraint from a system-versioned temporal table '{}'.",
-                        temporal::full_name(&work.db, table)
-                    );
-                    return Err(SqlError::new(13557, 16, 1, text));
+                    return Err(SqlError::of(
+                        msg::DROP_PRIMARY_KEY_VERSIONED,
+                        [&temporal::full_name(&work.db, table)],
+                    ));
                 }
                 foreign_keys::check_not_referenced(&work.db.catalog(), table, &index)?;
                 return drop_from(work, table, &index);
@@ -52,7 +51,7 @@ pub(super) fn drop_element(
                     work.replace(table, next)
                 }
                 None if *if_exists => Ok(table.clone()),
-                None => Err(SqlError::new(3728, 16, 1, format!("'{name}' is not a constraint."))),
+                None => Err(SqlError::of(msg::NOT_A_CONSTRAINT, [&name])),
             }
         }
         DropElement::Period => temporal::drop_period(work, table),
@@ -68,14 +67,9 @@ pub(super) fn drop_element(
                 Ok(next)
             }
             None if *if_exists => Ok(table.clone()),
-            None => Err(SqlError::new(
-                4924,
-                16,
-                1,
-                format!(
-                    "ALTER TABLE DROP COLUMN failed because column '{name}' does not exist in table '{}'.",
-                    table.name
-                ),
+            None => Err(SqlError::of(
+                msg::ALTERED_COLUMN_NOT_FOUND,
+                [&"ALTER TABLE DROP COLUMN", &name, &table.name],
             )),
         },
     }
@@ -87,8 +81,7 @@ pub(super) fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(),
         None => Ok(()),
         Some(computed) => {
             let name = &table.columns[at].name;
-            let text = format!("The column '{}' is dependent on column '{name}'.", computed.name);
-            Err(SqlError::new(5074, 16, 1, text))
+            Err(SqlError::of(msg::DEPENDENT_ON_COLUMN, [&"column", &computed.name, &name]))
         }
     }
 }
@@ -97,10 +90,7 @@ pub(super) fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(),
 pub(super) fn check_unbound(work: &Work<'_>, table: &TableDef, column: &str) -> Result<(), SqlError> {
     match schemabinding::column_bound_to(&work.db.catalog(), table, column) {
         None => Ok(()),
-        Some(by) => {
-            let text = format!("The object '{by}' is dependent on column '{column}'.");
-            Err(SqlError::new(5074, 16, 1, text))
-        }
+        Some(by) => Err(SqlError::of(msg::DEPENDENT_ON_COLUMN, [&"object", &by, &column])),
     }
 }
 
@@ -113,17 +103,11 @@ fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<
     let constraint =
         constraints::constraint_of_column(&work.db.catalog(), table, at).map(|name| ("object", name));
     if let Some((kind, other)) = default.or(index).or(constraint) {
-        let text = format!("The {kind} '{other}' is dependent on column '{name}'.");
-        return Err(SqlError::new(5074, 16, 1, text));
+        return Err(SqlError::of(msg::DEPENDENT_ON_COLUMN, [&kind, &other, &name]));
     }
     check_no_statistics(table, table.columns[at].column_id)?;
     if table.columns.len() == 1 {
-        let text = format!(
-            "ALTER TABLE DROP COLUMN failed because '{name}' is the only data column in table '{}'. A table must \
-             have at least one data column.",
-            table.name
-        );
-        return Err(SqlError::new(4923, 16, 1, text));
+        return Err(SqlError::of(msg::DROP_ONLY_COLUMN, [&name, &table.name]));
     }
     table.state.statistics.forget_column(table.columns[at].column_id);
     let mut next = TableDef::clone(table);

@@ -7,7 +7,7 @@ use syntax::ast::{
     AlterTable, AlterTableAction, Constraint, ConstraintKind, CreateIndex, Ident, IndexColumn, InlineIndex,
     ObjectName, OptionItem, OptionValue, SwitchPartition, TableElement,
 };
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::alter_index::clustered_disabled;
 use super::{StmtCtx, resolve_table};
@@ -77,15 +77,7 @@ fn without_foreign_keys(
 impl StmtCtx<'_> {
     pub(super) fn alter_table(&mut self, stmt: &AlterTable) -> Result<(), SqlError> {
         let (db, table) = resolve_table(self.core, &stmt.name).map_err(|e| match e.number {
-            208 => SqlError::new(
-                4902,
-                16,
-                1,
-                format!(
-                    "Cannot find the object \"{}\" because it does not exist or you do not have permissions.",
-                    stmt.name
-                ),
-            ),
+            208 => SqlError::of(msg::ALTER_OBJECT_NOT_FOUND, [&stmt.name]),
             _ => e,
         })?;
         if table.storage.options.disabled && !matches!(stmt.action, AlterTableAction::Rebuild(_)) {
@@ -185,15 +177,10 @@ impl StmtCtx<'_> {
         }
         let (other, target) = resolve_table(self.core, &switch.target)?;
         if other.id() != db.id() {
-            let text = format!(
-                "ALTER TABLE SWITCH statement failed. The source table '{}' is in database '{}' while the target table '{}' is \
-                 in database '{}'.",
-                table.name,
-                db.name(),
-                target.name,
-                other.name()
-            );
-            return Err(SqlError::new(4948, 16, 1, text));
+            return Err(SqlError::of(
+                msg::SWITCH_OTHER_DATABASE,
+                [&table.name, &db.name(), &target.name, &other.name()],
+            ));
         }
         let mut work = Work::begin(self.core, db)?;
         work.lock_current(table)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use types::SqlError;
+use types::{SqlError, msg};
 
 use catalog::TableDef;
 use catalog::load::layout_of;
@@ -42,12 +42,7 @@ pub(crate) fn rewrite(
 }
 
 pub(super) fn unknown_column(name: &str, table: &TableDef) -> SqlError {
-    SqlError::new(
-        4924,
-        16,
-        1,
-        format!("ALTER TABLE failed because column '{name}' does not exist in table '{}'.", table.name),
-    )
+    SqlError::of(msg::ALTERED_COLUMN_NOT_FOUND, [&"ALTER TABLE", &name, &table.name])
 }
 
 /// What the database and the session give a column that does not say.

@@ -13,7 +13,7 @@ use pages::UnitId;
 use plan::hints::TableLock;
 use txn::LockMode;
 use txn::check::{CheckResult, CheckUnit};
-use types::{Corrupt, SqlError, Value};
+use types::{Corrupt, SqlError, Value, msg};
 
 use super::Command;
 use catalog::Db;
@@ -278,9 +278,7 @@ pub(super) fn check_table(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     let name = command.text(0).unwrap_or_default().to_string();
     let (db, table) = command.table(&name)?;
     let Some(table) = table else {
-        let text =
-            format!("Cannot find a table or object with the name \"{name}\". Check the system catalog.");
-        return Err(SqlError::new(2501, 16, 45, text));
+        return Err(SqlError::of(msg::TABLE_OR_OBJECT_NOT_FOUND, [&name]));
     };
     let report = check_all(command.ctx.core, &db)?;
     tell(command, &db, &report, Some(table.full_name()))
@@ -305,7 +303,7 @@ pub(super) fn tell(
     only: Option<String>,
 ) -> Result<(), SqlError> {
     for fault in report.allocation.iter().chain(&report.consistency) {
-        command.ctx.sink.error(&SqlError::new(8928, 16, 1, fault.clone()))?;
+        command.ctx.sink.error(&SqlError::of(msg::CHECK_FAULT, [fault]))?;
         db.log_failure(fault);
     }
     if command.quiet() {
@@ -313,14 +311,9 @@ pub(super) fn tell(
     }
     for (name, rows) in &report.tables {
         if only.as_ref().is_none_or(|only| only == name) {
-            command.ctx.inform(2593, 10, format!("There are {rows} rows in object \"{name}\"."))?;
+            command.ctx.inform(msg::ROWS_IN_OBJECT, [rows, name])?;
         }
     }
-    let text = format!(
-        "CHECKDB found {} allocation errors and {} consistency errors in database '{}'.",
-        report.allocation.len(),
-        report.consistency.len(),
-        db.name()
-    );
-    command.ctx.inform(8989, 10, text)
+    let (allocation, consistency) = (report.allocation.len(), report.consistency.len());
+    command.ctx.inform(msg::CHECK_COUNTS, [&allocation, &consistency, &db.name()])
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use catalog::{CheckDef, Db, ForeignKeyDef, TableDef, fold_name, names::quote};
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Command;
 use ddl::constraints::check_of_column;
@@ -105,9 +105,7 @@ fn wanted(
         Some(found) => Ok(vec![found]),
         None => {
             let shown = if name.is_empty() { id.to_string() } else { name.to_owned() };
-            let text =
-                format!("Cannot find a table or object with the name \"{shown}\". Check the system catalog.");
-            Err(SqlError::new(2501, 16, 45, text))
+            Err(SqlError::of(msg::TABLE_OR_OBJECT_NOT_FOUND, [&shown]))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! DBCC CHECKIDENT (table [, NORESEED | RESEED [, value]]).
 
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::Command;
 use catalog::identity;
@@ -9,13 +9,10 @@ pub(super) fn check_ident(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     let name = command.text(0).unwrap_or_default().to_string();
     let (db, table) = command.table(&name)?;
     let Some(table) = table else {
-        let text =
-            format!("Cannot find a table or object with the name \"{name}\". Check the system catalog.");
-        return Err(SqlError::new(2501, 16, 45, text));
+        return Err(SqlError::of(msg::TABLE_OR_OBJECT_NOT_FOUND, [&name]));
     };
     if !table.columns.iter().any(|c| c.identity.is_some()) {
-        let text = format!("'{name}' does not contain an identity column.");
-        return Err(SqlError::new(7997, 16, 1, text));
+        return Err(SqlError::of(msg::NO_IDENTITY_COLUMN, [&name]));
     }
     let before = table.state.identity.lock().last;
     let shown = |value: Option<i64>| value.map_or_else(|| "NULL".to_string(), |n| n.to_string());
@@ -28,10 +25,5 @@ pub(super) fn check_ident(command: &mut Command<'_, '_>) -> Result<(), SqlError>
         identity::set(&db, &table, Some(value))?;
     }
     let now = table.state.identity.lock().last;
-    let text = format!(
-        "Checking identity information: current identity value '{}', current column value '{}'.",
-        shown(before),
-        shown(now)
-    );
-    command.ctx.inform(7998, 10, text)
+    command.ctx.inform(msg::IDENTITY_INFORMATION, [&shown(before), &shown(now)])
 }

@@ -1,6 +1,6 @@
 //! DBCC LOGINFO, SQLPERF, OPENTRAN.
 
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::Command;
 use metadata::results::column;
@@ -52,10 +52,7 @@ pub(super) fn sql_perf(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
         ("logspace", false) => log_space(command),
         ("sys.dm_os_wait_stats" | "waitstats", true) => server::clear_waits(command.ctx.core),
         ("sys.dm_os_latch_stats", true) => Ok(()),
-        _ => {
-            let text = "Invalid parameter was passed to DBCC SQLPERF.";
-            Err(SqlError::new(2581, 10, 1, text))
-        }
+        _ => Err(SqlError::of(msg::SQLPERF_INVALID_PARAMETER, [])),
     }
 }
 
@@ -89,18 +86,11 @@ pub(super) fn open_tran(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let storage = db.storage()?;
     let oldest = storage.txns().active().into_iter().min_by_key(|txn| txn.id);
     let Some(txn) = oldest else {
-        return command.ctx.inform(7969, 10, "No active open transactions.".into());
+        return command.ctx.inform(msg::NO_OPEN_TRANSACTIONS, []);
     };
     let log = *txn.log.lock();
-    let lines = format!(
-        "Transaction information for database '{}'.\n\nOldest active transaction:\n    SPID (server process ID): {}\n    \
-         Transaction ID: {}\n    LSN           : ({})\n    Log records   : {}\n    Log bytes     : {}",
-        db.name(),
-        txn.session,
-        txn.id.0,
-        log.begin.to_decimal(),
-        log.records,
-        log.bytes
-    );
-    command.ctx.inform(7970, 10, lines)
+    command.ctx.inform(
+        msg::OLDEST_TRANSACTION,
+        [&db.name(), &txn.session, &txn.id.0, &log.begin.to_decimal(), &log.records, &log.bytes],
+    )
 }

@@ -14,7 +14,7 @@ pub mod vacate;
 use std::sync::Arc;
 
 use syntax::ast::Dbcc;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use crate::StmtCtx;
 use catalog::Db;
@@ -23,10 +23,6 @@ use ddl::option_rules;
 use instance::OfInstance;
 use metadata::functions::metadata::name_parts;
 use metadata::results::send;
-
-/// What a finished DBCC says.
-const DONE: &str =
-    "DBCC execution completed. If DBCC printed error messages, contact your system administrator.";
 
 /// A command at work.
 pub struct Command<'c, 's> {
@@ -69,14 +65,11 @@ pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
         // What was sent is not kept.
         "OUTPUTBUFFER" => return Err(catalog::errors::not_supported("DBCC OUTPUTBUFFER")),
         other => {
-            let text = format!(
-                "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options ({other})."
-            );
-            return Err(SqlError::new(2526, 16, 3, text));
+            return Err(SqlError::of(msg::INCORRECT_DBCC, [&other]));
         }
     }
     if !command.quiet() {
-        command.ctx.inform(2528, 10, DONE.into())?;
+        command.ctx.inform(msg::DBCC_COMPLETED, [])?;
     }
     Ok(())
 }

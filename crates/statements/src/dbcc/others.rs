@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{Command, check};
 use instance::OfInstance;
@@ -23,11 +23,7 @@ pub(super) fn check_filegroup(command: &mut Command<'_, '_>) -> Result<(), SqlEr
     };
     if !found {
         let shown = command.text(0).map_or_else(|| command.number(0).unwrap_or(0).to_string(), str::to_owned);
-        let text = format!(
-            "Filegroup '{shown}' is invalid. It may not exist, or it is not valid for this operation in database '{}'.",
-            db.name()
-        );
-        return Err(SqlError::new(2509, 16, 1, text));
+        return Err(SqlError::of(msg::DBCC_INVALID_FILEGROUP, [&shown, &db.name()]));
     }
     let report = check::check_all(command.ctx.core, &db)?;
     check::tell(command, &db, &report, None)
@@ -41,9 +37,7 @@ pub(super) fn clean_table(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     let parts = metadata::functions::metadata::name_parts(&name).unwrap_or_default();
     let part = |at: usize| parts.get(at).map_or("", String::as_str);
     if db.catalog().find(part(1), part(0)).is_none() {
-        let text =
-            format!("Cannot find a table or object with the name \"{name}\". Check the system catalog.");
-        return Err(SqlError::new(2501, 16, 45, text));
+        return Err(SqlError::of(msg::TABLE_OR_OBJECT_NOT_FOUND, [&name]));
     }
     Ok(())
 }
@@ -115,17 +109,13 @@ pub(super) fn help(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let wanted = command.text(0).unwrap_or_default().to_ascii_uppercase();
     if wanted == "?" {
         for (name, _) in SYNTAX {
-            command.ctx.inform(0, 0, name.to_ascii_lowercase())?;
+            command.ctx.sink.message(&SqlError::new(0, 0, 1, name.to_ascii_lowercase()))?;
         }
         return Ok(());
     }
     match SYNTAX.iter().find(|(name, _)| *name == wanted) {
-        Some((_, text)) => command.ctx.inform(0, 0, (*text).to_owned()),
-        None => {
-            let text =
-                format!("No help available for DBCC statement '{}'.", command.text(0).unwrap_or_default());
-            Err(SqlError::new(8987, 16, 1, text))
-        }
+        Some((_, text)) => command.ctx.sink.message(&SqlError::new(0, 0, 1, *text)),
+        None => Err(SqlError::of(msg::DBCC_NO_HELP, [&command.text(0).unwrap_or_default()])),
     }
 }
 
@@ -134,8 +124,7 @@ pub(super) fn input_buffer(command: &mut Command<'_, '_>) -> Result<(), SqlError
     let wanted = command.number(0).and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     let found = command.ctx.core.instance().sessions().into_iter().find(|(spid, _)| *spid == wanted);
     let Some((_, session)) = found else {
-        let text = format!("Invalid SPID {wanted} specified.");
-        return Err(SqlError::new(7955, 16, 2, text));
+        return Err(SqlError::of(msg::INVALID_SPID, [&wanted]));
     };
     let input = session.activity.look().input();
     let row = match input {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pages::{FileUsage, PAGE_SIZE};
 use txn::{Database, TxnError};
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::Command;
 use super::vacate::Vacate;
@@ -51,12 +51,7 @@ pub(super) fn shrink_file(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     let Some(file) = found.cloned() else {
         let shown =
             command.text(0).map_or_else(|| command.number(0).unwrap_or(0).to_string(), str::to_string);
-        let text = format!(
-            "Could not locate file '{shown}' for database '{}' in sys.database_files. The file either does not exist, \
-             or was dropped.",
-            db.name()
-        );
-        return Err(SqlError::new(8985, 16, 1, text));
+        return Err(SqlError::of(msg::DBCC_FILE_NOT_FOUND, [&shown, &db.name()]));
     };
     let target = command.number(1).and_then(|n| u64::try_from(n).ok()).map(|n| n.saturating_mul(1 << 20));
     let row = if file.log {
@@ -97,11 +92,7 @@ fn how(command: &Command<'_, '_>, file: bool) -> Result<How, SqlError> {
     }
     if command.ctx.core.trancount() > 0 && !how.stay {
         let what = if file { "shrinkfile" } else { "shrinkdatabase" };
-        let text = format!(
-            "Cannot perform a {what} operation inside a user transaction. Terminate the transaction and reissue the \
-             statement."
-        );
-        return Err(SqlError::new(8920, 16, 1, text));
+        return Err(SqlError::of(msg::DBCC_IN_TRANSACTION, [&what]));
     }
     Ok(how)
 }
@@ -202,12 +193,7 @@ fn empty_file(command: &mut Command<'_, '_>, db: &Arc<Db>, file: &FileEntry) -> 
         }
         let bar = Bar::put(&storage, id, 0).map_err(failed)?;
         let done = Vacate::new(command.ctx.core, db, id, false)?.run().map_err(|e| match e.number {
-            1105 => SqlError::new(
-                2556,
-                16,
-                1,
-                "There is insufficient space in the filegroup to complete the emptyfile operation.",
-            ),
+            1105 => SqlError::of(msg::EMPTY_FILE_NO_SPACE, []),
             _ => e,
         })?;
         // The bar has fallen: a rollback had no other place for its pages.
@@ -222,11 +208,7 @@ fn empty_file(command: &mut Command<'_, '_>, db: &Arc<Db>, file: &FileEntry) -> 
 }
 
 fn not_all_moved(file: &FileEntry) -> SqlError {
-    let text = format!(
-        "Cannot move all contents of file \"{}\" to other places to complete the emptyfile operation.",
-        file.name
-    );
-    SqlError::new(2555, 16, 1, text)
+    SqlError::of(msg::EMPTY_FILE_NOT_MOVED, [&file.name])
 }
 
 fn shrink_log(
@@ -244,11 +226,7 @@ fn shrink_log(
     }
     let report = storage.log().shrink_to(target).map_err(|e| db_error(db, &e.into()))?;
     if report.held_by_active {
-        let text = format!(
-            "Cannot shrink log file {} ({}) because the logical log file located at the end of the file is in use.",
-            file.file_id, file.name
-        );
-        command.ctx.inform(9008, 10, text)?;
+        command.ctx.inform(msg::LOG_FILE_NOT_SHRUNK, [&file.file_id, &file.name])?;
     }
     let pages = |bytes: u64| int(bytes / PAGE_SIZE as u64);
     let space = storage.log().space();

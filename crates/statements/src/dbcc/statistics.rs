@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use types::{DataType, Len, SqlError, Value};
+use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Command;
 use catalog::TableDef;
@@ -17,13 +17,10 @@ pub(super) fn show(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let target = command.text(1).unwrap_or_default().to_string();
     let (_, table) = command.table(&name)?;
     let Some(table) = table else {
-        let text =
-            format!("Cannot find a table or object with the name \"{name}\". Check the system catalog.");
-        return Err(SqlError::new(2501, 16, 45, text));
+        return Err(SqlError::of(msg::TABLE_OR_OBJECT_NOT_FOUND, [&name]));
     };
-    let statistics = find(&table, &target).ok_or_else(|| {
-        SqlError::new(2767, 16, 1, format!("Could not locate statistics '{target}' in the system catalogs."))
-    })?;
+    let statistics =
+        find(&table, &target).ok_or_else(|| SqlError::of(msg::STATISTICS_NOT_FOUND, [&target]))?;
     let asked = PARTS.iter().any(|part| command.options.iter().any(|option| option == part));
     let wanted = |command: &Command<'_, '_>, part: &str| !asked || command.options.iter().any(|o| o == part);
     let measured = statistics.measured.clone();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use catalog::Db;
 use catalog::security::{Permission, Securable};
 use syntax::ast::{ObjectName, Stmt, StmtKind, TriggerTarget};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::database_of;
 use exec::state::SessionCore;
@@ -20,15 +20,14 @@ mod several;
 use dropping::drop_objects;
 pub(super) use dropping::may_drop_schema;
 use object::{alter_schema, alter_table, create_table, declare, insert_into, module, object};
-pub use several::{CREATE_DATABASE, Refusal, on_server};
 use several::{
-    SHUTDOWN, WITH_LOG, alter_database, alter_table_by, create_schema, create_sequence, drop_database,
-    set_option, transfer,
+    alter_database, alter_table_by, create_schema, create_sequence, drop_database, set_option, transfer,
 };
+pub use several::{no_create_database, on_server};
 
 /// 15247.
 pub fn not_permitted() -> SqlError {
-    SqlError::new(15_247, 16, 1, "User does not have permission to perform this action.")
+    SqlError::of(msg::NO_PERMISSION, [])
 }
 
 /// Checks the right to a statement that is about to run.
@@ -78,7 +77,9 @@ pub fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError> {
         | StmtKind::Permission(_) => Ok(()),
 
         StmtKind::RaisError(raise) if !raise.log => Ok(()),
-        StmtKind::RaisError(_) => on_server(core, Permission::AlterTrace, &WITH_LOG),
+        StmtKind::RaisError(_) => {
+            on_server(core, Permission::AlterTrace, || SqlError::of(msg::WITH_LOG_PERMISSION, []))
+        },
         StmtKind::Declare(list) => declare(core, list),
         StmtKind::SetOption(option) => set_option(core, option),
         StmtKind::BulkInsert(bulk) => {
@@ -133,14 +134,16 @@ pub fn check(core: &mut SessionCore, stmt: &Stmt) -> Result<(), SqlError> {
         StmtKind::CreateSchema(create) => create_schema(core, create),
         StmtKind::Drop(drop) => drop_objects(core, drop),
 
-        StmtKind::CreateDatabase(_) => on_server(core, Permission::CreateAnyDatabase, &CREATE_DATABASE),
+        StmtKind::CreateDatabase(_) => on_server(core, Permission::CreateAnyDatabase, no_create_database),
         StmtKind::AlterDatabase(alter) => alter_database(core, alter),
         StmtKind::DropDatabase { names, .. } => {
             names.iter().try_for_each(|name| drop_database(core, &name.value))
         }
         StmtKind::Backup(_) | StmtKind::Restore(_) | StmtKind::Dbcc(_) => Ok(()),
         StmtKind::Command(command) => super::command::of(command)?.check_right(core),
-        StmtKind::Shutdown { .. } => on_server(core, Permission::Shutdown, &SHUTDOWN),
+        StmtKind::Shutdown { .. } => {
+            on_server(core, Permission::Shutdown, || SqlError::of(msg::SHUTDOWN_PERMISSION, []))
+        },
         StmtKind::CreateCredential(_) => server(core, Permission::AlterAnyCredential),
     }
 }

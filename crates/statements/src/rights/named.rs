@@ -6,7 +6,7 @@ use std::sync::Arc;
 use catalog::security::{Class, DBO, Permission, Principal, Scope, Securable};
 use catalog::{Db, FIRST_USER_DB, fold_name};
 use syntax::ast::{Backup, Dbcc, NameOrVariable, Restore, RestoreKind, StmtKind};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::{in_database, server, sysadmin};
 use crate::StmtCtx;
@@ -75,18 +75,11 @@ impl StmtCtx<'_> {
                 let alters = self.core.has_server(Permission::AlterAnyDatabase);
                 match (creates && alters) || self.core.owns_database(&db) {
                     true => Ok(()),
-                    false => {
-                        let text =
-                            format!("User does not have permission to RESTORE database '{}'.", db.name());
-                        Err(SqlError::new(3110, 14, 1, text))
-                    }
+                    false => Err(SqlError::of(msg::RESTORE_PERMISSION, [&db.name()])),
                 }
             }
             _ if creates => Ok(()),
-            _ => {
-                let text = "CREATE DATABASE permission denied in database 'master'.";
-                Err(SqlError::new(262, 14, 1, text))
-            }
+            _ => Err(SqlError::of(msg::DATABASE_PERMISSION_DENIED, [&"CREATE DATABASE", &"master"])),
         }
     }
 
@@ -132,13 +125,7 @@ impl StmtCtx<'_> {
         if may {
             return Ok(());
         }
-        let text = format!(
-            "User '{}' does not have permission to run DBCC {} for database '{}'.",
-            self.core.login_name(),
-            dbcc.name,
-            current.name()
-        );
-        Err(SqlError::new(7983, 14, 36, text))
+        Err(SqlError::of(msg::DBCC_PERMISSION, [&self.core.login_name(), &dbcc.name, &current.name()]))
     }
 
     /// The database that the first argument of a DBCC command gives by name or id; the current one without an argument, and of 0.

@@ -7,7 +7,7 @@ use catalog::security::{Class, Permission, Securable};
 use catalog::{Db, fold_name};
 use plan::rights::Rights;
 use syntax::ast::{CreateTable, Declaration, ModuleVerb, ObjectName, TableElement};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::{in_database, not_permitted};
 use crate::database_of;
@@ -16,10 +16,7 @@ use exec::state::SessionCore;
 
 /// 1088.
 pub(super) fn cannot_find(name: &ObjectName) -> SqlError {
-    let text = format!(
-        "Cannot find the object \"{name}\" because it does not exist or you do not have permissions."
-    );
-    SqlError::new(1088, 16, 13, text)
+    SqlError::of(msg::OBJECT_NOT_FOUND, [&name]).state(13)
 }
 
 /// schema_id that a name means.
@@ -80,10 +77,7 @@ pub(super) fn alter_schema(core: &mut SessionCore, db: &Arc<Db>, name: &ObjectNa
         true => Ok(()),
         false => {
             let shown = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
-            let text = format!(
-                "The specified schema name \"{shown}\" either does not exist or you do not have permission to use it."
-            );
-            Err(SqlError::new(2760, 16, 1, text))
+            Err(SqlError::of(msg::SCHEMA_NOT_FOUND, [&shown]))
         }
     }
 }

@@ -7,7 +7,7 @@ use syntax::ast::{
     self, AlterDatabase, AlterTable, AlterTableAction, CreateSchema, Ident, ObjectName, SequenceDef,
     SetOption, TableElement,
 };
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::object::{
     alter_masks, alter_schema, alter_table, cannot_find, columns, control_object, is_masked, schema_of,
@@ -16,18 +16,18 @@ use super::{in_database, not_permitted};
 use crate::database_of;
 use exec::state::SessionCore;
 
-/// What is said to whom a permission of the server is missing: number, severity and text.
-pub type Refusal = (i32, u8, &'static str);
+/// 262: no database may be made.
+pub fn no_create_database() -> SqlError {
+    SqlError::of(msg::DATABASE_PERMISSION_DENIED, [&"CREATE DATABASE", &"master"])
+}
 
-pub(super) const WITH_LOG: Refusal =
-    (2778, 16, "Only System Administrator can specify WITH LOG option for RAISERROR command.");
-pub const CREATE_DATABASE: Refusal = (262, 14, "CREATE DATABASE permission denied in database 'master'.");
-pub(super) const SHUTDOWN: Refusal = (6004, 14, "User does not have permission to perform this action.");
-
-/// The refusal without a permission of the server.
-pub fn on_server(core: &mut SessionCore, permission: Permission, refusal: &Refusal) -> Result<(), SqlError> {
-    let (number, severity, text) = *refusal;
-    if core.has_server(permission) { Ok(()) } else { Err(SqlError::new(number, severity, 1, text)) }
+/// The error of a missing permission of the server.
+pub fn on_server(
+    core: &mut SessionCore,
+    permission: Permission,
+    missing: fn() -> SqlError,
+) -> Result<(), SqlError> {
+    if core.has_server(permission) { Ok(()) } else { Err(missing()) }
 }
 
 pub(super) fn alter_table_by(core: &mut SessionCore, alter: &AlterTable) -> Result<(), SqlError> {
@@ -117,10 +117,5 @@ pub(super) fn alter_database(core: &mut SessionCore, alter: &AlterDatabase) -> R
     {
         return Ok(());
     }
-    let text = format!(
-        "User does not have permission to alter database '{}', the database does not exist, or the database is not in a \
-         state that allows access checks.",
-        db.name()
-    );
-    Err(SqlError::new(5011, 14, 5, text))
+    Err(SqlError::of(msg::ALTER_DATABASE_PERMISSION, [&db.name()]))
 }

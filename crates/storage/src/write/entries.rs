@@ -9,7 +9,7 @@ use access::{MAX_ENTRY_LEN, MAX_KEY_LEN, Outcome, ReadMode};
 use catalog::{Db, LEAST_OUTSIDE, RowFilter};
 use std::sync::Arc;
 use txn::Txn;
-use types::{EncodeValue, MAX_ROW, SqlError, Value, encode_key_part};
+use types::{EncodeValue, MAX_ROW, SqlError, Value, encode_key_part, msg};
 
 /// Stands in an entry for a value that only the base row has.
 const IN_BASE_ROW: &[u8] = &[0];
@@ -168,14 +168,7 @@ fn shorten(format: &EntryFormat, fields: &mut [EncodeValue<'_>], room: usize) ->
 
 /// 8646: a row has no entry in an index.
 fn no_entry(db: &Db, store: &TableStore, index: &IndexStore) -> SqlError {
-    let text = format!(
-        "Unable to find index entry in index ID {}, of table {}, in database '{}'. The indicated index is corrupt or \
-         there is a problem with the current update plan. Run DBCC CHECKDB or DBCC CHECKTABLE.",
-        index.def.index_id,
-        store.table.object_id,
-        db.name()
-    );
-    SqlError::new(8646, 21, 1, text)
+    SqlError::of(msg::INDEX_ENTRY_MISSING, [&index.def.index_id, &store.table.object_id, &db.name()])
 }
 
 /// 2627 for a constraint, 2601 for an index.
@@ -191,18 +184,8 @@ pub fn duplicate(store: &TableStore, index: &catalog::IndexDef, values: &[Value]
         (Some(_), _) => "PRIMARY KEY",
         (_, Some(_)) => "UNIQUE KEY",
         _ => {
-            let text = format!(
-                "Cannot insert duplicate key row in object '{object}' with unique index '{}'. The duplicate key \
-                 value is ({key}).",
-                index.name
-            );
-            return SqlError::new(2601, 14, 1, text);
+            return SqlError::of(msg::DUPLICATE_KEY_ROW, [&object, &index.name, &key]);
         }
     };
-    let text = format!(
-        "Violation of {kind} constraint '{}'. Cannot insert duplicate key in object '{object}'. The duplicate key \
-         value is ({key}).",
-        index.name
-    );
-    SqlError::new(2627, 14, 1, text)
+    SqlError::of(msg::DUPLICATE_KEY_OF_CONSTRAINT, [&kind, &index.name, &object, &key])
 }

@@ -8,6 +8,7 @@ use crate::ast::{
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
+use messages as msg;
 
 impl Parser<'_> {
     // ---- shared parts ----
@@ -226,9 +227,7 @@ impl Parser<'_> {
             _ => false,
         };
         if hints {
-            let message =
-                "Query hints are not allowed in nested INSERT, UPDATE, DELETE, or MERGE statements.";
-            return Err(SyntaxError::new(10_718, start.line, message.to_owned()));
+            return Err(SyntaxError::of(msg::NESTED_CHANGE_HINTS, start.line, []));
         }
         Ok(Stmt { kind, span: self.since(start) })
     }
@@ -242,8 +241,7 @@ impl Parser<'_> {
             if self.at_tok(Tok::Bad) {
                 return Err(self.unexpected());
             }
-            let message = "A MERGE statement must be terminated by a semi-colon (;).".to_owned();
-            return Err(SyntaxError::new(10713, self.near_at(0).0, message));
+            return Err(SyntaxError::of(msg::MERGE_WITHOUT_SEMICOLON, self.near_at(0).0, []));
         }
         Ok(merge)
     }

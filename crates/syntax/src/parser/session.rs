@@ -8,6 +8,7 @@ use crate::ast::{
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
 use compact_str::CompactString;
+use messages as msg;
 
 /// Options that are ON or OFF.
 const SWITCHES: &[&str] = &[
@@ -190,8 +191,7 @@ impl Parser<'_> {
                 return Err(p.unexpected());
             }
             let text = p.text_of(token);
-            let message = format!("'{text}' is not a recognized SET option.");
-            Err(SyntaxError::new(195, token.span.line, message))
+            Err(SyntaxError::of(msg::NOT_RECOGNIZED, token.span.line, [&text, &"SET option"]))
         })?;
         let on = self.on_off()?;
         Ok(StmtKind::SetOption(SetOption::Switch { names, on }))

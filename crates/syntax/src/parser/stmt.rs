@@ -4,6 +4,7 @@ use super::{P, Parser};
 use crate::ast::{PermissionVerb, Stmt, StmtKind, Truncate};
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
+use messages as msg;
 
 impl Parser<'_> {
     /// The whole batch.
@@ -211,7 +212,6 @@ impl Parser<'_> {
             return Ok(());
         }
         let line = self.at_index(verb).span.line;
-        let message = format!("'{what}' must be the first statement in a query batch.");
-        Err(SyntaxError::new(111, line, message))
+        Err(SyntaxError::of(msg::MUST_BE_FIRST_IN_BATCH, line, [&what]))
     }
 }

@@ -1,6 +1,6 @@
 //! Table-valued parameters.
 
-use types::Value;
+use types::{Value, msg};
 
 use crate::column::{ColumnFlags, push_b_varchar, read_user_type, write_user_type};
 use crate::decode::{Place, decode_value};
@@ -57,7 +57,7 @@ impl TableValue {
         budget: &mut Budget<'_>,
     ) -> Result<TableValue, TdsError> {
         if !reader.b_varchar()?.is_empty() {
-            return Err(wrong(8047, "has a non-zero length database name specified"));
+            return Err(TdsError::Table { message: msg::TABLE_PARAMETER_DATABASE });
         }
         let mut table = TableValue {
             schema: reader.b_varchar()?,
@@ -67,7 +67,7 @@ impl TableValue {
         let count = reader.u16()?;
         if count != NO_TABLE {
             if usize::from(count) > MAX_COLUMNS {
-                return Err(wrong(8050, "has an invalid column count specified"));
+                return Err(TdsError::Table { message: msg::TABLE_PARAMETER_COLUMNS });
             }
             for _ in 0..count {
                 budget.charge(size_of::<TableColumn>())?;
@@ -91,7 +91,7 @@ impl TableValue {
                 COLUMN_ORDER => {
                     let count = reader.u16()?;
                     let n = usize::from(count);
-                    let invalid = || wrong(8055, "has invalid column ordering metadata specified");
+                    let invalid = || TdsError::Table { message: msg::TABLE_PARAMETER_ORDER };
                     if n != self.columns.len() {
                         return Err(invalid());
                     }
@@ -103,10 +103,7 @@ impl TableValue {
                     }
                 }
                 _ => {
-                    return Err(wrong(
-                        8029,
-                        "unexpected token encountered processing a table-valued parameter",
-                    ));
+                    return Err(TdsError::Table { message: msg::TABLE_PARAMETER_TOKEN });
                 }
             }
         }
@@ -118,10 +115,7 @@ impl TableValue {
                 END => return Ok(()),
                 ROW if !self.columns.is_empty() => {}
                 _ => {
-                    return Err(wrong(
-                        8029,
-                        "unexpected token encountered processing a table-valued parameter",
-                    ));
+                    return Err(TdsError::Table { message: msg::TABLE_PARAMETER_TOKEN });
                 }
             }
             budget.charge(self.columns.len() * size_of::<Value>())?;
@@ -165,10 +159,6 @@ impl TableValue {
         out.push(END);
         Ok(())
     }
-}
-
-fn wrong(number: i32, what: &'static str) -> TdsError {
-    TdsError::Table { number, what }
 }
 
 impl TableColumn {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{DataType, DecimalName, Len, MAX_BYTES, MAX_UNITS};
 use crate::error::SqlError;
+use crate::msg;
 
 /// One argument of a type name: `varchar(20)`, `varchar(max)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,30 +149,18 @@ impl fmt::Display for DataType {
 }
 
 fn no_width(name: &str) -> SqlError {
-    SqlError::new(
-        2716,
-        16,
-        1,
-        format!("Column, parameter, or variable #1: Cannot specify a column width on data type {name}."),
-    )
+    SqlError::of(msg::COLUMN_WIDTH_NOT_ALLOWED, [&"#1", &name])
 }
 
 fn bad_length(n: i64) -> SqlError {
-    SqlError::new(1001, 15, 1, format!("Line 1: Length or precision specification {n} is invalid."))
+    SqlError::of(msg::LENGTH_OR_PRECISION_INVALID, [&1, &n])
 }
 
 fn one_length(name: &str, n: i64, limit: u16) -> Result<u16, SqlError> {
     match u16::try_from(n) {
         Ok(n) if (1..=limit).contains(&n) => Ok(n),
         _ if n < 1 => Err(bad_length(n)),
-        _ => Err(SqlError::new(
-            131,
-            15,
-            3,
-            format!(
-                "The size ({n}) given to the type '{name}' exceeds the maximum allowed for any data type ({limit})."
-            ),
-        )),
+        _ => Err(SqlError::of(msg::TYPE_SIZE_TOO_LARGE, [&n, &name, &limit])),
     }
 }
 
@@ -195,9 +184,9 @@ fn fraction_arg(args: &[TypeArg]) -> Result<u8, SqlError> {
         [] => Ok(7),
         [TypeArg::Number(n)] => match u8::try_from(n) {
             Ok(n) if n <= 7 => Ok(n),
-            _ => Err(SqlError::new(1002, 15, 1, format!("Line 1: Specified scale {n} is invalid."))),
+            _ => Err(SqlError::of(msg::SCALE_INVALID, [&1, &n])),
         },
-        _ => Err(SqlError::new(1002, 15, 1, "Line 1: Specified scale is invalid.")),
+        _ => Err(SqlError::of(msg::SCALE_NOT_ONE_NUMBER, [&1])),
     }
 }
 
@@ -222,26 +211,10 @@ fn decimal_args(args: &[TypeArg], name: DecimalName) -> Result<DataType, SqlErro
         return Err(bad_length(precision));
     }
     if precision > 38 {
-        return Err(SqlError::new(
-            2750,
-            16,
-            1,
-            format!(
-                "Column or parameter #1: Specified column precision {precision} is greater than the maximum \
-                 precision of 38."
-            ),
-        ));
+        return Err(SqlError::of(msg::PRECISION_TOO_LARGE, [&1, &precision]));
     }
     if !(0..=precision).contains(&scale) {
-        return Err(SqlError::new(
-            2751,
-            16,
-            1,
-            format!(
-                "Column or parameter #1: Specified column scale {scale} is greater than the specified \
-                 precision of {precision}."
-            ),
-        ));
+        return Err(SqlError::of(msg::SCALE_OVER_PRECISION, [&1, &scale, &precision]));
     }
     Ok(DataType::Decimal { precision: precision as u8, scale: scale as u8, name })
 }

@@ -2,8 +2,10 @@
 //! choose.
 //! Guarantee: a variable is in sight behind what it is bound to, to the end of its expression.
 
+use messages as msg;
+
 use super::Parser;
-use crate::error::QueryError;
+use crate::error::{PLACE, QueryError};
 use crate::path::{Clause, Expr};
 
 impl Parser<'_> {
@@ -117,7 +119,7 @@ impl Parser<'_> {
         self.scan.expect_word("then")?;
         let then = self.single()?;
         if !self.scan.eat_word("else") {
-            return Err(QueryError::new(2355, "'else' expected"));
+            return Err(QueryError::of(msg::XQUERY_ELSE_EXPECTED, [&PLACE]));
         }
         Ok(Expr::If(Box::new([test, then, self.single()?])))
     }

@@ -1,9 +1,10 @@
 //! Paths in the text of a query: steps, axes, tests of nodes and predicates.
 
 use compact_str::CompactString;
+use messages as msg;
 
 use super::{Parser, anywhere};
-use crate::error::QueryError;
+use crate::error::{PLACE, QueryError};
 use crate::path::{Axis, Expr, Step, Test};
 use crate::tree::Name;
 
@@ -177,7 +178,7 @@ impl Parser<'_> {
 
 /// 2377: what is empty whatever the document.
 fn empty(part: &str) -> QueryError {
-    QueryError::new(2377, format!("Result of '{part}' expression is statically 'empty'"))
+    QueryError::of(msg::XQUERY_STATICALLY_EMPTY, [&PLACE, &part])
 }
 
 /// `//name` is two steps, of which the first gives all nodes: one gives the same where no place

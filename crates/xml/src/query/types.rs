@@ -1,7 +1,9 @@
 //! The types that a query names, and values as values of them.
 
+use messages as msg;
+
 use crate::binary::Encoding;
-use crate::error::QueryError;
+use crate::error::{PLACE, QueryError};
 use crate::eval::cast_to;
 use crate::item::Atom;
 use crate::path::{Cast, Expr};
@@ -46,8 +48,7 @@ pub(super) fn casted(cast: Cast, e: Expr) -> Result<Expr, QueryError> {
     if let Expr::Literal(atom @ Atom::Text(written)) = &e
         && cast_to(cast, atom).is_none()
     {
-        let text = format!("Static simple type validation: Invalid simple type value '{written}'.");
-        return Err(QueryError::new(9319, text));
+        return Err(QueryError::of(msg::XQUERY_SIMPLE_TYPE_VALUE, [&PLACE, &written]));
     }
     Ok(Expr::Cast(cast, Box::new(e)))
 }

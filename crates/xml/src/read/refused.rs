@@ -1,6 +1,7 @@
 //! Texts that are no XML: what the parser says of them, and declarations of encodings.
 //! Guarantee: every error has SQL Server's number and the place in the text where it was seen.
 
+use messages as msg;
 use quick_xml::errors::{IllFormedError, SyntaxError};
 use quick_xml::events::BytesDecl;
 
@@ -22,34 +23,30 @@ pub(super) fn check_encoding(
         Source::Narrow => !wide,
         Source::Bytes => true,
     };
-    if fits {
-        Ok(())
-    } else {
-        Err(ReadError::at(9402, "unable to switch the encoding", text, end.saturating_sub(2)))
-    }
+    if fits { Ok(()) } else { Err(ReadError::at(msg::XML_ENCODING, text, end.saturating_sub(2))) }
 }
 
 /// What the parser says, as SQL Server says it.
 pub(super) fn failed(error: &quick_xml::Error, text: &str, at: usize) -> ReadError {
     use quick_xml::Error as E;
-    let (number, what, at) = match error {
+    let (message, at) = match error {
         E::IllFormed(IllFormedError::MismatchedEndTag { .. } | IllFormedError::UnmatchedEndTag(_)) => {
             // Behind the tag.
             let end = text.get(at..).and_then(|rest| rest.find('>')).map_or(text.len(), |found| at + found);
             return match text.get(at..end).and_then(|tag| tag.strip_prefix("</")).map(str::trim_end) {
                 Some(name) if !name.split(':').all(is_name) => {
-                    ReadError::at(9455, "illegal qualified name character", text, end)
+                    ReadError::at(msg::XML_NAME_CHARACTER, text, end)
                 }
-                _ => ReadError::at(9436, "end tag does not match start tag", text, end),
+                _ => ReadError::at(msg::XML_END_TAG, text, end),
             };
         }
-        E::IllFormed(IllFormedError::DoubleHyphenInComment) => (9424, "incorrect comment syntax", at),
-        E::IllFormed(IllFormedError::UnclosedReference) => (9411, "semicolon expected", at),
+        E::IllFormed(IllFormedError::DoubleHyphenInComment) => (msg::XML_COMMENT_SYNTAX, at),
+        E::IllFormed(IllFormedError::UnclosedReference) => (msg::XML_SEMICOLON_EXPECTED, at),
         E::IllFormed(IllFormedError::MissingDeclVersion(_) | IllFormedError::UnknownVersion) => {
-            (9441, "incorrect xml declaration syntax", at)
+            (msg::XML_DECLARATION_SYNTAX, at)
         }
-        E::Syntax(SyntaxError::InvalidBangMarkup) => (9422, "incorrect document syntax", at),
-        _ => (9400, "unexpected end of input", text.len()),
+        E::Syntax(SyntaxError::InvalidBangMarkup) => (msg::XML_DOCUMENT_SYNTAX, at),
+        _ => (msg::XML_UNEXPECTED_END, text.len()),
     };
-    ReadError::at(number, what, text, at)
+    ReadError::at(message, text, at)
 }

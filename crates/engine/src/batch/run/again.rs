@@ -2,7 +2,7 @@
 //! Guarantees: only what was taken back as a whole and has shown nothing runs again, and not without end.
 
 use syntax::ast::{Assignment, StmtKind};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::{Effect, Failure, Run, Step};
 use crate::batch::kind::is_dml;
@@ -47,8 +47,7 @@ impl Run<'_> {
                 other => return other,
             }
         }
-        Err(SqlError::new(1205, 13, 1, "The schema of the statement's tables changed again and again.")
-            .into())
+        Err(SqlError::of(msg::SCHEMA_KEPT_CHANGING, []).into())
     }
 
     /// Whether a statement that has found a filegroup full was taken back as a whole and has shown nothing. EXEC is not:

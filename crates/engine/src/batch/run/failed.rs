@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::{After, Effect, End, Failure, Run};
 use crate::batch::kind::is_dml;
@@ -105,7 +105,7 @@ impl Run<'_> {
             _ => false,
         };
         if modifies && !silent && (11..17).contains(&error.severity) && error.number < 50_000 {
-            let note = SqlError::new(3621, 0, 0, "The statement has been terminated.");
+            let note = SqlError::of(msg::STATEMENT_TERMINATED, []);
             let note = note.in_procedure(error.procedure()).at_line(error.line);
             let _ = self.sink.message(&note);
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use syntax::ast::StmtKind;
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::{Failure, Run, Step};
 use programs::counts::worker_time;
@@ -50,8 +50,6 @@ impl StatementTimer {
     fn message(&self) -> SqlError {
         let cpu = worker_time().saturating_sub(self.cpu).as_millis();
         let elapsed = self.began.elapsed().as_millis();
-        let text =
-            format!("\n SQL Server Execution Times:\n   CPU time = {cpu} ms,  elapsed time = {elapsed} ms.");
-        SqlError::new(3613, 10, 1, text)
+        SqlError::of(msg::EXECUTION_TIMES, [&cpu, &elapsed])
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use plan::cursor::Model;
-use types::{ResultRows, SqlError, Value};
+use types::{ResultRows, SqlError, Value, msg};
 
 use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, fetch, own};
@@ -85,7 +85,7 @@ impl Run<'_> {
         values: Vec<Arg>,
     ) -> Result<(Flow, i32), Failure> {
         if cursor.info.declared.concurrency == Concurrency::ReadOnly {
-            return Err(SqlError::new(16929, 16, 1, "The cursor is READ ONLY.").into());
+            return Err(SqlError::of(msg::CURSOR_READ_ONLY, []).into());
         }
         let target = self.target_of(cursor, table)?;
         if values.is_empty() {
@@ -107,7 +107,7 @@ impl Run<'_> {
         let mut guard = body_of(cursor)?;
         let body = own(&mut guard)?;
         let table = body.plan.tables.first();
-        let table = table.ok_or_else(|| SqlError::new(16929, 16, 1, "The cursor is READ ONLY."))?;
+        let table = table.ok_or_else(|| SqlError::of(msg::CURSOR_READ_ONLY, []))?;
         let def = &table.store.table;
         Ok(format!("{}.{}.{}", quoted(&table.db.name()), quoted(&def.schema), quoted(&def.name)))
     }
@@ -186,12 +186,12 @@ impl Run<'_> {
 fn buffer_places(body: &Body, row: i64) -> Result<Vec<usize>, SqlError> {
     let rows = body.buffer.rows.len();
     if rows == 0 {
-        return Err(SqlError::new(16931, 16, 1, "There are no rows in the current fetch buffer."));
+        return Err(SqlError::of(msg::FETCH_BUFFER_EMPTY, []));
     }
     match usize::try_from(row) {
         Ok(0) => Ok((0..rows).collect()),
         Ok(n) if n <= rows => Ok(vec![n - 1]),
-        _ => Err(SqlError::new(16930, 16, 1, "The requested row is not in the fetch buffer.")),
+        _ => Err(SqlError::of(msg::ROW_NOT_IN_FETCH_BUFFER, [])),
     }
 }
 
@@ -199,9 +199,9 @@ fn buffer_places(body: &Body, row: i64) -> Result<Vec<usize>, SqlError> {
 fn named_values(values: &[Arg]) -> Result<Vec<(&str, &Arg)>, SqlError> {
     let named = values.iter().map(|arg| {
         let name = arg.name.as_deref().map(|name| name.trim_start_matches('@'));
-        name.filter(|name| !name.is_empty()).map(|name| (name, arg)).ok_or_else(|| {
-            SqlError::new(16936, 16, 1, "sp_cursor: One or more values parameters were invalid.")
-        })
+        name.filter(|name| !name.is_empty())
+            .map(|name| (name, arg))
+            .ok_or_else(|| SqlError::of(msg::CURSOR_VALUES_INVALID, []))
     });
     named.collect()
 }
@@ -219,8 +219,7 @@ fn parameters(named: &[(&str, &Arg)]) -> Parameters {
 
 fn assignments(values: &[Arg]) -> Result<(String, Vec<BatchParam>, Vec<Value>), SqlError> {
     if values.is_empty() {
-        let text = "No parameter values were specified for the sp_cursor-update statement.";
-        return Err(SqlError::new(16935, 16, 1, text));
+        return Err(SqlError::of(msg::CURSOR_UPDATE_WITHOUT_VALUES, []));
     }
     let named = named_values(values)?;
     let (params, vars) = parameters(&named);

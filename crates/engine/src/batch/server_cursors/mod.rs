@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use plan::cursor::Model;
-use types::{DataType, SqlError, Value};
+use types::{DataType, SqlError, Value, msg};
 
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
@@ -57,7 +57,7 @@ fn number(arg: Option<&Arg>) -> Option<i64> {
 
 /// 16902.
 fn invalid(procedure: &str, parameter: &str) -> SqlError {
-    SqlError::new(16902, 16, 4, format!("{procedure}: The value of the parameter {parameter} is invalid."))
+    SqlError::of(msg::PARAMETER_VALUE, [&procedure, &parameter])
 }
 
 /// The name under which positioned statements of the engine's own find a cursor.
@@ -91,9 +91,7 @@ impl Run<'_> {
     fn server_cursor(&self, procedure: &str, arg: Option<&Arg>) -> Result<Arc<Cursor>, SqlError> {
         let handle = number(arg).unwrap_or(0) as i32;
         self.core.cursors.by_handle(handle).ok_or_else(|| {
-            let text =
-                format!("{procedure}: The cursor identifier value provided ({handle:x}) is not valid.");
-            SqlError::new(16909, 16, 1, text)
+            SqlError::of(msg::CURSOR_HANDLE_INVALID, [&procedure, &format_args!("{handle:x}")])
         })
     }
 

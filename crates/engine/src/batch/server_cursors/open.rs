@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use plan::cursor::{CursorPlan, Model, Source};
 use syntax::ast::StmtKind;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::fetch::Block;
 use super::{ROWS, concurrency, hidden_name, invalid, number, scroll, shown_columns};
@@ -232,12 +232,8 @@ impl Run<'_> {
         match plan {
             Some(plan) if plan.model == wish || asked.accepts(plan.model) => Ok(Some(plan)),
             _ if asked.access & concurrency::ALLOW_DIRECT != 0 => Ok(None),
-            Some(_) => Err(SqlError::new(16955, 16, 2, "Could not create an acceptable cursor.").into()),
-            None => {
-                let text = "sp_cursoropen/sp_cursorprepare: The statement parameter can only be a batch or a stored \
-                            procedure with a single select, without FOR BROWSE, COMPUTE BY, or variable assignments.";
-                Err(SqlError::new(16938, 16, 1, text).into())
-            }
+            Some(_) => Err(SqlError::of(msg::CURSOR_NOT_CREATED, []).into()),
+            None => Err(SqlError::of(msg::CURSOR_STATEMENT, []).into()),
         }
     }
 
@@ -270,7 +266,7 @@ impl Run<'_> {
         vars: &mut Vec<Value>,
         outs: &OpenArgs,
     ) -> Result<(Flow, i32), Failure> {
-        self.sink.message(&SqlError::new(16954, 10, 1, "Executing SQL directly; no cursor."))?;
+        self.sink.message(&SqlError::of(msg::EXECUTING_DIRECTLY, []))?;
         let (flow, status) = self.nested_batch(batch, vars)?;
         if flow == Flow::Next {
             for arg in [&outs.cursor, &outs.scroll, &outs.concurrency] {

@@ -1,7 +1,7 @@
 //! What seeks past the first columns of an index lock under SERIALIZABLE: no row comes into what
 //! was read, also of a value that was not there, and nobody is kept out of the rest.
 
-use super::{bench, beside, plan, run, same};
+use super::{bench, beside, plan, run, same, scans};
 use crate::support::text::Bench;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -59,6 +59,16 @@ fn no_value_comes_into_what_was_passed_by() {
         ("0, 3, 500, 0, 0", false),
         ("0, NULL, 500, 0, 0", false),
     ];
+    let pairs = [
+        ("9, 3, 7, 0, 0", true),
+        ("-1, 3, 7, 0, 0", true),
+        ("1, -5, 7, 0, 0", true),
+        ("1, 50, 7, 0, 0", true),
+        ("1, NULL, 7, 0, 0", true),
+        ("2, 3, 7, 0, 0", true),
+        ("1, 3, 500, 0, 0", false),
+        ("2, NULL, 500, 0, 0", false),
+    ];
     // Values above those that have the item are searched for it, those below are not.
     let latest = [
         ("39, 7, 0, 0, 0", true),
@@ -70,23 +80,28 @@ fn no_value_comes_into_what_was_passed_by() {
         ("38, 500, 0, 0, 0", false),
     ];
     let backward = "ORDER BY nr DESC, item DESC, who DESC";
+    let against = "ORDER BY kind, nr DESC, item DESC";
     for (read, rows, tried) in [
         ("SELECT nr FROM bid WITH (HOLDLOCK) WHERE item = 7".to_owned(), 20, &bids[..]),
         (format!("SELECT nr FROM bid WITH (HOLDLOCK) WHERE item = 7 {backward}"), 20, &bids[..]),
         ("SELECT nr FROM bid WITH (UPDLOCK, HOLDLOCK) WHERE item = 7".to_owned(), 20, &bids[..]),
         ("SELECT w FROM m WITH (HOLDLOCK) WHERE item = 7".to_owned(), 21, &entries[..]),
         ("SELECT v FROM m WITH (HOLDLOCK) WHERE item = 7".to_owned(), 21, &entries[..]),
+        ("SELECT nr FROM n WITH (HOLDLOCK) WHERE item = 7".to_owned(), 21, &pairs[..]),
+        ("SELECT v FROM n WITH (HOLDLOCK) WHERE item = 7".to_owned(), 21, &pairs[..]),
+        (format!("SELECT nr FROM n WITH (HOLDLOCK) WHERE item = 7 {against}"), 21, &pairs[..]),
         ("SELECT MAX(nr) FROM bid WITH (HOLDLOCK) WHERE item = 7 AND who = 141".to_owned(), 1, &latest[..]),
     ] {
         let mut b = bench();
-        let table = if read.contains(" m ") { "m" } else { "bid" };
+        let table = ["m", "n", "bid"].into_iter().find(|table| read.contains(&format!(" {table} ")));
+        let table = table.expect("one of them");
         let mut other = beside(&b);
         run(&mut other, "SET LOCK_TIMEOUT 30");
         let shown = plan(&mut b, &read);
-        assert!(shown.contains("(EACH [nr], [item]"), "{read}: {shown}");
+        assert!(shown.contains("EACH [nr], [item]"), "{read}: {shown}");
         let found = b.run(&format!("BEGIN TRAN {read}"));
         assert_eq!(found.trim().lines().count(), rows, "{read}: {found}");
-        // Of twenty or seven values where each begins, its rows and where they end.
+        // Of each of at most 21 values where it begins, its rows and where they end.
         let locks = keys_locked(&mut b);
         assert!((15..80).contains(&locks), "{read}: {locks} locks");
         for (row, kept_out) in tried {
@@ -97,6 +112,52 @@ fn no_value_comes_into_what_was_passed_by() {
         if table == "bid" {
             // Rows that do not qualify are others' to change.
             assert_eq!(run(&mut other, "UPDATE bid SET w = 0 WHERE nr = 4 AND item = 500"), "(1)");
+        }
+        b.run("COMMIT");
+    }
+}
+
+/// Where the values are too many, some are visited and the others read as they lie: no row comes
+/// in on either side of where that begins.
+#[test]
+fn no_value_comes_into_what_is_read_as_it_lies() {
+    for order in ["ORDER BY nr", "ORDER BY nr DESC"] {
+        let mut b = Bench::new();
+        b.run(
+            "SET NOCOUNT ON
+             ALTER DATABASE t SET AUTO_UPDATE_STATISTICS OFF
+             CREATE TABLE s (nr int NOT NULL, item int NOT NULL, PRIMARY KEY (nr, item))
+             ALTER TABLE s SET (LOCK_ESCALATION = DISABLE)
+             INSERT s SELECT value % 30 * 2, value / 30 * 2 FROM GENERATE_SERIES(0, 17999)",
+        );
+        let sql = format!("SELECT nr FROM s {{}} WHERE item = 8 {order}");
+        let read = sql.replace("{}", "WITH (HOLDLOCK)");
+        let shown = plan(&mut b, &read);
+        assert!(shown.contains("(EACH [nr], [item])"), "{shown}");
+        // Nothing is known of these: a row each, but for one that has two.
+        b.run("INSERT s SELECT value * 2, 9000 FROM GENERATE_SERIES(50, 5049) INSERT s VALUES (9000, 8)");
+        let shown = plan(&mut b, &read);
+        assert!(shown.contains("(EACH [nr], [item])"), "{shown}");
+        same(&mut b, &sql);
+        let count = scans(&mut b, &read);
+        assert!((500..3_000).contains(&count), "{count} scans");
+        let mut other = beside(&b);
+        run(&mut other, "SET LOCK_TIMEOUT 30");
+        let found = b.run(&format!("BEGIN TRAN {read}"));
+        assert_eq!(found.trim().lines().count(), 31, "{found}");
+        // What is visited leaves the other items of a value to others.
+        let visited = order == "ORDER BY nr";
+        for (row, kept_out) in [
+            ("-2, 8", true),
+            ("3, 8", true),
+            ("101, 8", true),
+            ("8001, 8", true),
+            ("20000, 8", true),
+            ("10, 301", !visited),
+        ] {
+            let said = run(&mut other, &format!("BEGIN TRAN INSERT s VALUES ({row}) ROLLBACK"));
+            assert!(!said.contains("Msg ") || said.contains(TIMEOUT), "{order}, {row}: {said}");
+            assert_eq!(said.contains(TIMEOUT), kept_out, "{order}, {row}: {said}");
         }
         b.run("COMMIT");
     }

@@ -16,7 +16,7 @@ use plan::bind::scope::{Clause, Scope, Source};
 use plan::bind::{Binder, unsupported};
 use plan::compile_query;
 use plan::physical::pred_slots;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// A compiled constraint.
 #[derive(Debug)]
@@ -62,10 +62,7 @@ pub fn of_view(view: &ViewChange, table: &TableDef) -> Result<Vec<Check>, SqlErr
         }
         let mut condition = condition.clone();
         pred_slots(&mut condition, &all)?;
-        let text = "The attempted insert or update failed because the target view either specifies WITH CHECK OPTION or spans \
-                    a view that specifies WITH CHECK OPTION and one or more rows resulting from the operation did not qualify \
-                    under the CHECK OPTION constraint.";
-        Ok(Check { condition, breaks: false, error: SqlError::new(550, 16, 1, text) })
+        Ok(Check { condition, breaks: false, error: SqlError::of(msg::CHECK_OPTION_FAILED, []) })
     };
     view.check.iter().flatten().map(test).collect()
 }
@@ -102,8 +99,7 @@ pub fn condition(
     });
     let mut pred = negate(binder.pred(&check.condition)?);
     if !binder.subqueries.is_empty() {
-        let text = "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
-        return Err(SqlError::new(1046, 15, 1, text));
+        return Err(SqlError::of(msg::SUBQUERY_NOT_ALLOWED, []));
     }
     let mut ids = Vec::new();
     pred.columns(&mut ids);
@@ -117,14 +113,10 @@ pub fn condition(
 fn violation(verb: &str, db: &Db, table: &TableDef, check: &CheckDef) -> SqlError {
     let column = check.column.and_then(|id| table.position(id));
     let column = column.map_or(String::new(), |at| format!(", column '{}'", table.columns[at].name));
-    let text = format!(
-        "The {verb} statement conflicted with the CHECK constraint \"{}\". The conflict occurred in database \"{}\", \
-         table \"{}\"{column}.",
-        check.name,
-        db.name(),
-        table.full_name()
-    );
-    SqlError::new(547, 16, 0, text)
+    SqlError::of(
+        msg::CONSTRAINT_CONFLICT,
+        [&verb, &"CHECK", &check.name, &db.name(), &table.full_name(), &column],
+    )
 }
 
 /// Tests all rows of a table against a constraint.

@@ -16,7 +16,7 @@ use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use plan::bind::period::TIME;
 use plan::rights::Chain;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The steps that a history adds to a change.
 pub struct History {
@@ -32,16 +32,13 @@ pub fn check_no_history(env: &CompileEnv<'_>, change: &TableChange<'_>) -> Resul
     if !change.table.temporal.is_history() || env.chain == Chain::Trusted {
         return Ok(());
     }
-    let name = full_name(change.db, change.table);
-    let (number, text) = match (change.verb, change.action) {
-        ("MERGE", _) => {
-            (13562, format!("Cannot perform MERGE operation on temporal history table '{name}'."))
-        }
-        (_, Action::Insert) => (13559, format!("Cannot insert rows in a temporal history table '{name}'.")),
-        (_, Action::Delete) => (13560, format!("Cannot delete rows from a temporal history table '{name}'.")),
-        (_, Action::Update) => (13561, format!("Cannot update rows in a temporal history table '{name}'.")),
+    let message = match (change.verb, change.action) {
+        ("MERGE", _) => msg::MERGE_INTO_HISTORY,
+        (_, Action::Insert) => msg::INSERT_INTO_HISTORY,
+        (_, Action::Delete) => msg::DELETE_FROM_HISTORY,
+        (_, Action::Update) => msg::UPDATE_OF_HISTORY,
     };
-    Err(SqlError::new(number, 16, 1, text))
+    Err(SqlError::of(message, [&full_name(change.db, change.table)]))
 }
 
 /// The steps for a change of a versioned table, where it ends periods.
@@ -84,10 +81,8 @@ pub fn compile(
     );
     let writes = Cascade::new(compile_cascade(&parse(&text)?, env)?);
     let broken = query(&format!("SELECT TOP (1) 1 AS x FROM deleted WHERE {} > {time}", names[start]), env)?;
-    let text = format!(
-        "Data modification failed on system-versioned table '{}' because transaction time was earlier than period start time \
-         for affected records.",
-        full_name(db, table)
-    );
-    Ok(Some(History { writes, test: KeyTest::new(broken, SqlError::new(13535, 16, 0, text)) }))
+    Ok(Some(History {
+        writes,
+        test: KeyTest::new(broken, SqlError::of(msg::VERSIONED_CHANGE_TOO_EARLY, [&full_name(db, table)])),
+    }))
 }

@@ -16,7 +16,7 @@ use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::{CHANGED_ROWS, ChangedTable, ROW_NUMBER};
 use plan::{Needs, QueryPlan, compile_query};
 use syntax::ast::{ReferentialAction, Stmt, StmtKind};
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// A statement that a cascade runs.
 pub trait CascadePlan: std::fmt::Debug + Send + Sync {
@@ -300,28 +300,32 @@ fn column(key: &ForeignKeyDef, table: &TableDef, id: i32) -> String {
 
 fn no_parent(verb: &str, db: &Db, key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> SqlError {
     let same = if child.object_id == parent.object_id { " SAME TABLE" } else { "" };
-    let text = format!(
-        "The {verb} statement conflicted with the FOREIGN KEY{same} constraint \"{}\". The conflict occurred in database \
-         \"{}\", table \"{}\"{}.",
-        key.name,
-        db.name(),
-        parent.full_name(),
-        column(key, parent, key.columns.first().map_or(0, |(_, other)| *other))
-    );
-    SqlError::new(547, 16, 0, text)
+    SqlError::of(
+        msg::CONSTRAINT_CONFLICT,
+        [
+            &verb,
+            &format_args!("FOREIGN KEY{same}"),
+            &key.name,
+            &db.name(),
+            &parent.full_name(),
+            &column(key, parent, key.columns.first().map_or(0, |(_, other)| *other)),
+        ],
+    )
 }
 
 fn has_children(verb: &str, db: &Db, key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> SqlError {
     let same = if child.object_id == parent.object_id { "SAME TABLE " } else { "" };
-    let text = format!(
-        "The {verb} statement conflicted with the {same}REFERENCE constraint \"{}\". The conflict occurred in database \
-         \"{}\", table \"{}\"{}.",
-        key.name,
-        db.name(),
-        child.full_name(),
-        column(key, child, key.columns.first().map_or(0, |(own, _)| *own))
-    );
-    SqlError::new(547, 16, 0, text)
+    SqlError::of(
+        msg::CONSTRAINT_CONFLICT,
+        [
+            &verb,
+            &format_args!("{same}REFERENCE"),
+            &key.name,
+            &db.name(),
+            &child.full_name(),
+            &column(key, child, key.columns.first().map_or(0, |(own, _)| *own)),
+        ],
+    )
 }
 
 /// Tests all rows of a table against one of its foreign keys.

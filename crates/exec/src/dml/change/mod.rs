@@ -32,7 +32,7 @@ use plan::bind::Binder;
 use plan::bind::env::CompileEnv;
 use plan::bind::module::ChangedTable;
 use plan::rights::{Chain, Rights};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// A change of a table's rows that is being compiled.
 pub struct TableChange<'a> {
@@ -253,12 +253,7 @@ impl ChangePlan {
         if self.triggers.is_empty() || !to_client {
             return Ok(());
         }
-        let text = format!(
-            "The target table '{}' of the DML statement cannot have any enabled triggers if the statement contains an \
-             OUTPUT clause without INTO clause.",
-            self.table.name
-        );
-        Err(SqlError::new(334, 16, 1, text))
+        Err(SqlError::of(msg::OUTPUT_WITH_TRIGGERS, [&self.table.name]))
     }
 
     /// The change begins: where its rows are kept.

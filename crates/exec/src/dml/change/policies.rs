@@ -15,7 +15,7 @@ use catalog::policy::PredicateDef;
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use syntax::ast::BlockOperation;
-use types::SqlError;
+use types::{SqlError, msg};
 
 /// The tests that policies add to a change.
 ///
@@ -81,11 +81,5 @@ fn may_break(change: &TableChange<'_>, predicate: &PredicateDef, operation: Bloc
 
 /// 33504.
 fn blocked(change: &TableChange<'_>) -> SqlError {
-    let text = format!(
-        "The attempted operation failed because the target object '{}' has a block predicate that conflicts with this \
-         operation. If the operation is performed on a view, the block predicate might be enforced on the underlying table. \
-         Modify the operation to target only the rows that are allowed by the block predicate.",
-        full_name(change.db, change.table)
-    );
-    SqlError::new(33_504, 16, 1, text)
+    SqlError::of(msg::BLOCK_PREDICATE_CONFLICT, [&full_name(change.db, change.table)])
 }

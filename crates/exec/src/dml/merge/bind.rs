@@ -27,7 +27,7 @@ use plan::physical::{self, pred_slots, slots};
 use storage::{TableMode, TableStore};
 use syntax::ast::{self, ExprKind, MergeAction, MergeWhen};
 use txn::locks::LockMode;
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// The two sides, as names see them.
 struct Sides {
@@ -138,12 +138,7 @@ fn partly_instead(merge: &ast::Merge) -> SqlError {
         ast::Target::Name(name) | ast::Target::Function { name, .. } => name.to_string(),
         ast::Target::Variable(name) => name.to_string(),
     };
-    let text = format!(
-        "The target '{target}' of the MERGE statement has an INSTEAD OF trigger on some, but not all, of the actions specified \
-         in the MERGE statement. In a MERGE statement, if any action has an enabled INSTEAD OF trigger on the target, then \
-         all actions must have enabled INSTEAD OF triggers."
-    );
-    SqlError::new(5316, 16, 1, text)
+    SqlError::of(msg::MERGE_INSTEAD_OF_SOME, [&target])
 }
 
 fn of_merge<'a>(
@@ -201,9 +196,7 @@ fn check_names(sources: &[Source], target: &Source) -> Result<(), SqlError> {
     let same =
         |s: &Source| s.name == target.name && (s.aliased || target.aliased || s.schema == target.schema);
     if sources.iter().any(same) {
-        let text = "In a MERGE statement, the source and target cannot have the same name or alias. Use different aliases \
-                    for the source and target to ensure that they have unique names in the MERGE statement.";
-        return Err(SqlError::new(5318, 16, 1, text));
+        return Err(SqlError::of(msg::MERGE_SAME_NAME, []));
     }
     Ok(())
 }
@@ -320,19 +313,17 @@ impl Sides {
         if self.columns_of(binder, e, &mut used).is_err() {
             return Ok(None);
         }
-        let (hidden, number, side, clause) = match case {
+        let (hidden, message, clause) = match case {
             Case::Both => return Ok(None),
-            Case::SourceOnly => (vec![&self.target], 5333, "source", "WHEN NOT MATCHED"),
-            Case::TargetOnly => (self.sources.iter().collect(), 5334, "target", "WHEN NOT MATCHED BY SOURCE"),
+            Case::SourceOnly => (vec![&self.target], msg::MERGE_NOT_SOURCE_COLUMN, "WHEN NOT MATCHED"),
+            Case::TargetOnly => {
+                let sources = self.sources.iter().collect();
+                (sources, msg::MERGE_NOT_TARGET_COLUMN, "WHEN NOT MATCHED BY SOURCE")
+            }
         };
         let mut columns = hidden.iter().flat_map(|s| s.columns.iter().map(move |c| (s, c)));
         Ok(columns.find(|(_, c)| used.contains(&c.id)).map(|(source, column)| {
-            let text = format!(
-                "The identifier '{}.{}' cannot be bound. Only {side} columns and columns in the clause scope are allowed \
-                 in the '{clause}' clause of a MERGE statement.",
-                source.name, column.name
-            );
-            SqlError::new(number, 16, 1, text)
+            SqlError::of(message, [&format_args!("{}.{}", source.name, column.name), &clause])
         }))
     }
 

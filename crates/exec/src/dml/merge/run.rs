@@ -20,7 +20,7 @@ use access::RowBatch;
 use expr::Expr;
 use pages::RowHeader;
 use storage::write::{Locator, read_current};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 /// A joined row and its clause.
 type Chosen<'p> = (Box<[Value]>, &'p Clause);
@@ -308,9 +308,5 @@ impl At<'_> {
 
 /// 8672.
 fn twice() -> SqlError {
-    let text = "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row \
-                matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table \
-                multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP \
-                BY clause to group the source rows.";
-    SqlError::new(8672, 16, 1, text)
+    SqlError::of(msg::MERGE_SAME_ROW_TWICE, [])
 }

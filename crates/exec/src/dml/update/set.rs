@@ -19,7 +19,7 @@ use plan::physical::slots;
 use storage::TableStore;
 use syntax::ast::{Assignment, ExprKind};
 use types::convert::Mode;
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, msg};
 
 /// How a name in SET finds its column of the table.
 type Position<'p> = &'p dyn Fn(&str) -> Result<usize, SqlError>;
@@ -136,14 +136,7 @@ impl SetClause {
         if !self.sets.iter().any(|s| s.column == at) {
             return Ok(());
         }
-        let text = format!(
-            "The column name '{}' is specified more than once in the SET clause or column list of an INSERT. A column cannot be \
-             assigned more than one value in the same clause. Modify the clause to make sure that a column is updated only \
-             once. If this statement updates or inserts columns into a view, column aliasing can conceal the duplication in \
-             your code.",
-            table.columns[at].name
-        );
-        Err(SqlError::new(264, 16, 1, text))
+        Err(SqlError::of(msg::COLUMN_SET_TWICE, [&table.columns[at].name]))
     }
 
     fn assignment(
@@ -168,16 +161,14 @@ impl SetClause {
                     return Err(not_modifiable(&def.name));
                 }
                 if def.identity.is_some() {
-                    let text = format!("Cannot update identity column '{}'.", def.name);
-                    return Err(SqlError::new(8102, 16, 1, text));
+                    return Err(SqlError::of(msg::IDENTITY_UPDATED, [&def.name]));
                 }
                 if def.ty == DataType::RowVersion {
-                    return Err(SqlError::new(272, 16, 1, "Cannot update a timestamp column."));
+                    return Err(SqlError::of(msg::TIMESTAMP_UPDATED, []));
                 }
                 if def.generated.is_some() {
                     let name = full_name(&get.db, &get.table);
-                    let text = format!("Cannot update GENERATED ALWAYS columns in table '{name}'.");
-                    return Err(SqlError::new(13537, 16, 1, text));
+                    return Err(SqlError::of(msg::GENERATED_UPDATED, [&name]));
                 }
                 self.check_once(&get.table, at)?;
                 let expr = match &value.kind {

@@ -7,7 +7,7 @@ use expr::{CallExpr, Expr, Typed, bind_ops};
 use plan::bind::Binder;
 use syntax::ast;
 use types::convert::Mode;
-use types::{DataType, SqlError, Value, units};
+use types::{DataType, SqlError, Value, msg, units};
 
 /// The evaluation. No name finds it.
 static WRITE: Function = Function {
@@ -28,11 +28,10 @@ static WRITE: Function = Function {
 /// 174 not three arguments, 258 a column that holds no large values.
 pub fn bind(binder: &mut Binder<'_>, column: Typed, args: &[ast::Expr]) -> Result<Typed, SqlError> {
     let [value, offset, length] = args else {
-        return Err(SqlError::new(174, 15, 1, "The write function requires 3 argument(s)."));
+        return Err(SqlError::of(msg::FUNCTION_ARGUMENT_COUNT, [&"write", &3]));
     };
     if !column.ty.is_lob() {
-        let text = format!("Cannot call methods on {}.", column.ty.message_name());
-        return Err(SqlError::new(258, 15, 1, text));
+        return Err(SqlError::of(msg::METHODS_NOT_ALLOWED, [&column.ty.message_name()]));
     }
     let (ty, collation) = (column.ty, column.collation);
     let value = bind_ops::assigned(binder.expr(value)?, ty, Mode::Assignment, collation)?;
@@ -53,12 +52,7 @@ pub fn bind(binder: &mut Binder<'_>, column: Typed, args: &[ast::Expr]) -> Resul
 fn write(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let [old, new, offset, length] = args else { return Err(SqlError::internal("WRITE without a value")) };
     match (old, new) {
-        (Value::Null, _) => Err(SqlError::new(
-            7133,
-            16,
-            1,
-            "NULL textptr (text, ntext, or image pointer) passed to WRITE function.",
-        )),
+        (Value::Null, _) => Err(SqlError::of(msg::NULL_TEXT_POINTER, [&"WRITE"])),
         (Value::Bytes(old), new) => {
             let new = if let Value::Bytes(new) = new { Some(&new[..]) } else { None };
             Ok(Value::bytes(replaced(old, new, offset, length)?))
@@ -83,19 +77,13 @@ fn replaced<T: Copy>(
         return Ok([old, new.unwrap_or_default()].concat());
     };
     let at = usize::try_from(offset).ok().filter(|at| *at <= old.len());
-    let at = at.ok_or_else(|| {
-        SqlError::new(7116, 16, 4, format!("Offset {offset} is not in the range of available LOB data."))
-    })?;
+    let at = at.ok_or_else(|| SqlError::of(msg::LOB_OFFSET, [&offset]))?;
     let Some(new) = new else { return Ok(old[..at].to_vec()) };
     let end = match length.as_i64() {
         None => old.len(),
         Some(length) => {
-            let length = usize::try_from(length).map_err(|_| {
-                let text = format!(
-                    "Deletion length {length} is not in the range of available text, ntext, or image data."
-                );
-                SqlError::new(7135, 16, 1, text)
-            })?;
+            let length =
+                usize::try_from(length).map_err(|_| SqlError::of(msg::LOB_DELETION_LENGTH, [&length]))?;
             at.saturating_add(length).min(old.len())
         }
     };

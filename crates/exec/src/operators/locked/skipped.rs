@@ -31,7 +31,7 @@
 use super::{LockedScan, ranges};
 use crate::operators::rt::Rt;
 use crate::operators::skip::SEEN;
-use access::{BTree, Direction, ReadMode, RowBatch};
+use access::{BTree, Direction, ReadMode};
 use plan::nodes::{Path, ScanPlan};
 use storage::access_error;
 use storage::keys::borrowed;
@@ -53,24 +53,24 @@ impl LockedScan {
             return Ok(());
         }
         let direction = if plan.backward { Direction::Backward } else { Direction::Forward };
-        let next = |batch: &mut RowBatch, few: u16| {
-            let cursor = tree.cursor(borrowed(&left.lower), borrowed(&left.upper), direction);
-            let found = cursor.beginning_with(few).next_batch(ReadMode::Current, batch);
-            found.map_err(|e| access_error(&plan.db, e))
+        let fail = |e| access_error(&plan.db, e);
+        let cursor = |few: u16| {
+            tree.cursor(borrowed(&left.lower), borrowed(&left.upper), direction).beginning_with(few)
         };
         if self.locks.range && !self.whole {
             // A row is locked before its entry, which may be the one at which the gap ends.
             let is_entry = matches!(plan.path, Path::Index { .. });
-            if is_entry && next(&mut self.batch, 1)? {
+            if is_entry && cursor(1).next_batch(ReadMode::Current, &mut self.batch).map_err(fail)? {
                 self.lock_rows_behind(plan, rt, 1)?;
             }
             let from = if plan.backward { ranges::behind(&left.upper) } else { Some(left.lower.clone()) };
             self.lock_gap(plan, rt, tree, from)?;
         }
-        if !next(&mut skip.seen, SEEN)? {
+        let mut cursor = cursor(SEEN);
+        if !cursor.next_batch(ReadMode::Current, &mut skip.seen).map_err(fail)? {
             return Ok(());
         }
-        match skip.take(plan.backward) {
+        match skip.take(&mut cursor, ReadMode::Current, plan.backward).map_err(fail)? {
             Some(found) => {
                 self.set_ranges(plan, found);
                 self.skip = Some(skip);

@@ -31,11 +31,12 @@ impl Scan {
         let direction = if self.backward { Direction::Backward } else { Direction::Forward };
         let mut cursor = tree.cursor(borrowed(&left.lower), borrowed(&left.upper), direction);
         cursor = cursor.beginning_with(SEEN);
-        let found = cursor.next_batch(read_mode(&self.guard, plan.mode), &mut skip.seen);
-        if !found.map_err(|e| access_error(&plan.db, e))? {
+        let (mode, fail) = (read_mode(&self.guard, plan.mode), |e| access_error(&plan.db, e));
+        if !cursor.next_batch(mode, &mut skip.seen).map_err(fail)? {
             return Ok(None);
         }
-        let Some(mut ranges) = skip.take(self.backward) else { return Ok(skip.left().cloned()) };
+        let taken = skip.take(&mut cursor, mode, self.backward).map_err(fail)?;
+        let Some(mut ranges) = taken else { return Ok(skip.left().cloned()) };
         if !self.backward {
             ranges.reverse();
         }

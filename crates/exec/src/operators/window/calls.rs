@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use expr::Expr;
 use plan::logical::{FrameEnd, WindowCall, WindowKind};
-use types::{SqlError, Value};
+use types::{SqlError, Value, msg};
 
 use super::Over;
 use super::partition::Partition;
@@ -349,8 +349,7 @@ fn constant(offset: &Expr) -> Option<isize> {
 /// NTILE: which of so many groups a row belongs to.
 fn tile(at: i64, count: i64, groups: i64) -> Result<Value, SqlError> {
     if groups < 1 {
-        let text = "NTILE function expects a positive integer value for its argument.";
-        return Err(SqlError::new(4110, 16, 1, text));
+        return Err(SqlError::of(msg::NTILE_ARGUMENT, []));
     }
     let (size, larger) = (count / groups, count % groups);
     let in_larger = at < larger * (size + 1);

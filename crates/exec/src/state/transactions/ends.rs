@@ -12,7 +12,7 @@ use catalog::errors::{self, db_error};
 use catalog::{TEMPDB, TableDef, fold_name};
 use std::sync::atomic::Ordering;
 use txn::{Durability, Txn, TxnError};
-use types::SqlError;
+use types::{SqlError, msg};
 
 impl SessionCore {
     /// BEGIN TRANSACTION. `implicit`: it is a statement that begins a transaction around its own under SET
@@ -31,12 +31,7 @@ impl SessionCore {
     /// Errors: 3902 without BEGIN TRANSACTION, 3930 doomed, and what the log says.
     pub fn commit_tran(&mut self, durability: Durability) -> Result<(), SqlError> {
         match self.trancount {
-            0 => Err(SqlError::new(
-                3902,
-                16,
-                1,
-                "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.",
-            )),
+            0 => Err(SqlError::of(msg::COMMIT_WITHOUT_BEGIN, [])),
             _ if self.doomed => Err(errors::doomed()),
             1 => {
                 self.set_trancount(0);
@@ -57,12 +52,7 @@ impl SessionCore {
     /// Errors: 3903 without BEGIN TRANSACTION, 6401 an unknown name.
     pub fn rollback_tran(&mut self, name: Option<&str>) -> Result<(), SqlError> {
         if self.trancount == 0 {
-            return Err(SqlError::new(
-                3903,
-                16,
-                1,
-                "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.",
-            ));
+            return Err(SqlError::of(msg::ROLLBACK_WITHOUT_BEGIN, []));
         }
         let Some(name) = name else {
             self.rollback_all();
@@ -76,19 +66,12 @@ impl SessionCore {
             self.rollback_all();
             return Ok(());
         }
-        let text = format!("Cannot roll back {name}. No transaction or savepoint of that name was found.");
-        Err(SqlError::new(6401, 16, 1, text))
+        Err(SqlError::of(msg::NO_SUCH_SAVEPOINT, [&name]))
     }
 
     fn rollback_to_savepoint(&mut self, at: usize) -> Result<(), SqlError> {
         if self.doomed {
-            return Err(SqlError::new(
-                3931,
-                16,
-                1,
-                "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back \
-                 the entire transaction.",
-            ));
+            return Err(SqlError::of(msg::DOOMED_TO_SAVEPOINT, []));
         }
         self.settle_undo();
         let saved = &self.transactions.savepoints[at];
@@ -117,12 +100,7 @@ impl SessionCore {
     /// SAVE TRANSACTION. Errors: 628 outside a transaction, 3930 doomed.
     pub fn save_tran(&mut self, name: &str) -> Result<(), SqlError> {
         if self.trancount == 0 {
-            return Err(SqlError::new(
-                628,
-                16,
-                0,
-                "Cannot issue SAVE TRANSACTION when there is no active transaction.",
-            ));
+            return Err(SqlError::of(msg::SAVE_WITHOUT_TRANSACTION, []));
         }
         if self.doomed {
             return Err(errors::doomed());

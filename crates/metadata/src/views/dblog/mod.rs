@@ -12,7 +12,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use pages::{RecordKind, RecordView, TxnId};
-use types::{Look, SqlError, Value};
+use types::{Look, SqlError, Value, msg};
 use wal::{Log, LogError, Lsn};
 
 use super::view::all_of;
@@ -108,7 +108,7 @@ impl SystemView for DbLog {
 
 /// Error 9005.
 fn invalid() -> SqlError {
-    SqlError::new(9005, 16, 1, "Either start LSN or end LSN specified in OpenRowset(DBLog, ...) is invalid.")
+    SqlError::of(msg::DBLOG_LSN_INVALID, [])
 }
 
 /// An LSN as the arguments are written: decimal with colons; hexadecimal after 0x or in the form of [Current LSN].

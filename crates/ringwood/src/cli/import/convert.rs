@@ -7,7 +7,7 @@ use engine::{BulkRows, DataType, SqlError, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::convert::{Mode, convert};
-use types::{Len, codepage, numtext};
+use types::{Len, codepage, msg, numtext};
 
 /// The rows of a file as the bulk load takes them.
 pub struct Converted<'a> {
@@ -67,7 +67,7 @@ impl BulkRows for Converted<'_> {
     fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
         self.convert(row).map_err(|failed| {
             self.failed = Some(failed);
-            SqlError::new(4864, 16, 1, "The file has a row that cannot be imported.")
+            SqlError::of(msg::BULK_ROW_NOT_IMPORTED, [])
         })
     }
 }

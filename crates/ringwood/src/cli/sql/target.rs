@@ -11,7 +11,7 @@ use engine::{
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use types::Len;
+use types::{Len, msg};
 
 /// Cancels what runs, from any thread.
 pub type Cancel = Arc<dyn Fn() + Send + Sync>;
@@ -152,7 +152,7 @@ impl Remote {
             show(&token, sink).is_ok()
         });
         let error = match result {
-            Ok(()) if cancelled => SqlError::new(3617, 11, 1, "The batch was cancelled."),
+            Ok(()) if cancelled => SqlError::of(msg::BATCH_CANCELLED, []),
             Ok(()) => return,
             Err(error) => {
                 self.lost = true;
