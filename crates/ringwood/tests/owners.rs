@@ -7,7 +7,7 @@
 //!
 //! `cargo test -p ringwood --test owners` takes a few steps; RINGWOOD_OWNERS=300 sets their number, RINGWOOD_SEED repeats a run's choices.
 
-#[path = "it/support/errors.rs"]
+#[path = "support/errors.rs"]
 mod errors;
 
 use errors::errors_of;

@@ -11,14 +11,14 @@ use crate::paths::bare;
 /// The files that may call it, and what it is there.
 const WORDED_ELSEWHERE: &[(&str, &str)] = &[
     ("catalog/src/errors.rs", "errors that nobody sees; the parser's"),
+    ("cli/src/export.rs", "the end of an export, without a number"),
+    ("cli/src/sql/printer.rs", "the output fails, without a number"),
+    ("cli/src/sql/target.rs", "what another server says; its loss, without a number"),
     ("engine/src/batch/flow.rs", "PRINT, RAISERROR, THROW"),
     ("engine/src/session/bulk.rs", "another error, with its column behind it"),
     ("engine/src/session/login.rs", "notices of the instance, without a number"),
     ("expr/src/functions/xml.rs", "errors of XQuery, with their method before them"),
     ("expr/src/parsed.rs", "errors of the reader of XML"),
-    ("ringwood/src/cli/export.rs", "the end of an export, without a number"),
-    ("ringwood/src/cli/sql/printer.rs", "the output fails, without a number"),
-    ("ringwood/src/cli/sql/target.rs", "what another server says; its loss, without a number"),
     ("server/src/login.rs", "another error as a note"),
     ("statements/src/backup_errors.rs", "errors of log and pages outside a database"),
     ("statements/src/dbcc/others.rs", "the lines of DBCC HELP, without a number"),

@@ -327,7 +327,7 @@ pub(super) enum LabCommand {
         flush: bool,
         #[arg(long)]
         memory: u64,
-        #[arg(long = "volume", value_parser = crate::cli::parse_volume)]
+        #[arg(long = "volume", value_parser = crate::parse_volume)]
         volumes: Vec<(char, PathBuf)>,
     },
 }

@@ -175,7 +175,7 @@ impl Seen {
 
     fn note_value(&mut self, value: &Value) -> Kind {
         let natural = value.natural_type();
-        let shown = crate::cli::output::text::exact(value, natural);
+        let shown = crate::output::text::exact(value, natural);
         self.units = self.units.max(utf16_len(&shown));
         match value {
             Value::Bit(_) => Kind::Bit,

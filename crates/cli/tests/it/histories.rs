@@ -1,7 +1,7 @@
 //! Random concurrent transactions over the wire at each isolation level, with SIGKILL of the server among them: the history that
 //! came of them shows none of the phenomena that its level forbids.
 //!
-//! `RINGWOOD_HISTORY_SECONDS=600 cargo test -p ringwood --test it histories::` runs for longer; `RINGWOOD_HISTORY_SEED` repeats the
+//! `RINGWOOD_HISTORY_SECONDS=600 cargo test -p ringwood-cli --test it histories::` runs for longer; `RINGWOOD_HISTORY_SEED` repeats the
 //! choices (not the interleaving) of a run.
 
 use crate::support::history::{End, Key, Op, Phenomenon, Txn, Value, check};

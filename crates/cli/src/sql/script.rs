@@ -5,7 +5,7 @@
 //! leaves the batch that is being gathered as it was.
 
 use super::variables::Variables;
-use crate::cli::source_line::SourceLine;
+use crate::source_line::SourceLine;
 use syntax::Scanner;
 
 /// T-SQL that is to run.

@@ -2,7 +2,7 @@
 //! Guarantee: a field that is not exactly a value of its column is an error with file, row and column.
 
 use super::{Cell, Failed, Rows, TableColumn};
-use crate::cli::progress::Progress;
+use crate::progress::Progress;
 use engine::{BulkRows, DataType, SqlError, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,7 +81,7 @@ pub fn value_of(cell: Cell, ty: DataType) -> Result<Value, String> {
         Cell::Value(value) => {
             if ty.is_string() && !matches!(value, Value::Bytes(_)) {
                 let natural = value.natural_type();
-                return text_value(&crate::cli::output::text::exact(&value, natural), ty);
+                return text_value(&crate::output::text::exact(&value, natural), ty);
             }
             convert(&value, value.natural_type(), ty, 0, Mode::Assignment).map_err(|e| e.into_message())
         }

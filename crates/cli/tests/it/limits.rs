@@ -1,6 +1,6 @@
 //! Memory of queries at a server with many connections: a statement that needs more than it may have gets error 701, all others go on.
 //!
-//! `RINGWOOD_CONNECTIONS=1000 cargo test -p ringwood --test it limits::` takes more connections.
+//! `RINGWOOD_CONNECTIONS=1000 cargo test -p ringwood-cli --test it limits::` takes more connections.
 
 use crate::support::served::{Served, batch};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,9 @@
-//! The commands and their arguments; one file per command.
+//! Ringwood's command line: the commands and their arguments, one file per command. Results go to
+//! standard output, messages and errors to standard error; the exit code is 1 when any batch failed
+//! and 2 when the command line itself is wrong.
+
+// These panic when their stream is closed or full: `say` has what returns the error instead.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod check;
 mod export;
@@ -28,6 +33,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// What the thread of a request allocates is charged to the request.
+#[global_allocator]
+static ALLOCATOR: disk::CountingAllocator = disk::CountingAllocator;
 
 /// A transactional database that speaks T-SQL, and the lab that measures it.
 #[derive(Parser)]
@@ -289,7 +298,8 @@ fn parse_volume(text: &str) -> Result<(char, PathBuf), String> {
 }
 
 /// Parses the arguments and runs the command.
-pub fn run() -> ExitCode {
+fn main() -> ExitCode {
+    disk::start_heap();
     match Cli::parse().command {
         Command::Sql(args) => sql::run(&args),
         Command::Serve(args) => serve::run(&args),

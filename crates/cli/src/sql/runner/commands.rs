@@ -1,11 +1,11 @@
 //! What a script's commands and the prompt's backslash commands do: files, output, the shell, plans, settings of the prompt.
 
 use super::{EXIT_ERROR, EXIT_NO_NUMBER, EXIT_NO_ROW, Flow, MAX_DEPTH, Runner, create};
-use crate::cli::source_line::SourceLine;
-use crate::cli::sql::meta::{self, Reply};
-use crate::cli::sql::plan;
-use crate::cli::sql::printer::{Came, Stream, prefix};
-use crate::cli::sql::script::{self, Batch, Command};
+use crate::source_line::SourceLine;
+use crate::sql::meta::{self, Reply};
+use crate::sql::plan;
+use crate::sql::printer::{Came, Stream, prefix};
+use crate::sql::script::{self, Batch, Command};
 use engine::Sink;
 use std::path::Path;
 

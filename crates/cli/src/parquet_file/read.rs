@@ -1,7 +1,7 @@
 //! Rows in from a Parquet file, with the types that it names or else those that its columns' kinds suggest.
 
 use super::{EPOCH, TYPES, swapped};
-use crate::cli::import::{Cell, Failed, Rows};
+use crate::import::{Cell, Failed, Rows};
 use engine::Value;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};

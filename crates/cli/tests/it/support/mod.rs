@@ -1,5 +1,6 @@
 //! What tests share; each uses its part.
 
+#[path = "../../../../ringwood/tests/support/errors.rs"]
 pub mod errors;
 pub mod history;
 pub mod served;

@@ -1,7 +1,7 @@
 //! Clean stops: `ringwood sql` under a load of delayed commits is told to stop by SIGTERM, again and again. Nothing that
 //! was acknowledged may be missing, although the window of delayed durability is far larger than the load.
 //!
-//! `RINGWOOD_STOPS=50 cargo test -p ringwood --test it stop::` runs more rounds than the few of the normal run.
+//! `RINGWOOD_STOPS=50 cargo test -p ringwood-cli --test it stop::` runs more rounds than the few of the normal run.
 
 use ringwood::{Options, Value};
 use rustix::process::{Pid, Signal, kill_process};

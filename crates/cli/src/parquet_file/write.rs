@@ -1,7 +1,7 @@
 //! Rows out to a Parquet file: a row group when enough rows or bytes have come together.
 
 use super::{EPOCH, EPOCH_1900, TYPES, swapped};
-use crate::cli::output::text::{exact, unique_names};
+use crate::output::text::{exact, unique_names};
 use engine::{ColumnInfo, DataType, Value};
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{

@@ -53,7 +53,7 @@ pub enum Reply {
     Shell(String),
     Timing(Option<bool>),
     Pager(Option<bool>),
-    Format(crate::cli::output::Format),
+    Format(crate::output::Format),
 }
 
 /// What there is in a database, as the questions ask for it. Errors: a complaint.
@@ -154,8 +154,8 @@ fn switch(text: &str) -> Result<Option<bool>, String> {
     }
 }
 
-fn format(text: &str) -> Result<crate::cli::output::Format, String> {
-    use crate::cli::output::Format;
+fn format(text: &str) -> Result<crate::output::Format, String> {
+    use crate::output::Format;
     Format::from_str(text, true).map_err(|_| {
         let known = Format::value_variants().iter().filter_map(ValueEnum::to_possible_value);
         let names: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();

@@ -1,6 +1,6 @@
 //! The prompt through a pseudo terminal: the sessions of docs/prompt.md key by key, signals, the pager.
 //!
-//! `RINGWOOD_WRITE_PROMPT=1 cargo test -p ringwood --test it prompt::documented` writes the screens into docs/prompt.md anew.
+//! `RINGWOOD_WRITE_PROMPT=1 cargo test -p ringwood-cli --test it prompt::documented` writes the screens into docs/prompt.md anew.
 
 use crate::support::terminal::{PATIENCE, Terminal};
 use ringwood::{Options, Value};

@@ -4,10 +4,10 @@
 use super::input::Encoded;
 use super::pager::Pager;
 use super::script::Batch;
-use crate::cli::output::table::TableStyle;
-use crate::cli::output::{Format, Results, writer};
-use crate::cli::say::{error_text, write_failed};
-use crate::cli::source_line::SourceLine;
+use crate::output::table::TableStyle;
+use crate::output::{Format, Results, writer};
+use crate::say::{error_text, write_failed};
+use crate::source_line::SourceLine;
 use engine::{ColumnInfo, ResultRows, Sink, SqlError, Value};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};

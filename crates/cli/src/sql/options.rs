@@ -2,9 +2,9 @@
 //! do not.
 
 use super::server_args::ServerArgs;
-use crate::cli::InstanceArgs;
-use crate::cli::output::Format;
-use crate::cli::output::table::{Control, Headers, TableStyle};
+use crate::InstanceArgs;
+use crate::output::Format;
+use crate::output::table::{Control, Headers, TableStyle};
 use clap::{ArgAction, Args, FromArgMatches};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

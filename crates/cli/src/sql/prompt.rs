@@ -4,9 +4,9 @@
 use super::complete::{self, Names};
 use super::runner::{Flow, Runner};
 use super::script::{Rules, is_command};
-use crate::cli::say::say;
-use crate::cli::signals;
-use crate::cli::source_line::SourceLine;
+use crate::say::say;
+use crate::signals;
+use crate::source_line::SourceLine;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
