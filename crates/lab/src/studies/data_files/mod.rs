@@ -101,7 +101,9 @@ fn claims(scale: Scale) -> Vec<Claim> {
         return claims;
     }
     claims.extend(against_best("Test 1: time against the best number of files", TEST_1, &[PUBLISHED]));
-    claims.extend(against_best("Test 2: time against the best number of files", TEST_2, &[PUBLISHED]));
+    // One file is on one of the two arrays, with half the disks: its time is shown and not bounded.
+    let test_2 = against_best("Test 2: time against the best number of files", TEST_2, &[PUBLISHED]);
+    claims.extend(test_2.into_iter().map(|claim| if claim.what == "1" { claim.unbounded() } else { claim }));
     claims.extend(curve("Test 1: time of the load", TEST_1, &[PUBLISHED]));
     claims.extend(curve("Test 2: time of the load", TEST_2, &[PUBLISHED]));
     claims.extend(by_processors());
