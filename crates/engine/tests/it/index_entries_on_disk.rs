@@ -105,7 +105,7 @@ fn entries_after_a_power_loss() {
 }
 
 /// Changes a page of a file, and its checksum with it. The first page of which `change` says so.
-fn change_page(disk: &SimDisk, path: &str, mut change: impl FnMut(&mut [u8]) -> bool) {
+pub fn change_page(disk: &SimDisk, path: &str, mut change: impl FnMut(&mut [u8]) -> bool) {
     let file = disk.open(Path::new(path), OpenMode::Open).unwrap();
     let pages = file.len().unwrap() / PAGE_SIZE as u64;
     for number in 0..pages as u32 {

@@ -1,8 +1,10 @@
 //! Rows that go to the client as they are stored: whatever stands between the scan and the client,
 //! one that takes stored rows is told what one is told that takes values.
 
-use crate::support::text::{Bench, say};
+use crate::index_entries_on_disk::change_page;
+use crate::support::text::{self, Bench, run, say};
 use engine::{ColumnInfo, ResultRows, RowItems, Sink, SqlError, StatementEnd};
+use sim::SimDisk;
 
 /// What a client is told, a line for each thing.
 #[derive(Default)]
@@ -329,4 +331,37 @@ fn rows_come_together() {
         .execute("SET ROWCOUNT 130; SELECT id, v FROM h; SELECT @@ROWCOUNT; SET ROWCOUNT 0", &mut client);
     assert_eq!(client.stored, 130);
     assert!(client.told.contains(&"row [Int(130)]".to_owned()), "{:?}", client.told);
+}
+
+/// A row whose bytes are damaged is told of behind the rows before it, also those that go out with
+/// it; nothing of it is told.
+#[test]
+fn rows_before_a_damaged_one_come() {
+    let disk = SimDisk::new(85);
+    let instance = text::try_open(&disk, 16 << 20).expect("the instance opens");
+    run(
+        &instance,
+        "CREATE DATABASE d ON (NAME = d, FILENAME = 'd.mdf') LOG ON (NAME = l, FILENAME = 'd.ldf')",
+    );
+    run(
+        &instance,
+        "USE d CREATE TABLE k (id int PRIMARY KEY, v varchar(20))
+         INSERT k SELECT value, CONCAT('row ', value, ' here') FROM GENERATE_SERIES(1, 200)",
+    );
+    instance.close().unwrap();
+    drop(instance);
+    let disk = disk.crash(1);
+    change_page(&disk, "/data/d.mdf", |page| {
+        let text = b"row 150 here";
+        let Some(at) = page.windows(text.len()).position(|bytes| bytes == text) else { return false };
+        // Where the text ends stands before it. The row is not so long.
+        page[at - 2..at].copy_from_slice(&0x7FF0_u16.to_le_bytes());
+        true
+    });
+    let instance = text::try_open(&disk, 16 << 20).expect("the instance opens");
+    let mut client = Client { takes_stored: true, ..Client::default() };
+    instance.session().unwrap().execute("SELECT id, v FROM d..k", &mut client);
+    assert_eq!(client.stored, 149, "{:?}", client.told);
+    assert!(client.told[149].contains("row 149 here"), "{:?}", client.told);
+    assert!(client.told[150].starts_with("error 824 "), "{:?}", client.told);
 }

@@ -179,6 +179,10 @@ impl StoredScan<'_> {
                 && (at == begin || cells.len() + width <= CELLS)
                 && let Some(row) = batch.stored(at)
             {
+                if cells.is_empty() {
+                    // Once for all that may go together.
+                    cells.reserve_exact(width * (CELLS / width.max(1)).clamp(1, count - at));
+                }
                 if let Err(e) = table.layout.stored_cells(row, &self.columns, &mut cells) {
                     damage = Some(corrupt_row(table, &e));
                     cells.truncate((at - begin) * width);
