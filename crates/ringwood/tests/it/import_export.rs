@@ -1,6 +1,7 @@
 //! `ringwood export` and `ringwood import`: what goes out comes back, in each format and of every type; nothing is half imported;
 //! errors name file, row and column. `RINGWOOD_ROUNDS=n` runs more rounds of random rows.
 
+use crate::support::scratch;
 use fastrand::Rng;
 use ringwood::{BulkOptions, Database, Decimal, Value};
 use std::path::Path;
@@ -13,7 +14,7 @@ struct Place {
 
 impl Place {
     fn new(batches: &[&str]) -> Place {
-        let place = Place { folder: tempfile::tempdir().unwrap() };
+        let place = Place { folder: scratch::folder() };
         place.run(batches);
         place
     }
@@ -235,7 +236,7 @@ fn value(rng: &mut Rng, ty: &str) -> Value {
 
 /// An instance with `source`, a table of every type with random rows, and tables for copies of it.
 fn with_source(seed: u64, rows: i32) -> Place {
-    let place = Place { folder: tempfile::tempdir().unwrap() };
+    let place = Place { folder: scratch::folder() };
     let db = place.database();
     let mut session = db.session().unwrap();
     for table in ["source", "copy_csv", "copy_tsv", "copy_jsonl"] {
@@ -402,7 +403,7 @@ fn a_query_with_unnamed_columns() {
 
 #[test]
 fn no_instance_is_made_and_the_folder_is_named() {
-    let place = Place { folder: tempfile::tempdir().unwrap() };
+    let place = Place { folder: scratch::folder() };
     let (file, out) = (place.write("t.csv", "a\n1\n"), place.file("out.csv"));
     let folder = place.data().display().to_string();
     for arguments in [["export", "t", out.as_str()], ["import", file.as_str(), "t"]] {

@@ -2,6 +2,7 @@
 //! errors, the end of input. Each case commits 1,000 rows under a window of delayed durability far larger than the
 //! case takes, so that a process which ends without its clean stop loses them.
 
+use crate::support::scratch;
 use ringwood::{Options, Value};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, OpenOptions};
@@ -16,7 +17,7 @@ const ROWS: i64 = 1_000;
 
 /// A folder with a database whose commits are delayed by a minute, and its table.
 fn scene() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = scratch::folder();
     let db = Options::new(folder.path()).memory(64 << 20).open().unwrap();
     let mut session = db.session().unwrap();
     session.execute("create database d").unwrap();

@@ -2,5 +2,6 @@
 
 pub mod errors;
 pub mod history;
+pub mod scratch;
 pub mod served;
 pub mod terminal;
