@@ -123,14 +123,16 @@ fn text(rng: &mut Rng, most: usize, unicode: bool) -> String {
     const PLAIN: [char; 16] =
         ['a', 'Z', '0', ' ', ',', '"', '\'', '\n', '\r', '\t', '|', '\\', ';', 'ü', '€', '\u{1}'];
     const WIDE: [char; 6] = ['λ', '日', '𝄞', '\u{feff}', '\u{2028}', 'İ'];
-    let mut out = String::new();
+    let (mut out, mut units) = (String::new(), 0);
     for _ in 0..rng.usize(..=most) {
         let c = if unicode && rng.bool() {
             WIDE[rng.usize(..WIDE.len())]
         } else {
             PLAIN[rng.usize(..PLAIN.len())]
         };
-        if out.encode_utf16().count() + c.len_utf16() <= most {
+        // Counted as it grows: to count all of a long text for each character took seconds.
+        if units + c.len_utf16() <= most {
+            units += c.len_utf16();
             out.push(c);
         }
     }
