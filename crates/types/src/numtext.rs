@@ -294,8 +294,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parsers_take_any_text(text in ".{0,50}") {
-            let _ = (parse_float(&text), parse_integer(&text), parse_money(&text), parse_guid(&text), parse_hex(&text));
+        fn what_is_parsed_of_any_text_reads_back(text in "[-+0-9.,eE$A-F]{0,12}|.{0,50}") {
+            prop_assert!(parse_float(&text).is_none_or(f64::is_finite));
+            if let ParsedInteger::Number(n) = parse_integer(&text) {
+                prop_assert_eq!(parse_integer(&n.to_string()), ParsedInteger::Number(n));
+            }
+            if let Some(Some(money)) = parse_money(&text) {
+                prop_assert_eq!(parse_money(&money_text(money, 2)), Some(Some(money)));
+            }
+            if let Some(guid) = parse_guid(&text) {
+                prop_assert_eq!(parse_guid(&guid_text(&guid)), Some(guid));
+            }
+            if let Some(bytes) = parse_hex(&text) {
+                prop_assert_eq!(hex_text("", &bytes), text.to_ascii_uppercase());
+            }
         }
 
         #[test]

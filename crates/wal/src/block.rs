@@ -385,15 +385,18 @@ mod tests {
         }
 
         #[test]
-        fn random_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..1200), slot: u16) {
+        fn random_bytes_are_no_block_and_have_no_record_beyond_them(bytes in proptest::collection::vec(any::<u8>(), 0..1200), slot: u16) {
             let mut bytes = bytes;
-            let _ = BlockHeader::verify(&bytes, bytes.len());
-            let _ = record(&bytes, slot);
+            let within = |bytes: &[u8]| {
+                record(bytes, slot).is_none_or(|found| HEADER + found.len() <= bytes.len())
+            };
+            prop_assert_eq!(BlockHeader::verify(&bytes, bytes.len()), None);
+            prop_assert!(within(&bytes));
             if bytes.len() >= 8 {
                 bytes[..4].copy_from_slice(b"RWLB");
                 bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
-                let _ = BlockHeader::verify(&bytes, bytes.len());
-                let _ = record(&bytes, slot);
+                prop_assert_eq!(BlockHeader::verify(&bytes, bytes.len()), None);
+                prop_assert!(within(&bytes));
             }
         }
     }

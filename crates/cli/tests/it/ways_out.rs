@@ -2,6 +2,7 @@
 //! errors, the end of input. Each case commits 1,000 rows under a window of delayed durability far larger than the
 //! case takes, so that a process which ends without its clean stop loses them.
 
+use crate::support::scratch;
 use ringwood::{Options, Value};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, OpenOptions};
@@ -16,7 +17,7 @@ const ROWS: i64 = 1_000;
 
 /// A folder with a database whose commits are delayed by a minute, and its table.
 fn scene() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = scratch::folder();
     let db = Options::new(folder.path()).memory(64 << 20).open().unwrap();
     let mut session = db.session().unwrap();
     session.execute("create database d").unwrap();
@@ -42,10 +43,13 @@ fn sql(folder: &Path) -> Command {
     command
 }
 
-/// The rows of the table after a new start.
+/// The rows of the table after a new start; it is empty then, for the next case.
 fn rows(folder: &Path) -> i64 {
     let db = Options::new(folder).memory(64 << 20).open().unwrap();
-    let found = db.session().unwrap().query("select count(*) from d.dbo.t").unwrap();
+    let mut session = db.session().unwrap();
+    let found = session.query("select count(*) from d.dbo.t").unwrap();
+    session.execute("truncate table d.dbo.t").unwrap();
+    drop(session);
     db.close().unwrap();
     match found.rows[0][0] {
         Value::Int(n) => n.into(),
@@ -91,8 +95,8 @@ fn head(folder: &Path, rest: &str) -> ExitStatus {
 
 #[test]
 fn a_reader_that_goes_away() {
+    let folder = scene();
     for rest in [TALK, RESULT] {
-        let folder = scene();
         assert_eq!(head(folder.path(), rest).code(), Some(128 + 13), "{rest}");
         assert_eq!(rows(folder.path()), ROWS, "{rest}");
     }
@@ -112,13 +116,13 @@ fn no_catch_of_the_batch_goes_on_without_a_reader() {
 
 #[test]
 fn full_output() {
+    let folder = scene();
     for (rest, out, err) in [
         (TALK, false, true),
         (RESULT, true, false),
         (TALK, true, true),
         ("raiserror('x', 16, 1)", false, true),
     ] {
-        let folder = scene();
         let mut command = sql(folder.path());
         command.args(["-Q", &script(rest)]).stdout(Stdio::null()).stderr(Stdio::piped());
         if out {
@@ -139,8 +143,8 @@ fn full_output() {
 
 #[test]
 fn closed_output() {
+    let folder = scene();
     for closed in ["2>&-", ">&-", ">&- 2>&-"] {
-        let folder = scene();
         let status = Command::new("sh")
             .args(["-c", &format!("exec \"$0\" \"$@\" {closed}"), env!("CARGO_BIN_EXE_ringwood")])
             .args(["sql", "--memory", "64MB", "--data"])
@@ -170,10 +174,10 @@ fn started(mut command: Command, rest: &str) -> Child {
 
 #[test]
 fn signals_stop_cleanly() {
+    let folder = scene();
     let works = ["waitfor delay '0:10'", "declare @i int = 0 while 1 = 1 set @i = 1"];
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         for work in works {
-            let folder = scene();
             let rest =
                 format!("begin tran insert d.dbo.t values (-1) {work}\ngo\ninsert d.dbo.t values (-2)");
             let mut child = started(sql(folder.path()), &rest);
@@ -208,11 +212,11 @@ fn what_is_ignored_from_outside_stays_ignored() {
 
 #[test]
 fn shutdown_ends_the_process() {
+    let folder = scene();
     for (how, said) in [
         ("shutdown", "Server shut down by request from login sa."),
         ("shutdown with nowait", "Server shut down by NOWAIT request from login sa."),
     ] {
-        let folder = scene();
         let rest = format!(
             "begin tran insert d.dbo.t values (-1) {how} insert d.dbo.t values (-2)\ngo\ninsert d.dbo.t values (-3)"
         );

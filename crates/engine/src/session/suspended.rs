@@ -177,8 +177,8 @@ fn a_changed_table_is_told_when_the_query_goes_on() {
     assert!(lock_tables(query.needs(), &mut context(&mut session)).is_err());
 }
 
-#[test]
-fn a_running_query_borrows_nothing_and_goes_to_other_threads() {
+/// Compiles as long as a running query borrows nothing and goes to other threads.
+const _: fn() = || {
     fn free<T: Send + 'static>() {}
     free::<RunningQuery<Arc<QueryPlan>>>();
-}
+};

@@ -19,13 +19,13 @@ fn falls_to(b: &mut Bench, bound: u64) {
     let end = Instant::now() + Duration::from_secs(20);
     while used(b) > bound {
         assert!(Instant::now() < end, "{} pages are in use", used(b));
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(10));
     }
     b.check("dbcc checkdb with no_infomsgs", "");
 }
 
 fn filled(key: &str) -> Bench {
-    let mut b = Bench::new();
+    let mut b = Bench::of_short_pace();
     b.check(
         &format!(
             "alter database t set recovery simple; \
@@ -110,8 +110,8 @@ fn older_snapshots_read_older_values() {
     assert_eq!(read("set transaction isolation level snapshot begin tran select count(*) from t"), "5");
     b.check("update t set a = replicate(cast('z' as varchar(max)), 30000), b = null", "(5)");
     b.check("delete t where id > 3", "(2)");
-    // Longer than the pace of the cleanup.
-    std::thread::sleep(Duration::from_millis(2500));
+    // The cleanup comes by, and has to leave what the snapshot sees.
+    std::thread::sleep(15 * text::SHORT_PACE);
     b.check("insert t select id + 10, 0, replicate(cast('y' as varchar(max)), 30000), null from t", "(3)");
     assert_eq!(
         read("select sum(len(a)), sum(len(b)), min(left(a, 1)), max(right(a, 1)) from t"),

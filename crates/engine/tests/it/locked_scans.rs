@@ -179,7 +179,7 @@ fn a_cursor_holds_what_its_level_holds() {
 #[test]
 fn a_ghost_that_goes_opens_no_gap() {
     for (ghosts, intruder) in [("20", 17), ("20, 21, 22", 18)] {
-        let mut b = Bench::new();
+        let mut b = Bench::of_short_pace();
         b.check("ALTER DATABASE t SET ALLOW_SNAPSHOT_ISOLATION ON", "");
         b.check(
             "CREATE TABLE a (id int PRIMARY KEY, n int);

@@ -19,7 +19,7 @@ fn comes_to(b: &mut Bench, pages: u64) {
     let end = Instant::now() + Duration::from_secs(20);
     while used(b) != pages {
         assert!(Instant::now() < end, "{} pages are in use", used(b));
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(10));
     }
     b.check("dbcc checkdb with no_infomsgs", "");
 }
@@ -28,7 +28,7 @@ const KEYS: [&str; 3] = ["primary key", "", "primary key nonclustered"];
 
 /// Five rows of 10,500 bytes and more: of each, column b is outside.
 fn filled(key: &str) -> Bench {
-    let mut b = Bench::new();
+    let mut b = Bench::of_short_pace();
     b.check(
         &format!(
             "alter database t set recovery simple; \
@@ -93,7 +93,7 @@ fn repeated_changes_use_bounded_space() {
 
 #[test]
 fn a_key_stays_in_its_row() {
-    let b = &mut Bench::new();
+    let b = &mut Bench::of_short_pace();
     b.check(
         "create table t(a varchar(1500) not null primary key, b varchar(8000), c varchar(8000)) \
          insert t values (replicate('k', 1400), replicate('b', 6000), 'c'), (replicate('l', 1400), replicate('b', 8000), replicate('c', 8000))",
@@ -213,8 +213,8 @@ fn older_snapshots_read_older_values() {
     };
     assert_eq!(read("set transaction isolation level snapshot begin tran select count(*) from t"), "5");
     b.check("update t set b = replicate(N'z', 4000), c = null; delete t where id > 3", "(5)\n(2)");
-    // Longer than the pace of the cleanup.
-    std::thread::sleep(Duration::from_millis(2500));
+    // The cleanup comes by, and has to leave what the snapshot sees.
+    std::thread::sleep(15 * text::SHORT_PACE);
     b.check("insert t select id + 10, 0, replicate('y', 8000), b, c from t", "(3)");
     assert_eq!(read(SUMS), format!("5|0|15000|10015|17500|{}|{}", "ü".repeat(2001), "E".repeat(3000)));
     assert_eq!(

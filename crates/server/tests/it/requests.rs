@@ -261,8 +261,9 @@ fn a_client_that_does_not_read_stalls_itself_alone() {
     let server = TestServer::with(|o| o.max_workers = 4);
     let mut stalled: Vec<_> = (0..12).map(|_| server.client()).collect();
     for client in &mut stalled {
+        // Far more than sockets hold.
         let big =
-            "select top (200000) replicate('x', 1000) from sys.all_columns a cross join sys.all_columns b";
+            "select top (60000) replicate('x', 1000) from sys.all_columns a cross join sys.all_columns b";
         client.send(&client.codec.batch(big));
     }
     std::thread::sleep(Duration::from_millis(300));
@@ -278,7 +279,7 @@ fn a_client_that_does_not_read_stalls_itself_alone() {
     // One reads on, the others go away.
     let mut reader = stalled.pop().unwrap();
     drop(stalled);
-    assert_eq!(reader.read().unwrap().rows().len(), 200_000);
+    assert_eq!(reader.read().unwrap().rows().len(), 60_000);
     assert_eq!(reader.int("select 3"), 3);
 }
 

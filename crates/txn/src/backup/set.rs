@@ -490,8 +490,15 @@ mod tests {
                 let at = rng.usize(0..bytes.len());
                 bytes[at] = rng.u8(..);
             }
-            let _ = (SetHeader::decode(&bytes), SetEnd::decode(&bytes), LogStart::decode(&bytes));
-            let _ = BackupState::decode(&bytes);
+            // What is taken for one is one: it comes back as it was read.
+            let header = SetHeader::decode(&bytes);
+            assert_eq!(header.as_ref().and_then(|h| SetHeader::decode(&h.encode())), header);
+            let end = SetEnd::decode(&bytes);
+            assert_eq!(end.as_ref().and_then(|e| SetEnd::decode(&e.encode())), end);
+            let start = LogStart::decode(&bytes);
+            assert_eq!(start.as_ref().and_then(|s| LogStart::decode(&s.encode())), start);
+            let state = BackupState::decode(&bytes);
+            assert_eq!(state.as_ref().and_then(|s| BackupState::decode(&s.encode())), state);
         }
     }
 }

@@ -74,7 +74,8 @@ fn deadlock_over_rows_respects_priority() {
 /// conversion which waits would convert, too, be the victim, and come again.
 #[test]
 fn sessions_that_read_and_convert_all_get_their_turn() {
-    const TURNS: u32 = 30;
+    // Nearly each turn takes a search for deadlocks, a tenth of a second.
+    const TURNS: u32 = 12;
     let m = LockManager::new();
     let start = Instant::now();
     let threads: Vec<_> = (0..5)

@@ -125,7 +125,11 @@ proptest! {
     }
 
     #[test]
-    fn parse_takes_any_text(text in ".{0,60}") {
-        let _ = Decimal::parse(&text);
+    fn what_is_parsed_of_any_text_reads_back(text in "[-+0-9. ]{0,45}|.{0,60}") {
+        if let Ok(value) = Decimal::parse(&text) {
+            let again = Decimal::parse(&value.to_string());
+            prop_assert_eq!(again, Ok(value));
+            prop_assert_eq!(again.map(Decimal::scale), Ok(value.scale()));
+        }
     }
 }

@@ -3,5 +3,6 @@
 #[path = "../../../../ringwood/tests/support/errors.rs"]
 pub mod errors;
 pub mod history;
+pub mod scratch;
 pub mod served;
 pub mod terminal;

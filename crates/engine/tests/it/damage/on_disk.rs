@@ -1,6 +1,6 @@
-//! The same on a disk of the machine, with every file that an instance has besides those of users'
-//! databases: whichever files there are. The instance starts, or starts after `ringwood repair`,
-//! and has everything.
+//! The same in a folder of the machine, with every file that an instance has besides those of
+//! users' databases: whichever files there are. The instance starts, or starts after `ringwood
+//! repair`, and has everything.
 //!
 //! `RINGWOOD_FLIPS` gives another number of bits of each file. What became of them is printed.
 
@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use disk::OsDisk;
 use engine::repair::repair;
 use engine::{Instance, InstanceOptions};
 
 use super::contents::{MAKE, contents, flips};
+use crate::support::scratch;
 use crate::support::text::run;
 
 /// Beginnings of the names of users' databases and of their folders.
@@ -20,6 +22,8 @@ const OF_USERS: [&str; 4] = ["E/", "F/", "Rest", "Gone"];
 fn options(folder: &Path) -> InstanceOptions {
     InstanceOptions {
         memory_bytes: Some(8 << 20),
+        // What is lost with the power is tested on the simulated disk: here nothing waits for one.
+        disk: Arc::new(OsDisk::scratch(folder)),
         chore_period: Duration::from_secs(24 * 3600),
         ..InstanceOptions::new(folder)
     }
@@ -116,7 +120,7 @@ fn saved(case: &Path, folder: &Path) -> [Saved; 2] {
 
 #[test]
 fn a_changed_bit_of_any_file_of_the_instance_loses_nothing() {
-    let scratch = tempfile::tempdir().expect("a folder");
+    let scratch = scratch::folder();
     let case = scratch.path().join("case");
     std::fs::create_dir(&case).expect("a folder");
     let mut rng = fastrand::Rng::with_seed(11);

@@ -1,7 +1,7 @@
 //! An instance in folders of its own with one of each file that it keeps, and the places that
 //! statements name.
 
-use crate::support::text;
+use crate::support::{scratch, text};
 use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixListener;
@@ -60,9 +60,6 @@ const SECOND_NAMES: [(&str, &str); 8] = [
     ("other.mdf", "other-again.mdf"),
 ];
 
-/// How much room the folders of a test take at most.
-const ROOM: u64 = 1 << 30;
-
 /// Where everything of the test is.
 pub struct Folders {
     scratch: tempfile::TempDir,
@@ -81,12 +78,7 @@ fn restore(path: &Path, content: impl FnOnce() -> Vec<u8>) {
 impl Folders {
     /// In memory where there is room: thousands of files are written.
     pub fn new() -> Folders {
-        let memory = rustix::fs::statvfs("/dev/shm").is_ok_and(|fs| fs.f_bavail * fs.f_frsize >= ROOM);
-        let scratch = match memory {
-            true => tempfile::tempdir_in("/dev/shm"),
-            false => tempfile::tempdir(),
-        };
-        let folders = Folders { scratch: scratch.expect("a folder") };
+        let folders = Folders { scratch: scratch::folder() };
         let own = ["data/ca-certificates", "data/repair/rebuild-1"];
         for folder in own.into_iter().chain(["allowed", "volume", "outside", "copy", "saved"]) {
             std::fs::create_dir_all(folders.at(folder)).expect("a folder");

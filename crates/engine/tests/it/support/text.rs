@@ -71,6 +71,16 @@ pub fn try_open(disk: &SimDisk, memory_bytes: u64) -> Option<Arc<Instance>> {
     Instance::open(options(disk, memory_bytes)).ok()
 }
 
+/// How often the cleanup comes by for tests that wait for it.
+pub const SHORT_PACE: Duration = Duration::from_millis(20);
+
+/// As [`try_open`], with a cleanup that comes by every few milliseconds.
+pub fn try_open_to_clean(disk: &SimDisk, memory_bytes: u64) -> Option<Arc<Instance>> {
+    let mut options = options(disk, memory_bytes);
+    options.pace.ghost_interval = SHORT_PACE;
+    Instance::open(options).ok()
+}
+
 /// What a batch says in a session of its own.
 pub fn say(instance: &Arc<Instance>, sql: &str) -> String {
     let mut out = Text::default();
@@ -144,6 +154,11 @@ impl Bench {
     pub fn on(disk: SimDisk) -> Bench {
         let options = options(&disk, 64 << 20);
         Bench::open(disk, options)
+    }
+
+    /// A new one with a cleanup that comes by every few milliseconds.
+    pub fn of_short_pace() -> Bench {
+        Bench::with(|options| options.pace.ghost_interval = SHORT_PACE)
     }
 
     /// A new one with options of its own.

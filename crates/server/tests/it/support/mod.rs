@@ -66,7 +66,12 @@ impl TestServer {
     }
 
     pub fn stop(&mut self) {
-        assert!(self.server.take().unwrap().stop(Duration::from_secs(10)));
+        self.stop_within(Duration::from_secs(10));
+    }
+
+    /// Requests have so long to end by themselves.
+    pub fn stop_within(&mut self, time: Duration) {
+        assert!(self.server.take().unwrap().stop(time));
     }
 }
 
