@@ -255,8 +255,9 @@ impl BlockFile for SimFile {
             }
             at += buf.len() as u64;
         }
-        let bytes = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
-        Launch::Held(self.world.lock().put_in_flight(self.inode, offset, bytes))
+        let mut bytes = Vec::with_capacity((at - offset) as usize);
+        bufs.iter().for_each(|buf| bytes.extend_from_slice(buf));
+        Launch::Held(self.world.lock().put_in_flight(self.inode, offset, bytes.into_boxed_slice()))
     }
 
     fn next_to_land(&self, count: usize) -> usize {

@@ -382,7 +382,7 @@ impl Collation {
 
     /// Appends bytes whose memcmp order is `compare`'s order; no key is a prefix of another.
     pub fn sort_key(self, text: &str, out: &mut Vec<u8>) {
-        let text = text.trim_end_matches(' ');
+        let text = without_blanks(text);
         out.reserve(text.len() + 1);
         match self.order() {
             Order::CiAs => dictionary::key(text, true, out),
@@ -414,7 +414,7 @@ impl Collation {
         // FNV-1a over the weights: short strings, no state to set up.
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         let mut add = |n: u64| hash = (hash ^ n).wrapping_mul(0x0000_0100_0000_01b3);
-        let text = text.trim_end_matches(' ');
+        let text = without_blanks(text);
         if self.order() == Order::Words {
             let mut key = Vec::with_capacity(2 * text.len());
             words::key(self, text, &mut key);
