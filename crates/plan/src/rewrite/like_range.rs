@@ -1,5 +1,6 @@
-//! `x LIKE 'abc%'` of a column that an index begins with: the range of texts that begin with `abc`, beside the pattern itself. The range
-//! may hold texts that do not match (the pattern is still tested), never lack one that does.
+//! `x LIKE 'abc%'` of a column in the key of an index: the range of texts that begin with `abc`,
+//! beside the pattern itself. The range may hold texts that do not match (the pattern is still
+//! tested), never lack one that does.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -35,8 +36,8 @@ fn range_of(pred: &Pred, input: &Logical) -> Option<[Pred; 2]> {
     let Expr::Col(id) = like.operand else { return None };
     let get = estimate::source(input, id)?;
     let at = get.position(id)?;
-    let begins = |(first, _): &(usize, bool)| *first == at;
-    let indexed = get.table.all_indexes().any(|index| index.key.first().is_some_and(begins));
+    // Behind columns that have one value, or that are passed over, a range is sought as well.
+    let indexed = get.table.all_indexes().any(|index| index.key.iter().any(|(column, _)| *column == at));
     let column = &get.table.columns[at];
     if like.negated || !indexed || column.collation != like.collation || !like.collation.keeps_prefixes() {
         return None;

@@ -233,6 +233,10 @@ fn what_may_be_every_text_is_not_sought_in_each_value() {
     );
     let shown = plan(&mut b, "SELECT MAX(pad) FROM l WHERE name >= 'n777' AND name < 'n778'");
     assert!(shown.contains("(EACH [kind], [name])"), "{shown}");
+    let shown = plan(&mut b, "SELECT MAX(pad) FROM l WHERE name LIKE 'n777%'");
+    assert!(shown.contains("(EACH [kind], [name])"), "{shown}");
+    let shown = plan(&mut b, "SELECT MAX(pad) FROM l WHERE kind = 1 AND name LIKE 'n777%'");
+    assert!(shown.contains("SEEK:([kind], [name])"), "{shown}");
     let unknown = "DECLARE @p varchar(20) = 'n777%' SELECT MAX(pad) FROM l WHERE name LIKE @p";
     let shown = plan(&mut b, unknown);
     assert!(shown.contains("Table Scan") && !shown.contains("EACH"), "{shown}");
