@@ -13,8 +13,9 @@ use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
 use exec::state::SessionCore;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
-use plan::bind::set_options::{Isolation, SessionOptions};
+use plan::bind::set_options::SessionOptions;
 use plan::compile_query;
+use plan::isolation::Isolation;
 use plan::rights::Chain;
 
 /// Runs `f` with the environment in which statements of the engine itself are bound: they need no right, and see what is committed.

@@ -15,7 +15,8 @@ use catalog::{Catalog, ModuleKind, TableDef, TableState};
 use exec::dml::compile_dml;
 use exec::operators::context::ExecCtx;
 use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
-use plan::bind::set_options::{Isolation, SessionOptions};
+use plan::bind::set_options::SessionOptions;
+use plan::isolation::Isolation;
 
 const OLD: &str = "rows before";
 const NEW: &str = "rows after";

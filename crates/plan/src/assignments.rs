@@ -11,6 +11,7 @@ use crate::nodes::Plan;
 use crate::physical;
 use crate::rewrite::rewrite;
 use crate::rewrite::visit::subqueries_read;
+use crate::slots::slots;
 use expr::{ColId, Expr};
 use types::{SqlError, Value};
 
@@ -31,7 +32,7 @@ pub(crate) fn plan(
     assignments.iter().for_each(|(_, e)| e.columns(&mut wanted));
     let plan = physical::plan_rewritten(binder, logical, &wanted, None)?;
     for (_, e) in &mut assignments {
-        physical::slots(e, &plan.cols)?;
+        slots(e, &plan.cols)?;
     }
     Ok((plan, assignments))
 }

@@ -9,10 +9,10 @@
 //! Guarantee: what is joined gives the same rows whenever it runs, and depends on no outer row but
 //! by the join's conditions.
 
-use super::logical::{JoinKind, Logical, TopSpec};
+use super::logical::{JoinKind, Logical, Subquery, TopSpec};
 use crate::access_path::{read_cost, seek_cost, sought_column};
+use crate::bind::subquery::RejectingQuery;
 use crate::estimate;
-use crate::nodes::Subquery;
 use crate::nulls::is_never_null;
 use crate::rewrite::stable::{is_stable, is_stable_condition, is_stable_value};
 use crate::rewrite::visit::{Part, inputs, mentions, part_mentions};
@@ -39,13 +39,6 @@ pub struct SemiJoin {
     pub on: Vec<Pred>,
     /// What rows have to satisfy besides.
     pub unless: Vec<RejectingQuery>,
-}
-
-/// Rows stay unless a query that needs nothing of them has rows.
-pub struct RejectingQuery {
-    /// It is asked only for rows whose value is NULL; none: for all.
-    pub null: Option<Expr>,
-    pub query: Logical,
 }
 
 /// Where a condition of WHERE stands.

@@ -2,7 +2,7 @@
 //! Guarantees: a hint that is not SQL Server's is an error; hints that contradict each other are one.
 
 use crate::access_hints::AccessHints;
-use crate::bind::set_options::Isolation;
+use crate::isolation::Isolation;
 use catalog::TableDef;
 use storage::TableMode;
 use syntax::ast::OptionItem;

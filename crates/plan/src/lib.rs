@@ -20,6 +20,7 @@ pub mod deep_plan;
 pub mod estimate;
 pub mod hints;
 pub mod input;
+pub mod isolation;
 mod joins;
 pub mod logical;
 mod needs;
@@ -33,15 +34,16 @@ pub mod planner;
 pub mod reads;
 pub mod rewrite;
 pub mod rights;
+pub mod slots;
 mod sources;
 pub mod statistics;
 pub mod view;
 mod view_seek;
 
 use crate::bind::Binder;
+use crate::bind::browse::Browse;
 use crate::bind::env::CompileEnv;
 use crate::counters::{Compilation, Kind};
-use catalog::{Db, TableDef};
 use compact_str::CompactString;
 use expr::Expr;
 use nodes::Plan;
@@ -50,7 +52,7 @@ use std::time::Instant;
 use syntax::ast;
 use types::{Collation, DataType, SqlError, msg};
 
-pub use needs::{Needs, TableUse, Watched};
+pub use needs::Needs;
 
 /// One column of a result set.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,17 +99,6 @@ pub struct QueryPlan {
     /// See [`QueryPlan::order`].
     order: Vec<u16>,
     pub needs: Needs,
-}
-
-/// Where the columns of a query in browse mode come from.
-#[derive(Debug)]
-pub struct Browse {
-    /// The tables of its FROM.
-    pub tables: Vec<(Arc<Db>, Arc<TableDef>)>,
-    /// Of each column the table among those, and the column there; nothing for what is computed.
-    pub columns: Vec<Option<(usize, usize)>>,
-    /// Columns that the query asks for; behind them are those of keys.
-    pub visible: usize,
 }
 
 impl QueryPlan {

@@ -2,14 +2,13 @@
 
 use super::hints::{Hints, RowLocks};
 use super::input::{GatheredColumns, Input};
-use crate::bind::scope::ScopeColumn;
 use crate::view::ViewDef;
 use catalog::Db;
 use catalog::TableDef;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
 use expr::document::Document;
-use expr::{ColId, Expr, Label, Pred, Routine};
+use expr::{ColId, Expr, Label, Manner, Pred, Routine, Typed};
 use stack::Nested;
 use std::sync::Arc;
 use storage::TableMode;
@@ -349,13 +348,17 @@ impl OutColumn {
     }
 
     /// The column as an expression.
-    pub fn typed(&self) -> expr::Typed {
-        self.scope_column().typed()
-    }
-
-    /// The column as a source offers it.
-    pub fn scope_column(&self) -> ScopeColumn {
-        ScopeColumn::new(&self.name, self.id, self.ty, self.nullable, self.collation)
+    pub fn typed(&self) -> Typed {
+        Typed {
+            expr: Expr::Col(self.id),
+            ty: self.ty,
+            nullable: self.nullable,
+            fixed: true,
+            collation: self.collation,
+            label: Label::Implicit,
+            dialect: None,
+            manner: Manner::default(),
+        }
     }
 }
 
@@ -366,6 +369,17 @@ pub struct BoundQuery {
     pub columns: Vec<OutColumn>,
     /// `SELECT @v = x`: slot and value, evaluated row by row so that each row sees what the one before it set.
     pub assignments: Vec<(usize, Expr)>,
+}
+
+/// A subquery in an expression of the statement, as it was bound. Its plan is made when the
+/// statement's own is.
+#[derive(Clone, Debug)]
+pub struct Subquery {
+    pub logical: Arc<Logical>,
+    /// The columns that are wanted of it; none for EXISTS.
+    pub wanted: Vec<ColId>,
+    /// Only so many rows will be taken.
+    pub goal: Option<u64>,
 }
 
 /// A common table expression in sight: bound anew at each mention.

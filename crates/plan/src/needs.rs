@@ -1,21 +1,13 @@
 //! What a compiled statement needs when it runs: tables to lock, plans of subqueries.
 
 use crate::bind::mask::MaskedColumn;
-use crate::hints::TableLock;
+use crate::bind::table_use::{TableUse, Watched};
 use crate::nodes::Plan;
 use crate::rights::Right;
 use catalog::other::SequenceDef;
-use catalog::{Db, ModuleDef, TableDef, TableState};
+use catalog::{Db, ModuleDef};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-
-/// A table that a plan reads, and how it is locked meanwhile.
-#[derive(Clone)]
-pub struct TableUse {
-    pub db: Arc<Db>,
-    pub table: Arc<TableDef>,
-    pub lock: TableLock,
-}
 
 /// What a compiled statement needs when it runs.
 #[derive(Clone, Default)]
@@ -38,22 +30,6 @@ pub struct Needs {
     pub one_run: bool,
     /// A session makes the plan that will replace this one; the others go on with it.
     pub(crate) renewed: Arc<AtomicBool>,
-}
-
-/// A table of which so much has changed that a plan may no longer be a good one when its count of changed rows reaches `limit`, or
-/// when its statistics are others.
-#[derive(Clone, Debug)]
-pub struct Watched {
-    pub state: Arc<TableState>,
-    pub limit: u64,
-    /// How often its statistics had been renewed.
-    pub renewals: u64,
-}
-
-impl Watched {
-    fn is_as_it_was(&self) -> bool {
-        self.state.modified() < self.limit && self.state.statistics.renewals() == self.renewals
-    }
 }
 
 impl Needs {

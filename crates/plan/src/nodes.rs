@@ -1,7 +1,7 @@
 //! Physical plans as plain data: the operators, what each does, with slots instead of column ids. `exec` runs them.
 
 use super::hints::RowLocks;
-use super::logical::{JoinKind, Logical, RoutineScan, ViewScan, WindowCall, WorkSource};
+use super::logical::{JoinKind, RoutineScan, ViewScan, WindowCall, WorkSource};
 use crate::access_hints::Sample;
 use crate::own_node::OwnNode;
 use catalog::Db;
@@ -484,14 +484,4 @@ pub struct TopPlan {
     pub percent: bool,
     pub ties: Option<Vec<SortSlot>>,
     pub offset: Option<Expr>,
-}
-
-/// A subquery in an expression of the statement, as it was bound. Its plan is made when the statement's own is.
-#[derive(Clone, Debug)]
-pub struct Subquery {
-    pub logical: Arc<Logical>,
-    /// The columns that are wanted of it; none for EXISTS.
-    pub wanted: Vec<ColId>,
-    /// Only so many rows will be taken.
-    pub goal: Option<u64>,
 }

@@ -1,15 +1,15 @@
 //! The physical plan: operators with slots instead of column ids. Made from the logical plan by [`planner`].
 
-use super::logical::JoinKind;
-use super::nodes::{Node, Plan, Subquery};
+use super::nodes::{Node, Plan};
 use super::planner;
 use super::rewrite::rewrite;
 use crate::Needs;
 use crate::bind::Binder;
 use crate::deep_plan::DeepPlan;
 use crate::input::Input;
-use crate::logical::Logical;
-use expr::{ColId, Expr, Pred};
+use crate::logical::{JoinKind, Logical, Subquery};
+use crate::slots::slots;
+use expr::{ColId, Expr};
 use stack::Nested;
 use std::sync::Arc;
 use types::{SqlError, Value};
@@ -125,29 +125,6 @@ pub fn exactly(plan: Plan, wanted: &[ColId]) -> Result<Plan, SqlError> {
         ordered: plan.ordered,
         node: Node::Project { input: Nested::new(plan), exprs },
     })
-}
-
-/// Rewrites column ids to slots of a row. Error: internal, when a column is not there.
-pub fn slots(e: &mut Expr, cols: &[ColId]) -> Result<(), SqlError> {
-    let mut missing = None;
-    e.leaves_mut(&mut |leaf| to_slot(leaf, cols, &mut missing));
-    missing.map_or(Ok(()), |id| Err(SqlError::internal(format!("column {id} is not in the plan's rows"))))
-}
-
-/// As [`slots`], for a condition.
-pub fn pred_slots(p: &mut Pred, cols: &[ColId]) -> Result<(), SqlError> {
-    let mut missing = None;
-    p.leaves_mut(&mut |leaf| to_slot(leaf, cols, &mut missing));
-    missing.map_or(Ok(()), |id| Err(SqlError::internal(format!("column {id} is not in the plan's rows"))))
-}
-
-fn to_slot(leaf: &mut Expr, cols: &[ColId], missing: &mut Option<ColId>) {
-    if let Expr::Col(id) = leaf {
-        match cols.iter().position(|c| c == id) {
-            Some(at) => *id = at as ColId,
-            None => *missing = Some(*id),
-        }
-    }
 }
 
 /// Whether a join gives columns of both sides.

@@ -2,8 +2,7 @@
 //! Guarantee: subqueries of subqueries count; what a user's function reads does not.
 
 use crate::bind::Binder;
-use crate::logical::{Get, Logical};
-use crate::nodes::Subquery;
+use crate::logical::{Get, Logical, Subquery};
 use crate::rewrite::visit::{Part, inputs, own_parts, subqueries_in, subqueries_of};
 use expr::{ColId, Expr};
 use std::collections::HashSet;

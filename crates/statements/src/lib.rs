@@ -61,7 +61,7 @@ use exec::output::Sink;
 use exec::state::SessionCore;
 use instance::OfInstance;
 use plan::bind::env::VarScope;
-use plan::bind::set_options::Isolation;
+use plan::isolation::Isolation;
 
 /// What carries out each command.
 static COMMANDS: &[command::Known] = &[

@@ -42,7 +42,8 @@ use round::{request, run_in};
 
 pub use exec::state::before_answer::{BeforeAnswer, Owed};
 pub use exec::state::core::{DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT};
-pub use plan::bind::set_options::{Isolation, SessionOptions};
+pub use plan::bind::set_options::SessionOptions;
+pub use plan::isolation::Isolation;
 
 /// A session. Dropping it rolls back what is open.
 pub struct Session {

@@ -189,7 +189,7 @@ fn inserted(
     let (_, columns) = binder.view_query(&found.db, &found.view)?;
     binder.tables.truncate(tables);
     binder.subqueries.truncate(subqueries);
-    let columns: Vec<ScopeColumn> = columns.iter().map(|c| c.scope_column()).collect();
+    let columns: Vec<ScopeColumn> = columns.iter().map(ScopeColumn::of_query).collect();
     let table = table_of(&found.view, &columns);
     let given = target_columns(&table, &insert.columns, false, &|name| table_position(&table, name))?;
     let listed = !insert.columns.is_empty();

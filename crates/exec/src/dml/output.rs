@@ -20,7 +20,7 @@ use expr::{ColId, Expr, Typed};
 use plan::bind::scope::{Clause, Scope, ScopeColumn, Source};
 use plan::bind::{Binder, unsupported};
 use plan::hints::{Hints, TableLock};
-use plan::physical::slots;
+use plan::slots::slots;
 use syntax::ast::{self, SelectItem};
 use types::{Collation, DataType, Len, SqlError, msg};
 

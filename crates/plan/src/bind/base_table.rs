@@ -4,7 +4,7 @@
 
 use super::Binder;
 use super::scope::{ScopeColumn, Source};
-use crate::TableUse;
+use super::table_use::TableUse;
 use crate::hints::{Hints, Reading};
 use crate::logical::{Get, Logical};
 use catalog::security::Permission;

@@ -9,7 +9,17 @@ use expr::Expr;
 
 use super::Binder;
 use super::select_list::Item;
-use crate::Browse;
+
+/// Where the columns of a query in browse mode come from.
+#[derive(Debug)]
+pub struct Browse {
+    /// The tables of its FROM.
+    pub tables: Vec<(Arc<Db>, Arc<TableDef>)>,
+    /// Of each column the table among those, and the column there; nothing for what is computed.
+    pub columns: Vec<Option<(usize, usize)>>,
+    /// Columns that the query asks for; behind them are those of keys.
+    pub visible: usize,
+}
 
 impl Binder<'_> {
     /// Adds the columns of keys to the items of a block, and notes where all come from. A block that groups has rows of no table.

@@ -24,7 +24,7 @@ impl Binder<'_> {
         let mut offered: Vec<ScopeColumn> = Vec::with_capacity(columns.len());
         let mut known = HashSet::with_capacity(columns.len());
         for (i, column) in columns.iter().enumerate() {
-            let mut c = column.scope_column();
+            let mut c = ScopeColumn::of_query(column);
             if let Some(name) = names.get(i) {
                 c = ScopeColumn::new(&name.value, c.id, c.ty, c.nullable, c.collation);
             }

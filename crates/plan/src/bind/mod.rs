@@ -3,7 +3,7 @@
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
 pub mod base_table;
-mod browse;
+pub mod browse;
 mod bulk;
 pub mod call;
 mod column;
@@ -48,12 +48,13 @@ pub mod set_options;
 mod set_query;
 mod size;
 pub mod sources;
-mod subquery;
+pub mod subquery;
 pub mod synonym;
 pub mod system_time;
 mod system_view;
 mod table_function;
 pub mod table_hints;
+pub mod table_use;
 mod top;
 pub mod type_names;
 pub mod undeclared;
@@ -67,19 +68,17 @@ pub mod xml;
 
 use crate::applied::{Applied, RuleSet};
 use crate::chance::Chance;
-use crate::logical::CteDef;
-use crate::nodes::{Node, Path, Plan, Subquery};
+use crate::logical::{CteDef, Subquery};
 use crate::options::JoinMethods;
 use crate::rights::{Chain, Rights};
-use crate::{TableUse, Watched};
 use catalog::other::SequenceDef;
-use catalog::statistics::threshold;
-use catalog::{Catalog, Db, ModuleDef, TableDef};
+use catalog::{Catalog, Db, ModuleDef};
 use env::CompileEnv;
 use expr::{ColId, InListExpr};
 use scope::{Clause, Scope};
 use std::sync::Arc;
 use syntax::ast::{self};
+use table_use::{TableUse, Watched};
 pub use type_names::{cast_type, declared_type};
 use types::{SqlError, Value, msg};
 
@@ -137,7 +136,7 @@ pub struct Binder<'a> {
     /// The next block is that of an EXISTS: its list is not looked at.
     for_exists: bool,
     /// Where the columns of a statement in browse mode come from.
-    pub browsed: Option<Box<crate::Browse>>,
+    pub browsed: Option<Box<browse::Browse>>,
     /// Views and functions around what is bound.
     view_depth: usize,
     /// The function whose text is bound in place: what its variables mean.
@@ -184,7 +183,7 @@ pub struct Binder<'a> {
     /// OPTION (TABLE HINT (...)).
     pub table_hints: Vec<table_hints::TableHint>,
     /// So many plans around the one that is being made run it again and again.
-    pub(crate) inner_plans: usize,
+    pub inner_plans: usize,
     /// INSERT: the rows of the change in its FROM, until that is bound.
     pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
@@ -307,26 +306,6 @@ impl<'a> Binder<'a> {
         let first = self.next_col;
         self.next_col += n as ColId;
         first
-    }
-
-    /// The plan reads a table as its rows and values of this moment suggest; a seek of one row by a key is good whatever becomes of
-    /// them.
-    pub fn watch(&mut self, table: &TableDef, plan: &Plan) {
-        let point = match &plan.node {
-            Node::Scan(scan) => match &scan.path {
-                Path::Point(_) => true,
-                Path::Index { point, .. } => *point,
-                Path::Base | Path::Clustered(_) => false,
-            },
-            _ => false,
-        };
-        let known = self.watched.iter().any(|watched| Arc::ptr_eq(&watched.state, &table.state));
-        if !point && !known {
-            let rows = crate::statistics::table_rows(table);
-            let limit = table.state.modified().saturating_add(threshold(rows));
-            let renewals = table.state.statistics.renewals();
-            self.watched.push(Watched { state: table.state.clone(), limit, renewals });
-        }
     }
 
     /// The statement is planned again together with a part of it that was planned by itself.

@@ -3,7 +3,7 @@
 //! column of an outer block becomes a parameter of the subquery that mentions it.
 
 use super::sources::Sources;
-use crate::logical::WindowCall;
+use crate::logical::{OutColumn, WindowCall};
 use catalog::fold_name;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;
@@ -65,6 +65,11 @@ impl ScopeColumn {
     pub fn new(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> ScopeColumn {
         let (folded, name) = (fold_name(name), name.into());
         ScopeColumn { name, folded, id, ty, nullable, collation, hidden: false, value: None, pseudo: None }
+    }
+
+    /// A column of a bound query.
+    pub fn of_query(column: &OutColumn) -> ScopeColumn {
+        ScopeColumn::new(&column.name, column.id, column.ty, column.nullable, column.collation)
     }
 
     /// A column of a table.

@@ -5,6 +5,7 @@
 use syntax::ParseSettings;
 use types::{Dialect, Language, SqlError, msg};
 
+use crate::isolation::Isolation;
 use catalog::errors;
 use expr::Manner;
 
@@ -33,35 +34,6 @@ pub struct CompileOptions {
     pub cost_limit: u32,
     /// NO_BROWSETABLE: queries tell where their columns come from.
     pub browse: bool,
-}
-
-/// How readers see others' changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Isolation {
-    /// Reads what is there, committed or not.
-    ReadUncommitted,
-    /// Each statement sees what was committed when it began.
-    #[default]
-    ReadCommitted,
-    /// Rows read stay as they were until the transaction ends.
-    RepeatableRead,
-    /// The whole transaction sees what was committed when it began to read.
-    Snapshot,
-    /// As if transactions ran one after another.
-    Serializable,
-}
-
-impl Isolation {
-    /// The number that sys.dm_exec_sessions.transaction_isolation_level shows (1..=5).
-    pub fn number(self) -> i16 {
-        match self {
-            Isolation::ReadUncommitted => 1,
-            Isolation::ReadCommitted => 2,
-            Isolation::RepeatableRead => 3,
-            Isolation::Serializable => 4,
-            Isolation::Snapshot => 5,
-        }
-    }
 }
 
 /// What SET has set.

@@ -2,12 +2,18 @@
 
 use super::Binder;
 use super::scope::{Clause, Scope};
-use crate::decorrelate::RejectingQuery;
-use crate::nodes::Subquery;
+use crate::logical::{Logical, Subquery};
 use expr::{Expr, Pred, SubRef, Typed};
 use std::sync::Arc;
 use syntax::ast;
 use types::{SqlError, msg};
+
+/// Rows stay unless a query that needs nothing of them has rows.
+pub struct RejectingQuery {
+    /// It is asked only for rows whose value is NULL; none: for all.
+    pub null: Option<Expr>,
+    pub query: Logical,
+}
 
 impl Binder<'_> {
     /// Binds a subquery; `exists` ignores its select list.
@@ -32,7 +38,7 @@ impl Binder<'_> {
     }
 
     /// That a query has no rows: of rows whose value is NULL, or of all.
-    pub(crate) fn without_rows(&mut self, unless: RejectingQuery) -> Pred {
+    pub fn without_rows(&mut self, unless: RejectingQuery) -> Pred {
         let logical = Arc::new(unless.query);
         self.subqueries.push(Subquery { logical, wanted: Vec::new(), goal: Some(1) });
         let id = self.subqueries.len() - 1;

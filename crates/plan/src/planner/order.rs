@@ -6,7 +6,7 @@ use super::same_keys::{is_of_keys, never_fails};
 use super::{Context, Planner};
 use crate::logical::{Logical, SortKey, TopSpec, WindowCall};
 use crate::nodes::{Node, Plan, SortSlot, TopPlan};
-use crate::physical::slots;
+use crate::slots::slots;
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
 use std::collections::HashMap;

@@ -3,9 +3,13 @@
 
 use super::{Context, Planner};
 use crate::access_path::{self, Wishes};
+use crate::bind::table_use::Watched;
 use crate::logical::{Get, ViewScan};
-use crate::nodes::{Node, Plan};
+use crate::nodes::{Node, Path, Plan};
+use crate::statistics::table_rows;
 use crate::view_seek;
+use catalog::TableDef;
+use catalog::statistics::threshold;
 use expr::{ColId, Expr, InPlace, Pred};
 use std::sync::Arc;
 use storage::TableStore;
@@ -38,8 +42,28 @@ impl Planner<'_, '_> {
                 scan.entry = None;
             }
         }
-        self.binder.watch(&get.table, &plan);
+        self.watch(&get.table, &plan);
         self.above(plan, above)
+    }
+
+    /// The plan reads a table as its rows and values of this moment suggest; a seek of one row by a
+    /// key is good whatever becomes of them.
+    fn watch(&mut self, table: &TableDef, plan: &Plan) {
+        let point = match &plan.node {
+            Node::Scan(scan) => match &scan.path {
+                Path::Point(_) => true,
+                Path::Index { point, .. } => *point,
+                Path::Base | Path::Clustered(_) => false,
+            },
+            _ => false,
+        };
+        let watched = &mut self.binder.watched;
+        let known = watched.iter().any(|watched| Arc::ptr_eq(&watched.state, &table.state));
+        if !point && !known {
+            let limit = table.state.modified().saturating_add(threshold(table_rows(table)));
+            let renewals = table.state.statistics.renewals();
+            watched.push(Watched { state: table.state.clone(), limit, renewals });
+        }
     }
 
     /// Whether parts of a condition are worth to be computed once for many rows: it is no long one,

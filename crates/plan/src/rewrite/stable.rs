@@ -3,8 +3,7 @@
 //! its subqueries neither. A user's function counts as something that may have.
 
 use super::visit::{Part, inputs, own_parts};
-use crate::logical::Logical;
-use crate::nodes::Subquery;
+use crate::logical::{Logical, Subquery};
 use expr::functions::Stability;
 use expr::{Expr, Pred, SubRef};
 

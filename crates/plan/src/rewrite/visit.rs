@@ -1,8 +1,7 @@
 //! Walks over logical plans: over the inputs of a node, over the expressions of a plan.
 
 use crate::input::Input;
-use crate::logical::{Logical, WindowCall, WindowKind};
-use crate::nodes::Subquery;
+use crate::logical::{Logical, Subquery, WindowCall, WindowKind};
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
 

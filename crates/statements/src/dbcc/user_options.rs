@@ -4,7 +4,7 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::Command;
 use metadata::results::column;
-use plan::bind::set_options::Isolation;
+use plan::isolation::Isolation;
 
 /// DBCC USEROPTIONS.
 pub(super) fn show(command: &mut Command<'_, '_>) -> Result<(), SqlError> {

@@ -8,7 +8,8 @@ use super::{Failure, Run};
 use crate::batch::origins;
 use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
-use plan::{Browse, Needs};
+use plan::Needs;
+use plan::bind::browse::Browse;
 use programs::compiled::Bound;
 
 /// Tells the columns of a statement that has failed in its run; whether it did.

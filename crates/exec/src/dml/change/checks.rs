@@ -15,7 +15,7 @@ use plan::bind::env::CompileEnv;
 use plan::bind::scope::{Clause, Scope, Source};
 use plan::bind::{Binder, unsupported};
 use plan::compile_query;
-use plan::physical::pred_slots;
+use plan::slots::pred_slots;
 use types::{SqlError, Value, msg};
 
 /// A compiled constraint.

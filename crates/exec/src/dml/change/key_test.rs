@@ -20,11 +20,12 @@ use crate::state::core::SessionCore;
 use crate::state::phases::{self, Phase};
 use catalog::TableDef;
 use pages::PageTrace;
+use plan::QueryPlan;
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::ChangedTable;
+use plan::bind::table_use::Watched;
 use plan::rights::Chain;
 use plan::statistics::table_rows;
-use plan::{QueryPlan, Watched};
 use types::{ResultRows, SqlError};
 
 /// So many changed rows are worth a plan of their own.

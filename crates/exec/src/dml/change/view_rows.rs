@@ -18,8 +18,9 @@ use catalog::names::quote;
 use catalog::{Catalog, ModuleDef, TableDef, fold_name};
 use plan::bind::env::{CompileEnv, VarScope};
 use plan::bind::module::{CHANGED_ROWS, ChangedTable, DELETED_IN_PLACE, INSERTED_IN_PLACE};
-use plan::bind::set_options::{Isolation, SessionOptions};
+use plan::bind::set_options::SessionOptions;
 use plan::bind::view_rows::rows_name;
+use plan::isolation::Isolation;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, StmtKind, TableRefKind};
 use types::SqlError;
 

@@ -15,7 +15,7 @@ use plan::bind::row_version;
 use plan::bind::scope::Clause;
 use plan::bind::select_list::compound;
 use plan::logical::Get;
-use plan::physical::slots;
+use plan::slots::slots;
 use storage::TableStore;
 use syntax::ast::{Assignment, ExprKind};
 use types::convert::Mode;
