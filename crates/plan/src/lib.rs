@@ -39,6 +39,7 @@ mod sources;
 pub mod statistics;
 pub mod view;
 mod view_seek;
+pub mod window;
 
 use crate::bind::Binder;
 use crate::bind::browse::Browse;

@@ -3,6 +3,7 @@
 use super::hints::{Hints, RowLocks};
 use super::input::{GatheredColumns, Input};
 use crate::view::ViewDef;
+use crate::window::WindowCall;
 use catalog::Db;
 use catalog::TableDef;
 use compact_str::CompactString;
@@ -256,50 +257,6 @@ pub struct TopSpec {
     /// WITH TIES: the keys of the sort below.
     pub ties: Option<Vec<SortKey>>,
     pub offset: Option<Expr>,
-}
-
-/// Which window function.
-#[derive(Clone, Debug)]
-pub enum WindowKind {
-    RowNumber,
-    Rank,
-    DenseRank,
-    PercentRank,
-    CumeDist,
-    Ntile(Expr),
-    /// Argument, offset, default; LEAD when `ahead`.
-    Lag {
-        arg: Expr,
-        offset: Expr,
-        default: Expr,
-        ahead: bool,
-    },
-    FirstValue(Expr),
-    LastValue(Expr),
-    Aggregate(Aggregate),
-}
-
-/// One end of a frame, in rows from the current one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameEnd {
-    Unbounded,
-    /// Negative before, positive after the current row.
-    Rows(i64),
-    /// The current row and its peers.
-    Peers,
-}
-
-/// A call with OVER.
-#[derive(Clone, Debug)]
-pub struct WindowCall {
-    pub kind: WindowKind,
-    pub partition: Vec<(Expr, Collation)>,
-    pub order: Vec<SortKey>,
-    pub start: FrameEnd,
-    pub end: FrameEnd,
-    /// LAG, LEAD, FIRST_VALUE and LAST_VALUE pass over rows whose value is NULL.
-    pub ignore_nulls: bool,
-    pub output: ColId,
 }
 
 /// A column of a bound query.

@@ -1,9 +1,10 @@
 //! Physical plans as plain data: the operators, what each does, with slots instead of column ids. `exec` runs them.
 
 use super::hints::RowLocks;
-use super::logical::{JoinKind, RoutineScan, ViewScan, WindowCall, WorkSource};
+use super::logical::{JoinKind, RoutineScan, ViewScan, WorkSource};
 use crate::access_hints::Sample;
 use crate::own_node::OwnNode;
+use crate::window::WindowCall;
 use catalog::Db;
 use expr::aggregate::Aggregate;
 use expr::document::Document;

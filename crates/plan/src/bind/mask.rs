@@ -5,7 +5,8 @@
 
 use super::Binder;
 use crate::input::Input;
-use crate::logical::{BoundQuery, Logical, OutColumn, WindowKind, WorkScan, WorkSource};
+use crate::logical::{BoundQuery, Logical, OutColumn, WorkScan, WorkSource};
+use crate::window::WindowKind;
 use catalog::temporal::Temporal;
 use catalog::{ComputedDef, Db, TEMPDB, TableDef, fold_name};
 use compact_str::CompactString;

@@ -3,7 +3,8 @@
 //! column of an outer block becomes a parameter of the subquery that mentions it.
 
 use super::sources::Sources;
-use crate::logical::{OutColumn, WindowCall};
+use crate::logical::OutColumn;
+use crate::window::WindowCall;
 use catalog::fold_name;
 use compact_str::CompactString;
 use expr::aggregate::Aggregate;

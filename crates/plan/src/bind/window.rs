@@ -2,7 +2,8 @@
 
 use crate::bind::scope::Clause;
 use crate::bind::{Binder, null_constant, unsupported};
-use crate::logical::{FrameEnd, SortKey, WindowCall, WindowKind};
+use crate::logical::SortKey;
+use crate::window::{FrameEnd, WindowCall, WindowKind};
 use expr::aggregate::{AggKind, Aggregate};
 use expr::bind_ops;
 use expr::{Expr, Typed};
@@ -270,25 +271,4 @@ fn frame(over: &ast::Over, ordered: bool) -> Result<(FrameEnd, FrameEnd), SqlErr
     };
     let current = if frame.range { FrameEnd::Peers } else { FrameEnd::Rows(0) };
     Ok((bound(&frame.start)?, frame.end.as_ref().map_or(Ok(current), bound)?))
-}
-
-impl WindowCall {
-    /// Calls `f` on every expression of the call.
-    pub fn exprs_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        self.partition.iter_mut().for_each(|(e, _)| f(e));
-        self.order.iter_mut().for_each(|k| f(&mut k.expr));
-        match &mut self.kind {
-            WindowKind::Ntile(e) | WindowKind::FirstValue(e) | WindowKind::LastValue(e) => f(e),
-            WindowKind::Lag { arg, offset, default, .. } => {
-                f(arg);
-                f(offset);
-                f(default);
-            }
-            WindowKind::Aggregate(a) => {
-                a.arg.iter_mut().for_each(&mut *f);
-                a.separator.iter_mut().for_each(f);
-            }
-            _ => {}
-        }
-    }
 }

@@ -1,7 +1,8 @@
 //! Walks over logical plans: over the inputs of a node, over the expressions of a plan.
 
 use crate::input::Input;
-use crate::logical::{Logical, Subquery, WindowCall, WindowKind};
+use crate::logical::{Logical, Subquery};
+use crate::window::{WindowCall, WindowKind};
 use expr::{ColId, Expr, Pred};
 use stack::Nested;
 

@@ -10,8 +10,8 @@ mod sliding;
 use calls::{Call, Current};
 use expr::Expr;
 use partition::Partition;
-use plan::logical::WindowCall;
 use plan::nodes::{Node, Plan};
+use plan::window::WindowCall;
 use types::{SqlError, Value, encode_sort_part};
 
 use super::{BATCH, Operator, RowSet, other_node};
