@@ -7,6 +7,7 @@ use syntax::ast::{TableElement, TypeName};
 use types::{DataType, SqlError, msg};
 
 use super::work::Work;
+use bind::type_names::alias_id;
 use catalog::alias::row_of;
 use catalog::change::DdlChange;
 use catalog::given_up::Name;
@@ -16,7 +17,6 @@ use catalog::{AliasDef, Catalog, ColumnDef, Db, errors};
 use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::security::change::forget;
-use plan::bind::type_names::alias_id;
 use txn::locks::LockMode;
 
 /// Makes an alias type.

@@ -10,15 +10,15 @@ use types::{SqlError, msg};
 use super::function_nature::{FunctionNature, is_imprecise};
 use super::system_functions::SystemFunctions;
 use super::table_def::{ColumnDefaults, single_quoted};
+use bind::Binder;
+use bind::computed::{Computed, NamedColumn};
+use bind::counters::OptimizerCounters;
+use bind::env::{CompileEnv, NO_TEMPS, VarScope};
+use bind::filter::Filtered;
+use bind::set_options::SessionOptions;
 use catalog::other::SequenceDef;
 use catalog::{ComputedDef, Db, NewColumn, NewFilter, NewTable, TableDef, definition, load};
-use plan::bind::Binder;
-use plan::bind::computed::{Computed, NamedColumn};
-use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
-use plan::bind::filter::Filtered;
-use plan::bind::set_options::SessionOptions;
-use plan::counters::OptimizerCounters;
-use plan::rights::Chain;
+use logical::rights::Chain;
 use std::sync::atomic::AtomicBool;
 
 /// What an expression of a computed column is.

@@ -14,7 +14,7 @@ use super::work::Work;
 use catalog::given_up::Name;
 use catalog::security::Permission;
 use catalog::{Catalog, ForeignKeyDef, IndexDef, NewForeignKey, TableDef, fold_name};
-use plan::rights::Rights;
+use logical::rights::Rights;
 
 /// The rows that a new foreign key finds in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,13 +15,13 @@ use types::{DataType, SqlError};
 
 use super::computed_def::with_variables;
 use super::system_functions::SystemFunctions;
+use bind::Binder;
+use bind::computed::Nature;
+use bind::env::VarScope;
+use bind::select_list::compound;
+use bind::type_names::{data_type, table_type};
 use catalog::{Catalog, Db, ModuleDef, fold_name};
 use expr::functions::Stability;
-use plan::bind::Binder;
-use plan::bind::computed::Nature;
-use plan::bind::env::VarScope;
-use plan::bind::select_list::compound;
-use plan::bind::type_names::{data_type, table_type};
 use programs::program::{FunctionResult, Op, Program};
 
 /// Functions that call each other so deep cannot run.

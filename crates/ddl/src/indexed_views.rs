@@ -7,11 +7,11 @@ use std::sync::Arc;
 use super::rebuild::{duplicate_key, run_dml};
 use super::tables::{self, create_table};
 use super::work::Work;
+use bind::view_rows::rows_name;
 use catalog::names::quote;
 use catalog::{Catalog, Db, ModuleDef, NewColumn, NewIndex, NewTable, TableDef};
 use exec::dml::change::view_rows::{reads, select_of};
 use exec::state::SessionCore;
-use plan::bind::view_rows::rows_name;
 use types::{SqlError, msg};
 
 /// The tables that a view reads.

@@ -14,7 +14,7 @@ use catalog::load::is_user_schema;
 pub use catalog::lookups::constraint_names;
 use catalog::{KeyConstraint, TableDef};
 use instance::catalog_locks::lock_schema;
-use plan::hints::TableLock;
+use logical::hints::TableLock;
 
 impl Work<'_> {
     /// The schema's name as it was created; `dbo` for an empty one. It is not dropped before the

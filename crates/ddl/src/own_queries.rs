@@ -7,16 +7,16 @@ use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
 use super::work::Work;
+use bind::env::{CompileEnv, NO_TEMPS, VarScope};
+use bind::set_options::SessionOptions;
 use catalog::names::quote;
 use catalog::{Db, TableDef};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
 use exec::state::SessionCore;
-use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
-use plan::bind::set_options::SessionOptions;
+use logical::isolation::Isolation;
+use logical::rights::Chain;
 use plan::compile_query;
-use plan::isolation::Isolation;
-use plan::rights::Chain;
 
 /// Runs `f` with the environment in which statements of the engine itself are bound: they need no right, and see what is committed.
 /// Where a table must not change meanwhile, the caller has locked it.

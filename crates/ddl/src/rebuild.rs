@@ -9,14 +9,14 @@ use syntax::ast::StmtKind;
 use types::{DataType, SqlError, msg};
 
 use super::work::Work;
+use bind::env::{CompileEnv, NO_TEMPS, VarScope};
+use bind::set_options::SessionOptions;
 use catalog::names::quote;
 use catalog::temporal::Temporal;
 use catalog::{Catalog, ModuleKind, TableDef, TableState};
 use exec::dml::compile_dml;
 use exec::operators::context::ExecCtx;
-use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
-use plan::bind::set_options::SessionOptions;
-use plan::isolation::Isolation;
+use logical::isolation::Isolation;
 
 const OLD: &str = "rows before";
 const NEW: &str = "rows after";
@@ -108,7 +108,7 @@ fn run(
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: plan::rights::Chain::Trusted,
+        chain: logical::rights::Chain::Trusted,
         names: &*host,
         db: &db,
         catalog: Arc::new(catalog),

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use types::SqlError;
 
+use bind::env::Names;
 use catalog::{Db, errors};
 use exec::host::Above;
 use exec::state::SessionCore;
 use expr::functions::Function;
-use plan::bind::env::Names;
-use plan::view::ViewDef;
+use logical::view::ViewDef;
 
 /// The functions of the system.
 #[derive(Clone, Copy)]

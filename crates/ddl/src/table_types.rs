@@ -8,6 +8,7 @@ use types::{SqlError, msg};
 
 use super::alias_types::check_name;
 use super::work::Work;
+use bind::type_names::table_type;
 use catalog::change::DdlChange;
 use catalog::given_up::Name;
 use catalog::properties::PropertyClass;
@@ -17,7 +18,6 @@ use catalog::{Catalog, Db, ModuleDef, TableTypeDef, errors, fold_name};
 use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::security::change::forget;
-use plan::bind::type_names::table_type;
 use programs::module::declared_types;
 
 /// A table type to make.

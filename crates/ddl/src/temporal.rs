@@ -8,12 +8,12 @@ mod history;
 use history::{check_history, free_name, new_history};
 use std::sync::Arc;
 
+use bind::period::end_of_time;
 use catalog::names::quote;
 use catalog::temporal::{Generated, Retention, Temporal};
 use catalog::{ColumnDef, Db, TableDef};
 use compact_str::CompactString;
 use exec::state::SessionCore;
-use plan::bind::period::end_of_time;
 use types::{DataType, SqlError, msg};
 
 use super::own_queries::finds_row;

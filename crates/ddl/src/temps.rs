@@ -14,9 +14,9 @@ use types::{SqlError, msg};
 use super::modules::drop_module;
 use super::tables::{create_table, drop_table};
 use super::work::Work;
+use bind::env::TempName;
 use catalog::{Catalog, Db, NewTable, TEMPDB, TableDef, errors, fold_name};
 use exec::state::SessionCore;
-use plan::bind::env::TempName;
 
 /// Table variables that one statement drops at the end of their scope.
 const TOGETHER: usize = 256;

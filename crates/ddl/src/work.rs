@@ -12,6 +12,7 @@ use types::{SqlError, Value, msg};
 
 use super::names::{default_name, key_name};
 use super::shape;
+use bind::type_names::SYSNAME;
 use catalog::change::{Created, DdlChange, UnitRef};
 use catalog::db::Open;
 use catalog::errors;
@@ -26,8 +27,7 @@ use catalog::{
 use exec::state::SessionCore;
 use instance::catalog_locks::lock_catalog;
 use instance::security::change::{check_not_model, forget_columns};
-use plan::bind::type_names::SYSNAME;
-use plan::hints::TableLock;
+use logical::hints::TableLock;
 
 /// Allocation units of a table.
 pub fn units_of(table: &TableDef) -> Vec<UnitRef> {

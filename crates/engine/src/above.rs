@@ -9,6 +9,8 @@ use types::{SqlError, Value};
 
 use crate::batch::{described, function, trigger};
 use crate::msdb;
+use bind::function::CalledFunction;
+use bind::undeclared::Deduced;
 use catalog::{Db, NewTable, TableDef};
 use ddl::{tables, temps};
 use exec::host::Above;
@@ -16,10 +18,8 @@ use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
 use exec::state::changes::FiredTriggers;
 use instance::OfInstance;
+use logical::view::ViewDef;
 use metadata::{functions, views};
-use plan::bind::function::CalledFunction;
-use plan::bind::undeclared::Deduced;
-use plan::view::ViewDef;
 
 /// The engine, as statements know it.
 pub(crate) struct Engine;

@@ -21,13 +21,13 @@ use crate::state::SessionCore;
 use crate::state::changes::FiredTriggers;
 use crate::state::core::SessionShared;
 use crate::state::phases::RequestPhases;
+use bind::counters::OptimizerCounters;
+use bind::env::Names;
+use bind::function::CalledFunction;
+use bind::undeclared::Deduced;
 use catalog::errorlog::ErrorLog;
 use catalog::{Db, FIRST_USER_DB, NewTable, TEMPDB, TableDef, errors, fold_name};
-use plan::bind::env::Names;
-use plan::bind::function::CalledFunction;
-use plan::bind::undeclared::Deduced;
-use plan::counters::OptimizerCounters;
-use plan::view::ViewDef;
+use logical::view::ViewDef;
 
 /// What statements call for that is done above this crate, where batches run and tables are defined.
 pub trait Above: Send + Sync {

@@ -4,15 +4,15 @@
 //! expression stays above it. Guarantees: a subquery that reads a variable which the statement sets
 //! stays where it is; the rows come in the order that the query asks for.
 
-use crate::bind::Binder;
-use crate::input::Input;
-use crate::logical::{Logical, SortKey};
 use crate::nodes::Plan;
 use crate::physical;
 use crate::rewrite::rewrite;
 use crate::rewrite::visit::subqueries_read;
-use crate::slots::slots;
+use bind::Binder;
 use expr::{ColId, Expr};
+use logical::input::Input;
+use logical::slots::slots;
+use logical::tree::{Logical, SortKey};
 use types::{SqlError, Value};
 
 /// Slot and value of each variable, in the order in which they are set.

@@ -3,20 +3,20 @@
 //! Guarantees: a kind that a query cannot have becomes another by SQL Server's rules, never silently a wrong answer:
 //! a query whose rows are no rows of tables is static; an order that no index gives makes a dynamic cursor a keyset.
 
-use crate::bind::Binder;
-use crate::bind::env::{CompileEnv, VarScope};
-use crate::bind::set_options::CompileOptions;
-use crate::counters::Kind;
-use crate::hints::RowLocks;
-use crate::logical::{BoundQuery, Get, JoinKind, Logical};
 use crate::nodes::{Node, Path, Plan, ScanPlan};
 use crate::physical;
-use crate::rights::Chain;
-use crate::slots::slots;
 use crate::{ColumnInfo, Counted, Needs, QueryPlan, apply_options, columns_of, cost};
+use bind::Binder;
+use bind::counters::Kind;
+use bind::env::{CompileEnv, VarScope};
+use bind::set_options::CompileOptions;
 use catalog::{Db, TableDef, fold_name};
 use compact_str::CompactString;
 use expr::{ColId, Expr};
+use logical::hints::RowLocks;
+use logical::rights::Chain;
+use logical::slots::slots;
+use logical::tree::{BoundQuery, Get, JoinKind, Logical};
 use std::sync::Arc;
 use std::time::Instant;
 use storage::{Base, TableMode, TableStore};

@@ -9,15 +9,16 @@
 //! Guarantee: what is joined gives the same rows whenever it runs, and depends on no outer row but
 //! by the join's conditions.
 
-use super::logical::{JoinKind, Logical, Subquery, TopSpec};
 use crate::access_path::{read_cost, seek_cost, sought_column};
-use crate::bind::subquery::RejectingQuery;
 use crate::estimate;
 use crate::nulls::is_never_null;
 use crate::rewrite::stable::{is_stable, is_stable_condition, is_stable_value};
 use crate::rewrite::visit::{Part, inputs, mentions, part_mentions};
 use crate::statistics::table_rows;
+use bind::subquery::RejectingQuery;
 use expr::{ColId, CompareExpr, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr, SubRef};
+use logical::sources;
+use logical::tree::{JoinKind, Logical, Subquery, TopSpec};
 use syntax::ast::CompareOp;
 use types::Value;
 use types::convert::Mode;
@@ -151,7 +152,7 @@ impl WhereContext<'_> {
         if !is_never_null(&equal.right, source.input, source.preds) {
             // They are looked for beside the join: where an index has them together.
             let Expr::Col(id) = equal.right else { return None };
-            seek_cost(estimate::source(source.input, id)?, &[], &[id])?;
+            seek_cost(sources::source(source.input, id)?, &[], &[id])?;
             let is_null = Pred::IsNull(Box::new(equal.right.clone()), false);
             unless.push(RejectingQuery { null: None, query: right.clone().filtered(vec![is_null]) });
         }
@@ -356,9 +357,7 @@ fn is_plain(logical: &Logical) -> bool {
 fn is_sought(pred: &Pred, input: &Logical) -> bool {
     let Pred::Compare(c) = pred else { return false };
     let sought = |e: &Expr| match e {
-        Expr::Col(id) => {
-            estimate::source(input, *id).is_some_and(|get| seek_cost(get, &[], &[*id]).is_some())
-        }
+        Expr::Col(id) => sources::source(input, *id).is_some_and(|get| seek_cost(get, &[], &[*id]).is_some()),
         _ => false,
     };
     c.op == CompareOp::Equal && (sought(&c.left) || sought(&c.right))

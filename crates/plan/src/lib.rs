@@ -3,48 +3,30 @@
 //! plan runs: what it asks of the instance comes through [`bind::env::Names`].
 //! Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL Server's numbers.
 
-pub mod access_hints;
 pub mod access_path;
-pub mod applied;
-#[cfg(debug_assertions)]
-pub mod asks;
 mod assignments;
-pub mod bind;
-mod chance;
-pub mod columns;
 pub mod cost;
-pub mod counters;
 pub mod cursor;
 mod decorrelate;
 pub mod deep_plan;
 pub mod estimate;
-pub mod hints;
-pub mod input;
-pub mod isolation;
 mod joins;
-pub mod logical;
 mod needs;
 pub mod nodes;
 mod nulls;
-pub mod options;
 pub mod own_node;
 mod owners;
 pub mod physical;
 pub mod planner;
 pub mod reads;
 pub mod rewrite;
-pub mod rights;
-pub mod slots;
-mod sources;
 pub mod statistics;
-pub mod view;
 mod view_seek;
-pub mod window;
 
-use crate::bind::Binder;
-use crate::bind::browse::Browse;
-use crate::bind::env::CompileEnv;
-use crate::counters::{Compilation, Kind};
+use bind::Binder;
+use bind::browse::Browse;
+use bind::counters::{Compilation, Kind};
+use bind::env::CompileEnv;
 use compact_str::CompactString;
 use expr::Expr;
 use nodes::Plan;
@@ -73,7 +55,7 @@ pub struct ColumnInfo {
     /// It is the identity column of its table.
     pub identity: bool,
     /// The names of its table, where clients want to know them: for text, ntext and image.
-    pub table: Option<logical::TableName>,
+    pub table: Option<logical::tree::TableName>,
 }
 
 impl ColumnInfo {
@@ -128,7 +110,7 @@ pub fn apply_options(
     options: &[ast::OptionItem],
     assigns: bool,
 ) -> Result<(), SqlError> {
-    options::check(options, binder.env)?;
+    bind::options::check(options, binder.env)?;
     binder.apply_options(options, assigns)?;
     binder.rules_off = rewrite::left_out(options)?;
     Ok(())
@@ -158,7 +140,7 @@ impl Counted<'_> {
             tables: needs.tables.len(),
             views: needs.modules.len(),
             subqueries: needs.subqueries.len(),
-            hints: options::used(self.options, binder.join_hints),
+            hints: bind::options::used(self.options, binder.join_hints),
             applied: &binder.applied,
         });
     }
@@ -177,7 +159,7 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     binder.whole = true;
     let mut bound = binder.query(q)?;
     binder.mask_result(&mut bound);
-    let logical::BoundQuery { logical, columns, assignments } = bound;
+    let logical::tree::BoundQuery { logical, columns, assignments } = bound;
     let order = if assignments.is_empty() { ordered_by(&logical, &columns) } else { Vec::new() };
     let (plan, assignments) = if assignments.is_empty() {
         let wanted: Vec<expr::ColId> = columns.iter().map(|c| c.id).collect();
@@ -200,13 +182,13 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
 }
 
 /// The columns of the result that ORDER BY names, from 1; none where it names anything else.
-fn ordered_by(logical: &logical::Logical, columns: &[logical::OutColumn]) -> Vec<u16> {
+fn ordered_by(logical: &logical::tree::Logical, columns: &[logical::tree::OutColumn]) -> Vec<u16> {
     let mut logical = logical;
-    while let logical::Logical::Top { input, .. } = logical {
+    while let logical::tree::Logical::Top { input, .. } = logical {
         logical = input;
     }
-    let logical::Logical::Sort { keys, .. } = logical else { return Vec::new() };
-    let number = |key: &logical::SortKey| match &key.expr {
+    let logical::tree::Logical::Sort { keys, .. } = logical else { return Vec::new() };
+    let number = |key: &logical::tree::SortKey| match &key.expr {
         expr::Expr::Col(id) => columns.iter().zip(1..).find(|(c, _)| c.id == *id).map(|(_, number)| number),
         _ => None,
     };
@@ -223,7 +205,7 @@ fn set_by(list: &[ast::SelectItem], env: &CompileEnv<'_>) -> Vec<usize> {
 }
 
 /// The columns of a query's result.
-fn columns_of(columns: &[logical::OutColumn]) -> Vec<ColumnInfo> {
+fn columns_of(columns: &[logical::tree::OutColumn]) -> Vec<ColumnInfo> {
     let columns = columns.iter().map(|c| ColumnInfo {
         collation: c.collation,
         base: c.base,

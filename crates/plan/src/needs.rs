@@ -1,11 +1,11 @@
 //! What a compiled statement needs when it runs: tables to lock, plans of subqueries.
 
-use crate::bind::mask::MaskedColumn;
-use crate::bind::table_use::{TableUse, Watched};
 use crate::nodes::Plan;
-use crate::rights::Right;
+use bind::mask::MaskedColumn;
+use bind::table_use::{TableUse, Watched};
 use catalog::other::SequenceDef;
 use catalog::{Db, ModuleDef};
+use logical::rights::Right;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

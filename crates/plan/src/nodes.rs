@@ -1,14 +1,14 @@
 //! Physical plans as plain data: the operators, what each does, with slots instead of column ids. `exec` runs them.
 
-use super::hints::RowLocks;
-use super::logical::{JoinKind, RoutineScan, ViewScan, WorkSource};
-use crate::access_hints::Sample;
 use crate::own_node::OwnNode;
-use crate::window::WindowCall;
 use catalog::Db;
 use expr::aggregate::Aggregate;
 use expr::document::Document;
 use expr::{ColId, Expr, Pred};
+use logical::access_hints::Sample;
+use logical::hints::RowLocks;
+use logical::tree::{JoinKind, RoutineScan, ViewScan, WorkSource};
+use logical::window::WindowCall;
 use stack::Nested;
 use std::sync::Arc;
 use storage::{Base, TableMode, TableStore};

@@ -3,8 +3,8 @@
 //! known it is not said.
 
 use crate::access_path::keeps_values;
-use crate::logical::{JoinKind, Logical};
 use expr::{ColId, Expr, Pred};
+use logical::tree::{JoinKind, Logical};
 
 /// Whether an expression is NULL in none of the rows that satisfy conditions.
 pub fn is_never_null(e: &Expr, rows: &Logical, preds: &[Pred]) -> bool {

@@ -1,8 +1,8 @@
 //! Which of many nodes a column comes from.
 //! Guarantee: the cost of asking for a column is the logarithm of the number of spans of columns.
 
-use crate::columns::ColumnSet;
 use expr::{ColId, Expr, Pred};
+use logical::columns::ColumnSet;
 
 /// The columns of nodes that are known by numbers.
 #[derive(Default)]

@@ -4,12 +4,12 @@ use super::nodes::{Node, Plan};
 use super::planner;
 use super::rewrite::rewrite;
 use crate::Needs;
-use crate::bind::Binder;
 use crate::deep_plan::DeepPlan;
-use crate::input::Input;
-use crate::logical::{JoinKind, Logical, Subquery};
-use crate::slots::slots;
+use bind::Binder;
 use expr::{ColId, Expr};
+use logical::input::Input;
+use logical::slots::slots;
+use logical::tree::{JoinKind, Logical, Subquery};
 use stack::Nested;
 use std::sync::Arc;
 use types::{SqlError, Value};
@@ -83,7 +83,7 @@ pub fn plan_rewritten(
 /// # Errors
 /// Those of planning.
 pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
-    crate::bind::table_hints::check_used(binder)?;
+    bind::table_hints::check_used(binder)?;
     let mut plans = Vec::with_capacity(binder.subqueries.len());
     // They may run for each row, and planning one may add others.
     binder.inner_plans += 1;

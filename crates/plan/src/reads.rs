@@ -1,10 +1,10 @@
 //! What the subqueries of an expression read: tables, and which of their columns.
 //! Guarantee: subqueries of subqueries count; what a user's function reads does not.
 
-use crate::bind::Binder;
-use crate::logical::{Get, Logical, Subquery};
 use crate::rewrite::visit::{Part, inputs, own_parts, subqueries_in, subqueries_of};
+use bind::Binder;
 use expr::{ColId, Expr};
+use logical::tree::{Get, Logical, Subquery};
 use std::collections::HashSet;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! System views that are asked for the rows with a value: the equalities of a query that go to the view itself, and whether a join
 //! asks the view once for each row of its other side. The conditions stay above the view.
 
-use crate::logical::ViewScan;
 use expr::{ColId, Expr, Pred};
+use logical::tree::ViewScan;
 use syntax::ast::CompareOp;
 use types::DataType;
 

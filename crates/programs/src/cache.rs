@@ -28,10 +28,10 @@ use super::parameters::Shape;
 use super::program::BatchParam;
 use super::shape::{Literals, text_of};
 use super::sightings::Sightings;
+use bind::set_options::SessionOptions;
 use catalog::{Db, ModuleDef};
 use exec::state::SessionCore;
 use exec::state::phases::{self, Phase};
-use plan::bind::set_options::SessionOptions;
 
 /// Batches kept.
 const CAPACITY: usize = 1000;

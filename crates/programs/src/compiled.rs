@@ -17,18 +17,18 @@ use super::bound_call::BoundCall;
 use super::counts::CountsOfBatch;
 use super::program::{BatchParam, FunctionResult, Op, Program};
 use super::{declared, undeclared_names};
+use bind::env::{CompileEnv, VarScope};
+use bind::module::{CHANGED_ROWS, ChangedTable};
+use bind::set_options::CompileOptions;
+use bind::type_names::{data_type, table_type};
+use bind::undeclared::Undeclared;
+use bind::unresolved_names::{UnresolvedNames, is_of_a_name};
 use exec::asking::{Asking, GoOn};
 use exec::conceal::conceal_while;
 use exec::dml::DmlPlan;
 use exec::operators::scalar::{Condition, Scalar};
 use exec::state::SessionCore;
 use exec::state::activity::BatchView;
-use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::{CHANGED_ROWS, ChangedTable};
-use plan::bind::set_options::CompileOptions;
-use plan::bind::type_names::{data_type, table_type};
-use plan::bind::undeclared::Undeclared;
-use plan::bind::unresolved_names::{UnresolvedNames, is_of_a_name};
 use plan::cursor::CursorPlan;
 use plan::{Needs, QueryPlan};
 
@@ -397,7 +397,7 @@ impl Compiled {
 /// meant for.
 pub fn go_on(core: &SessionCore) -> Result<(), SqlError> {
     #[cfg(debug_assertions)]
-    if plan::asks::ask() {
+    if bind::asks::ask() {
         return Err(catalog::errors::cancelled());
     }
     let shared = &core.shared;

@@ -14,12 +14,12 @@ use super::arguments::Arg;
 use super::compiled::{Compiled, go_on};
 use super::program::{BatchParam, FunctionResult};
 use super::table_param::TableParam;
+use bind::type_names::{data_type, in_list, table_type};
 use catalog::{Catalog, ModuleDef, TableTypeDef, errors, fold_name};
 use exec::asking::GoOn;
 use exec::operators::context::ExecCtx;
 use exec::operators::scalar::Scalar;
 use exec::state::SessionCore;
-use plan::bind::type_names::{data_type, in_list, table_type};
 
 /// A parameter.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Res
     let mut known = typed.clone();
     if let Some(FunctionBody::Table { variable, .. }) = module.function().map(|f| &f.body) {
         if known.iter().any(|(name, _)| fold_name(name) == fold_name(variable)) {
-            return Err(plan::bind::env::declared_twice(variable));
+            return Err(bind::env::declared_twice(variable));
         }
         known.push((variable.clone(), None));
     }
@@ -233,7 +233,7 @@ fn unsaid(default: &Expr, ty: DataType, is_function: &dyn Fn(&str) -> bool) -> R
         },
         ExprKind::Variable(name) => Err(errors::syntax_near(name)),
         _ => {
-            let value = plan::bind::literal::literal(default)?;
+            let value = bind::literal::literal(default)?;
             convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?;
             Ok(Unsaid::Constant(value))
         }

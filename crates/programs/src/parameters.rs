@@ -19,10 +19,10 @@ use super::cache::{BatchCache, Kept, Place};
 use super::compiled::{Bound, Compiled, Stamp};
 use super::program::Op;
 use super::shape::shape;
+use bind::set_options::SessionOptions;
 use exec::dml::compile_dml;
 use exec::state::SessionCore;
 use exec::state::phases::{self, Phase};
-use plan::bind::set_options::SessionOptions;
 use plan::compile_query;
 
 /// The batch of all texts of one shape.
@@ -147,7 +147,7 @@ impl Shape {
     }
 }
 
-fn bind_statement(stmt: &Stmt, env: &plan::bind::env::CompileEnv<'_>) -> Result<Bound, SqlError> {
+fn bind_statement(stmt: &Stmt, env: &bind::env::CompileEnv<'_>) -> Result<Bound, SqlError> {
     match &stmt.kind {
         StmtKind::Select(query) if query.body.first_select().into.is_none() => {
             compile_query(query, env).map(Bound::Query)

@@ -8,10 +8,10 @@ use compact_str::CompactString;
 use syntax::ast::{Declaration, Expr, Stmt, StmtKind};
 use types::{DataType, SqlError, msg};
 
+use bind::env::VarScope;
+use bind::type_names::in_list;
 use catalog::fold_name;
 use exec::asking::{Asking, GoOn};
-use plan::bind::env::VarScope;
-use plan::bind::type_names::in_list;
 
 /// A variable that exists before a batch starts: its name, and its type unless it is a table.
 pub type BatchParam = (CompactString, Option<DataType>);

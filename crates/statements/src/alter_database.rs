@@ -333,7 +333,7 @@ impl StmtCtx<'_> {
 
     /// The collation of columns that name none. 448 for one that is not known.
     fn set_collation(&self, db: &Arc<Db>, name: &Ident) -> Result<(), SqlError> {
-        let known = plan::bind::type_names::collation(name, Collation::DEFAULT, 3)?;
+        let known = bind::type_names::collation(name, Collation::DEFAULT, 3)?;
         let settings = DbSettings { collation: known.name(), ..db.settings() };
         save_settings(db, &settings)
     }

@@ -59,7 +59,7 @@ impl StmtCtx<'_> {
             settings.log_min_size = log.size;
         }
         if let Some(collation) = &stmt.collation {
-            let known = plan::bind::type_names::collation(collation, Collation::DEFAULT, 3)?;
+            let known = bind::type_names::collation(collation, Collation::DEFAULT, 3)?;
             settings.collation = known.name();
         }
         let _turn = instance.changing.lock();

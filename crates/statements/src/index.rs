@@ -8,6 +8,7 @@ use types::{SqlError, msg};
 use super::StmtCtx;
 use super::statistics::check_free_index_name;
 use super::view_index::{Indexed, resolve_indexed};
+use bind::filter::Filtered;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::given_up::Name;
@@ -22,7 +23,6 @@ use ddl::table_def::{self, key_columns};
 use ddl::work::Work;
 use ddl::{computed_def, index_options, indexed_views, option_rules};
 use exec::operators::context::ExecCtx;
-use plan::bind::filter::Filtered;
 
 /// 10610.
 fn no_filter_on_view(index: &str, view: &str) -> SqlError {

@@ -56,12 +56,12 @@ use syntax::ast::{
 use syntax::commands::{Checkpoint, Kill, Reconfigure, SetUser};
 use types::{SqlError, Value, msg};
 
+use bind::env::VarScope;
 use catalog::errors;
 use exec::output::Sink;
 use exec::state::SessionCore;
 use instance::OfInstance;
-use plan::bind::env::VarScope;
-use plan::isolation::Isolation;
+use logical::isolation::Isolation;
 
 /// What carries out each command.
 static COMMANDS: &[command::Known] = &[
@@ -217,7 +217,7 @@ impl StmtCtx<'_> {
             StmtKind::InsertBulk(bulk) => self.insert_bulk(bulk)?,
             StmtKind::CreateStatistics(create) => self.create_statistics(create)?,
             StmtKind::UpdateStatistics(update) => self.update_statistics(update)?,
-            StmtKind::Foreign(foreign) if foreign.part => return Err(plan::bind::unsupported(&foreign.what)),
+            StmtKind::Foreign(foreign) if foreign.part => return Err(bind::unsupported(&foreign.what)),
             StmtKind::Foreign(foreign) => return Err(errors::not_supported(&foreign.what)),
             other => return Err(errors::not_supported(name_of(other))),
         }
@@ -313,7 +313,7 @@ impl StmtCtx<'_> {
     }
 }
 
-pub use plan::bind::literal::literal;
+pub use bind::literal::literal;
 
 pub use exec::state::names::{database_of, resolve_table};
 

@@ -9,6 +9,8 @@ use syntax::ast::{
 use types::{SqlError, msg};
 
 use super::{StmtCtx, database_of, resolve_table};
+use bind::Binder;
+use bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use catalog::module::AS_OWNER;
 use catalog::security::{Class, Kind, Permission, Securable};
 use catalog::temporal::Temporal;
@@ -22,8 +24,6 @@ use ddl::temps::tempdb;
 use ddl::work::Work;
 use exec::state::SessionCore;
 use instance::security::change::forget;
-use plan::bind::Binder;
-use plan::bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use programs::module::{checked_params, compile};
 
 impl StmtCtx<'_> {
@@ -465,7 +465,7 @@ fn bind_module(
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: plan::rights::Chain::Trusted,
+        chain: logical::rights::Chain::Trusted,
         names: &*host,
         db: &db,
         catalog: db.catalog(),

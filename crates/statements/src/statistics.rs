@@ -10,6 +10,7 @@ use syntax::ast::{
 use types::{SqlError, msg};
 
 use super::{StmtCtx, resolve_table};
+use bind::filter::Filtered;
 use catalog::change::DdlChange;
 use catalog::statistics::{self, Origin, Statistics, store};
 use catalog::{Db, NewFilter, RowFilter, StatisticsFilter, TableDef, errors, fold_name};
@@ -18,8 +19,7 @@ use ddl::system_functions::SystemFunctions;
 use ddl::work::Work;
 use ddl::{computed_def, option_rules, table_def};
 use exec::state::SessionCore;
-use plan::bind::filter::Filtered;
-use plan::hints::TableLock;
+use logical::hints::TableLock;
 use plan::statistics::can_be_measured;
 use storage::sample::{self, Amount};
 use txn::locks::LockMode;

@@ -5,6 +5,8 @@
 use std::sync::Arc;
 
 use super::{StmtCtx, database_of, resolve_table};
+use bind::computed::Nature;
+use bind::resolve::Named;
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, TableDef, errors};
 use ddl::computed_def::with_binder;
 use ddl::function_nature::FunctionNature;
@@ -14,9 +16,7 @@ use exec::dml::change::view_rows::{Kept, grouped, select_of};
 use exec::state::SessionCore;
 use expr::ColId;
 use expr::aggregate::AggKind;
-use plan::bind::computed::Nature;
-use plan::bind::resolve::Named;
-use plan::logical::{BoundQuery, Logical};
+use logical::tree::{BoundQuery, Logical};
 use syntax::ast::{self, CreateIndex, GroupItem, QueryBody, SelectItem, TableRefKind};
 use types::{DataType, SqlError, msg};
 
@@ -387,7 +387,7 @@ fn without_groups(query: &ast::Query, select: &ast::Select, kept: &[Kept]) -> as
 
 /// 8662.
 fn check_sums(view: &ModuleDef, index: &str, kept: &[Kept], summed: &BoundQuery) -> Result<(), SqlError> {
-    let unknown = |(kept, column): (&Kept, &plan::logical::OutColumn)| *kept == Kept::Sum && column.nullable;
+    let unknown = |(kept, column): (&Kept, &logical::tree::OutColumn)| *kept == Kept::Sum && column.nullable;
     if !kept.iter().zip(&summed.columns).any(unknown) {
         return Ok(());
     }

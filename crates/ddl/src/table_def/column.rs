@@ -8,8 +8,8 @@ use super::key::nullable_key;
 use super::text::new_default;
 use super::traits::traits_of;
 use crate::masks;
+use bind::type_names::alias_id;
 use catalog::{NewColumn, fold_name};
-use plan::bind::type_names::alias_id;
 
 /// One column with its DEFAULT and IDENTITY; keys after it are [`add_column_keys`]'s.
 pub fn new_column(
@@ -23,7 +23,7 @@ pub fn new_column(
     }
     check_said_once(column, table)?;
     let (ty, nullable) = match &column.data_type {
-        Some(name) => plan::bind::type_names::type_of(name, &defaults.catalog)?,
+        Some(name) => bind::type_names::type_of(name, &defaults.catalog)?,
         // A column that is called timestamp is one.
         None if column.name.is("timestamp") => (DataType::RowVersion, None),
         None => {
@@ -38,7 +38,7 @@ pub fn new_column(
     new.collation = defaults.collation;
     new.generated = column.generated;
     if let Some(name) = &column.collation {
-        new.collation = plan::bind::type_names::collation(name, defaults.db.default_collation(), 3)?;
+        new.collation = bind::type_names::collation(name, defaults.db.default_collation(), 3)?;
     }
     if let Some(mask) = &column.mask {
         new.mask = Some(masks::checked(mask, &new.name, new.ty)?);

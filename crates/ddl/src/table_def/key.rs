@@ -9,8 +9,8 @@ use types::{SqlError, msg};
 
 use super::{ColumnDefaults, find, no_column};
 use crate::{computed_def, index_options, option_rules};
+use bind::filter::Filtered;
 use catalog::{KeyConstraint, NewColumn, NewForeignKey, NewIndex, NewTable};
-use plan::bind::filter::Filtered;
 
 const MAX_KEY_COLUMNS: usize = 32;
 

@@ -20,6 +20,8 @@ mod key;
 mod text;
 mod traits;
 
+use bind::type_names::in_list;
+pub use bind::type_names::{alias_id, built_in, data_type, table_type};
 pub use checks::second_row_version;
 use checks::{check_clustered, check_count, check_primary_key, check_table};
 pub use column::{check_default_type, default_of_identity, new_column};
@@ -28,8 +30,6 @@ use key::add_inline_index;
 pub use key::{
     check_included, check_once, fill_factor, key_columns, key_constraint, new_foreign_key, nullable_key,
 };
-use plan::bind::type_names::in_list;
-pub use plan::bind::type_names::{alias_id, built_in, data_type, table_type};
 pub use text::{new_check, new_default, single_quoted};
 pub use traits::{altered as altered_traits, check_one_rowguid};
 
@@ -72,7 +72,7 @@ fn of_elements(
 ) -> Result<NewTable, SqlError> {
     super::periods::check_none(elements)?;
     let created = CreateTable {
-        name: plan::bind::resolve::variable_name(variable),
+        name: bind::resolve::variable_name(variable),
         elements: elements.to_vec(),
         on: None,
         textimage_on: None,

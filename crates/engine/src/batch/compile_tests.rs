@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use plan::bind::env::{CompileEnv, VarScope};
+use bind::env::{CompileEnv, VarScope};
 use sim::SimDisk;
 use syntax::ast::{Query, StmtKind};
 use types::SqlError;
@@ -16,7 +16,7 @@ fn compile(instance: &Arc<Instance>, text: &str, cancel: &AtomicBool) -> Result<
     let StmtKind::Select(query): &StmtKind = &stmts[0].kind else { panic!("{text}") };
     let query: &Query = query;
     instance.session().unwrap().with_core(|core| {
-        let counters = plan::counters::OptimizerCounters::default();
+        let counters = bind::counters::OptimizerCounters::default();
         let env = CompileEnv {
             predicate_of: None,
             schema: None,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, Ordering::Relaxed};
 
+use bind::env::CompileEnv;
+use bind::literal::literal;
 use memory::{Clerk, Reservation};
 use parking_lot::{Mutex, MutexGuard};
-use plan::bind::env::CompileEnv;
-use plan::bind::literal::literal;
 use plan::cursor::{CursorPlan, Model, Source, compile_cursor};
 use syntax::ast::{
     CursorDef, CursorName, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, NameOrVariable, SetValue,

@@ -17,6 +17,9 @@ use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value, msg};
 
 use super::run::{Effect, End, Failure, Flow, Run, run_batch};
+use bind::function::CalledFunction;
+use bind::module_schema::schema_of;
+use bind::set_options::CurrentOptions;
 use catalog::other::OtherObject;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
@@ -26,12 +29,9 @@ use exec::output::SessionChange;
 use exec::output::StatementKind;
 use exec::state::caller::Until;
 use exec::state::phases::{self, Phase};
+use logical::rights::{Chain, Rights};
 use metadata::functions::metadata::name_parts;
 use metadata::scripts;
-use plan::bind::function::CalledFunction;
-use plan::bind::module_schema::schema_of;
-use plan::bind::set_options::CurrentOptions;
-use plan::rights::{Chain, Rights};
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -262,12 +262,12 @@ impl Run<'_> {
         let Some(OtherObject::Synonym(synonym)) = catalog.find_other(schema, &name.name.value) else {
             return Ok(None);
         };
-        let base = plan::bind::synonym::base_of(&db, synonym);
+        let base = bind::synonym::base_of(&db, synonym);
         let found = statements::database_of(self.core, &base)?.catalog();
         let schema = base.schema.as_ref().map_or("", |s| s.value.as_str());
         match found.find_module(schema, &base.name.value) {
             Some(module) if module.kind == ModuleKind::Procedure => Ok(Some(base)),
-            _ => Err(plan::bind::synonym::invalid_synonym(name)),
+            _ => Err(bind::synonym::invalid_synonym(name)),
         }
     }
 

@@ -2,7 +2,7 @@
 //! Guarantees: what WITH NO REVERT begins ends with the session, or when its connection is given to somebody else; what WITH COOKIE
 //! begins ends with its cookie, too; neither can be said in a module.
 
-use plan::rights::Chain;
+use logical::rights::Chain;
 use syntax::ast::{ExecuteAs, ExecuteAsUntil};
 use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value, msg};

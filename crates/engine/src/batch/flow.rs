@@ -19,7 +19,7 @@ use exec::output::{SessionChange, StatementKind};
 use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::messages::format::{format_message, to_text};
-use plan::isolation::Isolation;
+use logical::isolation::Isolation;
 
 /// Longest PRINT, in characters.
 const MAX_PRINT: usize = 8000;

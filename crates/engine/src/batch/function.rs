@@ -7,12 +7,12 @@ use types::{SqlError, Value};
 
 use super::run::{End, run_batch};
 use super::trigger::{MAX_NESTING, too_deep};
+use bind::function::CalledFunction;
 use catalog::errors;
 use ddl::temps;
 use exec::output::Sink;
 use exec::state::SessionCore;
 use instance::OfInstance;
-use plan::bind::function::CalledFunction;
 
 /// The value of a scalar function; of a function that fills a table the rows go to `rows`.
 ///

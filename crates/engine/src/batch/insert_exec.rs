@@ -7,11 +7,11 @@ use syntax::ast::{Execute, Expr, ExprKind, Insert, InsertSource, Span, Stmt, Stm
 use types::{DataType, ResultRows, SqlError, Value, msg, pack_row};
 
 use super::run::{Failure, Flow, Run};
+use bind::env::VarScope;
 use catalog::errors;
 use exec::dml::bulk::{BulkRows, load_rows_of};
 use exec::operators::row_store::{Cursor, RowStore};
 use exec::output::{ColumnInfo, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
-use plan::bind::env::VarScope;
 
 /// Rows of a result set: its columns' types, and where its rows begin.
 struct Set {

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use bind::browse::Browse;
 use catalog::{Db, TableDef};
 use exec::output::{ColumnInfo, Origin, Origins};
-use plan::bind::browse::Browse;
 
 /// Of tables, and of columns that are some of theirs, for a session in the database `here`.
 pub(super) fn of(

@@ -10,14 +10,14 @@ use types::language::Dialect;
 use types::{DataType, ResultRows, SqlError, msg};
 
 use super::run::{Effect, Failure, Flow, Run};
+use bind::document::XML_COLUMN;
+use bind::type_names::type_of;
 use catalog::{Db, ModuleKind, errors};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::from_type;
 use exec::output::{
     ColumnInfo, MadeRows, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
 };
-use plan::bind::document::XML_COLUMN;
-use plan::bind::type_names::type_of;
 use programs::compiled::Bound;
 
 /// What one result set is to be.
@@ -255,7 +255,7 @@ impl Run<'_> {
         let db = self.core.db().clone();
         let catalog = db.catalog();
         let ty = TypeName { name: name.clone(), params: Vec::new(), span: name.name.span };
-        let found = plan::bind::type_names::table_type(&ty, &catalog).filter(|_| name.database.is_none());
+        let found = bind::type_names::table_type(&ty, &catalog).filter(|_| name.database.is_none());
         let Some(found) = found else {
             return Err(SqlError::of(msg::RESULT_SET_TABLE_TYPE, [&name]));
         };
@@ -280,7 +280,7 @@ fn declared_column(column: &ColumnDef, db: &Arc<Db>) -> Result<ColumnInfo, SqlEr
     let mut info = ColumnInfo::new(column.name.value.clone(), ty, nullable);
     info.collation = match &column.collation {
         None => db.default_collation(),
-        Some(name) => plan::bind::type_names::collation(name, db.default_collation(), 3)?,
+        Some(name) => bind::type_names::collation(name, db.default_collation(), 3)?,
     };
     Ok(info)
 }

@@ -1,13 +1,13 @@
 //! Parameters that a batch uses and nobody declares: what the statements of this crate say of their types. Which they are is
-//! found in `programs/src/undeclared_names.rs`. The rules are those of [`plan::bind::deduce`].
+//! found in `programs/src/undeclared_names.rs`. The rules are those of [`bind::deduce`].
 
 use syntax::ast::{AssignOp, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind};
 use types::DataType;
 
 use super::execute::Called;
 use super::run::{Failure, Run};
+use bind::undeclared::Deduced;
 use exec::operators::scalar::compile_scalar;
-use plan::bind::undeclared::Deduced;
 use programs::compiled::Bound;
 use programs::module::{params_of, position};
 

@@ -9,10 +9,10 @@ use types::{ResultRows, Value};
 use super::kind::kind_of;
 use super::origins;
 use super::run::{Failure, Flow, Run};
+use bind::set_options::Showplan;
 use catalog::errors;
 use exec::explain::{self, Shown};
 use exec::output::{StatementKind, give_each};
-use plan::bind::set_options::Showplan;
 use programs::compiled::Bound;
 use programs::program::Op;
 

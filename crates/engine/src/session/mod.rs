@@ -40,10 +40,10 @@ use programs::parameters::{self, ToRun};
 use ready::{Known, Ready, look_ahead, put_ready};
 use round::{request, run_in};
 
+pub use bind::set_options::SessionOptions;
 pub use exec::state::before_answer::{BeforeAnswer, Owed};
 pub use exec::state::core::{DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT};
-pub use plan::bind::set_options::SessionOptions;
-pub use plan::isolation::Isolation;
+pub use logical::isolation::Isolation;
 
 /// A session. Dropping it rolls back what is open.
 pub struct Session {

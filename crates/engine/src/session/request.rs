@@ -100,7 +100,7 @@ impl Session {
         core.tell_transactions(sink)?;
         *core.options = self.login_options.clone();
         core.caller.return_to(0);
-        (core.acting_floor, core.chain) = (0, plan::rights::Chain::None);
+        (core.acting_floor, core.chain) = (0, logical::rights::Chain::None);
         core.nest_level = 0;
         temps::end_session(core);
         core.handles = Handles::default();

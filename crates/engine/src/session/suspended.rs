@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use bind::env::{CompileEnv, VarScope};
 use plan::QueryPlan;
-use plan::bind::env::{CompileEnv, VarScope};
 use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
@@ -36,7 +36,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: plan::rights::Chain::None,
+        chain: logical::rights::Chain::None,
         names: &**core.host(),
         db: core.db(),
         catalog: core.db().catalog(),

@@ -5,7 +5,7 @@
 
 use crate::support::nested_sql::{self, Rule, SCHEMA, batches};
 use crate::support::text::Bench;
-use plan::asks;
+use bind::asks;
 
 /// The error of a statement that was told to stop.
 const CANCELLED: &str = "Msg 3617";

@@ -2,9 +2,9 @@
 
 use access::{ReadMode, RowBatch, RowName};
 use catalog::errors::db_error;
+use logical::hints::RowLocks;
 use pages::UnitId;
 use plan::cursor::{CursorPlan, CursorTable};
-use plan::hints::RowLocks;
 use storage::left::{Ended, is_own};
 use storage::write::{Locator, read_current};
 use storage::{Base, TableMode};

@@ -11,9 +11,9 @@ use super::{DmlPlan, compile_dml};
 use crate::operators::context::ExecCtx;
 use crate::state::SessionCore;
 pub use crate::state::bulk::{BulkLoad, BulkOptions};
+use bind::env::{CompileEnv, VarScope};
 use catalog::errors;
 use catalog::names::quote;
-use plan::bind::env::{CompileEnv, VarScope};
 
 /// Where the rows of a bulk load come from.
 pub trait BulkRows {

@@ -5,12 +5,12 @@
 
 use super::new_row::{row_of, wrong_count};
 use super::values::{default_of, into_column, masked_column};
+use bind::Binder;
+use bind::deduce::Wanted;
+use bind::scope::{Clause, Scope};
 use catalog::{Db, TableDef};
 use expr::{CaseExpr, Expr, Pred};
-use plan::bind::Binder;
-use plan::bind::deduce::Wanted;
-use plan::bind::scope::{Clause, Scope};
-use plan::logical::{BoundQuery, OutColumn};
+use logical::tree::{BoundQuery, OutColumn};
 use plan::nodes::{Node, Path, Plan, ScanPlan};
 use plan::physical;
 use syntax::ast::{self, ExprKind, InsertSource};
@@ -110,7 +110,7 @@ pub(super) fn bound_query(
     query: &ast::Query,
     listed: bool,
 ) -> Result<BoundQuery, SqlError> {
-    plan::bind::document::check_absent(query, "INSERT")?;
+    bind::document::check_absent(query, "INSERT")?;
     let mut bound = binder.query(query)?;
     binder.mask_result(&mut bound);
     if bound.columns.len() != columns {

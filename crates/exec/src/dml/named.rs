@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::new_row::target_columns;
 use super::through::Through;
 use crate::state::changes::Action;
+use bind::resolve::Named;
+use bind::scope::Scope;
+use bind::updatable::find_table;
+use bind::{Binder, unsupported};
 use catalog::{Db, TableDef, VARIABLES, errors, fold_name};
-use plan::bind::resolve::Named;
-use plan::bind::scope::Scope;
-use plan::bind::updatable::find_table;
-use plan::bind::{Binder, unsupported};
-use plan::logical::Get;
+use logical::tree::Get;
 use syntax::ast;
 use types::{SqlError, msg};
 

@@ -10,10 +10,10 @@ use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::memory::{Grants, QueryMemory, row_bytes};
 use crate::operators::rt::RunState;
 use crate::state::changes::KeptRows;
+use bind::Binder;
+use bind::nested_change::{ChangeRows, of_query};
 use expr::Label;
-use plan::bind::Binder;
-use plan::bind::nested_change::{ChangeRows, of_query};
-use plan::logical::OutColumn;
+use logical::tree::OutColumn;
 use syntax::ast::{self, Filter, InsertSource, Stmt, StmtKind};
 use types::{ResultRows, SqlError, msg};
 

@@ -14,13 +14,13 @@ use super::new_row::{NewRows, row_of, target_columns, wrong_count};
 use super::values::{into_column, masked_column};
 use crate::output::ColumnInfo;
 use crate::state::changes::Action;
+use bind::scope::{Clause, Scope, ScopeColumn, Source};
+use bind::{Binder, unsupported};
 use catalog::security::Permission;
 use catalog::{Db, TableDef};
 use expr::{ColId, Expr, Typed};
-use plan::bind::scope::{Clause, Scope, ScopeColumn, Source};
-use plan::bind::{Binder, unsupported};
-use plan::hints::{Hints, TableLock};
-use plan::slots::slots;
+use logical::hints::{Hints, TableLock};
+use logical::slots::slots;
 use syntax::ast::{self, SelectItem};
 use types::{Collation, DataType, Len, SqlError, msg};
 

@@ -5,12 +5,12 @@ use super::new_row::{identity_value, note_identity};
 use crate::operators::RowSet;
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
+use bind::Binder;
 use catalog::Db;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{NewColumn, NewTable};
+use logical::tree::OutColumn;
 use plan::Needs;
-use plan::bind::Binder;
-use plan::logical::OutColumn;
 use plan::nodes::Plan;
 use plan::physical;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectInto
             binder.rights.need(&db, Securable::new(Class::Schema, *id), Permission::Alter);
         }
     }
-    plan::bind::document::check_absent(query, "SELECT INTO")?;
+    bind::document::check_absent(query, "SELECT INTO")?;
     binder.numbered = Some(Vec::new());
     let bound = binder.query(query);
     let numbered = binder.numbered.take().unwrap_or_default();

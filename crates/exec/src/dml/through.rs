@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::change::stands_instead;
 use crate::state::changes::Action;
+use bind::partitioned::members_of;
+use bind::scope::{ScopeColumn, Source};
+use bind::updatable::{Barrier, Origin, QuerySource, find_table};
+use bind::{Binder, unsupported};
 use catalog::{Db, ModuleDef, fold_name};
 use expr::ColId;
-use plan::bind::partitioned::members_of;
-use plan::bind::scope::{ScopeColumn, Source};
-use plan::bind::updatable::{Barrier, Origin, QuerySource, find_table};
-use plan::bind::{Binder, unsupported};
-use plan::logical::{Get, Logical};
+use logical::tree::{Get, Logical};
 use syntax::ast::Assignment;
 use types::{SqlError, msg};
 

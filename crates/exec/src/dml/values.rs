@@ -1,12 +1,12 @@
 //! Values on their way into columns: conversions, defaults, and the errors that name table and column.
 
 use crate::operators::rt::Rt;
+use bind::Binder;
+use bind::period::{self, TRANSACTION_TIME};
+use bind::scope::{Clause, Scope};
 use catalog::Db;
 use catalog::TableDef;
 use expr::{ConvertExpr, Expr, Typed, bind_ops};
-use plan::bind::Binder;
-use plan::bind::period::{self, TRANSACTION_TIME};
-use plan::bind::scope::{Clause, Scope};
 use types::convert::Mode;
 use types::{DataType, SqlError, Value, msg};
 

@@ -3,7 +3,7 @@
 
 use super::{Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
-use plan::logical::JoinKind;
+use logical::tree::JoinKind;
 use plan::nodes::{ApplyPlan, Node, Plan};
 use types::{SqlError, Value};
 

@@ -4,8 +4,8 @@ use super::large::{LargeRows, may_be_large};
 use super::{Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::{ColId, Expr};
+use logical::view::{RowSource, ViewRows};
 use plan::nodes::{Node, Plan};
-use plan::view::{RowSource, ViewRows};
 use smallvec::SmallVec;
 use types::{DataType, SqlError, Value};
 

@@ -12,7 +12,7 @@ use super::memory::Share;
 use super::partition::{Part, Partitions};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
-use plan::logical::JoinKind;
+use logical::tree::JoinKind;
 use plan::nodes::{Node, Plan};
 use types::{SqlError, Value, pack_row};
 

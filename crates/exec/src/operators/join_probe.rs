@@ -9,7 +9,7 @@ use super::hash::rows::{Place, Rows};
 use super::hash::table::HashTable;
 use crate::operators::rt::Rt;
 use expr::Pred;
-use plan::logical::JoinKind;
+use logical::tree::JoinKind;
 use types::{SqlError, Value};
 
 /// What a join gives, and which of its sides the table holds: the build side, which the other one, the probe side, passes

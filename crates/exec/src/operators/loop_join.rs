@@ -6,7 +6,7 @@ use super::memory::row_bytes;
 use super::outer::{self, Pairs};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
-use plan::logical::JoinKind;
+use logical::tree::JoinKind;
 use plan::nodes::{LoopJoinPlan, Node, Plan};
 use types::{SqlError, Value};
 

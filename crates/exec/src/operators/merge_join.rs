@@ -9,7 +9,7 @@ use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::Expr;
 use expr::eval::order_of;
-use plan::logical::JoinKind;
+use logical::tree::JoinKind;
 use plan::nodes::{KeyOrder, MergeJoinPlan, Node, Plan};
 use std::cmp::Ordering;
 use types::{SqlError, Value, pack_row};

@@ -3,7 +3,7 @@
 
 use super::RowSet;
 use crate::operators::rt::Rt;
-use plan::logical::JoinKind;
+use logical::tree::JoinKind;
 use plan::nodes::LoopJoinPlan;
 use types::{SqlError, Value};
 

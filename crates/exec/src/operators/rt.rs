@@ -12,8 +12,8 @@ use crate::operators::context::ExecCtx;
 use crate::state::SessionCore;
 use crate::state::changes::KeptRows;
 use catalog::Db;
+use logical::tree::WorkSource;
 use plan::Needs;
-use plan::logical::WorkSource;
 use plan::nodes::Plan;
 use txn::SnapshotGuard;
 

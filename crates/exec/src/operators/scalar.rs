@@ -4,13 +4,13 @@ use super::context::ExecCtx;
 use super::rt::Rt;
 use crate::explain::uses::Evaluations;
 use crate::unseen;
+use bind::Binder;
+use bind::counters::Kind;
+use bind::deduce::Wanted;
+use bind::env::CompileEnv;
+use bind::scope::{Clause, Scope};
 use expr::functions::Function;
 use expr::{Expr, Pred, Typed, bind_ops, ints};
-use plan::bind::Binder;
-use plan::bind::deduce::Wanted;
-use plan::bind::env::CompileEnv;
-use plan::bind::scope::{Clause, Scope};
-use plan::counters::Kind;
 use plan::{Counted, Needs};
 use std::sync::Arc;
 use std::time::Instant;
@@ -107,7 +107,7 @@ impl Scalar {
     /// # Errors
     /// None but a function that wants arguments.
     pub fn of_function(function: &'static Function) -> Result<Scalar, SqlError> {
-        let Typed { expr, ty, .. } = plan::bind::call::apply(function, Vec::new())?;
+        let Typed { expr, ty, .. } = bind::call::apply(function, Vec::new())?;
         let (needs, evaluations) = (Needs::default(), Evaluations::default());
         Ok(Scalar { expr, ty, needs, of_ints: false, evaluations })
     }

@@ -7,7 +7,7 @@ use catalog::module::AS_OWNER;
 use catalog::security::{Class, DBO, Kind, Permission, Principal, Securable, Security};
 use catalog::{Db, ModuleDef, fold_name};
 use compact_str::CompactString;
-use plan::rights::Chain;
+use logical::rights::Chain;
 use syntax::ast::ExecuteAs;
 use types::{SqlError, msg};
 

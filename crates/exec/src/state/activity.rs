@@ -18,7 +18,7 @@ use wal::WaitKind;
 use super::core::SessionShared;
 use super::phases;
 use crate::conceal::conceal;
-use plan::bind::set_options::{CurrentOptions, SessionOptions};
+use bind::set_options::{CurrentOptions, SessionOptions};
 
 /// First bytes of a handle of ad hoc text.
 const HANDLE_KIND: [u8; 4] = [2, 0, 0, 0];

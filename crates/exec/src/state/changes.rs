@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
+use bind::module::{CHANGED_ROWS, ChangedTable};
 use catalog::{ModuleDef, TableDef};
-use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use types::Value;
 
 /// Rows of one width, one after another.

@@ -32,6 +32,8 @@ use crate::host::Host;
 use crate::operators::memory::{Grants, QueryMemory};
 use crate::output::{SessionChange, Sink};
 use access::RowBatch;
+use bind::env::TempTables;
+use bind::set_options::CurrentOptions;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
@@ -39,9 +41,7 @@ use catalog::db::DbUse;
 use expr::Parsed;
 use expr::functions::math::random_bits;
 use expr::random::Random;
-use plan::bind::env::TempTables;
-use plan::bind::set_options::CurrentOptions;
-use plan::rights::Chain;
+use logical::rights::Chain;
 
 /// State that others may look at or touch while the session runs: KILL, DMVs.
 #[derive(Debug, Default)]

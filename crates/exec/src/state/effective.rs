@@ -8,7 +8,7 @@ use catalog::security::{
     Class, DATABASE_ROLES, GrantState, Kind, Permission, SERVER_PUBLIC, SERVER_ROLES, Securable, Security,
 };
 use catalog::{Db, FIRST_USER_DB, MODEL};
-use plan::rights::Right;
+use logical::rights::Right;
 
 /// What was said of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use types::{SqlError, Value, msg};
 
 use super::core::SessionCore;
 use crate::output::Sink;
+use bind::function::CalledFunction;
 use catalog::errors;
 use expr::Routine;
-use plan::bind::function::CalledFunction;
 use txn::Savepoint;
 
 /// What of the statement around is kept while statements run inside it.

@@ -13,7 +13,7 @@ use super::transactions::is_private;
 use catalog::errors::{self, db_error};
 use catalog::other::{OtherObject, SequenceDef};
 use catalog::{Db, ModuleDef, TEMPDB, TableDef};
-use plan::hints::TableLock;
+use logical::hints::TableLock;
 
 /// How often it is looked whether a change of the catalog is settled whose commit is in the log.
 const LOOK: Duration = Duration::from_millis(1);

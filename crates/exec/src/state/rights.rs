@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use bind::mask::MaskedColumn;
 use catalog::security::{
     Class, DATABASE_ROLES, DB_OWNER, DBO, GUEST, GrantState, PUBLIC, Permission, SERVER_PUBLIC, SYSADMIN,
     Securable,
 };
 use catalog::{Db, MASTER, fold_name};
-use plan::bind::mask::MaskedColumn;
-use plan::rights::Right;
+use logical::rights::Right;
 use types::{SqlError, msg};
 
 use super::core::SessionCore;

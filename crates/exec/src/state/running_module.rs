@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use bind::module_schema::looked_up_first;
 use catalog::{Db, ModuleDef};
 use compact_str::CompactString;
-use plan::bind::module_schema::looked_up_first;
 
 /// The module whose statements run.
 #[derive(Clone, Debug)]

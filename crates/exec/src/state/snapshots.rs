@@ -11,7 +11,7 @@ use super::core::SessionCore;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::errors;
-use plan::isolation::Isolation;
+use logical::isolation::Isolation;
 
 impl SessionCore {
     /// The transaction's snapshot, taken at its first look at the database.

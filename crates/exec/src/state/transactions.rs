@@ -21,7 +21,7 @@ use catalog::TableDef;
 use catalog::change::DdlChange;
 use catalog::db::DbUse;
 use catalog::errors::db_error;
-use plan::isolation::Isolation;
+use logical::isolation::Isolation;
 use undoing::{RunningUndo, UndoScope};
 
 /// The session's transaction in one database.

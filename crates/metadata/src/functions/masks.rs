@@ -1,8 +1,8 @@
 //! What the binder puts around a value that is made of masked columns: the value itself for whom may see it, else its mask.
 
+use bind::mask::{MASKED, MaskedColumn};
 use expr::functions::{ArgRule as A, CallCx, Function, Stability, first_type, text_arg};
 use expr::mask::Mask;
-use plan::bind::mask::{MASKED, MaskedColumn};
 use types::{SqlError, Value};
 
 use super::session;

@@ -4,11 +4,11 @@
 use types::{DataType, Len, SqlError, Value};
 
 use super::session;
+use bind::period::{TRANSACTION_TIME, cut};
+use bind::row_version::NEW_ROW_VERSION;
 use catalog::{VARIABLES, errors, row_version};
 use expr::Expr;
 use expr::functions::{ArgRule, CallCx, Function, Stability};
-use plan::bind::period::{TRANSACTION_TIME, cut};
-use plan::bind::row_version::NEW_ROW_VERSION;
 use types::datetime::Moment;
 
 /// The list.

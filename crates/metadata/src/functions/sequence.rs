@@ -3,11 +3,11 @@
 use types::{DataType, SqlError, Value};
 
 use super::session;
+use bind::sequence::NEXT_VALUE;
 use catalog::other::OtherObject;
 use catalog::{errors, sequence};
 use expr::Expr;
 use expr::functions::{ArgRule, CallCx, Function, Stability};
-use plan::bind::sequence::NEXT_VALUE;
 use types::convert::{Mode, convert};
 
 /// The list.

@@ -2,7 +2,7 @@
 //! one, and `sys.backup_devices`.
 //! Guarantee: a device that a statement names is the file that it was made for, whatever the folder that the instance runs in.
 
-use plan::rights::ViewRight;
+use logical::rights::ViewRight;
 use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Kind;

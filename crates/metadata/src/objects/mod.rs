@@ -4,7 +4,7 @@
 
 pub mod backup_device;
 
-use plan::rights::ViewRight;
+use logical::rights::ViewRight;
 
 use crate::views::shown::Rows;
 use crate::views::view::SystemView;

@@ -66,7 +66,7 @@ pub fn find(name: &str) -> Result<Option<Arc<ModuleDef>>, SqlError> {
 
 fn module_of(script: &Script) -> Result<ModuleDef, SqlError> {
     let head = ModuleHead {
-        object_id: plan::view::system_object_id("sys", script.name),
+        object_id: logical::view::system_object_id("sys", script.name),
         schema: "sys".into(),
         name: script.name.into(),
         kind: ModuleKind::Procedure,

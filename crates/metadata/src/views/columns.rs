@@ -12,7 +12,7 @@ use catalog::{ColumnDef, Db, MASTER, ModuleKind, TableDef};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::from_type;
 use exec::state::SessionCore;
-use plan::view::{PIECE, RowSource, ViewRows};
+use logical::view::{PIECE, RowSource, ViewRows};
 
 use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 

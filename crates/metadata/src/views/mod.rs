@@ -73,8 +73,8 @@ pub mod visible;
 pub mod waiting;
 mod xml_nodes;
 
+pub use logical::view::{RowSource, ViewColumn, ViewDef, ViewRows};
 pub use modules::columns_of_view;
-pub use plan::view::{RowSource, ViewColumn, ViewDef, ViewRows};
 pub use values::{
     LSN_NUMERIC, NVARCHAR60, SYSNAME, big, bit, databases_of, int, lsn_numeric, lsn_text, megabytes,
     position, text,

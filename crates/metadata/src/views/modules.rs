@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use plan::bind::module::checks_changes;
+use bind::module::checks_changes;
 use types::{DataType, Len, Value};
 
 use super::objects::{Kind, object, object_columns};
 use super::{NVARCHAR60, View, ViewColumn, Wanted, bit, pick, text};
+use bind::function::table_columns;
+use bind::scope::ScopeColumn;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, fold_name};
 use exec::output::ColumnInfo;
 use exec::state::SessionCore;
 use instance::OfInstance;
-use plan::bind::function::table_columns;
-use plan::bind::scope::ScopeColumn;
-use plan::logical::OutColumn;
+use logical::tree::OutColumn;
 use syntax::ast::FunctionBody;
 
 use DataType::{Bit, Int, NVarChar, TinyInt};
@@ -195,24 +195,24 @@ pub fn columns_of_view(
     view: &Arc<ModuleDef>,
 ) -> Option<Vec<ColumnInfo>> {
     let (host, shared) = (session.host().clone(), &session.shared);
-    let vars = plan::bind::env::VarScope::new();
-    let env = plan::bind::env::CompileEnv {
+    let vars = bind::env::VarScope::new();
+    let env = bind::env::CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: plan::rights::Chain::Trusted,
+        chain: logical::rights::Chain::Trusted,
         names: &*host,
         db,
         catalog: db.catalog(),
         vars: &vars,
         values: &[],
         options: &session.options,
-        temps: &plan::bind::env::NO_TEMPS,
+        temps: &bind::env::NO_TEMPS,
         changes: None,
         cancel: &shared.cancel,
         counters: host.optimizer(),
         unresolved: None,
     };
-    let mut binder = plan::bind::Binder::new(&env);
+    let mut binder = bind::Binder::new(&env);
     let columns: Vec<ScopeColumn> = match view.function().map(|function| &function.body) {
         None => binder.view_query(db, view).ok()?.1.iter().map(OutColumn::scope_column).collect(),
         Some(FunctionBody::Inline(_)) => binder.inline_columns(db, view).ok()?,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use catalog::Db;
 use expr::json::{self, Kind, Path, Walk};
-use plan::view::{Argument, PIECE, PIECE_BYTES};
+use logical::view::{Argument, PIECE, PIECE_BYTES};
 use types::{Collation, CompactString, DataType, Len, Look, SqlError, Value, msg};
 
 use super::view::all_of;
@@ -35,7 +35,7 @@ pub static OPEN_JSON: OpenJson = OpenJson {
 static ROWS: OpenJson = OpenJson { columns: &[("key", TEXT, true), ("value", TEXT, true)], whole: true };
 
 impl ViewDef for OpenJson {
-    fn right(&self) -> plan::rights::ViewRight {
+    fn right(&self) -> logical::rights::ViewRight {
         super::rights::needs(self.schema(), self.name())
     }
 

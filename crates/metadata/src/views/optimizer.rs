@@ -1,7 +1,7 @@
 //! What compilations have come to since the start: sys.dm_exec_query_optimizer_info. The counters are those of SQL Server that mean
 //! something here, and one for each rewrite.
 
-use plan::counters::Tally;
+use bind::counters::Tally;
 use types::{DataType, Len, Value};
 
 use super::{View, ViewColumn, big, text};

@@ -6,8 +6,8 @@ use types::{Len, Value};
 
 use super::{Rows, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
 use crate::scripts;
+use bind::type_names::alias_id;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind};
-use plan::bind::type_names::alias_id;
 use programs::module::{declared_types, params_of, result_of};
 use syntax::ast::TypeName;
 

@@ -7,7 +7,7 @@ use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, text};
 use crate::functions::security::securable;
 use catalog::security::{Class, Permission};
 use exec::state::SessionCore;
-use plan::rights::Right;
+use logical::rights::Right;
 
 /// The classes, by the names that the functions take.
 const CLASSES: &[(Class, &str)] = &[

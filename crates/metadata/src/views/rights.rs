@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use catalog::security::{Class, Permission, Securable};
 use catalog::{Db, ModuleKind, TEMPDB, fold_name};
-use plan::rights::ViewRight;
+use logical::rights::ViewRight;
 use types::Value;
 
 use super::ViewColumn;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use bind::module::checks_changes;
 use compact_str::CompactString;
-use plan::bind::module::checks_changes;
 use types::{Collation, DataType, Len, Value};
 
 use super::information_schema::{TypeParts, constraints};

@@ -11,6 +11,7 @@ use super::place::{Place, command};
 use super::transactions::datetime;
 use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
+use bind::set_options::SessionOptions;
 use catalog::Db;
 use exec::state::SessionCore;
 use exec::state::activity::{Published, handle};
@@ -19,7 +20,6 @@ use instance::InstanceCore;
 use instance::OfInstance;
 use instance::waits::wait_type;
 use pages::PAGE_SIZE;
-use plan::bind::set_options::SessionOptions;
 
 use DataType::{
     BigInt, Binary, Bit, DateTime, Int, NVarChar, Real, SmallInt, UniqueIdentifier, VarBinary, VarChar,

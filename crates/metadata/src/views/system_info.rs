@@ -11,7 +11,7 @@ use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, big, bit, i
 use catalog::Db;
 use exec::state::SessionCore;
 use instance::OfInstance;
-use plan::isolation::Isolation;
+use logical::isolation::Isolation;
 
 use DataType::{BigInt, Bit, DateTime, DateTimeOffset, Int, NVarChar, SmallInt, SqlVariant, VarBinary};
 

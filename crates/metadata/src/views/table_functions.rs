@@ -6,14 +6,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use catalog::Db;
+use logical::view::Argument;
 use parking_lot::Mutex;
-use plan::view::Argument;
 use types::{DataType, Decimal, Len, Look, SqlError, Value, msg, units};
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
 use exec::state::SessionCore;
-use plan::view::{PIECE, PIECE_BYTES};
+use logical::view::{PIECE, PIECE_BYTES};
 
 /// GENERATE_SERIES and STRING_SPLIT as they are found by name.
 pub static GENERATE_SERIES: Series = Series { columns: &[("value", DataType::Int, true)] };
@@ -32,7 +32,7 @@ pub struct Series {
 }
 
 impl ViewDef for Series {
-    fn right(&self) -> plan::rights::ViewRight {
+    fn right(&self) -> logical::rights::ViewRight {
         super::rights::needs(self.schema(), self.name())
     }
 
@@ -199,7 +199,7 @@ pub struct Split {
 }
 
 impl ViewDef for Split {
-    fn right(&self) -> plan::rights::ViewRight {
+    fn right(&self) -> logical::rights::ViewRight {
         super::rights::needs(self.schema(), self.name())
     }
 

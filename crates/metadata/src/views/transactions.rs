@@ -13,7 +13,7 @@ use super::{LSN_NUMERIC, NVARCHAR60, View, ViewColumn, big, bit, int, lsn_numeri
 use exec::state::SessionCore;
 use instance::InstanceCore;
 use instance::OfInstance;
-use plan::isolation::Isolation;
+use logical::isolation::Isolation;
 
 use DataType::{BigInt, Binary, Bit, DateTime, Float, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary};
 

@@ -7,7 +7,7 @@ use ::types::{DataType, Decimal, Len, Value};
 use exec::state::SessionCore;
 
 use catalog::Db;
-use plan::view::ViewColumn;
+use logical::view::ViewColumn;
 
 pub(super) const fn same(a: &[u8], b: &[u8]) -> bool {
     let mut i = 0;

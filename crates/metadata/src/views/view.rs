@@ -12,7 +12,7 @@ use syntax::ast;
 
 use super::rights;
 use catalog::Db;
-use plan::view::{PIECE, RowSource, ViewColumn, ViewDef, ViewRows};
+use logical::view::{PIECE, RowSource, ViewColumn, ViewDef, ViewRows};
 
 /// Rows of a view.
 pub type Rows = Result<Vec<Vec<Value>>, SqlError>;
@@ -180,7 +180,7 @@ impl ViewDef for View {
         self.arguments
     }
 
-    fn right(&self) -> plan::rights::ViewRight {
+    fn right(&self) -> logical::rights::ViewRight {
         rights::needs(self.schema, self.name)
     }
 

@@ -5,10 +5,10 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use bind::xml::{NODES, PREPARED};
 use catalog::Db;
 use expr::functions::xml;
-use plan::bind::xml::{NODES, PREPARED};
-use plan::view::{PIECE, PIECE_BYTES};
+use logical::view::{PIECE, PIECE_BYTES};
 use types::{DataType, Look, SqlError, Value, msg};
 
 use super::view::all_of;
@@ -25,7 +25,7 @@ pub static XML_NODES: Nodes = Nodes { prepared: false };
 pub static OPEN_XML: Nodes = Nodes { prepared: true };
 
 impl ViewDef for Nodes {
-    fn right(&self) -> plan::rights::ViewRight {
+    fn right(&self) -> logical::rights::ViewRight {
         super::rights::needs(self.schema(), self.name())
     }
 

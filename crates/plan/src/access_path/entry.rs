@@ -6,11 +6,11 @@
 use super::Question;
 use super::terms::Found;
 use crate::estimate;
-use crate::logical::Get;
 use crate::nodes::EntryTest;
 use crate::planner::never_fails;
-use crate::slots::pred_slots;
 use expr::{ColId, Pred};
+use logical::slots::pred_slots;
+use logical::tree::Get;
 use storage::{IndexStore, TableMode};
 use types::SqlError;
 

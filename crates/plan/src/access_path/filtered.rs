@@ -1,11 +1,11 @@
 //! Filtered indexes: whether the conditions on a table keep only rows that an index has.
 //! Guarantee: an index that is said to be usable has every row that satisfies all conditions, whatever parameters and variables are.
 
-use super::super::logical::Get;
 use super::terms::keeps_apart;
 use catalog::IndexDef;
 use catalog::filter::{Constant, FilterTerm, FilterTest};
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
+use logical::tree::Get;
 use std::cmp::Ordering;
 use syntax::ast::CompareOp;
 use types::convert::{Mode, convert};

@@ -5,9 +5,9 @@
 use super::{AccessWay, MOST_RANGES, Question, ReadShape, Wishes};
 use crate::cost::{BUILD, COVERED, LOOKUP, PROBE, SEEK};
 use crate::estimate;
-use crate::logical::Get;
 use crate::nodes::{Node, Path, Plan, SeekSpec};
 use expr::Pred;
+use logical::tree::Get;
 use stack::Nested;
 use std::sync::Arc;
 use storage::TableStore;
@@ -116,7 +116,7 @@ pub fn plan(
             }
         });
     }
-    let Some(mut all) = all else { return Err(super::no_plan()) };
+    let Some(mut all) = all else { return Err(logical::access_hints::no_plan()) };
     all.rows = intersection.found;
     let (scan, cols) = ReadShape::of(get, preds, wishes)?.scan(get, store, Path::Base, false);
     let node = Node::Lookup { input: Nested::new(all), scan: Box::new(scan) };

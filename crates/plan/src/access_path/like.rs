@@ -2,9 +2,9 @@
 //! pattern itself, which is tested on what is found.
 
 use crate::estimate::constant::known_pattern;
-use crate::logical::Get;
 use expr::functions::like_range;
 use expr::{Expr, LikeExpr, Pred};
+use logical::tree::Get;
 use types::{DataType, Len};
 
 /// No key of an index is longer in bytes, and a character takes at least one.

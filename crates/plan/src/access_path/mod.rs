@@ -22,17 +22,17 @@ pub use probe::{
 pub use skip::cost_past;
 pub use terms::{MOST_RANGES, is_sought, keeps_order, keeps_values};
 
-use super::access_hints::no_plan;
-use super::logical::{Get, Logical, SortKey};
-use crate::chance::Chance;
 use crate::cost::{COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan, WantedIndex};
-use crate::slots::pred_slots;
 use crate::statistics::table_rows;
+use bind::chance::Chance;
 use expr::{ColId, Pred};
+use logical::access_hints::no_plan;
+use logical::slots::pred_slots;
+use logical::tree::{Get, Logical, SortKey};
 use order::{groups, is_of_one_moment, lies_by_key, order};
 use std::sync::Arc;
 use storage::{TableMode, TableStore};

@@ -1,9 +1,9 @@
 //! In which order the rows of an index come: for ORDER BY, for groups, for merges.
 
-use super::super::logical::{Get, SortKey};
 use super::AccessWay;
-use crate::hints::RowLocks;
 use expr::{ColId, Expr};
+use logical::hints::RowLocks;
+use logical::tree::{Get, SortKey};
 use storage::TableMode;
 use types::{Collation, DataType};
 

@@ -1,16 +1,16 @@
 //! What it costs to read a table under its own conditions, or to seek it once for each row of something else: what joins are
 //! chosen by. The conditions that name one value for a key column help the columns of the join to the whole key.
 
-use super::super::logical::Get;
 use super::filtered::is_usable;
 use super::terms::{Choice, Conditions, Found, MOST_RANGES, Terms, seekable_column};
 use super::{LEAST_LOCKED, waits};
 use crate::cost::{COVERED, LOOKUP, SEEK, SOUGHT};
 use crate::estimate;
-use crate::logical::Logical;
 use crate::statistics::{self, table_rows};
 use catalog::IndexDef;
 use expr::{ColId, Expr, Pred};
+use logical::tree::Get;
+use logical::tree::Logical;
 use std::sync::Arc;
 use types::Collation;
 

@@ -6,17 +6,17 @@
 //! Guarantee: all conditions behind the columns that are passed over are tested on what is found,
 //! as a run that finds too many values of them reads their range from end to end.
 
-use super::super::logical::Get;
 use super::filtered::is_usable;
 use super::terms::{Conditions, Found, MOST_RANGES};
 use super::{AccessWay, Candidate, Question, waits};
 use crate::cost::{LOOKUP, RANGE};
 use crate::estimate;
-use crate::logical::Logical;
 use crate::nodes::{BehindPassed, SeekSpec};
 use crate::statistics::{self, table_rows};
 use catalog::IndexDef;
 use expr::Pred;
+use logical::tree::Get;
+use logical::tree::Logical;
 use std::sync::Arc;
 use types::has_key_end;
 

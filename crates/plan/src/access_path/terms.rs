@@ -3,10 +3,10 @@
 //! Guarantee: the ranges hold every row that satisfies the conditions; conditions that they do not stand for exactly are kept
 //! to be tested on the row.
 
-use super::super::logical::Get;
 use super::like;
 use crate::nodes::{SeekEnd, SeekSpec};
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
+use logical::tree::Get;
 use std::borrow::Cow;
 use syntax::ast::CompareOp;
 use types::rounding::{Kept, kept};

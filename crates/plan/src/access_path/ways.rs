@@ -3,10 +3,10 @@
 //! Guarantee: none stands for rows that have to be looked at themselves.
 
 use super::terms::{Conditions, Terms};
-use crate::access_hints::AccessHints;
-use crate::logical::Get;
 use catalog::IndexDef;
 use expr::{ColId, Pred};
+use logical::access_hints::AccessHints;
+use logical::tree::Get;
 use std::borrow::Cow;
 use storage::{Base, IndexStore, TableMode, TableStore};
 use txn::locks::LockMode;

@@ -4,10 +4,10 @@
 //! Guarantee: nothing is evaluated that reads a table, has an effect or asks for the session; what
 //! cannot be computed is not known, and never an error of the statement.
 
-use crate::logical::Get;
 use expr::functions::Stability;
 use expr::random::Random;
 use expr::{Constant, Env, Expr, LikeExpr, QuantifiedExpr, Routine, SubRef};
+use logical::tree::Get;
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;

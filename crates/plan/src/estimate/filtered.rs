@@ -10,10 +10,10 @@ use types::{Collation, ops};
 
 use super::constant::constant;
 use super::share::{Known, Range, share, with_constant};
-use super::source;
 use crate::access_path::filtered::implies;
-use crate::logical::{Get, Logical};
 use crate::statistics::{self, Filtered};
+use logical::sources::source;
+use logical::tree::{Get, Logical};
 
 /// Takes from conditions those of which filtered statistics tell how much they keep together, and gives that share.
 pub(super) fn taken(preds: &mut Vec<&Pred>, input: &Logical) -> Option<f64> {

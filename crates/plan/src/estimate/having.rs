@@ -10,11 +10,12 @@ use syntax::ast::CompareOp;
 use types::Value;
 
 use super::share::column_of;
-use super::{origin, rows, rows_of};
-use crate::input::Input;
-use crate::logical::Logical;
+use super::{rows, rows_of};
 use crate::statistics;
 use catalog::statistics::Measured;
+use logical::input::Input;
+use logical::sources::origin;
+use logical::tree::Logical;
 
 /// So many nodes above a grouping are looked through.
 const MOST_NODES: usize = 16;

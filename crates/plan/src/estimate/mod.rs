@@ -9,14 +9,13 @@ mod pairs;
 mod said;
 mod share;
 
-use crate::input::Input;
-use crate::logical::{Get, JoinKind, Logical};
-pub use crate::sources::source;
-use crate::sources::{Grouped, origin, side_of};
 use crate::statistics::{self, table_rows};
 use crate::view_seek;
 use catalog::IndexDef;
 use expr::{ColId, Expr, Pred};
+use logical::input::Input;
+use logical::sources::{Grouped, origin, side_of};
+use logical::tree::{Get, JoinKind, Logical};
 pub use pairs::{pairs, share_of_pairs};
 pub use said::{common_values, fixed_by, is_fixed, limited_by, values_left};
 pub use share::{kept, share};

@@ -4,10 +4,11 @@
 //! Guarantee: frequent values count as often as they are there, as far as histograms tell.
 
 use super::share::known;
-use super::{Side, common_values, distinct, source, unique_rows};
-use crate::logical::Logical;
+use super::{Side, common_values, distinct, unique_rows};
 use catalog::statistics::Measured;
 use expr::ColId;
+use logical::sources::source;
+use logical::tree::Logical;
 
 /// Pairs of rows that are the same in all these columns, of the left side and of the right one.
 pub fn pairs(left: &Side<'_>, right: &Side<'_>, columns: &[(ColId, ColId)]) -> f64 {

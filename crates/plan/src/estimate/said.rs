@@ -5,8 +5,8 @@
 
 use super::Side;
 use super::share::kept;
-use crate::logical::{JoinKind, Logical};
 use expr::{ColId, Expr, Pred};
+use logical::tree::{JoinKind, Logical};
 use syntax::ast::CompareOp;
 use types::Collation;
 

@@ -12,9 +12,10 @@ use types::rounding::{self, Kept, reach};
 use types::{DataType, Value, encode_key_part};
 
 use super::constant::{constant, known_pattern};
-use super::{filtered, having, source};
-use crate::logical::{Get, Logical};
+use super::{filtered, having};
 use crate::statistics;
+use logical::sources::source;
+use logical::tree::{Get, Logical};
 
 /// Guesses by the kind of condition, where nothing is known of the values.
 const EQUAL: f64 = 0.05;

@@ -3,12 +3,12 @@
 
 use super::Side;
 use crate::access_path;
-use crate::columns::ColumnSet;
 use crate::estimate::below_filters;
-use crate::logical::{JoinKind, Logical, SortKey};
 use crate::planner::Context;
 use crate::view_seek;
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
+use logical::columns::ColumnSet;
+use logical::tree::{JoinKind, Logical, SortKey};
 use syntax::ast::CompareOp;
 use types::Collation;
 

@@ -4,10 +4,10 @@
 //! Guarantee: a condition ends where the joins would have let it go, one after another; its cost
 //! does not depend on how many there are (but for the logarithm).
 
-use crate::input::Input;
-use crate::logical::{JoinHint, JoinKind, Logical};
 use crate::owners::Owners;
 use expr::{Expr, Pred};
+use logical::input::Input;
+use logical::tree::{JoinHint, JoinKind, Logical};
 use types::SqlError;
 
 /// Shorter chains are gone down join by join.

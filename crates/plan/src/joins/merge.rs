@@ -9,10 +9,11 @@ use crate::access_path;
 use crate::cost::{self, BUILD, MERGED, PAIR, PROBE};
 use crate::estimate;
 use crate::estimate::below_filters;
-use crate::logical::{JoinHint, JoinKind, Logical, SortKey};
 use crate::nodes::{Node, Plan};
 use crate::planner::{Context, Planner, sort_slots};
 use expr::{ColId, Expr, Pred};
+use logical::sources::source;
+use logical::tree::{JoinHint, JoinKind, Logical, SortKey};
 use smallvec::SmallVec;
 use stack::Nested;
 use types::{Collation, SqlError};
@@ -356,7 +357,7 @@ fn ordering_column(e: &Expr, logical: &Logical) -> Option<ColId> {
         },
         _ => return None,
     };
-    let get = estimate::source(logical, id)?;
+    let get = source(logical, id)?;
     access_path::is_ordering(get, id).then_some(id)
 }
 

@@ -3,15 +3,15 @@
 //! A merge wants both sides in the order of its keys: a side that does not come so is sorted. Loops and merges give rows in the order
 //! of their left side, so an order or groups that are wanted above may be asked of it.
 
-use crate::access_hints::no_plan;
-use crate::columns::ColumnSet;
 use crate::estimate;
-use crate::logical::{JoinHint, JoinKind, Logical};
 use crate::nodes::Plan;
-use crate::options::JoinMethods;
 use crate::physical::exactly;
 use crate::planner::{Context, Planner};
+use bind::options::JoinMethods;
 use expr::{ColId, CompareExpr, Expr, Pred};
+use logical::access_hints::no_plan;
+use logical::columns::ColumnSet;
+use logical::tree::{JoinHint, JoinKind, Logical};
 use syntax::ast::CompareOp;
 use types::SqlError;
 

@@ -2,11 +2,11 @@
 
 use super::conditions::Equalities;
 use super::merge::MergeKeys;
-use crate::logical::JoinKind;
 use crate::nodes::{ApplyPlan, HashJoinPlan, KeyOrder, LoopJoinPlan, MergeJoinPlan, Node, Plan};
 use crate::physical::gives_both;
-use crate::slots::{pred_slots, slots};
 use expr::{ColId, Expr, Pred};
+use logical::slots::{pred_slots, slots};
+use logical::tree::JoinKind;
 use stack::Nested;
 use types::SqlError;
 

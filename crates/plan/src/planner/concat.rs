@@ -4,11 +4,11 @@
 
 use super::{Context, Planner, sort_slots};
 use crate::cost::MERGED;
-use crate::logical::{Logical, SortKey};
 use crate::nodes::{Node, Plan, SortSlot};
 use crate::own_node::OwnNode;
 use crate::physical::exactly;
 use expr::{ColId, Expr, Pred};
+use logical::tree::{Logical, SortKey};
 use stack::Nested;
 use types::SqlError;
 

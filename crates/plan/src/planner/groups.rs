@@ -3,15 +3,15 @@
 
 use super::same_keys::is_of_keys;
 use super::{Context, Planner};
-use crate::columns::ColumnSet;
 use crate::estimate;
-use crate::input::Input;
-use crate::logical::{GroupCol, Logical};
 use crate::nodes::{AggregatePlan, Node, Plan};
 use crate::physical;
-use crate::slots::slots;
 use expr::aggregate::Aggregate;
 use expr::{ColId, Expr, Pred};
+use logical::columns::ColumnSet;
+use logical::input::Input;
+use logical::slots::slots;
+use logical::tree::{GroupCol, Logical};
 use stack::Nested;
 use std::collections::HashMap;
 use types::{Collation, SqlError};

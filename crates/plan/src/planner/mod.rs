@@ -2,17 +2,17 @@
 //! needs are left out, joins get their operator (`joins`), tables their access path (`access_path`). Choices follow
 //! simple rules over row estimates.
 
-use crate::bind::Binder;
-use crate::columns::ColumnSet;
 use crate::decorrelate::{self, SemiJoin, WhereContext};
-use crate::input::Input;
 use crate::joins::{Join, apply_plan, sorted_down};
-use crate::logical::{JoinKind, Logical, SortKey};
 use crate::nodes::{Node, Plan};
-use crate::options::JoinMethods;
 use crate::rewrite::rewrite;
-use crate::slots::{pred_slots, slots};
+use bind::Binder;
+use bind::options::JoinMethods;
 use expr::{ColId, Expr, Pred};
+use logical::columns::ColumnSet;
+use logical::input::Input;
+use logical::slots::{pred_slots, slots};
+use logical::tree::{JoinKind, Logical, SortKey};
 use stack::Nested;
 use std::collections::{HashMap, HashSet};
 use types::{Collation, SqlError};

@@ -4,11 +4,11 @@
 
 use super::same_keys::{is_of_keys, never_fails};
 use super::{Context, Planner};
-use crate::logical::{Logical, SortKey, TopSpec};
 use crate::nodes::{Node, Plan, SortSlot, TopPlan};
-use crate::slots::slots;
-use crate::window::WindowCall;
 use expr::{ColId, Expr, Pred};
+use logical::slots::slots;
+use logical::tree::{Logical, SortKey, TopSpec};
+use logical::window::WindowCall;
 use stack::Nested;
 use std::collections::HashMap;
 use types::{Collation, SqlError};

@@ -3,9 +3,9 @@
 //! equality says. Keys that are equal may differ: in the case of letters and blanks at the end, by
 //! zeros behind bytes, in the offset of a point in time.
 
-use crate::estimate;
-use crate::logical::Logical;
 use expr::{ColId, CompareExpr, ConvertExpr, Expr, Pred};
+use logical::sources::source;
+use logical::tree::Logical;
 use types::convert::Mode;
 use types::rounding::kept;
 use types::{Collation, DataType, Value};
@@ -28,7 +28,7 @@ pub fn is_of_keys(pred: &Pred, keys: &Keys, input: &Logical) -> bool {
 
 /// Whether values of a column that are equal are the same. Of what is computed it is not known.
 fn is_exact(id: ColId, input: &Logical) -> bool {
-    let column = estimate::source(input, id).and_then(|get| Some(&get.table.columns[get.position(id)?]));
+    let column = source(input, id).and_then(|get| Some(&get.table.columns[get.position(id)?]));
     column.is_some_and(|column| match column.ty {
         DataType::Float | DataType::Real | DataType::DateTimeOffset(_) => false,
         ty => ty.is_number() || ty.is_temporal() || ty == DataType::UniqueIdentifier,

@@ -3,14 +3,14 @@
 
 use super::{Context, Planner};
 use crate::access_path::{self, Wishes};
-use crate::bind::table_use::Watched;
-use crate::logical::{Get, ViewScan};
 use crate::nodes::{Node, Path, Plan};
 use crate::statistics::table_rows;
 use crate::view_seek;
+use bind::table_use::Watched;
 use catalog::TableDef;
 use catalog::statistics::threshold;
 use expr::{ColId, Expr, InPlace, Pred};
+use logical::tree::{Get, ViewScan};
 use std::sync::Arc;
 use storage::TableStore;
 use types::SqlError;

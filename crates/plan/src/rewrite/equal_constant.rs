@@ -14,10 +14,10 @@
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::estimate::{below_filters, fixed_by, limited_by};
-use crate::input::Input;
-use crate::logical::{JoinKind, Logical};
-use crate::sources::origin;
 use expr::{ColId, Expr, Pred};
+use logical::input::Input;
+use logical::sources::origin;
+use logical::tree::{JoinKind, Logical};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use syntax::ast::CompareOp;

@@ -5,8 +5,8 @@
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::access_path::MOST_RANGES;
-use crate::logical::Logical;
 use expr::{CompareExpr, Expr, InListExpr, Pred};
+use logical::tree::Logical;
 use std::collections::HashMap;
 use syntax::ast::CompareOp;
 

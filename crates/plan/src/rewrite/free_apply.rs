@@ -9,7 +9,7 @@ use super::rule::{Pass, Rewrite};
 use super::stable::is_stable;
 use super::visit::with_inputs;
 use crate::estimate;
-use crate::logical::{JoinKind, Logical};
+use logical::tree::{JoinKind, Logical};
 
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "FreeApply", apply: node };

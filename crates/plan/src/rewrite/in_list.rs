@@ -7,11 +7,11 @@
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::access_path::{MOST_RANGES, can_seek};
-use crate::bind::Binder;
-use crate::input::Input;
-use crate::logical::{Get, JoinKind, Logical};
-use crate::options::JoinMethods;
+use bind::Binder;
+use bind::options::JoinMethods;
 use expr::{ColId, CompareExpr, Expr, InListExpr, Pred};
+use logical::input::Input;
+use logical::tree::{Get, JoinKind, Logical};
 use syntax::ast::CompareOp;
 use types::Collation;
 

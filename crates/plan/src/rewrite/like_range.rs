@@ -4,9 +4,9 @@
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::estimate;
-use crate::logical::Logical;
 use expr::{CompareExpr, Expr, LikeExpr, Pred};
+use logical::sources::source;
+use logical::tree::Logical;
 use syntax::ast::CompareOp;
 use types::{DataType, Len, Value};
 
@@ -34,7 +34,7 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
 fn range_of(pred: &Pred, input: &Logical) -> Option<[Pred; 2]> {
     let Pred::Like(like) = pred else { return None };
     let Expr::Col(id) = like.operand else { return None };
-    let get = estimate::source(input, id)?;
+    let get = source(input, id)?;
     let at = get.position(id)?;
     // Behind columns that have one value, or that are passed over, a range is sought as well.
     let indexed = get.table.all_indexes().any(|index| index.key.iter().any(|(column, _)| *column == at));

@@ -21,9 +21,9 @@ pub(crate) mod stable;
 mod unnest_scalar;
 pub(crate) mod visit;
 
-use crate::applied::RuleSet;
-use crate::bind::Binder;
-use crate::logical::Logical;
+use bind::Binder;
+use bind::applied::RuleSet;
+use logical::tree::Logical;
 use rule::{Pass, Rewrite};
 use syntax::ast::{OptionItem, OptionValue};
 use types::{SqlError, msg};

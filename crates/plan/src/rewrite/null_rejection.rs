@@ -2,8 +2,8 @@
 //! makes them. Guarantee: what is said holds whatever the other columns, variables and parameters
 //! are. Only what is NULL for certain counts: not CASE, COALESCE, ISNULL, nor a subquery.
 
-use crate::columns::ColumnSet;
 use expr::{CompareExpr, Expr, Pred};
+use logical::columns::ColumnSet;
 use types::DataType;
 
 /// Whether a condition is never true when these columns are NULL.

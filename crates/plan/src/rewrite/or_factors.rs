@@ -3,8 +3,8 @@
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::logical::Logical;
 use expr::Pred;
+use logical::tree::Logical;
 use std::collections::HashSet;
 
 /// The rewrite.

@@ -3,8 +3,8 @@
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::logical::{JoinKind, Logical};
 use expr::{ColId, Pred};
+use logical::tree::{JoinKind, Logical};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 

@@ -9,10 +9,10 @@
 use super::null_rejection::is_never_true;
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::columns::ColumnSet;
-use crate::input::Input;
-use crate::logical::{JoinHint, JoinKind, Logical};
 use expr::{ColId, Expr, Pred};
+use logical::columns::ColumnSet;
+use logical::input::Input;
+use logical::tree::{JoinHint, JoinKind, Logical};
 use stack::Nested;
 
 /// The rewrite.

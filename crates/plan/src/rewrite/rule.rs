@@ -1,7 +1,7 @@
 //! What a rewrite is.
 
-use crate::bind::Binder;
-use crate::logical::Logical;
+use bind::Binder;
+use logical::tree::Logical;
 
 /// A rewrite of whole plans. It is never needed: the planner makes a plan without it, a slower one.
 pub struct Rewrite {

@@ -3,9 +3,9 @@
 //! its subqueries neither. A user's function counts as something that may have.
 
 use super::visit::{Part, inputs, own_parts};
-use crate::logical::{Logical, Subquery};
 use expr::functions::Stability;
 use expr::{Expr, Pred, SubRef};
+use logical::tree::{Logical, Subquery};
 
 /// Whether a plan gives the same rows each time; `subqueries`: those of its statement.
 pub fn is_stable(logical: &Logical, subqueries: &[Subquery]) -> bool {

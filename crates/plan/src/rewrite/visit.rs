@@ -1,9 +1,9 @@
 //! Walks over logical plans: over the inputs of a node, over the expressions of a plan.
 
-use crate::input::Input;
-use crate::logical::{Logical, Subquery};
-use crate::window::{WindowCall, WindowKind};
 use expr::{ColId, Expr, Pred};
+use logical::input::Input;
+use logical::tree::{Logical, Subquery};
+use logical::window::{WindowCall, WindowKind};
 use stack::Nested;
 
 /// The node with each of its inputs replaced by what `f` makes of it.

@@ -6,11 +6,11 @@ use ::types::{DataType, SqlError};
 use compact_str::CompactString;
 
 use super::Names;
+use bind::type_names::SYSNAME;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
 use exec::state::SessionCore;
 use metadata::views::rights::sees;
 use metadata::views::{self, SystemView};
-use plan::bind::type_names::SYSNAME;
 
 /// What has columns.
 pub enum Relation {

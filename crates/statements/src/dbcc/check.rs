@@ -9,8 +9,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use access::{Direction, IndexEntry, ReadMode, RowBatch};
+use logical::hints::TableLock;
 use pages::UnitId;
-use plan::hints::TableLock;
 use txn::LockMode;
 use txn::check::{CheckResult, CheckUnit};
 use types::{Corrupt, SqlError, Value, msg};

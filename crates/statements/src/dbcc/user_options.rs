@@ -3,8 +3,8 @@
 use types::{DataType, Len, SqlError, Value};
 
 use super::Command;
+use logical::isolation::Isolation;
 use metadata::results::column;
-use plan::isolation::Isolation;
 
 /// DBCC USEROPTIONS.
 pub(super) fn show(command: &mut Command<'_, '_>) -> Result<(), SqlError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use catalog::security::{Class, Permission, Securable};
 use catalog::{Db, fold_name};
-use plan::rights::Rights;
+use logical::rights::Rights;
 use syntax::ast::{CreateTable, Declaration, ModuleVerb, ObjectName, TableElement};
 use types::{SqlError, msg};
 

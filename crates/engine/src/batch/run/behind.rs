@@ -8,10 +8,10 @@ use syntax::ast::{Stmt, StmtKind};
 use types::SqlError;
 
 use super::Run;
+use bind::env::CompileEnv;
+use bind::unresolved_names::{MOST_TOLD, is_of_a_name};
 use exec::dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
-use plan::bind::env::CompileEnv;
-use plan::bind::unresolved_names::{MOST_TOLD, is_of_a_name};
 use plan::compile_query;
 use programs::compiled::Bound;
 use programs::program::Op;

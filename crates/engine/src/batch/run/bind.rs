@@ -7,11 +7,11 @@ use syntax::ast::{Expr, ExprKind, Query, SetValue, SetVariable, Span, Stmt};
 use types::SqlError;
 
 use super::{Effect, Failure, Run};
+use bind::env::CompileEnv;
+use bind::select_list::compound;
 use exec::dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
 use exec::state::phases::{self, Phase};
-use plan::bind::env::CompileEnv;
-use plan::bind::select_list::compound;
 use plan::compile_query;
 use programs::compiled::Bindings;
 use programs::compiled::{Bound, Compiled};

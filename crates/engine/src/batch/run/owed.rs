@@ -6,10 +6,10 @@ use types::SqlError;
 
 use super::{Failure, Run};
 use crate::batch::origins;
+use bind::browse::Browse;
 use exec::output::{ColumnInfo, Sink};
 use exec::state::SessionCore;
 use plan::Needs;
-use plan::bind::browse::Browse;
 use programs::compiled::Bound;
 
 /// Tells the columns of a statement that has failed in its run; whether it did.

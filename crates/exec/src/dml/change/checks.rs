@@ -7,15 +7,15 @@ use crate::operators::context::ExecCtx;
 use crate::operators::query::run_query;
 use crate::operators::rt::Rt;
 use crate::state::changes::Action;
+use bind::combine::negate;
+use bind::env::CompileEnv;
+use bind::scope::{Clause, Scope, Source};
+use bind::{Binder, unsupported};
 use catalog::names::quote;
 use catalog::{CheckDef, Db, TableDef};
 use expr::{ColId, Pred};
-use plan::bind::combine::negate;
-use plan::bind::env::CompileEnv;
-use plan::bind::scope::{Clause, Scope, Source};
-use plan::bind::{Binder, unsupported};
+use logical::slots::pred_slots;
 use plan::compile_query;
-use plan::slots::pred_slots;
 use types::{SqlError, Value, msg};
 
 /// A compiled constraint.

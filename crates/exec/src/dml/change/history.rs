@@ -10,12 +10,12 @@ use super::keys::{Cascade, parse, query};
 use super::{CompileCascade, TableChange};
 use crate::dml::values::full_name;
 use crate::state::changes::Action;
+use bind::env::{CompileEnv, VarScope};
+use bind::module::{CHANGED_ROWS, ChangedTable};
+use bind::period::TIME;
 use catalog::Catalog;
 use catalog::names::quote;
-use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::{CHANGED_ROWS, ChangedTable};
-use plan::bind::period::TIME;
-use plan::rights::Chain;
+use logical::rights::Chain;
 use types::{SqlError, msg};
 
 /// The steps that a history adds to a change.

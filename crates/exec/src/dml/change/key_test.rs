@@ -18,13 +18,13 @@ use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::query::run_query;
 use crate::state::core::SessionCore;
 use crate::state::phases::{self, Phase};
+use bind::env::{CompileEnv, VarScope};
+use bind::module::ChangedTable;
+use bind::table_use::Watched;
 use catalog::TableDef;
+use logical::rights::Chain;
 use pages::PageTrace;
 use plan::QueryPlan;
-use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::ChangedTable;
-use plan::bind::table_use::Watched;
-use plan::rights::Chain;
 use plan::statistics::table_rows;
 use types::{ResultRows, SqlError};
 

@@ -21,6 +21,9 @@ use crate::operators::context::ExecCtx;
 use crate::operators::memory::row_bytes;
 use crate::operators::rt::{Rt, RunState};
 use crate::state::changes::{Action, Cause, ChangedRows, FiredTriggers, KeptRows};
+use bind::Binder;
+use bind::env::CompileEnv;
+use bind::module::ChangedTable;
 use catalog::security::Permission;
 use catalog::{Catalog, Db, ModuleDef, TableDef};
 use checks::Check;
@@ -28,10 +31,7 @@ use expr::{ColId, Pred};
 use key_test::KeyTest;
 use keys::Cascade;
 pub use keys::{CascadePlan, CompileCascade};
-use plan::bind::Binder;
-use plan::bind::env::CompileEnv;
-use plan::bind::module::ChangedTable;
-use plan::rights::{Chain, Rights};
+use logical::rights::{Chain, Rights};
 use types::{SqlError, Value, msg};
 
 /// A change of a table's rows that is being compiled.

@@ -10,10 +10,10 @@ use super::key_test::KeyTest;
 use super::keys::query;
 use crate::dml::values::full_name;
 use crate::state::changes::Action;
+use bind::env::{CompileEnv, VarScope};
+use bind::module::{CHANGED_ROWS, ChangedTable};
 use catalog::Catalog;
 use catalog::policy::PredicateDef;
-use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::{CHANGED_ROWS, ChangedTable};
 use syntax::ast::BlockOperation;
 use types::{SqlError, msg};
 

@@ -14,13 +14,13 @@ use super::key_test::or_no_plan;
 use super::keys::{Cascade, parse};
 use super::{CompileCascade, TableChange};
 use crate::state::changes::Action;
+use bind::env::{CompileEnv, VarScope};
+use bind::module::{CHANGED_ROWS, ChangedTable, DELETED_IN_PLACE, INSERTED_IN_PLACE};
+use bind::set_options::SessionOptions;
+use bind::view_rows::rows_name;
 use catalog::names::quote;
 use catalog::{Catalog, ModuleDef, TableDef, fold_name};
-use plan::bind::env::{CompileEnv, VarScope};
-use plan::bind::module::{CHANGED_ROWS, ChangedTable, DELETED_IN_PLACE, INSERTED_IN_PLACE};
-use plan::bind::set_options::SessionOptions;
-use plan::bind::view_rows::rows_name;
-use plan::isolation::Isolation;
+use logical::isolation::Isolation;
 use syntax::ast::{self, ExprKind, QueryBody, SelectItem, StmtKind, TableRefKind};
 use types::SqlError;
 

@@ -11,20 +11,20 @@ use crate::dml::through::{Through, set_names};
 use crate::dml::update::set::SetClause;
 use crate::dml::values::{default_of, into_column, masked_column};
 use crate::state::changes::Action as Kind;
+use bind::Binder;
+use bind::base_table::table_source;
+use bind::deduce::Wanted;
+use bind::nested_change::{self, check_none};
+use bind::resolve::variable_name;
+use bind::scope::{Clause as Place, Scope, Source};
+use bind::updatable::find_table;
 use catalog::{Db, TableDef, VARIABLES};
 use expr::{ColId, Expr, Pred};
-use plan::bind::Binder;
-use plan::bind::base_table::table_source;
-use plan::bind::deduce::Wanted;
-use plan::bind::nested_change::{self, check_none};
-use plan::bind::resolve::variable_name;
-use plan::bind::scope::{Clause as Place, Scope, Source};
-use plan::bind::updatable::find_table;
-use plan::hints::{Hints, RowLocks};
-use plan::input::Input;
-use plan::logical::{Get, JoinKind, Logical, TopSpec};
+use logical::hints::{Hints, RowLocks};
+use logical::input::Input;
+use logical::slots::{pred_slots, slots};
+use logical::tree::{Get, JoinKind, Logical, TopSpec};
 use plan::physical;
-use plan::slots::{pred_slots, slots};
 use storage::{TableMode, TableStore};
 use syntax::ast::{self, ExprKind, MergeAction, MergeWhen};
 use txn::locks::LockMode;
@@ -153,7 +153,7 @@ fn of_merge<'a>(
 }
 
 /// Rows that are read for a change stay locked until it.
-fn lock_rows(get: &mut Get, table: plan::hints::TableLock) {
+fn lock_rows(get: &mut Get, table: logical::hints::TableLock) {
     if get.mode == TableMode::Current && get.locks.is_none() && table.mode != LockMode::X {
         get.locks = Some(RowLocks::until_changed(LockMode::U));
     }
@@ -161,7 +161,10 @@ fn lock_rows(get: &mut Get, table: plan::hints::TableLock) {
 
 /// The target, as it is read for the change: its rows stay locked from then on, so that what the join has found still holds
 /// when a row is changed.
-fn target(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<(Sides, plan::hints::TableLock), SqlError> {
+fn target(
+    binder: &mut Binder<'_>,
+    merge: &ast::Merge,
+) -> Result<(Sides, logical::hints::TableLock), SqlError> {
     if let ast::Target::Name(name) = &merge.target
         && is_query(binder, &merge.target)?
     {
@@ -207,7 +210,7 @@ fn query_target(
     binder: &mut Binder<'_>,
     merge: &ast::Merge,
     name: &ast::ObjectName,
-) -> Result<(Sides, plan::hints::TableLock), SqlError> {
+) -> Result<(Sides, logical::hints::TableLock), SqlError> {
     let sources = std::mem::take(&mut binder.scope()?.sources).into_vec();
     let mut rows = binder.target_query(name)?;
     let target = std::mem::take(&mut binder.scope()?.sources).into_vec().into_iter().next();

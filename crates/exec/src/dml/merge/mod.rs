@@ -20,13 +20,13 @@ use super::update::set::SetClause;
 use crate::explain::Source;
 use catalog::Db;
 use expr::{Expr, Pred};
+use logical::hints::TableLock;
+use logical::tree::TopSpec;
 use plan::Needs;
-use plan::hints::TableLock;
-use plan::logical::TopSpec;
 use plan::nodes::Plan;
 use storage::TableStore;
 
-pub use bind::compile;
+pub use self::bind::compile;
 
 /// A compiled MERGE. Slots of its rows: the target's locator, whether there is a source row, then columns.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 
 use super::super::change::CompileCascade;
 use super::members::PartitionedView;
-use plan::bind::Binder;
-use plan::bind::env::CompileEnv;
+use bind::Binder;
+use bind::env::CompileEnv;
 use syntax::ast;
 use types::SqlError;
 

@@ -10,12 +10,12 @@ use super::super::change::check_condition;
 use super::super::new_row::not_modifiable;
 use super::domain::{Domain, Routes};
 use super::refusals::{self, table_name, view_name};
+use bind::env::CompileEnv;
+use bind::partitioned::{ViewMember, members_of, table_of};
+use bind::{Binder, unsupported};
 use catalog::{Catalog, Db, ModuleDef, TableDef};
 use compact_str::CompactString;
-use plan::bind::env::CompileEnv;
-use plan::bind::partitioned::{ViewMember, members_of, table_of};
-use plan::bind::{Binder, unsupported};
-use plan::rights::Chain;
+use logical::rights::Chain;
 use syntax::ast::{self, ReferentialAction};
 use types::{DataType, SqlError};
 

@@ -5,10 +5,10 @@
 //! column that it is made of since the row was found, it is computed again, by its subquery.
 
 use super::set::SetClause;
+use bind::Binder;
 use catalog::{IndexDef, TableDef};
 use expr::{CaseExpr, ColId, CompareExpr, Expr, Pred};
-use plan::bind::Binder;
-use plan::logical::{Get, Logical};
+use logical::tree::{Get, Logical};
 use plan::physical;
 use plan::reads::Reads;
 use syntax::ast::CompareOp;

@@ -2,9 +2,9 @@
 //! Guarantee: what it counts are the units of strings, also those that are half of a character, and
 //! bytes of binaries, from 0.
 
+use bind::Binder;
 use expr::functions::{ArgRule, CallCx, Function, Stability};
 use expr::{CallExpr, Expr, Typed, bind_ops};
-use plan::bind::Binder;
 use syntax::ast;
 use types::convert::Mode;
 use types::{DataType, SqlError, Value, msg, units};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use expr::Expr;
-use plan::window::{FrameEnd, WindowCall, WindowKind};
+use logical::window::{FrameEnd, WindowCall, WindowKind};
 use types::{SqlError, Value, msg};
 
 use super::Over;

@@ -9,9 +9,9 @@ mod sliding;
 
 use calls::{Call, Current};
 use expr::Expr;
+use logical::window::WindowCall;
 use partition::Partition;
 use plan::nodes::{Node, Plan};
-use plan::window::WindowCall;
 use types::{SqlError, Value, encode_sort_part};
 
 use super::{BATCH, Operator, RowSet, other_node};

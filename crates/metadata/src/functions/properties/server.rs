@@ -4,7 +4,7 @@ use super::{PRODUCT_VERSION, SERVER_NAME, collation_value, flag};
 use crate::views::{self, SystemView};
 use exec::state::SessionCore;
 use instance::OfInstance;
-use plan::view::ViewDef;
+use logical::view::ViewDef;
 use types::{Collation, SqlError, Value};
 
 pub(super) fn server(property: &str, session: &SessionCore) -> Result<Value, SqlError> {

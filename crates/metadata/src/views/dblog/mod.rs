@@ -39,7 +39,7 @@ pub static FN_DBLOG: DbLog = DbLog;
 pub struct DbLog;
 
 impl ViewDef for DbLog {
-    fn right(&self) -> plan::rights::ViewRight {
+    fn right(&self) -> logical::rights::ViewRight {
         super::rights::needs(self.schema(), self.name())
     }
 

@@ -15,10 +15,10 @@ use types::Collation;
 use crate::access_path::{
     Ordering, joined_read_cost, natural_order, seek_cost, seeks_elsewhere, sought_column, with_conditions,
 };
-use crate::columns::ColumnSet;
 use crate::estimate;
-use crate::logical::{Get, Logical};
 use expr::{ColId, CompareExpr, Expr, Pred};
+use logical::columns::ColumnSet;
+use logical::tree::{Get, Logical};
 use syntax::ast::CompareOp;
 
 /// Relations by number.

@@ -15,13 +15,13 @@ mod search;
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
-use crate::bind::Binder;
 use crate::estimate;
-use crate::input::Input;
-use crate::logical::{JoinHint, JoinKind, Logical};
 use crate::owners::Owners;
+use bind::Binder;
 use expr::{CompareExpr, Expr, Pred};
 use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
+use logical::input::Input;
+use logical::tree::{JoinHint, JoinKind, Logical};
 use orders::{Orders, Wish};
 use search::{Effort, Tree};
 

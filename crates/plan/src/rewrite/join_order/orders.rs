@@ -6,8 +6,8 @@
 
 use super::graph::{Graph, Sequence, Set, only};
 use crate::cost::{GROUPED, SORTED, STREAMED};
-use crate::logical::Logical;
 use expr::{ColId, Expr};
+use logical::tree::Logical;
 use types::Collation;
 
 /// What the rows of the whole tree are wanted for.

@@ -8,8 +8,8 @@
 
 use super::graph::{Graph, Set, members, only};
 use super::orders::Orders;
-use crate::chance::Chance;
 use crate::cost::{BUILD, GIVEN, MERGED, PAIR, PROBE};
+use bind::chance::Chance;
 use smallvec::SmallVec;
 
 /// Relations for which every tree is looked at: 3^12 splits are a few milliseconds.
@@ -322,8 +322,8 @@ fn drop_at(row: &mut Vec<f64>, at: usize) {
 mod tests {
     use super::super::graph::Relation;
     use super::*;
-    use crate::columns::ColumnSet;
-    use crate::logical::Logical;
+    use logical::columns::ColumnSet;
+    use logical::tree::Logical;
 
     #[test]
     fn a_search_that_is_cancelled_gives_nothing() {

@@ -2,10 +2,10 @@
 //! that the groups are joined by a left join, whichever kind of APPLY it is.
 
 use super::groups::{Groups, put_outer};
-use crate::input::Input;
-use crate::logical::{JoinKind, Logical};
 use crate::rewrite::rule::Pass;
 use expr::Expr;
+use logical::input::Input;
+use logical::tree::{JoinKind, Logical};
 
 /// An APPLY, or what is the same. `asked`: so many of the left rows are wanted at most.
 pub fn joined(

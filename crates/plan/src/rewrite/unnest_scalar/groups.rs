@@ -5,13 +5,13 @@
 use super::super::visit::mentions;
 use super::{FEW_ROWS, condition_may_fail, may_fail};
 use crate::access_path::{can_seek, read_cost, with_conditions};
-use crate::bind::Binder;
 use crate::cost::{GROUPED, PROBE};
 use crate::estimate;
-use crate::input::Input;
-use crate::logical::{GroupCol, Logical};
+use bind::Binder;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, CompareExpr, Expr, Pred, SubRef};
+use logical::input::Input;
+use logical::tree::{GroupCol, Logical};
 use std::sync::Arc;
 use syntax::ast::CompareOp;
 use types::{Collation, Value};

@@ -17,9 +17,9 @@ mod value;
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::estimate;
-use crate::input::Input;
-use crate::logical::{JoinKind, Logical, TopSpec};
 use expr::{Expr, Pred};
+use logical::input::Input;
+use logical::tree::{JoinKind, Logical, TopSpec};
 use types::Value;
 use value::Values;
 

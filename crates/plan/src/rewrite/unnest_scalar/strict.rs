@@ -2,11 +2,11 @@
 //! that an inner join does, which may be ordered with others.
 
 use super::groups::Groups;
-use crate::bind::Binder;
-use crate::input::Input;
-use crate::logical::Logical;
+use bind::Binder;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, Expr, Pred, SubRef};
+use logical::input::Input;
+use logical::tree::Logical;
 
 /// What to join, on what, and the condition over its column.
 pub fn unnested(pred: &Pred, outer_rows: f64, binder: &mut Binder<'_>) -> Option<(Logical, Vec<Pred>, Pred)> {

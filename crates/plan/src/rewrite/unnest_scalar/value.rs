@@ -5,10 +5,10 @@
 //! asks for.
 
 use super::groups::{Groups, put_outer};
-use crate::input::Input;
-use crate::logical::{JoinKind, Logical};
 use crate::rewrite::rule::Pass;
 use expr::{Expr, Pred, SubRef};
+use logical::input::Input;
+use logical::tree::{JoinKind, Logical};
 use std::collections::HashMap;
 
 /// The subqueries of a node that are joined.
