@@ -1,5 +1,7 @@
-//! The binder: syntax in, typed expressions and logical plans with all conversions out. Statements and queries share one [`Binder`];
-//! what it knows of the statement, and the numbers of columns, parameters and subqueries within it, are here.
+//! The binder: syntax in, typed expressions and logical plans with all conversions out. Statements
+//! and queries share one [`Binder`]; what it knows of the statement, and the numbers of columns,
+//! parameters and subqueries within it, are here. So is what goes with a compilation from its
+//! beginning to its end: its [`options`], its [`counters`], which rewrites it has seen ([`applied`]).
 //! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
 pub mod applied;

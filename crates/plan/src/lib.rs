@@ -1,7 +1,9 @@
-//! From the syntax of queries to plans: the binder, the logical plan, the choice of access paths and joins, and the
-//! physical plan as plain data. It knows databases and tables (crates `catalog`, `storage`), but neither sessions nor how a
-//! plan runs: what it asks of the instance comes through [`bind::env::Names`].
-//! Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL Server's numbers.
+//! From bound queries to plans: rewrites of the logical plan, estimates, the choice of access paths
+//! and joins, and the physical plan as plain data. It knows databases and tables (crates `catalog`,
+//! `storage`), but neither sessions nor how a plan runs: what it asks of the instance comes through
+//! [`bind::env::Names`]. Names and types are the binder's (crate `bind`); [`compile_query`] is both.
+//! Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL
+//! Server's numbers.
 
 pub mod access_path;
 mod assignments;
