@@ -29,8 +29,10 @@ use bind::Binder;
 use bind::browse::Browse;
 use bind::counters::{Compilation, Kind};
 use bind::env::CompileEnv;
+use bind::options;
 use compact_str::CompactString;
 use expr::Expr;
+use logical::tree::{BoundQuery, Logical, OutColumn, SortKey, TableName};
 use nodes::Plan;
 use std::sync::Arc;
 use std::time::Instant;
@@ -57,7 +59,7 @@ pub struct ColumnInfo {
     /// It is the identity column of its table.
     pub identity: bool,
     /// The names of its table, where clients want to know them: for text, ntext and image.
-    pub table: Option<logical::tree::TableName>,
+    pub table: Option<TableName>,
 }
 
 impl ColumnInfo {
@@ -112,7 +114,7 @@ pub fn apply_options(
     options: &[ast::OptionItem],
     assigns: bool,
 ) -> Result<(), SqlError> {
-    bind::options::check(options, binder.env)?;
+    options::check(options, binder.env)?;
     binder.apply_options(options, assigns)?;
     binder.rules_off = rewrite::left_out(options)?;
     Ok(())
@@ -142,7 +144,7 @@ impl Counted<'_> {
             tables: needs.tables.len(),
             views: needs.modules.len(),
             subqueries: needs.subqueries.len(),
-            hints: bind::options::used(self.options, binder.join_hints),
+            hints: options::used(self.options, binder.join_hints),
             applied: &binder.applied,
         });
     }
@@ -161,7 +163,7 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     binder.whole = true;
     let mut bound = binder.query(q)?;
     binder.mask_result(&mut bound);
-    let logical::tree::BoundQuery { logical, columns, assignments } = bound;
+    let BoundQuery { logical, columns, assignments } = bound;
     let order = if assignments.is_empty() { ordered_by(&logical, &columns) } else { Vec::new() };
     let (plan, assignments) = if assignments.is_empty() {
         let wanted: Vec<expr::ColId> = columns.iter().map(|c| c.id).collect();
@@ -184,13 +186,13 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
 }
 
 /// The columns of the result that ORDER BY names, from 1; none where it names anything else.
-fn ordered_by(logical: &logical::tree::Logical, columns: &[logical::tree::OutColumn]) -> Vec<u16> {
+fn ordered_by(logical: &Logical, columns: &[OutColumn]) -> Vec<u16> {
     let mut logical = logical;
-    while let logical::tree::Logical::Top { input, .. } = logical {
+    while let Logical::Top { input, .. } = logical {
         logical = input;
     }
-    let logical::tree::Logical::Sort { keys, .. } = logical else { return Vec::new() };
-    let number = |key: &logical::tree::SortKey| match &key.expr {
+    let Logical::Sort { keys, .. } = logical else { return Vec::new() };
+    let number = |key: &SortKey| match &key.expr {
         expr::Expr::Col(id) => columns.iter().zip(1..).find(|(c, _)| c.id == *id).map(|(_, number)| number),
         _ => None,
     };
@@ -207,7 +209,7 @@ fn set_by(list: &[ast::SelectItem], env: &CompileEnv<'_>) -> Vec<usize> {
 }
 
 /// The columns of a query's result.
-fn columns_of(columns: &[logical::tree::OutColumn]) -> Vec<ColumnInfo> {
+fn columns_of(columns: &[OutColumn]) -> Vec<ColumnInfo> {
     let columns = columns.iter().map(|c| ColumnInfo {
         collation: c.collation,
         base: c.base,
