@@ -6,7 +6,7 @@ use crate::sql::meta::{self, Reply};
 use crate::sql::plan;
 use crate::sql::printer::{Came, Stream, prefix};
 use crate::sql::script::{self, Batch, Command};
-use engine::Sink;
+use engine::{ResultRows, Sink};
 use std::path::Path;
 
 impl Runner<'_> {
@@ -117,7 +117,8 @@ impl Runner<'_> {
                 self.settle();
                 for answer in answers {
                     let shown = self.printer.columns(&answer.columns);
-                    let rows = answer.rows.iter().try_for_each(|row| self.printer.row(row));
+                    let rows =
+                        answer.rows.iter().try_for_each(|row| self.printer.rows(&ResultRows::one(row)));
                     if shown.and(rows).is_err() {
                         break;
                     }
