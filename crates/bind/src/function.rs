@@ -19,7 +19,7 @@ use compact_str::CompactString;
 use expr::{Expr, Routine, RoutineCall, Typed, bind_ops};
 use logical::input::Input;
 use logical::rights::Chain;
-use logical::tree::{Logical, OutColumn, RoutineScan};
+use logical::tree::{Logical, RoutineScan};
 use syntax::ast::{self, ConstraintKind, Declaration, FunctionBody, SetValue, Stmt, StmtKind, TableElement};
 use types::convert::Mode;
 use types::{DataType, SqlError, Value, msg};
@@ -459,7 +459,7 @@ impl Binder<'_> {
         let bind = |binder: &mut Self| binder.nested(|b| b.inner_query(query));
         let ((bound, _), _) = self.inside(db, module, call, false, bind)?;
         super::module::view_names(module, &[], &bound.columns)?;
-        let columns = bound.columns.iter().map(OutColumn::scope_column).collect();
+        let columns = bound.columns.iter().map(ScopeColumn::of_query).collect();
         if once.is_empty() {
             return Ok((bound.logical, columns));
         }

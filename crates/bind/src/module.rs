@@ -60,7 +60,7 @@ impl Binder<'_> {
             aliased: alias.is_some(),
             schema: Some(fold_name(&view.schema)),
             database: Some(fold_name(&db.name())),
-            columns: columns.iter().map(OutColumn::scope_column).collect(),
+            columns: columns.iter().map(ScopeColumn::of_query).collect(),
             object_id: 0,
             db_id: 0,
         };

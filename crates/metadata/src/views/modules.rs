@@ -13,7 +13,6 @@ use catalog::{Catalog, Db, ModuleDef, ModuleKind, fold_name};
 use exec::output::ColumnInfo;
 use exec::state::SessionCore;
 use instance::OfInstance;
-use logical::tree::OutColumn;
 use syntax::ast::FunctionBody;
 
 use DataType::{Bit, Int, NVarChar, TinyInt};
@@ -214,7 +213,7 @@ pub fn columns_of_view(
     };
     let mut binder = bind::Binder::new(&env);
     let columns: Vec<ScopeColumn> = match view.function().map(|function| &function.body) {
-        None => binder.view_query(db, view).ok()?.1.iter().map(OutColumn::scope_column).collect(),
+        None => binder.view_query(db, view).ok()?.1.iter().map(ScopeColumn::of_query).collect(),
         Some(FunctionBody::Inline(_)) => binder.inline_columns(db, view).ok()?,
         Some(FunctionBody::Table { elements, .. }) => table_columns(db, elements, 0).ok()?,
         Some(FunctionBody::Scalar { .. }) => return None,
