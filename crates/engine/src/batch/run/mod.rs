@@ -125,8 +125,13 @@ pub fn run_batch(
     let gives_back = core.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
+    // A procedure or trigger is published as what runs.
+    let around = if run.core.module.is_some() { run.enters_module() } else { None };
     // Procedures, functions and triggers call one another.
-    let mut end = stack::with_room(|| run.main());
+    let mut end = stack::with_room(|| run.steps(around.is_some()));
+    if let Some(around) = around {
+        run.core.shared.activity.leaves(around);
+    }
     if run.large.is_some() {
         end = end.and_then(|end| run.settle_variables(end));
     }
@@ -214,16 +219,6 @@ impl<'a> Run<'a> {
         outputs
     }
 
-    /// Runs it, published as what runs where it is a procedure or trigger.
-    fn main(&mut self) -> Result<End, SqlError> {
-        let before = if self.core.module.is_some() { self.enters_module() } else { None };
-        let end = self.steps(before.is_some());
-        if let Some(before) = before {
-            self.core.shared.activity.leaves(before);
-        }
-        end
-    }
-
     /// A procedure or trigger begins, if it is one: gives what ran before it.
     fn enters_module(&self) -> Option<u64> {
         let object_id = self.batch.object_id;
@@ -232,6 +227,7 @@ impl<'a> Run<'a> {
         Some(self.core.shared.activity.enters(db, object_id))
     }
 
+    /// Runs the operations in their order.
     fn steps(&mut self, of_module: bool) -> Result<End, SqlError> {
         let batch = self.batch;
         let program = &batch.program;
