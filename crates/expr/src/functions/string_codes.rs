@@ -44,8 +44,8 @@ pub(super) fn nchar_of(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sql
     Ok(whole.map_or(Value::Null, |c| Value::str(units::held(c.encode_utf8(&mut [0; 4])))))
 }
 
-/// A text in which `\xxxx` is a unit and `\+xxxxxx` a character, by their numbers in hexadecimal digits. The character that
-/// begins them stands for itself where it is doubled.
+/// A text in which `\xxxx` is a unit and `\+xxxxxx` a character, by their numbers in hexadecimal
+/// digits. The character that begins them stands for itself where it is doubled.
 pub(super) fn unistr(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if !cx.types.first().is_some_and(|ty| ty.is_unicode()) && cx.collation.code_page() != CodePage::Utf8 {
         return Err(SqlError::of(
