@@ -146,6 +146,7 @@ const TABLE: &[(&str, Runs)] = &[
     ("sp_depends", Runs::Everyone),
     ("xp_sprintf", Runs::Everyone),
     ("xp_sscanf", Runs::Everyone),
+    ("sp_helpserver", Runs::Everyone),
     ("xp_msver", Runs::Everyone),
     ("xp_fixeddrives", Runs::Sysadmin),
     ("xp_logininfo", Runs::Sysadmin),

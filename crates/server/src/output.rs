@@ -331,7 +331,12 @@ impl Sink for Answer<'_> {
 
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         let _encode = phases::enter(Phase::Encode);
-        self.write_rows(rows)
+        let mut left = *rows;
+        while !left.is_empty() {
+            let written = self.some_rows(&left)?;
+            left = left.skip(written);
+        }
+        Ok(())
     }
 
     fn takes_stored(&self) -> bool {

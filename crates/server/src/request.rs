@@ -286,7 +286,11 @@ fn carry_out(
         check_transaction(active, headers)?;
     }
     match message.kind {
-        PacketType::SqlBatch => batch(active, message, answer),
+        PacketType::SqlBatch => {
+            let batch = SqlBatch::parse(&message.payload, active.version)?;
+            active.session.execute(&batch.text, answer);
+            Ok(())
+        }
         PacketType::Rpc => calls(hub, active, message, answer),
         _ => transaction(active, message, answer),
     }
@@ -312,12 +316,6 @@ fn check_transaction(active: &Active, headers: Headers) -> Result<(), Failure> {
         return Err(SqlError::of(msg::REQUEST_WITHOUT_TRANSACTION, []).into());
     }
     Err(SqlError::of(msg::TRANSACTION_NOT_RESUMED, [&format_args!("{theirs:x}")]).into())
-}
-
-fn batch(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
-    let batch = SqlBatch::parse(&message.payload, active.version)?;
-    active.session.execute(&batch.text, answer);
-    Ok(())
 }
 
 fn calls(hub: &Hub, active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {

@@ -105,19 +105,17 @@ impl Run<'_> {
     }
 
     /// Calls the procedure.
-    pub(super) fn run_bound_call(&mut self, at: usize, (call, code): &Ready) -> Result<(Flow, i32), Failure> {
+    pub(super) fn run_bound_call(&mut self, (call, code): &Ready) -> Result<(Flow, i32), Failure> {
         let db = self.core.db();
         db.check_usable()?;
         if !self.core.may_all() {
             let db = db.clone();
             self.core.check_access(&db)?;
         }
-        let mut vars = self.with_retry(at, |run| {
-            let Run { core, vars, .. } = run;
-            let manner = (core.options.dialect, core.db().default_collation().code_page());
-            let values = call.values(code, &mut ExecCtx { session: core, vars }, manner);
-            core.end_expression(values)
-        })?;
+        let Run { core, vars, .. } = self;
+        let manner = (core.options.dialect, core.db().default_collation().code_page());
+        let values = call.values(code, &mut ExecCtx { session: core, vars }, manner);
+        let mut vars = core.end_expression(values)?;
         let home = self.core.db().clone();
         self.enter_module(&home, &call.module)?;
         let done = self.procedure_scope(&home, code, &mut vars, &call.module, false)?;

@@ -70,7 +70,7 @@ impl Run<'_> {
                     }
                 };
                 let done = match bound {
-                    Ok(bound) => self.run_bound_call(at, &bound)?,
+                    Ok(bound) => self.run_bound_call(&bound)?,
                     Err((db, called)) => self.call(at, db, called, args)?,
                 };
                 self.set_status(execute.result.as_deref(), done)

@@ -11,22 +11,17 @@ use exec::state::profile::Profile;
 use programs::compiled::Bound;
 
 impl Run<'_> {
-    /// Runs a statement, and shows its profile when the session wants it.
-    #[inline]
-    pub(super) fn profiled(
+    /// A statement whose profile the session wants is done: shows it, and goes on with the counters of the statement around it.
+    #[cold]
+    pub(super) fn end_profile(
         &mut self,
         at: usize,
         stmt: &Stmt,
-        work: impl FnOnce(&mut Self) -> Result<(), Failure>,
+        around: Option<Box<Profile>>,
+        done: Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if !self.core.options.profiles() {
-            return work(self);
-        }
-        // A statement of a trigger has counters of its own.
-        let around = self.core.profile.replace(Box::default());
-        let result = work(self);
         let own = std::mem::replace(&mut self.core.profile, around);
-        result?;
+        done?;
         self.show_profile(at, stmt, &own.unwrap_or_default())
     }
 

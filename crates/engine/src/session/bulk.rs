@@ -8,7 +8,7 @@ use syntax::ast::StmtKind;
 use types::convert::{Mode, convert_with};
 use types::{DataType, Dialect, SqlError, Value, msg};
 
-use super::{Outcome, Session};
+use super::{Outcome, Session, round};
 use crate::batch::run::End;
 use catalog::TableDef;
 use catalog::errors;
@@ -91,7 +91,8 @@ impl Session {
     /// `rows` returns, 2628 as for [`Session::bulk_insert`], 4022 when no load is announced.
     pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
         let bulk = self.core.pending_bulk.take();
-        self.request(sink, |core, sink, _| {
+        let Session { core, shared, told, .. } = self;
+        round::request(core, shared, told, sink, |core, sink, _| {
             let result = match &bulk {
                 None => Err(SqlError::of(msg::BULK_DATA_UNEXPECTED, [])),
                 Some(_) if core.xact_state() == -1 => Err(errors::doomed()),

@@ -28,7 +28,6 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value, msg};
 
-use crate::batch::run::End;
 use ddl::temps;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
@@ -236,7 +235,12 @@ impl Session {
     /// # Errors
     /// None of the batch's own.
     pub fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> Outcome {
-        self.run(text, sink)
+        let Session { core, shared, told, key, .. } = self;
+        request(core, shared, told, sink, |core, sink, told| {
+            let ToRun { batch, mut vars, shaped } =
+                parameters::find(core, core.instance().batches(), text, key)?;
+            run_in(core, sink, told, &batch, shaped.then_some(text), &mut vars)
+        })
     }
 
     /// Checks a batch and its parameters (names with `@`). Errors: syntax, undeclared variables, types.
@@ -321,26 +325,6 @@ impl Session {
     /// Work of the engine itself in this session.
     pub(crate) fn with_core<T>(&mut self, work: impl FnOnce(&mut SessionCore) -> T) -> T {
         work(&mut self.core)
-    }
-
-    fn run(&mut self, text: &str, sink: &mut dyn Sink) -> Outcome {
-        let mut key = std::mem::take(&mut self.key);
-        let outcome = self.request(sink, |core, sink, told| {
-            let ToRun { batch, mut vars, shaped } =
-                parameters::find(core, core.instance().batches(), text, &mut key)?;
-            run_in(core, sink, told, &batch, shaped.then_some(text), &mut vars)
-        });
-        self.key = key;
-        outcome
-    }
-
-    fn request(
-        &mut self,
-        sink: &mut dyn Sink,
-        work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut Told) -> Result<End, SqlError>,
-    ) -> Outcome {
-        let Session { core, shared, told, .. } = self;
-        request(core, shared, told, sink, work)
     }
 }
 

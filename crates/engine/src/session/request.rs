@@ -4,7 +4,7 @@ use compact_str::CompactString;
 use txn::Durability;
 use types::SqlError;
 
-use super::{Isolation, Outcome, Session};
+use super::{Isolation, Outcome, Session, round};
 use crate::batch::run::End;
 use ddl::temps;
 use exec::output::{SessionChange, Sink, StatementEnd, StatementKind};
@@ -41,7 +41,8 @@ pub enum TransactionRequest {
 impl Session {
     /// A request of the transaction manager. Errors go to the sink: 3902, 3903, 628, 6401 and what COMMIT says.
     pub fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn Sink) -> Outcome {
-        self.request(sink, |core, sink, _| {
+        let Session { core, shared, told, .. } = self;
+        round::request(core, shared, told, sink, |core, sink, _| {
             let statement = manage(core, request)?;
             core.succeeded(0);
             core.tell_transactions(sink)?;

@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use types::{DataType, Len, SqlError, Value};
 
-use super::{Outcome, Session};
+use super::{Outcome, Session, round};
 use std::sync::Arc;
 
 use crate::batch::rpc::call;
@@ -55,7 +55,8 @@ impl Session {
         });
         let args = args.collect();
         let types = described.iter().map(|(_, ty)| *ty).collect();
-        self.request(sink, |core, sink, _| {
+        let Session { core, shared, told, .. } = self;
+        round::request(core, shared, told, sink, |core, sink, _| {
             let (end, outputs) = call(core, sink, name, args, types)?;
             for (ordinal, ty, value) in &outputs.values {
                 let name = described.get(*ordinal).map_or("", |(name, _)| name.as_str());

@@ -322,7 +322,7 @@ fn functions_of_the_reference() {
         compress connectionproperty context_info current_request_id current_transaction_id decompress error_line error_message \
         error_number error_procedure error_severity error_state formatmessage getansinull host_name isnull isnumeric newid \
         newsequentialid rowcount_big session_context xact_state trigger_nestlevel sessionproperty coalesce nullif \
-        encryptbypassphrase decryptbypassphrase pwdencrypt pwdcompare base64_encode base64_decode tertiary_weights applock_mode applock_test filepropertyex host_id";
+        encryptbypassphrase decryptbypassphrase pwdencrypt pwdcompare base64_encode base64_decode tertiary_weights applock_mode applock_test filepropertyex host_id unistr";
     for name in there.split_whitespace() {
         let said = b.run(&format!("select {name}()"));
         assert!(!said.contains("Msg 195:"), "{name}: {said}");
@@ -375,4 +375,36 @@ fn passphrases_and_passwords() {
     b.check("select pwdcompare('Secret', pwdencrypt('Secret')), pwdcompare('secret', pwdencrypt('Secret')), \
         datalength(pwdencrypt('x')), substring(pwdencrypt('x'), 1, 2), pwdcompare('x', 0x), pwdcompare(null, 0x01)", "1|0|70|0x0200|0|NULL");
     b.check("select pwdcompare('letmein', 0x0100E3127129949737C63C686B241149E5E2A10C83BBE4D5945618643791F5B07856B50339C99DEB1AB6A3ED0FEB)", "1");
+}
+
+/// The examples of the reference, and what is between them.
+#[test]
+fn characters_by_their_numbers() {
+    let b = &mut Bench::new();
+    b.check(
+        r"select unistr(N'Hello! \D83D\DE00'), unistr(N'Hello! \+01F603'), unistr(N'ABC#00C0#0181#0187', '#')",
+        "Hello! \u{1F600}|Hello! \u{1F603}|ABC\u{C0}\u{181}\u{187}",
+    );
+    b.check(
+        r"select unistr(N'a\\b'), unistr(N'##x', N'#'), unistr(N'\0041\00e9', null), unistr(null)",
+        r"a\b|#x|NULL|NULL",
+    );
+    b.check(r"select unistr('caf\00E9' collate Latin1_General_100_CI_AS_SC_UTF8)", "caf\u{e9}");
+    // Half of a character stays one until the other half comes.
+    b.check(r"select unicode(unistr(N'\D83D')), len(unistr(N'\D83D') + unistr(N'\DE00')), len(unistr(N'\+01F600'))", "55357|2|2");
+    b.check(r"select unicode(unistr(N'\+00D83D')), datalength(unistr(N'\0041')), unistr(N'')", "55357|2|");
+    b.check(r"select sql_variant_property(unistr(N'\0041bc'), 'BaseType')", "nvarchar");
+    for wrong in [
+        r"N'\'",
+        r"N'\12'",
+        r"N'\00g1'",
+        r"N'\+0001'",
+        r"N'\+110000'",
+        r"N'\-041'",
+        "'a'",
+        "N'a', 'xy'",
+        "N'a', ''",
+    ] {
+        b.fails(&format!("select unistr({wrong})"), 40517);
+    }
 }

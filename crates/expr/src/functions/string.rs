@@ -3,7 +3,7 @@
 //! plane counts two, and may be cut in half. Under a collation with them (_SC, _UTF8) they count
 //! characters.
 
-use super::string_codes::{ascii, char_of, nchar_of, unicode};
+use super::string_codes::{ascii, char_of, nchar_of, unicode, unistr};
 use super::string_parts::{
     counted, fitted, left, rejoined, right, stuff, stuff_type, substring, substring_type, units,
 };
@@ -71,6 +71,7 @@ pub const FUNCTIONS: &[Function] = &[
     Function { nullable: true, ..f("unicode", (1, 1), &[A::Str], int, unicode) },
     Function { nullable: true, ..f("char", (1, 1), &[A::Int], |_, _| Ok(DataType::Char(1)), char_of) },
     Function { nullable: true, ..f("nchar", (1, 1), &[A::Int], |_, _| Ok(DataType::NChar(1)), nchar_of) },
+    f("unistr", (1, 2), &[A::Str], same_length, unistr),
     Function { strict: false, nullable: true, ..f("str", (1, 3), &[A::Float, A::Int], str_type, str_of) },
     Function {
         nullable: true,

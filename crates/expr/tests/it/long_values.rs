@@ -161,6 +161,8 @@ const CALLS: &[(&str, &[Arg])] = &[
     ("stuff", &[Long("é"), Int(1000), Int(10), Long("a")]),
     ("stuff", &[Bytes, Int(1000), Int(10), Bytes]),
     ("reverse", &[Long("é")]),
+    ("unistr", &[Long("é")]),
+    ("unistr", &[Long("\\00e9")]),
     // Characters of two units are taken apart.
     ("ltrim", &[Long("🙂"), Long("ab🙂")]),
     ("right", &[Long("🙂"), Int(11)]),

@@ -113,6 +113,7 @@ messages! {
         "The message number %d or specified language version does not exist.";
     15197 16 1 NO_TEXT "There is no text for object '%ls'.";
     15198 16 1 NOT_A_PRINCIPAL "The name supplied (%s) is not a user, role, or aliased login.";
+    15206 16 1 SERVER_OPTION_NOT_VALID "Invalid Remote Server Option: '%s'.";
     15217 16 2 PROPERTY_DOES_NOT_EXIST
         "Property cannot be updated or deleted. Property '%ls' does not exist for '%ls'.";
     15223 11 1 PARAMETER_NULL "Error: The input parameter '%s' is not allowed to be null.";

@@ -45,3 +45,39 @@ SET NOCOUNT ON
 -- Nothing can switch it on here.
 RAISERROR(15281, 16, -1, 'procedure', 'sys.xp_cmdshell', 'xp_cmdshell', 'xp_cmdshell', 'xp_cmdshell', 'xp_cmdshell')
 RETURN 1
+GO
+CREATE PROCEDURE sp_helpserver @server sysname = NULL, @optname varchar(35) = NULL, @show_topology varchar(1) = NULL AS
+SET NOCOUNT ON
+IF LOWER(@optname) NOT IN ('collation compatible', 'data access', 'dist', 'dpub', 'lazy schema validation', 'pub', 'rpc', 'rpc out', 'sub',
+    'system', 'use remote collation')
+BEGIN
+    RAISERROR(15206, -1, -1, @optname)
+    RETURN 1
+END
+IF @server IS NOT NULL AND NOT EXISTS (SELECT * FROM sys.sysservers WHERE srvname = @server)
+BEGIN
+    RAISERROR(15015, -1, -1, @server)
+    RETURN 1
+END
+DECLARE @found TABLE (name sysname, network_name sysname NULL, status varchar(70), id smallint, collation_name sysname NULL,
+    connect_timeout int, query_timeout int, topx int, topy int)
+INSERT @found
+SELECT srvname, RTRIM(srvnetname),
+    CONVERT(varchar(70), CONCAT_WS(',', CASE rpc WHEN 1 THEN 'rpc' END, CASE pub WHEN 1 THEN 'pub' END, CASE sub WHEN 1 THEN 'sub' END,
+        CASE dist WHEN 1 THEN 'dist' END, CASE dpub WHEN 1 THEN 'dpub' END, CASE rpcout WHEN 1 THEN 'rpc out' END,
+        CASE dataaccess WHEN 1 THEN 'data access' END, CASE collationcompatible WHEN 1 THEN 'collation compatible' END,
+        CASE [system] WHEN 1 THEN 'system' END, CASE useremotecollation WHEN 1 THEN 'use remote collation' END,
+        CASE lazyschemavalidation WHEN 1 THEN 'lazy schema validation' END)),
+    srvid, [collation], connecttimeout, querytimeout, topologyx, topologyy
+FROM sys.sysservers
+WHERE @server IS NULL OR srvname = @server
+-- The servers that have the option.
+IF @optname IS NOT NULL
+    DELETE @found WHERE CHARINDEX(',' + @optname + ',', ',' + status + ',') = 0
+IF @show_topology = 't'
+    SELECT name, network_name, status, CONVERT(char(4), id) AS id, collation_name, connect_timeout, query_timeout, topx, topy
+    FROM @found ORDER BY name
+ELSE
+    SELECT name, network_name, status, CONVERT(char(4), id) AS id, collation_name, connect_timeout, query_timeout
+    FROM @found ORDER BY name
+RETURN 0

@@ -5,7 +5,7 @@ use types::{DataType, Len};
 
 use super::{SYSNAME, SystemView, View, ViewColumn};
 
-use DataType::{BigInt, Binary, DateTime, Int, NChar, NVarChar, SmallInt, VarBinary, VarChar};
+use DataType::{BigInt, Binary, Bit, Char, DateTime, Int, NChar, NVarChar, SmallInt, VarBinary, VarChar};
 
 /// The views of this file.
 pub(super) static ALL: &[&dyn SystemView] = &[
@@ -20,6 +20,7 @@ pub(super) static ALL: &[&dyn SystemView] = &[
     &SYSCONFIGURES,
     &SYSCURCONFIGS,
     &SYSDEVICES,
+    &SYSSERVERS,
 ];
 
 /// sys.sysusers: users and roles of a database.
@@ -255,3 +256,43 @@ static SYSDEVICES: View = View::defined(
     "\
      SELECT name, 0, 0, 0, 0, type, physical_name FROM sys.backup_devices",
 );
+
+/// sys.sysservers: this server.
+static SYSSERVERS: View = View::defined("sysservers", &[
+    ("srvid", SmallInt, true),
+    ("srvstatus", SmallInt, true),
+    ("srvname", SYSNAME, false),
+    ("srvproduct", SYSNAME, false),
+    ("providername", SYSNAME, false),
+    ("datasource", NVarChar(Len::N(4000)), true),
+    ("location", NVarChar(Len::N(4000)), true),
+    ("providerstring", NVarChar(Len::N(4000)), true),
+    ("schemadate", DateTime, false),
+    ("topologyx", Int, true),
+    ("topologyy", Int, true),
+    ("catalog", SYSNAME, true),
+    ("srvcollation", SYSNAME, true),
+    ("connecttimeout", Int, true),
+    ("querytimeout", Int, true),
+    ("srvnetname", Char(30), true),
+    ("isremote", Bit, true),
+    ("rpc", Bit, false),
+    ("pub", Bit, false),
+    ("sub", Bit, true),
+    ("dist", Bit, true),
+    ("dpub", Bit, true),
+    ("rpcout", Bit, false),
+    ("dataaccess", Bit, false),
+    ("collationcompatible", Bit, false),
+    ("system", Bit, false),
+    ("useremotecollation", Bit, false),
+    ("lazyschemavalidation", Bit, false),
+    ("collation", SYSNAME, true),
+    ("nonsqlsub", Bit, true),
+], "\
+     SELECT server_id, 0, name, product, provider, data_source, location, provider_string, modify_date, 0, 0, catalog,
+       collation_name, connect_timeout, query_timeout, CASE is_linked WHEN 0 THEN CAST(data_source AS char(30)) END,
+       CASE is_linked WHEN 0 THEN 1 ELSE 0 END, is_remote_login_enabled, is_publisher, is_subscriber, is_distributor, 0,
+       is_rpc_out_enabled, is_data_access_enabled, is_collation_compatible, is_system, uses_remote_collation,
+       lazy_schema_validation, collation_name, is_nonsql_subscriber
+     FROM sys.servers");

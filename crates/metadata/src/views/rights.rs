@@ -176,6 +176,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.sysconfigures", PUBLIC, Rows::All),
     ("sys.syscurconfigs", PUBLIC, Rows::All),
     ("sys.sysdevices", PUBLIC, Rows::All),
+    ("sys.sysservers", PUBLIC, Rows::All),
     ("sys.syslanguages", PUBLIC, Rows::All),
     ("sys.partition_functions", PUBLIC, Rows::All),
     ("sys.partition_schemes", PUBLIC, Rows::All),

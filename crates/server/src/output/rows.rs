@@ -11,18 +11,8 @@ use crate::request::out_of_memory;
 use crate::wire::LARGE;
 
 impl Answer<'_> {
-    /// Writes rows, and sends what is full.
-    pub(super) fn write_rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
-        let mut left = *rows;
-        while !left.is_empty() {
-            let written = self.some_rows(&left)?;
-            left = left.skip(written);
-        }
-        Ok(())
-    }
-
-    /// Writes the first of some rows; how many.
-    fn some_rows(&mut self, rows: &ResultRows<'_>) -> Result<usize, SqlError> {
+    /// Writes the first of some rows, and sends what is full; how many.
+    pub(super) fn some_rows(&mut self, rows: &ResultRows<'_>) -> Result<usize, SqlError> {
         let (rows, _charged) = match rows.items() {
             RowItems::Values(values) if self.may_be_large => match small_rows(values, rows.width()) {
                 0 => (rows.first(1), Some(self.room_for(held(values, rows.width()))?)),

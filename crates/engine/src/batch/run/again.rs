@@ -4,7 +4,7 @@
 use syntax::ast::{Assignment, StmtKind};
 use types::{SqlError, msg};
 
-use super::{Effect, Failure, Run, Step};
+use super::{Failure, Run, Step};
 use crate::batch::kind::is_dml;
 use catalog::errors;
 use exec::state::room::MAX_RUNS;
@@ -14,30 +14,14 @@ use programs::program::Op;
 const MAX_RECOMPILES: u32 = 100;
 
 impl Run<'_> {
-    /// Runs a bound statement; binds and runs it again when the schema has moved under it.
-    pub(in crate::batch) fn with_retry<T>(
-        &mut self,
-        at: usize,
-        mut body: impl FnMut(&mut Self) -> Result<T, SqlError>,
-    ) -> Result<T, Failure> {
-        match body(self) {
-            Ok(value) => Ok(value),
-            Err(e) if e.number == errors::SCHEMA_CHANGED => {
-                self.bound[at] = None;
-                self.batch.bound.lock()[at] = None;
-                Err(Failure { error: e, effect: Effect::Usual })
-            }
-            Err(e) => Err(e.into()),
-        }
-    }
-
-    /// [`Run::step`] again for as long as the schema keeps moving, and where a filegroup was full and is no more.
+    /// [`Run::step`] again for as long as the schema keeps moving, and where a filegroup was full and is no more. What the
+    /// schema has moved under is bound anew.
     pub(super) fn retry_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
         let mut runs = 1;
         for _ in 0..MAX_RECOMPILES {
             (self.shown, self.owes) = (false, false);
             match self.step(at, op) {
-                Err(f) if f.error.number == errors::SCHEMA_CHANGED => {}
+                Err(f) if f.error.number == errors::SCHEMA_CHANGED => self.forget_binding(at),
                 Err(f) if f.error.number == 1105 && runs < MAX_RUNS && self.may_run_again(op) => {
                     runs += 1;
                     if !self.core.take_room() {
@@ -48,6 +32,13 @@ impl Run<'_> {
             }
         }
         Err(SqlError::of(msg::SCHEMA_KEPT_CHANGING, []).into())
+    }
+
+    /// What was bound for an operation is out of date, for the other sessions, too.
+    #[cold]
+    fn forget_binding(&mut self, at: usize) {
+        self.bound[at] = None;
+        self.batch.bound.lock()[at] = None;
     }
 
     /// Whether a statement that has found a filegroup full was taken back as a whole and has shown nothing. EXEC is not:

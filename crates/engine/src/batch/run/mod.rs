@@ -125,8 +125,13 @@ pub fn run_batch(
     let gives_back = core.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
+    // A procedure or trigger is published as what runs.
+    let around = if run.core.module.is_some() { run.enters_module() } else { None };
     // Procedures, functions and triggers call one another.
-    let mut end = stack::with_room(|| run.main());
+    let mut end = stack::with_room(|| run.steps(around.is_some()));
+    if let Some(around) = around {
+        run.core.shared.activity.leaves(around);
+    }
     if run.large.is_some() {
         end = end.and_then(|end| run.settle_variables(end));
     }
@@ -214,16 +219,6 @@ impl<'a> Run<'a> {
         outputs
     }
 
-    /// Runs it, published as what runs where it is a procedure or trigger.
-    fn main(&mut self) -> Result<End, SqlError> {
-        let before = if self.core.module.is_some() { self.enters_module() } else { None };
-        let end = self.steps(before.is_some());
-        if let Some(before) = before {
-            self.core.shared.activity.leaves(before);
-        }
-        end
-    }
-
     /// A procedure or trigger begins, if it is one: gives what ran before it.
     fn enters_module(&self) -> Option<u64> {
         let object_id = self.batch.object_id;
@@ -232,6 +227,7 @@ impl<'a> Run<'a> {
         Some(self.core.shared.activity.enters(db, object_id))
     }
 
+    /// Runs the operations in their order.
     fn steps(&mut self, of_module: bool) -> Result<End, SqlError> {
         let batch = self.batch;
         let program = &batch.program;
@@ -346,23 +342,23 @@ impl<'a> Run<'a> {
         if !self.core.may_all() {
             statements::rights::check(self.core, stmt)?;
         }
-        match &stmt.kind {
+        // Queries are these; the rest of what is counted changes rows.
+        let query = match &stmt.kind {
             StmtKind::Insert(insert) if insert.source.is_execute() => {
                 self.insert_exec(at, insert)?;
+                return Ok(Step::Next);
             }
-            StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
-                self.counted(index, |run| run.profiled(at, stmt, |run| run.dml(at, stmt)))?;
+            StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => None,
+            StmtKind::Select(query) if query.body.first_select().into.is_some() => None,
+            StmtKind::Select(query) => Some(query),
+            StmtKind::SetVariable(set) if self.sets_cursor(set) => {
+                self.set_cursor(at, set, stmt.span)?;
+                return Ok(Step::Next);
             }
-            StmtKind::SetVariable(set) if self.sets_cursor(set) => self.set_cursor(at, set, stmt.span)?,
             StmtKind::SetVariable(set) => {
                 self.bind_set(at, set, stmt.span)?;
                 self.assign(at)?;
-            }
-            StmtKind::Select(query) if query.body.first_select().into.is_some() => {
-                self.counted(index, |run| run.profiled(at, stmt, |run| run.dml(at, stmt)))?;
-            }
-            StmtKind::Select(query) => {
-                self.counted(index, |run| run.profiled(at, stmt, |run| run.query(at, query)))?;
+                return Ok(Step::Next);
             }
             _ => {
                 return Ok(match self.other(at, stmt)? {
@@ -370,21 +366,23 @@ impl<'a> Run<'a> {
                     Flow::Abort => Step::Abort,
                 });
             }
+        };
+        let begun = self.counts.statements[index].begin();
+        let profiled = self.core.options.profiles();
+        // A statement of a trigger has counters of its own.
+        let around = if profiled { self.core.profile.replace(Box::default()) } else { None };
+        let done = match query {
+            Some(query) => self.query(at, query),
+            None => self.dml(at, stmt),
+        };
+        if profiled {
+            self.end_profile(at, stmt, around, done)?;
+        } else {
+            done?;
         }
+        // Only what has come to its end.
+        self.counts.statements[index].end(begun, self.core.rowcount);
         Ok(Step::Next)
-    }
-
-    /// Runs a query or change and counts it, if it comes to its end.
-    #[inline]
-    fn counted(
-        &mut self,
-        statement: usize,
-        work: impl FnOnce(&mut Self) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let begun = self.counts.statements[statement].begin();
-        work(self)?;
-        self.counts.statements[statement].end(begun, self.core.rowcount);
-        Ok(())
     }
 
     /// Tells the client what a statement had to say.

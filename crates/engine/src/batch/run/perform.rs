@@ -16,16 +16,13 @@ use programs::compiled::Bound;
 
 impl Run<'_> {
     pub(super) fn assign(&mut self, at: usize) -> Result<(), Failure> {
-        self.with_retry(at, |run| {
-            let Run { core, vars, bound, .. } = run;
-            let Some((_, Bound::Assign { slot, value })) = &bound[at] else {
-                return Err(SqlError::internal("an assignment was expected"));
-            };
-            let result = value.eval(&mut ExecCtx { session: core, vars });
-            let result = core.end_expression(result)?;
-            vars[*slot] = result;
-            Ok(())
-        })?;
+        let Run { core, vars, bound, .. } = self;
+        let Some((_, Bound::Assign { slot, value })) = &bound[at] else {
+            return Err(SqlError::internal("an assignment was expected").into());
+        };
+        let result = value.eval(&mut ExecCtx { session: core, vars });
+        let result = core.end_expression(result)?;
+        vars[*slot] = result;
         if !self.core.notes.is_empty() {
             self.tell_notes(at)?;
         }
@@ -35,14 +32,12 @@ impl Run<'_> {
 
     pub(super) fn test(&mut self, at: usize, condition: usize) -> Result<bool, Failure> {
         self.bind_condition(at, condition)?;
-        self.with_retry(at, |run| {
-            let Run { core, vars, bound, .. } = run;
-            let Some((_, Bound::Condition(condition))) = &bound[at] else {
-                return Err(SqlError::internal("a condition was expected"));
-            };
-            let result = condition.test(&mut ExecCtx { session: core, vars });
-            core.end_expression(result)
-        })
+        let Run { core, vars, bound, .. } = self;
+        let Some((_, Bound::Condition(condition))) = &bound[at] else {
+            return Err(SqlError::internal("a condition was expected").into());
+        };
+        let result = condition.test(&mut ExecCtx { session: core, vars });
+        Ok(core.end_expression(result)?)
     }
 
     /// Compiles expressions of a utility statement (once per binding) and evaluates them.
@@ -52,38 +47,33 @@ impl Run<'_> {
         exprs: &[&Expr],
     ) -> Result<Vec<Value>, Failure> {
         self.bind_scalars(at, exprs)?;
-        self.with_retry(at, |run| {
-            let Run { core, vars, bound, .. } = run;
-            let Some(scalars) = bound[at].as_ref().and_then(|(_, bound)| bound.scalars()) else {
-                return Err(SqlError::internal("arguments were expected"));
-            };
-            let mut ctx = ExecCtx { session: core, vars };
-            let result: Result<Vec<Value>, SqlError> = scalars.iter().map(|s| s.eval(&mut ctx)).collect();
-            core.end_expression(result)
-        })
+        let Run { core, vars, bound, .. } = self;
+        let Some(scalars) = bound[at].as_ref().and_then(|(_, bound)| bound.scalars()) else {
+            return Err(SqlError::internal("arguments were expected").into());
+        };
+        let mut ctx = ExecCtx { session: core, vars };
+        let result: Result<Vec<Value>, SqlError> = scalars.iter().map(|s| s.eval(&mut ctx)).collect();
+        Ok(core.end_expression(result)?)
     }
 
     pub(super) fn query(&mut self, at: usize, query: &Query) -> Result<(), Failure> {
         self.bind_query(at, query)?;
         self.core.notes.clear();
-        let (rows, returns) = self.with_retry(at, |run| {
-            let Run { core, vars, bound, sink, shown, owes, .. } = run;
-            let Some((_, Bound::Query(plan))) = &bound[at] else {
-                return Err(SqlError::internal("a query was expected"));
-            };
-            core.begin_statement(plan.needs().reads_data())?;
-            core.tell_transactions(*sink)?;
-            let columns = plan.columns();
-            let returns = !columns.is_empty();
-            let mut out = ToSink::new(*sink, columns, core.options.textsize);
-            out.origins =
-                plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
-            out.order = plan.order();
-            let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
-            let result = result.and_then(|rows| out.finish().map(|()| rows));
-            (*shown, *owes) = (out.begun && returns, !out.begun && returns);
-            Ok((core.end_statement(result)?, returns))
-        })?;
+        let Run { core, vars, bound, sink, shown, owes, .. } = self;
+        let Some((_, Bound::Query(plan))) = &bound[at] else {
+            return Err(SqlError::internal("a query was expected").into());
+        };
+        core.begin_statement(plan.needs().reads_data())?;
+        core.tell_transactions(*sink)?;
+        let columns = plan.columns();
+        let returns = !columns.is_empty();
+        let mut out = ToSink::new(*sink, columns, core.options.textsize);
+        out.origins = plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
+        out.order = plan.order();
+        let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
+        let result = result.and_then(|rows| out.finish().map(|()| rows));
+        (*shown, *owes) = (out.begun && returns, !out.begun && returns);
+        let rows = core.end_statement(result)?;
         self.tell_notes(at)?;
         self.core.succeeded(rows);
         if !returns {
@@ -100,31 +90,29 @@ impl Run<'_> {
         }
         let catching = self.catches();
         self.core.notes.clear();
-        let rows = self.with_retry(at, |run| {
-            let Run { core, vars, bound, sink, shown, owes, .. } = run;
-            let Some((_, Bound::Dml(plan))) = &bound[at] else {
-                return Err(SqlError::internal("a data modification was expected"));
-            };
-            core.begin_statement(true)?;
-            core.tell_transactions(*sink)?;
-            let columns = plan.columns();
-            let mut out = ToSink::new(*sink, columns, core.options.textsize);
-            let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
-            let result = result.and_then(|rows| out.finish().map(|()| rows));
-            let returns = !columns.is_empty();
-            (*shown, *owes) = (out.begun && returns, !out.begun && returns);
-            let result = match result {
-                Ok(rows) if !core.fired.is_empty() => {
-                    // Statements of triggers have notes of their own.
-                    let notes = std::mem::take(&mut core.notes);
-                    let fired = core.fire_triggers(*sink, catching);
-                    core.notes = notes;
-                    fired.map(|()| rows)
-                }
-                result => result,
-            };
-            core.end_statement(result)
-        })?;
+        let Run { core, vars, bound, sink, shown, owes, .. } = self;
+        let Some((_, Bound::Dml(plan))) = &bound[at] else {
+            return Err(SqlError::internal("a data modification was expected").into());
+        };
+        core.begin_statement(true)?;
+        core.tell_transactions(*sink)?;
+        let columns = plan.columns();
+        let mut out = ToSink::new(*sink, columns, core.options.textsize);
+        let result = plan.run(&mut ExecCtx { session: core, vars }, &mut out);
+        let result = result.and_then(|rows| out.finish().map(|()| rows));
+        let returns = !columns.is_empty();
+        (*shown, *owes) = (out.begun && returns, !out.begun && returns);
+        let result = match result {
+            Ok(rows) if !core.fired.is_empty() => {
+                // Statements of triggers have notes of their own.
+                let notes = std::mem::take(&mut core.notes);
+                let fired = core.fire_triggers(*sink, catching);
+                core.notes = notes;
+                fired.map(|()| rows)
+            }
+            result => result,
+        };
+        let rows = core.end_statement(result)?;
         self.tell_notes(at)?;
         self.core.succeeded(rows);
         self.done(kind_of(&stmt.kind), Some(rows))

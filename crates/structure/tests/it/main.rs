@@ -1,0 +1,3 @@
+//! The tests of this crate, one program: a file for each subject.
+
+mod walks;
