@@ -13,7 +13,7 @@ use super::{AliasDef, Catalog, ModuleDef, OverflowUnit, TableDef, TableTypeDef};
 use crate::Db;
 use crate::errors;
 use crate::fold_name;
-use crate::given_up::{self, Name, Refused};
+use crate::given_up::{self, Name, NameRefusal};
 use types::SqlError;
 
 fn set_statistics(table: &TableDef, statistics: &Statistics, there: bool) {
@@ -240,18 +240,18 @@ impl DdlChange {
         published.map_err(|refused| self.refused(refused))
     }
 
-    fn refused(&self, refused: Refused<'_>) -> SqlError {
+    fn refused(&self, refused: NameRefusal<'_>) -> SqlError {
         match (refused, &self.what) {
             // The statement looks again, and waits for whoever may take the name back.
-            (Refused::GivenUp, _) => errors::schema_changed(),
+            (NameRefusal::GivenUp, _) => errors::schema_changed(),
             // It looks again, and has an error of its own.
-            (Refused::Taken(_), What::Alias { .. } | What::TableType { .. }) => errors::schema_changed(),
-            (Refused::Taken(name), What::Table { after: Some(table), .. })
+            (NameRefusal::Taken(_), What::Alias { .. } | What::TableType { .. }) => errors::schema_changed(),
+            (NameRefusal::Taken(name), What::Table { after: Some(table), .. })
                 if fold_name(name.written()) != fold_name(&table.name) =>
             {
                 errors::constraint_name_taken(name.written())
             }
-            (Refused::Taken(name), _) => errors::name_taken(name.written()),
+            (NameRefusal::Taken(name), _) => errors::name_taken(name.written()),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{Catalog, ModuleDef, TableDef, fold_name};
 
 /// What names are apart from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Of {
+enum NameKind {
     /// Objects and constraints.
     Object,
     /// Alias types and table types.
@@ -25,7 +25,7 @@ enum Of {
 /// A name in its schema, both folded.
 #[derive(Clone, Debug)]
 pub struct Name {
-    of: Of,
+    of: NameKind,
     schema: CompactString,
     name: CompactString,
     /// For messages: two names are the same however they are written.
@@ -49,17 +49,17 @@ impl Hash for Name {
 impl Name {
     /// Of an object or a constraint.
     pub fn object(schema: &str, name: &str) -> Name {
-        Name { of: Of::Object, schema: fold_name(schema), name: fold_name(name), written: name.into() }
+        Name { of: NameKind::Object, schema: fold_name(schema), name: fold_name(name), written: name.into() }
     }
 
     /// Of an alias type or a table type.
     pub fn of_type(schema: &str, name: &str) -> Name {
-        Name { of: Of::Type, ..Name::object(schema, name) }
+        Name { of: NameKind::Type, ..Name::object(schema, name) }
     }
 
     /// Of a trigger of the database or of the server.
     pub fn event_trigger(of_server: bool, name: &str) -> Name {
-        Name { of: Of::EventTrigger { of_server }, ..Name::object("", name) }
+        Name { of: NameKind::EventTrigger { of_server }, ..Name::object("", name) }
     }
 
     /// As it was written, without its schema.
@@ -71,18 +71,21 @@ impl Name {
     pub(crate) fn is_free(&self, catalog: &Catalog) -> bool {
         let (schema, name) = (self.schema.as_str(), self.name.as_str());
         match self.of {
-            Of::Object => catalog.is_free(schema, name) && catalog.constraint_id(schema, name).is_none(),
-            Of::Type => {
+            NameKind::Object => {
+                catalog.is_free(schema, name) && catalog.constraint_id(schema, name).is_none()
+            }
+            NameKind::Type => {
                 catalog.find_type(schema, name).is_none() && catalog.find_table_type(schema, name).is_none()
             }
-            Of::EventTrigger { of_server } => catalog.event_trigger(of_server, name).is_none(),
+            NameKind::EventTrigger { of_server } => catalog.event_trigger(of_server, name).is_none(),
         }
     }
 
     /// Whether an object that an error quotes by a folded name, perhaps with its schema and
     /// database, may be this one.
     fn may_be(&self, called: &str) -> bool {
-        let Some(before) = called.strip_suffix(self.name.as_str()).filter(|_| self.of == Of::Object) else {
+        let Some(before) = called.strip_suffix(self.name.as_str()).filter(|_| self.of == NameKind::Object)
+        else {
             return false;
         };
         match before.strip_suffix('.') {
@@ -95,7 +98,7 @@ impl Name {
 
 /// Why a name is not to be had.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Refused<'n> {
+pub(crate) enum NameRefusal<'n> {
     /// It is another's.
     Taken(&'n Name),
     /// Another session's transaction may take it back.
@@ -104,7 +107,7 @@ pub(crate) enum Refused<'n> {
 
 /// The transaction of a session that has given a name up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Giver {
+struct NameGiver {
     /// The transaction holds SCH-M on this until it ends.
     object_id: i32,
     spid: i32,
@@ -113,13 +116,13 @@ struct Giver {
 /// The names that open transactions of a database have given up. A name may have several givers: it
 /// was another object's meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct GivenUpNames(HashMap<Name, Vec<Giver>>);
+pub(crate) struct GivenUpNames(HashMap<Name, Vec<NameGiver>>);
 
 impl GivenUpNames {
     /// A session's transaction gives names up, each with the object that it holds SCH-M on.
     pub fn add(&mut self, spid: i32, names: &[(Name, i32)]) {
         for (name, object_id) in names {
-            self.0.entry(name.clone()).or_default().push(Giver { object_id: *object_id, spid });
+            self.0.entry(name.clone()).or_default().push(NameGiver { object_id: *object_id, spid });
         }
     }
 
@@ -127,7 +130,7 @@ impl GivenUpNames {
     pub fn settle(&mut self, spid: i32, names: &[(Name, i32)]) {
         for (name, object_id) in names {
             let Some(givers) = self.0.get_mut(name) else { continue };
-            let giver = Giver { object_id: *object_id, spid };
+            let giver = NameGiver { object_id: *object_id, spid };
             if let Some(at) = givers.iter().position(|given| *given == giver) {
                 givers.swap_remove(at);
             }

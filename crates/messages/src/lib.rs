@@ -28,7 +28,7 @@ use std::fmt::Display;
 
 pub use list::all_names::*;
 pub use list::{all, find, texts};
-use text::{filled, fits, values};
+use text::{filled, fits, value_of, values};
 
 /// A message whose text has this many values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,12 @@ impl<const VALUES: usize> Message<VALUES> {
     /// The text with its values filled in, in their order.
     pub fn text(self, values: [&dyn Display; VALUES]) -> String {
         filled(self.listed.text, &values)
+    }
+
+    /// The single value of a text that [`Message::text`] has made; nothing of another text.
+    pub fn value_in(self, said: &str) -> Option<&str> {
+        const { assert!(VALUES == 1, "the text has one value") };
+        value_of(self.listed.text, said)
     }
 
     const fn listed(self) -> Listed {

@@ -58,6 +58,14 @@ pub(crate) fn filled(text: &str, values: &[&dyn Display]) -> String {
     out
 }
 
+/// The value of a text that has one, as it was filled in.
+pub(crate) fn value_of<'s>(text: &str, said: &'s str) -> Option<&'s str> {
+    match pieces(text).as_slice() {
+        [before, behind] => said.strip_prefix(before.as_str())?.strip_suffix(behind.as_str()),
+        _ => None,
+    }
+}
+
 /// What stands around the values.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
@@ -113,6 +121,15 @@ mod tests {
         }
         let own: [&dyn Display; 1] = [&"%d"];
         assert_eq!(filled("'%ls'", &own), "'%d'", "what a value says is no specification");
+    }
+
+    #[test]
+    fn the_value_of_a_text_is_found_again() {
+        assert_eq!(value_of("Name '%ls'.", "Name 'it's'.'."), Some("it's'."));
+        assert_eq!(value_of("Name '%ls'.", "Name ''."), Some(""));
+        assert_eq!(value_of("Name '%ls'.", "Name '"), None);
+        assert_eq!(value_of("Name '%ls'.", "name 'a'."), None);
+        assert_eq!(value_of("'%ls' of '%ls'", "'a' of 'b'"), None);
     }
 
     #[test]

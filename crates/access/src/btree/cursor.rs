@@ -49,7 +49,7 @@ struct Neighbour {
 
 /// The leaves that a search for the next rows went over before it came to the one that has them.
 #[derive(Clone, Copy, Debug, Default)]
-enum Passed {
+enum PassedLeaves {
     /// It began on that leaf.
     #[default]
     None,
@@ -58,11 +58,11 @@ enum Passed {
     Several,
 }
 
-impl Passed {
-    fn and(self, neighbour: Neighbour) -> Passed {
+impl PassedLeaves {
+    fn and(self, neighbour: Neighbour) -> PassedLeaves {
         match self {
-            Passed::None => Passed::One(neighbour.from, neighbour.lsn),
-            _ => Passed::Several,
+            PassedLeaves::None => PassedLeaves::One(neighbour.from, neighbour.lsn),
+            _ => PassedLeaves::Several,
         }
     }
 }
@@ -77,7 +77,7 @@ pub struct Cursor {
     direction: Direction,
     state: State,
     /// Between the place where the last batch was looked for and its leaf.
-    passed: Passed,
+    passed: PassedLeaves,
     route: Route,
     ahead: LeafAhead,
     /// Searches by key in a row that found no further row.
@@ -100,7 +100,7 @@ impl Cursor {
             upper: upper.map(<[u8]>::to_vec),
             direction,
             state: State::Seek,
-            passed: Passed::None,
+            passed: PassedLeaves::None,
             route: Route::default(),
             ahead: LeafAhead::new(direction),
             misses: 0,
@@ -138,9 +138,9 @@ impl Cursor {
     /// Damaged pages, I/O.
     pub fn came_as_read(&self) -> Result<bool, AccessError> {
         match (self.direction, self.passed) {
-            (Direction::Backward, _) | (_, Passed::Several) => Ok(false),
-            (_, Passed::None) => Ok(true),
-            (_, Passed::One(page, lsn)) => self.tree.space.is_unchanged(page, lsn),
+            (Direction::Backward, _) | (_, PassedLeaves::Several) => Ok(false),
+            (_, PassedLeaves::None) => Ok(true),
+            (_, PassedLeaves::One(page, lsn)) => self.tree.space.is_unchanged(page, lsn),
         }
     }
 
@@ -150,7 +150,7 @@ impl Cursor {
     /// Damaged pages, I/O.
     pub fn next_batch(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
         batch.clear();
-        self.passed = Passed::None;
+        self.passed = PassedLeaves::None;
         while !matches!(self.state, State::End) {
             match self.direction {
                 Direction::Forward => self.leaf_forward(mode, batch)?,
@@ -190,7 +190,7 @@ impl Cursor {
                 if !matches!(self.state, State::Rest) {
                     self.ahead.lost();
                 }
-                self.passed = Passed::None;
+                self.passed = PassedLeaves::None;
                 let leaf = seek(&self.tree, &self.lower, &mut self.route)?;
                 if let Some((_, _, e)) =
                     unreadable.filter(|(from, page, _)| (leaf.id(), leaf.next()) == (*from, *page))

@@ -8,7 +8,7 @@ use pages::TxnId;
 
 use super::Db;
 use crate::fold_name;
-use crate::given_up::{Name, Refused};
+use crate::given_up::{Name, NameRefusal};
 use crate::other::OtherObject;
 use crate::security::Security;
 use crate::{AliasDef, Catalog, ModuleDef, TableDef, TableTypeDef};
@@ -196,14 +196,14 @@ impl Db {
         spid: i32,
         names: &'n [(Name, i32)],
         change: impl FnOnce(&mut Catalog),
-    ) -> Result<(), Refused<'n>> {
+    ) -> Result<(), NameRefusal<'n>> {
         let mut refused = None;
         self.publish(|catalog| {
             // Whoever gives a name up says so before it is free in a catalog.
             let given_up = self.given_up.lock();
             refused = names.iter().find_map(|(name, _)| match given_up.of_others(name, spid) {
-                Some(_) => Some(Refused::GivenUp),
-                None => (!name.is_free(catalog)).then_some(Refused::Taken(name)),
+                Some(_) => Some(NameRefusal::GivenUp),
+                None => (!name.is_free(catalog)).then_some(NameRefusal::Taken(name)),
             });
             drop(given_up);
             if refused.is_none() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use txn::{LockMode, What};
-use types::SqlError;
+use types::{SqlError, msg};
 
 use super::core::SessionCore;
 use super::transactions::is_private;
@@ -139,8 +139,7 @@ impl SessionCore {
     /// # Errors
     /// As [`SessionCore::wait_for_givers`].
     pub fn wait_for_missing(&mut self, missing: &SqlError) -> Result<bool, SqlError> {
-        let called = missing.message.strip_prefix("Invalid object name '");
-        let Some(called) = called.and_then(|rest| rest.strip_suffix("'.")) else { return Ok(false) };
+        let Some(called) = msg::INVALID_OBJECT.value_in(&missing.message) else { return Ok(false) };
         let (db, spid) = (self.home_of(called), self.spid());
         self.wait_for_givers(&db, |db| db.giver_of_missing(called, spid))
     }

@@ -122,9 +122,11 @@ impl Interleave {
             )));
         }
         let results = report::read(&folder)?;
-        if !calibration.exists() && self.takes_repeats(side) {
+        // Tasks that are measured by the clock have no repeats, and no journal.
+        let journal = folder.join(JOURNAL);
+        if journal.is_file() && !calibration.exists() && self.takes_repeats(side) {
             std::fs::create_dir_all(&calibration)?;
-            std::fs::copy(folder.join(JOURNAL), calibration.join(JOURNAL))?;
+            std::fs::copy(journal, calibration.join(JOURNAL))?;
         }
         std::fs::remove_dir_all(&folder)?;
         Ok(results)

@@ -197,6 +197,23 @@ fn two_builds_take_turns_and_an_interrupted_comparison_goes_on() {
     assert!(error.contains("stopped"), "{error}");
 }
 
+/// `wire` and `tpcc` keep no journal.
+#[test]
+fn builds_whose_runs_have_no_journal_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let binaries = [build(folder.path(), "old", "1.0"), build(folder.path(), "new", "1.0")];
+    for binary in &binaries {
+        // It knows of repeats.
+        let script = std::fs::read_to_string(binary).unwrap();
+        let help = "#!/bin/sh\n[ \"$3\" = --help ] && echo --repeats-from && exit 0\n";
+        std::fs::write(binary, script.replacen("#!/bin/sh\n", help, 1)).unwrap();
+    }
+    let arguments = vec!["wire".into()];
+    let request = Interleave { binaries, arguments, only_second: vec![], rounds: 2, seed: 3 };
+    let [a, b] = request.run(&folder.path().join("out"), "", false, &mut |_| {}).unwrap();
+    assert_eq!((a.studies[0].cells[0].runs.len(), b.studies[0].cells[0].runs.len()), (2, 2));
+}
+
 /// The bounds of a study and a comparison do not share their words.
 #[test]
 fn findings_have_words() {

@@ -1,4 +1,4 @@
-//! What system views show to whom.
+//! Which rows of the system views a caller may see.
 //! Guarantee: a view that is not here is the sysadmin's (a test finds it).
 
 use std::sync::Arc;
