@@ -11,7 +11,8 @@ import time
 import traceback
 import uuid
 
-# What goes there and back: column type, values as this language has them, and a T-SQL literal that equals the first value.
+# What goes there and back: column type, values as this language has them, and a T-SQL literal that
+# equals the first value.
 D = decimal.Decimal
 TYPES = [
     ("bit", [True, False], "1"),

@@ -80,7 +80,8 @@ def measure(connection, driver, statement, count, execute):
     warm_up = max(500, count // 10)
     for n in range(warm_up):
         execute(n)
-    # The reading before counts as a request of the measurement: its plan is found by the one before it.
+    # The reading before counts as a request of the measurement: its plan is found by the one before
+    # it.
     read(connection)
     before = read(connection)
     begun = time.perf_counter()
@@ -126,7 +127,8 @@ def main():
     insert = f"insert entry values ({mark}, {mark})"
 
     def insert_one(n):
-        # All texts have one length: the ODBC driver declares a parameter by it, and would prepare again.
+        # All texts have one length: the ODBC driver declares a parameter by it, and would prepare
+        # again.
         cursor.execute(insert, (n, f"entry {n:09}"))
 
     measure(connection, driver, f"INSERT, {way}", inserts, insert_one)

@@ -103,7 +103,8 @@ class Adapter:
         c.bulk_copy(table, rows)
 
     def pool(self, equal):
-        # pymssql has no pool; closing a cursor with unread rows sends an attention, which is what its frameworks do.
+        # pymssql has no pool; closing a cursor with unread rows sends an attention, which is what
+        # its frameworks do.
         with self.connect() as c:
             cur = self.run(c, "select value from generate_series(1, 100000)")
             cur.fetchone()

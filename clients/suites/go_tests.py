@@ -50,7 +50,8 @@ def main():
                     elif event["Action"] in ("pass", "fail", "skip") and top == event["Test"]:
                         ended.add(top)
                 for top, _, line in events(run.stdout):
-                    # Of a crash only the test that caused it keeps its events: the others run again.
+                    # Of a crash only the test that caused it keeps its events: the others run
+                    # again.
                     if top in ended or top == last:
                         out.write(line + "\n")
                 if last is None:

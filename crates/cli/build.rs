@@ -1,5 +1,6 @@
-//! Names the commit of the build for the lab's reports: `RINGWOOD_COMMIT`, 12 digits, with `+` after it where the sources have
-//! changes that are not committed; empty without git. An environment variable of that name wins, for builds of archives.
+//! Names the commit of the build for the lab's reports: `RINGWOOD_COMMIT`, 12 digits, with `+`
+//! after it where the sources have changes that are not committed; empty without git. An
+//! environment variable of that name wins, for builds of archives.
 
 use std::process::Command;
 

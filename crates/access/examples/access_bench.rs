@@ -20,8 +20,8 @@ use support::Db;
 const ROWS: u32 = 300_000;
 const ROW: usize = 700;
 
-/// Processor time of this thread, so that what else the machine does counts little; wall-clock time where the system
-/// does not tell it.
+/// Processor time of this thread, so that what else the machine does counts little; wall-clock time
+/// where the system does not tell it.
 struct Instant {
     begin: Duration,
 }
@@ -143,7 +143,8 @@ fn heap(db: &Arc<Db>) -> Result<(), Box<dyn Error>> {
     }
     let begin = Instant::now();
     for page in &all {
-        let mut changes: Vec<_> = page.iter().map(|r| HeapChange::new(r.0, r.1, Change::Delete)).collect();
+        let mut changes: Vec<_> =
+            page.iter().map(|r| HeapChange::new(r.0, r.1, Change::Delete)).collect();
         heap.apply_batch(&mut txn, &mut changes)?;
     }
     let time = begin.elapsed();
@@ -235,7 +236,9 @@ fn btree(db: &Arc<Db>) -> Result<(), Box<dyn Error>> {
 fn update_and_delete(db: &Arc<Db>, tree: &BTree) -> Result<(), Box<dyn Error>> {
     let mut batch = RowBatch::new();
     let value = vec![9; ROW - 4];
-    for (what, change) in [("update of 500 bytes", Change::Update(&value)), ("ghost", Change::Delete)] {
+    for (what, change) in
+        [("update of 500 bytes", Change::Update(&value)), ("ghost", Change::Delete)]
+    {
         let mut txn = db.begin();
         let mut all = Vec::new();
         let mut cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
@@ -245,7 +248,8 @@ fn update_and_delete(db: &Arc<Db>, tree: &BTree) -> Result<(), Box<dyn Error>> {
         }
         let begin = Instant::now();
         for page in &all {
-            let mut changes: Vec<_> = page.iter().map(|r| EntryChange::new(&r.0, r.1, r.2, change)).collect();
+            let mut changes: Vec<_> =
+                page.iter().map(|r| EntryChange::new(&r.0, r.1, r.2, change)).collect();
             tree.apply_batch(&mut txn, &mut changes)?;
         }
         let time = begin.elapsed();
@@ -253,7 +257,8 @@ fn update_and_delete(db: &Arc<Db>, tree: &BTree) -> Result<(), Box<dyn Error>> {
         println!("{what:<58} {:>10.3} us", time.as_secs_f64() * 1e6 / all.len() as f64);
         let before = db.snapshot(pages::TxnId(0));
         let begin = Instant::now();
-        let (mut cursor, mut n) = (tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward), 0);
+        let (mut cursor, mut n) =
+            (tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward), 0);
         while n < 30_000 && cursor.next_batch(before.mode(), &mut batch)? {
             n += batch.len();
         }

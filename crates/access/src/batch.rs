@@ -1,7 +1,9 @@
-//! `RowBatch`: the rows of one heap page or one leaf, copied out so that no latch is held while they are used.
+//! `RowBatch`: the rows of one heap page or one leaf, copied out so that no latch is held while
+//! they are used.
 //!
-//! All bytes of a batch lie in one arena that is kept from batch to batch; a row is a handful of offsets into it.
-//! A page that is read whole costs one copy. Accessors never panic: an index past the end gives an empty row.
+//! All bytes of a batch lie in one arena that is kept from batch to batch; a row is a handful of
+//! offsets into it. A page that is read whole costs one copy. Accessors never panic: an index past
+//! the end gives an empty row.
 
 use crate::rid::Rid;
 use crate::version::VersionBuf;
@@ -32,7 +34,8 @@ pub(crate) enum RowState {
     Live,
     /// A ghost returned on request (`ReadMode::Current`).
     Ghost,
-    /// Written by a transaction that the reader does not see: an older version is to be found in the log.
+    /// Written by a transaction that the reader does not see: an older version is to be found in
+    /// the log.
     Unseen,
     /// A forward stub: the row is on another page.
     Stub,
@@ -94,7 +97,9 @@ impl RowBatch {
     /// Key of an index entry; empty in a heap.
     #[inline]
     pub fn key(&self, i: usize) -> &[u8] {
-        self.rows.get(i).map_or(&[], |r| self.bytes(r.at - u32::from(r.key_len), u32::from(r.key_len)))
+        self.rows
+            .get(i)
+            .map_or(&[], |r| self.bytes(r.at - u32::from(r.key_len), u32::from(r.key_len)))
     }
 
     /// Key and value of an index entry.
@@ -113,7 +118,8 @@ impl RowBatch {
         self.rows.get(i).is_some_and(|r| r.state == RowState::Ghost)
     }
 
-    /// Slot that the row had on its page: a hint for index entries, part of the identity of a heap row.
+    /// Slot that the row had on its page: a hint for index entries, part of the identity of a heap
+    /// row.
     pub fn slot(&self, i: usize) -> u16 {
         self.rows.get(i).map_or(0, |r| r.slot)
     }
@@ -131,7 +137,8 @@ impl RowBatch {
     /// Whether the first entries are the same versions under the same keys as in another batch.
     pub fn begins_as(&self, other: &RowBatch, entries: usize) -> bool {
         entries <= self.len().min(other.len())
-            && (0..entries).all(|i| self.header(i) == other.header(i) && self.key(i) == other.key(i))
+            && (0..entries)
+                .all(|i| self.header(i) == other.header(i) && self.key(i) == other.key(i))
     }
 
     /// Whether nothing on the page has changed since its rows were copied.
@@ -150,7 +157,10 @@ impl RowBatch {
     }
 
     pub(crate) fn header_at(&self, head: u32) -> RowHeader {
-        self.arena.get(head as usize..).and_then(RowHeader::split).map_or_else(RowHeader::default, |(h, _)| h)
+        self.arena
+            .get(head as usize..)
+            .and_then(RowHeader::split)
+            .map_or_else(RowHeader::default, |(h, _)| h)
     }
 
     /// Begins a new page: what was in the batch is gone.

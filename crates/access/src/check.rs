@@ -1,5 +1,6 @@
-//! Structural checks: what DBCC CHECKTABLE needs of heaps, B+trees and LOBs. Damage is collected, not returned as an
-//! error; the checks go on after it as far as they can. They expect a structure that nobody changes meanwhile.
+//! Structural checks: what DBCC CHECKTABLE needs of heaps, B+trees and LOBs. Damage is collected,
+//! not returned as an error; the checks go on after it as far as they can. They expect a structure
+//! that nobody changes meanwhile.
 
 use crate::error::AccessError;
 use crate::heap::{BACK, Heap, Home, forwarded, home};
@@ -81,8 +82,13 @@ impl CheckReport {
         }
     }
 
-    /// The allocation maps of the unit: extents also taken in the GAM, pages in use exactly the `seen` ones.
-    pub(crate) fn maps(&mut self, space: &Space, seen: &HashSet<PageId>) -> Result<(), AccessError> {
+    /// The allocation maps of the unit: extents also taken in the GAM, pages in use exactly the
+    /// `seen` ones.
+    pub(crate) fn maps(
+        &mut self,
+        space: &Space,
+        seen: &HashSet<PageId>,
+    ) -> Result<(), AccessError> {
         let unit = space.unit()?;
         let mut taken = HashSet::new();
         let files: BTreeSet<u16> = unit.extents().iter().map(|e| e.file).collect();
@@ -159,7 +165,10 @@ impl Heap {
             }
         }
         for (target, rid) in targets {
-            report.add(target.page, format!("forwarded row in slot {} has no stub at {rid}", target.slot));
+            report.add(
+                target.page,
+                format!("forwarded row in slot {} has no stub at {rid}", target.slot),
+            );
         }
         report.maps(&self.space, &pages.into_iter().collect())?;
         Ok(report)
@@ -214,12 +223,17 @@ fn check_rows(
 }
 
 impl LobSpace {
-    /// Checks the chains of all values of the space, and that no other page of the unit is in use. `discarded` are the
-    /// values on the list of discarded ones; of these a part may be freed already.
+    /// Checks the chains of all values of the space, and that no other page of the unit is in use.
+    /// `discarded` are the values on the list of discarded ones; of these a part may be freed
+    /// already.
     ///
     /// # Errors
     /// I/O; damage is in the report.
-    pub fn check(&self, values: &[LobPointer], discarded: &[LobPointer]) -> Result<CheckReport, AccessError> {
+    pub fn check(
+        &self,
+        values: &[LobPointer],
+        discarded: &[LobPointer],
+    ) -> Result<CheckReport, AccessError> {
         let mut report = CheckReport::default();
         let mut seen = HashSet::new();
         for &value in values {

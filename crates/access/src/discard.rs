@@ -1,10 +1,12 @@
-//! Large values that no row names any more: a list of them in a B+tree of its own, and the freeing of their pages.
+//! Large values that no row names any more: a list of them in a B+tree of its own, and the freeing
+//! of their pages.
 //!
-//! The transaction that replaces or deletes a value puts it on the list; a rollback takes it off again, so the list
-//! holds exactly the values whose last version is going. An entry's value is freed once every snapshot sees the entry's
-//! transaction: nobody can reach an older version of the row then. The record that frees the first pages of a value also
-//! removes its entry, so a crash leaves either the entry with what remains of the value, or neither; and no value that
-//! begins on the same page later can be taken for it.
+//! The transaction that replaces or deletes a value puts it on the list; a rollback takes it off
+//! again, so the list holds exactly the values whose last version is going. An entry's value is
+//! freed once every snapshot sees the entry's transaction: nobody can reach an older version of the
+//! row then. The record that frees the first pages of a value also removes its entry, so a crash
+//! leaves either the entry with what remains of the value, or neither; and no value that begins on
+//! the same page later can be taken for it.
 
 use crate::btree::node::{leaf_entry, lower_bound};
 use crate::btree::{BTree, Cursor, Direction};
@@ -45,7 +47,8 @@ fn key_of(unit: UnitId, first: PageId) -> [u8; KEY] {
 
 impl Discarded {
     fn decode(key: &[u8], value: &[u8], txn: TxnId) -> Option<Discarded> {
-        let (&[u0, u1, u2, u3, f0, f1, p0, p1, p2, p3], []) = key.split_first_chunk::<KEY>()? else {
+        let (&[u0, u1, u2, u3, f0, f1, p0, p1, p2, p3], []) = key.split_first_chunk::<KEY>()?
+        else {
             return None;
         };
         let first = PageId::new(u16::from_be_bytes([f0, f1]), u32::from_be_bytes([p0, p1, p2, p3]));
@@ -96,11 +99,17 @@ impl DiscardedValues {
         &self.tree
     }
 
-    /// Puts a value on the list: the transaction has replaced or deleted the last row version that names it.
+    /// Puts a value on the list: the transaction has replaced or deleted the last row version that
+    /// names it.
     ///
     /// # Errors
     /// `Lob` when the value is on the list already; no space; I/O and the log's errors.
-    pub fn add(&self, w: &mut dyn Writer, space: &LobSpace, value: LobPointer) -> Result<(), AccessError> {
+    pub fn add(
+        &self,
+        w: &mut dyn Writer,
+        space: &LobSpace,
+        value: LobPointer,
+    ) -> Result<(), AccessError> {
         if value.first.is_none() {
             return Ok(());
         }
@@ -139,8 +148,9 @@ impl DiscardedValues {
         Ok(all)
     }
 
-    /// Frees the pages of a value and takes it off the list; returns how many pages. Every snapshot must see the
-    /// entry's transaction, which has committed. `unit` is the space's unit, `None` when that has been dropped.
+    /// Frees the pages of a value and takes it off the list; returns how many pages. Every snapshot
+    /// must see the entry's transaction, which has committed. `unit` is the space's unit, `None`
+    /// when that has been dropped.
     ///
     /// # Errors
     /// Damaged pages, I/O, the log's errors.

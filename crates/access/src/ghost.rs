@@ -1,4 +1,5 @@
-//! Ghost cleanup: deleted rows go for good once every snapshot sees the delete, and pages without rows with them.
+//! Ghost cleanup: deleted rows go for good once every snapshot sees the delete, and pages without
+//! rows with them.
 
 use crate::btree::BTree;
 use crate::error::AccessError;
@@ -25,9 +26,9 @@ pub struct Cleanup {
     pub again: bool,
 }
 
-/// Removes from a page the ghosts whose transactions are `< oldest`: every snapshot, present and future, must see
-/// them, and they must have ended. A page that is not the unit's any more, or not there, is left
-/// alone.
+/// Removes from a page the ghosts whose transactions are `< oldest`: every snapshot, present and
+/// future, must see them, and they must have ended. A page that is not the unit's any more, or not
+/// there, is left alone.
 ///
 /// # Errors
 /// Damaged pages, I/O, the log's errors.
@@ -50,7 +51,8 @@ pub fn cleanup_page(
             if latched.ghost_count() == 0 && latched.slot_count() > 0 {
                 return Ok(Cleanup::default());
             }
-            BTree::open(Arc::clone(store), unit.clone(), root_of(unit, &latched)).cleanup(latched, oldest)
+            BTree::open(Arc::clone(store), unit.clone(), root_of(unit, &latched))
+                .cleanup(latched, oldest)
         }
         Some(PageType::Data) => Heap::new(Arc::clone(store), unit.clone()).cleanup(latched, oldest),
         _ => Ok(Cleanup::default()),
@@ -66,7 +68,11 @@ fn root_of(unit: &Unit, leaf: &Page) -> PageId {
 ///
 /// # Errors
 /// Damaged pages, I/O, the log's errors.
-pub fn unlink_empty(store: &Arc<Store>, unit: &Unit, leaves: &HashSet<PageId>) -> Result<usize, AccessError> {
+pub fn unlink_empty(
+    store: &Arc<Store>,
+    unit: &Unit,
+    leaves: &HashSet<PageId>,
+) -> Result<usize, AccessError> {
     let Some(&any) = leaves.iter().next() else { return Ok(0) };
     let root = match store.read(any) {
         Err(e) if is_gone(store, any, &e) => return Ok(0),

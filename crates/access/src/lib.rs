@@ -1,8 +1,10 @@
-//! Heaps, B+trees and LOBs over pages: row headers, versions, ghost records, undo of a record, checks.
+//! Heaps, B+trees and LOBs over pages: row headers, versions, ghost records, undo of a record,
+//! checks.
 //!
-//! Rows are bytes and index keys are memcmp-ordered bytes: nothing here knows columns. Every row carries a header that
-//! names the transaction and the log record that wrote it; readers find older versions through it, writers find out
-//! whom to wait for. No function waits for a transaction: it answers `Outcome::Wait` with no latch held.
+//! Rows are bytes and index keys are memcmp-ordered bytes: nothing here knows columns. Every row
+//! carries a header that names the transaction and the log record that wrote it; readers find older
+//! versions through it, writers find out whom to wait for. No function waits for a transaction: it
+//! answers `Outcome::Wait` with no latch held.
 
 mod batch;
 pub mod btree;
@@ -21,8 +23,8 @@ mod version;
 
 pub use batch::{IndexEntry, RowBatch};
 pub use btree::{
-    BTree, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN, MAX_KEY_LEN, Move, Moved,
-    Wish,
+    BTree, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN, MAX_KEY_LEN,
+    Move, Moved, Wish,
 };
 pub use check::{CheckReport, Finding};
 pub use discard::{Discarded, DiscardedScan, DiscardedValues};
@@ -50,8 +52,9 @@ pub enum RowName<'a> {
 
 /// The transaction that changes rows, as far as this crate needs to know it.
 ///
-/// Those about locks say what readers have locked. They are asked under the latch of the page that is to be changed: a
-/// reader announces itself, locks, and reads the page then, so either its lock is seen here or it sees the change.
+/// Those about locks say what readers have locked. They are asked under the latch of the page that
+/// is to be changed: a reader announces itself, locks, and reads the page then, so either its lock
+/// is seen here or it sees the change.
 pub trait Writer: RecordSink {
     /// The transaction's id.
     fn txn(&self) -> TxnId;
@@ -60,8 +63,9 @@ pub trait Writer: RecordSink {
     /// The page got ghosts that are to be removed once every snapshot sees their transaction.
     fn ghosted(&mut self, unit: UnitId, page: PageId);
 
-    /// The part of the row's body that this transaction's update wrote which the header names, if it is remembered;
-    /// else an empty range. Log records of further updates leave it out of their before images.
+    /// The part of the row's body that this transaction's update wrote which the header names, if
+    /// it is remembered; else an empty range. Log records of further updates leave it out of their
+    /// before images.
     fn wrote(&self, header: &RowHeader) -> Range<usize> {
         let _ = header;
         0..0
@@ -92,7 +96,8 @@ pub enum Outcome<T> {
     Done(T),
     /// The row belongs to this running transaction: wait for it and try again.
     Wait(TxnId),
-    /// Another transaction has locked the row or the gap, as the [`Writer`] said: wait for that and try again.
+    /// Another transaction has locked the row or the gap, as the [`Writer`] said: wait for that and
+    /// try again.
     Locked,
     /// The row is another version than the caller saw: read it again.
     Changed,
@@ -118,7 +123,8 @@ pub enum Change<'a> {
     Update(&'a [u8]),
 }
 
-/// Whether a row may be changed whose header is `found`, by a caller that saw `expected`. `None`: it may.
+/// Whether a row may be changed whose header is `found`, by a caller that saw `expected`. `None`:
+/// it may.
 fn guard(
     w: &mut dyn Writer,
     unit: UnitId,

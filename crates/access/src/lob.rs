@@ -1,8 +1,9 @@
 //! Large values: chains of pages in the LOB unit of a table.
 //!
-//! A value never changes in place: a new value is a new chain, and the statement that replaces or deletes a value puts the old
-//! chain on the list of discarded values (`DiscardedValues`). Pages of a value that is rolled back are freed by undo. Each page holds one piece;
-//! all but the last are full, so a place in the value is found without looking into the pieces before it.
+//! A value never changes in place: a new value is a new chain, and the statement that replaces or
+//! deletes a value puts the old chain on the list of discarded values (`DiscardedValues`). Pages of
+//! a value that is rolled back are freed by undo. Each page holds one piece; all but the last are
+//! full, so a place in the value is found without looking into the pieces before it.
 
 use crate::Writer;
 use crate::error::AccessError;
@@ -101,7 +102,8 @@ impl LobSpace {
     /// Stores a value.
     ///
     /// # Errors
-    /// No space; I/O and the log's errors. The caller rolls back then, which frees what was written.
+    /// No space; I/O and the log's errors. The caller rolls back then, which frees what was
+    /// written.
     pub fn write(&self, w: &mut dyn Writer, bytes: &[u8]) -> Result<LobPointer, AccessError> {
         let pieces: Vec<&[u8]> = bytes.chunks(LOB_PIECE).collect();
         let mut first = PageId::NONE;
@@ -160,7 +162,8 @@ impl LobSpace {
         self.read_range(pointer, 0, pointer.len, out)
     }
 
-    /// Up to `len` bytes from byte `offset` on, appended to `out`: less at the end of the value, none after it.
+    /// Up to `len` bytes from byte `offset` on, appended to `out`: less at the end of the value,
+    /// none after it.
     ///
     /// # Errors
     /// As for `read`.
@@ -216,7 +219,8 @@ impl LobSpace {
             }
             drop(page);
             let left = (end - at.min(end)).div_ceil(LOB_PIECE as u64);
-            if next == PageId::new(id.file, id.page.saturating_add(1)) && at >= fetched && left > 1 {
+            if next == PageId::new(id.file, id.page.saturating_add(1)) && at >= fetched && left > 1
+            {
                 let run: SmallVec<[PageId; 32]> = (0..left.min(READ_AHEAD) as u32)
                     .map(|i| PageId::new(next.file, next.page.saturating_add(i)))
                     .collect();
@@ -228,8 +232,9 @@ impl LobSpace {
         Ok(())
     }
 
-    /// The pages that are still a value's own, from the first one on: all of them, or what a crash in the middle of its
-    /// freeing has left. The first page is freed last, so no other value can begin there meanwhile.
+    /// The pages that are still a value's own, from the first one on: all of them, or what a crash
+    /// in the middle of its freeing has left. The first page is freed last, so no other value can
+    /// begin there meanwhile.
     pub(crate) fn remains(&self, pointer: LobPointer) -> Result<Vec<PageId>, AccessError> {
         let mut chain = Vec::new();
         let mut id = pointer.first;
@@ -247,7 +252,8 @@ impl LobSpace {
         Ok(chain)
     }
 
-    /// Frees all but the first pages of a chain, from its end; returns those that are left, few enough for one record.
+    /// Frees all but the first pages of a chain, from its end; returns those that are left, few
+    /// enough for one record.
     pub(crate) fn free_tail<'c>(&self, chain: &'c [PageId]) -> Result<&'c [PageId], AccessError> {
         let (head, tail) = chain.split_at(chain.len().min(FREE_AT_ONCE));
         for group in tail.rchunks(FREE_AT_ONCE) {
@@ -260,8 +266,8 @@ impl LobSpace {
     }
 }
 
-/// Adds the freeing of LOB pages to the record and makes the change. `also` is another page that the record changes;
-/// its latch was taken first.
+/// Adds the freeing of LOB pages to the record and makes the change. `also` is another page that
+/// the record changes; its latch was taken first.
 pub(crate) fn free_pages<'a>(
     space: &'a Space,
     sink: &mut dyn pages::RecordSink,
@@ -280,7 +286,8 @@ pub(crate) fn free_pages<'a>(
     space::change_and_free(space, sink, rec, &mut all, ids)
 }
 
-/// Undo of a record that wrote pages of a value, or the copy of a root: those that still are as it made them are freed.
+/// Undo of a record that wrote pages of a value, or the copy of a root: those that still are as it
+/// made them are freed.
 pub(crate) fn undo_pages(
     store: &Arc<Store>,
     lsn: Lsn,

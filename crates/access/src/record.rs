@@ -1,4 +1,5 @@
-//! One record builder per thread, kept from record to record, so that building a record allocates nothing.
+//! One record builder per thread, kept from record to record, so that building a record allocates
+//! nothing.
 
 use pages::RecordBuilder;
 use std::cell::RefCell;
@@ -18,7 +19,8 @@ pub(crate) fn with_record<T>(f: impl FnOnce(&mut RecordBuilder) -> T) -> T {
     })
 }
 
-/// The range in which two byte strings differ: `(at, old length, new length)`; the rest is common head and tail.
+/// The range in which two byte strings differ: `(at, old length, new length)`; the rest is common
+/// head and tail.
 #[inline]
 pub(crate) fn difference(old: &[u8], new: &[u8]) -> (usize, usize, usize) {
     // Most changes are of one int.
@@ -58,13 +60,16 @@ const SHORT: usize = 16;
 const CHUNK: usize = 32;
 
 fn common_head(a: &[u8], b: &[u8]) -> usize {
-    let chunks = a.chunks_exact(CHUNK).zip(b.chunks_exact(CHUNK)).take_while(|(x, y)| x == y).count() * CHUNK;
+    let chunks =
+        a.chunks_exact(CHUNK).zip(b.chunks_exact(CHUNK)).take_while(|(x, y)| x == y).count()
+            * CHUNK;
     chunks + a[chunks..].iter().zip(&b[chunks..]).take_while(|(x, y)| x == y).count()
 }
 
 fn common_tail(a: &[u8], b: &[u8]) -> usize {
     let chunks =
-        a.rchunks_exact(CHUNK).zip(b.rchunks_exact(CHUNK)).take_while(|(x, y)| x == y).count() * CHUNK;
+        a.rchunks_exact(CHUNK).zip(b.rchunks_exact(CHUNK)).take_while(|(x, y)| x == y).count()
+            * CHUNK;
     let (a, b) = (&a[..a.len() - chunks], &b[..b.len() - chunks]);
     chunks + a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count()
 }

@@ -1,19 +1,22 @@
 //! Snapshots and read modes: which transactions' work a reader sees.
 //!
-//! A snapshot is taken once and never changes: four numbers, however many transactions are running. It guarantees that
-//! the answer of `sees` is the same for the whole life of the reader, whatever commits meanwhile, as long as
-//! [`Endings`] answers every question about one transaction and one moment alike.
+//! A snapshot is taken once and never changes: four numbers, however many transactions are running.
+//! It guarantees that the answer of `sees` is the same for the whole life of the reader, whatever
+//! commits meanwhile, as long as [`Endings`] answers every question about one transaction and one
+//! moment alike.
 
 use pages::TxnId;
 
-/// Knows when transactions have ended. Moments count ends: at moment `m` the first `m` of them had happened.
+/// Knows when transactions have ended. Moments count ends: at moment `m` the first `m` of them had
+/// happened.
 pub trait Endings: Send + Sync {
-    /// Whether `txn` had ended at `moment`, which is that of a snapshot still in use. Only asked of transactions that
-    /// had begun by then.
+    /// Whether `txn` had ended at `moment`, which is that of a snapshot still in use. Only asked of
+    /// transactions that had begun by then.
     fn ended_by(&self, txn: TxnId, moment: u64) -> bool;
 }
 
-/// What a statement or a transaction sees: everything committed when the snapshot was taken, and its own work.
+/// What a statement or a transaction sees: everything committed when the snapshot was taken, and
+/// its own work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     own: TxnId,
@@ -23,8 +26,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// At `moment` every transaction below `xmin` had ended (other than `own`), and none from `xmax` on had begun. `own`
-    /// is `TxnId(0)` for a reader that has written nothing.
+    /// At `moment` every transaction below `xmin` had ended (other than `own`), and none from
+    /// `xmax` on had begun. `own` is `TxnId(0)` for a reader that has written nothing.
     pub fn new(own: TxnId, xmin: TxnId, xmax: TxnId, moment: u64) -> Snapshot {
         debug_assert!(xmin <= xmax, "what has not begun has not ended");
         Snapshot { own, xmin, xmax, moment }
@@ -102,8 +105,9 @@ impl std::fmt::Debug for SnapshotRef<'_> {
 pub enum ReadMode<'a> {
     /// The newest version that the snapshot sees.
     Snapshot(SnapshotRef<'a>),
-    /// The newest version, whichever transaction wrote it. Ghosts are returned too (`RowBatch::is_ghost`): a statement that changes
-    /// data must wait for the writer of a running delete, and skip the others.
+    /// The newest version, whichever transaction wrote it. Ghosts are returned too
+    /// (`RowBatch::is_ghost`): a statement that changes data must wait for the writer of a running
+    /// delete, and skip the others.
     Current,
     /// The newest version that is not deleted, committed or not (READ UNCOMMITTED).
     Dirty,

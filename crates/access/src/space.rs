@@ -1,15 +1,17 @@
-//! Pages for structures: taking new ones and giving them back, with the allocation maps in the same log record.
+//! Pages for structures: taking new ones and giving them back, with the allocation maps in the same
+//! log record.
 
 use crate::batch::RowBatch;
 use crate::error::{AccessError, corrupt};
 use pages::{
-    Lsn, PFS_ALLOCATED, PageError, PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved, Store,
-    Unit, UnitId,
+    Lsn, PFS_ALLOCATED, PageError, PageId, PageMut, PageType, RecordBuilder, RecordSink, Reserved,
+    Store, Unit, UnitId,
 };
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
-/// A structure's allocation unit. Rollback knows only its number, and looks the unit up when it needs a page.
+/// A structure's allocation unit. Rollback knows only its number, and looks the unit up when it
+/// needs a page.
 #[derive(Clone)]
 pub(crate) struct Space {
     pub store: Arc<Store>,
@@ -41,7 +43,8 @@ impl Space {
             return Ok(unit);
         }
         let found = self.store.find_unit(self.id)?;
-        let found = found.ok_or_else(|| corrupt(PageId::NONE, "allocation unit has no IAM page"))?;
+        let found =
+            found.ok_or_else(|| corrupt(PageId::NONE, "allocation unit has no IAM page"))?;
         Ok(self.unit.get_or_init(|| found))
     }
 
@@ -57,7 +60,9 @@ impl Space {
     pub(crate) fn is_unchanged(&self, id: PageId, lsn: Lsn) -> Result<bool, AccessError> {
         match self.store.read(id) {
             Err(e) if is_gone(&self.store, id, &e) => Ok(false),
-            page => page.map(|page| lsn != Lsn::ZERO && page.lsn() == lsn).map_err(AccessError::from),
+            page => {
+                page.map(|page| lsn != Lsn::ZERO && page.lsn() == lsn).map_err(AccessError::from)
+            }
         }
     }
 
@@ -122,8 +127,8 @@ impl<'a> NewPage<'a> {
         self.format_as(rec, PageType::Index, level, prev, next, root)
     }
 
-    /// Adds the allocation of the new pages to the record and makes the change. `left` is a heap page whose fullness
-    /// is to be written along.
+    /// Adds the allocation of the new pages to the record and makes the change. `left` is a heap
+    /// page whose fullness is to be written along.
     pub(crate) fn change(
         store: &'a Store,
         sink: &mut dyn RecordSink,
@@ -156,7 +161,8 @@ impl<'a> NewPage<'a> {
     }
 }
 
-/// Adds to the record that a new page takes the place of an old one, whose formatting is in it, and makes the change.
+/// Adds to the record that a new page takes the place of an old one, whose formatting is in it, and
+/// makes the change.
 pub(crate) fn change_and_move<'a>(
     space: &'a Space,
     rec: &mut RecordBuilder,
@@ -181,8 +187,8 @@ pub(crate) fn change_and_move<'a>(
     Ok(())
 }
 
-/// Adds the freeing of pages to the record and makes the change. `latched` has all pages that the record names; the
-/// freed ones get another LSN by an operation of the record.
+/// Adds the freeing of pages to the record and makes the change. `latched` has all pages that the
+/// record names; the freed ones get another LSN by an operation of the record.
 pub(crate) fn change_and_free<'a>(
     space: &'a Space,
     sink: &mut dyn RecordSink,
@@ -200,8 +206,9 @@ pub(crate) fn change_and_free<'a>(
     space.store.change(sink, rec, &mut all)?;
     space.store.note_freed(space.id());
     drop(all);
-    // A unit that is not open finds the pages in the maps when it is opened. Under the maps' latches: a thread that reads them
-    // for the first time just now (`Store::load_pages`) must not list the pages once more.
+    // A unit that is not open finds the pages in the maps when it is opened. Under the maps'
+    // latches: a thread that reads them for the first time just now (`Store::load_pages`) must not
+    // list the pages once more.
     if let Some(unit) = space.known() {
         unit.note_freed(freed);
     }
@@ -210,8 +217,8 @@ pub(crate) fn change_and_free<'a>(
 }
 
 /// Whether a page that cannot be read is one that was freed: its file is shorter, or has become
-/// longer again since and holds nothing there. Only for pages that may be remembered after they were
-/// freed.
+/// longer again since and holds nothing there. Only for pages that may be remembered after they
+/// were freed.
 pub(crate) fn is_gone(store: &Store, page: PageId, error: &PageError) -> bool {
     match error {
         PageError::NoSuchPage { .. } => true,

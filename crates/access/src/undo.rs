@@ -1,9 +1,10 @@
-//! Undo of one log record: every row operation of it is taken back, the last first, by compensation records.
+//! Undo of one log record: every row operation of it is taken back, the last first, by compensation
+//! records.
 //!
-//! Undo is logical: an index entry is found by its key wherever it is now, a heap row through its home slot. It is
-//! undone only if it still carries the version that the record made; so undoing a record again after a crash skips what
-//! was undone before. Of the compensation records of one record only the last names the record to undo next; the
-//! others name the record itself.
+//! Undo is logical: an index entry is found by its key wherever it is now, a heap row through its
+//! home slot. It is undone only if it still carries the version that the record made; so undoing a
+//! record again after a crash skips what was undone before. Of the compensation records of one
+//! record only the last names the record to undo next; the others name the record itself.
 
 use crate::btree::BTree;
 use crate::error::AccessError;
@@ -13,7 +14,8 @@ use crate::rid::Rid;
 use crate::version::with_earlier;
 use crate::{Writer, record::with_record};
 use pages::{
-    Lsn, PageId, PageOp, PageType, RecordOp, RecordView, RowHeader, Store, TxnId, needs_earlier, row_key,
+    Lsn, PageId, PageOp, PageType, RecordOp, RecordView, RowHeader, Store, TxnId, needs_earlier,
+    row_key,
 };
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -36,7 +38,8 @@ pub(crate) enum Back<'a> {
 }
 
 impl<'a> Undo<'a> {
-    /// What the compensation record of the operations `..=first` names as next: this record until all is undone.
+    /// What the compensation record of the operations `..=first` names as next: this record until
+    /// all is undone.
     pub(crate) fn next_after(&self, first: usize) -> Lsn {
         if first == 0 { self.undo_next } else { self.lsn }
     }
@@ -90,15 +93,18 @@ impl<'a> Undo<'a> {
             return Rid::from_bytes(home);
         }
         let slot = match self.ops[i].op {
-            PageOp::Insert { slot, .. } | PageOp::Ghost { slot, .. } | PageOp::Update { slot, .. } => slot,
+            PageOp::Insert { slot, .. }
+            | PageOp::Ghost { slot, .. }
+            | PageOp::Update { slot, .. } => slot,
             _ => 0,
         };
         Rid { page: self.ops[i].page, slot }
     }
 }
 
-/// Undoes the row operations and the new pages (of large values, of a root that was to move) of one change record of `w`'s
-/// transaction. `undo_next` is the transaction's record before it. Restartable: what was undone already is skipped.
+/// Undoes the row operations and the new pages (of large values, of a root that was to move) of one
+/// change record of `w`'s transaction. `undo_next` is the transaction's record before it.
+/// Restartable: what was undone already is skipped.
 ///
 /// # Errors
 /// Damaged pages, I/O, the log's errors; the rollback cannot go on then.

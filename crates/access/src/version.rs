@@ -1,15 +1,15 @@
 //! Finding the version of a row that a reader sees: from the page into the log, version by version.
 //!
-//! A row that the reader's snapshot does not see is taken back with the log record its header names, until a version
-//! is found whose writer is seen, or the row did not exist. Latches are never held meanwhile: the caller works on a
-//! copy of the row.
+//! A row that the reader's snapshot does not see is taken back with the log record its header
+//! names, until a version is found whose writer is seen, or the row did not exist. Latches are
+//! never held meanwhile: the caller works on a copy of the row.
 
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::AccessError;
 use crate::snapshot::{ReadMode, SnapshotRef};
 use pages::{
-    Page, PageId, PageOp, ROW_HEADER, RecordView, RowHeader, Store, TxnId, needs_earlier, previous_version,
-    row_op,
+    Page, PageId, PageOp, ROW_HEADER, RecordView, RowHeader, Store, TxnId, needs_earlier,
+    previous_version, row_op,
 };
 
 /// Buffers for walking versions, kept from row to row.
@@ -25,8 +25,9 @@ pub(crate) struct VersionBuf {
 }
 
 impl VersionBuf {
-    /// The newest version that `snapshot` sees, starting from a stored row that it does not see. The body is left in
-    /// the buffer (`body()`); `None` when no visible version exists. A visible ghost counts as not existing.
+    /// The newest version that `snapshot` sees, starting from a stored row that it does not see.
+    /// The body is left in the buffer (`body()`); `None` when no visible version exists. A visible
+    /// ghost counts as not existing.
     pub(crate) fn resolve(
         &mut self,
         store: &Store,
@@ -71,9 +72,10 @@ impl VersionBuf {
         let older = match needs_earlier(&op.op) {
             None => previous_version(&self.body, &op.op, None, &mut self.spare)?,
             Some(old) => {
-                let older = with_earlier(store, page, &old, header.txn, &mut self.earlier, |earlier| {
-                    Ok(previous_version(&self.body, &op.op, Some(earlier), &mut self.spare)?)
-                })?;
+                let older =
+                    with_earlier(store, page, &old, header.txn, &mut self.earlier, |earlier| {
+                        Ok(previous_version(&self.body, &op.op, Some(earlier), &mut self.spare)?)
+                    })?;
                 // Usually the version wanted is older still, and this record the next one to read.
                 std::mem::swap(&mut self.record, &mut self.earlier);
                 self.at = Some(old.lsn);
@@ -92,8 +94,8 @@ impl VersionBuf {
     }
 }
 
-/// Reads the operation that made the version `old` of a row, which an update by the same transaction names because it
-/// leaves out what that operation logged.
+/// Reads the operation that made the version `old` of a row, which an update by the same
+/// transaction names because it leaves out what that operation logged.
 pub(crate) fn with_earlier<T>(
     store: &Store,
     page: PageId,
@@ -113,8 +115,8 @@ pub(crate) fn with_earlier<T>(
     f(&row_op(&view, old.index)?.op)
 }
 
-/// Whether every row of the page belongs to the result as it stands: no ghost, and no writer that the reader does not
-/// see. Forward stubs are not told by this.
+/// Whether every row of the page belongs to the result as it stands: no ghost, and no writer that
+/// the reader does not see. Forward stubs are not told by this.
 #[inline]
 pub(crate) fn all_visible(page: &Page, mode: ReadMode<'_>) -> bool {
     page.ghost_count() == 0
@@ -135,7 +137,8 @@ pub(crate) fn judge(header: &RowHeader, mode: ReadMode<'_>) -> RowState {
     }
 }
 
-/// Replaces the unseen rows of a batch by the versions that the snapshot sees. `keyed`: index entries.
+/// Replaces the unseen rows of a batch by the versions that the snapshot sees. `keyed`: index
+/// entries.
 pub(crate) fn resolve_batch(
     store: &Store,
     batch: &mut RowBatch,
@@ -166,12 +169,19 @@ pub(crate) fn resolve_batch(
 }
 
 /// Puts an older version into the arena in the place of what the page held.
-fn put_version(batch: &mut RowBatch, row: RowRef, header: &RowHeader, body: &[u8], keyed: bool) -> RowRef {
+fn put_version(
+    batch: &mut RowBatch,
+    row: RowRef,
+    header: &RowHeader,
+    body: &[u8],
+    keyed: bool,
+) -> RowRef {
     let head = batch.put(&header.to_bytes());
     let start = batch.put(body);
     let skip = if keyed { 2 + u32::from(row.key_len) } else { 0 };
     debug_assert_eq!((start - head) as usize, ROW_HEADER);
-    // A version of the same entry has the same key, so the body is at least as long as what is skipped.
+    // A version of the same entry has the same key, so the body is at least as long as what is
+    // skipped.
     let len = (body.len() as u32).saturating_sub(skip + u32::from(row.tail));
     RowRef { head, at: start + skip, len, state: RowState::Live, ..row }
 }

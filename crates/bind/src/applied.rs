@@ -1,5 +1,5 @@
-//! Which rewrites a statement is compiled without, and what those that it is compiled with have done. Rewrites are numbers here: their
-//! places in the list of `rewrite`.
+//! Which rewrites a statement is compiled without, and what those that it is compiled with have
+//! done. Rewrites are numbers here: their places in the list of `rewrite`.
 
 /// A set of rewrites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
-//! Base tables in FROM.
-//! Guarantees: each mention is its own node with columns of its own; the rights to read it, its lock, its hints and what security policies
-//! hide of it are noted here, whatever mentions it.
+//! Base tables in FROM. Guarantees: each mention is its own node with columns of its own; the
+//! rights to read it, its lock, its hints and what security policies hide of it are noted here,
+//! whatever mentions it.
 
 use super::Binder;
 use super::scope::{ScopeColumn, Source};
@@ -41,7 +41,13 @@ impl Binder<'_> {
     }
 
     /// A table as a node, its columns numbered.
-    pub fn get(&mut self, db: Arc<Db>, table: Arc<TableDef>, reading: Reading, hints: Hints) -> Get {
+    pub fn get(
+        &mut self,
+        db: Arc<Db>,
+        table: Arc<TableDef>,
+        reading: Reading,
+        hints: Hints,
+    ) -> Get {
         let first = self.new_cols(table.columns.len() + 1);
         let lock = reading.table;
         self.note_mention(&db, &table);
@@ -66,7 +72,9 @@ pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident
         aliased: alias.is_some(),
         schema: Some(fold_name(&get.table.schema)),
         database: Some(
-            name.database.as_ref().map_or_else(|| fold_name(&get.db.name()), |d| fold_name(&d.value)),
+            name.database
+                .as_ref()
+                .map_or_else(|| fold_name(&get.db.name()), |d| fold_name(&d.value)),
         ),
         columns: columns.collect(),
         object_id: get.table.object_id,

@@ -1,6 +1,7 @@
-//! Browse mode: FOR BROWSE and SET NO_BROWSETABLE. A query tells where its columns come from, and gives the columns of a key of each of its
-//! tables besides those that it asks for, so that clients can find its rows again.
-//! Guarantee: what the query asks for is what it would give otherwise; keys follow behind.
+//! Browse mode: FOR BROWSE and SET NO_BROWSETABLE. A query tells where its columns come from, and
+//! gives the columns of a key of each of its tables besides those that it asks for, so that clients
+//! can find its rows again. Guarantee: what the query asks for is what it would give otherwise;
+//! keys follow behind.
 
 use std::sync::Arc;
 
@@ -22,23 +23,26 @@ pub struct Browse {
 }
 
 impl Binder<'_> {
-    /// Adds the columns of keys to the items of a block, and notes where all come from. A block that groups has rows of no table.
+    /// Adds the columns of keys to the items of a block, and notes where all come from. A block
+    /// that groups has rows of no table.
     pub(super) fn browse(&mut self, items: &mut Vec<Item>) {
-        let Some(scope) = self.scopes.last().filter(|scope| scope.grouping.is_none()) else { return };
+        let Some(scope) = self.scopes.last().filter(|scope| scope.grouping.is_none()) else {
+            return;
+        };
         let mut tables: Vec<(Arc<Db>, Arc<TableDef>)> = Vec::new();
         // The place of each column of the tables.
         let mut places = Vec::new();
         let mut keys = Vec::new();
         for source in scope.sources.iter().filter(|source| source.object_id != 0) {
-            let used = self
-                .tables
-                .iter()
-                .find(|used| (used.db.id(), used.table.object_id) == (source.db_id, source.object_id));
+            let used = self.tables.iter().find(|used| {
+                (used.db.id(), used.table.object_id) == (source.db_id, source.object_id)
+            });
             let Some(used) = used else { continue };
             let key = used.table.browse_key();
             let at = tables.len();
             tables.push((used.db.clone(), used.table.clone()));
-            for (column, shown) in source.columns.iter().enumerate().take(used.table.columns.len()) {
+            for (column, shown) in source.columns.iter().enumerate().take(used.table.columns.len())
+            {
                 places.push((shown.id, (at, column)));
                 if key.is_some_and(|key| key.key.iter().any(|(part, _)| *part == column)) {
                     keys.push(shown.clone());

@@ -32,7 +32,9 @@ impl Binder<'_> {
         let single = |option: &&OptionItem| SINGLE.iter().any(|(word, _)| option.name == *word);
         let mut singles = options.iter().filter(single);
         let Some(kind) = singles.next() else {
-            return Err(unsupported("OPENROWSET (BULK) without SINGLE_BLOB, SINGLE_CLOB or SINGLE_NCLOB"));
+            return Err(unsupported(
+                "OPENROWSET (BULK) without SINGLE_BLOB, SINGLE_CLOB or SINGLE_NCLOB",
+            ));
         };
         if let Some(other) = options.iter().find(|option| !std::ptr::eq(*option, kind)) {
             return Err(errors::syntax_near(&other.name));
@@ -42,7 +44,8 @@ impl Binder<'_> {
         let view = view.ok_or_else(|| SqlError::internal("files are read by no view"))?;
         let name = ast::ObjectName::bare(alias.clone());
         let db = self.db.clone();
-        let rows = self.system_view(db, view, vec![Expr::Const(Value::str(file))], &name, Some(alias))?;
+        let rows =
+            self.system_view(db, view, vec![Expr::Const(Value::str(file))], &name, Some(alias))?;
         self.rename_columns(columns)?;
         Ok(rows)
     }

@@ -1,5 +1,5 @@
-//! Calls: scalar functions of the table, forms with rules of their own (COALESCE, ISNULL, DATEADD, ...), aggregates
-//! and window functions.
+//! Calls: scalar functions of the table, forms with rules of their own (COALESCE, ISNULL, DATEADD,
+//! ...), aggregates and window functions.
 
 use super::Binder;
 use super::combine::case_of;
@@ -79,7 +79,11 @@ impl Binder<'_> {
         call.args.iter().map(|e| self.expr(e)).collect()
     }
 
-    fn special_form(&mut self, name: &str, call: &ast::FunctionCall) -> Result<Option<Typed>, SqlError> {
+    fn special_form(
+        &mut self,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<Option<Typed>, SqlError> {
         Ok(Some(match name {
             "coalesce" => {
                 let args = self.args(call, 2..=1024)?;
@@ -138,7 +142,9 @@ impl Binder<'_> {
                 let columns = self.all_columns()?;
                 apply(functions::required(name)?, columns)?
             }
-            "isjson" | "json_modify" | "json_object" | "json_array" => self.json_call(name, call)?,
+            "isjson" | "json_modify" | "json_object" | "json_array" => {
+                self.json_call(name, call)?
+            }
             _ => return Ok(None),
         }))
     }
@@ -173,9 +179,10 @@ impl Binder<'_> {
             }
         };
         functions::date::check_part(&word, name)?;
-        let asks_offset =
-            matches!(name, "datepart" | "datename") && DatePart::from_name(&word) == Some(DatePart::TzOffset);
-        let mut args = vec![Typed::new(Expr::Const(Value::str(word)), DataType::VarChar(Len::N(30)), false)];
+        let asks_offset = matches!(name, "datepart" | "datename")
+            && DatePart::from_name(&word) == Some(DatePart::TzOffset);
+        let mut args =
+            vec![Typed::new(Expr::Const(Value::str(word)), DataType::VarChar(Len::N(30)), false)];
         for e in &call.args[1..] {
             let arg = self.expr(e)?;
             // A text loses its offset where it becomes a datetime2.
@@ -254,8 +261,11 @@ impl Binder<'_> {
         if outer == Clause::Aggregate {
             return Err(nested_aggregate());
         }
-        self.scope()?.clause =
-            if matches!(outer, Clause::Where | Clause::Definition) { outer } else { Clause::Aggregate };
+        self.scope()?.clause = if matches!(outer, Clause::Where | Clause::Definition) {
+            outer
+        } else {
+            Clause::Aggregate
+        };
         let bound = self.aggregate_operands(&mut aggregate, name, call);
         self.scope()?.clause = outer;
         bound.map(|()| aggregate)
@@ -294,7 +304,8 @@ impl Binder<'_> {
 }
 
 impl Binder<'_> {
-    /// `PERCENTILE_CONT(share) WITHIN GROUP (ORDER BY key)`. Errors: 10754 without the group, 10751 with several keys.
+    /// `PERCENTILE_CONT(share) WITHIN GROUP (ORDER BY key)`. Errors: 10754 without the group, 10751
+    /// with several keys.
     pub(super) fn percentile_operands(
         &mut self,
         aggregate: &mut Aggregate,
@@ -361,13 +372,15 @@ pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, Sql
     let mut types = Vec::with_capacity(args.len());
     let nothing = Typed::new(Expr::Const(Value::Null), DataType::Int, true);
     let first = args.first().map_or(Collation::DEFAULT, |arg| arg.collation);
-    let (label, collation) = args.iter().try_fold((Label::Default, first), |(label, collation), arg| {
-        if !arg.ty.is_string() {
-            return Ok((label, collation));
-        }
-        let so_far = Typed { label, collation, ty: DataType::VarChar(Len::Max), ..nothing.clone() };
-        bind_ops::collation_of(&Typed { expr: Expr::Col(0), ..so_far }, arg, function.name)
-    })?;
+    let (label, collation) =
+        args.iter().try_fold((Label::Default, first), |(label, collation), arg| {
+            if !arg.ty.is_string() {
+                return Ok((label, collation));
+            }
+            let so_far =
+                Typed { label, collation, ty: DataType::VarChar(Len::Max), ..nothing.clone() };
+            bind_ops::collation_of(&Typed { expr: Expr::Col(0), ..so_far }, arg, function.name)
+        })?;
     let mut nullable = function.nullable;
     let dialect = args.iter().find_map(|arg| arg.dialect);
     let manner = args.first().map(|arg| arg.manner).unwrap_or_default();
@@ -377,8 +390,8 @@ pub fn apply(function: &'static Function, args: Vec<Typed>) -> Result<Typed, Sql
         let ty = rule.target(arg.ty, arg.is_null_literal(), function.name, i + 1)?;
         let expr = match ty {
             Some(ty) if arg.ty != ty => {
-                let implicit =
-                    types::datatype::conversion(arg.ty, ty) == types::datatype::Conversion::Implicit;
+                let implicit = types::datatype::conversion(arg.ty, ty)
+                    == types::datatype::Conversion::Implicit;
                 arg = if implicit || arg.is_null_literal() {
                     let nullable = arg.nullable;
                     Typed::new(bind_ops::implicit(arg, ty)?, ty, nullable)

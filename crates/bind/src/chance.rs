@@ -1,4 +1,5 @@
-//! Choices at random, for plans that are to be any of those that are possible: a number leads to the same choices each time.
+//! Choices at random, for plans that are to be any of those that are possible: a number leads to
+//! the same choices each time.
 
 /// SplitMix64 (Steele, Lea, Flood 2014): enough for choices, and no more state than its seed.
 #[derive(Clone, Debug)]

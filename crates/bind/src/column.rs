@@ -1,6 +1,6 @@
-//! Names of columns: found from the innermost block outwards.
-//! Guarantees: a name is one column or an error (126, 128, 207, 209, 4104); a column of an outer block is a parameter of the block below
-//! it.
+//! Names of columns: found from the innermost block outwards. Guarantees: a name is one column or
+//! an error (126, 128, 207, 209, 4104); a column of an outer block is a parameter of the block
+//! below it.
 
 use super::Binder;
 use super::scope::{Clause, Pseudo};
@@ -77,16 +77,23 @@ impl Binder<'_> {
         }
         let source = &self.scopes[depth].sources[source];
         let found = &source.columns[at];
-        let (id, typed, full) = (found.id, found.typed(), format!("{}.{}", source.name, found.name));
+        let (id, typed, full) =
+            (found.id, found.typed(), format!("{}.{}", source.name, found.name));
         self.rights.mentions(id);
         self.grouped_column(depth, typed, &full).map(Some)
     }
 
     /// The columns of a block that a name means.
-    pub(super) fn places_at(&mut self, depth: usize, column: &ast::ColumnRef, folded: &str) -> ColumnPlaces {
+    pub(super) fn places_at(
+        &mut self,
+        depth: usize,
+        column: &ast::ColumnRef,
+        folded: &str,
+    ) -> ColumnPlaces {
         let scope = &mut self.scopes[depth];
         if let Some(pseudo) = Pseudo::of_name(&column.name) {
-            let named = |at: usize| column.qualifier.as_ref().is_none_or(|q| scope.sources[at].is_named(q));
+            let named =
+                |at: usize| column.qualifier.as_ref().is_none_or(|q| scope.sources[at].is_named(q));
             let sources = (0..scope.sources.len()).filter(|at| named(*at));
             let columns = |at: usize| {
                 let all = scope.sources[at].columns.iter().enumerate();
@@ -145,7 +152,10 @@ impl Binder<'_> {
     /// The parameter that a column of a block is below it.
     fn param_of(&mut self, depth: usize, id: ColId) -> usize {
         let known = self.scopes[depth + 1].outer.iter();
-        let known = known.clone().find(|(_, e)| matches!(e, Expr::Col(c) if *c == id)).map(|(slot, _)| *slot);
+        let known = known
+            .clone()
+            .find(|(_, e)| matches!(e, Expr::Col(c) if *c == id))
+            .map(|(slot, _)| *slot);
         known.unwrap_or_else(|| {
             let slot = self.new_param();
             self.scopes[depth + 1].outer.push((slot, Expr::Col(id)));

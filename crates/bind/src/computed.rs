@@ -1,7 +1,7 @@
-//! Computed columns: the columns of a table as sources offer them, those without values in the rows as their expressions; the
-//! expressions of a table's computed columns over its rows; what an expression of a new one is.
-//! Guarantees: nothing of the statement around is seen in an expression; whoever may read a computed column needs no right to what
-//! it is computed from.
+//! Computed columns: the columns of a table as sources offer them, those without values in the rows
+//! as their expressions; the expressions of a table's computed columns over its rows; what an
+//! expression of a new one is. Guarantees: nothing of the statement around is seen in an
+//! expression; whoever may read a computed column needs no right to what it is computed from.
 
 use std::sync::Arc;
 
@@ -51,7 +51,8 @@ impl Binder<'_> {
         let mut columns = plain_columns(table, first);
         if table.columns.iter().any(catalog::ColumnDef::is_virtual) {
             for (at, column) in columns.iter_mut().enumerate() {
-                let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored) else {
+                let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored)
+                else {
                     continue;
                 };
                 column.value = Some(Arc::new(self.computed(db, table, first, at, &computed)?));
@@ -60,8 +61,8 @@ impl Binder<'_> {
         Ok(columns)
     }
 
-    /// The stored computed columns of a table that depend on one of the changed ones (all for an INSERT), each with its value over
-    /// a row of the table.
+    /// The stored computed columns of a table that depend on one of the changed ones (all for an
+    /// INSERT), each with its value over a row of the table.
     ///
     /// # Errors
     /// Those of binding them.
@@ -73,13 +74,16 @@ impl Binder<'_> {
     ) -> Result<Vec<(usize, Expr)>, SqlError> {
         let mut out = Vec::new();
         for at in 0..table.columns.len() {
-            let Some(computed) = table.columns[at].computed.clone().filter(|c| c.stored) else { continue };
+            let Some(computed) = table.columns[at].computed.clone().filter(|c| c.stored) else {
+                continue;
+            };
             let width = table.columns.len();
             let first = self.new_cols(width);
             let mut value = self.computed(db, table, first, at, &computed)?;
             let mut used = Vec::new();
             value.columns(&mut used);
-            let used = |changed: &[usize]| changed.iter().any(|c| used.contains(&(first + *c as ColId)));
+            let used =
+                |changed: &[usize]| changed.iter().any(|c| used.contains(&(first + *c as ColId)));
             if changed.is_none_or(used) {
                 let all: Vec<ColId> = (first..first + width as ColId).collect();
                 slots(&mut value, &all)?;
@@ -111,7 +115,12 @@ impl Binder<'_> {
     }
 
     /// Binds an expression over one source and nothing else.
-    pub(super) fn over(&mut self, db: Arc<Db>, source: Source, e: &ast::Expr) -> Result<Typed, SqlError> {
+    pub(super) fn over(
+        &mut self,
+        db: Arc<Db>,
+        source: Source,
+        e: &ast::Expr,
+    ) -> Result<Typed, SqlError> {
         let outside = self.step_into(db, "dbo");
         let rights = std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted));
         let may_inline = std::mem::replace(&mut self.may_inline, false);
@@ -142,8 +151,9 @@ impl Binder<'_> {
     ) -> Result<Computed, SqlError> {
         let first = self.new_cols(columns.len());
         let offered = columns.iter().enumerate();
-        let offered = offered
-            .map(|(i, c)| ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation));
+        let offered = offered.map(|(i, c)| {
+            ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation)
+        });
         let source = Source {
             name: fold_name(table),
             aliased: false,
@@ -179,7 +189,11 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// Those of binding.
-    pub fn nature_of_value(&mut self, e: &ast::Expr, becomes: DataType) -> Result<Nature, SqlError> {
+    pub fn nature_of_value(
+        &mut self,
+        e: &ast::Expr,
+        becomes: DataType,
+    ) -> Result<Nature, SqlError> {
         let typed = self.over_variables(|binder| binder.expr(e))?;
         let value = bind_ops::assigned(typed, becomes, Mode::Implicit, self.collation())?;
         let mut nature = Nature { of_variables: true, ..Nature::default() };
@@ -301,7 +315,9 @@ impl Nature {
             Pred::And(list) | Pred::Or(list) => list.iter().for_each(|p| self.pred(p)),
             Pred::Not(p) => self.pred(p),
             Pred::IsNull(e, _) => self.expr(e),
-            Pred::Like(l) => [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| self.expr(e)),
+            Pred::Like(l) => {
+                [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| self.expr(e))
+            }
             Pred::InList(l) => l.list.iter().chain([&l.operand]).for_each(|e| self.expr(e)),
             Pred::Exists(_) | Pred::Quantified(_) => self.query(),
         }

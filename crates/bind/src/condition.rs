@@ -1,5 +1,6 @@
-//! Conditions: comparisons, BETWEEN, IN, LIKE and quantified ones become predicates over values of one type.
-//! Guarantees: both sides of a comparison have its type and one collation; SET ANSI_NULLS is settled here.
+//! Conditions: comparisons, BETWEEN, IN, LIKE and quantified ones become predicates over values of
+//! one type. Guarantees: both sides of a comparison have its type and one collation; SET ANSI_NULLS
+//! is settled here.
 
 use super::Binder;
 use super::combine::{conjunction, disjunction, negate};
@@ -40,17 +41,22 @@ impl Binder<'_> {
             ExprKind::IsDistinct { left, right, negated } => {
                 self.deduce_compared(CompareOp::Equal, left, right)?;
                 let (left, right) = (self.expr(left)?, self.expr(right)?);
-                let (left, right, collation) = expr::bind_ops::comparable(left, right, "is distinct from")?;
+                let (left, right, collation) =
+                    expr::bind_ops::comparable(left, right, "is distinct from")?;
                 let compare = CompareExpr { op: CompareOp::Equal, left, right, collation };
                 Ok(Pred::Distinct(Box::new(compare), *negated))
             }
-            ExprKind::Between { operand, low, high, negated } => self.between(operand, low, high, *negated),
+            ExprKind::Between { operand, low, high, negated } => {
+                self.between(operand, low, high, *negated)
+            }
             ExprKind::InList { operand, list, negated } => self.in_list(operand, list, *negated),
             ExprKind::InQuery { operand, query, negated } => {
                 let op = if *negated { CompareOp::NotEqual } else { CompareOp::Equal };
                 self.quantified(op, operand, *negated, query)
             }
-            ExprKind::Quantified { op, left, all, query } => self.quantified(*op, left, *all, query),
+            ExprKind::Quantified { op, left, all, query } => {
+                self.quantified(*op, left, *all, query)
+            }
             ExprKind::Like { operand, pattern, escape, negated } => {
                 self.like(operand, pattern, escape.as_deref(), *negated)
             }
@@ -65,8 +71,8 @@ impl Binder<'_> {
         }
     }
 
-    /// `a op b` under the session's ANSI_NULLS. OFF, a bare NULL or a variable that is NULL equals NULL and nothing else;
-    /// columns and other expressions are compared as ever.
+    /// `a op b` under the session's ANSI_NULLS. OFF, a bare NULL or a variable that is NULL equals
+    /// NULL and nothing else; columns and other expressions are compared as ever.
     pub fn compare(&self, op: CompareOp, left: Typed, right: Typed) -> Result<Pred, SqlError> {
         let usual = |left, right| expr::bind_ops::compare(op, left, right);
         let equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
@@ -85,9 +91,12 @@ impl Binder<'_> {
             }
             (given_left, _) => {
                 let (given, other) = if given_left { (&left, &right) } else { (&right, &left) };
-                let of_null =
-                    conjunction(vec![is_null(given), Pred::IsNull(Box::new(other.expr.clone()), differs)]);
-                let of_value = vec![has_value(given), usual(self.copied(&left)?, self.copied(&right)?)?];
+                let of_null = conjunction(vec![
+                    is_null(given),
+                    Pred::IsNull(Box::new(other.expr.clone()), differs),
+                ]);
+                let of_value =
+                    vec![has_value(given), usual(self.copied(&left)?, self.copied(&right)?)?];
                 Ok(disjunction(vec![of_null, conjunction(of_value)]))
             }
         }
@@ -115,7 +124,12 @@ impl Binder<'_> {
         Ok(if negated { negate(both) } else { both })
     }
 
-    fn in_list(&mut self, operand: &ast::Expr, list: &[ast::Expr], negated: bool) -> Result<Pred, SqlError> {
+    fn in_list(
+        &mut self,
+        operand: &ast::Expr,
+        list: &[ast::Expr],
+        negated: bool,
+    ) -> Result<Pred, SqlError> {
         self.deduce_in(operand, list)?;
         let operand = self.expr(operand)?;
         let elements = list.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>, _>>()?;
@@ -128,7 +142,8 @@ impl Binder<'_> {
             let any = disjunction(elements.iter().map(equal).collect::<Result<_, _>>()?);
             return Ok(if negated { negate(any) } else { any });
         }
-        // One type for all of them, as SQL Server has it: the comparison of the whole list is of one kind.
+        // One type for all of them, as SQL Server has it: the comparison of the whole list is of
+        // one kind.
         let mut ty = operand.ty;
         for e in elements.iter().filter(|e| !e.is_null_literal()) {
             ty = expr::bind_ops::comparison_type(ty, e.ty, "equal to")?;
@@ -170,7 +185,9 @@ impl Binder<'_> {
         let fixed_escape = escape.as_ref().map(|e| e.as_const().and_then(Value::as_str));
         let compiled = match (pattern.as_const().and_then(Value::as_str), fixed_escape) {
             (Some(text), None) => Some(Arc::new(LikePattern::new(text, None)?)),
-            (Some(text), Some(Some(escape))) => Some(Arc::new(LikePattern::new(text, Some(escape))?)),
+            (Some(text), Some(Some(escape))) => {
+                Some(Arc::new(LikePattern::new(text, Some(escape))?))
+            }
             _ => None,
         };
         let like = LikeExpr { operand, pattern, escape, compiled, unicode, negated, collation };

@@ -1,4 +1,5 @@
-//! What stands inside a written expression. Subqueries are blocks of their own: what they hold is not inside.
+//! What stands inside a written expression. Subqueries are blocks of their own: what they hold is
+//! not inside.
 
 use catalog::fold_name;
 use expr::aggregate::AggKind;
@@ -12,7 +13,8 @@ pub fn as_aggregate(e: &ast::Expr) -> Option<&ast::FunctionCall> {
         ExprKind::Function(call) => {
             // One with a schema is a user's.
             let own = call.over.is_none() && call.name.is_bare();
-            (own && AggKind::from_name(&fold_name(&call.name.name.value)).is_some()).then_some(&**call)
+            (own && AggKind::from_name(&fold_name(&call.name.name.value)).is_some())
+                .then_some(&**call)
         }
         _ => None,
     }
@@ -30,7 +32,9 @@ pub fn named_columns(list: &[ast::Expr]) -> Vec<ast::ColumnRef> {
     let found: RefCell<Vec<(*const ast::Expr, ast::ColumnRef)>> = RefCell::default();
     let note = |e: &ast::Expr| {
         match &e.kind {
-            ExprKind::Column(column) => found.borrow_mut().push((std::ptr::from_ref(e), column.clone())),
+            ExprKind::Column(column) => {
+                found.borrow_mut().push((std::ptr::from_ref(e), column.clone()))
+            }
             ExprKind::Function(call) if date_part(call).is_some() => {
                 let part = call.args.first().map(std::ptr::from_ref);
                 found.borrow_mut().retain(|(at, _)| Some(*at) != part);
@@ -54,7 +58,9 @@ pub fn contains(e: &ast::Expr, such: &dyn Fn(&ast::Expr) -> bool) -> bool {
         ExprKind::Function(call) => {
             let over = call.over.as_ref();
             any(&call.args)
-                || over.is_some_and(|o| any(&o.partition_by) || o.order_by.iter().any(|i| one(&i.expr)))
+                || over.is_some_and(|o| {
+                    any(&o.partition_by) || o.order_by.iter().any(|i| one(&i.expr))
+                })
         }
         ExprKind::Unary { operand, .. }
         | ExprKind::Cast { operand, .. }

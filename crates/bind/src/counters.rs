@@ -24,7 +24,8 @@ pub struct Compilation<'c> {
     pub elapsed: Duration,
     /// Of the plan, in seconds.
     pub cost: f64,
-    /// The plan needed no choice: rows of the statement itself, or found by whole keys of unique indexes.
+    /// The plan needed no choice: rows of the statement itself, or found by whole keys of unique
+    /// indexes.
     pub trivial: bool,
     pub tables: usize,
     /// Views that it names.

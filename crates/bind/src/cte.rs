@@ -1,5 +1,5 @@
-//! Common table expressions: names that WITH brings in sight.
-//! Guarantees: inside one only those before it are in sight, and no block around it; each mention is bound anew.
+//! Common table expressions: names that WITH brings in sight. Guarantees: inside one only those
+//! before it are in sight, and no block around it; each mention is bound anew.
 
 use super::updatable::Origin;
 use super::{Binder, recursive};
@@ -20,7 +20,11 @@ impl Binder<'_> {
         self.ctes.iter().rev().find(|cte| cte.name == name).cloned()
     }
 
-    pub(super) fn cte(&mut self, cte: &Arc<CteDef>, alias: Option<&ast::Ident>) -> Result<Logical, SqlError> {
+    pub(super) fn cte(
+        &mut self,
+        cte: &Arc<CteDef>,
+        alias: Option<&ast::Ident>,
+    ) -> Result<Logical, SqlError> {
         // Inside, only the CTEs before it are in sight, and no block around it.
         let hidden = self.ctes.split_off(cte.visible);
         let scopes = std::mem::take(&mut self.scopes);
@@ -28,7 +32,9 @@ impl Binder<'_> {
         self.open_ctes.push(cte.name.clone());
         let bound = match recursive::parts(cte) {
             Some((anchors, steps)) => self.nested(|b| b.recursive_cte(cte, &anchors, &steps)),
-            None => self.nested(|b| b.inner_query(&cte.query)).map_err(|e| recursive::in_subquery(cte, e)),
+            None => self
+                .nested(|b| b.inner_query(&cte.query))
+                .map_err(|e| recursive::in_subquery(cte, e)),
         };
         self.open_ctes.pop();
         self.scopes = scopes;

@@ -1,7 +1,8 @@
 //! Types of undeclared parameters, by SQL Server's rules ("Parameter Selection Algorithm" of
-//! sp_describe_undeclared_parameters): a parameter that is itself compared for equality, assigned, inserted or passed takes the
-//! type of the other side; within a larger expression that of some candidates is taken which needs the fewest implicit
-//! conversions. What is bound for a trial is thrown away.
+//! sp_describe_undeclared_parameters): a parameter that is itself compared for equality, assigned,
+//! inserted or passed takes the type of the other side; within a larger expression that of some
+//! candidates is taken which needs the fewest implicit conversions. What is bound for a trial is
+//! thrown away.
 
 use super::Binder;
 use super::undeclared::{Deduced, Undeclared};
@@ -17,13 +18,15 @@ use types::{DataType, Len, SqlError, msg};
 pub enum Wanted {
     /// It becomes a value of this type.
     Becomes(DataType),
-    /// It is compared with a value of this type, by an operator that says which of the two is greater.
+    /// It is compared with a value of this type, by an operator that says which of the two is
+    /// greater.
     Ordered(DataType),
     /// Nothing is known.
     Nothing,
 }
 
-/// The types that are tried. A uniqueidentifier is not among SQL Server's, which then takes sql_variant for it.
+/// The types that are tried. A uniqueidentifier is not among SQL Server's, which then takes
+/// sql_variant for it.
 const CANDIDATES: [DataType; 24] = [
     DataType::Bit,
     DataType::TinyInt,
@@ -58,8 +61,8 @@ impl Binder<'_> {
         self.env.vars.undeclared()
     }
 
-    /// Deduces the type of the parameter within an expression, if there is one. An expression that is the parameter takes the
-    /// type that is wanted, unless it is compared by order.
+    /// Deduces the type of the parameter within an expression, if there is one. An expression that
+    /// is the parameter takes the type that is wanted, unless it is compared by order.
     ///
     /// # Errors
     /// 11503 two parameters, 11506 more than one type would do, 11507 none.
@@ -129,7 +132,11 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// As [`Binder::deduce_compared`].
-    pub fn deduce_like(&mut self, operand: &ast::Expr, pattern: &ast::Expr) -> Result<(), SqlError> {
+    pub fn deduce_like(
+        &mut self,
+        operand: &ast::Expr,
+        pattern: &ast::Expr,
+    ) -> Result<(), SqlError> {
         let Some(undeclared) = self.undeclared().cloned() else { return Ok(()) };
         let (mut in_operand, mut in_pattern) = (Vec::new(), Vec::new());
         self.open_in(operand, &mut in_operand);
@@ -186,7 +193,8 @@ impl Binder<'_> {
             Some(slot) => {
                 let ty = self.expr(value)?.ty;
                 let input = op != ast::AssignOp::Set;
-                undeclared.set(slot, Deduced { ty, input, output: true, formal: None, table: None });
+                undeclared
+                    .set(slot, Deduced { ty, input, output: true, formal: None, table: None });
                 Ok(())
             }
             None => {
@@ -230,18 +238,21 @@ impl Binder<'_> {
         }
     }
 
-    /// A literal while types are tried: as a variable, so that its conversions are not done at once and are seen.
+    /// A literal while types are tried: as a variable, so that its conversions are not done at once
+    /// and are seen.
     pub(super) fn tried_literal(&self, literal: &ast::Literal) -> Result<Typed, SqlError> {
         let typed = expr::bind_ops::literal(literal, self.collation())?;
         Ok(Typed { expr: Expr::Var(usize::MAX), ..typed })
     }
 
-    /// The parameters of unknown type that the type of an expression depends on. What stands in a comparison, a subquery or a CAST is
-    /// deduced there.
+    /// The parameters of unknown type that the type of an expression depends on. What stands in a
+    /// comparison, a subquery or a CAST is deduced there.
     fn open_in(&self, e: &ast::Expr, out: &mut Vec<usize>) {
         match &e.kind {
             ExprKind::Variable(name) => out.extend(self.env.vars.open(name)),
-            ExprKind::Unary { operand, .. } | ExprKind::Collate { operand, .. } => self.open_in(operand, out),
+            ExprKind::Unary { operand, .. } | ExprKind::Collate { operand, .. } => {
+                self.open_in(operand, out)
+            }
             ExprKind::Binary { left, right, .. } => {
                 self.open_in(left, out);
                 self.open_in(right, out);
@@ -282,7 +293,9 @@ impl Binder<'_> {
         self.trial = outer;
         if best.is_empty() {
             // What is wrong whatever the type is no matter of the type.
-            let same = |error: &SqlError| errors.first().is_some_and(|first| first.message == error.message);
+            let same = |error: &SqlError| {
+                errors.first().is_some_and(|first| first.message == error.message)
+            };
             if errors.iter().all(same) {
                 return Err(errors.swap_remove(0));
             }
@@ -300,8 +313,8 @@ fn compared(op: CompareOp, ty: DataType) -> Wanted {
     }
 }
 
-/// One of the types that need the fewest conversions: the shorter of two alike, else that of the highest precedence, to which
-/// the others must convert. Error: 11506.
+/// One of the types that need the fewest conversions: the shorter of two alike, else that of the
+/// highest precedence, to which the others must convert. Error: 11506.
 fn choose(name: &str, best: &[DataType]) -> Result<DataType, SqlError> {
     let longer = |ty: &DataType| match ty {
         DataType::VarChar(Len::Max) => best.contains(&DataType::VarChar(Len::N(8000))),
@@ -310,7 +323,8 @@ fn choose(name: &str, best: &[DataType]) -> Result<DataType, SqlError> {
         _ => false,
     };
     let best: Vec<DataType> = best.iter().copied().filter(|ty| !longer(ty)).collect();
-    let ambiguous = |one: &str, other: &str| SqlError::of(msg::PARAMETER_AMBIGUOUS, [&name, &one, &other]);
+    let ambiguous =
+        |one: &str, other: &str| SqlError::of(msg::PARAMETER_AMBIGUOUS, [&name, &one, &other]);
     let Some(first) = best.iter().copied().max_by_key(|ty| ty.precedence()) else {
         return Err(SqlError::internal("no candidate"));
     };
@@ -324,8 +338,8 @@ fn choose(name: &str, best: &[DataType]) -> Result<DataType, SqlError> {
     }
 }
 
-/// A measure of the implicit conversions of an expression and of its value: it grows with their number, those that SQL Server
-/// prefers count less. Error: that there is no such conversion.
+/// A measure of the implicit conversions of an expression and of its value: it grows with their
+/// number, those that SQL Server prefers count less. Error: that there is no such conversion.
 fn conversions(typed: &Typed, wanted: Wanted) -> Result<u32, SqlError> {
     let inside = of_expr(&typed.expr);
     let to = match wanted {
@@ -368,7 +382,8 @@ fn of_expr(e: &Expr) -> u32 {
         Expr::Negate(e, _) | Expr::BitNot(e, _) => of_expr(e),
         Expr::Deep(e) => stack::with_room(|| of_expr(e)),
         Expr::Case(c) => {
-            let branches = c.branches.iter().map(|(when, then)| of_pred(when).saturating_add(of_expr(then)));
+            let branches =
+                c.branches.iter().map(|(when, then)| of_pred(when).saturating_add(of_expr(then)));
             branches.fold(of_expr(&c.otherwise), u32::saturating_add)
         }
         Expr::Coalesce(all) => list(all),
@@ -379,18 +394,22 @@ fn of_expr(e: &Expr) -> u32 {
 
 fn of_pred(pred: &Pred) -> u32 {
     match pred {
-        Pred::Compare(c) | Pred::Distinct(c, _) => of_expr(&c.left).saturating_add(of_expr(&c.right)),
+        Pred::Compare(c) | Pred::Distinct(c, _) => {
+            of_expr(&c.left).saturating_add(of_expr(&c.right))
+        }
         Pred::And(all) | Pred::Or(all) => all.iter().map(of_pred).fold(0, u32::saturating_add),
         Pred::Not(inner) => of_pred(inner),
         Pred::IsNull(e, _) => of_expr(e),
-        Pred::InList(list) => list.list.iter().map(of_expr).fold(of_expr(&list.operand), u32::saturating_add),
+        Pred::InList(list) => {
+            list.list.iter().map(of_expr).fold(of_expr(&list.operand), u32::saturating_add)
+        }
         Pred::Like(like) => of_expr(&like.operand).saturating_add(of_expr(&like.pattern)),
         Pred::Const(_) | Pred::Exists(_) | Pred::Quantified(_) => 0,
     }
 }
 
-/// Of the arguments of a function. A number that is computed with as bigint is an int for SQL Server; texts of both kinds are one
-/// conversion.
+/// Of the arguments of a function. A number that is computed with as bigint is an int for SQL
+/// Server; texts of both kinds are one conversion.
 fn of_call(call: &CallExpr) -> u32 {
     let argument = |(i, arg): (usize, &Expr)| {
         let rules = call.function.args;
@@ -398,7 +417,9 @@ fn of_call(call: &CallExpr) -> u32 {
             (Some(ArgRule::BigInt), Expr::Convert(c)) => {
                 weight(c.from, DataType::Int).saturating_add(of_expr(&c.operand))
             }
-            (Some(ArgRule::BigInt), arg) => weight(call.types[i], DataType::Int).saturating_add(of_expr(arg)),
+            (Some(ArgRule::BigInt), arg) => {
+                weight(call.types[i], DataType::Int).saturating_add(of_expr(arg))
+            }
             (_, arg) => of_expr(arg),
         }
     };

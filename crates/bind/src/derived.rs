@@ -1,5 +1,6 @@
-//! Sources whose columns are given by a query or by rows: derived tables, VALUES, and the lists of names behind them.
-//! Guarantees: each column has a name of its own (8155, 8156), and a list of names is as long as what it names (8158, 8159).
+//! Sources whose columns are given by a query or by rows: derived tables, VALUES, and the lists of
+//! names behind them. Guarantees: each column has a name of its own (8155, 8156), and a list of
+//! names is as long as what it names (8158, 8159).
 
 use super::Binder;
 use super::scope::{ScopeColumn, Source};
@@ -59,13 +60,22 @@ impl Binder<'_> {
             return Err(column_list_error(&source.name, names.len(), source.columns.len()));
         }
         for (column, name) in source.columns.iter_mut().zip(names) {
-            *column = ScopeColumn::new(&name.value, column.id, column.ty, column.nullable, column.collation);
+            *column = ScopeColumn::new(
+                &name.value,
+                column.id,
+                column.ty,
+                column.nullable,
+                column.collation,
+            );
         }
         Ok(())
     }
 
     /// A VALUES constructor: columns take the type that their rows meet in.
-    pub fn values(&mut self, rows: &[Vec<ast::Expr>]) -> Result<(Logical, Vec<OutColumn>), SqlError> {
+    pub fn values(
+        &mut self,
+        rows: &[Vec<ast::Expr>],
+    ) -> Result<(Logical, Vec<OutColumn>), SqlError> {
         let width = rows.first().map_or(0, Vec::len);
         let mut bound: Vec<Vec<Typed>> = Vec::with_capacity(rows.len());
         for row in rows {
@@ -94,6 +104,7 @@ impl Binder<'_> {
 
 /// 8158, 8159: a list of column names that is not as long as what it names.
 fn column_list_error(alias: &str, names: usize, columns: usize) -> SqlError {
-    let message = if names < columns { msg::MORE_COLUMNS_THAN_NAMES } else { msg::FEWER_COLUMNS_THAN_NAMES };
+    let message =
+        if names < columns { msg::MORE_COLUMNS_THAN_NAMES } else { msg::FEWER_COLUMNS_THAN_NAMES };
     SqlError::of(message, [&alias])
 }

@@ -1,5 +1,6 @@
-//! FOR JSON and FOR XML in the binder: the query is bound as without the clause, and above it one node makes a text of its rows.
-//! Errors of names and options are raised here, so that the writer cannot fail on them.
+//! FOR JSON and FOR XML in the binder: the query is bound as without the clause, and above it one
+//! node makes a text of its rows. Errors of names and options are raised here, so that the writer
+//! cannot fail on them.
 
 use super::explicit;
 use super::json::is_json;
@@ -7,8 +8,8 @@ use super::{Binder, unsupported};
 use catalog::fold_name;
 use compact_str::CompactString;
 use expr::document::{
-    Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument, XmlLevel,
-    XmlPath, declarations, xml_name,
+    Document, DocumentColumn, JsonDocument, JsonLevel, JsonMember, Leaf, PathColumn, XmlDocument,
+    XmlLevel, XmlPath, declarations, xml_name,
 };
 use expr::{ColId, Expr, Typed, bind_ops};
 use logical::input::Input;
@@ -16,7 +17,8 @@ use logical::tree::{BoundQuery, Logical, OutColumn};
 use std::collections::HashMap;
 use std::sync::Arc;
 use syntax::ast::{
-    self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem, TableRefKind,
+    self, ExprKind, ForClause, ForKind, OptionItem, OptionValue, QueryBody, SelectItem,
+    TableRefKind,
 };
 use types::{Collation, DataType, Len, SqlError, msg};
 
@@ -48,7 +50,8 @@ pub(super) struct Options {
 impl Options {
     /// What the outermost elements declare.
     fn declared(&self) -> String {
-        let namespaces = self.namespaces.iter().map(|(prefix, uri)| (prefix.as_str(), uri.as_str()));
+        let namespaces =
+            self.namespaces.iter().map(|(prefix, uri)| (prefix.as_str(), uri.as_str()));
         declarations(namespaces, self.nil)
     }
 
@@ -80,7 +83,8 @@ pub(super) struct Item<'q> {
 }
 
 impl Binder<'_> {
-    /// Binds a query that ends in FOR JSON or FOR XML. As a whole statement its text goes out in pieces.
+    /// Binds a query that ends in FOR JSON or FOR XML. As a whole statement its text goes out in
+    /// pieces.
     pub(super) fn document(
         &mut self,
         query: &ast::Query,
@@ -105,7 +109,9 @@ impl Binder<'_> {
         let items = self.document_items(select, &bound.columns, json)?;
         let names = select.map_or(&[][..], |select| &select.from);
         let document = match (json, options.mode.as_str()) {
-            (true, "PATH") => Document::Json(json_document(vec![json_level(&items, true)?], &options)),
+            (true, "PATH") => {
+                Document::Json(json_document(vec![json_level(&items, true)?], &options))
+            }
             (true, _) => {
                 let levels = levels(items, names, true)?;
                 let level = |(name, items): (String, Vec<Item<'_>>)| {
@@ -147,14 +153,19 @@ impl Binder<'_> {
                 // Any text may stand in it, also such as no document can have.
                 let xml = bind_ops::explicit(text, DataType::Xml, KEEP_SPACE, false)?.expr;
                 let id = self.new_col();
-                (Logical::Project { input: Input::new(logical), exprs: vec![(id, xml)] }, id, DataType::Xml)
+                (
+                    Logical::Project { input: Input::new(logical), exprs: vec![(id, xml)] },
+                    id,
+                    DataType::Xml,
+                )
             }
         };
         let column = OutColumn::new(name, id, ty, true, Collation::DEFAULT);
         Ok(BoundQuery { logical, columns: vec![column], assignments: Vec::new() })
     }
 
-    /// The columns with their places, and which of them are text of the document's language already.
+    /// The columns with their places, and which of them are text of the document's language
+    /// already.
     fn document_items<'q>(
         &mut self,
         select: Option<&ast::Select>,
@@ -166,7 +177,9 @@ impl Binder<'_> {
             match item {
                 SelectItem::Expr { expr, .. } => written.push(Some(expr)),
                 SelectItem::Wildcard { qualifier, .. } => {
-                    let named = |s: &&super::scope::Source| qualifier.as_ref().is_none_or(|q| s.is_named(q));
+                    let named = |s: &&super::scope::Source| {
+                        qualifier.as_ref().is_none_or(|q| s.is_named(q))
+                    };
                     let sources = self.scope()?.sources.iter().filter(named);
                     let visible = sources.flat_map(|s| &s.columns).filter(|c| !c.hidden).count();
                     written.extend(std::iter::repeat_n(None, visible));
@@ -197,7 +210,11 @@ impl Binder<'_> {
             };
             let of_id = of_ids.get(&column.id).map(|at| &sources[*at]);
             let source = of_id.or_else(|| expr.and_then(of_name)).map(|s| s.name.clone());
-            items.push(Item { column, document: DocumentColumn { at, ty: column.ty, raw }, source });
+            items.push(Item {
+                column,
+                document: DocumentColumn { at, ty: column.ty, raw },
+                source,
+            });
         }
         Ok(items)
     }
@@ -212,7 +229,8 @@ pub fn check_absent(query: &ast::Query, statement: &str) -> Result<(), SqlError>
 }
 
 fn not_allowed(kind: ForKind, statement: &str) -> SqlError {
-    let message = if kind == ForKind::Json { msg::FOR_JSON_NOT_ALLOWED } else { msg::FOR_XML_NOT_ALLOWED };
+    let message =
+        if kind == ForKind::Json { msg::FOR_JSON_NOT_ALLOWED } else { msg::FOR_XML_NOT_ALLOWED };
     SqlError::of(message, [&statement])
 }
 
@@ -280,7 +298,8 @@ fn name_of(item: &OptionItem) -> Result<Option<String>, SqlError> {
     }
 }
 
-/// The columns by table, in the order in which the tables come first; a column of no table belongs to the one before it.
+/// The columns by table, in the order in which the tables come first; a column of no table belongs
+/// to the one before it.
 fn levels<'q>(
     items: Vec<Item<'q>>,
     from: &[ast::TableRef],
@@ -328,7 +347,9 @@ fn written_name(from: &[ast::TableRef], folded: &str) -> Option<String> {
             | TableRefKind::Change { alias, .. }
             | TableRefKind::Pivot { alias, .. }
             | TableRefKind::Unpivot { alias, .. } => own(&alias.value),
-            TableRefKind::Named { name, .. } | TableRefKind::Function { name, .. } => own(&name.name.value),
+            TableRefKind::Named { name, .. } | TableRefKind::Function { name, .. } => {
+                own(&name.name.value)
+            }
             TableRefKind::Variable { name, .. } => own(name),
             TableRefKind::Method { .. } | TableRefKind::Bulk { .. } => None,
             TableRefKind::Join { left, right, .. } | TableRefKind::Apply { left, right, .. } => {
@@ -342,7 +363,12 @@ fn written_name(from: &[ast::TableRef], folded: &str) -> Option<String> {
 // ---- JSON ----
 
 fn json_document(levels: Vec<JsonLevel>, options: &Options) -> JsonDocument {
-    JsonDocument { levels, root: options.root.clone(), nulls: options.nulls, wrapper: !options.no_wrapper }
+    JsonDocument {
+        levels,
+        root: options.root.clone(),
+        nulls: options.nulls,
+        wrapper: !options.no_wrapper,
+    }
 }
 
 /// The members of an object; with `paths` a name `a.b` is a member of a member.
@@ -386,7 +412,10 @@ fn add_member(members: &mut Vec<JsonMember>, steps: &[&str], column: DocumentCol
 
 // ---- XML ----
 
-fn xml_document(levels: Vec<(String, Vec<Item<'_>>)>, options: &Options) -> Result<XmlDocument, SqlError> {
+fn xml_document(
+    levels: Vec<(String, Vec<Item<'_>>)>,
+    options: &Options,
+) -> Result<XmlDocument, SqlError> {
     let mut out = Vec::with_capacity(levels.len());
     for (name, items) in levels {
         if name.is_empty() && !options.elements {
@@ -440,10 +469,12 @@ fn xml_path(items: &[Item<'_>], options: &Options) -> Result<XmlPath, SqlError> 
             if column.steps.is_empty() && row.is_empty() {
                 return Err(row_omitted());
             }
-            // An attribute belongs to the start tag: nothing may have been written into its element before.
+            // An attribute belongs to the start tag: nothing may have been written into its element
+            // before.
             let late = columns.iter().any(|before| {
                 before.steps.starts_with(&column.steps)
-                    && (before.steps.len() > column.steps.len() || !matches!(before.leaf, Leaf::Attribute(_)))
+                    && (before.steps.len() > column.steps.len()
+                        || !matches!(before.leaf, Leaf::Attribute(_)))
             });
             if late {
                 return Err(SqlError::of(msg::XML_ATTRIBUTE_AFTER_ELEMENT, [&item.column.name]));

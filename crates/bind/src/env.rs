@@ -51,7 +51,8 @@ pub struct CompileEnv<'a> {
     pub catalog: Arc<Catalog>,
     /// The batch's variables.
     pub vars: &'a VarScope,
-    /// Their values at this moment, by slot: what a plan is made for. NULL, or none, when nothing is known.
+    /// Their values at this moment, by slot: what a plan is made for. NULL, or none, when nothing
+    /// is known.
     pub values: &'a [Value],
     /// SET options that change what a statement means.
     pub options: &'a SessionOptions,
@@ -64,7 +65,8 @@ pub struct CompileEnv<'a> {
     /// The schema in which names without one are looked up before `dbo`: that of the module whose
     /// statement it is. `None` for `dbo`, and in a batch.
     pub schema: Option<CompactString>,
-    /// A table whose block predicate is bound: what that reads has its policies, the table itself has not.
+    /// A table whose block predicate is bound: what that reads has its policies, the table itself
+    /// has not.
     pub predicate_of: Option<i32>,
     /// Set when the session is told to stop: a compilation that takes long looks at it.
     pub cancel: &'a AtomicBool,
@@ -123,7 +125,13 @@ impl TempTables {
     /// What is in sight in the scope at a level, which runs or has called the one that does.
     pub fn seen_at(&self, level: u32) -> TempTables {
         let list = self.list.iter().filter(|temp| temp.level <= level).cloned().collect();
-        TempTables { list, most: self.most, generation: self.generation, level, used: AtomicBool::new(false) }
+        TempTables {
+            list,
+            most: self.most,
+            generation: self.generation,
+            level,
+            used: AtomicBool::new(false),
+        }
     }
 
     /// The table variable of a name in the scope that runs.
@@ -168,7 +176,8 @@ impl TempTables {
     }
 }
 
-/// The variables of a batch: names with `@`, compared without regard to case; a slot each, in order of declaration.
+/// The variables of a batch: names with `@`, compared without regard to case; a slot each, in order
+/// of declaration.
 #[derive(Clone, Debug, Default)]
 pub struct VarScope {
     slots: Vec<(CompactString, DataType)>,
@@ -214,8 +223,8 @@ impl VarScope {
         self.slots.push((CompactString::default(), DataType::Int));
     }
 
-    /// Declares a variable that holds a cursor; a parameter that was declared before becomes one. Errors: 134 when the name
-    /// is taken.
+    /// Declares a variable that holds a cursor; a parameter that was declared before becomes one.
+    /// Errors: 134 when the name is taken.
     pub fn declare_cursor(&mut self, name: &str) -> Result<(), SqlError> {
         self.declare(name, DataType::Int)?;
         self.cursors.push(fold_name(name));
@@ -233,12 +242,16 @@ impl VarScope {
         !self.cursors.is_empty() && self.cursors.contains(&fold_name(name))
     }
 
-    /// Slot and type of a variable. Errors: 137 when it was not declared, 16949 when it holds a cursor.
+    /// Slot and type of a variable. Errors: 137 when it was not declared, 16949 when it holds a
+    /// cursor.
     pub fn find(&self, name: &str) -> Result<(usize, DataType), SqlError> {
         match self.by_name.get(&fold_name(name)) {
-            Some(_) if self.is_cursor(name) => Err(SqlError::of(msg::CURSOR_VARIABLE_MISPLACED, [&name])),
+            Some(_) if self.is_cursor(name) => {
+                Err(SqlError::of(msg::CURSOR_VARIABLE_MISPLACED, [&name]))
+            }
             Some(&slot) => {
-                let deduced = self.undeclared.as_ref().map(|u| u.type_of(slot)).transpose()?.flatten();
+                let deduced =
+                    self.undeclared.as_ref().map(|u| u.type_of(slot)).transpose()?.flatten();
                 Ok((slot, deduced.unwrap_or(self.slots[slot].1)))
             }
             None => Err(SqlError::of(msg::UNDECLARED_VARIABLE, [&name])),

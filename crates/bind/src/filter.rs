@@ -1,6 +1,7 @@
-//! The filter of a new index or of new statistics: what is written becomes tests of columns against constants, and the definition that the catalog shows.
-//! Guarantee: a filter names plain columns on the left and constants on the right, in the types of the columns (10609, 10611, 10612,
-//! 10620, 10735).
+//! The filter of a new index or of new statistics: what is written becomes tests of columns against
+//! constants, and the definition that the catalog shows. Guarantee: a filter names plain columns on
+//! the left and constants on the right, in the types of the columns (10609, 10611, 10612, 10620,
+//! 10735).
 
 use super::Binder;
 use super::computed::NamedColumn;
@@ -32,7 +33,9 @@ impl Filtered<'_> {
     /// The error of what is no constant. 1046 a subquery, 10735 all others.
     fn no_constant(&self, e: &ast::Expr) -> SqlError {
         match e.kind {
-            ExprKind::Subquery(_) | ExprKind::InQuery { .. } => SqlError::of(msg::SUBQUERY_NOT_ALLOWED, []),
+            ExprKind::Subquery(_) | ExprKind::InQuery { .. } => {
+                SqlError::of(msg::SUBQUERY_NOT_ALLOWED, [])
+            }
             _ => self.incorrect(),
         }
     }
@@ -184,14 +187,16 @@ impl Filter<'_, '_, '_> {
         }
         // A value that is there but is none of the column's: 10612.
         let to = if same { own } else { common };
-        let converted =
-            bind_ops::implicit(typed, to)?.eval(&[], &mut Constants { dialect: Some(Dialect::DEFAULT) });
-        let value = converted
-            .map_err(|_| SqlError::of(msg::FILTER_COLUMN_TYPE, [&what, &name, &table, &column.name]))?;
+        let converted = bind_ops::implicit(typed, to)?
+            .eval(&[], &mut Constants { dialect: Some(Dialect::DEFAULT) });
+        let value = converted.map_err(|_| {
+            SqlError::of(msg::FILTER_COLUMN_TYPE, [&what, &name, &table, &column.name])
+        })?;
         Ok(Constant { value, ty: to, converted: (!same).then_some(own) })
     }
 
-    /// A constant as the definition shows it, and as it is bound. Errors: 1046, 10735 for what is none.
+    /// A constant as the definition shows it, and as it is bound. Errors: 1046, 10735 for what is
+    /// none.
     fn written(&mut self, e: &ast::Expr) -> Result<(String, Typed), SqlError> {
         let text = match &e.kind {
             ExprKind::Literal(literal) => shown(literal, ""),

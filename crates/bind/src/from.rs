@@ -1,6 +1,6 @@
-//! FROM: what each of its references is, joins and APPLY; they become logical nodes and sources of names. The sources themselves are
-//! bound in the files of their kinds.
-//! Guarantees: no two sources of a block go by the same name (1011, 1013); the columns of an outer side may be NULL.
+//! FROM: what each of its references is, joins and APPLY; they become logical nodes and sources of
+//! names. The sources themselves are bound in the files of their kinds. Guarantees: no two sources
+//! of a block go by the same name (1011, 1013); the columns of an outer side may be NULL.
 
 use crate::Binder;
 use crate::nested_change::{Place, check_none};
@@ -38,7 +38,9 @@ impl Binder<'_> {
     fn check_names(&mut self) -> Result<(), SqlError> {
         match self.scope()?.sources.clash() {
             None => Ok(()),
-            Some(NameClash::Alias(name)) => Err(SqlError::of(msg::DUPLICATE_CORRELATION_NAME, [&name])),
+            Some(NameClash::Alias(name)) => {
+                Err(SqlError::of(msg::DUPLICATE_CORRELATION_NAME, [&name]))
+            }
             Some(NameClash::Exposed(first, second)) => {
                 Err(SqlError::of(msg::SAME_EXPOSED_NAMES, [&first, &second]))
             }
@@ -68,13 +70,25 @@ impl Binder<'_> {
                 let name = variable_name(name);
                 self.base_table(db, table, &name, alias.as_ref(), hints)
             }
-            TableRefKind::Function { name, args, schema: RowSchema::Table(table), alias, columns } => {
+            TableRefKind::Function {
+                name,
+                args,
+                schema: RowSchema::Table(table),
+                alias,
+                columns,
+            } => {
                 if !columns.is_empty() {
                     return Err(SqlError::of(msg::SYNTAX_NEAR, [&"("]));
                 }
                 self.open_xml(name, args, self.columns_of_table(table)?, alias.as_ref())
             }
-            TableRefKind::Function { name, args, schema: RowSchema::Columns(schema), alias, columns } => {
+            TableRefKind::Function {
+                name,
+                args,
+                schema: RowSchema::Columns(schema),
+                alias,
+                columns,
+            } => {
                 if name.is_bare() && name.name.is("openxml") && columns.is_empty() {
                     return self.open_xml(name, args, columns_of_list(schema)?, alias.as_ref());
                 }
@@ -90,7 +104,13 @@ impl Binder<'_> {
                 let known = self.query_sources.len();
                 let bound = self.nested(|b| b.inner_query(query))?.0;
                 self.add_derived(&alias.value, columns, &bound.columns)?;
-                self.note_query(&alias.value, Origin::Derived, known, &bound.logical, &bound.columns);
+                self.note_query(
+                    &alias.value,
+                    Origin::Derived,
+                    known,
+                    &bound.logical,
+                    &bound.columns,
+                );
                 Ok(bound.logical)
             }
             TableRefKind::Bulk { file, options, alias, columns } => {
@@ -108,7 +128,9 @@ impl Binder<'_> {
                 self.join(*kind, *hint, left, right, on.as_ref())
             }
             TableRefKind::Apply { outer, left, right } => self.apply(*outer, left, right),
-            TableRefKind::Method { call, alias, columns } => self.nodes_source(call, alias.as_ref(), columns),
+            TableRefKind::Method { call, alias, columns } => {
+                self.nodes_source(call, alias.as_ref(), columns)
+            }
             TableRefKind::Pivot { input, aggregate, column, values, alias } => {
                 self.pivot(input, aggregate, column, values, alias)
             }
@@ -129,7 +151,11 @@ impl Binder<'_> {
         Ok((result?, scope))
     }
 
-    fn named(&mut self, mention: &Mention<'_>, time: Option<&ast::SystemTime>) -> Result<Logical, SqlError> {
+    fn named(
+        &mut self,
+        mention: &Mention<'_>,
+        time: Option<&ast::SystemTime>,
+    ) -> Result<Logical, SqlError> {
         let Mention { name, alias, hints } = *mention;
         let moments = time.map(|time| self.moments(time)).transpose()?;
         if moments.is_some() && name.is_bare() && self.is_cte(&name.name.value) {
@@ -160,11 +186,15 @@ impl Binder<'_> {
         let alias = alias.or(Some(&name.name).filter(|_| renamed));
         let mention = Mention { name, alias, hints };
         match found {
-            Named::Table(..) if hints.iter().any(|hint| hint.name == NOEXPAND) => Err(keeps_no_rows(name)),
-            Named::Table(db, table) => match self.moments_of_view(&table, moments.is_some())?.or(moments) {
-                None => self.base_table(db, table, name, alias, hints),
-                Some(moments) => self.versions((db, table), &mention, &moments),
-            },
+            Named::Table(..) if hints.iter().any(|hint| hint.name == NOEXPAND) => {
+                Err(keeps_no_rows(name))
+            }
+            Named::Table(db, table) => {
+                match self.moments_of_view(&table, moments.is_some())?.or(moments) {
+                    None => self.base_table(db, table, name, alias, hints),
+                    Some(moments) => self.versions((db, table), &mention, &moments),
+                }
+            }
             Named::View(..) if moments.is_some() => Err(not_versioned(&name.to_string())),
             Named::View(db, view) => {
                 if view.arguments().is_some() {
@@ -186,7 +216,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Binds the view or common table expression of a name as the first source of the current block: a target of a change.
+    /// Binds the view or common table expression of a name as the first source of the current
+    /// block: a target of a change.
     ///
     /// # Errors
     /// Those of its query.
@@ -277,7 +308,12 @@ impl Binder<'_> {
         }
         let scope = self.scope()?;
         scope.sources.append(inner.sources);
-        Ok(Logical::Apply { outer, left: Input::new(left), right: Input::new(right), args: inner.outer })
+        Ok(Logical::Apply {
+            outer,
+            left: Input::new(left),
+            right: Input::new(right),
+            args: inner.outer,
+        })
     }
 }
 

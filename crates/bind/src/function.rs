@@ -1,8 +1,8 @@
-//! Users' functions: calls of scalar functions in expressions, table functions in FROM. The query of an inline function, and
-//! the expressions of a simple scalar one, are bound where the function is called; the others are called when the statement
-//! runs.
-//! Guarantees: what stands around a call is not seen inside; an argument of a scalar function that is not cheap is computed once
-//! for a call, whatever the text of the function does with its parameter.
+//! Users' functions: calls of scalar functions in expressions, table functions in FROM. The query
+//! of an inline function, and the expressions of a simple scalar one, are bound where the function
+//! is called; the others are called when the statement runs. Guarantees: what stands around a call
+//! is not seen inside; an argument of a scalar function that is not cheap is computed once for a
+//! call, whatever the text of the function does with its parameter.
 
 use stack::Nested;
 use std::any::Any;
@@ -20,7 +20,9 @@ use expr::{Expr, Routine, RoutineCall, Typed, bind_ops};
 use logical::input::Input;
 use logical::rights::Chain;
 use logical::tree::{Logical, RoutineScan};
-use syntax::ast::{self, ConstraintKind, Declaration, FunctionBody, SetValue, Stmt, StmtKind, TableElement};
+use syntax::ast::{
+    self, ConstraintKind, Declaration, FunctionBody, SetValue, Stmt, StmtKind, TableElement,
+};
 use types::convert::Mode;
 use types::{DataType, SqlError, Value, msg};
 
@@ -28,7 +30,8 @@ use types::{DataType, SqlError, Value, msg};
 const MAX_INLINE: usize = 8;
 /// Most statements of a function that is bound in place.
 const MOST_STATEMENTS: usize = 100;
-/// Values of variables, one made of another, that may be walked without asking for room on the stack.
+/// Values of variables, one made of another, that may be walked without asking for room on the
+/// stack.
 const MOST_VALUES: usize = 4;
 /// Rows that a function is expected to fill its table with.
 const FUNCTION_ROWS: f64 = 100.0;
@@ -51,7 +54,8 @@ impl Routine for CalledFunction {
 pub struct InlineCall {
     /// Its variables; one that is set again is there again, later.
     variables: Vec<InlineVariable>,
-    /// The block in which it is called; none for one that stands in FROM, whose arguments are no columns of its block.
+    /// The block in which it is called; none for one that stands in FROM, whose arguments are no
+    /// columns of its block.
     block: Option<usize>,
     /// It asks for something that is another in the scope of a call ([`OF_SCOPE`]).
     asks_scope: bool,
@@ -131,7 +135,11 @@ impl Binder<'_> {
     }
 
     /// Through a synonym, or where that has led.
-    fn function_through(&self, name: &ast::ObjectName, synonyms: bool) -> Option<(Arc<Db>, Arc<ModuleDef>)> {
+    fn function_through(
+        &self,
+        name: &ast::ObjectName,
+        synonyms: bool,
+    ) -> Option<(Arc<Db>, Arc<ModuleDef>)> {
         let db = match &name.database {
             _ if name.server.is_some() => return None,
             Some(db) => self.env.names.database(&db.value).ok()?,
@@ -150,7 +158,8 @@ impl Binder<'_> {
 
     /// The call of a function with a schema in an expression.
     pub(super) fn user_function(&mut self, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
-        let found = self.find_function(&call.name).filter(|(_, m)| m.kind == ModuleKind::ScalarFunction);
+        let found =
+            self.find_function(&call.name).filter(|(_, m)| m.kind == ModuleKind::ScalarFunction);
         let Some((db, module)) = found else {
             let schema = call.name.schema.as_ref().map_or("", |s| s.value.as_str());
             return Err(SqlError::of(msg::FUNCTION_OR_COLUMN_NOT_FOUND, [&schema, &call.name]));
@@ -166,7 +175,8 @@ impl Binder<'_> {
             return Err(catalog::errors::syntax_near(near));
         }
         let args = self.function_arguments(&db, &module, &call.name, &call.args)?;
-        let Some(FunctionBody::Scalar { returns, body }) = module.function().map(|f| &f.body) else {
+        let Some(FunctionBody::Scalar { returns, body }) = module.function().map(|f| &f.body)
+        else {
             return Err(SqlError::internal("a module is no scalar function"));
         };
         let ty = data_type(returns, &db.catalog())?;
@@ -177,7 +187,8 @@ impl Binder<'_> {
         let strict = module.is_strict();
         let routine = Arc::new(CalledFunction { db: db.clone(), module });
         let args = args.into_iter().map(|(_, typed)| typed.expr).collect();
-        let typed = Typed::new(Expr::Routine(Box::new(RoutineCall { routine, args, strict })), ty, true);
+        let typed =
+            Typed::new(Expr::Routine(Box::new(RoutineCall { routine, args, strict })), ty, true);
         Ok(typed.of_collation(db.default_collation()))
     }
 
@@ -224,7 +235,10 @@ impl Binder<'_> {
                     Typed::new(Expr::Const(value.clone()), value.natural_type(), true)
                 }
                 (ast::ExprKind::Default, None) => {
-                    return Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&module.name, &param.name]));
+                    return Err(SqlError::of(
+                        msg::PARAMETER_NOT_SUPPLIED,
+                        [&module.name, &param.name],
+                    ));
                 }
                 _ => {
                     self.deduce(arg, super::deduce::Wanted::Becomes(ty))?;
@@ -303,7 +317,8 @@ impl Binder<'_> {
                 let known = self.inline.as_ref().map_or(0, |call| call.variables.len());
                 let then = self.value_of(std::slice::from_ref(then), ty)?;
                 self.forget_variables(known);
-                let rest: Vec<Stmt> = otherwise.iter().map(|s| Stmt::clone(s)).chain(rest.to_vec()).collect();
+                let rest: Vec<Stmt> =
+                    otherwise.iter().map(|s| Stmt::clone(s)).chain(rest.to_vec()).collect();
                 let otherwise = self.value_of(&rest, ty)?;
                 case_of(vec![(condition, then)], otherwise)
             }
@@ -327,8 +342,10 @@ impl Binder<'_> {
                 };
                 let value = self.expr(value)?;
                 let name = fold_name(&set.name);
-                let known =
-                    self.inline.as_ref().and_then(|c| c.variables.iter().rev().find(|v| v.name == name));
+                let known = self
+                    .inline
+                    .as_ref()
+                    .and_then(|c| c.variables.iter().rev().find(|v| v.name == name));
                 let of = known.map_or(value.ty, |variable| variable.value.ty);
                 self.set_inline(&set.name, value, of)?;
                 self.value_of(rest, ty)
@@ -367,7 +384,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Binds the text of a function: nothing of what stands around the call is seen. `block`: within the block of the call.
+    /// Binds the text of a function: nothing of what stands around the call is seen. `block`:
+    /// within the block of the call.
     fn inside<T>(
         &mut self,
         db: &Arc<Db>,
@@ -381,13 +399,16 @@ impl Binder<'_> {
         let mut hidden = Vec::new();
         if block {
             self.scopes = std::mem::take(&mut outside.scopes);
-            hidden.extend(self.scopes.iter_mut().map(|scope| std::mem::replace(&mut scope.visible, false)));
+            hidden.extend(
+                self.scopes.iter_mut().map(|scope| std::mem::replace(&mut scope.visible, false)),
+            );
         }
         let around = self.inline.replace(call);
         let chain = self.rights.chain;
         if chain != Chain::Trusted {
             let schema = self.catalog.schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
-            self.rights.chain = Chain::Owner(db.id(), db.security().object_owner(module.object_id, schema));
+            self.rights.chain =
+                Chain::Owner(db.id(), db.security().object_owner(module.object_id, schema));
         }
         let bound = bind(self);
         self.rights.chain = chain;
@@ -411,7 +432,9 @@ impl Binder<'_> {
         args: &[ast::Expr],
         alias: Option<&ast::Ident>,
     ) -> Result<Option<Logical>, SqlError> {
-        let Some((db, module)) = self.find_function(name).filter(|(_, m)| m.kind.is_table_function()) else {
+        let Some((db, module)) =
+            self.find_function(name).filter(|(_, m)| m.kind.is_table_function())
+        else {
             return Ok(None);
         };
         let bound = self.function_arguments(&db, &module, name, args)?;
@@ -451,7 +474,9 @@ impl Binder<'_> {
         query: &ast::Query,
     ) -> Result<(Logical, Vec<ScopeColumn>), SqlError> {
         let (mut args, mut once) = (args, Vec::new());
-        for (_, value) in args.iter_mut().filter(|(_, v)| v.expr.is_volatile() || v.expr.has_subquery()) {
+        for (_, value) in
+            args.iter_mut().filter(|(_, v)| v.expr.is_volatile() || v.expr.has_subquery())
+        {
             let slot = self.new_param();
             once.push((slot, std::mem::replace(&mut value.expr, Expr::Param(slot))));
         }
@@ -467,7 +492,8 @@ impl Binder<'_> {
         Ok((Logical::Apply { outer: false, left, right, args: once }, columns))
     }
 
-    /// The columns of what an inline function returns, for its errors and for those who describe it.
+    /// The columns of what an inline function returns, for its errors and for those who describe
+    /// it.
     ///
     /// # Errors
     /// Those of its query; 4511 a column without a name, 4506 a name twice.
@@ -508,7 +534,11 @@ fn inline_call(args: &[(CompactString, Typed)]) -> InlineCall {
 ///
 /// # Errors
 /// 2715 an unknown type, 448 an unknown collation.
-pub fn table_columns(db: &Db, elements: &[TableElement], first: u32) -> Result<Vec<ScopeColumn>, SqlError> {
+pub fn table_columns(
+    db: &Db,
+    elements: &[TableElement],
+    first: u32,
+) -> Result<Vec<ScopeColumn>, SqlError> {
     let catalog = db.catalog();
     let mut out = Vec::new();
     for element in elements {
@@ -546,7 +576,8 @@ fn statements(body: &[Stmt]) -> usize {
     count
 }
 
-/// Whether statements are an expression: variables that get values, IF whose branch returns, RETURN.
+/// Whether statements are an expression: variables that get values, IF whose branch returns,
+/// RETURN.
 fn is_simple(body: &[Stmt]) -> bool {
     let Some((first, rest)) = body.split_first() else { return false };
     match &first.kind {
@@ -556,14 +587,17 @@ fn is_simple(body: &[Stmt]) -> bool {
             is_simple(&whole)
         }
         StmtKind::If { then, otherwise, .. } => {
-            let rest: Vec<Stmt> = otherwise.iter().map(|s| Stmt::clone(s)).chain(rest.to_vec()).collect();
+            let rest: Vec<Stmt> =
+                otherwise.iter().map(|s| Stmt::clone(s)).chain(rest.to_vec()).collect();
             is_simple(std::slice::from_ref(then)) && is_simple(&rest)
         }
         StmtKind::Declare(list) => {
             list.iter().all(|item| matches!(item, Declaration::Scalar { .. })) && is_simple(rest)
         }
         StmtKind::SetVariable(set) => {
-            set.op == ast::AssignOp::Set && matches!(set.value, SetValue::Expr(_)) && is_simple(rest)
+            set.op == ast::AssignOp::Set
+                && matches!(set.value, SetValue::Expr(_))
+                && is_simple(rest)
         }
         _ => false,
     }

@@ -10,12 +10,18 @@ use types::{SqlError, msg};
 
 impl Binder<'_> {
     /// After grouping only keys may be named outside aggregates.
-    pub fn grouped_column(&self, depth: usize, typed: Typed, full: &str) -> Result<Typed, SqlError> {
+    pub fn grouped_column(
+        &self,
+        depth: usize,
+        typed: Typed,
+        full: &str,
+    ) -> Result<Typed, SqlError> {
         let scope = &self.scopes[depth];
         let after = matches!(scope.clause, Clause::Select | Clause::Having | Clause::OrderBy);
         let Some(grouping) = scope.grouping.as_ref().filter(|_| after) else { return Ok(typed) };
         let Expr::Col(id) = typed.expr else { return self.grouped_value(depth, typed, full) };
-        let key = grouping.keys.iter().position(|k| matches!(k.source.expr, Expr::Col(k) if k == id));
+        let key =
+            grouping.keys.iter().position(|k| matches!(k.source.expr, Expr::Col(k) if k == id));
         if let Some(at) = key {
             let nullable = typed.nullable || grouping.leaves_out(at);
             return Ok(Typed { expr: Expr::Col(grouping.keys[at].output), nullable, ..typed });

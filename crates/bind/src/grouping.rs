@@ -1,9 +1,10 @@
-//! GROUP BY with its grouping sets: ROLLUP, CUBE, GROUPING SETS and their products become one list of sets; GROUPING and
-//! GROUPING_ID ask which set a row is of.
+//! GROUP BY with its grouping sets: ROLLUP, CUBE, GROUPING SETS and their products become one list
+//! of sets; GROUPING and GROUPING_ID ask which set a row is of.
 //!
-//! With several sets each input row meets each set (a join with the list of their numbers and of what keys they have); a key that is not of a set is NULL
-//! in its rows, and the number is one more key. So one aggregation over one read of the input serves all sets, and equal sets stay
-//! apart. The sets without keys have a row also where there is no input ([`Logical::Aggregate`]'s totals).
+//! With several sets each input row meets each set (a join with the list of their numbers and of
+//! what keys they have); a key that is not of a set is NULL in its rows, and the number is one more
+//! key. So one aggregation over one read of the input serves all sets, and equal sets stay apart.
+//! The sets without keys have a row also where there is no input ([`Logical::Aggregate`]'s totals).
 
 use super::Binder;
 use super::combine::{case_of, conjunction};
@@ -62,8 +63,10 @@ impl Binder<'_> {
         }
         // `a` and `t.a` are one key.
         if let Expr::Col(id) = source.expr {
-            let same =
-                grouping.keys.iter().position(|key| matches!(key.source.expr, Expr::Col(k) if k == id));
+            let same = grouping
+                .keys
+                .iter()
+                .position(|key| matches!(key.source.expr, Expr::Col(k) if k == id));
             if let Some(same) = same {
                 return Ok(same);
             }
@@ -72,8 +75,13 @@ impl Binder<'_> {
         Ok(grouping.keys.len() - 1)
     }
 
-    /// `GROUPING(key)`, `GROUPING_ID(key, ...)`: a bit for each key, the last one lowest, 1 where the row's set is without it.
-    pub fn grouping_call(&mut self, name: &str, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
+    /// `GROUPING(key)`, `GROUPING_ID(key, ...)`: a bit for each key, the last one lowest, 1 where
+    /// the row's set is without it.
+    pub fn grouping_call(
+        &mut self,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<Typed, SqlError> {
         let shown = name.to_ascii_uppercase();
         let most = if name == "grouping" { 1 } else { MAX_KEYS };
         if call.args.is_empty() || call.args.len() > most {
@@ -95,8 +103,9 @@ impl Binder<'_> {
         let Some(sets) = scope.grouping.as_ref().and_then(|grouping| grouping.sets.as_ref()) else {
             return Ok(constant(0));
         };
-        let bits =
-            |mask: u64| keys.iter().fold(0i32, |bits, key| (bits << 1) | i32::from(mask >> key & 1 == 0));
+        let bits = |mask: u64| {
+            keys.iter().fold(0i32, |bits, key| (bits << 1) | i32::from(mask >> key & 1 == 0))
+        };
         let mut answers: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
         for (number, mask) in sets.masks.iter().enumerate() {
             answers.entry(bits(*mask)).or_default().push(number);
@@ -107,7 +116,8 @@ impl Binder<'_> {
             .into_iter()
             .map(|(bits, numbers)| Ok((is_one_of(output, numbers)?, constant(bits))))
             .collect::<Result<Vec<_>, SqlError>>()?;
-        let answer = if branches.is_empty() { constant(last) } else { case_of(branches, constant(last))? };
+        let answer =
+            if branches.is_empty() { constant(last) } else { case_of(branches, constant(last))? };
         // It has a part for each set.
         self.count_copy(&answer)?;
         Ok(answer)
@@ -130,8 +140,8 @@ impl Binder<'_> {
     }
 }
 
-/// GROUP BY ALL: all rows make groups, those that WHERE lets through alone count in the aggregates. Gives the input with a column
-/// that tells them, of which the aggregates are made.
+/// GROUP BY ALL: all rows make groups, those that WHERE lets through alone count in the aggregates.
+/// Gives the input with a column that tells them, of which the aggregates are made.
 pub fn count_only(
     binder: &mut Binder<'_>,
     input: Logical,
@@ -141,8 +151,13 @@ pub fn count_only(
     let int = |n: i32| Typed::new(Expr::Const(Value::Int(n)), DataType::Int, false);
     let counts = case_of(vec![(conjunction(filter), int(1))], int(0))?.expr;
     let flag = binder.new_col();
-    let passes =
-        || bind_ops::compare(CompareOp::Equal, Typed::new(Expr::Col(flag), DataType::Int, false), int(1));
+    let passes = || {
+        bind_ops::compare(
+            CompareOp::Equal,
+            Typed::new(Expr::Col(flag), DataType::Int, false),
+            int(1),
+        )
+    };
     for aggregate in aggregates {
         let value = aggregate.arg.take().unwrap_or(Expr::Const(Value::Int(1)));
         let branches = vec![(passes()?, value)];
@@ -172,7 +187,9 @@ pub fn aggregated(input: Logical, grouping: Grouping) -> Result<Logical, SqlErro
     };
     let list = Logical::Values {
         rows: sets.masks.iter().enumerate().map(row).collect(),
-        cols: std::iter::once(sets.number).chain((0..).map(|i| sets.flags + i).take(keys.len())).collect(),
+        cols: std::iter::once(sets.number)
+            .chain((0..).map(|i| sets.flags + i).take(keys.len()))
+            .collect(),
     };
     let input = Logical::Join {
         kind: JoinKind::Inner,
@@ -197,9 +214,20 @@ pub fn aggregated(input: Logical, grouping: Grouping) -> Result<Logical, SqlErro
         expr: Expr::Col(sets.number),
         collation: Collation::DEFAULT,
     });
-    let totals =
-        sets.masks.iter().enumerate().filter(|(_, mask)| **mask == 0).map(|(n, _)| n as i32).collect();
-    Ok(Logical::Aggregate { input: Input::new(input), keys: columns, aggregates, scalar: false, totals })
+    let totals = sets
+        .masks
+        .iter()
+        .enumerate()
+        .filter(|(_, mask)| **mask == 0)
+        .map(|(n, _)| n as i32)
+        .collect();
+    Ok(Logical::Aggregate {
+        input: Input::new(input),
+        keys: columns,
+        aggregates,
+        scalar: false,
+        totals,
+    })
 }
 
 /// Whether a set's number is among these.
@@ -224,9 +252,16 @@ fn count_sets(group: &ast::GroupBy) -> Result<usize, SqlError> {
         if !group.items.iter().all(|item| matches!(item, GroupItem::Expr(_))) {
             return Err(SqlError::of(msg::CUBE_WITH_GROUPING_SETS, []));
         }
-        return check_count(if group.with_rollup { group.items.len() + 1 } else { subsets(&group.items) });
+        return check_count(if group.with_rollup {
+            group.items.len() + 1
+        } else {
+            subsets(&group.items)
+        });
     }
-    group.items.iter().try_fold(1, |all: usize, item| check_count(all.saturating_mul(count_of_item(item)?)))
+    group
+        .items
+        .iter()
+        .try_fold(1, |all: usize, item| check_count(all.saturating_mul(count_of_item(item)?)))
 }
 
 fn count_of_item(item: &GroupItem) -> Result<usize, SqlError> {

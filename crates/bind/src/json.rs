@@ -1,7 +1,9 @@
-//! JSON in the binder: calls whose arguments may be JSON text already, and OPENJSON with its columns.
+//! JSON in the binder: calls whose arguments may be JSON text already, and OPENJSON with its
+//! columns.
 //!
-//! OPENJSON WITH (...) is the function's rows as they are and, above them, one expression for each column: the part of the row's text
-//! at the column's path, converted to the column's type. So conversions and their errors are those of every other expression.
+//! OPENJSON WITH (...) is the function's rows as they are and, above them, one expression for each
+//! column: the part of the row's text at the column's path, converted to the column's type. So
+//! conversions and their errors are those of every other expression.
 
 use super::call::{apply, wrong_count};
 use super::scope::{ScopeColumn, Source};
@@ -15,7 +17,8 @@ use logical::tree::Logical;
 use syntax::ast::{self, ExprKind, ForKind};
 use types::{Collation, DataType, Len, SqlError, Value, msg};
 
-/// Whether an expression gives JSON text: a function that makes some, or FOR JSON with its brackets. Such text is not quoted again.
+/// Whether an expression gives JSON text: a function that makes some, or FOR JSON with its
+/// brackets. Such text is not quoted again.
 pub fn is_json(e: &ast::Expr) -> bool {
     match &e.kind {
         ExprKind::Function(call) => {
@@ -36,7 +39,11 @@ fn constant(text: &str) -> Typed {
 
 impl Binder<'_> {
     /// ISJSON, JSON_MODIFY, JSON_OBJECT, JSON_ARRAY.
-    pub(super) fn json_call(&mut self, name: &str, call: &ast::FunctionCall) -> Result<Typed, SqlError> {
+    pub(super) fn json_call(
+        &mut self,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<Typed, SqlError> {
         let flag = |e: &ast::Expr| if is_json(e) { '1' } else { '0' };
         let mut args = Vec::with_capacity(call.args.len() + 1);
         let mut values = call.args.as_slice();
@@ -95,9 +102,18 @@ impl Binder<'_> {
                     path
                 }
             };
-            let json = Typed::new(Expr::Const(Value::Int(i32::from(column.as_json))), DataType::Int, false);
-            let part = apply(required("openjson_column")?, vec![text.clone(), constant(&path), json])?;
-            let value = if ty.is_binary() { apply(required("openjson_binary")?, vec![part])? } else { part };
+            let json = Typed::new(
+                Expr::Const(Value::Int(i32::from(column.as_json))),
+                DataType::Int,
+                false,
+            );
+            let part =
+                apply(required("openjson_column")?, vec![text.clone(), constant(&path), json])?;
+            let value = if ty.is_binary() {
+                apply(required("openjson_binary")?, vec![part])?
+            } else {
+                part
+            };
             exprs.push((id, bind_ops::explicit(value, ty, 0, false)?.expr));
             columns.push(ScopeColumn::new(&column.name.value, id, ty, true, Collation::DEFAULT));
         }

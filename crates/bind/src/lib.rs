@@ -1,8 +1,8 @@
 //! The binder: syntax in, typed expressions and logical plans with all conversions out. Statements
 //! and queries share one [`Binder`]; what it knows of the statement, and the numbers of columns,
 //! parameters and subqueries within it, are here. So is what goes with a compilation from its
-//! beginning to its end: its [`options`], its [`counters`], which rewrites it has seen ([`applied`]).
-//! Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
+//! beginning to its end: its [`options`], its [`counters`], which rewrites it has seen
+//! ([`applied`]). Guarantees: what it returns needs no name; errors carry SQL Server's numbers.
 
 pub mod applied;
 #[cfg(debug_assertions)]
@@ -99,7 +99,8 @@ pub struct Binder<'a> {
     pub scopes: Vec<Scope>,
     /// Common table expressions in sight, the innermost last.
     pub ctes: Vec<Arc<CteDef>>,
-    /// Names of the CTEs that are being bound right now, for the message about one that refers to itself.
+    /// Names of the CTEs that are being bound right now, for the message about one that refers to
+    /// itself.
     pub open_ctes: Vec<compact_str::CompactString>,
     next_col: ColId,
     next_param: usize,
@@ -121,13 +122,16 @@ pub struct Binder<'a> {
     pub join_hints: u64,
     /// OPTION (MAXRECURSION n); none for as many rounds as there are.
     pub max_recursion: Option<u32>,
-    /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where nothing is known.
+    /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where
+    /// nothing is known.
     pub values: Arc<[Value]>,
     /// OPTION (RECOMPILE): the plan is for one run.
     pub one_run: bool,
-    /// The values that variables have in that run, as constants: of a statement that changes none of them.
+    /// The values that variables have in that run, as constants: of a statement that changes none
+    /// of them.
     folds: bool,
-    /// The database and the catalog in which names are looked up: those of the statement, inside a view those of the view.
+    /// The database and the catalog in which names are looked up: those of the statement, inside a
+    /// view those of the view.
     pub db: Arc<Db>,
     pub catalog: Arc<Catalog>,
     /// The schema in which names without one are looked up before `dbo`; inside a view that of the
@@ -279,11 +283,16 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// What the OPTION clause of the statement says of how it is bound; `assigns`: the statement gives variables values.
+    /// What the OPTION clause of the statement says of how it is bound; `assigns`: the statement
+    /// gives variables values.
     ///
     /// # Errors
     /// Those of the values that OPTIMIZE FOR names.
-    pub fn apply_options(&mut self, options: &[ast::OptionItem], assigns: bool) -> Result<(), SqlError> {
+    pub fn apply_options(
+        &mut self,
+        options: &[ast::OptionItem],
+        assigns: bool,
+    ) -> Result<(), SqlError> {
         self.values = crate::options::values(options, self.env)?;
         self.one_run = crate::options::is_for_one_run(options);
         self.folds = self.one_run && !assigns && !self.env.values.is_empty();

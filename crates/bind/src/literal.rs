@@ -13,7 +13,9 @@ pub fn literal(expr: &Expr) -> Result<Value, SqlError> {
             Literal::Decimal(text) | Literal::Money(text) => {
                 Value::Decimal(Decimal::parse(text).map_err(|_| errors::syntax_near(text))?)
             }
-            Literal::Float(text) => Value::Float(text.parse().map_err(|_| errors::syntax_near(text))?),
+            Literal::Float(text) => {
+                Value::Float(text.parse().map_err(|_| errors::syntax_near(text))?)
+            }
             Literal::String { value, .. } => Value::Str(value.clone()),
             Literal::Binary(bytes) => Value::bytes(bytes.to_vec()),
         }),

@@ -1,7 +1,9 @@
-//! Dynamic data masking: which columns of a statement are made of masked ones, and what stands in their place where values leave the
-//! statement: in its result, in variables, in rows that it writes. Conditions, orders and groups are about the real values.
-//! Guarantees: a value that is made of a masked column in any way leaves through its mask, or that of its type; the plan is the same
-//! for everyone, who sees the value is asked when it runs; a statement without masked columns pays one look at an empty map.
+//! Dynamic data masking: which columns of a statement are made of masked ones, and what stands in
+//! their place where values leave the statement: in its result, in variables, in rows that it
+//! writes. Conditions, orders and groups are about the real values. Guarantees: a value that is
+//! made of a masked column in any way leaves through its mask, or that of its type; the plan is the
+//! same for everyone, who sees the value is asked when it runs; a statement without masked columns
+//! pays one look at an empty map.
 
 use super::Binder;
 use catalog::temporal::Temporal;
@@ -48,7 +50,8 @@ fn text_of(columns: &[MaskedColumn]) -> CompactString {
     parts.collect::<Vec<_>>().join(";").into()
 }
 
-/// What stands for the values of an expression, and for whom: who may see each of the columns unmasked sees the values.
+/// What stands for the values of an expression, and for whom: who may see each of the columns
+/// unmasked sees the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MaskOf {
     function: CompactString,
@@ -68,7 +71,8 @@ impl MaskOf {
     }
 }
 
-/// The masks of a statement's columns, of its parameters and of the rows that it keeps, as far as they are known.
+/// The masks of a statement's columns, of its parameters and of the rows that it keeps, as far as
+/// they are known.
 #[derive(Debug, Default)]
 pub(super) struct Masks {
     columns: HashMap<ColId, MaskOf>,
@@ -108,7 +112,10 @@ impl Binder<'_> {
 
     /// A table's columns have ids from `first` on.
     pub fn note_masks(&mut self, db: &Arc<Db>, table: &TableDef, first: ColId) {
-        if !self.policies || db.is_autonomous() || (db.id() == TEMPDB && table.name.starts_with('#')) {
+        if !self.policies
+            || db.is_autonomous()
+            || (db.id() == TEMPDB && table.name.starts_with('#'))
+        {
             return;
         }
         let catalog = if db.id() == self.db.id() { self.catalog.clone() } else { db.catalog() };
@@ -135,7 +142,9 @@ impl Binder<'_> {
         // Others are computed where they are named.
         let kept = |computed: &ComputedDef| computed.stored || current.is_some();
         for column in &of.columns {
-            let Some(computed) = column.computed.as_ref().filter(|computed| kept(computed)) else { continue };
+            let Some(computed) = column.computed.as_ref().filter(|computed| kept(computed)) else {
+                continue;
+            };
             let mut names = Names(Vec::new());
             of_expr(&computed.expr, &mut names);
             if let Some(mask) = of_parts(names.0.iter().map(|name| by_name.get(name).cloned())) {
@@ -171,7 +180,9 @@ impl Binder<'_> {
     }
 
     fn shown(&self, e: Expr, mask: &MaskOf, ty: DataType, collation: Collation) -> Expr {
-        let Some(function) = self.env.names.function(MASKED) else { return Expr::Const(Value::Null) };
+        let Some(function) = self.env.names.function(MASKED) else {
+            return Expr::Const(Value::Null);
+        };
         let text = |text: &str| Expr::Const(Value::str(text));
         let args = vec![e, text(&mask.function), text(&text_of(&mask.columns))];
         let types = vec![ty, DataType::VarChar(Len::Max), DataType::VarChar(Len::Max)];
@@ -223,7 +234,9 @@ impl Binder<'_> {
             }
             match logical {
                 Logical::One | Logical::Get(_) => {}
-                Logical::View(view) => self.made_of(&view.args, view.first, view.view.columns().len()),
+                Logical::View(view) => {
+                    self.made_of(&view.args, view.first, view.view.columns().len())
+                }
                 Logical::Routine(scan) => self.made_of(&scan.args, scan.first, scan.width),
                 Logical::Work(work) => self.learn_round(work),
                 Logical::Recursive { anchor, steps, cols, work, .. } => {
@@ -231,8 +244,10 @@ impl Binder<'_> {
                 }
                 Logical::Values { rows, cols } => {
                     for (at, id) in cols.iter().enumerate() {
-                        let arms: Vec<_> =
-                            rows.iter().map(|row| row.get(at).and_then(|e| self.mask_of(e))).collect();
+                        let arms: Vec<_> = rows
+                            .iter()
+                            .map(|row| row.get(at).and_then(|e| self.mask_of(e)))
+                            .collect();
                         self.note(*id, of_arms(arms));
                     }
                 }
@@ -330,8 +345,9 @@ impl Binder<'_> {
     /// Column `i` of the result is column `i` of each side.
     fn united(&mut self, sides: &[&[ColId]], cols: impl Iterator<Item = ColId>) {
         for (at, id) in cols.enumerate() {
-            let arms =
-                sides.iter().map(|side| side.get(at).and_then(|id| self.masks.columns.get(id)).cloned());
+            let arms = sides
+                .iter()
+                .map(|side| side.get(at).and_then(|id| self.masks.columns.get(id)).cloned());
             let mask = of_arms(arms);
             self.note(id, mask);
         }
@@ -362,7 +378,9 @@ impl Binder<'_> {
 
     fn of_window(&mut self, kind: &WindowKind) -> Option<MaskOf> {
         match kind {
-            WindowKind::Lag { arg, default, .. } => of_parts([self.mask_of(arg), self.mask_of(default)]),
+            WindowKind::Lag { arg, default, .. } => {
+                of_parts([self.mask_of(arg), self.mask_of(default)])
+            }
             WindowKind::FirstValue(e) | WindowKind::LastValue(e) => of_parts([self.mask_of(e)]),
             WindowKind::Aggregate(aggregate) => self.of_aggregate(aggregate),
             WindowKind::RowNumber
@@ -380,8 +398,8 @@ impl Binder<'_> {
         of_parts([arg, separator])
     }
 
-    /// The mask of a value: that of the column which it is; of what is computed from masked columns that of its type. What only
-    /// decides between values is none of them.
+    /// The mask of a value: that of the column which it is; of what is computed from masked columns
+    /// that of its type. What only decides between values is none of them.
     fn mask_of(&mut self, e: &Expr) -> Option<MaskOf> {
         match e {
             Expr::Const(_) | Expr::Var(_) => None,
@@ -393,7 +411,8 @@ impl Binder<'_> {
             Expr::Negate(e, _) | Expr::BitNot(e, _) => of_parts([self.mask_of(e)]),
             Expr::Deep(e) => stack::with_room(|| self.mask_of(e)),
             Expr::Case(c) => {
-                let arms: Vec<_> = c.branches.iter().map(|(_, then)| then).chain([&c.otherwise]).collect();
+                let arms: Vec<_> =
+                    c.branches.iter().map(|(_, then)| then).chain([&c.otherwise]).collect();
                 let arms: Vec<_> = arms.into_iter().map(|arm| self.mask_of(arm)).collect();
                 of_arms(arms)
             }
@@ -428,7 +447,8 @@ impl Binder<'_> {
         view: &Arc<catalog::ModuleDef>,
         kept: &[(CompactString, ColId)],
     ) -> Result<(), SqlError> {
-        let (tables, subqueries, rights) = (self.tables.len(), self.subqueries.len(), self.rights.clone());
+        let (tables, subqueries, rights) =
+            (self.tables.len(), self.subqueries.len(), self.rights.clone());
         let bound = self.view_query(db, view);
         if let Ok((logical, columns)) = &bound {
             self.learn(logical);
@@ -453,9 +473,13 @@ mod tests {
     #[test]
     fn columns_survive_as_text() {
         let columns = [(5, 1, 77, 2), (6, 1, -4, 1)];
-        let columns = columns.map(|(db, schema, table, column)| MaskedColumn { db, schema, table, column });
+        let columns =
+            columns.map(|(db, schema, table, column)| MaskedColumn { db, schema, table, column });
         assert_eq!(MaskedColumn::of_text(&text_of(&columns)).collect::<Vec<_>>(), columns);
         // Nobody has such a column.
-        assert_eq!(MaskedColumn::of_text("5,1").next().map(|c| (c.table, c.column)), Some((-1, -1)));
+        assert_eq!(
+            MaskedColumn::of_text("5,1").next().map(|c| (c.table, c.column)),
+            Some((-1, -1))
+        );
     }
 }

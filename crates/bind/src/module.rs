@@ -1,6 +1,6 @@
-//! Views in FROM: a view's query is bound where it is named, with the names of the database that the view is in. Also the
-//! tables `inserted` and `deleted` of a trigger.
-//! Guarantees: what stands around a mention of a view is not seen inside it; a view that contains itself is an error.
+//! Views in FROM: a view's query is bound where it is named, with the names of the database that
+//! the view is in. Also the tables `inserted` and `deleted` of a trigger. Guarantees: what stands
+//! around a mention of a view is not seen inside it; a view that contains itself is an error.
 
 use crate::Binder;
 use crate::module_schema::looked_up_first;
@@ -22,8 +22,8 @@ const MAX_VIEWS: usize = 32;
 pub const CHANGED_ROWS: f64 = 10.0;
 /// The hidden column that pairs a row of `deleted` with its row of `inserted`.
 pub const ROW_NUMBER: &str = "$row";
-/// `deleted` and `inserted` in the place of their table, in a statement of the engine: they go by the table's own name, schema and
-/// database, as in `dbo.t.c`.
+/// `deleted` and `inserted` in the place of their table, in a statement of the engine: they go by
+/// the table's own name, schema and database, as in `dbo.t.c`.
 pub const DELETED_IN_PLACE: &str = "$deleted";
 pub const INSERTED_IN_PLACE: &str = "$inserted";
 
@@ -34,7 +34,8 @@ pub struct ChangedTable {
     /// The statement deletes rows or their old state.
     pub deleted: bool,
     pub inserted: bool,
-    /// In the body of a trigger that stands in the place of this event, which does not stand in its own place.
+    /// In the body of a trigger that stands in the place of this event, which does not stand in its
+    /// own place.
     pub instead_of: Option<&'static str>,
     /// How many rows are expected.
     pub rows: f64,
@@ -78,7 +79,9 @@ impl Binder<'_> {
         db: &Arc<Db>,
         view: &Arc<ModuleDef>,
     ) -> Result<(Logical, Vec<OutColumn>), SqlError> {
-        let Some(create) = view.view() else { return Err(SqlError::internal("a module is no view")) };
+        let Some(create) = view.view() else {
+            return Err(SqlError::internal("a module is no view"));
+        };
         let member = self.standing_for(db, view);
         let query = member.as_ref().map_or(&create.query, |(query, _)| &**query);
         self.enter_view()?;
@@ -86,7 +89,8 @@ impl Binder<'_> {
         let chain = self.rights.chain;
         if chain != Chain::Trusted {
             let schema = self.catalog.schemas.get(&fold_name(&view.schema)).copied().unwrap_or(0);
-            self.rights.chain = Chain::Owner(db.id(), db.security().object_owner(view.object_id, schema));
+            self.rights.chain =
+                Chain::Owner(db.id(), db.security().object_owner(view.object_id, schema));
         }
         let bound = self.nested(|b| b.inner_query(query));
         self.step_out(outside);
@@ -124,7 +128,8 @@ impl Binder<'_> {
 
     /// Hides everything that a module's text cannot name; `schema` is the module's.
     pub(super) fn step_into(&mut self, db: Arc<Db>, schema: &str) -> Outside {
-        let catalog = if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
+        let catalog =
+            if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
         Outside {
             scopes: std::mem::take(&mut self.scopes),
             ctes: std::mem::take(&mut self.ctes),
@@ -154,7 +159,9 @@ impl Binder<'_> {
         name: &ast::ObjectName,
         alias: Option<&ast::Ident>,
     ) -> Result<Option<Logical>, SqlError> {
-        let Some(changes) = self.changes.clone().filter(|_| name.is_bare()) else { return Ok(None) };
+        let Some(changes) = self.changes.clone().filter(|_| name.is_bare()) else {
+            return Ok(None);
+        };
         let trusted = self.rights.chain == Chain::Trusted;
         let (source, in_place) = match fold_name(&name.name.value).as_str() {
             "inserted" => (WorkSource::Inserted, false),
@@ -201,7 +208,8 @@ impl Binder<'_> {
     fn time_column(&mut self, table: &TableDef) -> Result<Option<ScopeColumn>, SqlError> {
         let Some((_, end)) = table.period() else { return Ok(None) };
         let ty = table.columns[end].ty;
-        let mut column = ScopeColumn::new(period::TIME, self.new_col(), ty, false, Collation::DEFAULT);
+        let mut column =
+            ScopeColumn::new(period::TIME, self.new_col(), ty, false, Collation::DEFAULT);
         column.hidden = true;
         let function = self.env.names.function(period::TRANSACTION_TIME);
         column.value = Some(Arc::new(period::transaction_time(function, ty)?));
@@ -257,7 +265,8 @@ pub(super) struct Outside {
 
 /// The names of a view's columns.
 ///
-/// Errors: 4502 more names than columns, 8158 fewer, 4511 a column without a name, 4506 a name twice.
+/// Errors: 4502 more names than columns, 8158 fewer, 4511 a column without a name, 4506 a name
+/// twice.
 pub(super) fn view_names(
     view: &ModuleDef,
     names: &[ast::Ident],

@@ -13,10 +13,16 @@ pub fn looked_up_first(schema: &str) -> Option<CompactString> {
 
 /// The schema that a name means: the one that it has; or `own`, that of the module whose text it
 /// is, if it has such an object; or `dbo`.
-pub fn schema_of<'n>(own: Option<&'n str>, catalog: &Catalog, name: &'n ast::ObjectName) -> &'n str {
+pub fn schema_of<'n>(
+    own: Option<&'n str>,
+    catalog: &Catalog,
+    name: &'n ast::ObjectName,
+) -> &'n str {
     match (&name.schema, own) {
         (Some(schema), _) => &schema.value,
-        (None, Some(own)) if name.database.is_none() && !catalog.is_free(own, &name.name.value) => own,
+        (None, Some(own)) if name.database.is_none() && !catalog.is_free(own, &name.name.value) => {
+            own
+        }
         (None, _) => "dbo",
     }
 }

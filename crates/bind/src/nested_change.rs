@@ -1,4 +1,5 @@
-//! A change in FROM, `INSERT ... SELECT ... FROM (UPDATE ... OUTPUT ...) AS d`: where it may stand, and its rows as a source.
+//! A change in FROM, `INSERT ... SELECT ... FROM (UPDATE ... OUTPUT ...) AS d`: where it may stand,
+//! and its rows as a source.
 
 use crate::Binder;
 use crate::contains::contains;

@@ -1,5 +1,6 @@
-//! The constant NULL where a type is needed: it has none, and SQL Server refuses it instead of choosing one.
-//! Guarantee: only what is written as NULL is refused; NULL of CAST, of a column or of a variable has a type.
+//! The constant NULL where a type is needed: it has none, and SQL Server refuses it instead of
+//! choosing one. Guarantee: only what is written as NULL is refused; NULL of CAST, of a column or
+//! of a variable has a type.
 
 use expr::aggregate::AggKind;
 use syntax::ast::{Expr, ExprKind, Literal};
@@ -35,7 +36,9 @@ pub(super) fn check_aggregated(kind: AggKind, name: &str, arg: &Expr) -> Result<
 }
 
 /// Errors: 8133 when all results of a CASE or an IIF are the constant.
-pub(super) fn check_results<'e>(mut results: impl Iterator<Item = &'e Expr>) -> Result<(), SqlError> {
+pub(super) fn check_results<'e>(
+    mut results: impl Iterator<Item = &'e Expr>,
+) -> Result<(), SqlError> {
     if results.any(|result| !is_null(result)) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
-//! The OPTION clause: how a statement is planned, and for which values. Hints about plans change no result; those that have no meaning
-//! here are accepted, what would change a result is refused; misspelt ones are the parser's error 102, misspelt names within USE HINT
-//! are 10715.
+//! The OPTION clause: how a statement is planned, and for which values. Hints about plans change no
+//! result; those that have no meaning here are accepted, what would change a result is refused;
+//! misspelt ones are the parser's error 102, misspelt names within USE HINT are 10715.
 
 use std::sync::Arc;
 use syntax::ast::{OptionItem, OptionValue};
@@ -50,8 +50,8 @@ const NAMES: [&str; 33] = [
 
 /// Checks the hints of a statement.
 ///
-/// Errors: 310 and 102 values out of range, 137 OPTIMIZE FOR of a variable that there is not, 10715 USE HINT with a name
-/// that there is not, 40517 hints that would change results or fix a plan.
+/// Errors: 310 and 102 values out of range, 137 OPTIMIZE FOR of a variable that there is not, 10715
+/// USE HINT with a name that there is not, 40517 hints that would change results or fix a plan.
 pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlError> {
     options.iter().try_for_each(|option| match option.name.as_str() {
         "MAXRECURSION" => {
@@ -66,7 +66,9 @@ pub fn check(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<(), SqlErro
         "MAX_GRANT_PERCENT" | "MIN_GRANT_PERCENT" => percent(option),
         "OPTIMIZE FOR" => option.nested.iter().try_for_each(|item| meant(item, env).map(drop)),
         "USE HINT" => option.nested.iter().try_for_each(hint_name),
-        "USE PLAN" | "FOR TIMESTAMP AS OF" => Err(unsupported(&format!("OPTION ({})", option.name))),
+        "USE PLAN" | "FOR TIMESTAMP AS OF" => {
+            Err(unsupported(&format!("OPTION ({})", option.name)))
+        }
         // How rows are joined, grouped and ordered, when a plan is made anew, a name for the log.
         _ => Ok(()),
     })
@@ -86,12 +88,19 @@ fn meant(item: &OptionItem, env: &CompileEnv<'_>) -> Result<(usize, Value), SqlE
     }
     Ok((
         slot,
-        types::convert_in(&value, value.natural_type(), ty, 0, types::Mode::Implicit, env.options.dialect)?,
+        types::convert_in(
+            &value,
+            value.natural_type(),
+            ty,
+            0,
+            types::Mode::Implicit,
+            env.options.dialect,
+        )?,
     ))
 }
 
-/// The values of variables for which a statement is planned, by slot; NULL, or none, where nothing is known. They are those of this
-/// moment unless OPTIMIZE FOR says others.
+/// The values of variables for which a statement is planned, by slot; NULL, or none, where nothing
+/// is known. They are those of this moment unless OPTIMIZE FOR says others.
 ///
 /// # Errors
 /// Those of the values that OPTIMIZE FOR names.
@@ -103,7 +112,9 @@ pub fn values(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<Arc<[Value
     };
     let unknown = named("OPTIMIZE FOR UNKNOWN") || hinted("DISABLE_PARAMETER_SNIFFING");
     let mut values = if unknown { Vec::new() } else { known(env) };
-    for item in options.iter().filter(|option| option.name == "OPTIMIZE FOR").flat_map(|o| &o.nested) {
+    for item in
+        options.iter().filter(|option| option.name == "OPTIMIZE FOR").flat_map(|o| &o.nested)
+    {
         let (slot, value) = meant(item, env)?;
         values.resize(values.len().max(slot + 1), Value::Null);
         values[slot] = value;
@@ -111,35 +122,43 @@ pub fn values(options: &[OptionItem], env: &CompileEnv<'_>) -> Result<Arc<[Value
     Ok(values.into())
 }
 
-/// The values that variables have now, as far as they are short enough to be compared with a column's.
+/// The values that variables have now, as far as they are short enough to be compared with a
+/// column's.
 pub fn known(env: &CompileEnv<'_>) -> Vec<Value> {
     let is_short = |value: &Value| match value {
         Value::Str(text) => text.len() <= 8_000,
         Value::Bytes(bytes) => bytes.len() <= 8_000,
         _ => true,
     };
-    env.values.iter().map(|value| if is_short(value) { value.clone() } else { Value::Null }).collect()
+    env.values
+        .iter()
+        .map(|value| if is_short(value) { value.clone() } else { Value::Null })
+        .collect()
 }
 
-/// Whether a plan is made for each run of the statement, for the values that its variables have then: OPTION (RECOMPILE).
+/// Whether a plan is made for each run of the statement, for the values that its variables have
+/// then: OPTION (RECOMPILE).
 pub fn is_for_one_run(options: &[OptionItem]) -> bool {
     options.iter().any(|option| option.name == "RECOMPILE")
 }
 
-/// The most rounds of a recursive CTE, if OPTION (MAXRECURSION n) says so: `Some(None)` for any number.
+/// The most rounds of a recursive CTE, if OPTION (MAXRECURSION n) says so: `Some(None)` for any
+/// number.
 pub fn max_recursion(options: &[OptionItem]) -> Option<Option<u32>> {
     let option = options.iter().find(|option| option.name == "MAXRECURSION")?;
     let rounds = u32::try_from(number(option, i64::MAX).ok()?).ok()?;
     Some((rounds > 0).then_some(rounds))
 }
 
-/// What a name within USE HINT begins with that asks for any plan, not for a good one; the number after it is the seed of the choices.
-/// Whatever the number, the rows are the same: that is what it is for.
+/// What a name within USE HINT begins with that asks for any plan, not for a good one; the number
+/// after it is the seed of the choices. Whatever the number, the rows are the same: that is what it
+/// is for.
 const ANY_PLAN: &str = "RINGWOOD_ANY_PLAN_";
 
 /// The seed of USE HINT ('RINGWOOD_ANY_PLAN_n').
 pub fn any_plan(options: &[OptionItem]) -> Option<u64> {
-    let hints = options.iter().filter(|option| option.name == "USE HINT").flat_map(|option| &option.nested);
+    let hints =
+        options.iter().filter(|option| option.name == "USE HINT").flat_map(|option| &option.nested);
     hints.filter_map(|item| seed_of(&name_of(item))).next()
 }
 
@@ -149,11 +168,17 @@ fn seed_of(name: &str) -> Option<u64> {
 
 /// The hints of a statement that are counted, with so many beside its joins.
 pub fn used(options: &[OptionItem], join_hints: u64) -> UsedHints {
-    let all = |suffix: &str| options.iter().filter(|option| option.name.ends_with(suffix)).count() as u64;
+    let all =
+        |suffix: &str| options.iter().filter(|option| option.name.ends_with(suffix)).count() as u64;
     let order = forces_order(options);
     let joins = all(" JOIN") + join_hints;
     let recursion = max_recursion(options).flatten();
-    UsedHints { any: joins + all(" GROUP") + all(" UNION") + u64::from(order), order, joins, recursion }
+    UsedHints {
+        any: joins + all(" GROUP") + all(" UNION") + u64::from(order),
+        order,
+        joins,
+        recursion,
+    }
 }
 
 /// The operators that joins may be made with.
@@ -172,8 +197,11 @@ impl JoinMethods {
 /// The operators that OPTION (LOOP JOIN, HASH JOIN, MERGE JOIN) leaves; all without one of them.
 pub fn join_methods(options: &[OptionItem]) -> JoinMethods {
     let named = |name: &str| options.iter().any(|option| option.name == name);
-    let methods =
-        JoinMethods { loops: named("LOOP JOIN"), hash: named("HASH JOIN"), merge: named("MERGE JOIN") };
+    let methods = JoinMethods {
+        loops: named("LOOP JOIN"),
+        hash: named("HASH JOIN"),
+        merge: named("MERGE JOIN"),
+    };
     if methods.loops || methods.hash || methods.merge { methods } else { JoinMethods::ALL }
 }
 
@@ -204,11 +232,16 @@ fn percent(option: &OptionItem) -> Result<(), SqlError> {
 
 fn hint_name(item: &OptionItem) -> Result<(), SqlError> {
     let upper = name_of(item);
-    let level = upper.strip_prefix("QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_").and_then(|n| n.parse::<u8>().ok());
+    let level = upper
+        .strip_prefix("QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_")
+        .and_then(|n| n.parse::<u8>().ok());
     if upper == "ABORT_QUERY_EXECUTION" {
         return Err(unsupported("USE HINT ('ABORT_QUERY_EXECUTION')"));
     }
-    if NAMES.contains(&upper.as_str()) || level.is_some_and(|n| n >= 100) || seed_of(&upper).is_some() {
+    if NAMES.contains(&upper.as_str())
+        || level.is_some_and(|n| n >= 100)
+        || seed_of(&upper).is_some()
+    {
         return Ok(());
     }
     Err(SqlError::of(msg::NOT_A_HINT, [&shown(item)]))

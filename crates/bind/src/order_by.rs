@@ -70,7 +70,8 @@ impl<'l> ListIndex<'l> {
                 Ok(at)
             }
             ExprKind::Column(c) if c.qualifier.is_none() => {
-                let found = self.names.get(&fold_name(&c.name.value)).map_or(&[][..], Vec::as_slice);
+                let found =
+                    self.names.get(&fold_name(&c.name.value)).map_or(&[][..], Vec::as_slice);
                 let Some((first, others)) = found.split_first() else { return Ok(None) };
                 let column = |at: usize| match self.items[at].typed.expr {
                     Expr::Col(id) => Some(id),
@@ -124,7 +125,11 @@ impl Binder<'_> {
                 return Err(SqlError::of(msg::ORDER_BY_NOT_IN_DISTINCT_LIST, []));
             }
             typed.ty.check_comparable()?;
-            let key = SortKey { expr: typed.expr, descending: item.descending, collation: typed.collation };
+            let key = SortKey {
+                expr: typed.expr,
+                descending: item.descending,
+                collation: typed.collation,
+            };
             keys.push((key, position.or(written)));
         }
         Ok(keys)

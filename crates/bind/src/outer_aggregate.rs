@@ -44,7 +44,8 @@ impl Binder<'_> {
                 if !self.scopes[block].visible {
                     continue;
                 }
-                if let Some((source, at)) = self.places_at(block, &column, &folded).first().copied() {
+                if let Some((source, at)) = self.places_at(block, &column, &folded).first().copied()
+                {
                     places.push((block, source, at));
                     break;
                 }
@@ -67,7 +68,9 @@ impl Binder<'_> {
         name: &str,
         call: &ast::FunctionCall,
     ) -> Result<Option<Typed>, SqlError> {
-        let Some(here) = self.scopes.len().checked_sub(1).filter(|here| *here > 0) else { return Ok(None) };
+        let Some(here) = self.scopes.len().checked_sub(1).filter(|here| *here > 0) else {
+            return Ok(None);
+        };
         if call.args.iter().any(has_aggregate) {
             // Of whichever block: an aggregate of an aggregate.
             return Ok(None);
@@ -75,7 +78,8 @@ impl Binder<'_> {
         let columns = self.aggregated_columns(call);
         let Some((owner, ..)) = columns.last().copied() else { return Ok(None) };
         let applied = |block: usize| self.scopes[block].applying;
-        if columns.len() > 1 && columns.iter().any(|(block, ..)| *block < here && !applied(*block)) {
+        if columns.len() > 1 && columns.iter().any(|(block, ..)| *block < here && !applied(*block))
+        {
             return Err(several_columns());
         }
         if owner == here {
@@ -101,7 +105,11 @@ impl Binder<'_> {
 
     /// Lets the innermost block group, of which an aggregate in a subquery has turned out to be;
     /// false where none has. `subqueries`: there were so many when its list began.
-    pub(super) fn begins_to_group(&mut self, blocks: usize, subqueries: usize) -> Result<bool, SqlError> {
+    pub(super) fn begins_to_group(
+        &mut self,
+        blocks: usize,
+        subqueries: usize,
+    ) -> Result<bool, SqlError> {
         if self.late_grouping.is_none() || self.late_grouping != blocks.checked_sub(1) {
             return Ok(false);
         }
@@ -118,7 +126,10 @@ impl Binder<'_> {
     }
 
     /// An aggregate's value as a column of its block.
-    pub(super) fn aggregated(&mut self, aggregate: expr::aggregate::Aggregate) -> Result<Typed, SqlError> {
+    pub(super) fn aggregated(
+        &mut self,
+        aggregate: expr::aggregate::Aggregate,
+    ) -> Result<Typed, SqlError> {
         let Some(grouping) = &mut self.scope()?.grouping else {
             return Err(SqlError::of(msg::AGGREGATE_IN_SET, []));
         };

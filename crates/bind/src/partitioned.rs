@@ -49,7 +49,8 @@ impl Binder<'_> {
         view: &ModuleDef,
     ) -> Option<(Arc<ast::Query>, Arc<[CompactString]>)> {
         let member = self.member.as_ref()?;
-        (member.view == (db.id(), view.object_id)).then(|| (member.query.clone(), member.names.clone()))
+        (member.view == (db.id(), view.object_id))
+            .then(|| (member.query.clone(), member.names.clone()))
     }
 
     /// A table was bound. What the predicates of security policies read is theirs.
@@ -93,7 +94,9 @@ pub fn members_of(view: &ModuleDef) -> Option<Vec<ast::Query>> {
 /// SELECT of another form.
 fn unite<'q>(body: &'q QueryBody, out: &mut Vec<&'q ast::Select>) -> bool {
     stack::with_room(|| match body {
-        QueryBody::Set { op: SetOp::Union, all: true, left, right } => unite(left, out) && unite(right, out),
+        QueryBody::Set { op: SetOp::Union, all: true, left, right } => {
+            unite(left, out) && unite(right, out)
+        }
         QueryBody::Select(select) if is_plain(select) => {
             out.push(select);
             true

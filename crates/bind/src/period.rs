@@ -1,5 +1,6 @@
-//! What the columns of a table's period get: the time at which the session's transaction began, and the end of time.
-//! Guarantee: a column of fewer digits gets the time cut off, never one that is still to come.
+//! What the columns of a table's period get: the time at which the session's transaction began, and
+//! the end of time. Guarantee: a column of fewer digits gets the time cut off, never one that is
+//! still to come.
 
 use catalog::ColumnDef;
 use expr::functions::Function;
@@ -13,12 +14,17 @@ pub const TRANSACTION_TIME: &str = "transaction time";
 /// The hidden column of `inserted` and `deleted` with that time, where the table has a period.
 pub const TIME: &str = "$time";
 
-/// The time of the transaction as a value of such a column; `function`: what is found by the name [`TRANSACTION_TIME`].
+/// The time of the transaction as a value of such a column; `function`: what is found by the name
+/// [`TRANSACTION_TIME`].
 ///
 /// # Errors
 /// Internal: nobody knows it.
-pub fn transaction_time(function: Option<&'static Function>, ty: DataType) -> Result<Expr, SqlError> {
-    let function = function.ok_or_else(|| SqlError::internal("nobody knows the transaction's time"))?;
+pub fn transaction_time(
+    function: Option<&'static Function>,
+    ty: DataType,
+) -> Result<Expr, SqlError> {
+    let function =
+        function.ok_or_else(|| SqlError::internal("nobody knows the transaction's time"))?;
     let call = CallExpr {
         function,
         args: vec![Expr::Const(Value::Int(ty.scale().into()))],
@@ -44,7 +50,10 @@ pub fn end_of_time(ty: DataType) -> Value {
 ///
 /// # Errors
 /// Internal.
-pub fn new_value(function: Option<&'static Function>, column: &ColumnDef) -> Result<Expr, SqlError> {
+pub fn new_value(
+    function: Option<&'static Function>,
+    column: &ColumnDef,
+) -> Result<Expr, SqlError> {
     match column.generated {
         Some(generated) if generated.end => Ok(Expr::Const(end_of_time(column.ty))),
         _ => transaction_time(function, column.ty),

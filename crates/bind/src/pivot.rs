@@ -1,5 +1,5 @@
-//! PIVOT and UNPIVOT, as the operators that they stand for: PIVOT is a GROUP BY whose aggregates each look at the rows of one value, UNPIVOT a
-//! join with the list of its columns.
+//! PIVOT and UNPIVOT, as the operators that they stand for: PIVOT is a GROUP BY whose aggregates
+//! each look at the rows of one value, UNPIVOT a join with the list of its columns.
 
 use super::Binder;
 use super::nested_change::{Place, check_none};
@@ -22,7 +22,8 @@ fn bare(name: &ast::Ident) -> ast::ColumnRef {
 }
 
 impl Binder<'_> {
-    /// `input PIVOT (aggregate FOR column IN (values)) AS alias`: the columns that it does not name are the groups.
+    /// `input PIVOT (aggregate FOR column IN (values)) AS alias`: the columns that it does not name
+    /// are the groups.
     pub(super) fn pivot(
         &mut self,
         input: &ast::TableRef,
@@ -49,7 +50,8 @@ impl Binder<'_> {
         self.scope()?.visible = true;
         let ExprKind::Function(call) = &aggregate.kind else { return Err(near("FOR")) };
         let name = fold_name(&call.name.name.value);
-        let kind = AggKind::from_name(&name).filter(|_| call.over.is_none()).ok_or_else(|| near(&name))?;
+        let kind =
+            AggKind::from_name(&name).filter(|_| call.over.is_none()).ok_or_else(|| near(&name))?;
         if call.star {
             return Err(near("*"));
         }
@@ -66,7 +68,9 @@ impl Binder<'_> {
         // The columns of an expression are known by what they are alone.
         let named: Option<HashSet<CompactString>> = match argument {
             Some(None) => None,
-            argument => Some(argument.flatten().into_iter().chain([fold_name(&column.value)]).collect()),
+            argument => {
+                Some(argument.flatten().into_iter().chain([fold_name(&column.value)]).collect())
+            }
         };
         let groups = self.other_columns(&used, named.as_ref())?;
         if groups.len() + values.len() > MOST_COLUMNS {
@@ -77,7 +81,13 @@ impl Binder<'_> {
         for group in groups {
             let output = self.new_col();
             keys.push(GroupCol { output, expr: Expr::Col(group.id), collation: group.collation });
-            columns.push(OutColumn::new(&group.name, output, group.ty, group.nullable, group.collation));
+            columns.push(OutColumn::new(
+                &group.name,
+                output,
+                group.ty,
+                group.nullable,
+                group.collation,
+            ));
         }
         let mut aggregates = Vec::with_capacity(values.len());
         for value in values {
@@ -110,7 +120,8 @@ impl Binder<'_> {
     ) -> Result<Vec<ScopeColumn>, SqlError> {
         let used = ColumnSet::of_ids(used);
         let is_used = |column: &ScopeColumn| {
-            used.contains(column.id) && named.is_none_or(|named| named.contains(&fold_name(&column.name)))
+            used.contains(column.id)
+                && named.is_none_or(|named| named.contains(&fold_name(&column.name)))
         };
         let sources = &self.scope()?.sources;
         let columns = sources.iter().flat_map(|s| &s.columns).filter(|c| !c.hidden && !is_used(c));
@@ -119,7 +130,8 @@ impl Binder<'_> {
         Ok(columns)
     }
 
-    /// `input UNPIVOT (value FOR name IN (columns)) AS alias`: a row for each of the columns that is not NULL.
+    /// `input UNPIVOT (value FOR name IN (columns)) AS alias`: a row for each of the columns that
+    /// is not NULL.
     pub(super) fn unpivot(
         &mut self,
         input: &ast::TableRef,
@@ -163,7 +175,10 @@ impl Binder<'_> {
         let rest = self.other_columns(&used, Some(&known))?;
         let (number, title, made) = (self.new_col(), self.new_col(), self.new_col());
         let int = |n: usize| Expr::Const(Value::Int(n as i32));
-        let rows = columns.iter().enumerate().map(|(i, c)| vec![int(i), Expr::Const(Value::str(&c.value))]);
+        let rows = columns
+            .iter()
+            .enumerate()
+            .map(|(i, c)| vec![int(i), Expr::Const(Value::str(&c.value))]);
         let list = Logical::Values { rows: rows.collect(), cols: vec![number, title] };
         let joined = Logical::Join {
             kind: JoinKind::Inner,
@@ -175,14 +190,17 @@ impl Binder<'_> {
         let typed = |expr| Typed::new(expr, DataType::Int, false);
         let mut branches = Vec::with_capacity(parts.len());
         for (i, part) in parts.into_iter().enumerate() {
-            let pred = bind_ops::compare(CompareOp::Equal, typed(Expr::Col(number)), typed(int(i)))?;
+            let pred =
+                bind_ops::compare(CompareOp::Equal, typed(Expr::Col(number)), typed(int(i)))?;
             branches.push((pred, part.expr));
         }
         let case = Expr::Case(Box::new(CaseExpr::new(branches, Expr::Const(Value::Null))));
         let projected = Logical::Project { input: Input::new(joined), exprs: vec![(made, case)] };
         let some = Pred::IsNull(Box::new(Expr::Col(made)), true);
-        let mut offered: Vec<OutColumn> =
-            rest.iter().map(|c| OutColumn::new(&c.name, c.id, c.ty, c.nullable, c.collation)).collect();
+        let mut offered: Vec<OutColumn> = rest
+            .iter()
+            .map(|c| OutColumn::new(&c.name, c.id, c.ty, c.nullable, c.collation))
+            .collect();
         offered.push(OutColumn::new(&value.value, made, first.ty, false, first.collation));
         offered.push(OutColumn::new(
             &name.value,

@@ -1,6 +1,7 @@
-//! Row-level security: the conditions that a security policy adds to a table or view that is read, bound where that is.
-//! Guarantees: a table without a policy costs one look into a map; what a predicate's function reads has its own policies; the
-//! engine's own statements (constraints, cascades, indexed views) see all rows.
+//! Row-level security: the conditions that a security policy adds to a table or view that is read,
+//! bound where that is. Guarantees: a table without a policy costs one look into a map; what a
+//! predicate's function reads has its own policies; the engine's own statements (constraints,
+//! cascades, indexed views) see all rows.
 
 use crate::Binder;
 use crate::base_table::table_source;
@@ -20,8 +21,11 @@ impl Binder<'_> {
     /// # Errors
     /// Those of binding a predicate; 33512 of one without schema binding.
     pub fn policy_conditions(&mut self, get: &Get) -> Result<Vec<Pred>, SqlError> {
-        let Some(policy) = self.policy_of(&get.db, get.table.object_id) else { return Ok(Vec::new()) };
-        let name = ast::Ident { value: get.table.name.clone(), quoted: true, span: ast::Span::default() };
+        let Some(policy) = self.policy_of(&get.db, get.table.object_id) else {
+            return Ok(Vec::new());
+        };
+        let name =
+            ast::Ident { value: get.table.name.clone(), quoted: true, span: ast::Span::default() };
         let name = ast::ObjectName { server: None, database: None, schema: None, name };
         let mut source = table_source(get, &name, None);
         source.columns = self.columns_of(&get.db, &get.table, get.first)?;
@@ -67,7 +71,8 @@ impl Binder<'_> {
         source: &Source,
     ) -> Result<Vec<Pred>, SqlError> {
         self.open_policies.push((object.0.id(), object.1));
-        let filters = policy.on(object.1).filter(|predicate| predicate.kind == PredicateKind::Filter);
+        let filters =
+            policy.on(object.1).filter(|predicate| predicate.kind == PredicateKind::Filter);
         let bound = filters.map(|predicate| self.predicate(policy, predicate, object, source));
         let bound = bound.collect::<Result<Vec<_>, _>>();
         self.open_policies.pop();
@@ -86,7 +91,8 @@ impl Binder<'_> {
         let known = (self.query_sources.len(), self.subqueries.len());
         let outside = self.step_into(db.clone(), &policy.schema);
         // Who reads the table needs no right to what the policy is made of.
-        let rights = policy.bound.then(|| std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted)));
+        let rights =
+            policy.bound.then(|| std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted)));
         self.scopes.push(Scope {
             sources: vec![source.clone()].into(),
             visible: true,
@@ -106,13 +112,15 @@ impl Binder<'_> {
         }
     }
 
-    /// EXISTS over a query without tables is the query's own condition. `known`: subqueries before it.
+    /// EXISTS over a query without tables is the query's own condition. `known`: subqueries before
+    /// it.
     fn in_place(&mut self, pred: Pred, known: usize) -> Pred {
         let Pred::Exists(sub) = &pred else { return pred };
         if sub.id != known || self.subqueries.len() != known + 1 {
             return pred;
         }
-        let Some(conditions) = self.subqueries.last().and_then(|of| without_tables(&of.logical)) else {
+        let Some(conditions) = self.subqueries.last().and_then(|of| without_tables(&of.logical))
+        else {
             return pred;
         };
         let mut conditions = conditions.to_vec();

@@ -1,4 +1,5 @@
-//! Which sources of FROM are queries: the binder notes each, for statements that change rows through one.
+//! Which sources of FROM are queries: the binder notes each, for statements that change rows
+//! through one.
 
 use super::Binder;
 use super::module::checks_changes;

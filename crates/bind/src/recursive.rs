@@ -1,6 +1,6 @@
-//! Common table expressions that refer to themselves: `anchor UNION ALL step`, where the steps read the rows of the round
-//! before.
-//! Guarantees: the columns' types are the anchor's; a step whose types differ is error 240.
+//! Common table expressions that refer to themselves: `anchor UNION ALL step`, where the steps read
+//! the rows of the round before. Guarantees: the columns' types are the anchor's; a step whose
+//! types differ is error 240.
 
 use crate::Binder;
 use crate::contains::has_aggregate;
@@ -87,7 +87,11 @@ impl Binder<'_> {
         }
         let work = self.new_work();
         let columns = anchor.columns.clone();
-        self.recursions.push(OpenRecursion { name: cte.name.clone(), work, columns: columns.clone() });
+        self.recursions.push(OpenRecursion {
+            name: cte.name.clone(),
+            work,
+            columns: columns.clone(),
+        });
         let bound = self.steps(cte, steps);
         self.recursions.pop();
         let steps = bound?;
@@ -134,7 +138,10 @@ impl Binder<'_> {
             }
             for (anchor, own) in columns.iter().zip(&bound.columns) {
                 if anchor.ty != own.ty && !own.untyped {
-                    return Err(SqlError::of(msg::RECURSIVE_TYPES_DIFFER, [&anchor.name, &cte.name]));
+                    return Err(SqlError::of(
+                        msg::RECURSIVE_TYPES_DIFFER,
+                        [&anchor.name, &cte.name],
+                    ));
                 }
             }
             let ids = bound.columns.iter().map(|c| c.id).collect();
@@ -197,7 +204,8 @@ pub(super) fn in_subquery(cte: &CteDef, error: SqlError) -> SqlError {
     error
 }
 
-/// What a step may not have: GROUP BY, aggregates are found when it is bound; DISTINCT, TOP, outer joins here.
+/// What a step may not have: GROUP BY, aggregates are found when it is bound; DISTINCT, TOP, outer
+/// joins here.
 fn check_step(step: &QueryBody, cte: &str) -> Result<(), SqlError> {
     let QueryBody::Select(select) = step else { return Ok(()) };
     let refuse = |message| Err(SqlError::of(message, [&cte]));

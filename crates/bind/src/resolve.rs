@@ -1,5 +1,5 @@
-//! What the name of an object means: a table, a view of the system, a user's module; through one synonym.
-//! Guarantees: a name means one thing, or is 208 (1087 for a table variable).
+//! What the name of an object means: a table, a view of the system, a user's module; through one
+//! synonym. Guarantees: a name means one thing, or is 208 (1087 for a table variable).
 
 use super::Binder;
 use super::module_schema;
@@ -75,7 +75,9 @@ impl Binder<'_> {
         if let (Some(OtherObject::Synonym(synonym)), true) =
             (catalog.find_other(schema, &name.name.value), synonyms)
         {
-            return self.resolve_through(&base_of(&db, synonym), false).map_err(|_| invalid_synonym(name));
+            return self
+                .resolve_through(&base_of(&db, synonym), false)
+                .map_err(|_| invalid_synonym(name));
         }
         let view = self.env.names.view(schema, &name.name.value);
         let view = view.filter(|view| view.schema() != "dbo" || db.id() == MASTER);

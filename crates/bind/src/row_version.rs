@@ -1,4 +1,5 @@
-//! The new value of a rowversion column as an expression: a call that gives another value each time, greater than all before.
+//! The new value of a rowversion column as an expression: a call that gives another value each
+//! time, greater than all before.
 
 use super::Binder;
 use expr::{CallExpr, Expr};

@@ -35,8 +35,9 @@ pub(super) fn sampled(
         ast::ExprKind::Variable(_) => Err(SqlError::of(msg::TABLESAMPLE_VARIABLES, [])),
         _ => literal::literal(e),
     };
-    let whole =
-        |e: &ast::Expr| number(e)?.as_i64().ok_or_else(|| SqlError::of(msg::TABLESAMPLE_ROWS, [&name.name]));
+    let whole = |e: &ast::Expr| {
+        number(e)?.as_i64().ok_or_else(|| SqlError::of(msg::TABLESAMPLE_ROWS, [&name.name]))
+    };
     let amount = if sample.rows {
         Amount::Rows(u64::try_from(whole(&sample.amount)?).unwrap_or(0))
     } else {

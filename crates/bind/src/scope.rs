@@ -1,6 +1,7 @@
-//! Names that a query block can see: its FROM sources, the groups and windows it makes, and the blocks around it.
-//! Guarantees: a name resolves to one column id or to an error with SQL Server's number (207, 209, 4104, 8120); a
-//! column of an outer block becomes a parameter of the subquery that mentions it.
+//! Names that a query block can see: its FROM sources, the groups and windows it makes, and the
+//! blocks around it. Guarantees: a name resolves to one column id or to an error with SQL Server's
+//! number (207, 209, 4104, 8120); a column of an outer block becomes a parameter of the subquery
+//! that mentions it.
 
 use super::sources::Sources;
 use catalog::fold_name;
@@ -63,9 +64,25 @@ impl Pseudo {
 
 impl ScopeColumn {
     /// A visible column.
-    pub fn new(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> ScopeColumn {
+    pub fn new(
+        name: &str,
+        id: ColId,
+        ty: DataType,
+        nullable: bool,
+        collation: Collation,
+    ) -> ScopeColumn {
         let (folded, name) = (fold_name(name), name.into());
-        ScopeColumn { name, folded, id, ty, nullable, collation, hidden: false, value: None, pseudo: None }
+        ScopeColumn {
+            name,
+            folded,
+            id,
+            ty,
+            nullable,
+            collation,
+            hidden: false,
+            value: None,
+            pseudo: None,
+        }
     }
 
     /// A column of a bound query.
@@ -75,7 +92,8 @@ impl ScopeColumn {
 
     /// A column of a table.
     pub fn of_table(column: &catalog::ColumnDef, id: ColId) -> ScopeColumn {
-        let shown = ScopeColumn::new(&column.name, id, column.ty, column.nullable, column.collation);
+        let shown =
+            ScopeColumn::new(&column.name, id, column.ty, column.nullable, column.collation);
         ScopeColumn { hidden: column.is_hidden(), pseudo: Pseudo::of_column(column), ..shown }
     }
 
@@ -112,8 +130,13 @@ pub struct Source {
 }
 
 impl Source {
-    /// What has no schema: a common table expression, a function of the system. It goes by its alias, if there is one.
-    pub fn unqualified(name: &ast::Ident, alias: Option<&ast::Ident>, columns: Vec<ScopeColumn>) -> Source {
+    /// What has no schema: a common table expression, a function of the system. It goes by its
+    /// alias, if there is one.
+    pub fn unqualified(
+        name: &ast::Ident,
+        alias: Option<&ast::Ident>,
+        columns: Vec<ScopeColumn>,
+    ) -> Source {
         Source {
             name: fold_name(&alias.unwrap_or(name).value),
             aliased: alias.is_some(),
@@ -181,7 +204,8 @@ pub enum Clause {
 /// GROUP BY of a block: keys, aggregates met so far.
 #[derive(Clone, Debug, Default)]
 pub struct Grouping {
-    /// The key's syntax, its expression over the sources, and the column that carries it after grouping.
+    /// The key's syntax, its expression over the sources, and the column that carries it after
+    /// grouping.
     pub keys: Vec<GroupKey>,
     /// The keys as they are written.
     pub written: SyntaxIndex,

@@ -1,6 +1,7 @@
-//! Queries and the SELECTs in them become logical plans, clause by clause in the order in which they are evaluated: FROM, WHERE, GROUP BY,
-//! HAVING, the list, DISTINCT, ORDER BY, TOP.
-//! Guarantees: a query is a block of its own; what clients and SELECT INTO want to know of a column (its table, IDENTITY) goes with it.
+//! Queries and the SELECTs in them become logical plans, clause by clause in the order in which
+//! they are evaluated: FROM, WHERE, GROUP BY, HAVING, the list, DISTINCT, ORDER BY, TOP.
+//! Guarantees: a query is a block of its own; what clients and SELECT INTO want to know of a column
+//! (its table, IDENTITY) goes with it.
 
 use crate::Binder;
 use crate::grouping::{aggregated, count_only};
@@ -31,7 +32,8 @@ impl Binder<'_> {
     /// on top of the stack: it has an order only to say which rows TOP or OFFSET mean (1033).
     /// Behind a UNION a TOP in one of its parts will do.
     pub fn inner_query(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
-        let orders = !query.order_by.is_empty() && query.offset.is_none() && query.for_clause.is_none();
+        let orders =
+            !query.order_by.is_empty() && query.offset.is_none() && query.for_clause.is_none();
         if orders && !has_top(&query.body) {
             return Err(SqlError::of(msg::ORDER_BY_IN_VIEW, []));
         }
@@ -45,7 +47,9 @@ impl Binder<'_> {
     fn block(&mut self, query: &ast::Query) -> Result<BoundQuery, SqlError> {
         let whole = std::mem::take(&mut self.whole);
         match &query.for_clause {
-            Some(clause) if clause.kind != ast::ForKind::Browse => self.document(query, clause, whole),
+            Some(clause) if clause.kind != ast::ForKind::Browse => {
+                self.document(query, clause, whole)
+            }
             clause => {
                 self.browsing = whole && (clause.is_some() || self.env.options.browse);
                 self.plain_query(query)
@@ -150,7 +154,9 @@ impl Binder<'_> {
     /// Binds GROUP BY and decides whether the block groups at all.
     fn group_by(&mut self, select: &ast::Select, query: &ast::Query) -> Result<(), SqlError> {
         let in_items = select.items.iter().any(|item| match item {
-            SelectItem::Expr { expr, .. } | SelectItem::Assign { expr, .. } => self.has_own_aggregate(expr),
+            SelectItem::Expr { expr, .. } | SelectItem::Assign { expr, .. } => {
+                self.has_own_aggregate(expr)
+            }
             SelectItem::Wildcard { .. } => false,
         });
         let in_order = query.order_by.iter().any(|item| self.has_own_aggregate(&item.expr));
@@ -188,7 +194,8 @@ impl Binder<'_> {
         Ok(logical)
     }
 
-    /// The rows of a block as its list, DISTINCT, ORDER BY and TOP make them; `keys`: with the items that they are.
+    /// The rows of a block as its list, DISTINCT, ORDER BY and TOP make them; `keys`: with the
+    /// items that they are.
     fn finish_select(
         &mut self,
         mut logical: Logical,

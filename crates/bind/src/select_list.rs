@@ -48,11 +48,15 @@ impl Binder<'_> {
                 return Err(too_many_columns());
             }
             match item {
-                SelectItem::Wildcard { qualifier: None, .. } if list_is_rows && !select.from.is_empty() => {
+                SelectItem::Wildcard { qualifier: None, .. }
+                    if list_is_rows && !select.from.is_empty() =>
+                {
                     let typed = Typed::new(Expr::Const(Value::Int(1)), DataType::Int, false);
                     items.push(Item { name: "".into(), typed });
                 }
-                SelectItem::Wildcard { qualifier, .. } => self.wildcard(qualifier.as_ref(), &mut items)?,
+                SelectItem::Wildcard { qualifier, .. } => {
+                    self.wildcard(qualifier.as_ref(), &mut items)?
+                }
                 SelectItem::Expr { expr, alias } => {
                     let typed = match &expr.kind {
                         ExprKind::Identity { target, identity } => {
@@ -81,7 +85,8 @@ impl Binder<'_> {
         Ok(SelectList { items, assignments })
     }
 
-    /// IDENTITY(type, seed, increment) in the select list of SELECT INTO: the values are given when the rows are stored.
+    /// IDENTITY(type, seed, increment) in the select list of SELECT INTO: the values are given when
+    /// the rows are stored.
     fn numbered_item(
         &mut self,
         target: &ast::TypeName,
@@ -145,7 +150,8 @@ impl Binder<'_> {
             if self.node_columns.contains(&column.id) {
                 return Err(super::xml::node_by_itself(&column.name));
             }
-            let typed = self.grouped_column(depth, column.typed(), &format!("{full}.{}", column.name))?;
+            let typed =
+                self.grouped_column(depth, column.typed(), &format!("{full}.{}", column.name))?;
             items.push(Item { name: column.name, typed });
         }
         Ok(())

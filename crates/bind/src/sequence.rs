@@ -1,5 +1,5 @@
-//! NEXT VALUE FOR in expressions: a call that gives another value for each row, the same for all mentions of a sequence in one
-//! row.
+//! NEXT VALUE FOR in expressions: a call that gives another value for each row, the same for all
+//! mentions of a sequence in one row.
 
 use std::sync::Arc;
 
@@ -43,12 +43,14 @@ impl Binder<'_> {
             Some(over) => self.row_number(over)?.expr,
         };
         let function = self.env.names.function(NEXT_VALUE);
-        let function = function.ok_or_else(|| SqlError::internal("nobody gives values of sequences"))?;
+        let function =
+            function.ok_or_else(|| SqlError::internal("nobody gives values of sequences"))?;
         let number = |n: i32| Expr::Const(Value::Int(n));
         let args = vec![number(key.0), number(key.1), number(i32::from(again)), order];
         let types = vec![DataType::Int, DataType::Int, DataType::Int, DataType::BigInt];
         let ty = sequence.options.ty;
-        let call = CallExpr { function, args, types, ty, collation: Collation::DEFAULT, lenient: false };
+        let call =
+            CallExpr { function, args, types, ty, collation: Collation::DEFAULT, lenient: false };
         Ok(Typed::new(Expr::Call(Box::new(call)), ty, false))
     }
 
@@ -70,7 +72,10 @@ impl Binder<'_> {
         self.call(&call)
     }
 
-    fn find_sequence(&self, name: &ast::ObjectName) -> Result<(Arc<Db>, Arc<SequenceDef>), SqlError> {
+    fn find_sequence(
+        &self,
+        name: &ast::ObjectName,
+    ) -> Result<(Arc<Db>, Arc<SequenceDef>), SqlError> {
         let missing = || errors::invalid_object(&name.to_string());
         let db = match &name.database {
             _ if name.server.is_some() => return Err(missing()),
@@ -93,7 +98,8 @@ impl Binder<'_> {
 
     /// What a query that takes values of sequences since then cannot be besides.
     ///
-    /// Errors: 11721 rows are compared, 11723 rows are put in an order in which they do not get their values.
+    /// Errors: 11721 rows are compared, 11723 rows are put in an order in which they do not get
+    /// their values.
     pub(super) fn check_values_since(
         &self,
         (values, unordered): (usize, usize),
@@ -114,13 +120,18 @@ impl Binder<'_> {
         if self.combining {
             return Err(compared_values());
         }
-        if self.view_depth > 0 || self.inline.is_some() || self.scopes.len() > 1 || !self.open_ctes.is_empty()
+        if self.view_depth > 0
+            || self.inline.is_some()
+            || self.scopes.len() > 1
+            || !self.open_ctes.is_empty()
         {
             return Err(SqlError::of(msg::NEXT_VALUE_NOT_ALLOWED, []));
         }
         match self.clause() {
             Clause::Where if self.assigning && over.is_none() => Ok(()),
-            Clause::Where if self.assigning => Err(SqlError::of(msg::NEXT_VALUE_OVER_NOT_ALLOWED, [])),
+            Clause::Where if self.assigning => {
+                Err(SqlError::of(msg::NEXT_VALUE_OVER_NOT_ALLOWED, []))
+            }
             Clause::Definition => Err(SqlError::of(msg::NEXT_VALUE_NOT_ALLOWED, [])),
             Clause::Aggregate => Err(SqlError::of(msg::NEXT_VALUE_IN_AGGREGATE, [])),
             Clause::On
@@ -130,7 +141,9 @@ impl Binder<'_> {
             | Clause::OrderBy
             | Clause::Output => Err(SqlError::of(msg::NEXT_VALUE_IN_CLAUSE, [])),
             Clause::Select | Clause::None => match over {
-                Some(over) if over.order_by.is_empty() => Err(SqlError::of(msg::NEXT_VALUE_EMPTY_OVER, [])),
+                Some(over) if over.order_by.is_empty() => {
+                    Err(SqlError::of(msg::NEXT_VALUE_EMPTY_OVER, []))
+                }
                 _ => Ok(()),
             },
         }

@@ -1,5 +1,5 @@
-//! The SET options of a session, with SQL Server's defaults for a new connection.
-//! Guarantee: an option is honoured, or a value that would change what statements do is refused (40510);
+//! The SET options of a session, with SQL Server's defaults for a new connection. Guarantee: an
+//! option is honoured, or a value that would change what statements do is refused (40510);
 //! docs/t-sql/set-options.md has the list.
 
 use syntax::ParseSettings;
@@ -50,7 +50,8 @@ pub struct SessionOptions {
     pub ansi_warnings: bool,
     pub ansi_nulls: bool,
     pub ansi_padding: bool,
-    /// ANSI_NULL_DFLT_ON: new columns take NULL unless they say otherwise. Neither: they do not, as with _OFF.
+    /// ANSI_NULL_DFLT_ON: new columns take NULL unless they say otherwise. Neither: they do not, as
+    /// with _OFF.
     pub ansi_null_dflt_on: bool,
     pub ansi_null_dflt_off: bool,
     pub quoted_identifier: bool,
@@ -140,8 +141,8 @@ impl Default for SessionOptions {
     }
 }
 
-/// The options of a session with a number that is another one whenever they may have changed: what was found out about
-/// them is known to hold without comparing them one by one.
+/// The options of a session with a number that is another one whenever they may have changed: what
+/// was found out about them is known to hold without comparing them one by one.
 #[derive(Debug, Default)]
 pub struct CurrentOptions {
     now: SessionOptions,
@@ -207,7 +208,8 @@ impl SessionOptions {
             (self.ansi_warnings, "ANSI_WARNINGS"),
             (self.ansi_padding, "ANSI_PADDING"),
         ];
-        let mut wrong: Vec<&str> = wanted.iter().filter(|(on, _)| !on).map(|(_, name)| *name).collect();
+        let mut wrong: Vec<&str> =
+            wanted.iter().filter(|(on, _)| !on).map(|(_, name)| *name).collect();
         wrong.extend(self.numeric_roundabort.then_some("NUMERIC_ROUNDABORT"));
         if wrong.is_empty() {
             return Ok(());
@@ -307,7 +309,8 @@ impl SessionOptions {
         }
     }
 
-    /// Sets a switch by its upper-case name. QUOTED_IDENTIFIER and PARSEONLY took effect when the batch was parsed.
+    /// Sets a switch by its upper-case name. QUOTED_IDENTIFIER and PARSEONLY took effect when the
+    /// batch was parsed.
     ///
     /// Errors: 195 no such switch, 40510 a value that is not supported.
     pub fn set_switch(&mut self, name: &str, on: bool) -> Result<(), SqlError> {

@@ -1,6 +1,6 @@
-//! UNION, INTERSECT and EXCEPT, and the ORDER BY of what they make.
-//! Guarantees: both sides have as many columns, and each pair of them meets in one type and collation; the columns go by the names of the
-//! first query.
+//! UNION, INTERSECT and EXCEPT, and the ORDER BY of what they make. Guarantees: both sides have as
+//! many columns, and each pair of them meets in one type and collation; the columns go by the names
+//! of the first query.
 
 use super::Binder;
 use super::grouping::MOST_KEYS;
@@ -69,8 +69,9 @@ impl Binder<'_> {
             ExprKind::Column(column) if column.qualifier.is_none() => {
                 // Columns of one name of two tables.
                 let first = written(&at);
-                let other =
-                    |place: &usize| !first.zip(written(place)).is_some_and(|(a, b)| same_syntax(a, b));
+                let other = |place: &usize| {
+                    !first.zip(written(place)).is_some_and(|(a, b)| same_syntax(a, b))
+                };
                 if places.iter().any(other) {
                     return Err(SqlError::of(msg::AMBIGUOUS_COLUMN, [&column.name.value]));
                 }
@@ -146,7 +147,11 @@ impl Binder<'_> {
     }
 
     /// UNION ALL of two queries.
-    pub(super) fn union_all(&mut self, left: BoundQuery, right: BoundQuery) -> Result<BoundQuery, SqlError> {
+    pub(super) fn union_all(
+        &mut self,
+        left: BoundQuery,
+        right: BoundQuery,
+    ) -> Result<BoundQuery, SqlError> {
         self.combined(SetOp::Union, true, left, right)
     }
 
@@ -190,7 +195,11 @@ impl Binder<'_> {
         let logical = match op {
             SetOp::Union => {
                 let concat = Logical::Concat { inputs: Nested::new(vec![left, right]), cols };
-                if all { concat } else { Logical::Distinct { input: Input::new(concat), cols: keyed } }
+                if all {
+                    concat
+                } else {
+                    Logical::Distinct { input: Input::new(concat), cols: keyed }
+                }
             }
             SetOp::Except | SetOp::Intersect => Logical::SetOp {
                 except: op == SetOp::Except,
@@ -259,7 +268,10 @@ fn out_typed(column: &OutColumn) -> Typed {
 }
 
 /// The column that an ORDER BY item of a set operation names.
-fn output_column<'c>(e: &ast::Expr, columns: &'c [OutColumn]) -> Result<Option<&'c OutColumn>, SqlError> {
+fn output_column<'c>(
+    e: &ast::Expr,
+    columns: &'c [OutColumn],
+) -> Result<Option<&'c OutColumn>, SqlError> {
     match &e.kind {
         ExprKind::Literal(ast::Literal::Integer(n)) => {
             let column = usize::try_from(*n - 1).ok().and_then(|at| columns.get(at));

@@ -87,7 +87,8 @@ impl<'a> Binder<'a> {
         bind: impl FnOnce(&mut Binder<'a>) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         self.check_cancel()?;
-        stack::try_with_room(|| bind(self)).unwrap_or_else(|stack::Exhausted| Err(errors::stack_limit()))
+        stack::try_with_room(|| bind(self))
+            .unwrap_or_else(|stack::Exhausted| Err(errors::stack_limit()))
     }
 
     /// As [`Binder::deeper`], for a query.
@@ -123,7 +124,9 @@ impl<'a> Binder<'a> {
         let bound = self.deeper(bind);
         (self.size.level, self.size.marked) = (self.size.level - 1, around);
         let mut typed = bound?;
-        if marks && !matches!(typed.expr, Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_)) {
+        if marks
+            && !matches!(typed.expr, Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_))
+        {
             typed.expr = Expr::Deep(Nested::new(typed.expr));
         }
         Ok(typed)

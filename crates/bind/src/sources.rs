@@ -121,7 +121,8 @@ impl Sources {
 
     /// The columns of some of them may be NULL: they are on the outer side of a join.
     pub fn make_nullable(&mut self, range: Range<usize>) {
-        let from = if range.start <= self.nullable { self.nullable.min(range.end) } else { range.start };
+        let from =
+            if range.start <= self.nullable { self.nullable.min(range.end) } else { range.start };
         let columns = self.list[from..range.end].iter_mut().flat_map(|source| &mut source.columns);
         columns.for_each(|column| column.nullable = true);
         if range.start <= self.nullable {
@@ -173,7 +174,8 @@ mod tests {
     use types::{Collation, DataType};
 
     fn source(name: &str, columns: &[&str]) -> Source {
-        let column = |name: &&str| ScopeColumn::new(name, 0, DataType::Int, false, Collation::DEFAULT);
+        let column =
+            |name: &&str| ScopeColumn::new(name, 0, DataType::Int, false, Collation::DEFAULT);
         Source {
             name: name.into(),
             aliased: true,

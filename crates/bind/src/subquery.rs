@@ -1,4 +1,5 @@
-//! Binding of subqueries inside expressions. Their plans are a list of the statement, beside its expressions.
+//! Binding of subqueries inside expressions. Their plans are a list of the statement, beside its
+//! expressions.
 
 use super::Binder;
 use super::scope::{Clause, Scope};
@@ -17,7 +18,11 @@ pub struct RejectingQuery {
 
 impl Binder<'_> {
     /// Binds a subquery; `exists` ignores its select list.
-    pub fn subquery(&mut self, query: &ast::Query, exists: bool) -> Result<(SubRef, Vec<Typed>), SqlError> {
+    pub fn subquery(
+        &mut self,
+        query: &ast::Query,
+        exists: bool,
+    ) -> Result<(SubRef, Vec<Typed>), SqlError> {
         self.scopes.push(Scope::default());
         self.for_exists = exists && matches!(query.body, ast::QueryBody::Select(_));
         let bound = self.inner_query(query);
@@ -82,11 +87,14 @@ impl Binder<'_> {
         let typed = Typed::new(Expr::Subquery(Box::new(sub)), column.ty, true);
         Ok(typed.of_collation(column.collation))
     }
-    /// The constant that a value is, where it is the one of `(SELECT constant)` too; that subquery is forgotten then.
+    /// The constant that a value is, where it is the one of `(SELECT constant)` too; that subquery
+    /// is forgotten then.
     pub(super) fn without_subquery(&mut self, e: Expr) -> Expr {
         let Expr::Subquery(sub) = &e else { return e };
         let last = self.subqueries.last().filter(|_| sub.id + 1 == self.subqueries.len());
-        let Some(constant) = last.and_then(|last| last.logical.constant()).cloned() else { return e };
+        let Some(constant) = last.and_then(|last| last.logical.constant()).cloned() else {
+            return e;
+        };
         self.subqueries.pop();
         constant
     }

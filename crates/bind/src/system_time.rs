@@ -1,6 +1,7 @@
-//! FOR SYSTEM_TIME: the rows that a system-versioned table had, as the union of the table and its history, each with what the
-//! clause says of the period. Behind a view it is said of every versioned table that the view reads.
-//! Guarantees: rows whose period has no duration are never shown; nor is what is older than the history is kept.
+//! FOR SYSTEM_TIME: the rows that a system-versioned table had, as the union of the table and its
+//! history, each with what the clause says of the period. Behind a view it is said of every
+//! versioned table that the view reads. Guarantees: rows whose period has no duration are never
+//! shown; nor is what is older than the history is kept.
 
 use stack::Nested;
 use std::sync::Arc;
@@ -53,7 +54,8 @@ impl Binder<'_> {
     /// Those of their conversion.
     pub(super) fn moments(&mut self, time: &ast::SystemTime) -> Result<Moments, SqlError> {
         let ty = DataType::DateTime2(7);
-        let mut moment = |e: &ast::Expr| Ok::<_, SqlError>(Typed::new(self.expr_as(e, ty)?, ty, true));
+        let mut moment =
+            |e: &ast::Expr| Ok::<_, SqlError>(Typed::new(self.expr_as(e, ty)?, ty, true));
         Ok(match time {
             ast::SystemTime::All => Moments::All,
             ast::SystemTime::AsOf(at) => Moments::AsOf(moment(at)?),
@@ -75,7 +77,8 @@ impl Binder<'_> {
     ) -> Result<Logical, SqlError> {
         let outer = self.system_time.replace(OfView { moments, used: false });
         let bound = self.user_view(db, view, mention.name, mention.alias);
-        let used = std::mem::replace(&mut self.system_time, outer).is_some_and(|of_view| of_view.used);
+        let used =
+            std::mem::replace(&mut self.system_time, outer).is_some_and(|of_view| of_view.used);
         match (bound?, used) {
             (bound, true) => Ok(bound),
             (_, false) => Err(not_versioned(&mention.name.to_string())),
@@ -130,8 +133,8 @@ impl Binder<'_> {
         Ok(Logical::Concat { inputs: Nested::new(vec![(own.0, own.1), (past.0, past.1)]), cols })
     }
 
-    /// One of the two tables: its rows, its columns, and the source that it would be. `past`: it is the history, which is kept for
-    /// so long.
+    /// One of the two tables: its rows, its columns, and the source that it would be. `past`: it is
+    /// the history, which is kept for so long.
     fn side(
         &mut self,
         (db, table): (&Arc<Db>, &Arc<TableDef>),
@@ -141,10 +144,12 @@ impl Binder<'_> {
         past: Option<Option<Retention>>,
     ) -> Result<(Logical, Vec<ColId>, Source), SqlError> {
         self.scopes.push(Scope::default());
-        let bound = self.base_table(db.clone(), table.clone(), mention.name, mention.alias, mention.hints);
+        let bound =
+            self.base_table(db.clone(), table.clone(), mention.name, mention.alias, mention.hints);
         let source = self.scopes.pop().and_then(|mut scope| scope.sources.pop());
-        let (rows, mut source) = bound
-            .and_then(|rows| Ok((rows, source.ok_or_else(|| SqlError::internal("a table is no source"))?)))?;
+        let (rows, mut source) = bound.and_then(|rows| {
+            Ok((rows, source.ok_or_else(|| SqlError::internal("a table is no source"))?))
+        })?;
         let at = |column: usize| source.columns[column].typed();
         let mut preds = period_holds(moments, &at(start), &at(end))?;
         if let Some(retention) = past {
@@ -160,13 +165,19 @@ impl Binder<'_> {
             false => Logical::Filter { input: Input::new(rows), preds },
         };
         // What no row has becomes a column.
-        let made: Vec<(ColId, Expr)> =
-            source.columns.iter().filter_map(|c| Some((c.id, c.value.as_deref()?.clone()))).collect();
+        let made: Vec<(ColId, Expr)> = source
+            .columns
+            .iter()
+            .filter_map(|c| Some((c.id, c.value.as_deref()?.clone())))
+            .collect();
         let mut cols: Vec<ColId> = source.columns.iter().map(|c| c.id).collect();
         if !made.is_empty() {
             let first = self.new_cols(made.len());
-            let exprs: Vec<(ColId, Expr)> =
-                made.iter().enumerate().map(|(i, (_, e))| (first + i as ColId, e.clone())).collect();
+            let exprs: Vec<(ColId, Expr)> = made
+                .iter()
+                .enumerate()
+                .map(|(i, (_, e))| (first + i as ColId, e.clone()))
+                .collect();
             for (i, (old, _)) in made.iter().enumerate() {
                 cols.iter_mut().filter(|id| *id == old).for_each(|id| *id = first + i as ColId);
             }
@@ -188,5 +199,8 @@ fn period_holds(moments: &Moments, start: &Typed, end: &Typed) -> Result<Vec<Pre
         Moments::Between(a, b) => vec![(LessEqual, start, b), (Greater, end, a)],
         Moments::ContainedIn(a, b) => vec![(GreaterEqual, start, a), (LessEqual, end, b)],
     };
-    tests.into_iter().map(|(op, left, right)| bind_ops::compare(op, left.clone(), right.clone())).collect()
+    tests
+        .into_iter()
+        .map(|(op, left, right)| bind_ops::compare(op, left.clone(), right.clone()))
+        .collect()
 }

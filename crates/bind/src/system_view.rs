@@ -1,6 +1,7 @@
-//! System views as sources: those whose rows the engine makes, and those that are queries over other system views.
-//! Guarantee: a view has the columns and types that it declares, whatever its query gives; whoever may see the view needs no further
-//! right for what its query reads, and sees of it the rows that it may see there.
+//! System views as sources: those whose rows the engine makes, and those that are queries over
+//! other system views. Guarantee: a view has the columns and types that it declares, whatever its
+//! query gives; whoever may see the view needs no further right for what its query reads, and sees
+//! of it the rows that it may see there.
 
 use super::Binder;
 use super::scope::{ScopeColumn, Source};
@@ -28,7 +29,9 @@ impl Binder<'_> {
         self.rights.need(&db, Securable::DATABASE, catalog::security::Permission::Connect);
         match view.right() {
             ViewRight::Public => {}
-            ViewRight::Database(permission) => self.rights.need(&db, Securable::DATABASE, permission),
+            ViewRight::Database(permission) => {
+                self.rights.need(&db, Securable::DATABASE, permission)
+            }
             ViewRight::Server(permission) => self.rights.need(&db, Securable::SERVER, permission),
         }
         let (logical, ids) = match view.query()? {
@@ -40,9 +43,10 @@ impl Binder<'_> {
             }
         };
         let own = self.collation();
-        let columns = view.columns().iter().zip(ids).enumerate().map(|(i, ((name, ty, nullable), id))| {
-            ScopeColumn::new(name, id, *ty, *nullable, collation_in(view, i, own))
-        });
+        let columns =
+            view.columns().iter().zip(ids).enumerate().map(|(i, ((name, ty, nullable), id))| {
+                ScopeColumn::new(name, id, *ty, *nullable, collation_in(view, i, own))
+            });
         let source = Source {
             name: alias.map_or_else(|| fold_name(view.name()), |a| fold_name(&a.value)),
             aliased: alias.is_some(),
@@ -56,7 +60,8 @@ impl Binder<'_> {
         Ok(logical)
     }
 
-    /// The query of a system view, its columns in the types that the view declares; a value that its type cannot hold is NULL.
+    /// The query of a system view, its columns in the types that the view declares; a value that
+    /// its type cannot hold is NULL.
     fn defined_view(
         &mut self,
         db: Arc<Db>,
@@ -72,7 +77,9 @@ impl Binder<'_> {
         self.leave_view();
         let bound = bound?.0;
         if bound.columns.len() != view.columns().len() {
-            return Err(SqlError::internal("a system view's query has other columns than the view"));
+            return Err(SqlError::internal(
+                "a system view's query has other columns than the view",
+            ));
         }
         let (mut ids, mut exprs) = (Vec::with_capacity(bound.columns.len()), Vec::new());
         for (at, (column, (_, ty, _))) in bound.columns.iter().zip(view.columns()).enumerate() {

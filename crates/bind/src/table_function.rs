@@ -1,5 +1,5 @@
-//! Functions in FROM: those of the system, which are views with arguments, and users' table functions.
-//! Guarantees: a function has as many arguments as it takes (313, 8144).
+//! Functions in FROM: those of the system, which are views with arguments, and users' table
+//! functions. Guarantees: a function has as many arguments as it takes (313, 8144).
 
 use super::Binder;
 use super::resolve::Named;
@@ -19,7 +19,8 @@ impl Binder<'_> {
         columns: &[ast::Ident],
     ) -> Result<Logical, SqlError> {
         let schema = name.schema.as_ref().map_or("sys", |s| s.value.as_str());
-        let view = self.env.names.view(schema, &name.name.value).filter(|v| v.arguments().is_some());
+        let view =
+            self.env.names.view(schema, &name.name.value).filter(|v| v.arguments().is_some());
         let Some(view) = view else {
             if let Some(rows) = self.user_table_function(name, args, alias)? {
                 self.rename_columns(columns)?;

@@ -1,5 +1,6 @@
-//! OPTION (TABLE HINT (t, ...)): the hints of a source of the query, in the place of those that stand beside it.
-//! Guarantee: what a hint means for the rows is said beside the table too (8722); a table that the query has not is an error (8723).
+//! OPTION (TABLE HINT (t, ...)): the hints of a source of the query, in the place of those that
+//! stand beside it. Guarantee: what a hint means for the rows is said beside the table too (8722);
+//! a table that the query has not is an error (8723).
 
 use crate::Binder;
 use catalog::{TableDef, fold_name};
@@ -73,10 +74,12 @@ impl Binder<'_> {
         };
         let Some(hint) = self.table_hints.iter_mut().find(means) else { return Ok(None) };
         hint.used = true;
-        let plain =
-            |item: &&OptionItem| !ACCESS.contains(&item.name.as_str()) && !IDLE.contains(&item.name.as_str());
+        let plain = |item: &&OptionItem| {
+            !ACCESS.contains(&item.name.as_str()) && !IDLE.contains(&item.name.as_str())
+        };
         let other = |from: &[OptionItem], in_other: &[OptionItem]| {
-            let missing = from.iter().filter(plain).find(|item| in_other.iter().all(|o| o.name != item.name));
+            let missing =
+                from.iter().filter(plain).find(|item| in_other.iter().all(|o| o.name != item.name));
             missing.map(|item| item.name.clone())
         };
         let differs = match other(beside, &hint.hints) {

@@ -1,5 +1,5 @@
-//! TOP, OFFSET and FETCH.
-//! Guarantees: a number of rows is an integer that is the same for all rows of the block (1060, 4115, 10743).
+//! TOP, OFFSET and FETCH. Guarantees: a number of rows is an integer that is the same for all rows
+//! of the block (1060, 4115, 10743).
 
 use super::Binder;
 use super::deduce::Wanted;
@@ -44,7 +44,10 @@ impl Binder<'_> {
         // A constant of more than int is numeric elsewhere.
         let constant = matches!(&e.kind, ExprKind::Literal(Literal::Integer(_)));
         let integer = constant
-            || matches!(typed.ty, DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt);
+            || matches!(
+                typed.ty,
+                DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt
+            );
         if !integer && !typed.is_null_literal() {
             return Err(SqlError::of(otherwise, []));
         }

@@ -1,4 +1,5 @@
-//! What the name of a type means in a database: a type that every database has, an alias type or a table type.
+//! What the name of a type means in a database: a type that every database has, an alias type or a
+//! table type.
 
 use catalog::{Catalog, TableTypeDef};
 use std::sync::Arc;
@@ -29,7 +30,8 @@ pub fn type_of(name: &TypeName, catalog: &Catalog) -> Result<(DataType, Option<b
 /// user_type_id of sysname.
 pub const SYSNAME: i32 = 256;
 
-/// user_type_id of a name that stands for another type: an alias type, or sysname, which every database has.
+/// user_type_id of a name that stands for another type: an alias type, or sysname, which every
+/// database has.
 pub fn alias_id(name: &TypeName, catalog: &Catalog) -> Option<i32> {
     let schema = name.name.schema.as_ref().map_or("", |s| s.value.as_str());
     let alias = catalog.find_type(schema, &name.name.name.value).map(|alias| alias.type_id);
@@ -61,7 +63,8 @@ const FIRST_IN_LISTS: [&str; 2] = ["Column, parameter, or variable #1:", "Column
 
 /// An error on a type in a list says which one it is, counted from 1.
 pub fn in_list(mut error: SqlError, number: usize) -> SqlError {
-    let rest = FIRST_IN_LISTS.iter().find_map(|start| Some((*start, error.message.strip_prefix(*start)?)));
+    let rest =
+        FIRST_IN_LISTS.iter().find_map(|start| Some((*start, error.message.strip_prefix(*start)?)));
     if let Some((start, rest)) = rest {
         error.message = format!("{}{number}:{rest}", start.trim_end_matches("1:"));
     }

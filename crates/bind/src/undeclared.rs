@@ -1,6 +1,6 @@
-//! Parameters of a batch that nobody has declared, while their types are deduced (`sp_describe_undeclared_parameters`).
-//! They are the variables of a [`super::env::VarScope`] from a slot on. A type comes from where the parameter stands: see
-//! [`super::deduce`].
+//! Parameters of a batch that nobody has declared, while their types are deduced
+//! (`sp_describe_undeclared_parameters`). They are the variables of a [`super::env::VarScope`] from
+//! a slot on. A type comes from where the parameter stands: see [`super::deduce`].
 
 use catalog::TableTypeDef;
 use compact_str::CompactString;
@@ -53,7 +53,9 @@ impl Undeclared {
 
     /// The name of one.
     pub fn name(&self, slot: usize) -> &str {
-        slot.checked_sub(self.first).and_then(|at| self.names.get(at)).map_or("", |name| name.as_str())
+        slot.checked_sub(self.first)
+            .and_then(|at| self.names.get(at))
+            .map_or("", |name| name.as_str())
     }
 
     fn with<T>(&self, slot: usize, f: impl FnOnce(&mut State) -> T) -> Option<T> {
@@ -90,7 +92,8 @@ impl Undeclared {
         self.with(slot, |state| *state = State::Known(deduced));
     }
 
-    /// What was found out, in the order of the parameters. Error: 11502 for one that stands where nothing is known.
+    /// What was found out, in the order of the parameters. Error: 11502 for one that stands where
+    /// nothing is known.
     pub fn deduced(&self) -> Result<Vec<(CompactString, Deduced)>, SqlError> {
         let states = self.states.lock();
         let all = self.names.iter().zip(states.iter());

@@ -1,6 +1,6 @@
-//! What a view, common table expression or derived table in FROM is made of, as far as rows can be changed through it.
-//! Guarantee: a column of such a source that is a column of a table as it is has that column's id, so nothing but ids says
-//! what a change of it changes.
+//! What a view, common table expression or derived table in FROM is made of, as far as rows can be
+//! changed through it. Guarantee: a column of such a source that is a column of a table as it is
+//! has that column's id, so nothing but ids says what a change of it changes.
 
 use super::scope::Source;
 use catalog::{Db, ModuleDef};
@@ -42,7 +42,8 @@ pub struct QuerySource {
     pub aggregates: Vec<ColId>,
     /// The views that it spans, itself among them.
     pub views: Vec<(Arc<Db>, Arc<ModuleDef>)>,
-    /// What changed rows must satisfy: the conditions of views WITH CHECK OPTION, when it spans one.
+    /// What changed rows must satisfy: the conditions of views WITH CHECK OPTION, when it spans
+    /// one.
     pub check: Option<Vec<Pred>>,
 }
 
@@ -73,7 +74,9 @@ impl Shape {
                 | Logical::Sort { input, .. }
                 | Logical::Top { input, .. }
                 | Logical::Window { input, .. } => return self.add(input),
-                Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => return self.add(left),
+                Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => {
+                    return self.add(left);
+                }
                 Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
                     self.add(left);
                     return self.add(right);
@@ -83,7 +86,9 @@ impl Shape {
                     Barrier::Grouped
                 }
                 Logical::Distinct { .. } => Barrier::Grouped,
-                Logical::Concat { .. } | Logical::SetOp { .. } | Logical::Recursive { .. } => Barrier::Union,
+                Logical::Concat { .. } | Logical::SetOp { .. } | Logical::Recursive { .. } => {
+                    Barrier::Union
+                }
                 // Rows that are made up.
                 _ => Barrier::Made,
             };
@@ -129,7 +134,8 @@ pub fn find_table(logical: &mut Logical, first: ColId) -> Option<&mut Get> {
 }
 
 impl QuerySource {
-    /// A source with a query's columns; `nested`: the queries in it. `checks`: it is a view WITH CHECK OPTION.
+    /// A source with a query's columns; `nested`: the queries in it. `checks`: it is a view WITH
+    /// CHECK OPTION.
     pub fn new(
         name: &str,
         origin: Origin,
@@ -138,7 +144,8 @@ impl QuerySource {
         logical: &Logical,
         columns: &[OutColumn],
     ) -> QuerySource {
-        let mut views: Vec<_> = nested.iter().flat_map(|source| source.views.iter().cloned()).collect();
+        let mut views: Vec<_> =
+            nested.iter().flat_map(|source| source.views.iter().cloned()).collect();
         if let Origin::View(db, view) = &origin {
             views.push((db.clone(), view.clone()));
         }
@@ -148,10 +155,12 @@ impl QuerySource {
                 conditions(logical, &mut all);
                 Some(all)
             }
-            false => nested.into_iter().filter_map(|source| source.check).reduce(|mut all, more| {
-                all.extend(more);
-                all
-            }),
+            false => {
+                nested.into_iter().filter_map(|source| source.check).reduce(|mut all, more| {
+                    all.extend(more);
+                    all
+                })
+            }
         };
         let Shape { tables, barrier, aggregates } = Shape::of(logical);
         let ids = columns.iter().map(|c| c.id).collect();

@@ -1,7 +1,7 @@
-//! Values: a written expression becomes a typed one, with the conversions that its operators and functions ask for. What has a topic of
-//! its own (columns, calls, subqueries, documents) is bound in the file of that.
-//! Guarantees: the errors of types and constants are SQL Server's; what the session's options change of a value (dates, NULL beside a
-//! string) is settled here.
+//! Values: a written expression becomes a typed one, with the conversions that its operators and
+//! functions ask for. What has a topic of its own (columns, calls, subqueries, documents) is bound
+//! in the file of that. Guarantees: the errors of types and constants are SQL Server's; what the
+//! session's options change of a value (dates, NULL beside a string) is settled here.
 
 use super::Binder;
 use super::combine::case_of;
@@ -77,7 +77,9 @@ impl Binder<'_> {
                 let args = vec![self.expr(operand)?, self.expr(zone)?];
                 call::apply(expr::functions::required("at_time_zone")?, args)
             }
-            ExprKind::Method { target, method, args, prolog } => self.method(target, method, args, prolog),
+            ExprKind::Method { target, method, args, prolog } => {
+                self.method(target, method, args, prolog)
+            }
             ExprKind::StaticMember { of_type, member, args } => {
                 self.static_member(of_type, member, args.as_deref())
             }
@@ -98,7 +100,8 @@ impl Binder<'_> {
         expr::bind_ops::implicit(typed, ty)
     }
 
-    /// `a op b` under the session's CONCAT_NULL_YIELDS_NULL: OFF, NULL added to a string is an empty one.
+    /// `a op b` under the session's CONCAT_NULL_YIELDS_NULL: OFF, NULL added to a string is an
+    /// empty one.
     pub fn binary(&self, op: ast::BinaryOp, left: Typed, right: Typed) -> Result<Typed, SqlError> {
         let strings = left.ty.is_string() || right.ty.is_string();
         let text = |e: &Typed| e.ty.is_string() || e.is_null_literal();
@@ -126,7 +129,9 @@ impl Binder<'_> {
     ) -> Result<Typed, SqlError> {
         null_constant::check_results(branches.iter().map(|branch| &branch.then).chain(otherwise))?;
         if let Some(operand) = operand {
-            branches.iter().try_for_each(|b| self.deduce_compared(CompareOp::Equal, operand, &b.when))?;
+            branches
+                .iter()
+                .try_for_each(|b| self.deduce_compared(CompareOp::Equal, operand, &b.when))?;
         }
         let operand = operand.map(|e| self.expr(e)).transpose()?;
         let mut bound = Vec::with_capacity(branches.len());
@@ -192,7 +197,9 @@ impl Binder<'_> {
         let culture = match culture {
             Some(culture) => self.expr(culture)?,
             // The session's.
-            None => Typed::new(Expr::Const(Value::Null), DataType::NVarChar(types::Len::N(128)), true),
+            None => {
+                Typed::new(Expr::Const(Value::Null), DataType::NVarChar(types::Len::N(128)), true)
+            }
         };
         let args = vec![operand, culture, type_of(ty), flag(or_null)];
         call::apply(expr::functions::required("parse_as")?, args)
@@ -223,8 +230,8 @@ pub(super) fn identity_outside() -> SqlError {
     SqlError::of(msg::IDENTITY_FUNCTION_WITHOUT_INTO, [])
 }
 
-/// In arithmetic an integer constant next to a decimal is a decimal of its own digits: `1.0 / 3` is a decimal(2, 1) over a
-/// decimal(1, 0), not over the ten digits of an int.
+/// In arithmetic an integer constant next to a decimal is a decimal of its own digits: `1.0 / 3` is
+/// a decimal(2, 1) over a decimal(1, 0), not over the ten digits of an int.
 fn beside_decimal(
     op: ast::BinaryOp,
     operand: Typed,
@@ -236,7 +243,8 @@ fn beside_decimal(
         ExprKind::Unary { op: ast::UnaryOp::Minus | ast::UnaryOp::Plus, operand } => &operand.kind,
         kind => kind,
     };
-    let (DataType::Decimal { .. }, ExprKind::Literal(ast::Literal::Integer(n))) = (other, constant) else {
+    let (DataType::Decimal { .. }, ExprKind::Literal(ast::Literal::Integer(n))) = (other, constant)
+    else {
         return Ok(operand);
     };
     if operand.ty != DataType::Int || !matches!(op, Add | Subtract | Multiply | Divide | Modulo) {

@@ -1,6 +1,6 @@
-//! The rows that an indexed view keeps: the table that has them, by the name that only the engine's own statements can use, and in
-//! the place of the view under the hint NOEXPAND. Without the hint a view is its query.
-//! Guarantee: the right to the view is the right to its rows.
+//! The rows that an indexed view keeps: the table that has them, by the name that only the engine's
+//! own statements can use, and in the place of the view under the hint NOEXPAND. Without the hint a
+//! view is its query. Guarantee: the right to the view is the right to its rows.
 
 use super::Binder;
 use super::system_time::Mention;
@@ -47,7 +47,13 @@ impl Binder<'_> {
         let Some(rows) = catalog.rows_of_view(view.object_id).cloned() else {
             return Err(keeps_no_rows(mention.name));
         };
-        self.rights.need_object(&db, (&view.schema, &view.name), view.object_id, Permission::Select, &[]);
+        self.rights.need_object(
+            &db,
+            (&view.schema, &view.name),
+            view.object_id,
+            Permission::Select,
+            &[],
+        );
         let hints: Vec<ast::OptionItem> =
             mention.hints.iter().filter(|hint| hint.name != NOEXPAND).cloned().collect();
         let chain = std::mem::replace(&mut self.rights.chain, Chain::Trusted);

@@ -1,4 +1,5 @@
-//! Window functions: ROW_NUMBER and its kin, LAG and LEAD, aggregates OVER. Binding; the operator is in the executor.
+//! Window functions: ROW_NUMBER and its kin, LAG and LEAD, aggregates OVER. Binding; the operator
+//! is in the executor.
 
 use crate::scope::Clause;
 use crate::{Binder, null_constant, unsupported};
@@ -55,8 +56,11 @@ impl Binder<'_> {
 
     fn named_window(&mut self, over: &ast::Over) -> Result<ast::Over, SqlError> {
         let Some(name) = &over.window else { return Ok(over.clone()) };
-        let named =
-            self.scope()?.named_windows.iter().find(|w| w.name.value.eq_ignore_ascii_case(&name.value));
+        let named = self
+            .scope()?
+            .named_windows
+            .iter()
+            .find(|w| w.name.value.eq_ignore_ascii_case(&name.value));
         let Some(named) = named else {
             return Err(SqlError::of(msg::WINDOW_UNDEFINED, [&name]));
         };
@@ -117,8 +121,10 @@ impl Binder<'_> {
             return Err(SqlError::of(msg::INVALID_WINDOW_FRAME, []));
         }
         let (kind, mut typed) = self.window_kind(name, call)?;
-        let skips =
-            matches!(kind, WindowKind::Lag { .. } | WindowKind::FirstValue(_) | WindowKind::LastValue(_));
+        let skips = matches!(
+            kind,
+            WindowKind::Lag { .. } | WindowKind::FirstValue(_) | WindowKind::LastValue(_)
+        );
         if call.ignore_nulls && !skips {
             return Err(SqlError::of(msg::SYNTAX_NEAR, [&"IGNORE"]));
         }
@@ -128,9 +134,14 @@ impl Binder<'_> {
         Ok((WindowCall { kind, partition, order, start, end, ignore_nulls, output }, typed))
     }
 
-    fn window_kind(&mut self, name: &str, call: &ast::FunctionCall) -> Result<(WindowKind, Typed), SqlError> {
+    fn window_kind(
+        &mut self,
+        name: &str,
+        call: &ast::FunctionCall,
+    ) -> Result<(WindowKind, Typed), SqlError> {
         let plain = |kind, ty| Ok((kind, Typed::new(Expr::Const(Value::Null), ty, false)));
-        let args = |b: &mut Self| call.args.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>, _>>();
+        let args =
+            |b: &mut Self| call.args.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>, _>>();
         match name {
             "row_number" => plain(WindowKind::RowNumber, DataType::BigInt),
             "rank" => plain(WindowKind::Rank, DataType::BigInt),
@@ -154,14 +165,23 @@ impl Binder<'_> {
                     None => Expr::Const(Value::Null),
                 };
                 let typed = Typed { nullable: true, ..arg.clone() };
-                Ok((WindowKind::Lag { arg: arg.expr, offset, default, ahead: name == "lead" }, typed))
+                Ok((
+                    WindowKind::Lag { arg: arg.expr, offset, default, ahead: name == "lead" },
+                    typed,
+                ))
             }
             "first_value" | "last_value" => {
-                let Some(arg) = args(self)?.into_iter().next() else { return Err(too_few(name, 1)) };
+                let Some(arg) = args(self)?.into_iter().next() else {
+                    return Err(too_few(name, 1));
+                };
                 let typed = Typed { nullable: true, ..arg.clone() };
                 let first = name == "first_value";
                 Ok((
-                    if first { WindowKind::FirstValue(arg.expr) } else { WindowKind::LastValue(arg.expr) },
+                    if first {
+                        WindowKind::FirstValue(arg.expr)
+                    } else {
+                        WindowKind::LastValue(arg.expr)
+                    },
                     typed,
                 ))
             }
@@ -254,7 +274,10 @@ fn too_few(name: &str, count: usize) -> SqlError {
 fn frame(over: &ast::Over, ordered: bool) -> Result<(FrameEnd, FrameEnd), SqlError> {
     use ast::FrameBound as B;
     let Some(frame) = &over.frame else {
-        return Ok((FrameEnd::Unbounded, if ordered { FrameEnd::Peers } else { FrameEnd::Unbounded }));
+        return Ok((
+            FrameEnd::Unbounded,
+            if ordered { FrameEnd::Peers } else { FrameEnd::Unbounded },
+        ));
     };
     let rows = |e: &ast::Expr| match &e.kind {
         ast::ExprKind::Literal(ast::Literal::Integer(n)) if !frame.range => Ok(*n),

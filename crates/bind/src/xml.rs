@@ -1,6 +1,7 @@
-//! The methods of the type xml: calls with the document, the text of the query, and what the query asks of the statement.
-//! Guarantees: queries are compiled before anything runs, and their errors are those of the statement; the nodes that nodes() gives
-//! reach nothing but methods and IS NULL (493).
+//! The methods of the type xml: calls with the document, the text of the query, and what the query
+//! asks of the statement. Guarantees: queries are compiled before anything runs, and their errors
+//! are those of the statement; the nodes that nodes() gives reach nothing but methods and IS NULL
+//! (493).
 
 use super::call::apply;
 use super::resolve::Named;
@@ -138,17 +139,28 @@ impl Binder<'_> {
         apply(required(function)?, call_args(target, text, asked))
     }
 
-    /// A method written as a call with the column in the place of a schema, `x.value(...)`; `None` where no such column is in sight.
-    pub(super) fn column_method(&mut self, call: &ast::FunctionCall) -> Result<Option<Typed>, SqlError> {
-        let ast::ObjectName { server: None, database, schema: Some(column), name } = &call.name else {
+    /// A method written as a call with the column in the place of a schema, `x.value(...)`; `None`
+    /// where no such column is in sight.
+    pub(super) fn column_method(
+        &mut self,
+        call: &ast::FunctionCall,
+    ) -> Result<Option<Typed>, SqlError> {
+        let ast::ObjectName { server: None, database, schema: Some(column), name } = &call.name
+        else {
             return Ok(None);
         };
-        let of_xml = matches!(name.value.as_str(), "value" | "query" | "exist" | "modify" | "nodes");
+        let of_xml =
+            matches!(name.value.as_str(), "value" | "query" | "exist" | "modify" | "nodes");
         if !of_xml && required(&format!("hierarchyid.{}", name.value)).is_err() {
             return Ok(None);
         }
         let qualifier = database.as_ref().map(|table| {
-            Box::new(ast::ObjectName { server: None, database: None, schema: None, name: table.clone() })
+            Box::new(ast::ObjectName {
+                server: None,
+                database: None,
+                schema: None,
+                name: table.clone(),
+            })
         });
         let span = name.span;
         let column = ast::ColumnRef { qualifier, name: column.clone() };
@@ -164,7 +176,9 @@ impl Binder<'_> {
         }
         match self.method(&target, name, &call.args, &call.prolog) {
             // No column: it may be a function of a schema.
-            Err(e) if matches!(e.number, 128 | 207 | 4104) && self.trial_column(&target) => Ok(None),
+            Err(e) if matches!(e.number, 128 | 207 | 4104) && self.trial_column(&target) => {
+                Ok(None)
+            }
             bound => bound.map(Some),
         }
     }
@@ -183,7 +197,11 @@ impl Binder<'_> {
         let function = required(&format!("hierarchyid{joint}{}", method.value)).map_err(|_| {
             SqlError::of(
                 msg::METHOD_NOT_FOUND,
-                [&method.value, &"Microsoft.SqlServer.Types.SqlHierarchyId", &"Microsoft.SqlServer.Types"],
+                [
+                    &method.value,
+                    &"Microsoft.SqlServer.Types.SqlHierarchyId",
+                    &"Microsoft.SqlServer.Types",
+                ],
             )
         })?;
         let wanted = usize::from(function.min) - usize::from(target.is_some());
@@ -278,7 +296,9 @@ impl Binder<'_> {
         };
         match &query.body {
             QueryBody::Select(select) => match select.items.as_slice() {
-                [SelectItem::Expr { expr, alias: None }] if matches!(expr.kind, ExprKind::Column(_)) => {
+                [SelectItem::Expr { expr, alias: None }]
+                    if matches!(expr.kind, ExprKind::Column(_)) =>
+                {
                     self.expr(expr)
                 }
                 _ => Err(missing()),
@@ -312,7 +332,8 @@ impl Binder<'_> {
         let exprs = call_args(target, text, asked).into_iter().map(|typed| typed.expr).collect();
         let view = self.env.names.view("sys", NODES);
         let view = view.ok_or_else(|| SqlError::internal("nobody gives the rows of nodes()"))?;
-        let name = ast::ObjectName { server: None, database: None, schema: None, name: alias.clone() };
+        let name =
+            ast::ObjectName { server: None, database: None, schema: None, name: alias.clone() };
         let rows = self.system_view(self.db.clone(), view, exprs, &name, Some(alias))?;
         self.rename_columns(columns)?;
         let source = self.scope()?.sources.last();
@@ -327,7 +348,8 @@ pub const NODES: &str = "xml nodes()";
 pub const PREPARED: &str = "openxml nodes()";
 
 impl Binder<'_> {
-    /// `OPENXML(@handle, path [, flags]) WITH (...)`: the nodes as rows and, above them, one expression for each column.
+    /// `OPENXML(@handle, path [, flags]) WITH (...)`: the nodes as rows and, above them, one
+    /// expression for each column.
     pub(super) fn open_xml(
         &mut self,
         name: &ast::ObjectName,
@@ -371,8 +393,12 @@ impl Binder<'_> {
         Ok(Logical::Project { input: Input::new(rows), exprs })
     }
 
-    /// The columns of a table, as those of OPENXML ... WITH (table). Error: 208 there is no such table.
-    pub(super) fn columns_of_table(&self, name: &ast::ObjectName) -> Result<Vec<NodeColumn>, SqlError> {
+    /// The columns of a table, as those of OPENXML ... WITH (table). Error: 208 there is no such
+    /// table.
+    pub(super) fn columns_of_table(
+        &self,
+        name: &ast::ObjectName,
+    ) -> Result<Vec<NodeColumn>, SqlError> {
         let Named::Table(_, table) = self.resolve(name)? else {
             return Err(errors::invalid_object(&name.to_string()));
         };
@@ -397,7 +423,8 @@ pub(super) fn columns_of_list(list: &[ast::FunctionColumn]) -> Result<Vec<NodeCo
     list.iter().map(column).collect()
 }
 
-/// The path of a column of OPENXML: its own, else by the flags its attribute (1, 0), its element (2) or either (3).
+/// The path of a column of OPENXML: its own, else by the flags its attribute (1, 0), its element
+/// (2) or either (3).
 fn column_path(column: &NodeColumn, flags: i64) -> Result<String, SqlError> {
     let name = &column.name;
     match &column.path {
@@ -431,9 +458,12 @@ fn written_type(text: &str) -> Result<DataType, SqlError> {
     };
     let QueryBody::Select(select) = &query.body else { return Err(near()) };
     match select.items.as_slice() {
-        [SelectItem::Expr { expr: ast::Expr { kind: ExprKind::Cast { target, .. }, .. }, alias: None }] => {
-            super::cast_type(target)
-        }
+        [
+            SelectItem::Expr {
+                expr: ast::Expr { kind: ExprKind::Cast { target, .. }, .. },
+                alias: None,
+            },
+        ] => super::cast_type(target),
         _ => Err(near()),
     }
 }

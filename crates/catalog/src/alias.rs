@@ -65,8 +65,11 @@ mod tests {
 
     #[test]
     fn types_survive_their_rows() {
-        for (base, nullable) in [(DataType::VarChar(Len::N(11)), false), (DataType::decimal(9, 2), true)] {
-            let alias = AliasDef { type_id: 300, schema: "dbo".into(), name: "id".into(), base, nullable };
+        for (base, nullable) in
+            [(DataType::VarChar(Len::N(11)), false), (DataType::decimal(9, 2), true)]
+        {
+            let alias =
+                AliasDef { type_id: 300, schema: "dbo".into(), name: "id".into(), base, nullable };
             let (_, row) = row_of(&alias, 1);
             let object = ObjectRow {
                 name: "id".into(),

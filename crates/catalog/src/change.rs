@@ -1,5 +1,6 @@
-//! One change of a database's schema, as the session that made it remembers it until its transaction ends: the
-//! catalog is changed at once (others are kept out by SCH-M locks), and changed back by a rollback.
+//! One change of a database's schema, as the session that made it remembers it until its
+//! transaction ends: the catalog is changed at once (others are kept out by SCH-M locks), and
+//! changed back by a rollback.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ pub struct UnitRef {
 impl UnitRef {
     /// A unit of values that do not fit their rows, once it is made.
     pub fn of(unit: &OverflowUnit) -> Option<UnitRef> {
-        let made = |first_iam| UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
+        let made =
+            |first_iam| UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
         unit.first_iam().map(made)
     }
 }
@@ -80,7 +82,8 @@ enum What {
     Statistics { table: Arc<TableDef>, statistics: Arc<Statistics>, created: bool },
     /// A schema that was created (`true`) or dropped.
     Schema { name: CompactString, id: i32, created: bool },
-    /// Principals and permissions as the transaction leaves them: in force for others when it has committed.
+    /// Principals and permissions as the transaction leaves them: in force for others when it has
+    /// committed.
     Security(Arc<Security>),
 }
 
@@ -88,8 +91,12 @@ impl What {
     /// Names that are free in the catalog now and that a rollback takes back.
     fn names_given_up(&self) -> Vec<(Name, i32)> {
         match self {
-            What::Table { before, after } => given_up::of_table(before.as_deref(), after.as_deref()),
-            What::Module { before, after } => given_up::of_module(before.as_deref(), after.as_deref()),
+            What::Table { before, after } => {
+                given_up::of_table(before.as_deref(), after.as_deref())
+            }
+            What::Module { before, after } => {
+                given_up::of_module(before.as_deref(), after.as_deref())
+            }
             What::Other { before, after } => given_up::of_other(before.as_ref(), after.as_ref()),
             What::Alias { alias, created: false } => {
                 vec![(Name::of_type(&alias.schema, &alias.name), alias.type_id)]
@@ -149,7 +156,8 @@ impl DdlChange {
         after: Option<Arc<ModuleDef>>,
     ) -> Result<DdlChange, SqlError> {
         let taken = given_up::of_module(after.as_deref(), before.as_deref());
-        let change = DdlChange::of(db, What::Module { before: before.clone(), after: after.clone() });
+        let change =
+            DdlChange::of(db, What::Module { before: before.clone(), after: after.clone() });
         change.publish(spid, &taken, |catalog| {
             if let Some(before) = before {
                 catalog.remove_module(before.object_id);
@@ -172,7 +180,8 @@ impl DdlChange {
         after: Option<OtherObject>,
     ) -> Result<DdlChange, SqlError> {
         let taken = given_up::of_other(after.as_ref(), before.as_ref());
-        let change = DdlChange::of(db, What::Other { before: before.clone(), after: after.clone() });
+        let change =
+            DdlChange::of(db, What::Other { before: before.clone(), after: after.clone() });
         change.publish(spid, &taken, |catalog| {
             if let Some(before) = before {
                 catalog.remove_other(before.object_id());
@@ -245,7 +254,9 @@ impl DdlChange {
             // The statement looks again, and waits for whoever may take the name back.
             (NameRefusal::GivenUp, _) => errors::schema_changed(),
             // It looks again, and has an error of its own.
-            (NameRefusal::Taken(_), What::Alias { .. } | What::TableType { .. }) => errors::schema_changed(),
+            (NameRefusal::Taken(_), What::Alias { .. } | What::TableType { .. }) => {
+                errors::schema_changed()
+            }
             (NameRefusal::Taken(name), What::Table { after: Some(table), .. })
                 if fold_name(name.written()) != fold_name(&table.name) =>
             {
@@ -280,8 +291,8 @@ impl DdlChange {
         DdlChange::of(db, What::Schema { name: name.into(), id, created })
     }
 
-    /// Principals and permissions as they are within the transaction. The caller holds the lock on them, so that nobody else changes
-    /// them before it ends.
+    /// Principals and permissions as they are within the transaction. The caller holds the lock on
+    /// them, so that nobody else changes them before it ends.
     pub fn security(db: &Arc<Db>, security: Arc<Security>) -> DdlChange {
         DdlChange::of(db, What::Security(security))
     }
@@ -294,7 +305,8 @@ impl DdlChange {
         }
     }
 
-    /// Storage that was made for a change that failed: freed when the statement has been rolled back.
+    /// Storage that was made for a change that failed: freed when the statement has been rolled
+    /// back.
     pub fn only_units(db: &Arc<Db>, created: Created) -> DdlChange {
         DdlChange { db: db.clone(), what: What::Units, created }
     }
@@ -336,7 +348,9 @@ impl DdlChange {
             What::Units | What::Security(_) => {}
             What::Alias { alias, created } => self.db.set_type(alias, !created),
             What::TableType { def, created } => self.db.set_table_type(def, !created),
-            What::Statistics { table, statistics, created } => set_statistics(table, statistics, !created),
+            What::Statistics { table, statistics, created } => {
+                set_statistics(table, statistics, !created)
+            }
             What::Schema { name, id, created } => self.db.set_schema(name, *id, !created),
         }
         self.db.settle_names(spid, &self.names_given_up());

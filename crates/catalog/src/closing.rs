@@ -1,5 +1,6 @@
-//! What is written when a database is closed, so that the next start knows it: counts of rows, statistics of columns. All of it can be
-//! found out again: where it cannot be written, nothing is lost but time.
+//! What is written when a database is closed, so that the next start knows it: counts of rows,
+//! statistics of columns. All of it can be found out again: where it cannot be written, nothing is
+//! lost but time.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -49,7 +50,8 @@ pub fn note_rows(db: &Arc<Db>) -> Result<(), SqlError> {
 pub fn note_statistics(db: &Arc<Db>) -> Result<(), SqlError> {
     let open = db.open()?;
     let catalog = db.catalog();
-    let changed: Vec<_> = catalog.by_id.values().filter(|t| t.state.statistics.take_unwritten()).collect();
+    let changed: Vec<_> =
+        catalog.by_id.values().filter(|t| t.state.statistics.take_unwritten()).collect();
     if changed.is_empty() {
         return Ok(());
     }

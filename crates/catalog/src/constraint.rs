@@ -1,6 +1,6 @@
-//! CHECK and FOREIGN KEY constraints of a table, and the rows that keep them. Columns are named by their column_id, which
-//! outlives other columns' removal.
-//! Guarantee: `load` of what `rows_of` wrote gives the same definition.
+//! CHECK and FOREIGN KEY constraints of a table, and the rows that keep them. Columns are named by
+//! their column_id, which outlives other columns' removal. Guarantee: `load` of what `rows_of`
+//! wrote gives the same definition.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -73,7 +73,8 @@ pub fn parse_condition(text: &str) -> Result<syntax::ast::Expr, SqlError> {
 }
 
 fn flags(disabled: bool, untrusted: bool, not_for_replication: bool) -> String {
-    let words = [(disabled, DISABLED), (untrusted, UNTRUSTED), (not_for_replication, NOT_FOR_REPLICATION)];
+    let words =
+        [(disabled, DISABLED), (untrusted, UNTRUSTED), (not_for_replication, NOT_FOR_REPLICATION)];
     words.iter().filter(|(set, _)| *set).map(|(_, word)| format!(" {word}")).collect()
 }
 
@@ -112,7 +113,8 @@ pub fn rows_of(table: &TableDef, schema_id: i32, rows: &mut Vec<(SysTable, Vec<V
         rows.extend(text_rows(check.object_id, &check.text));
     }
     for key in &table.foreign_keys {
-        let pairs: Vec<String> = key.columns.iter().map(|(own, other)| format!("{own}:{other}")).collect();
+        let pairs: Vec<String> =
+            key.columns.iter().map(|(own, other)| format!("{own}:{other}")).collect();
         let properties = format!(
             "parent={} key={} columns={} delete={} update={}{}",
             key.parent,
@@ -159,7 +161,12 @@ pub(crate) fn load(
     for (&id, object) in objects {
         let properties = Properties(object.text.as_deref().unwrap_or_default());
         if object.kind == CHECK {
-            all.checks.entry(object.parent).or_default().push(check(id, object, &properties, texts)?);
+            all.checks.entry(object.parent).or_default().push(check(
+                id,
+                object,
+                &properties,
+                texts,
+            )?);
         } else if object.kind == FOREIGN_KEY {
             let key = foreign_key(id, object, &properties)?;
             all.foreign_keys.entry(object.parent).or_default().push(key);
@@ -233,7 +240,10 @@ mod tests {
         };
         let key = foreign_key(6, &object, &Properties(text)).unwrap();
         assert_eq!(key.columns, [(1, 3), (2, 4)]);
-        assert_eq!((key.on_delete, key.on_update), (ReferentialAction::Cascade, ReferentialAction::SetNull));
+        assert_eq!(
+            (key.on_delete, key.on_update),
+            (ReferentialAction::Cascade, ReferentialAction::SetNull)
+        );
         assert!(key.disabled && !key.untrusted && key.parent == 9);
         assert!(foreign_key(6, &object, &Properties("parent=9 columns=1")).is_err());
     }

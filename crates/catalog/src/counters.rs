@@ -1,5 +1,6 @@
-//! Numbers that are never given twice: ids of objects and alias types, and row versions; and those of allocation units, which are never
-//! given to two units at a time. They are reserved in blocks in a system table, so that a crash skips some and repeats none.
+//! Numbers that are never given twice: ids of objects and alias types, and row versions; and those
+//! of allocation units, which are never given to two units at a time. They are reserved in blocks
+//! in a system table, so that a crash skips some and repeats none.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -47,11 +48,12 @@ pub struct Counters {
     row_versions: Mutex<RowVersions>,
 }
 
-/// Numbers of allocation units have 32 bits, and at a thousand temporary tables per second they last for days. The counter goes on;
-/// the numbers come in rounds. From the second round on those of units that are there, or still to be freed, are left out.
+/// Numbers of allocation units have 32 bits, and at a thousand temporary tables per second they
+/// last for days. The counter goes on; the numbers come in rounds. From the second round on those
+/// of units that are there, or still to be freed, are left out.
 ///
-/// All that names a unit by its number is gone four billion units later (queues of background work, locks, records of transactions
-/// that run), but for the unit itself and the list of pending drops.
+/// All that names a unit by its number is gone four billion units later (queues of background work,
+/// locks, records of transactions that run), but for the unit itself and the list of pending drops.
 #[derive(Debug, Default)]
 struct UnitNumbers {
     counter: Counter,
@@ -89,7 +91,8 @@ impl Counters {
     /// As the system table says.
     pub fn load(trees: &SysTrees) -> Result<Counters, StoreError> {
         let counters = Counters::default();
-        counters.units.lock().counter = Counter { next: FIRST_USER_UNIT, reserved: FIRST_USER_UNIT };
+        counters.units.lock().counter =
+            Counter { next: FIRST_USER_UNIT, reserved: FIRST_USER_UNIT };
         *counters.types.lock() = Counter { next: FIRST_TYPE_ID, reserved: FIRST_TYPE_ID };
         counters.row_versions.lock().counter =
             Counter { next: FIRST_ROW_VERSION, reserved: FIRST_ROW_VERSION };
@@ -97,7 +100,9 @@ impl Counters {
             let value = row[1].as_i64().unwrap_or(0);
             let counter = Counter { next: value, reserved: value };
             match row[0].as_i64() {
-                Some(id) if id == i64::from(COUNTER_UNITS) => counters.units.lock().counter = counter,
+                Some(id) if id == i64::from(COUNTER_UNITS) => {
+                    counters.units.lock().counter = counter
+                }
                 Some(id) if id == i64::from(COUNTER_OBJECTS) => *counters.objects.lock() = counter,
                 Some(id) if id == i64::from(COUNTER_TYPES) => *counters.types.lock() = counter,
                 Some(id) if id == i64::from(COUNTER_ROW_VERSIONS) => {
@@ -110,7 +115,11 @@ impl Counters {
     }
 
     /// A new allocation unit's number.
-    pub fn next_unit(&self, storage: &Arc<Database>, trees: &SysTrees) -> Result<UnitId, StoreError> {
+    pub fn next_unit(
+        &self,
+        storage: &Arc<Database>,
+        trees: &SysTrees,
+    ) -> Result<UnitId, StoreError> {
         let mut units = self.units.lock();
         loop {
             let n = next(&mut units.counter, COUNTER_UNITS, storage, trees)?;
@@ -128,7 +137,11 @@ impl Counters {
     }
 
     /// A new object_id.
-    pub fn next_object(&self, storage: &Arc<Database>, trees: &SysTrees) -> Result<i32, StoreError> {
+    pub fn next_object(
+        &self,
+        storage: &Arc<Database>,
+        trees: &SysTrees,
+    ) -> Result<i32, StoreError> {
         let n = next(&mut self.objects.lock(), COUNTER_OBJECTS, storage, trees)?;
         let id = (FIRST_OBJECT_ID + n * OBJECT_ID_STEP) % OBJECT_IDS;
         // 0 is no object, and small numbers are the schemas'.
@@ -155,7 +168,14 @@ impl Counters {
         if needed > versions.counter.reserved {
             // Values may be seen (OUTPUT, @@DBTS) before anything that uses them is durable.
             let reserved = needed.saturating_add(ROW_VERSIONS);
-            reserve(&mut versions.counter, COUNTER_ROW_VERSIONS, reserved, Durability::Full, storage, trees)?;
+            reserve(
+                &mut versions.counter,
+                COUNTER_ROW_VERSIONS,
+                reserved,
+                Durability::Full,
+                storage,
+                trees,
+            )?;
         }
         let first = versions.counter.next;
         versions.counter.next = needed;
@@ -217,7 +237,10 @@ mod tests {
     #[test]
     fn numbers_of_units_come_in_rounds() {
         let first = FIRST_USER_UNIT as u32;
-        assert_eq!((number_of(FIRST_USER_UNIT), number_of(FIRST_USER_UNIT + ROUND)), (first, first));
+        assert_eq!(
+            (number_of(FIRST_USER_UNIT), number_of(FIRST_USER_UNIT + ROUND)),
+            (first, first)
+        );
         assert_eq!(number_of(FIRST_USER_UNIT + ROUND - 1), u32::MAX - 1);
         let used = BTreeSet::from([first, first + 1, 5000, u32::MAX - 1]);
         assert_eq!(gap_from(&used, first), first + 2..5000);

@@ -43,7 +43,8 @@ pub fn line_of(error: &SqlError) -> String {
     format!("Error: {number}, Severity: {severity}, State: {state}. {message}")
 }
 
-/// What is told of each line besides: a program shows its log so. It must not block for long, and must not write to the log.
+/// What is told of each line besides: a program shows its log so. It must not block for long, and
+/// must not write to the log.
 #[derive(Clone)]
 pub struct Echo(pub Arc<dyn Fn(&Line<'_>) + Send + Sync>);
 
@@ -128,7 +129,9 @@ impl ErrorLog {
     fn rotate(&self) {
         let _ = self.disk.create_dir_all(&self.folder);
         if self.disk.exists(&self.current()).unwrap_or(false) {
-            for n in (1..ARCHIVES).rev().filter(|n| self.disk.exists(&self.archive(*n)).unwrap_or(false)) {
+            for n in
+                (1..ARCHIVES).rev().filter(|n| self.disk.exists(&self.archive(*n)).unwrap_or(false))
+            {
                 let _ = self.disk.rename(&self.archive(n), &self.archive(n + 1));
             }
             let _ = self.disk.rename(&self.current(), &self.archive(1));
@@ -160,7 +163,10 @@ impl ErrorLog {
             state.lines.clear();
             (state.bytes, state.file) = (0, None);
         }
-        self.write("Server", "The error log has been reinitialized. See the previous log for older entries.");
+        self.write(
+            "Server",
+            "The error log has been reinitialized. See the previous log for older entries.",
+        );
         self.save();
     }
 

@@ -1,5 +1,6 @@
 //! SQL Server's errors that the engine itself raises, and what the lower crates' errors become.
-//! Guarantees: numbers, severities and texts are SQL Server's; the line is filled in by the batch that runs the statement.
+//! Guarantees: numbers, severities and texts are SQL Server's; the line is filled in by the batch
+//! that runs the statement.
 
 use access::AccessError;
 use pages::PageError;
@@ -10,10 +11,12 @@ use crate::Db;
 use crate::db::DbStatus;
 use crate::store::StoreError;
 
-/// The plan was compiled against a definition that is no longer current: compile again and retry. Never shown.
+/// The plan was compiled against a definition that is no longer current: compile again and retry.
+/// Never shown.
 pub const SCHEMA_CHANGED: i32 = -1;
 
-/// The batch has ended and the client knows why: a trigger's error was reported where it happened. Never shown.
+/// The batch has ended and the client knows why: a trigger's error was reported where it happened.
+/// Never shown.
 pub const BATCH_ENDED: i32 = -2;
 
 /// Internal: see [`BATCH_ENDED`].
@@ -101,12 +104,13 @@ pub fn constraint_name_taken(name: &str) -> SqlError {
 /// The state of 2714 that is about a constraint.
 const CONSTRAINT_NAME: u8 = 5;
 
-/// Whether an error of CREATE or ALTER TABLE is about a constraint or its index, so that 1750 follows it.
+/// Whether an error of CREATE or ALTER TABLE is about a constraint or its index, so that 1750
+/// follows it.
 pub fn is_of_constraint(error: &SqlError) -> bool {
     match error.number {
         2714 => error.state == CONSTRAINT_NAME,
-        1505 | 1904 | 1909 | 1911 | 1919 | 1752 | 1753 | 1754 | 1761 | 1762 | 1766 | 1767 | 1769 | 1770
-        | 1773 | 1776 | 1778 | 1779 | 1781 | 1785 | 8110 | 8111 => true,
+        1505 | 1904 | 1909 | 1911 | 1919 | 1752 | 1753 | 1754 | 1761 | 1762 | 1766 | 1767
+        | 1769 | 1770 | 1773 | 1776 | 1778 | 1779 | 1781 | 1785 | 8110 | 8111 => true,
         _ => false,
     }
 }
@@ -203,8 +207,8 @@ pub fn deadlock_victim(session: i32) -> SqlError {
     SqlError::of(msg::DEADLOCK_VICTIM, [&session])
 }
 
-/// An error of transactions, rows, pages, log or disk in a database, as the user sees it. Damage and failed I/O also
-/// go to the error log.
+/// An error of transactions, rows, pages, log or disk in a database, as the user sees it. Damage
+/// and failed I/O also go to the error log.
 pub fn db_error(db: &Db, e: &TxnError) -> SqlError {
     let name = db.name();
     let sql = match e.kind() {
@@ -264,13 +268,16 @@ fn filegroup_full(db: &Db, e: &TxnError) -> SqlError {
 fn log_full(db: &Db, e: &TxnError) -> String {
     let explained = db.storage_if_open().map(|storage| storage.explain(e.clone()));
     match explained.as_ref().unwrap_or(e) {
-        TxnError::LogFull { reason, lsn } => format!("'{}' and the holdup lsn is {lsn}", reason.name()),
+        TxnError::LogFull { reason, lsn } => {
+            format!("'{}' and the holdup lsn is {lsn}", reason.name())
+        }
         other => format!("'{other}'"),
     }
 }
 
-/// Whether an error that no CATCH takes ends the batch and its transaction, XACT_ABORT or not: SQL Server's failed
-/// conversions, deadlocks, snapshot conflicts, a full log, texts and changes that are no XML.
+/// Whether an error that no CATCH takes ends the batch and its transaction, XACT_ABORT or not: SQL
+/// Server's failed conversions, deadlocks, snapshot conflicts, a full log, texts and changes that
+/// are no XML.
 pub fn ends_batch(error: &SqlError) -> bool {
     error.severity >= 20
         || matches!(
@@ -317,7 +324,8 @@ pub fn block_below_sector(file: &str, block: u16, sector: u32) -> SqlError {
 
 /// A parser's error as the user sees it.
 pub fn syntax_error(e: syntax::SyntaxError) -> SqlError {
-    let mut error = SqlError::new(i32::try_from(e.number).unwrap_or(102), e.severity, e.state, e.message);
+    let mut error =
+        SqlError::new(i32::try_from(e.number).unwrap_or(102), e.severity, e.state, e.message);
     error.line = e.line;
     error.after = e.after.into_iter().map(syntax_error).collect();
     error

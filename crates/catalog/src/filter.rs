@@ -1,6 +1,7 @@
-//! The filter of an index or of statistics: which rows have an entry in it, or are measured. A conjunction of tests of single columns
-//! against constants, kept as data: what the rows of a table are tested by needs no expression.
-//! Guarantees: `RowFilter::load` of what `RowFilter::kept` wrote gives the same tests; an unknown result keeps a row out.
+//! The filter of an index or of statistics: which rows have an entry in it, or are measured. A
+//! conjunction of tests of single columns against constants, kept as data: what the rows of a table
+//! are tested by needs no expression. Guarantees: `RowFilter::load` of what `RowFilter::kept` wrote
+//! gives the same tests; an unknown result keeps a row out.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -52,7 +53,8 @@ pub struct Constant {
 }
 
 impl Constant {
-    /// The order of a column's value and this; `None` for NULL and for a value that cannot be compared.
+    /// The order of a column's value and this; `None` for NULL and for a value that cannot be
+    /// compared.
     pub fn order(&self, value: &Value, collation: Collation) -> Option<std::cmp::Ordering> {
         match self.converted {
             None => ops::compare(value, &self.value, collation),
@@ -74,9 +76,9 @@ impl FilterTerm {
             FilterTest::Compare(op, constant) => {
                 constant.order(value, self.collation).is_some_and(|order| op.holds(order))
             }
-            FilterTest::In(list) => {
-                list.iter().any(|one| one.order(value, self.collation) == Some(std::cmp::Ordering::Equal))
-            }
+            FilterTest::In(list) => list
+                .iter()
+                .any(|one| one.order(value, self.collation) == Some(std::cmp::Ordering::Equal)),
         }
     }
 }
@@ -147,8 +149,9 @@ impl RowFilter {
     }
 }
 
-/// The filter of statistics. Statistics belong to all versions of their table's definition, and a column has another position in some:
-/// so it stays as it is kept, and is read over the columns of a version.
+/// The filter of statistics. Statistics belong to all versions of their table's definition, and a
+/// column has another position in some: so it stays as it is kept, and is read over the columns of
+/// a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatisticsFilter {
     /// Under which number the catalog keeps it.
@@ -270,8 +273,11 @@ pub(crate) mod tests {
             column(7, DataType::VarChar(Len::N(10))),
             column(9, DataType::Bit),
         ];
-        let text =
-            |s: &str| Constant { value: Value::str(s), ty: DataType::NVarChar(Len::N(9)), converted: None };
+        let text = |s: &str| Constant {
+            value: Value::str(s),
+            ty: DataType::NVarChar(Len::N(9)),
+            converted: None,
+        };
         let half = types::Decimal::parse("5.5").unwrap();
         let number = Constant {
             value: Value::Decimal(half),
@@ -298,7 +304,10 @@ pub(crate) mod tests {
         let of_statistics = StatisticsFilter::new(&filter, &columns);
         assert_eq!(of_statistics.text(), "(a\nb)");
         assert_eq!(of_statistics.columns().collect::<Vec<_>>(), [4, 7, 9]);
-        assert_eq!(StatisticsFilter::load(5, of_statistics.kept(), &columns), Some(of_statistics.clone()));
+        assert_eq!(
+            StatisticsFilter::load(5, of_statistics.kept(), &columns),
+            Some(of_statistics.clone())
+        );
         let moved = of_statistics.over(&columns[1..]);
         assert!(moved.is_none(), "the first column is gone");
         assert!(of_statistics.over(&columns).unwrap().admits(&row(6, "A B|;", Value::Bit(false))));

@@ -49,7 +49,12 @@ impl Hash for Name {
 impl Name {
     /// Of an object or a constraint.
     pub fn object(schema: &str, name: &str) -> Name {
-        Name { of: NameKind::Object, schema: fold_name(schema), name: fold_name(name), written: name.into() }
+        Name {
+            of: NameKind::Object,
+            schema: fold_name(schema),
+            name: fold_name(name),
+            written: name.into(),
+        }
     }
 
     /// Of an alias type or a table type.
@@ -75,16 +80,20 @@ impl Name {
                 catalog.is_free(schema, name) && catalog.constraint_id(schema, name).is_none()
             }
             NameKind::Type => {
-                catalog.find_type(schema, name).is_none() && catalog.find_table_type(schema, name).is_none()
+                catalog.find_type(schema, name).is_none()
+                    && catalog.find_table_type(schema, name).is_none()
             }
-            NameKind::EventTrigger { of_server } => catalog.event_trigger(of_server, name).is_none(),
+            NameKind::EventTrigger { of_server } => {
+                catalog.event_trigger(of_server, name).is_none()
+            }
         }
     }
 
     /// Whether an object that an error quotes by a folded name, perhaps with its schema and
     /// database, may be this one.
     fn may_be(&self, called: &str) -> bool {
-        let Some(before) = called.strip_suffix(self.name.as_str()).filter(|_| self.of == NameKind::Object)
+        let Some(before) =
+            called.strip_suffix(self.name.as_str()).filter(|_| self.of == NameKind::Object)
         else {
             return false;
         };
@@ -189,7 +198,10 @@ pub(crate) fn of_module(before: Option<&ModuleDef>, after: Option<&ModuleDef>) -
 }
 
 /// The same of a sequence, synonym or policy.
-pub(crate) fn of_other(before: Option<&OtherObject>, after: Option<&OtherObject>) -> Vec<(Name, i32)> {
+pub(crate) fn of_other(
+    before: Option<&OtherObject>,
+    after: Option<&OtherObject>,
+) -> Vec<(Name, i32)> {
     let name = |other: &OtherObject| Name::object(other.schema(), other.name());
     let Some(before) = before else { return Vec::new() };
     gone(name(before), after.map(name), before.object_id())

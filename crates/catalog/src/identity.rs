@@ -1,5 +1,5 @@
-//! Identity values: given from memory, reserved in blocks in a system table, so that a crash skips some and repeats
-//! none. A rollback gives no value back.
+//! Identity values: given from memory, reserved in blocks in a system table, so that a crash skips
+//! some and repeats none. A rollback gives no value back.
 
 use std::sync::Arc;
 
@@ -24,14 +24,17 @@ pub fn of_clause(identity: &Identity, name: &str, ty: DataType) -> Result<(i64, 
     if !ty.is_integer() && !matches!(ty, DataType::Decimal { scale: 0, .. }) {
         return Err(SqlError::of(msg::IDENTITY_TYPE, [&name]));
     }
-    let seed = identity.seed.parse::<i64>().map_err(|_| SqlError::of(msg::IDENTITY_SEED, [&name]))?;
+    let seed =
+        identity.seed.parse::<i64>().map_err(|_| SqlError::of(msg::IDENTITY_SEED, [&name]))?;
     let increment = identity.increment.parse::<i64>().ok().filter(|n| *n != 0);
     Ok((seed, increment.ok_or_else(|| SqlError::of(msg::IDENTITY_INCREMENT, [&name]))?))
 }
 
-/// The first of `count` new values of a table's identity column; the others follow in steps of the increment.
+/// The first of `count` new values of a table's identity column; the others follow in steps of the
+/// increment.
 ///
-/// Errors: 8115 past the end of bigint (the column's own type is the caller's check); what the log says.
+/// Errors: 8115 past the end of bigint (the column's own type is the caller's check); what the log
+/// says.
 #[inline]
 pub fn next(db: &Arc<Db>, table: &TableDef, count: u64) -> Result<i64, SqlError> {
     let Some((seed, step)) = table.columns.iter().find_map(|c| c.identity) else {
@@ -43,7 +46,10 @@ pub fn next(db: &Arc<Db>, table: &TableDef, count: u64) -> Result<i64, SqlError>
         None => seed,
         Some(last) => last.checked_add(step).ok_or_else(overflow)?,
     };
-    let more = i64::try_from(count.max(1) - 1).ok().and_then(|n| n.checked_mul(step)).ok_or_else(overflow)?;
+    let more = i64::try_from(count.max(1) - 1)
+        .ok()
+        .and_then(|n| n.checked_mul(step))
+        .ok_or_else(overflow)?;
     let last = first.checked_add(more).ok_or_else(overflow)?;
     if !is_reserved(&state, last, step) {
         reserve(db, table, &mut state, last, step)?;
@@ -75,7 +81,8 @@ fn is_reserved(state: &IdentityState, value: i64, step: i64) -> bool {
     state.last.is_some() && if step > 0 { value <= state.reserved } else { value >= state.reserved }
 }
 
-/// Sets the value that was given last (`None`: starts over with the seed): DBCC CHECKIDENT, clean close.
+/// Sets the value that was given last (`None`: starts over with the seed): DBCC CHECKIDENT, clean
+/// close.
 pub fn set(db: &Arc<Db>, table: &TableDef, last: Option<i64>) -> Result<(), SqlError> {
     let mut state = table.state.identity.lock();
     write(db, table, last)?;
@@ -83,9 +90,9 @@ pub fn set(db: &Arc<Db>, table: &TableDef, last: Option<i64>) -> Result<(), SqlE
     Ok(())
 }
 
-/// The database is being closed: what was reserved and not given is given back, so that the next value follows the last
-/// one, or is the seed when TRUNCATE TABLE has started the counter over. `quiet`: no transaction is open; one might have
-/// truncated the table and give its rows back.
+/// The database is being closed: what was reserved and not given is given back, so that the next
+/// value follows the last one, or is the seed when TRUNCATE TABLE has started the counter over.
+/// `quiet`: no transaction is open; one might have truncated the table and give its rows back.
 pub fn settle(db: &Arc<Db>, table: &TableDef, quiet: bool) -> Result<(), SqlError> {
     if table.columns.iter().all(|c| c.identity.is_none()) {
         return Ok(());
@@ -105,8 +112,8 @@ fn reserve(
     needed: i64,
     step: i64,
 ) -> Result<(), SqlError> {
-    // Nothing given yet, but values reserved: TRUNCATE TABLE started the counter over and may still be rolled back, here
-    // or by a crash. The reservation of the rows that would come back stays.
+    // Nothing given yet, but values reserved: TRUNCATE TABLE started the counter over and may still
+    // be rolled back, here or by a crash. The reservation of the rows that would come back stays.
     if state.last.is_none()
         && let Some(stored) = stored(db, table)?
         && (if step > 0 { needed <= stored } else { needed >= stored })
@@ -123,7 +130,8 @@ fn reserve(
 /// The reservation on disk.
 fn stored(db: &Arc<Db>, table: &TableDef) -> Result<Option<i64>, SqlError> {
     let open = db.open()?;
-    let rows = open.trees.rows(SysTable::Identities, &[Value::Int(table.object_id)], ReadMode::Dirty);
+    let rows =
+        open.trees.rows(SysTable::Identities, &[Value::Int(table.object_id)], ReadMode::Dirty);
     let rows = rows.map_err(|e| errors::store_error(db, e))?;
     Ok(rows.first().and_then(|row| row.get(1)).and_then(|v| v.as_i64()))
 }

@@ -2,8 +2,8 @@
 //! their rows, and of the places of such units.
 //!
 //! Where a unit of values that do not fit begins is no part of its table's definition: it is noted
-//! when the unit is made, whatever becomes of the definition, under the unit's number, half of which
-//! stands below 0 in the place of an object_id.
+//! when the unit is made, whatever becomes of the definition, under the unit's number, half of
+//! which stands below 0 in the place of an object_id.
 
 use std::collections::HashMap;
 
@@ -63,13 +63,17 @@ pub(crate) fn note_place(txn: &mut Txn, trees: &SysTrees, noted: Noted) -> Resul
 }
 
 /// Forgets where a unit begins that is no more, if it was noted.
-pub(crate) fn forget_place(txn: &mut Txn, trees: &SysTrees, unit: UnitId) -> Result<(), StoreError> {
+pub(crate) fn forget_place(
+    txn: &mut Txn,
+    trees: &SysTrees,
+    unit: UnitId,
+) -> Result<(), StoreError> {
     let (key, index_id) = key_of(unit);
     trees.delete(txn, SysTable::Indexes, &[Value::Int(key), Value::Int(index_id)]).map(drop)
 }
 
-/// What stands for a unit in the places of an object_id and an index_id: no object has a number below
-/// 0, and two units share one there.
+/// What stands for a unit in the places of an object_id and an index_id: no object has a number
+/// below 0, and two units share one there.
 fn key_of(unit: UnitId) -> (i32, i32) {
     let (pair, second) = ((unit.0 / 2) as i32, (unit.0 % 2) as i32);
     (-1 - pair, OVERFLOW_PLACE_ID - second)
@@ -103,7 +107,8 @@ pub(crate) fn noted_units(trees: &SysTrees) -> Result<Vec<Noted>, StoreError> {
 /// The numbers of all units of values that do not fit, made or not.
 pub(crate) fn overflow_numbers(trees: &SysTrees) -> Result<Vec<u32>, StoreError> {
     let rows = trees.rows(SysTable::Indexes, &[], ReadMode::Dirty)?;
-    let of_units = rows.iter().filter(|row| row.get(1).and_then(Value::as_i64).is_some_and(|id| id < 0));
+    let of_units =
+        rows.iter().filter(|row| row.get(1).and_then(Value::as_i64).is_some_and(|id| id < 0));
     Ok(of_units.filter_map(|row| u32::try_from(bigint(row, 3).ok()?).ok()).collect())
 }
 
@@ -114,7 +119,8 @@ mod tests {
     /// All numbers of units have places of their own, which no object has.
     #[test]
     fn every_number_has_its_own_place() {
-        let numbers = [0, 1, 2, 3, 100, 101, i32::MAX as u32, i32::MAX as u32 + 1, u32::MAX - 1, u32::MAX];
+        let numbers =
+            [0, 1, 2, 3, 100, 101, i32::MAX as u32, i32::MAX as u32 + 1, u32::MAX - 1, u32::MAX];
         let keys: std::collections::HashSet<(i32, i32)> =
             numbers.iter().map(|number| key_of(UnitId(*number))).collect();
         assert_eq!(keys.len(), numbers.len());

@@ -1,10 +1,11 @@
-//! What databases and objects there are: definitions, the system tables that keep them, name resolution, versions, and the handle of
-//! a database that is open. Nothing runs here.
+//! What databases and objects there are: definitions, the system tables that keep them, name
+//! resolution, versions, and the handle of a database that is open. Nothing runs here.
 //!
 //! # Guarantees
-//! - A definition is immutable once published; a change of schema publishes another one and moves the database's schema version.
-//! - System tables are changed in the transaction of the statement that changes the schema; object ids and allocation units are
-//!   never given twice.
+//! - A definition is immutable once published; a change of schema publishes another one and moves
+//!   the database's schema version.
+//! - System tables are changed in the transaction of the statement that changes the schema; object
+//!   ids and allocation units are never given twice.
 //! - A session that uses a database that is not online gets SQL Server's error for its state.
 
 pub mod alias;

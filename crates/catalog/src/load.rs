@@ -11,7 +11,9 @@ use txn::{Database, Durability};
 use types::{Collation, ColumnType, DataType, RowLayout, SqlError, Value};
 
 use super::index_row::{index_row, overflow_row, take_places};
-use super::rows::{ObjectRow, bigint, damaged, group, int, object_row, page_id, text, text_rows, texts};
+use super::rows::{
+    ObjectRow, bigint, damaged, group, int, object_row, page_id, text, text_rows, texts,
+};
 use super::store::{StoreError, SysTrees};
 use super::systables::SysTable;
 use super::temporal::Temporal;
@@ -54,7 +56,8 @@ fn find_lost(
     objects: &HashMap<i32, ObjectRow>,
 ) -> Vec<LostSchema> {
     let ids = objects.values().map(|object| object.schema_id);
-    let mut ids: Vec<i32> = ids.filter(|id| is_user_schema(*id) && !schemas.contains_key(id)).collect();
+    let mut ids: Vec<i32> =
+        ids.filter(|id| is_user_schema(*id) && !schemas.contains_key(id)).collect();
     ids.sort_unstable();
     ids.dedup();
     let mut lost = Vec::with_capacity(ids.len());
@@ -73,7 +76,11 @@ fn find_lost(
 ///
 /// # Errors
 /// The storage's.
-pub fn keep_lost(storage: &Arc<Database>, trees: &SysTrees, lost: &[LostSchema]) -> Result<(), StoreError> {
+pub fn keep_lost(
+    storage: &Arc<Database>,
+    trees: &SysTrees,
+    lost: &[LostSchema],
+) -> Result<(), StoreError> {
     let mut txn = storage.begin(0)?;
     for (id, name) in lost {
         trees.put(&mut txn, SysTable::Schemas, &[Value::Int(*id), Value::str(name)])?;
@@ -82,8 +89,9 @@ pub fn keep_lost(storage: &Arc<Database>, trees: &SysTrees, lost: &[LostSchema])
     Ok(())
 }
 
-/// Reads the whole catalog, and which schemas were lost. No other transaction may be changing the schema (the database is being opened).
-/// `spared`: damage to what a database can be without, its statistics, is told there and left out; else it is an error.
+/// Reads the whole catalog, and which schemas were lost. No other transaction may be changing the
+/// schema (the database is being opened). `spared`: damage to what a database can be without, its
+/// statistics, is told there and left out; else it is an error.
 pub fn load(
     trees: &SysTrees,
     spared: Option<&mut Vec<String>>,
@@ -136,7 +144,8 @@ pub fn load(
             foreign_keys: constraints.foreign_keys.remove(&id).unwrap_or_default(),
             noted: noted.get(&id).copied().unwrap_or(-1),
         };
-        let schema = schemas.get(&object.schema_id).cloned().ok_or_else(|| damaged("schema", id))?;
+        let schema =
+            schemas.get(&object.schema_id).cloned().ok_or_else(|| damaged("schema", id))?;
         let table = Arc::new(table(
             id,
             object,
@@ -231,7 +240,10 @@ fn table(
         }
     }
     let storage = storage.ok_or_else(|| damaged("heap or clustered index", object_id))?;
-    let state = TableState::opened(rows.noted, TableStatistics::of(measured.of(object_id, &columns, texts)));
+    let state = TableState::opened(
+        rows.noted,
+        TableStatistics::of(measured.of(object_id, &columns, texts)),
+    );
     *state.identity.lock() = IdentityState { last: reserved, reserved: reserved.unwrap_or(0) };
     Ok(TableDef {
         object_id,
@@ -262,10 +274,12 @@ fn said<T: Default>(object: &ObjectRow, of: impl Fn(&str) -> Option<T>) -> T {
 
 /// Those words.
 fn words(table: &TableDef) -> Option<String> {
-    let escalation = Some(table.lock_escalation).filter(|escalation| *escalation != LockEscalation::Table);
+    let escalation =
+        Some(table.lock_escalation).filter(|escalation| *escalation != LockEscalation::Table);
     let escalation = escalation.map(|escalation| escalation.word().to_string());
     let of_view = table.of_view.map(|view| format!("{OF_VIEW}{view}"));
-    let all: Vec<String> = escalation.into_iter().chain(table.temporal.word()).chain(of_view).collect();
+    let all: Vec<String> =
+        escalation.into_iter().chain(table.temporal.word()).chain(of_view).collect();
     (!all.is_empty()).then(|| all.join(" "))
 }
 
@@ -347,7 +361,8 @@ fn index(
         Some(id) => {
             let id = i32::try_from(id).map_err(|_| damaged("filter", object_id))?;
             let kept = texts.get(&id).map_or("", String::as_str);
-            let filter = RowFilter::load(id, kept, columns).ok_or_else(|| damaged("filter", object_id))?;
+            let filter =
+                RowFilter::load(id, kept, columns).ok_or_else(|| damaged("filter", object_id))?;
             Some(Arc::new(filter))
         }
     };
@@ -356,8 +371,10 @@ fn index(
     let (mut key, mut included) = (Vec::new(), Vec::new());
     for part in keys.iter().filter(|part| part[1].as_i64() == Some(index_id.into())) {
         let id = int(part, 3)?;
-        let at =
-            columns.iter().position(|c| c.column_id == id).ok_or_else(|| damaged("key column", object_id))?;
+        let at = columns
+            .iter()
+            .position(|c| c.column_id == id)
+            .ok_or_else(|| damaged("key column", object_id))?;
         if part[5].as_bool() == Some(true) {
             included.push(at);
         } else {
@@ -387,7 +404,8 @@ fn index(
 /// Rows of a table's own definition: (system table, values).
 pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> {
     let id = Value::Int(table.object_id);
-    let row = object(table.object_id, &table.name, schema_id, TABLE, 0, table, words(table).as_deref());
+    let row =
+        object(table.object_id, &table.name, schema_id, TABLE, 0, table, words(table).as_deref());
     let mut rows = vec![(SysTable::Objects, row)];
     for column in &table.columns {
         let default = column.default.as_ref();
@@ -416,7 +434,8 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
         ));
         if let Some(d) = default {
             let parent = table.object_id;
-            let row = object(d.object_id, &d.name, schema_id, DEFAULT, parent, table, Some(&d.text));
+            let row =
+                object(d.object_id, &d.name, schema_id, DEFAULT, parent, table, Some(&d.text));
             rows.push((SysTable::Objects, row));
         }
     }
@@ -424,8 +443,10 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
         index_rows(table, index, schema_id, &mut rows);
     }
     if let Some((unit, first_iam)) = table.lob {
-        let lob =
-            IndexDef { index_id: LOB_INDEX_ID, ..IndexDef::heap(unit, first_iam, table.storage.filegroup) };
+        let lob = IndexDef {
+            index_id: LOB_INDEX_ID,
+            ..IndexDef::heap(unit, first_iam, table.storage.filegroup)
+        };
         index_rows(table, &lob, schema_id, &mut rows);
     }
     if let Some(overflow) = &table.overflow {
@@ -436,7 +457,12 @@ pub fn rows_of(table: &TableDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)> 
     rows
 }
 
-fn index_rows(table: &TableDef, index: &IndexDef, schema_id: i32, rows: &mut Vec<(SysTable, Vec<Value>)>) {
+fn index_rows(
+    table: &TableDef,
+    index: &IndexDef,
+    schema_id: i32,
+    rows: &mut Vec<(SysTable, Vec<Value>)>,
+) {
     let (id, index_id) = (Value::Int(table.object_id), Value::Int(index.index_id));
     let constraint = index.primary_key.or(index.unique_constraint);
     rows.push((SysTable::Indexes, index_row(table.object_id, index)));

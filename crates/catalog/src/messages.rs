@@ -1,5 +1,6 @@
-//! The messages that users have added with sp_addmessage, as master keeps them. They are read where they are kept: no copy in memory.
-//! Guarantee: `read` of what `row_of` wrote gives the same messages.
+//! The messages that users have added with sp_addmessage, as master keeps them. They are read where
+//! they are kept: no copy in memory. Guarantee: `read` of what `row_of` wrote gives the same
+//! messages.
 
 use access::ReadMode;
 use compact_str::CompactString;
@@ -29,7 +30,11 @@ pub struct Message {
 ///
 /// # Errors
 /// What the storage says; 8966 rows that cannot be read.
-pub fn read(trees: &SysTrees, id: Option<i32>, mode: ReadMode<'_>) -> Result<Vec<Message>, StoreError> {
+pub fn read(
+    trees: &SysTrees,
+    id: Option<i32>,
+    mode: ReadMode<'_>,
+) -> Result<Vec<Message>, StoreError> {
     let prefix: Vec<Value> = id.into_iter().map(Value::Int).collect();
     let rows = trees.rows(SysTable::Messages, &prefix, mode)?;
     rows.iter().map(|row| message_of(row).ok_or_else(|| damaged("a message", 0))).collect()

@@ -1,7 +1,7 @@
-//! Views, procedures, functions and triggers as the catalog keeps them: the text of their statement, the settings it was made
-//! under, and what it parses to. Nothing runs here.
-//! Guarantee: the text that is stored begins with CREATE, whatever the statement that made it; `load` of `rows_of` gives the
-//! same definition.
+//! Views, procedures, functions and triggers as the catalog keeps them: the text of their
+//! statement, the settings it was made under, and what it parses to. Nothing runs here. Guarantee:
+//! the text that is stored begins with CREATE, whatever the statement that made it; `load` of
+//! `rows_of` gives the same definition.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use compact_str::CompactString;
 use parking_lot::Mutex;
 use syntax::ParseSettings;
 use syntax::ast::{
-    CreateFunction, CreateProcedure, CreateTrigger, CreateView, ExecuteAs, FunctionBody, OptionItem, Stmt,
-    StmtKind, TriggerTarget,
+    CreateFunction, CreateProcedure, CreateTrigger, CreateView, ExecuteAs, FunctionBody,
+    OptionItem, Stmt, StmtKind, TriggerTarget,
 };
 use types::{SqlError, Value};
 
@@ -113,7 +113,9 @@ impl ModuleKind {
             ModuleKind::View => "view",
             ModuleKind::Procedure => "procedure",
             ModuleKind::Trigger => "trigger",
-            ModuleKind::ScalarFunction | ModuleKind::InlineFunction | ModuleKind::TableFunction => "function",
+            ModuleKind::ScalarFunction | ModuleKind::InlineFunction | ModuleKind::TableFunction => {
+                "function"
+            }
         }
     }
 
@@ -135,7 +137,8 @@ impl ModuleSettings {
     }
 }
 
-/// For which actions a trigger runs before or after all others of its table: a bit for each of [`TriggerOrder::ACTIONS`].
+/// For which actions a trigger runs before or after all others of its table: a bit for each of
+/// [`TriggerOrder::ACTIONS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TriggerOrder {
     pub first: u8,
@@ -147,7 +150,10 @@ impl TriggerOrder {
 
     /// The bit of an action; 0 for what is none.
     pub fn bit(action: &str) -> u8 {
-        Self::ACTIONS.iter().position(|known| known.eq_ignore_ascii_case(action)).map_or(0, |at| 1 << at)
+        Self::ACTIONS
+            .iter()
+            .position(|known| known.eq_ignore_ascii_case(action))
+            .map_or(0, |at| 1 << at)
     }
 
     /// What triggers are sorted by for an action.
@@ -169,7 +175,8 @@ pub struct ModuleDef {
     pub kind: ModuleKind,
     /// The table of a trigger, else 0.
     pub parent: i32,
-    /// The statement that creates it, as sys.sql_modules.definition shows it. Spans of `stmt` point into it.
+    /// The statement that creates it, as sys.sql_modules.definition shows it. Spans of `stmt` point
+    /// into it.
     pub text: Arc<str>,
     pub settings: ModuleSettings,
     /// DISABLE TRIGGER.
@@ -411,7 +418,10 @@ fn parse(text: &str, kind: ModuleKind, settings: ModuleSettings) -> Result<StmtK
         {
             Ok(StmtKind::CreateFunction(function))
         }
-        _ => Err(SqlError::internal(format!("the definition of a {} is something else", kind.word()))),
+        _ => Err(SqlError::internal(format!(
+            "the definition of a {} is something else",
+            kind.word()
+        ))),
     }
 }
 
@@ -423,7 +433,8 @@ pub fn as_create(text: &str) -> String {
     if !or_alter && !word(0).eq_ignore_ascii_case("ALTER") {
         return text.to_string();
     }
-    let (Some(verb), Some(last)) = (tokens.first(), tokens.get(if or_alter { 2 } else { 0 })) else {
+    let (Some(verb), Some(last)) = (tokens.first(), tokens.get(if or_alter { 2 } else { 0 }))
+    else {
         return text.to_string();
     };
     let (verb, last) = (verb.span, last.span);
@@ -443,7 +454,9 @@ pub fn rows_of(module: &ModuleDef, schema_id: i32) -> Vec<(SysTable, Vec<Value>)
         flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_string()).collect();
     words.extend(module.run_as.map(|id| format!("{RUN_AS}{id}")));
     let orders = [(FIRST, module.order.first), (LAST, module.order.last)];
-    words.extend(orders.iter().filter(|(_, bits)| *bits != 0).map(|(word, bits)| format!("{word}{bits}")));
+    words.extend(
+        orders.iter().filter(|(_, bits)| *bits != 0).map(|(word, bits)| format!("{word}{bits}")),
+    );
     let object = vec![
         Value::Int(module.object_id),
         Value::str(&module.name),
@@ -469,18 +482,25 @@ pub(crate) fn load(
     let Some(kind) = ModuleKind::of(&object.kind) else { return Ok(None) };
     let words = object.text.as_deref().unwrap_or_default();
     let has = |word: &str| words.split(' ').any(|w| w == word);
-    let bits = |word: &str| words.split(' ').find_map(|w| w.strip_prefix(word)?.parse().ok()).unwrap_or(0);
+    let bits =
+        |word: &str| words.split(' ').find_map(|w| w.strip_prefix(word)?.parse().ok()).unwrap_or(0);
     let head = ModuleHead {
         object_id,
         schema,
         name: object.name.clone(),
         kind,
         parent: object.parent,
-        settings: ModuleSettings { quoted_identifier: !has(QUOTED_OFF), ansi_nulls: !has(NULLS_OFF) },
+        settings: ModuleSettings {
+            quoted_identifier: !has(QUOTED_OFF),
+            ansi_nulls: !has(NULLS_OFF),
+        },
         disabled: has(DISABLED),
         startup: has(STARTUP),
         marked_system: has(SYSTEM),
-        run_as: words.split(' ').find_map(|w| w.strip_prefix(RUN_AS)).and_then(|id| id.parse().ok()),
+        run_as: words
+            .split(' ')
+            .find_map(|w| w.strip_prefix(RUN_AS))
+            .and_then(|id| id.parse().ok()),
         order: TriggerOrder { first: bits(FIRST), last: bits(LAST) },
         create_date: object.create_date.clone(),
         modify_date: object.modify_date.clone(),
@@ -495,7 +515,10 @@ mod tests {
 
     #[test]
     fn verbs_become_create() {
-        assert_eq!(as_create("/* a */ alter  view v as select 1 a"), "/* a */ CREATE  view v as select 1 a");
+        assert_eq!(
+            as_create("/* a */ alter  view v as select 1 a"),
+            "/* a */ CREATE  view v as select 1 a"
+        );
         assert_eq!(as_create("create or alter proc p as"), "CREATE proc p as");
         assert_eq!(as_create("Create proc p as"), "Create proc p as");
     }

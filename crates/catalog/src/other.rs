@@ -241,8 +241,8 @@ pub fn is_kind(kind: &str) -> bool {
     kind == SYNONYM || kind == SEQUENCE || kind == POLICY
 }
 
-/// The sequence, synonym or policy whose row has this text; `None` when the text is none. `reserved`: values up to which a counter has
-/// reserved.
+/// The sequence, synonym or policy whose row has this text; `None` when the text is none.
+/// `reserved`: values up to which a counter has reserved.
 pub fn load(
     head: Head,
     kind: &str,
@@ -260,7 +260,8 @@ pub fn load(
     }
     let options = options_of(text)?;
     let state = Arc::new(SequenceState::new(reserved(options.counter)));
-    let sequence = SequenceDef { object_id, schema, name, options, create_date, modify_date, state };
+    let sequence =
+        SequenceDef { object_id, schema, name, options, create_date, modify_date, state };
     Some(OtherObject::Sequence(Arc::new(sequence)))
 }
 
@@ -268,7 +269,8 @@ fn options_of(text: &str) -> Option<SequenceOptions> {
     let mut parts = text.splitn(9, ' ');
     let mut number = || parts.next()?.parse::<i64>().ok();
     let counter = i32::try_from(number()?).ok()?;
-    let (start, first, increment, min, max) = (number()?, number()?, number()?, number()?, number()?);
+    let (start, first, increment, min, max) =
+        (number()?, number()?, number()?, number()?, number()?);
     let cycle = number()? == 1;
     let cache = number()?;
     let cache = if cache < 0 { None } else { Some(u32::try_from(cache).ok()?) };

@@ -24,8 +24,8 @@ use crate::{Catalog, OverflowUnit, pending};
 /// Makes a unit, unless it is made. No rollback takes it back, and none needs to.
 ///
 /// # Errors
-/// No room in the filegroup; I/O and the log's errors. There is no unit then; or it waits, on the list
-/// of pending drops, for the next call to note it: its number is not used twice.
+/// No room in the filegroup; I/O and the log's errors. There is no unit then; or it waits, on the
+/// list of pending drops, for the next call to note it: its number is not used twice.
 pub fn make(open: &Open, unit: &OverflowUnit) -> Result<(), StoreError> {
     let (storage, trees) = (&open.storage, &open.trees);
     let at = |first_iam| UnitRef { unit: unit.unit(), first_iam, filegroup: unit.filegroup() };
@@ -67,14 +67,20 @@ pub fn lost_units(trees: &SysTrees, catalog: &Catalog) -> Result<Vec<UnitRef>, S
     let units = catalog.by_id.values().filter_map(|table| table.overflow.as_ref());
     let named: HashSet<UnitId> = units.map(OverflowUnit::unit).collect();
     let lost = noted.into_iter().filter(|noted| !named.contains(&noted.unit));
-    Ok(lost.map(|Noted { unit, first_iam, filegroup }| UnitRef { unit, first_iam, filegroup }).collect())
+    Ok(lost
+        .map(|Noted { unit, first_iam, filegroup }| UnitRef { unit, first_iam, filegroup })
+        .collect())
 }
 
 /// Frees them. Nobody is making or dropping a table.
 ///
 /// # Errors
 /// I/O and the log's errors.
-pub fn free_lost(storage: &Arc<Database>, trees: &SysTrees, catalog: &Catalog) -> Result<(), StoreError> {
+pub fn free_lost(
+    storage: &Arc<Database>,
+    trees: &SysTrees,
+    catalog: &Catalog,
+) -> Result<(), StoreError> {
     for unit in lost_units(trees, catalog)? {
         pending::free(storage, trees, &unit)?;
     }

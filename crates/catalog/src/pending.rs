@@ -1,9 +1,10 @@
 //! Storage that is to be freed: the table of pending drops, and the work that empties it.
 //!
-//! A unit is listed there before it is made, in a transaction of its own; the transaction that creates it takes it off
-//! the list. A rollback or a crash puts it back, so nothing leaks. A unit that is dropped is put on the
-//! list by the transaction that drops it. Whatever is on the list when a database is opened is freed.
-//! tempdb has no list: it is made again at each start, and nobody opens what a crash has left.
+//! A unit is listed there before it is made, in a transaction of its own; the transaction that
+//! creates it takes it off the list. A rollback or a crash puts it back, so nothing leaks. A unit
+//! that is dropped is put on the list by the transaction that drops it. Whatever is on the list
+//! when a database is opened is freed. tempdb has no list: it is made again at each start, and
+//! nobody opens what a crash has left.
 
 use std::sync::Arc;
 
@@ -27,9 +28,13 @@ fn row(unit: &UnitRef) -> [Value; 4] {
     ]
 }
 
-/// Lists a unit that is about to be made, at once and whatever becomes of the caller's transaction. Freeing one that was
-/// not made after all does nothing.
-pub fn list_created(storage: &Arc<Database>, trees: &SysTrees, unit: &UnitRef) -> Result<(), StoreError> {
+/// Lists a unit that is about to be made, at once and whatever becomes of the caller's transaction.
+/// Freeing one that was not made after all does nothing.
+pub fn list_created(
+    storage: &Arc<Database>,
+    trees: &SysTrees,
+    unit: &UnitRef,
+) -> Result<(), StoreError> {
     if storage.env().scratch {
         return Ok(());
     }
@@ -56,7 +61,8 @@ pub fn list_dropped(txn: &mut Txn, trees: &SysTrees, unit: &UnitRef) -> Result<(
     trees.put(txn, SysTable::PendingDrops, &row(unit))
 }
 
-/// Units on the list. Only right when no transaction is changing it: while the database is being opened.
+/// Units on the list. Only right when no transaction is changing it: while the database is being
+/// opened.
 pub fn listed(trees: &SysTrees) -> Result<Vec<UnitRef>, StoreError> {
     let rows = trees.rows(SysTable::PendingDrops, &[], ReadMode::Dirty)?;
     let number = |v: &Value| v.as_i64().unwrap_or(0);
@@ -70,8 +76,8 @@ pub fn listed(trees: &SysTrees) -> Result<Vec<UnitRef>, StoreError> {
         .collect())
 }
 
-/// What a transaction that drops units does once it has committed: frees them on the database's cleanup thread. An
-/// allocation that finds no room before that takes their extents.
+/// What a transaction that drops units does once it has committed: frees them on the database's
+/// cleanup thread. An allocation that finds no room before that takes their extents.
 pub fn free_after_commit(open: &Arc<Open>, units: Vec<UnitRef>) -> txn::Deferred {
     // The closure must not keep the database alive: it sits in the database's own queue.
     let weak = Arc::downgrade(open);

@@ -1,5 +1,6 @@
-//! Security policies as the catalog keeps them: predicates on tables, each the call of an inline table function.
-//! Guarantee: `load` of what `text` wrote gives the same definition; of the policies that are on, one alone is about a table.
+//! Security policies as the catalog keeps them: predicates on tables, each the call of an inline
+//! table function. Guarantee: `load` of what `text` wrote gives the same definition; of the
+//! policies that are on, one alone is about a table.
 
 use std::fmt::Write as _;
 
@@ -79,7 +80,9 @@ impl PredicateKind {
         match code {
             0 => Some(PredicateKind::Filter),
             1 => Some(PredicateKind::Block(None)),
-            code => OPERATIONS.get(code - 2).map(|operation| PredicateKind::Block(Some(*operation))),
+            code => {
+                OPERATIONS.get(code - 2).map(|operation| PredicateKind::Block(Some(*operation)))
+            }
         }
     }
 
@@ -100,7 +103,9 @@ impl PredicateKind {
     pub fn meets(self, other: PredicateKind) -> bool {
         match (self, other) {
             (PredicateKind::Filter, PredicateKind::Filter) => true,
-            (PredicateKind::Block(a), PredicateKind::Block(b)) => a.is_none() || b.is_none() || a == b,
+            (PredicateKind::Block(a), PredicateKind::Block(b)) => {
+                a.is_none() || b.is_none() || a == b
+            }
             _ => false,
         }
     }
@@ -116,7 +121,8 @@ impl PredicateDef {
         let select = query.body.first_select();
         let condition = select.filter.clone()?;
         let syntax::ast::ExprKind::Exists(inner) = &condition.kind else { return None };
-        let syntax::ast::TableRefKind::Function { name, .. } = &inner.body.first_select().from.first()?.kind
+        let syntax::ast::TableRefKind::Function { name, .. } =
+            &inner.body.first_select().from.first()?.kind
         else {
             return None;
         };
@@ -159,10 +165,22 @@ impl PolicyDef {
     /// The text that its row keeps.
     pub fn text(&self) -> String {
         let flag = u8::from;
-        let mut text =
-            format!("{} {} {}", flag(self.enabled), flag(self.bound), flag(self.not_for_replication));
+        let mut text = format!(
+            "{} {} {}",
+            flag(self.enabled),
+            flag(self.bound),
+            flag(self.not_for_replication)
+        );
         for p in &self.predicates {
-            let _ = write!(text, " {} {} {} {} {}", p.id, p.target, p.kind.code(), p.call.len(), p.call);
+            let _ = write!(
+                text,
+                " {} {} {} {} {}",
+                p.id,
+                p.target,
+                p.kind.code(),
+                p.call.len(),
+                p.call
+            );
         }
         text
     }
@@ -215,7 +233,8 @@ mod tests {
         let calls = ["[dbo].[f](a)", "[s].[x ) y]([a b], N'1 2')", "[s].[g](a,\n b + 1)"];
         let predicates = calls.iter().enumerate().map(|(i, call)| {
             let kind = PredicateKind::of_code(2 * i).expect("a kind");
-            PredicateDef::new(i as i32 + 1, 100 + i as i32, kind, (*call).to_owned()).expect("a call")
+            PredicateDef::new(i as i32 + 1, 100 + i as i32, kind, (*call).to_owned())
+                .expect("a call")
         });
         let head = Head {
             object_id: 7,

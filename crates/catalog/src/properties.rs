@@ -1,7 +1,7 @@
 //! Extended properties: named values that applications give a database, its filegroups and files,
 //! schemas, objects, columns, parameters, indexes, types and principals (MS_Description is what
-//! tools show as a comment).
-//! They are read where they are kept: no copy in memory. Guarantee: `read` of what `row_of` wrote gives the same properties.
+//! tools show as a comment). They are read where they are kept: no copy in memory. Guarantee:
+//! `read` of what `row_of` wrote gives the same properties.
 
 use access::ReadMode;
 use compact_str::CompactString;
@@ -31,7 +31,8 @@ pub enum PropertyClass {
     Dataspace = 20,
     /// A data file; its id is the file_id of sys.database_files.
     DatabaseFile = 22,
-    /// How sensitive a column is: ADD SENSITIVITY CLASSIFICATION. No class of sys.extended_properties.
+    /// How sensitive a column is: ADD SENSITIVITY CLASSIFICATION. No class of
+    /// sys.extended_properties.
     Sensitivity = 200,
 }
 
@@ -91,7 +92,8 @@ pub struct Property {
     pub value: Value,
 }
 
-/// Reads the properties of a holder, or of all holders whose row's key begins with `prefix` ([`SysTable::Properties`]).
+/// Reads the properties of a holder, or of all holders whose row's key begins with `prefix`
+/// ([`SysTable::Properties`]).
 ///
 /// # Errors
 /// What the storage says; 8966 rows that cannot be read.
@@ -101,7 +103,9 @@ pub fn read(
     mode: ReadMode<'_>,
 ) -> Result<Vec<(Holder, Property)>, StoreError> {
     let rows = trees.rows(SysTable::Properties, prefix, mode)?;
-    rows.iter().map(|row| property_of(row).ok_or_else(|| damaged("an extended property", 0))).collect()
+    rows.iter()
+        .map(|row| property_of(row).ok_or_else(|| damaged("an extended property", 0)))
+        .collect()
 }
 
 /// The row of a property.
@@ -192,7 +196,11 @@ fn value_of(ty: &str, bytes: &[u8]) -> Option<Value> {
             false => Value::bytes(bytes.to_vec()),
         };
         let natural = value.natural_type() == ty;
-        return Some(if natural { value } else { types::variant::of(value, ty, Collation::DEFAULT) });
+        return Some(if natural {
+            value
+        } else {
+            types::variant::of(value, ty, Collation::DEFAULT)
+        });
     }
     let text = Value::str(std::str::from_utf8(bytes).ok()?);
     convert(&text, TEXT, ty, style(ty), Mode::Explicit).ok()

@@ -1,8 +1,9 @@
-//! The list of an instance's databases: a small file in two copies ([`disk::mirrored`]), replaced atomically whenever a database
-//! comes, goes, is renamed or moves a file. It holds what is needed to open each database; all else is in the databases themselves.
-//! Files in the instance's folder are recorded relative to it, so that it can be moved and copied; others absolute. Version 1 of
-//! the list had absolute paths only: those below the folder that its master was in then are taken for paths below the folder
-//! of now.
+//! The list of an instance's databases: a small file in two copies ([`disk::mirrored`]), replaced
+//! atomically whenever a database comes, goes, is renamed or moves a file. It holds what is needed
+//! to open each database; all else is in the databases themselves. Files in the instance's folder
+//! are recorded relative to it, so that it can be moved and copied; others absolute. Version 1 of
+//! the list had absolute paths only: those below the folder that its master was in then are taken
+//! for paths below the folder of now.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ pub struct FileEntry {
     pub path: PathBuf,
     /// As written in the statement: what physical_name shows.
     pub shown: CompactString,
-    /// Where it is looked for when the database is opened next, and how that is shown: MODIFY FILE (FILENAME).
+    /// Where it is looked for when the database is opened next, and how that is shown: MODIFY FILE
+    /// (FILENAME).
     pub next: Option<(PathBuf, CompactString)>,
 }
 
@@ -60,7 +62,8 @@ pub struct DbEntry {
     pub offline: bool,
     /// A restore is going on; nobody opens it.
     pub restoring: bool,
-    /// Alignment of log writes: 512 or 4096, [`ALIGN_TO_DEVICE`], or 0 = 4096 unless the device needs more.
+    /// Alignment of log writes: 512 or 4096, [`ALIGN_TO_DEVICE`], or 0 = 4096 unless the device
+    /// needs more.
     pub log_alignment: u16,
     /// Filegroup names by id, from 1.
     pub filegroups: Vec<CompactString>,
@@ -68,7 +71,8 @@ pub struct DbEntry {
     pub files: Vec<FileEntry>,
 }
 
-/// A file that is being made or removed: if its database does not have it at the next start, it goes.
+/// A file that is being made or removed: if its database does not have it at the next start, it
+/// goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
     /// database_id of the database that it is for.
@@ -115,14 +119,16 @@ pub fn read(disk: &dyn Disk, root: &Path) -> Result<Registry, RegistryError> {
         Found::Whole(content) => content,
         Found::Damaged(damaged) => return Err(RegistryError::Damaged(damaged)),
     };
-    let text = String::from_utf8(content.bytes).map_err(|_| RegistryError::Format("not text".into()))?;
+    let text =
+        String::from_utf8(content.bytes).map_err(|_| RegistryError::Format("not text".into()))?;
     let mut found = parse(&text)?;
     found.make_absolute(root);
     (found.stale, found.single) = (content.stale, content.generation == 0);
     Ok(found)
 }
 
-/// What the lines of a damaged list say that can still be read. Each may be wrong: they are places to look at.
+/// What the lines of a damaged list say that can still be read. Each may be wrong: they are places
+/// to look at.
 #[must_use]
 pub fn remains(damaged: &Damaged, root: &Path) -> Registry {
     let mut all = Registry::default();
@@ -148,7 +154,8 @@ pub fn exists(disk: &dyn Disk, root: &Path) -> Result<bool, DiskError> {
     Ok(disk.exists(&path)? || disk.exists(&mirrored::second_copy(&path))?)
 }
 
-/// Replaces the list. Returns the error of the second copy where only the first one could be written.
+/// Replaces the list. Returns the error of the second copy where only the first one could be
+/// written.
 ///
 /// # Errors
 /// Of the disk; the list is as it was.
@@ -183,7 +190,11 @@ fn format_registry(root: &Path, entries: &[DbEntry], pending: &[Pending]) -> Str
             let (name, shown) = (escape(&f.name), escape(&f.shown));
             let path = recorded(&f.path);
             let log = u8::from(f.log);
-            let _ = writeln!(body, "file\t{}\t{log}\t{}\t{name}\t{path}\t{shown}", f.file_id, f.filegroup);
+            let _ = writeln!(
+                body,
+                "file\t{}\t{log}\t{}\t{name}\t{path}\t{shown}",
+                f.file_id, f.filegroup
+            );
             if let Some((path, shown)) = &f.next {
                 let _ = writeln!(body, "next\t{}\t{}", recorded(path), escape(shown));
             }
@@ -271,7 +282,14 @@ fn folder_of(entries: &[DbEntry]) -> Option<PathBuf> {
     Some(primary.path.parent()?.to_path_buf())
 }
 
-fn parse_file(id: &str, log: &str, group: &str, name: &str, path: &str, shown: &str) -> Option<FileEntry> {
+fn parse_file(
+    id: &str,
+    log: &str,
+    group: &str,
+    name: &str,
+    path: &str,
+    shown: &str,
+) -> Option<FileEntry> {
     Some(FileEntry {
         file_id: id.parse().ok()?,
         log: log == "1",
@@ -349,9 +367,13 @@ mod tests {
 
     #[test]
     fn the_list_survives() {
-        let all = Registry { entries: sample(), pending: pending(), single: true, ..Registry::default() };
+        let all =
+            Registry { entries: sample(), pending: pending(), single: true, ..Registry::default() };
         assert_eq!(Registry { stale: Vec::new(), ..read_in(ROOT, &text()) }, all);
-        assert_eq!(parse(&format_registry(Path::new(ROOT), &[], &[])).unwrap(), Registry::default());
+        assert_eq!(
+            parse(&format_registry(Path::new(ROOT), &[], &[])).unwrap(),
+            Registry::default()
+        );
     }
 
     #[test]
@@ -359,7 +381,10 @@ mod tests {
         let found = read_in("/moved", &text());
         let file = &found.entries[0].files[0];
         assert_eq!(file.path, Path::new("/moved/E/x.mdf"));
-        assert_eq!(file.next.as_ref().map(|(path, _)| path.as_path()), Some(Path::new("/elsewhere/x.mdf")));
+        assert_eq!(
+            file.next.as_ref().map(|(path, _)| path.as_path()),
+            Some(Path::new("/elsewhere/x.mdf"))
+        );
         assert_eq!(found.pending[0].path, Path::new("/moved/half\tmade.mdf"));
     }
 

@@ -1,5 +1,6 @@
-//! Row versions: the values of rowversion columns, from one counter for each database.
-//! Guarantee: each value is greater than all that were given before, whatever was rolled back and whatever a crash has lost.
+//! Row versions: the values of rowversion columns, from one counter for each database. Guarantee:
+//! each value is greater than all that were given before, whatever was rolled back and whatever a
+//! crash has lost.
 
 use std::sync::Arc;
 

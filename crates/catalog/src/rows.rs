@@ -1,5 +1,5 @@
-//! Rows of the system tables: the values in them, the rows of objects, and texts that are kept in pieces. What the files that load and
-//! write definitions have in common; it knows none of them.
+//! Rows of the system tables: the values in them, the rows of objects, and texts that are kept in
+//! pieces. What the files that load and write definitions have in common; it knows none of them.
 //! Guarantee: `texts` of what `text_rows` wrote gives the same texts.
 
 use std::collections::HashMap;
@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn long_texts_come_back() {
-        let text = "CREATE VIEW v AS SELECT 'ü𝄞' AS a /* ".to_string() + &"é𝄞x".repeat(5000) + " */";
+        let text =
+            "CREATE VIEW v AS SELECT 'ü𝄞' AS a /* ".to_string() + &"é𝄞x".repeat(5000) + " */";
         let rows: Vec<Vec<Value>> = text_rows(7, &text).map(|(_, row)| row).collect();
         assert!(rows.len() > 5);
         assert_eq!(texts(rows).remove(&7).as_deref(), Some(text.as_str()));

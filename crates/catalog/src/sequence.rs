@@ -1,6 +1,7 @@
-//! Values of sequences: given from memory, reserved in the system table of reservations as far as the cache goes.
-//! Guarantees: no value is given before its reservation is durable, so that none is given again after a crash; a rollback gives
-//! no value back; a sequence that came to its end stays there until it cycles or is restarted.
+//! Values of sequences: given from memory, reserved in the system table of reservations as far as
+//! the cache goes. Guarantees: no value is given before its reservation is durable, so that none is
+//! given again after a crash; a rollback gives no value back; a sequence that came to its end stays
+//! there until it cycles or is restarted.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ impl SequenceOptions {
     /// The value after another; none at the end of a sequence that does not cycle.
     fn after(&self, last: Option<i64>) -> Option<i64> {
         let Some(last) = last else { return Some(self.first) };
-        let next = last.checked_add(self.increment).filter(|next| (self.min..=self.max).contains(next));
+        let next =
+            last.checked_add(self.increment).filter(|next| (self.min..=self.max).contains(next));
         match next {
             None if self.cycle => Some(if self.increment > 0 { self.min } else { self.max }),
             next => next,
@@ -90,7 +92,8 @@ pub fn range(db: &Arc<Db>, sequence: &SequenceDef, count: u64) -> Result<Range, 
     let first = options.after(place.last).ok_or_else(too_many)?;
     let wide = |n: i64| i128::from(n);
     let step = wide(options.increment);
-    let (begin, bound) = if step > 0 { (options.min, options.max) } else { (options.max, options.min) };
+    let (begin, bound) =
+        if step > 0 { (options.min, options.max) } else { (options.max, options.min) };
     // Values up to the end, and those of a whole round.
     let left = (wide(bound) - wide(first)) / step + 1;
     let round = (wide(bound) - wide(begin)) / step + 1;
@@ -136,7 +139,8 @@ fn exhausted(sequence: &SequenceDef) -> SqlError {
     SqlError::of(msg::SEQUENCE_EXHAUSTED, [&sequence.name])
 }
 
-/// In a transaction of its own, which is durable before a value is given: values may be seen without being written anywhere.
+/// In a transaction of its own, which is durable before a value is given: values may be seen
+/// without being written anywhere.
 fn write(db: &Arc<Db>, counter: i32, reserved: Option<i64>) -> Result<(), SqlError> {
     db.check_writable()?;
     let open = db.open()?;
@@ -144,7 +148,9 @@ fn write(db: &Arc<Db>, counter: i32, reserved: Option<i64>) -> Result<(), SqlErr
         let mut txn = open.storage.begin(0)?;
         let id = Value::Int(counter);
         match reserved {
-            Some(last) => open.trees.put(&mut txn, SysTable::Identities, &[id, Value::BigInt(last)])?,
+            Some(last) => {
+                open.trees.put(&mut txn, SysTable::Identities, &[id, Value::BigInt(last)])?
+            }
             None => drop(open.trees.delete(&mut txn, SysTable::Identities, &[id])?),
         }
         txn.commit(Durability::Full)?;
@@ -161,13 +167,26 @@ mod tests {
     fn options(increment: i64, min: i64, max: i64, cycle: bool) -> SequenceOptions {
         let first = if increment > 0 { min } else { max };
         let ty = DataType::BigInt;
-        SequenceOptions { ty, start: first, first, increment, min, max, cycle, cache: Some(3), counter: 1 }
+        SequenceOptions {
+            ty,
+            start: first,
+            first,
+            increment,
+            min,
+            max,
+            cycle,
+            cache: Some(3),
+            counter: 1,
+        }
     }
 
     #[test]
     fn values_end_or_begin_again() {
         let up = options(2, 1, 6, false);
-        assert_eq!((up.after(None), up.after(Some(1)), up.after(Some(5))), (Some(1), Some(3), None));
+        assert_eq!(
+            (up.after(None), up.after(Some(1)), up.after(Some(5))),
+            (Some(1), Some(3), None)
+        );
         let round = options(-2, 1, 6, true);
         assert_eq!(
             (round.after(None), round.after(Some(2)), round.after(Some(4))),

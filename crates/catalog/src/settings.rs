@@ -1,5 +1,6 @@
-//! A database's options as ALTER DATABASE ... SET stores them, and their form on disk: lines `key=value` in the boot
-//! page's free bytes. Unknown keys are kept out; missing keys take their default, so versions can differ.
+//! A database's options as ALTER DATABASE ... SET stores them, and their form on disk: lines
+//! `key=value` in the boot page's free bytes. Unknown keys are kept out; missing keys take their
+//! default, so versions can differ.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,8 +11,8 @@ use super::registry::{DbEntry, escape, unescape};
 use crate::growth::Growth;
 use crate::query_store::QueryStoreOptions;
 
-/// The boot page has room for so many bytes of names of filegroups; further ones get names from their numbers where the
-/// database is attached.
+/// The boot page has room for so many bytes of names of filegroups; further ones get names from
+/// their numbers where the database is attached.
 const MAX_NAMES: usize = 4000;
 
 /// A longer place of the log is not noted.
@@ -66,12 +67,12 @@ pub struct DbSettings {
     /// Days since 1900-01-01 and 1/300 s.
     pub create_date: (i32, u32),
     pub collation: String,
-    /// Names of the filegroups by id, from 1, and the logical name of the log, as the registry has them: a session that attaches the
-    /// database finds them here.
+    /// Names of the filegroups by id, from 1, and the logical name of the log, as the registry has
+    /// them: a session that attaches the database finds them here.
     pub filegroups: Vec<CompactString>,
     pub log_name: CompactString,
-    /// Name and number of the database and where its log is, as the registry has them: from these a registry that is lost is made
-    /// again.
+    /// Name and number of the database and where its log is, as the registry has them: from these a
+    /// registry that is lost is made again.
     pub database_name: CompactString,
     pub database_id: i32,
     pub log_file: CompactString,
@@ -305,7 +306,9 @@ impl DbSettings {
             "rcsi" => self.read_committed_snapshot = on,
             "snapshot" => self.snapshot_isolation = on,
             "compat" => self.compatibility_level = n.clamp(90, 160) as u8,
-            "target_recovery_time" => self.target_recovery_time = n.clamp(0, i64::from(i32::MAX)) as i32,
+            "target_recovery_time" => {
+                self.target_recovery_time = n.clamp(0, i64::from(i32::MAX)) as i32
+            }
             "page_verify" => self.page_verify = n.clamp(0, 2) as u8,
             "read_only" => self.read_only = on,
             "offline" => self.offline = on,

@@ -1,5 +1,5 @@
-//! The system tables on disk: reading, writing and deleting their rows through the session's transaction.
-//! Guarantee: a row that another transaction holds is waited for, never overwritten.
+//! The system tables on disk: reading, writing and deleting their rows through the session's
+//! transaction. Guarantee: a row that another transaction holds is waited for, never overwritten.
 
 use std::ops::Bound;
 
@@ -58,7 +58,8 @@ impl SysTrees {
         let tree = self.tree(table);
         let mut batch = RowBatch::new();
         for _ in 0..MAX_TRIES {
-            let outcome = if tree.fetch(&key, ReadMode::Current, &mut batch)? && !batch.is_ghost(0) {
+            let outcome = if tree.fetch(&key, ReadMode::Current, &mut batch)? && !batch.is_ghost(0)
+            {
                 tree.update(txn, &key, &batch.header(0), &row)?
             } else {
                 tree.insert(txn, &key, &row)?
@@ -74,7 +75,12 @@ impl SysTrees {
     }
 
     /// Deletes the row with the key that `values` begins with; false when there is none.
-    pub fn delete(&self, txn: &mut Txn, table: SysTable, values: &[Value]) -> Result<bool, StoreError> {
+    pub fn delete(
+        &self,
+        txn: &mut Txn,
+        table: SysTable,
+        values: &[Value],
+    ) -> Result<bool, StoreError> {
         let key = table.key(values);
         let tree = self.tree(table);
         let mut batch = RowBatch::new();
@@ -94,7 +100,12 @@ impl SysTrees {
     }
 
     /// Deletes every row whose key begins with `prefix`.
-    pub fn delete_all(&self, txn: &mut Txn, table: SysTable, prefix: &[Value]) -> Result<(), StoreError> {
+    pub fn delete_all(
+        &self,
+        txn: &mut Txn,
+        table: SysTable,
+        prefix: &[Value],
+    ) -> Result<(), StoreError> {
         for row in self.rows(table, prefix, ReadMode::Dirty)? {
             self.delete(txn, table, &row)?;
         }

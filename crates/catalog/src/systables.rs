@@ -1,21 +1,25 @@
-//! The system tables: what columns they have and how rows become keys and bytes. They are ordinary B+trees of the
-//! database, written in the transaction of the statement that changes the schema.
-//! Guarantee: the numbers of tables and the order of columns never change; new columns are only added at the end.
+//! The system tables: what columns they have and how rows become keys and bytes. They are ordinary
+//! B+trees of the database, written in the transaction of the statement that changes the schema.
+//! Guarantee: the numbers of tables and the order of columns never change; new columns are only
+//! added at the end.
 
 use std::sync::OnceLock;
 
-use types::{Collation, ColumnType, DataType, KeyPart, Len, RowLayout, SqlError, Value, encode_key_part};
+use types::{
+    Collation, ColumnType, DataType, KeyPart, Len, RowLayout, SqlError, Value, encode_key_part,
+};
 
 /// A system table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SysTable {
     /// object_id | name, schema_id, type, parent, created, modified, text
     Objects = 0,
-    /// object_id, column_id | name, type, collation, nullable, seed, increment, default's object_id, how a computed column is kept and
-    /// its text, or which end of the period the column is, alias type, mask, traits
+    /// object_id, column_id | name, type, collation, nullable, seed, increment, default's
+    /// object_id, how a computed column is kept and its text, or which end of the period the column
+    /// is, alias type, mask, traits
     Columns = 1,
-    /// object_id, index_id | name, unit, IAM page, root page, unique, constraint, fill factor, filegroup, options, number of the
-    /// filter's text
+    /// object_id, index_id | name, unit, IAM page, root page, unique, constraint, fill factor,
+    /// filegroup, options, number of the filter's text
     Indexes = 2,
     /// object_id, index_id, ordinal | column_id, descending, included
     IndexColumns = 3,
@@ -31,12 +35,14 @@ pub enum SysTable {
     Texts = 8,
     /// object_id | rows at the last clean stop
     RowCounts = 9,
-    /// object_id, stats_id | name, columns, flags, when measured, rows, rows of the sample, densities, lengths, number of the filter's
-    /// text, rows of the table
+    /// object_id, stats_id | name, columns, flags, when measured, rows, rows of the sample,
+    /// densities, lengths, number of the filter's text, rows of the table
     Statistics = 10,
-    /// object_id, stats_id, ordinal | value, rows of the range, rows of the value, values of the range
+    /// object_id, stats_id, ordinal | value, rows of the range, rows of the value, values of the
+    /// range
     Steps = 11,
-    /// scope, principal_id | name, type, flags, sid, owner, created, modified, default database or schema, hash of the password
+    /// scope, principal_id | name, type, flags, sid, owner, created, modified, default database or
+    /// schema, hash of the password
     Principals = 12,
     /// scope, role's principal_id, member's principal_id
     Members = 13,
@@ -46,7 +52,8 @@ pub enum SysTable {
     Owners = 15,
     /// class, major_id, minor_id, number | name, type and bytes of the value: extended properties
     Properties = 16,
-    /// message_id, language_id | severity, whether it is logged, text: messages of sp_addmessage, in master
+    /// message_id, language_id | severity, whether it is logged, text: messages of sp_addmessage,
+    /// in master
     Messages = 17,
 }
 
@@ -173,11 +180,18 @@ impl SysTable {
                 (Int, true),
                 (Int, true),
             ],
-            SysTable::IndexColumns => {
-                &[(Int, false), (Int, false), (Int, false), (Int, false), (Bit, false), (Bit, false)]
-            }
+            SysTable::IndexColumns => &[
+                (Int, false),
+                (Int, false),
+                (Int, false),
+                (Int, false),
+                (Bit, false),
+                (Bit, false),
+            ],
             SysTable::Schemas => &[(Int, false), (NAME, false)],
-            SysTable::PendingDrops => &[(BigInt, false), (Int, false), (BigInt, false), (SmallInt, false)],
+            SysTable::PendingDrops => {
+                &[(BigInt, false), (Int, false), (BigInt, false), (SmallInt, false)]
+            }
             SysTable::Identities => &[(Int, false), (BigInt, false)],
             SysTable::Counters => &[(Int, false), (BigInt, false)],
             SysTable::Texts => &[(Int, false), (Int, false), (TEXT, false)],
@@ -254,7 +268,11 @@ impl SysTable {
                     let columns: Vec<ColumnType> = table
                         .columns()
                         .iter()
-                        .map(|&(ty, nullable)| ColumnType { ty, nullable, collation: Collation::BIN2 })
+                        .map(|&(ty, nullable)| ColumnType {
+                            ty,
+                            nullable,
+                            collation: Collation::BIN2,
+                        })
                         .collect();
                     RowLayout::new(&columns)
                 })
@@ -267,7 +285,11 @@ impl SysTable {
     pub fn key(self, values: &[Value]) -> Vec<u8> {
         let mut out = Vec::with_capacity(16);
         for (value, &(ty, _)) in values.iter().zip(self.columns()).take(self.key_columns()) {
-            encode_key_part(value, &KeyPart { ty, descending: false, collation: Collation::BIN2 }, &mut out);
+            encode_key_part(
+                value,
+                &KeyPart { ty, descending: false, collation: Collation::BIN2 },
+                &mut out,
+            );
         }
         out
     }
@@ -283,14 +305,15 @@ impl SysTable {
     /// Values of a row. Errors: 3624-like when the bytes are no row of this table.
     pub fn decode(self, row: &[u8]) -> Result<Vec<Value>, SqlError> {
         let mut out = vec![Value::Null; self.columns().len()];
-        self.layout()
-            .decode_all(row, &mut out)
-            .map_err(|e| SqlError::internal(format!("system table {} is damaged: {e}", self.number())))?;
+        self.layout().decode_all(row, &mut out).map_err(|e| {
+            SqlError::internal(format!("system table {} is damaged: {e}", self.number()))
+        })?;
         Ok(out)
     }
 }
 
-/// The smallest byte string above every string that begins with `prefix`; `None` when there is none.
+/// The smallest byte string above every string that begins with `prefix`; `None` when there is
+/// none.
 pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -321,11 +344,27 @@ mod tests {
     #[test]
     fn rows_of_old_databases_are_read() {
         let columns = SysTable::Columns.columns();
-        let of = |&(ty, nullable): &(DataType, bool)| ColumnType { ty, nullable, collation: Collation::BIN2 };
+        let of = |&(ty, nullable): &(DataType, bool)| ColumnType {
+            ty,
+            nullable,
+            collation: Collation::BIN2,
+        };
         let old: Vec<ColumnType> = columns[..11].iter().map(of).collect();
-        let mut row =
-            vec![Value::Int(7), Value::Int(1), Value::str("a"), Value::str("int"), Value::TinyInt(0)];
-        row.extend([Value::Bit(false), Value::Null, Value::Null, Value::Null, Value::Null, Value::Int(3)]);
+        let mut row = vec![
+            Value::Int(7),
+            Value::Int(1),
+            Value::str("a"),
+            Value::str("int"),
+            Value::TinyInt(0),
+        ];
+        row.extend([
+            Value::Bit(false),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Int(3),
+        ]);
         let mut bytes = Vec::new();
         RowLayout::new(&old).encode(&row, &mut bytes).unwrap();
         row.extend([Value::Null, Value::Null, Value::Null]);

@@ -1,5 +1,5 @@
-//! Table types: the statement that made them, from which each variable and parameter of the type is made.
-//! Guarantee: `load` of what `rows_of` wrote gives the same definition.
+//! Table types: the statement that made them, from which each variable and parameter of the type is
+//! made. Guarantee: `load` of what `rows_of` wrote gives the same definition.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -52,7 +52,9 @@ pub fn elements_of(text: &str, quoted_identifier: bool) -> Result<Vec<TableEleme
     match parsed.stmts.into_iter().next().map(|stmt| stmt.kind) {
         Some(StmtKind::CreateType(create)) => match create.kind {
             TypeKind::Table { elements, .. } => Ok(elements),
-            TypeKind::Alias { .. } => Err(SqlError::internal("the definition of a table type is an alias")),
+            TypeKind::Alias { .. } => {
+                Err(SqlError::internal("the definition of a table type is an alias"))
+            }
         },
         _ => Err(SqlError::internal("the definition of a table type is something else")),
     }

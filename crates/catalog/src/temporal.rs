@@ -1,6 +1,6 @@
-//! System-versioned tables: a table with a period keeps the times from and to which each row holds; one that is versioned besides
-//! gives what it deletes and changes to its history table.
-//! Guarantee: a versioned table and its history name each other.
+//! System-versioned tables: a table with a period keeps the times from and to which each row holds;
+//! one that is versioned besides gives what it deletes and changes to its history table. Guarantee:
+//! a versioned table and its history name each other.
 
 pub use syntax::ast::Generated;
 
@@ -140,7 +140,10 @@ mod tests {
             Temporal::Current { history: 7, retention: None },
             Temporal::Current { history: 7, retention },
         ] {
-            assert_eq!(temporal.word().and_then(|word| Temporal::of(&word)).unwrap_or_default(), temporal);
+            assert_eq!(
+                temporal.word().and_then(|word| Temporal::of(&word)).unwrap_or_default(),
+                temporal
+            );
         }
         for (column, word) in GENERATED {
             assert_eq!((generated(word), generated_text(column)), (Some(column), word));

@@ -1,7 +1,8 @@
-//! What is known of how a table's indexes were used since the database was opened, and of the indexes that plans would have liked to
-//! have: for sys.dm_db_index_usage_stats and the views of missing indexes.
-//! Guarantees: nothing here is written by an execution; what executions have counted for themselves is added when somebody asks, and
-//! when their plan is given up. A table remembers no more than [`MOST_WANTED`] missing indexes.
+//! What is known of how a table's indexes were used since the database was opened, and of the
+//! indexes that plans would have liked to have: for sys.dm_db_index_usage_stats and the views of
+//! missing indexes. Guarantees: nothing here is written by an execution; what executions have
+//! counted for themselves is added when somebody asks, and when their plan is given up. A table
+//! remembers no more than [`MOST_WANTED`] missing indexes.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
@@ -9,7 +10,8 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use compact_str::CompactString;
 use parking_lot::Mutex;
 
-/// Missing indexes of one table that are remembered; the one that was asked for longest ago makes room.
+/// Missing indexes of one table that are remembered; the one that was asked for longest ago makes
+/// room.
 const MOST_WANTED: usize = 16;
 
 /// Numbers of missing indexes, over all tables of the process.
@@ -71,7 +73,8 @@ pub struct MissingIndex {
     pub compiles: u64,
     /// Executions that would have sought it.
     pub seeks: UseCount,
-    /// Of those executions: the sum of their plans' costs in seconds, and of the percentages that it would have saved.
+    /// Of those executions: the sum of their plans' costs in seconds, and of the percentages that
+    /// it would have saved.
     pub cost: f64,
     pub impact: f64,
 }
@@ -92,19 +95,29 @@ impl TableUsage {
         self.0.lock().indexes.entry(index_id).or_default().0[kind as usize].add(times);
     }
 
-    /// A plan was made (`compiles`), or executed, that would be better with an index of these columns.
-    pub fn missed(&self, columns: &MissingColumns, compiles: u64, seeks: UseCount, cost: f64, impact: f64) {
+    /// A plan was made (`compiles`), or executed, that would be better with an index of these
+    /// columns.
+    pub fn missed(
+        &self,
+        columns: &MissingColumns,
+        compiles: u64,
+        seeks: UseCount,
+        cost: f64,
+        impact: f64,
+    ) {
         let mut known = self.0.lock();
-        let at = known.missing.iter().position(|known| known.columns == *columns).unwrap_or_else(|| {
-            if known.missing.len() >= MOST_WANTED {
-                let oldest = known.missing.iter().enumerate().min_by_key(|(_, one)| one.seeks.last);
-                let oldest = oldest.map_or(0, |(at, _)| at);
-                known.missing.remove(oldest);
-            }
-            let (number, columns) = (NEXT.fetch_add(1, Relaxed), columns.clone());
-            known.missing.push(MissingIndex { number, columns, ..MissingIndex::default() });
-            known.missing.len() - 1
-        });
+        let at =
+            known.missing.iter().position(|known| known.columns == *columns).unwrap_or_else(|| {
+                if known.missing.len() >= MOST_WANTED {
+                    let oldest =
+                        known.missing.iter().enumerate().min_by_key(|(_, one)| one.seeks.last);
+                    let oldest = oldest.map_or(0, |(at, _)| at);
+                    known.missing.remove(oldest);
+                }
+                let (number, columns) = (NEXT.fetch_add(1, Relaxed), columns.clone());
+                known.missing.push(MissingIndex { number, columns, ..MissingIndex::default() });
+                known.missing.len() - 1
+            });
         let one = &mut known.missing[at];
         one.compiles += compiles;
         one.seeks.add(seeks);
@@ -122,7 +135,8 @@ impl TableUsage {
         self.0.lock().missing.clone()
     }
 
-    /// The table has another index than before: what was missing is to be found out anew, and a number that comes again begins at nothing.
+    /// The table has another index than before: what was missing is to be found out anew, and a
+    /// number that comes again begins at nothing.
     pub fn changed(&self, index_id: i32) {
         let mut known = self.0.lock();
         known.missing.clear();
@@ -162,7 +176,10 @@ mod tests {
         let all = usage.missing();
         assert_eq!(all.len(), MOST_WANTED);
         let last = all.iter().find(|one| one.columns == on("c99")).unwrap();
-        assert_eq!((last.compiles, last.seeks, last.cost), (1, UseCount { count: 4, last: 500 }, 5.0));
+        assert_eq!(
+            (last.compiles, last.seeks, last.cost),
+            (1, UseCount { count: 4, last: 500 }, 5.0)
+        );
         assert_eq!(last.impact, 320.0);
         let numbers: std::collections::BTreeSet<i32> = all.iter().map(|one| one.number).collect();
         assert_eq!(numbers.len(), MOST_WANTED);

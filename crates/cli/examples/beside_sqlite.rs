@@ -1,7 +1,9 @@
-//! Ringwood and SQLite in one process, in turns: prepared SELECT by key, each a transaction; prepared UPDATE by key and INSERT,
-//! all of a round in one transaction; SELECT with a new literal each time, each a transaction. Same table, same keys; SQLite with its log (WAL) and a cache that
-//! holds everything. The end of the transaction, and with it the disk, is not timed. A round is long: its first few thousand
-//! statements find the caches full of the other's data, and Ringwood's rows are the longer ones.
+//! Ringwood and SQLite in one process, in turns: prepared SELECT by key, each a transaction;
+//! prepared UPDATE by key and INSERT, all of a round in one transaction; SELECT with a new literal
+//! each time, each a transaction. Same table, same keys; SQLite with its log (WAL) and a cache that
+//! holds everything. The end of the transaction, and with it the disk, is not timed. A round is
+//! long: its first few thousand statements find the caches full of the other's data, and Ringwood's
+//! rows are the longer ones.
 //!
 //! Prints the medians in microseconds, and the ratio of the two: median of the rounds' ratios
 //! with their quartiles. `--json` prints the same as one line of JSON each.
@@ -119,7 +121,8 @@ fn sqlite(path: &std::path::Path) -> Result<Connection, Box<dyn Error>> {
     )?;
     db.execute_batch("begin")?;
     {
-        let mut insert = db.prepare("insert into t values (?1, 0, 'some words that make the row longer')")?;
+        let mut insert =
+            db.prepare("insert into t values (?1, 0, 'some words that make the row longer')")?;
         for id in 0..KEYS {
             insert.execute([id])?;
         }
@@ -128,10 +131,16 @@ fn sqlite(path: &std::path::Path) -> Result<Connection, Box<dyn Error>> {
     Ok(db)
 }
 
-fn round_of_sqlite(db: &Connection, kind: usize, round: i32, count: i32) -> Result<f64, Box<dyn Error>> {
+fn round_of_sqlite(
+    db: &Connection,
+    kind: usize,
+    round: i32,
+    count: i32,
+) -> Result<f64, Box<dyn Error>> {
     let mut select = db.prepare("select n from t where id = ?1")?;
     let mut update = db.prepare("update t set n = n + 1 where id = ?1")?;
-    let mut insert = db.prepare("insert into grows values (?1, 'some words that make the row longer')")?;
+    let mut insert =
+        db.prepare("insert into grows values (?1, 'some words that make the row longer')")?;
     if changes(kind) {
         db.execute_batch("begin")?;
     }

@@ -1,9 +1,11 @@
-//! What T-SQL costs above the log: one-row INSERTs that each commit durably, by one session and by many at once, and the
-//! same log writes without an engine. All of it in turn in each round; prints the medians of the rounds' ratios.
+//! What T-SQL costs above the log: one-row INSERTs that each commit durably, by one session and by
+//! many at once, and the same log writes without an engine. All of it in turn in each round; prints
+//! the medians of the rounds' ratios.
 //!
-//! Usage: `commit_scaling [FOLDER] [ROUNDS] [COMMITS] [SESSIONS] [DEVICE]`. The folder must be on the device to be measured.
-//! A modelled device (a name or a file) does not depend on what else the disk has to do, but keeps a processor busy at the end
-//! of each of its waits: below 0.1 ms it takes one from the sessions.
+//! Usage: `commit_scaling [FOLDER] [ROUNDS] [COMMITS] [SESSIONS] [DEVICE]`. The folder must be on
+//! the device to be measured. A modelled device (a name or a file) does not depend on what else the
+//! disk has to do, but keeps a processor busy at the end of each of its waits: below 0.1 ms it
+//! takes one from the sessions.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier};
@@ -45,13 +47,15 @@ struct Counters {
 }
 
 fn counters(session: &mut Session) -> Counters {
-    let sql = "select num_of_writes, num_of_bytes_written from sys.dm_io_virtual_file_stats(db_id(), 2)";
+    let sql =
+        "select num_of_writes, num_of_bytes_written from sys.dm_io_virtual_file_stats(db_id(), 2)";
     let found = run(session, sql);
     let (cpu_us, switches) = usage();
     Counters { writes: found[0], bytes: found[1], cpu_us, switches }
 }
 
-/// Processor time of this process in microseconds and its context switches, of all threads that live.
+/// Processor time of this process in microseconds and its context switches, of all threads that
+/// live.
 fn usage() -> (u64, u64) {
     let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
     let (mut cpu, mut switches) = (0, 0);

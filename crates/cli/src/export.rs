@@ -1,5 +1,5 @@
-//! `ringwood export`: a table or a query's result as a file.
-//! Guarantees: memory does not grow with the rows; the file is there when all of it is, under its name at once.
+//! `ringwood export`: a table or a query's result as a file. Guarantees: memory does not grow with
+//! the rows; the file is there when all of it is, under its name at once.
 
 use super::files::{FileFormat, parse_delimiter};
 use super::output::csv::CsvWriter;
@@ -92,8 +92,14 @@ fn export(args: &ExportArgs) -> Result<(), Failed> {
     let (query, shown, path) = match (&args.query, args.names.as_slice()) {
         (Some(query), [file]) => (query.clone(), "", file),
         (None, [table, file]) => (format!("SELECT * FROM {table}"), table.as_str(), file),
-        (Some(_), _) => return Err(Failed::Text("with --query only the file is given, no table".into())),
-        (None, _) => return Err(Failed::Text("a table and a file are needed, or --query and a file".into())),
+        (Some(_), _) => {
+            return Err(Failed::Text("with --query only the file is given, no table".into()));
+        }
+        (None, _) => {
+            return Err(Failed::Text(
+                "a table and a file are needed, or --query and a file".into(),
+            ));
+        }
     };
     let path = Path::new(path);
     let format = FileFormat::of(args.format, path)?;
@@ -203,7 +209,11 @@ enum Target {
     Parquet(Box<super::parquet_file::ParquetWriter>),
 }
 
-fn target(args: &ExportArgs, format: FileFormat, out: Box<dyn Write + Send>) -> Result<Target, String> {
+fn target(
+    args: &ExportArgs,
+    format: FileFormat,
+    out: Box<dyn Write + Send>,
+) -> Result<Target, String> {
     let delimiter = args.delimiter.unwrap_or(format.delimiter());
     let writer: Box<dyn ResultWriter> = match format {
         FileFormat::Csv | FileFormat::Tsv => Box::new(CsvWriter::new(delimiter, !args.no_header)),
@@ -213,7 +223,9 @@ fn target(args: &ExportArgs, format: FileFormat, out: Box<dyn Write + Send>) -> 
             return Ok(Target::Parquet(Box::new(super::parquet_file::ParquetWriter::new(out))));
         }
         #[cfg(not(feature = "parquet"))]
-        FileFormat::Parquet => return Err("this build has no Parquet: it lacks the feature `parquet`".into()),
+        FileFormat::Parquet => {
+            return Err("this build has no Parquet: it lacks the feature `parquet`".into());
+        }
     };
     Ok(Target::Text(Results::new(out, writer)))
 }

@@ -21,7 +21,8 @@ impl FileFormat {
         if let Some(format) = given {
             return Ok(format);
         }
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
+        let extension =
+            path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
         match extension.as_str() {
             "csv" => Ok(FileFormat::Csv),
             "tsv" | "tab" => Ok(FileFormat::Tsv),
@@ -45,7 +46,9 @@ pub fn parse_delimiter(text: &str) -> Result<char, String> {
     let text = if text == "\\t" { "\t" } else { text };
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
-        (Some(c), None) if c.is_ascii() && !matches!(c, '"' | '\n' | '\r') && !c.is_ascii_alphanumeric() => {
+        (Some(c), None)
+            if c.is_ascii() && !matches!(c, '"' | '\n' | '\r') && !c.is_ascii_alphanumeric() =>
+        {
             Ok(c)
         }
         _ => Err("expected one ASCII character that is no letter, digit or quote".into()),

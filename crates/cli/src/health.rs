@@ -27,8 +27,11 @@ pub fn run(args: &HealthArgs) -> ExitCode {
     let timeout = Duration::from_secs(args.timeout.into());
     match client::probe::probe(args.server, args.strict, timeout) {
         Ok([major, minor, ..]) => {
-            let line =
-                writeln!(io::stdout(), "The server at {} answers: version {major}.{minor}", args.server);
+            let line = writeln!(
+                io::stdout(),
+                "The server at {} answers: version {major}.{minor}",
+                args.server
+            );
             printed(line, ExitCode::SUCCESS)
         }
         Err(error) => {

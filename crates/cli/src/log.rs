@@ -1,11 +1,13 @@
-//! The error log on standard error, for those who collect logs: as text, or a line of JSON for each line.
+//! The error log on standard error, for those who collect logs: as text, or a line of JSON for each
+//! line.
 
 use engine::catalog::errorlog::{Echo, Line};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Shows each line of the error log on standard error; a line that cannot be written is lost there, the log's file has it.
+/// Shows each line of the error log on standard error; a line that cannot be written is lost there,
+/// the log's file has it.
 pub fn echo(json: bool) -> Option<Echo> {
     Some(Echo(Arc::new(move |line| {
         let text = if json { as_json(line) } else { as_text(line) };
@@ -17,7 +19,8 @@ fn as_text(line: &Line<'_>) -> String {
     format!("{} {:<10} {}", engine::catalog::clock::text(line.at), line.source, line.text)
 }
 
-/// `time`, `level`, `source` and `message`, with `error`, `severity`, `state` and `client` where the line has them.
+/// `time`, `level`, `source` and `message`, with `error`, `severity`, `state` and `client` where
+/// the line has them.
 fn as_json(line: &Line<'_>) -> String {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -58,8 +61,9 @@ mod tests {
 
     #[test]
     fn lines_become_json() {
-        let line =
-            |source, text| as_json(&Line { at: Duration::from_millis(1_767_580_245_678), source, text });
+        let line = |source, text| {
+            as_json(&Line { at: Duration::from_millis(1_767_580_245_678), source, text })
+        };
         assert_eq!(
             line("Server", "Ringwood is \"ready\"."),
             r#"{"level":"info","message":"Ringwood is \"ready\".","source":"Server","time":"2026-01-05T02:30:45.678Z"}"#
@@ -71,7 +75,8 @@ mod tests {
             (&18456.into(), &14.into(), &8.into())
         );
         assert_eq!(failed["level"], "error");
-        let client: Value = serde_json::from_str(&line("Logon", "Login failed. [CLIENT: ::1]")).unwrap();
+        let client: Value =
+            serde_json::from_str(&line("Logon", "Login failed. [CLIENT: ::1]")).unwrap();
         assert_eq!(client["client"], "::1");
         assert!(client.get("error").is_none());
     }

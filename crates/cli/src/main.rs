@@ -83,7 +83,8 @@ struct InstanceArgs {
     /// Folder of the instance
     #[arg(long, value_name = "DIR", default_value = "./ringwood-data")]
     data: PathBuf,
-    /// Change nothing in the folder, which may be one that cannot be written; databases that were stopped cleanly can be read
+    /// Change nothing in the folder, which may be one that cannot be written; databases that were
+    /// stopped cleanly can be read
     #[arg(long)]
     read_only: bool,
     /// Memory of the process, e.g. 512MB or 2GB, at least 16MB; a number alone is MB; half of
@@ -94,7 +95,8 @@ struct InstanceArgs {
     /// files; a quarter of the machine's memory, at most three quarters of --memory, unless given
     #[arg(long, value_name = "SIZE", value_parser = parse_query_memory)]
     query_memory: Option<usize>,
-    /// Memory that one statement may hold of it, at least 1MB: what needs more and cannot go through files gets error 701
+    /// Memory that one statement may hold of it, at least 1MB: what needs more and cannot go
+    /// through files gets error 701
     #[arg(long, value_name = "SIZE", value_parser = parse_statement_memory)]
     max_query_memory: Option<usize>,
     /// Folder of a drive letter in T-SQL file names, e.g. --volume E=/mnt/data
@@ -108,11 +110,12 @@ struct InstanceArgs {
     /// Run on a modelled device: a built-in name such as hdd-raid10-8x15000, or a device file
     #[arg(long, value_name = "NAME|FILE", value_parser = parse_device)]
     device: Option<model::Device>,
-    /// Put the files below a folder (or drive letter) on a modelled device or into a real folder, e.g.
-    /// --device-path E:=ssd-512e
+    /// Put the files below a folder (or drive letter) on a modelled device or into a real folder,
+    /// e.g. --device-path E:=ssd-512e
     #[arg(long = "device-path", value_name = "DIR=DEVICE|FOLDER", value_parser = parse_device_path)]
     device_paths: Vec<(PathBuf, Placement)>,
-    /// Reads and writes of data files in flight at a time on each real device, 1 to 256; as its queue allows unless given
+    /// Reads and writes of data files in flight at a time on each real device, 1 to 256; as its
+    /// queue allows unless given
     #[arg(long = "io-depth", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     io_depth: Option<u32>,
     /// Let threads read and write data files even where the kernel has io_uring
@@ -145,12 +148,17 @@ impl InstanceArgs {
         format!("{error} (the instance in {}; --data names another one)", self.data.display())
     }
 
-    /// Opens the instance, and makes it where there is none; waits for a process that has the folder open.
+    /// Opens the instance, and makes it where there is none; waits for a process that has the
+    /// folder open.
     fn open_within(&self, patience: Duration) -> Result<Arc<Instance>, engine::SqlError> {
         self.open_or_make(true, patience)
     }
 
-    fn open_or_make(&self, make: bool, patience: Duration) -> Result<Arc<Instance>, engine::SqlError> {
+    fn open_or_make(
+        &self,
+        make: bool,
+        patience: Duration,
+    ) -> Result<Arc<Instance>, engine::SqlError> {
         let failed = |e: String| engine::SqlError::of(types::msg::INSTANCE_NOT_OPENED, [&e]);
         let mut options = InstanceOptions {
             process_bytes: self.memory,
@@ -167,7 +175,8 @@ impl InstanceArgs {
             protected_files: self.protected_files.clone(),
             ..InstanceOptions::new(&self.data)
         };
-        let backend = if self.io_threads { disk::IoBackend::Threads } else { disk::IoBackend::Auto };
+        let backend =
+            if self.io_threads { disk::IoBackend::Threads } else { disk::IoBackend::Auto };
         let io = disk::IoOptions { backend, depth: self.io_depth };
         options.disk = Arc::new(disk::OsDisk::new(&options.data_dir).with_io(io));
         options.disk = self.placed(&options).map_err(|e| failed(e.to_string()))?;
@@ -185,7 +194,8 @@ impl InstanceArgs {
         Ok(instance)
     }
 
-    /// The disk that `--device` and `--device-path` ask for. Says on standard error what is a model.
+    /// The disk that `--device` and `--device-path` ask for. Says on standard error what is a
+    /// model.
     fn placed(&self, options: &InstanceOptions) -> Result<Arc<dyn disk::Disk>, disk::DiskError> {
         let real = options.disk.clone();
         let mut base = real.clone();
@@ -199,9 +209,11 @@ impl InstanceArgs {
         let mut routes = model::Routes::new(&options.data_dir, base);
         for (folder, to) in &self.device_paths {
             let folder = match drive_letter(folder) {
-                Some(letter) => {
-                    options.volumes.get(&letter).cloned().unwrap_or_else(|| letter.to_string().into())
-                }
+                Some(letter) => options
+                    .volumes
+                    .get(&letter)
+                    .cloned()
+                    .unwrap_or_else(|| letter.to_string().into()),
                 None => folder.clone(),
             };
             if let Placement::Device(device) = to {
@@ -241,7 +253,8 @@ fn parse_memory(text: &str) -> Result<u64, String> {
     if bytes < MIN_MEMORY { Err("at least 16MB".into()) } else { Ok(bytes) }
 }
 
-/// The smallest memory of queries, in bytes: an operator has some hundred KB, a statement some of them.
+/// The smallest memory of queries, in bytes: an operator has some hundred KB, a statement some of
+/// them.
 const MIN_QUERY_MEMORY: u64 = 4 << 20;
 
 fn parse_query_memory(text: &str) -> Result<usize, String> {
@@ -263,7 +276,8 @@ fn parse_statement_memory(text: &str) -> Result<usize, String> {
     usize::try_from(bytes).map_err(|_| format!("{text:?} is too large"))
 }
 
-/// Memory such as `64MB`: KB, MB, GB and TB are powers of 1,024; a number alone is MB, as in SQL Server's max server memory.
+/// Memory such as `64MB`: KB, MB, GB and TB are powers of 1,024; a number alone is MB, as in SQL
+/// Server's max server memory.
 fn parse_megabytes(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -323,11 +337,15 @@ mod tests {
         assert_eq!(parse_size("2 gb"), Ok(2 << 30));
         assert_eq!(parse_memory("512"), Ok(512 << 20));
         assert_eq!(parse_memory("16 MB"), Ok(16 << 20));
-        assert!(["8", "1KB", "0", "", "-1", "64 B"].into_iter().all(|text| parse_memory(text).is_err()));
+        assert!(
+            ["8", "1KB", "0", "", "-1", "64 B"].into_iter().all(|text| parse_memory(text).is_err())
+        );
         assert_eq!(parse_query_memory("4"), Ok(4 << 20));
         assert!(["3", "4095KB", "", "x"].into_iter().all(|text| parse_query_memory(text).is_err()));
         assert!(
-            parse_size("12XB").is_err() && parse_size("MB").is_err() && parse_size("99999999999TB").is_err()
+            parse_size("12XB").is_err()
+                && parse_size("MB").is_err()
+                && parse_size("99999999999TB").is_err()
         );
     }
 

@@ -1,4 +1,5 @@
-//! How far a long copy has come: a line on standard error that is written over, when that is a terminal.
+//! How far a long copy has come: a line on standard error that is written over, when that is a
+//! terminal.
 
 use super::say::say;
 use std::io::{self, IsTerminal, Write};
@@ -30,7 +31,9 @@ impl Progress {
         }
         self.shown = Some(Instant::now());
         let part = match self.total {
-            Some(total) if total > 0 => format!(", {} %", (bytes.min(total) * 100).div_euclid(total)),
+            Some(total) if total > 0 => {
+                format!(", {} %", (bytes.min(total) * 100).div_euclid(total))
+            }
             _ => String::new(),
         };
         let seconds = self.began.elapsed().as_secs_f64();
@@ -70,6 +73,9 @@ fn grouped(n: u64) -> String {
 mod tests {
     #[test]
     fn thousands() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(super::grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [0, 999, 1000, 1_234_567].map(super::grouped),
+            ["0", "999", "1,000", "1,234,567"]
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! What commands say beside their results. Nothing here panics: standard error may be closed or full, and a command that
-//! cannot complain still ends as it should. Output whose loss matters goes through [`print`], which returns its error.
+//! What commands say beside their results. Nothing here panics: standard error may be closed or
+//! full, and a command that cannot complain still ends as it should. Output whose loss matters goes
+//! through [`print`], which returns its error.
 
 use super::source_line::SourceLine;
 use engine::SqlError;
@@ -7,7 +8,8 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// The exit code after a write to a pipe that nobody reads any more, as if SIGPIPE had ended the process.
+/// The exit code after a write to a pipe that nobody reads any more, as if SIGPIPE had ended the
+/// process.
 pub const BROKEN_PIPE: u8 = 128 + 13;
 
 /// A line on standard error; lost when that cannot be written.
@@ -25,7 +27,8 @@ pub fn print(text: &str) -> io::Result<()> {
 /// An error as sqlcmd prints it, with the file that it is in where several take part. The line of
 /// an error in a procedure, function or trigger is counted there.
 pub fn error_text(error: &SqlError, place: &SourceLine) -> String {
-    let (number, severity, state, message) = (error.number, error.severity, error.state, &error.message);
+    let (number, severity, state, message) =
+        (error.number, error.severity, error.state, &error.message);
     let file = place.file.as_ref().map_or(String::new(), |file| format!("File {file}, "));
     let line = match error.procedure() {
         "" => format!("Line {}", place.line),
@@ -39,7 +42,8 @@ pub fn say_error(error: &SqlError) {
     say(error_text(error, &SourceLine { file: None, line: error.line.max(1) }));
 }
 
-/// Says that `stream` could not be written, but for a broken pipe, whose reader went away on purpose; the exit code.
+/// Says that `stream` could not be written, but for a broken pipe, whose reader went away on
+/// purpose; the exit code.
 pub fn write_failed(stream: &str, error: &io::Error) -> u8 {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return BROKEN_PIPE;

@@ -51,7 +51,8 @@ pub struct ServeArgs {
     /// is given
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_admin_address)]
     admin_listen: Option<AdminAddress>,
-    /// Encryption: as clients want it, of everything, TDS 8.0 alone, or none (loopback addresses only)
+    /// Encryption: as clients want it, of everything, TDS 8.0 alone, or none (loopback addresses
+    /// only)
     #[arg(long, value_enum, default_value = "optional")]
     encrypt: Encrypt,
     /// Certificate chain in PEM; made at the first start unless given
@@ -60,7 +61,8 @@ pub struct ServeArgs {
     /// Private key of the certificate in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Let clients at other addresses than loopback log in without TLS: their password can be read on the way
+    /// Let clients at other addresses than loopback log in without TLS: their password can be read
+    /// on the way
     #[arg(long)]
     allow_plain_login: bool,
     /// Most connections at a time
@@ -87,7 +89,8 @@ pub struct ServeArgs {
     /// Seconds that running requests have to end at a stop, before they are cancelled
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     stop_timeout: u32,
-    /// Address and port for Prometheus' metrics, such as 127.0.0.1:9433; whoever reaches it can read them
+    /// Address and port for Prometheus' metrics, such as 127.0.0.1:9433; whoever reaches it can
+    /// read them
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_address)]
     metrics: Option<SocketAddr>,
     /// How lines of the error log are shown on standard error
@@ -180,15 +183,16 @@ impl ServeArgs {
     /// How the instance is opened: with what the environment says where no option does.
     fn instance(&self) -> Result<InstanceArgs, String> {
         let mut args = self.instance.clone();
-        args.log_echo =
-            log::echo(self.log_format == LogFormat::Json).filter(|_| self.log_format != LogFormat::None);
+        args.log_echo = log::echo(self.log_format == LogFormat::Json)
+            .filter(|_| self.log_format != LogFormat::None);
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         args.allowed_folders = self.allow_paths.iter().map(absolute).collect();
         let password = variable(PASSWORD_FILE).map(PathBuf::from);
         let secret = self.tls_key.iter().chain(&self.tls_cert).chain(&password);
         args.protected_files = secret.map(absolute).collect();
         if let (None, Some(megabytes)) = (args.memory, variable(MEMORY)) {
-            args.memory = Some(super::parse_memory(&megabytes).map_err(|e| format!("{MEMORY}: {e}"))?);
+            args.memory =
+                Some(super::parse_memory(&megabytes).map_err(|e| format!("{MEMORY}: {e}"))?);
         }
         Ok(args)
     }
@@ -233,14 +237,18 @@ pub fn run(args: &ServeArgs) -> ExitCode {
         say(text);
         return ExitCode::FAILURE;
     }
-    let init =
-        match args.init.as_ref().map(|folder| StartScripts::new(folder, &args.instance.data)).transpose() {
-            Ok(init) => init.flatten(),
-            Err(text) => {
-                say(text);
-                return ExitCode::FAILURE;
-            }
-        };
+    let init = match args
+        .init
+        .as_ref()
+        .map(|folder| StartScripts::new(folder, &args.instance.data))
+        .transpose()
+    {
+        Ok(init) => init.flatten(),
+        Err(text) => {
+            say(text);
+            return ExitCode::FAILURE;
+        }
+    };
     let opened = args.instance().map(|instance| instance.open());
     let instance = match opened {
         Ok(Ok(instance)) => instance,
@@ -288,7 +296,9 @@ fn serve(
     });
     match password.map_or_else(password_of_file, |password| Ok(Some(password)))? {
         Some(password) => {
-            instance.set_sa_password(&password).map_err(|e| format!("{PASSWORD}: {}", e.message))?;
+            instance
+                .set_sa_password(&password)
+                .map_err(|e| format!("{PASSWORD}: {}", e.message))?;
         }
         _ if instance.sa_has_password() => {}
         _ => {
@@ -304,7 +314,11 @@ fn serve(
     let _ = sd_notify::notify(&[NotifyState::Ready]);
     server.wait();
     let in_time = server.stop(Duration::from_secs(args.stop_timeout.into()));
-    if in_time { Ok(()) } else { Err("Some requests did not end in time and were given up.".into()) }
+    if in_time {
+        Ok(())
+    } else {
+        Err("Some requests did not end in time and were given up.".into())
+    }
 }
 
 /// The line that says that clients can connect.
@@ -326,8 +340,9 @@ fn ready(server: &Server) -> io::Result<()> {
     out.flush()
 }
 
-/// The scripts of the first start. Those that have run are noted in the data folder, so that a start after one that failed goes
-/// on with it. The list has two copies: one that is damaged does not let a script run again.
+/// The scripts of the first start. Those that have run are noted in the data folder, so that a
+/// start after one that failed goes on with it. The list has two copies: one that is damaged does
+/// not let a script run again.
 struct StartScripts {
     folder: PathBuf,
     disk: disk::OsDisk,
@@ -336,7 +351,8 @@ struct StartScripts {
 }
 
 impl StartScripts {
-    /// The scripts of `folder`, if the instance in `data` is to be made, or its scripts have not all run yet.
+    /// The scripts of `folder`, if the instance in `data` is to be made, or its scripts have not
+    /// all run yet.
     fn new(folder: &Path, data: &Path) -> Result<Option<StartScripts>, String> {
         let data = std::path::absolute(data).map_err(|e| failed(data, &e))?;
         let scripts = StartScripts {
@@ -359,7 +375,8 @@ impl StartScripts {
 
     /// The names of those that have run, a line each; `None`: there is no list.
     fn have_run(&self) -> Result<Option<String>, String> {
-        let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"ringwood");
+        let is_old =
+            |bytes: &[u8]| std::str::from_utf8(bytes).is_ok() && !bytes.starts_with(b"ringwood");
         match mirrored::read(&self.disk, &self.list, &is_old).map_err(|e| e.to_string())? {
             Found::Nothing => Ok(None),
             Found::Whole(content) => Ok(Some(String::from_utf8_lossy(&content.bytes).into_owned())),
@@ -370,7 +387,9 @@ impl StartScripts {
     }
 
     fn note(&self, names: &str) -> Result<(), String> {
-        mirrored::write(&self.disk, &self.list, names.as_bytes()).map(drop).map_err(|e| e.to_string())
+        mirrored::write(&self.disk, &self.list, names.as_bytes())
+            .map(drop)
+            .map_err(|e| e.to_string())
     }
 
     /// Runs those that have not run yet, in the order of their names.
@@ -389,7 +408,10 @@ impl StartScripts {
                 continue;
             }
             if !sql::run_script(instance, &script) {
-                return Err(format!("The script {} failed. The next start runs it again.", script.display()));
+                return Err(format!(
+                    "The script {} failed. The next start runs it again.",
+                    script.display()
+                ));
             }
             have_run.push_str(&name);
             have_run.push('\n');

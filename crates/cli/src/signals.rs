@@ -1,7 +1,8 @@
-//! SIGINT, SIGTERM and SIGHUP: a clean stop. Running batches end, transactions roll back, all that was committed is
-//! made durable, the databases are closed; then the process ends with 128 plus the signal's number. At the prompt SIGINT
-//! cancels the running batch instead. Signals that were ignored when the process began (nohup, `&` in a script) stay
-//! ignored; SIGINT at the prompt does not.
+//! SIGINT, SIGTERM and SIGHUP: a clean stop. Running batches end, transactions roll back, all that
+//! was committed is made durable, the databases are closed; then the process ends with 128 plus the
+//! signal's number. At the prompt SIGINT cancels the running batch instead. Signals that were
+//! ignored when the process began (nohup, `&` in a script) stay ignored; SIGINT at the prompt does
+//! not.
 
 use engine::Instance;
 use parking_lot::Mutex;
@@ -22,11 +23,13 @@ pub struct Interrupt {
     pub pending: Arc<AtomicBool>,
 }
 
-/// From now on these signals stop `instance` cleanly and end the process, but for SIGINT where there is an `interrupt`.
+/// From now on these signals stop `instance` cleanly and end the process, but for SIGINT where
+/// there is an `interrupt`.
 pub fn stop_cleanly(instance: &Arc<Instance>, interrupt: Option<Interrupt>) -> std::io::Result<()> {
     let ignored = ignored_at_start();
     let at_the_prompt = interrupt.is_some();
-    let heeds = |signal: &i32| ignored >> (signal - 1) & 1 == 0 || at_the_prompt && *signal == SIGINT;
+    let heeds =
+        |signal: &i32| ignored >> (signal - 1) & 1 == 0 || at_the_prompt && *signal == SIGINT;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(heeds))?;
     let instance = Arc::clone(instance);
     let wait = move || {
@@ -43,12 +46,13 @@ pub fn stop_cleanly(instance: &Arc<Instance>, interrupt: Option<Interrupt>) -> s
     std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
 }
 
-/// From now on these signals end the process, but for SIGINT where there is an `interrupt`; the end of its connections rolls back
-/// what runs on servers.
+/// From now on these signals end the process, but for SIGINT where there is an `interrupt`; the end
+/// of its connections rolls back what runs on servers.
 pub fn end_at_once(interrupt: Option<Interrupt>) -> std::io::Result<()> {
     let ignored = ignored_at_start();
     let at_the_prompt = interrupt.is_some();
-    let heeds = |signal: &i32| ignored >> (signal - 1) & 1 == 0 || at_the_prompt && *signal == SIGINT;
+    let heeds =
+        |signal: &i32| ignored >> (signal - 1) & 1 == 0 || at_the_prompt && *signal == SIGINT;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(heeds))?;
     let wait = move || {
         for signal in signals.forever() {
@@ -67,9 +71,12 @@ pub fn end_at_once(interrupt: Option<Interrupt>) -> std::io::Result<()> {
     std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
 }
 
-/// From now on these signals stop the server that `server` will hold, and before there is one the instance as in
-/// [`stop_cleanly`].
-pub fn stop_server(instance: &Arc<Instance>, server: Arc<OnceLock<StopHandle>>) -> std::io::Result<()> {
+/// From now on these signals stop the server that `server` will hold, and before there is one the
+/// instance as in [`stop_cleanly`].
+pub fn stop_server(
+    instance: &Arc<Instance>,
+    server: Arc<OnceLock<StopHandle>>,
+) -> std::io::Result<()> {
     let ignored = ignored_at_start();
     let heeds = |signal: &i32| ignored >> (signal - 1) & 1 == 0;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP].into_iter().filter(heeds))?;
@@ -118,8 +125,8 @@ fn ignored_at_start() -> u64 {
     mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Waits for the end of the process if a signal has come: a thread that was told to stop must not end it before the databases
-/// are closed.
+/// Waits for the end of the process if a signal has come: a thread that was told to stop must not
+/// end it before the databases are closed.
 pub fn wait_if_stopping() {
     while STOPPING.load(Ordering::Acquire) {
         std::thread::park();

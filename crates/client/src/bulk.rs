@@ -1,5 +1,6 @@
-//! Bulk loads: rows that go to the server as a stream while it loads them. Guarantees: the memory that one takes does not depend on the
-//! number of rows; a load that is dropped before its end loads nothing, and its connection is good for the next request.
+//! Bulk loads: rows that go to the server as a stream while it loads them. Guarantees: the memory
+//! that one takes does not depend on the number of rows; a load that is dropped before its end
+//! loads nothing, and its connection is good for the next request.
 
 use tds::client::BulkWriter;
 use tds::{Column, ColumnFlags};
@@ -24,20 +25,22 @@ pub struct BulkLoad<'a> {
 }
 
 impl Connection {
-    /// Begins a bulk load into the columns of a table, but for those of which the server says that it makes their values; `table`
-    /// stands as in T-SQL.
+    /// Begins a bulk load into the columns of a table, but for those of which the server says that
+    /// it makes their values; `table` stands as in T-SQL.
     ///
     /// # Errors
     /// The server's, the connection's; a column's type cannot be loaded.
     pub fn bulk_load(&mut self, table: &str) -> Result<BulkLoad<'_>, ClientError> {
         let reply = self.query(&format!("select top (0) * from {table}"))?;
-        let columns = reply.results.into_iter().next().map(|result| result.columns).unwrap_or_default();
+        let columns =
+            reply.results.into_iter().next().map(|result| result.columns).unwrap_or_default();
         let made = |c: &Column| {
             let flag = |flag| c.flags.contains(flag);
             flag(ColumnFlags::IDENTITY) || flag(ColumnFlags::COMPUTED) || c.user_type == ROWVERSION
         };
         let columns: Vec<Column> = columns.into_iter().filter(|c| !made(c)).collect();
-        let declared = columns.iter().map(declared).collect::<Result<Vec<String>, ClientError>>()?;
+        let declared =
+            columns.iter().map(declared).collect::<Result<Vec<String>, ClientError>>()?;
         self.query(&format!("insert bulk {table} ({})", declared.join(", ")))?;
         let writer = Some(BulkWriter::new(self.codec(), &columns));
         Ok(BulkLoad { connection: self, columns, writer, out: Vec::new() })
@@ -47,7 +50,9 @@ impl Connection {
 /// A column as INSERT BULK names it.
 fn declared(column: &Column) -> Result<String, ClientError> {
     let ty = column.ty.data_type();
-    let ty = ty.ok_or_else(|| ClientError::Request(tds::TdsError::Unsupported("a column without a type")))?;
+    let ty = ty.ok_or_else(|| {
+        ClientError::Request(tds::TdsError::Unsupported("a column without a type"))
+    })?;
     Ok(format!("[{}] {ty}", column.name.replace(']', "]]")))
 }
 

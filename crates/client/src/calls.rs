@@ -1,4 +1,5 @@
-//! Procedures by name, statements that are prepared once, transactions: each is one message there and one answer back.
+//! Procedures by name, statements that are prepared once, transactions: each is one message there
+//! and one answer back.
 
 use tds::client::Token;
 use tds::request::rpc::procedure_id as id;
@@ -18,7 +19,8 @@ pub fn int(name: &str, value: i32) -> RpcParam {
     RpcParam::new(name, TypeInfo::Int(4), Value::Int(value))
 }
 
-/// An nvarchar. Its declared length does not depend on the text, so that calls with different texts are of the same types.
+/// An nvarchar. Its declared length does not depend on the text, so that calls with different texts
+/// are of the same types.
 pub fn text(name: &str, value: &str) -> RpcParam {
     let value = types::units::held(value);
     // A character has as many bytes in UTF-8 as it has units, or more.

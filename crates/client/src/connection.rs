@@ -16,7 +16,8 @@ use crate::options::{ClientError, Encryption, Options, Trust};
 use crate::tls;
 use crate::wire::{Shared, Wire};
 
-/// Largest token, a row above all, in bytes: a value may have 2 GB by the protocol, and what a client shows is less.
+/// Largest token, a row above all, in bytes: a value may have 2 GB by the protocol, and what a
+/// client shows is less.
 const LARGEST_TOKEN: usize = 1 << 30;
 /// Packets that are asked for.
 const PACKET_SIZE: u32 = 8000;
@@ -127,8 +128,14 @@ impl Connection {
             running: Arc::default(),
             attention: codec.attention().into(),
         };
-        let mut connection =
-            Connection { wire, codec, answers, cancel, database: String::new(), server: Default::default() };
+        let mut connection = Connection {
+            wire,
+            codec,
+            answers,
+            cancel,
+            database: String::new(),
+            server: Default::default(),
+        };
         connection.log_in()?;
         connection.wire.logged_in()?;
         Ok(connection)
@@ -163,12 +170,16 @@ impl Connection {
         self.cancel.clone()
     }
 
-    /// Runs a batch and hands over its answer token by token. Where `each` returns false the batch is cancelled, and the rest of
-    /// its answer is dropped.
+    /// Runs a batch and hands over its answer token by token. Where `each` returns false the batch
+    /// is cancelled, and the rest of its answer is dropped.
     ///
     /// # Errors
     /// The connection is of no more use. What goes wrong with the batch are tokens.
-    pub fn batch(&mut self, text: &str, each: &mut dyn FnMut(Token) -> bool) -> Result<(), ClientError> {
+    pub fn batch(
+        &mut self,
+        text: &str,
+        each: &mut dyn FnMut(Token) -> bool,
+    ) -> Result<(), ClientError> {
         let message = self.codec.batch(&types::units::held(text));
         self.request(&message, each)
     }
@@ -178,7 +189,8 @@ impl Connection {
         &self.codec
     }
 
-    /// Sends a part of a message whose end [`Connection::request`] or [`Connection::withdraw`] sends.
+    /// Sends a part of a message whose end [`Connection::request`] or [`Connection::withdraw`]
+    /// sends.
     pub(crate) fn send(&self, part: &[u8]) -> Result<(), ClientError> {
         Ok(self.wire.send(part)?)
     }
@@ -271,7 +283,9 @@ impl Connection {
                     self.codec.packet_size = size;
                 }
             }
-            BEGIN => self.codec.transaction = new.first_chunk().map_or(0, |id| u64::from_le_bytes(*id)),
+            BEGIN => {
+                self.codec.transaction = new.first_chunk().map_or(0, |id| u64::from_le_bytes(*id))
+            }
             COMMIT | ROLLBACK => self.codec.transaction = 0,
             _ => {}
         }
@@ -307,7 +321,10 @@ fn prelogin(wire: &mut Wire, codec: &ClientCodec, options: &Options) -> Result<b
         (Encryption::Strict, _) => return Ok(false),
         (Encryption::None, None | Some(prelogin::Encryption::NotSupported)) => return Ok(false),
         (Encryption::None, Some(_)) => return Err(ClientError::OnlyEncrypted),
-        (Encryption::Mandatory, Some(prelogin::Encryption::On | prelogin::Encryption::Required)) => {
+        (
+            Encryption::Mandatory,
+            Some(prelogin::Encryption::On | prelogin::Encryption::Required),
+        ) => {
             wire.shake_hands(tls::begin(&options.host, &options.trust, false)?)?;
             return Ok(false);
         }

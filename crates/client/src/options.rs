@@ -109,7 +109,8 @@ pub fn parse_server(text: &str) -> Result<ServerName, String> {
         return Err(format!("{text}: named instances are not looked up; give HOST:PORT"));
     }
     let (host, port) = if let Some(inner) = rest.strip_prefix('[') {
-        let (host, after) = inner.split_once(']').ok_or_else(|| format!("{text}: a ] is missing"))?;
+        let (host, after) =
+            inner.split_once(']').ok_or_else(|| format!("{text}: a ] is missing"))?;
         (host, after.strip_prefix([':', ',']).or(after.is_empty().then_some("")))
     } else if let Some((host, port)) = rest.split_once(',') {
         (host, Some(port))
@@ -163,15 +164,22 @@ pub enum ClientError {
 }
 
 fn text(e: &ServerMessage) -> String {
-    format!("Msg {}, Level {}, State {}, Line {}\n{}", e.number, e.severity, e.state, e.line, e.message)
+    format!(
+        "Msg {}, Level {}, State {}, Line {}\n{}",
+        e.number, e.severity, e.state, e.line, e.message
+    )
 }
 
 fn texts(errors: &[ServerMessage]) -> String {
-    let lines = errors
-        .iter()
-        .map(|e| format!("Msg {}, Level {}, State {}\n{}", e.number, e.severity, e.state, e.message));
+    let lines = errors.iter().map(|e| {
+        format!("Msg {}, Level {}, State {}\n{}", e.number, e.severity, e.state, e.message)
+    });
     let all: Vec<String> = lines.collect();
-    if all.is_empty() { "the server refuses the login without a reason".into() } else { all.join("\n") }
+    if all.is_empty() {
+        "the server refuses the login without a reason".into()
+    } else {
+        all.join("\n")
+    }
 }
 
 #[cfg(test)]
@@ -205,7 +213,8 @@ mod tests {
             assert_eq!(name.to_dedicated(), name);
         }
         assert_eq!(parse_server("db").map(|name| name.to_dedicated()), parse_server("admin:db"));
-        for text in ["admin:", "", ":1433", "db:x", "db,70000", "db\\SQLEXPRESS", "[::1", "[::1]x"] {
+        for text in ["admin:", "", ":1433", "db:x", "db,70000", "db\\SQLEXPRESS", "[::1", "[::1]x"]
+        {
             assert!(parse_server(text).is_err(), "{text}");
         }
     }

@@ -1,4 +1,5 @@
-//! Asks a server whether it answers, without logging in: what health checks of containers and load balancers want.
+//! Asks a server whether it answers, without logging in: what health checks of containers and load
+//! balancers want.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +13,8 @@ use crate::options::{ClientError, Trust};
 use crate::tls;
 use crate::wire::Wire;
 
-/// Sends PRELOGIN, with `strict` inside TLS as TDS 8.0 does, and waits for the answer; the server's version.
+/// Sends PRELOGIN, with `strict` inside TLS as TDS 8.0 does, and waits for the answer; the server's
+/// version.
 ///
 /// # Errors
 /// Nobody listens, no answer came within `timeout`, or it is not TDS.
@@ -31,7 +33,8 @@ fn ask(wire: &mut Wire, address: SocketAddr, strict: bool) -> Result<[u8; 6], Cl
         // Nothing secret is sent.
         wire.strict(tls::begin(&address.ip().to_string(), &Trust::Any, true)?)?;
     }
-    let hello = Prelogin { encryption: Some(Encryption::Off), mars: Some(false), ..Prelogin::default() };
+    let hello =
+        Prelogin { encryption: Some(Encryption::Off), mars: Some(false), ..Prelogin::default() };
     let version = if strict { TdsVersion::V8_0 } else { TdsVersion::LATEST };
     wire.send(&ClientCodec::new(version).prelogin(&hello))?;
     Ok(Prelogin::parse(&wire.message()?)?.version)

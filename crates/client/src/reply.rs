@@ -48,8 +48,8 @@ impl Reply {
             Token::Error(error) => self.errors.push(error),
             Token::ReturnStatus(status) => self.status = Some(status),
             Token::ReturnValue { value, .. } => self.outputs.push(value),
-            // Without the flag the reader has 0 here and nothing was counted. What counts as a query and has no result is an
-            // assignment to variables.
+            // Without the flag the reader has 0 here and nothing was counted. What counts as a
+            // query and has no result is an assignment to variables.
             Token::Done { status, rows, command, .. } => {
                 let in_result = std::mem::take(&mut self.in_result);
                 let assigns = command == tds::tokens::command::SELECT && !in_result;
@@ -66,7 +66,11 @@ impl Reply {
     /// # Errors
     /// [`ClientError::Server`].
     pub fn checked(mut self) -> Result<Reply, ClientError> {
-        if self.errors.is_empty() { Ok(self) } else { Err(ClientError::Server(self.errors.swap_remove(0))) }
+        if self.errors.is_empty() {
+            Ok(self)
+        } else {
+            Err(ClientError::Server(self.errors.swap_remove(0)))
+        }
     }
 
     /// All rows of all results.

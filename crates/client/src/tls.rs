@@ -9,21 +9,29 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::version::{TLS12, TLS13};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 
 use crate::options::{ClientError, Trust};
 
 /// What TDS 8.0 calls itself in TLS.
 const ALPN: &[u8] = b"tds/8.0";
 
-/// A new client side of TLS; `strict` for TDS 8.0, otherwise inside TDS packets, where servers speak TLS 1.2 at most.
+/// A new client side of TLS; `strict` for TDS 8.0, otherwise inside TDS packets, where servers
+/// speak TLS 1.2 at most.
 ///
 /// # Errors
 /// The trusted certificates cannot be had, `host` is no name.
-pub fn begin(host: &str, trust: &Trust, strict: bool) -> Result<Box<ClientConnection>, ClientError> {
+pub fn begin(
+    host: &str,
+    trust: &Trust,
+    strict: bool,
+) -> Result<Box<ClientConnection>, ClientError> {
     let provider = Arc::new(ring::default_provider());
     let versions: &[_] = if strict { &[&TLS13, &TLS12] } else { &[&TLS12] };
-    let builder = ClientConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions)?;
+    let builder =
+        ClientConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions)?;
     let verifier: Arc<dyn ServerCertVerifier> = match trust {
         Trust::Any => Arc::new(AnyCertificate),
         Trust::System => verifier(system_roots()?)?,
@@ -34,7 +42,8 @@ pub fn begin(host: &str, trust: &Trust, strict: bool) -> Result<Box<ClientConnec
     if strict {
         config.alpn_protocols = vec![ALPN.to_vec()];
     }
-    let name = ServerName::try_from(host.to_owned()).map_err(|_| ClientError::Name(host.to_owned()))?;
+    let name =
+        ServerName::try_from(host.to_owned()).map_err(|_| ClientError::Name(host.to_owned()))?;
     Ok(Box::new(ClientConnection::new(Arc::new(config), name)?))
 }
 
@@ -49,7 +58,8 @@ fn system_roots() -> Result<RootCertStore, ClientError> {
     let found = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
-        let text = "the system has no trusted certificates; give a file with the server's, or trust any";
+        let text =
+            "the system has no trusted certificates; give a file with the server's, or trust any";
         return Err(std::io::Error::other(text).into());
     }
     Ok(roots)

@@ -1,5 +1,5 @@
-//! A blocking socket with TLS in its three forms. One thread reads; any thread may send meanwhile, which is how a
-//! running request is cancelled.
+//! A blocking socket with TLS in its three forms. One thread reads; any thread may send meanwhile,
+//! which is how a running request is cancelled.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -13,9 +13,11 @@ use tds::{PacketType, client};
 
 use crate::options::ClientError;
 
-/// Bytes read from a socket at a time: at first, and where answers are long. A connection that is idle should take little.
+/// Bytes read from a socket at a time: at first, and where answers are long. A connection that is
+/// idle should take little.
 const READ: (usize, usize) = (4 << 10, 32 << 10);
-/// How long a server may take to read a request. It reads while it runs one, so this is no limit for requests.
+/// How long a server may take to read a request. It reads while it runs one, so this is no limit
+/// for requests.
 const SEND: Duration = Duration::from_secs(60);
 
 /// What all threads share.
@@ -114,7 +116,13 @@ impl Wire {
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(SEND))?;
         let shared = Arc::new(Shared { socket, tls: Mutex::new(None) });
-        Ok(Wire { shared, room: vec![0; READ.0], received: Vec::new(), used: 0, until: Some(until) })
+        Ok(Wire {
+            shared,
+            room: vec![0; READ.0],
+            received: Vec::new(),
+            used: 0,
+            until: Some(until),
+        })
     }
 
     /// From now on an answer may take as long as it likes.
@@ -185,7 +193,8 @@ impl Wire {
         loop {
             let header = self.exactly(HEADER)?;
             let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
-            let known = [PacketType::Reply.byte(), PacketType::Prelogin.byte()].contains(&header[0]);
+            let known =
+                [PacketType::Reply.byte(), PacketType::Prelogin.byte()].contains(&header[0]);
             if !known || !(HEADER..=tds::packet::MAX_PACKET_SIZE).contains(&length) {
                 return Err(io::Error::new(ErrorKind::InvalidData, "the answer is not TDS").into());
             }
@@ -207,7 +216,8 @@ impl Wire {
         let until = self.until;
         while tls.is_handshaking() {
             if let Some(until) = until {
-                let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+                let left =
+                    until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
                 self.shared.socket.set_read_timeout(Some(left))?;
             }
             match tls.complete_io(&mut &self.shared.socket) {

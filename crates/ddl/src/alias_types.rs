@@ -56,7 +56,12 @@ pub fn check_name(catalog: &Catalog, schema: &str, name: &str) -> Result<(), Sql
 ///
 /// # Errors
 /// 218 there is none, 3732 a column or parameter is of it.
-pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str) -> Result<(), SqlError> {
+pub fn drop_type(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    schema: &str,
+    name: &str,
+) -> Result<(), SqlError> {
     if let Some(def) = db.catalog().find_table_type(schema, name).cloned() {
         return super::table_types::drop_type(core, db, &def);
     }
@@ -79,7 +84,8 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, schema: &str, name: &str)
 /// Name of the first object that has a column or parameter of an alias type.
 fn user_of(catalog: &Catalog, alias: &AliasDef) -> Option<CompactString> {
     let named = |name: &TypeName| alias_id(name, catalog) == Some(alias.type_id);
-    let has = |columns: &[ColumnDef]| columns.iter().any(|column| column.alias == Some(alias.type_id));
+    let has =
+        |columns: &[ColumnDef]| columns.iter().any(|column| column.alias == Some(alias.type_id));
     let declares = |element: &TableElement| match element {
         TableElement::Column(column) => column.data_type.as_ref().is_some_and(named),
         TableElement::Constraint(_) | TableElement::Index(_) | TableElement::Period { .. } => false,
@@ -88,8 +94,8 @@ fn user_of(catalog: &Catalog, alias: &AliasDef) -> Option<CompactString> {
     let tables = tables.map(|table| (table.object_id, &table.name));
     let types = catalog.table_types.values().filter(|def| def.elements.iter().any(declares));
     let types = types.map(|def| (def.type_id, &def.name));
-    let module =
-        super::table_types::module_with(catalog, named).map(|module| (module.object_id, &module.name));
+    let module = super::table_types::module_with(catalog, named)
+        .map(|module| (module.object_id, &module.name));
     tables.chain(types).chain(module).min().map(|(_, name)| name.clone())
 }
 
@@ -129,7 +135,8 @@ fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), 
         }
     }
     work.hold_schema(&alias.schema)?;
-    let schema_id = db.catalog().schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1);
+    let schema_id =
+        db.catalog().schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1);
     let (system, values) = row_of(alias, schema_id);
     let txn = work.core.txn(&db)?;
     let done = match made {

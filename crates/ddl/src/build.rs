@@ -1,5 +1,5 @@
-//! Building an index from the rows of its table: entries are collected, sorted (beyond a sort's memory through run files)
-//! and loaded page by page.
+//! Building an index from the rows of its table: entries are collected, sorted (beyond a sort's
+//! memory through run files) and loaded page by page.
 
 use access::{IndexEntry, Outcome, ReadMode, RowBatch};
 use catalog::Db;
@@ -17,10 +17,11 @@ const LOAD: usize = 4096;
 const LOAD_BYTES: usize = 4 << 20;
 
 /// Takes the rows of a table: where each is, its bytes.
-pub type RowVisitor<'f> = &'f mut dyn FnMut(&mut ExecCtx<'_>, &Locator, &[u8]) -> Result<(), SqlError>;
+pub type RowVisitor<'f> =
+    &'f mut dyn FnMut(&mut ExecCtx<'_>, &Locator, &[u8]) -> Result<(), SqlError>;
 
-/// Reads all rows of a table, newest versions, page by page. The caller holds the table's schema lock, so no other
-/// transaction is writing it.
+/// Reads all rows of a table, newest versions, page by page. The caller holds the table's schema
+/// lock, so no other transaction is writing it.
 pub fn for_each_row(
     ctx: &mut ExecCtx<'_>,
     db: &Arc<Db>,
@@ -40,7 +41,8 @@ pub fn for_each_row(
             }
         }
         Base::Tree(tree) => {
-            let mut cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, access::Direction::Forward);
+            let mut cursor =
+                tree.cursor(Bound::Unbounded, Bound::Unbounded, access::Direction::Forward);
             while cursor.next_batch(ReadMode::Dirty, &mut batch).map_err(fail)? {
                 ctx.session.check_cancel()?;
                 for i in 0..batch.len() {
@@ -52,7 +54,8 @@ pub fn for_each_row(
     Ok(())
 }
 
-/// Fills an empty nonclustered index from its table's rows; one that is disabled stays without. Errors: 1505 when a unique key would repeat.
+/// Fills an empty nonclustered index from its table's rows; one that is disabled stays without.
+/// Errors: 1505 when a unique key would repeat.
 pub fn build_index(
     ctx: &mut ExecCtx<'_>,
     db: &Arc<Db>,
@@ -66,7 +69,8 @@ pub fn build_index(
     let target = open_index(db, table, index)?;
     let host = ctx.session.host();
     let share = ctx.session.shared.grants.add(ctx.session.query_memory()).share();
-    let mut sorter = Sorter::new(host.run_files().clone(), share, None).of_session(&ctx.session.shared);
+    let mut sorter =
+        Sorter::new(host.run_files().clone(), share, None).of_session(&ctx.session.shared);
     let mut values = vec![Value::Null; table.columns.len()];
     let sources = target.sources();
     let wanted: Vec<u16> = sources.iter().map(|c| *c as u16).collect();
@@ -122,7 +126,8 @@ impl Group {
     }
 }
 
-/// Puts sorted entries into an empty index. Error: 1505 at the first key that a unique index would repeat.
+/// Puts sorted entries into an empty index. Error: 1505 at the first key that a unique index would
+/// repeat.
 fn load(
     ctx: &mut ExecCtx<'_>,
     db: &Arc<Db>,
@@ -157,7 +162,8 @@ fn load_group(
     ctx.session.check_cancel()?;
     let fill = if target.def.fill_factor == 0 { 100 } else { target.def.fill_factor };
     let txn = ctx.session.txn(db)?;
-    let (_, outcome) = target.tree.insert_batch(txn, &group.rows(), fill).map_err(|e| access_error(db, e))?;
+    let (_, outcome) =
+        target.tree.insert_batch(txn, &group.rows(), fill).map_err(|e| access_error(db, e))?;
     if outcome != Outcome::Done(()) {
         return Err(SqlError::internal("a new index had entries already"));
     }

@@ -1,6 +1,6 @@
 //! Definitions of computed columns: what is written becomes type, nullability and text of a column.
-//! Guarantees: what the rows of a table keep depends on the row alone (4936, 4934, 2729); a computed column is computed from plain
-//! columns (1759).
+//! Guarantees: what the rows of a table keep depends on the row alone (4936, 4934, 2729); a
+//! computed column is computed from plain columns (1759).
 
 use std::sync::Arc;
 
@@ -109,7 +109,8 @@ fn named(columns: &[NewColumn]) -> Vec<NamedColumn> {
     columns.iter().map(column).collect()
 }
 
-/// A computed column beside the columns of its table, of which the computed ones are known to be such.
+/// A computed column beside the columns of its table, of which the computed ones are known to be
+/// such.
 ///
 /// # Errors
 /// Those of binding; 424, 435, 1046, 1759, 4934, 4936; 8183-like: constraints that only a persisted
@@ -132,7 +133,8 @@ pub fn new_computed(
         None => format!("({})", single_quoted(text)),
     };
     let expr = Arc::new(load::parse_expression(&text)?);
-    let Bound { computed, nature } = bind(defaults.functions, &defaults.db, table, &named(columns), &expr)?;
+    let Bound { computed, nature } =
+        bind(defaults.functions, &defaults.db, table, &named(columns), &expr)?;
     if computed.nature.methods_of_xml {
         return Err(method_of_xml(statement, table, name));
     }
@@ -140,10 +142,9 @@ pub fn new_computed(
         check_persisted(nature, table, name)?;
     }
     let only_persisted = column.nullable == Some(false)
-        || column
-            .constraints
-            .iter()
-            .any(|c| matches!(c.kind, ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. }));
+        || column.constraints.iter().any(|c| {
+            matches!(c.kind, ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. })
+        });
     if only_persisted && !written.persisted {
         return Err(SqlError::of(msg::COMPUTED_NOT_PERSISTED, []));
     }
@@ -189,12 +190,21 @@ fn check_indexable(nature: FunctionNature, table: &str, column: &str) -> Result<
 /// 2729.
 pub fn store_indexed(table: &mut NewTable, defaults: &ColumnDefaults) -> Result<(), SqlError> {
     for at in 0..table.columns.len() {
-        let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored) else { continue };
-        let used =
-            table.indexes.iter().any(|i| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at));
+        let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored) else {
+            continue;
+        };
+        let used = table
+            .indexes
+            .iter()
+            .any(|i| i.key.iter().any(|(k, _)| *k == at) || i.included.contains(&at));
         if used {
-            let bound =
-                bind(defaults.functions, &defaults.db, &table.name, &named(&table.columns), &computed.expr)?;
+            let bound = bind(
+                defaults.functions,
+                &defaults.db,
+                &table.name,
+                &named(&table.columns),
+                &computed.expr,
+            )?;
             check_indexable(bound.nature, &table.name, &table.columns[at].name)?;
             table.columns[at].computed =
                 Some(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(&computed) }));
@@ -215,7 +225,9 @@ pub fn as_stored(
 ) -> Result<Arc<ComputedDef>, SqlError> {
     let column = &table.columns[at];
     check_indexable(nature_of(functions, db, table, at)?, &table.name, &column.name)?;
-    let Some(computed) = &column.computed else { return Err(SqlError::internal("a column is not computed")) };
+    let Some(computed) = &column.computed else {
+        return Err(SqlError::internal("a column is not computed"));
+    };
     Ok(Arc::new(ComputedDef { stored: true, ..ComputedDef::clone(computed) }))
 }
 
@@ -254,7 +266,9 @@ pub fn computed_from(table: &TableDef, column: usize) -> Option<&catalog::Column
     let name = catalog::fold_name(&table.columns[column].name);
     let words = |text: &str| {
         let tokens = syntax::lexer::tokenize(text).list;
-        tokens.iter().any(|t| catalog::fold_name(t.span.text(text).trim_matches(['[', ']', '"'])) == name)
+        tokens
+            .iter()
+            .any(|t| catalog::fold_name(t.span.text(text).trim_matches(['[', ']', '"'])) == name)
     };
     table.columns.iter().find(|c| c.computed.as_ref().is_some_and(|computed| words(&computed.text)))
 }

@@ -1,6 +1,6 @@
-//! CHECK constraints are made; constraints of all kinds are tested against the rows that are there, switched, dropped. How foreign keys
-//! are made is in `foreign_keys`.
-//! Guarantees: statements that were compiled before a change are compiled again.
+//! CHECK constraints are made; constraints of all kinds are tested against the rows that are there,
+//! switched, dropped. How foreign keys are made is in `foreign_keys`. Guarantees: statements that
+//! were compiled before a change are compiled again.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -88,15 +88,16 @@ pub(super) fn test_one(
             Constraint::Check(check) => test_check(env, &mut ctx, &db, table, check),
             Constraint::ForeignKey(key) => {
                 let parent = env.catalog.by_id.get(&key.parent).cloned();
-                let parent = parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
+                let parent =
+                    parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
                 test_foreign_key(env, &mut ctx, &db, table, &parent, key)
             }
         }
     })
 }
 
-/// CHECK CONSTRAINT and NOCHECK CONSTRAINT: `names` are all when there are none; with `test` the rows that are there must
-/// satisfy what is switched on.
+/// CHECK CONSTRAINT and NOCHECK CONSTRAINT: `names` are all when there are none; with `test` the
+/// rows that are there must satisfy what is switched on.
 ///
 /// # Errors
 /// 4917 no such constraint, 11415-like one that cannot be switched; 547.
@@ -107,11 +108,13 @@ pub fn switch(
     enable: bool,
     test: bool,
 ) -> Result<Arc<TableDef>, SqlError> {
-    let wanted = |name: &str| names.is_empty() || names.iter().any(|n| fold_name(n) == fold_name(name));
+    let wanted =
+        |name: &str| names.is_empty() || names.iter().any(|n| fold_name(n) == fold_name(name));
     let mut next = TableDef::clone(table);
     let mut tests = Vec::new();
     for name in names {
-        let known = table.checks.iter().map(|c| &c.name).chain(table.foreign_keys.iter().map(|k| &k.name));
+        let known =
+            table.checks.iter().map(|c| &c.name).chain(table.foreign_keys.iter().map(|k| &k.name));
         if !known.into_iter().any(|known| fold_name(known) == fold_name(name)) {
             return Err(SqlError::of(msg::CONSTRAINT_NOT_FOUND, [&name]));
         }
@@ -163,22 +166,32 @@ pub fn drop_constraint(
     let mut next = TableDef::clone(table);
     next.checks.retain(|check| fold_name(&check.name) != folded);
     next.foreign_keys.retain(|key| fold_name(&key.name) != folded);
-    if next.checks.len() == table.checks.len() && next.foreign_keys.len() == table.foreign_keys.len() {
+    if next.checks.len() == table.checks.len()
+        && next.foreign_keys.len() == table.foreign_keys.len()
+    {
         return Ok(None);
     }
     work.replace(table, next).map(Some)
 }
 
 /// The CHECK or FOREIGN KEY constraint, here or in another table, that a column takes part in.
-pub fn constraint_of_column(catalog: &Catalog, env_table: &TableDef, at: usize) -> Option<CompactString> {
+pub fn constraint_of_column(
+    catalog: &Catalog,
+    env_table: &TableDef,
+    at: usize,
+) -> Option<CompactString> {
     let id = env_table.columns[at].column_id;
     let check = check_of_column(env_table, at);
-    let own = env_table.foreign_keys.iter().find(|key| key.columns.iter().any(|(own, _)| *own == id));
+    let own =
+        env_table.foreign_keys.iter().find(|key| key.columns.iter().any(|(own, _)| *own == id));
     let other = || {
         let keys = catalog.foreign_keys_to(env_table.object_id).into_iter();
         keys.map(|(_, key)| key).find(|key| key.columns.iter().any(|(_, other)| *other == id))
     };
-    check.map(|c| c.name.clone()).or_else(|| own.map(|k| k.name.clone())).or_else(|| other().map(|k| k.name))
+    check
+        .map(|c| c.name.clone())
+        .or_else(|| own.map(|k| k.name.clone()))
+        .or_else(|| other().map(|k| k.name))
 }
 
 /// The CHECK constraint that a column takes part in.

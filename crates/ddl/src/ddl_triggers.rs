@@ -1,5 +1,6 @@
-//! Triggers of a database, and of the server, which master keeps: made, changed, dropped, switched; in the session's transaction, like a change of a module.
-//! Guarantee: their names are their own: no schema has them, no object of a schema is in their way.
+//! Triggers of a database, and of the server, which master keeps: made, changed, dropped, switched;
+//! in the session's transaction, like a change of a module. Guarantee: their names are their own:
+//! no schema has them, no object of a schema is in their way.
 
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ use catalog::given_up::Name;
 use catalog::module::as_create;
 use catalog::{ModuleDef, ModuleHead, TriggerOrder, clock, errors, fold_name};
 
-/// Makes or changes a trigger of the database, or of the server; `check` looks at the definition before anything is written.
+/// Makes or changes a trigger of the database, or of the server; `check` looks at the definition
+/// before anything is written.
 ///
 /// # Errors
 /// 2714 the name is taken, 208 ALTER of nothing; those of `check`.
@@ -46,7 +48,9 @@ pub fn put(
         marked_system: false,
         run_as: new.run_as,
         order: TriggerOrder::default(),
-        create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
+        create_date: before
+            .as_ref()
+            .map_or_else(|| now.clone(), |before| before.create_date.clone()),
         modify_date: now,
     };
     let after = Arc::new(ModuleDef::new(head, &as_create(new.text))?);
@@ -56,7 +60,11 @@ pub fn put(
 }
 
 /// Another session may have changed the trigger while its lock was waited for.
-fn lock(work: &mut Work<'_>, object_id: i32, before: Option<&Arc<ModuleDef>>) -> Result<(), SqlError> {
+fn lock(
+    work: &mut Work<'_>,
+    object_id: i32,
+    before: Option<&Arc<ModuleDef>>,
+) -> Result<(), SqlError> {
     work.lock(object_id, LockMode::SchM)?;
     let now = work.db.catalog().modules.get(&object_id).cloned();
     let same = match (before, &now) {
@@ -72,7 +80,9 @@ fn lock(work: &mut Work<'_>, object_id: i32, before: Option<&Arc<ModuleDef>>) ->
 /// # Errors
 /// 1205, 1222; what the storage says.
 pub fn drop_trigger(work: &mut Work<'_>, of_server: bool, name: &str) -> Result<bool, SqlError> {
-    let Some(before) = work.db.catalog().event_trigger(of_server, name).cloned() else { return Ok(false) };
+    let Some(before) = work.db.catalog().event_trigger(of_server, name).cloned() else {
+        return Ok(false);
+    };
     lock(work, before.object_id, Some(&before))?;
     replace(work, Some(before), None)?;
     Ok(true)
@@ -93,7 +103,8 @@ pub fn switch(
         return Err(SqlError::of(msg::TRIGGER_NOT_FOUND, [&name]));
     }
     let wanted = |m: &&Arc<ModuleDef>| {
-        m.disabled == enable && (names.is_empty() || names.iter().any(|n| fold_name(n) == fold_name(&m.name)))
+        m.disabled == enable
+            && (names.is_empty() || names.iter().any(|n| fold_name(n) == fold_name(&m.name)))
     };
     for before in catalog.event_triggers(of_server).filter(wanted) {
         lock(work, before.object_id, Some(before))?;

@@ -1,5 +1,5 @@
-//! The events that triggers of a database and of the server can watch, and the groups that they are in.
-//! Guarantee: an event that is taken here is raised by every statement that is one.
+//! The events that triggers of a database and of the server can watch, and the groups that they are
+//! in. Guarantee: an event that is taken here is raised by every statement that is one.
 
 /// An event, and the groups that hold it besides those of all events of its level.
 type Event = (&'static str, &'static [&'static str]);
@@ -67,7 +67,8 @@ const EVENTS: &[Event] = &[
     ("DROP_APPLICATION_ROLE", &["DDL_APPLICATION_ROLE_EVENTS", "DDL_DATABASE_SECURITY_EVENTS"]),
 ];
 
-/// Events and groups of T-SQL that nothing raises here yet, or whose statements are none of a database's.
+/// Events and groups of T-SQL that nothing raises here yet, or whose statements are none of a
+/// database's.
 const OTHERS: [&str; 25] = [
     "ALTER_INSTANCE",
     "ALTER_SERVER_CONFIGURATION",
@@ -161,7 +162,8 @@ fn number(event: &str) -> i32 {
     ];
     let (verb, kind) = event.split_once('_').unwrap_or((event, ""));
     let first = kinds.iter().find(|(known, _)| *known == kind).map_or(0, |(_, first)| *first);
-    // Synonyms and types cannot be altered: DROP comes right behind CREATE, but for types it has the third number.
+    // Synonyms and types cannot be altered: DROP comes right behind CREATE, but for types it has
+    // the third number.
     let step = match (verb, kind) {
         ("CREATE", _) => 0,
         ("DROP", "SYNONYM") => 2,
@@ -206,10 +208,9 @@ pub fn group_number(group: &str) -> Option<i32> {
 
 /// Events and groups with their numbers, and the numbers of the groups that they are in.
 pub fn types() -> impl Iterator<Item = (i32, &'static str, Option<i32>)> {
-    let of_events = EVENTS
-        .iter()
-        .chain(SERVER_EVENTS)
-        .map(|(event, groups)| (number(event), *event, groups.first().and_then(|group| group_number(group))));
+    let of_events = EVENTS.iter().chain(SERVER_EVENTS).map(|(event, groups)| {
+        (number(event), *event, groups.first().and_then(|group| group_number(group)))
+    });
     of_events.chain([(147, LOGON, None)]).chain(GROUPS).chain([SEQUENCES])
 }
 
@@ -220,7 +221,8 @@ mod tests {
     #[test]
     fn groups_hold_their_events() {
         assert!(
-            covers("DDL_TABLE_EVENTS", "DROP_TABLE") && covers("DDL_DATABASE_LEVEL_EVENTS", "CREATE_ROLE")
+            covers("DDL_TABLE_EVENTS", "DROP_TABLE")
+                && covers("DDL_DATABASE_LEVEL_EVENTS", "CREATE_ROLE")
         );
         assert!(covers("CREATE_TABLE", "CREATE_TABLE") && !covers("CREATE_TABLE", "DROP_TABLE"));
         assert!(!covers("DDL_INDEX_EVENTS", "CREATE_TABLE"));

@@ -105,7 +105,8 @@ pub(super) fn parent_of(
     name: &str,
 ) -> Result<Arc<TableDef>, SqlError> {
     let shown = &new.parent;
-    if shown.database.as_ref().is_some_and(|db| fold_name(&db.value) != fold_name(&work.db.name())) {
+    if shown.database.as_ref().is_some_and(|db| fold_name(&db.value) != fold_name(&work.db.name()))
+    {
         return Err(SqlError::of(msg::FOREIGN_KEY_CROSS_DATABASE, [&shown]));
     }
     if shown.name.value.starts_with('#') {
@@ -120,7 +121,8 @@ pub(super) fn parent_of(
     }
 }
 
-/// What a foreign key refers to: column_id here and there, pair by pair, and the index_id of the key.
+/// What a foreign key refers to: column_id here and there, pair by pair, and the index_id of the
+/// key.
 struct Referenced {
     columns: Vec<(i32, i32)>,
     key: i32,
@@ -136,12 +138,16 @@ fn match_key(
     let find = |table: &TableDef, column: &str, missing: msg::Message<3>| {
         table.column(column).ok_or_else(|| SqlError::of(missing, [&name, &column, &table.name]))
     };
-    let own = new.columns.iter().map(|c| find(table, c, msg::FOREIGN_KEY_INVALID_REFERENCING_COLUMN));
+    let own =
+        new.columns.iter().map(|c| find(table, c, msg::FOREIGN_KEY_INVALID_REFERENCING_COLUMN));
     let own: Vec<usize> = own.collect::<Result<_, _>>()?;
     let primary = parent.all_indexes().find(|index| index.primary_key.is_some());
     let theirs: Vec<usize> = if new.keys.is_empty() {
         let Some(primary) = primary else {
-            return Err(SqlError::of(msg::FOREIGN_KEY_WITHOUT_PRIMARY_KEY, [&name, &parent.full_name()]));
+            return Err(SqlError::of(
+                msg::FOREIGN_KEY_WITHOUT_PRIMARY_KEY,
+                [&name, &parent.full_name()],
+            ));
         };
         primary.key.iter().map(|(at, _)| *at).collect()
     } else {
@@ -178,7 +184,8 @@ fn check_types(
     name: &str,
 ) -> Result<(), SqlError> {
     let (a, b) = (&table.columns[own], &parent.columns[other]);
-    let (child, key) = (format!("{}.{}", table.name, a.name), format!("{}.{}", parent.name, b.name));
+    let (child, key) =
+        (format!("{}.{}", table.name, a.name), format!("{}.{}", parent.name, b.name));
     if std::mem::discriminant(&a.ty) != std::mem::discriminant(&b.ty) {
         return Err(SqlError::of(msg::FOREIGN_KEY_TYPE_DIFFERS, [&key, &child, &name]));
     }
@@ -193,14 +200,17 @@ fn check_types(
 
 /// SET NULL and SET DEFAULT need columns that take it.
 fn check_actions(table: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> {
-    let columns =
-        || key.columns.iter().filter_map(|(own, _)| table.position(*own)).map(|at| &table.columns[at]);
+    let columns = || {
+        key.columns.iter().filter_map(|(own, _)| table.position(*own)).map(|at| &table.columns[at])
+    };
     for action in [key.on_delete, key.on_update] {
         let (message, what) = match action {
             ReferentialAction::SetNull if columns().any(|c| !c.nullable) => {
                 (msg::SET_NULL_NOT_NULLABLE, "SET NULL")
             }
-            ReferentialAction::SetDefault if columns().any(|c| !c.nullable && c.default.is_none()) => {
+            ReferentialAction::SetDefault
+                if columns().any(|c| !c.nullable && c.default.is_none()) =>
+            {
                 (msg::SET_DEFAULT_WITHOUT_DEFAULT, "SET DEFAULT")
             }
             _ => continue,
@@ -211,9 +221,14 @@ fn check_actions(table: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> 
 }
 
 /// 1787: a cascade that a trigger of the table would take the place of.
-fn check_no_instead_of(catalog: &Catalog, table: &TableDef, key: &ForeignKeyDef) -> Result<(), SqlError> {
+fn check_no_instead_of(
+    catalog: &Catalog,
+    table: &TableDef,
+    key: &ForeignKeyDef,
+) -> Result<(), SqlError> {
     let meets = |action: ReferentialAction, event: &str| {
-        action != ReferentialAction::NoAction && catalog.instead_of(table.object_id, event).is_some()
+        action != ReferentialAction::NoAction
+            && catalog.instead_of(table.object_id, event).is_some()
     };
     if !meets(key.on_delete, "DELETE") && !meets(key.on_update, "UPDATE") {
         return Ok(());
@@ -248,18 +263,21 @@ impl Event {
 /// table may be met twice by what one DELETE or one UPDATE starts.
 fn check_circles(catalog: &Catalog, table: &TableDef, new: &ForeignKeyDef) -> Result<(), SqlError> {
     let below = |(id, event): (i32, Event)| -> Vec<(i32, Event)> {
-        let known = catalog.foreign_keys_to(id).into_iter().map(|(child, key)| (child.object_id, key));
+        let known =
+            catalog.foreign_keys_to(id).into_iter().map(|(child, key)| (child.object_id, key));
         let added = (id == new.parent).then(|| (table.object_id, new.clone()));
         let keys = known.chain(added);
         keys.filter_map(|(child, key)| Some((child, event.cascade(&key)?))).collect()
     };
     let above = |(id, caused): (i32, Event)| -> Vec<(i32, Event)> {
-        let keys = catalog.by_id.get(&id).map(|table| table.foreign_keys.as_slice()).unwrap_or_default();
+        let keys =
+            catalog.by_id.get(&id).map(|table| table.foreign_keys.as_slice()).unwrap_or_default();
         let causes = keys.iter().flat_map(|key| [(key, Event::Delete), (key, Event::Update)]);
         let causes = causes.filter(|(key, event)| event.cascade(key) == Some(caused));
         causes.map(|(key, event)| (key.parent, event)).collect()
     };
-    let begins = [Event::Delete, Event::Update].into_iter().filter(|event| event.cascade(new).is_some());
+    let begins =
+        [Event::Delete, Event::Update].into_iter().filter(|event| event.cascade(new).is_some());
     let mut starts = HashSet::new();
     let mut todo: Vec<_> = begins.map(|event| (new.parent, event)).collect();
     while let Some(start) = todo.pop() {
@@ -297,7 +315,11 @@ pub fn reference_from_outside(catalog: &Catalog, table: &TableDef) -> Option<For
 ///
 /// # Errors
 /// 3725.
-pub fn check_not_referenced(catalog: &Catalog, table: &TableDef, index: &IndexDef) -> Result<(), SqlError> {
+pub fn check_not_referenced(
+    catalog: &Catalog,
+    table: &TableDef,
+    index: &IndexDef,
+) -> Result<(), SqlError> {
     let mut keys = catalog.foreign_keys_to(table.object_id).into_iter();
     match keys.find(|(_, key)| key.key == index.index_id) {
         None => Ok(()),

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use syntax::ast::{
-    Expr, ExprKind, FunctionBody, Ident, ObjectName, Query, QueryBody, SelectItem, SetValue, SetVariable,
-    StmtKind, TypeName,
+    Expr, ExprKind, FunctionBody, Ident, ObjectName, Query, QueryBody, SelectItem, SetValue,
+    SetVariable, StmtKind, TypeName,
 };
 use syntax::mentions::{Listener, Use, of_expr, of_statement};
 use types::{DataType, SqlError};
@@ -63,7 +63,11 @@ impl FunctionNature {
     ) -> FunctionNature {
         let mut natures = Natures { functions, db, known: HashMap::new(), depth: 0 };
         called.iter().fold(FunctionNature::PLAIN, |nature, (of, module)| {
-            nature.with(if of.id() == db.id() { natures.of(module) } else { FunctionNature::UNKNOWN })
+            nature.with(if of.id() == db.id() {
+                natures.of(module)
+            } else {
+                FunctionNature::UNKNOWN
+            })
         })
     }
 
@@ -115,8 +119,12 @@ impl Natures<'_> {
     fn look(&mut self, module: &ModuleDef) -> Result<FunctionNature, SqlError> {
         let catalog = self.db.catalog();
         let functions = self.functions;
-        let mut found =
-            Found { functions, nature: FunctionNature::PLAIN, called: Vec::new(), catalog: &catalog };
+        let mut found = Found {
+            functions,
+            nature: FunctionNature::PLAIN,
+            called: Vec::new(),
+            catalog: &catalog,
+        };
         match module.function().map(|function| (&function.params, &function.body)) {
             Some((params, FunctionBody::Scalar { returns, body })) => {
                 let mut vars = VarScope::new();
@@ -128,7 +136,8 @@ impl Natures<'_> {
                     None => data_type(name, &catalog).map(Some),
                 };
                 let result = FunctionResult::Scalar(data_type(returns, &catalog)?);
-                let program = Program::build_function(body.clone(), vars, &type_of, result, &|| Ok(()))?;
+                let program =
+                    Program::build_function(body.clone(), vars, &type_of, result, &|| Ok(()))?;
                 with_variables(functions, self.db, &program.vars, |binder| {
                     found.program(binder, &program);
                     Ok(())
@@ -152,7 +161,8 @@ struct Found<'c> {
 impl Found<'_> {
     fn program(&mut self, binder: &mut Binder<'_>, program: &Program) {
         let vars = &program.vars;
-        let float = (0..vars.len()).filter_map(|slot| vars.get(slot)).any(|(_, ty)| is_imprecise(ty));
+        let float =
+            (0..vars.len()).filter_map(|slot| vars.get(slot)).any(|(_, ty)| is_imprecise(ty));
         self.nature.precise &= !float;
         for op in &program.ops {
             match op {
@@ -199,7 +209,8 @@ impl Found<'_> {
         match op {
             None => self.value(binder, value, ty),
             Some(op) => {
-                let left = Box::new(Expr { kind: ExprKind::Variable(name.into()), span: value.span });
+                let left =
+                    Box::new(Expr { kind: ExprKind::Variable(name.into()), span: value.span });
                 let kind = ExprKind::Binary { op, left, right: Box::new(value.clone()) };
                 self.value(binder, &Expr { kind, span: value.span }, ty);
             }
@@ -264,7 +275,8 @@ impl Listener for Found<'_> {
 
     fn built_in(&mut self, name: &str) {
         let found = self.functions.find(&fold_name(name));
-        self.nature.deterministic &= found.is_none_or(|function| function.stability == Stability::Pure);
+        self.nature.deterministic &=
+            found.is_none_or(|function| function.stability == Stability::Pure);
     }
 
     fn data_type(&mut self, name: &TypeName) {

@@ -7,11 +7,15 @@ use super::option_rules;
 use super::table_def::fill_factor;
 use catalog::{Compression, IndexOptions};
 
-/// What a list of options says: how full pages are built (`None`: nothing is said of it), and the rest over what was said before.
+/// What a list of options says: how full pages are built (`None`: nothing is said of it), and the
+/// rest over what was said before.
 ///
 /// # Errors
 /// Those of [`option_rules::check`]; 129.
-pub fn read(options: &[OptionItem], before: IndexOptions) -> Result<(Option<u8>, IndexOptions), SqlError> {
+pub fn read(
+    options: &[OptionItem],
+    before: IndexOptions,
+) -> Result<(Option<u8>, IndexOptions), SqlError> {
     let fill = fill_factor(options)?;
     let fill = options.iter().any(|o| o.name == "FILLFACTOR").then_some(fill);
     let mut kept = before;

@@ -1,6 +1,7 @@
-//! Indexed views: the first index of a view makes a table that keeps its rows, which changes of the view's tables keep up
-//! (`exec::dml::change::view_rows`); it goes with that index, and with the view.
-//! Guarantees: while the rows are made nobody changes the tables; statements that were compiled before are compiled again.
+//! Indexed views: the first index of a view makes a table that keeps its rows, which changes of the
+//! view's tables keep up (`exec::dml::change::view_rows`); it goes with that index, and with the
+//! view. Guarantees: while the rows are made nobody changes the tables; statements that were
+//! compiled before are compiled again.
 
 use std::sync::Arc;
 
@@ -26,7 +27,8 @@ pub fn bases(catalog: &Catalog, view: &ModuleDef) -> Vec<Arc<TableDef>> {
 /// The indexed view that reads a table.
 pub fn over(catalog: &Catalog, table: &TableDef) -> Option<Arc<ModuleDef>> {
     let views = catalog.view_rows.keys().filter_map(|id| catalog.modules.get(id));
-    let mut views = views.filter(|view| select_of(view).is_some_and(|select| reads(&select.from, table)));
+    let mut views =
+        views.filter(|view| select_of(view).is_some_and(|select| reads(&select.from, table)));
     views.next().cloned()
 }
 
@@ -59,7 +61,8 @@ pub fn create(
     let names: Vec<String> = rows.columns.iter().map(|c| quote(&c.name)).collect();
     let names = names.join(", ");
     let (schema, name) = (quote(&view.schema), quote(&view.name));
-    let fill = format!("INSERT INTO {} ({names}) SELECT {names} FROM {schema}.{name}", rows_name(&rows));
+    let fill =
+        format!("INSERT INTO {} ({names}) SELECT {names} FROM {schema}.{name}", rows_name(&rows));
     run_dml(&mut work, &fill).map_err(|e| duplicate_key(e, &rows))?;
     renew(&mut work, &bases)?;
     // What a change of each table will do is compiled now, so that it can be then.
@@ -80,7 +83,9 @@ fn check_no_policy(work: &Work<'_>, view: &ModuleDef, base: &TableDef) -> Result
 
 /// Statements on these tables are compiled again.
 fn renew(work: &mut Work<'_>, bases: &[Arc<TableDef>]) -> Result<(), SqlError> {
-    bases.iter().try_for_each(|base| work.publish(Some(base.clone()), Some(Arc::new(TableDef::clone(base)))))
+    bases.iter().try_for_each(|base| {
+        work.publish(Some(base.clone()), Some(Arc::new(TableDef::clone(base))))
+    })
 }
 
 /// Drops the rows of a view, if it keeps any.

@@ -1,5 +1,6 @@
 //! Masks of columns: MASKED WITH in definitions, ALTER COLUMN ... ADD MASKED and DROP MASKED.
-//! Guarantee: a mask in the catalog is one that its column's type takes, written in one way (16002 to 16006).
+//! Guarantee: a mask in the catalog is one that its column's type takes, written in one way (16002
+//! to 16006).
 
 use std::sync::Arc;
 

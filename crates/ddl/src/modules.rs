@@ -1,6 +1,7 @@
-//! Views, procedures, functions and triggers: made, changed, dropped. Each works in the session's transaction, like a change of a table.
-//! Guarantees: a module's name is free in its schema; the table of a trigger is locked while its triggers change, and
-//! statements that were compiled before are compiled again.
+//! Views, procedures, functions and triggers: made, changed, dropped. Each works in the session's
+//! transaction, like a change of a table. Guarantees: a module's name is free in its schema; the
+//! table of a trigger is locked while its triggers change, and statements that were compiled before
+//! are compiled again.
 
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ use catalog::module::{as_create, rows_of};
 use catalog::names::quote;
 use catalog::security::{DBO, Security};
 use catalog::{
-    Catalog, ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, TriggerOrder, clock, errors,
-    fold_name,
+    Catalog, ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TableDef, TriggerOrder, clock,
+    errors, fold_name,
 };
 use instance::security::change::hold_user;
 
@@ -88,7 +89,9 @@ pub fn put(
     let before = catalog.find_module(&schema, new.name).cloned();
     let object_id = match (&before, new.verb) {
         (Some(_), ModuleVerb::Create) => return Err(errors::name_taken(new.name)),
-        (Some(before), _) if before.kind != new.kind => return Err(incompatible(&schema, new.name)),
+        (Some(before), _) if before.kind != new.kind => {
+            return Err(incompatible(&schema, new.name));
+        }
         (Some(before), _) => before.object_id,
         (None, _) if catalog.find(&schema, new.name).is_some() => {
             return Err(match new.verb {
@@ -122,7 +125,9 @@ pub fn put(
         marked_system: before.as_ref().is_some_and(|before| before.marked_system),
         run_as: new.run_as,
         order: TriggerOrder::default(),
-        create_date: before.as_ref().map_or_else(|| now.clone(), |before| before.create_date.clone()),
+        create_date: before
+            .as_ref()
+            .map_or_else(|| now.clone(), |before| before.create_date.clone()),
         modify_date: now,
     };
     let after = Arc::new(ModuleDef::new(head, &as_create(new.text))?);
@@ -151,7 +156,10 @@ pub(super) fn hold_run_as(work: &mut Work<'_>, new: &NewModule<'_>) -> Result<()
 
 /// Locks a module that is to be changed, after the table or view of a trigger; it must still be the
 /// current one.
-fn lock_with_parent(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<Option<Parent>, SqlError> {
+fn lock_with_parent(
+    work: &mut Work<'_>,
+    module: &Arc<ModuleDef>,
+) -> Result<Option<Parent>, SqlError> {
     let parent = parent_of(&work.db.catalog(), module);
     if let Some(parent) = &parent {
         parent.lock(work)?;
@@ -279,7 +287,8 @@ pub fn rename_column(
         Some(column) => (column.span.start, column.span.end, quote(name)),
         None => {
             let names = columns.iter().enumerate();
-            let names = names.map(|(place, old)| quote(if place == at { name } else { old.as_str() }));
+            let names =
+                names.map(|(place, old)| quote(if place == at { name } else { old.as_str() }));
             let after = definition.name.name.span.end;
             (after, after, format!(" ({})", names.collect::<Vec<_>>().join(", ")))
         }
@@ -294,7 +303,8 @@ pub fn rename_column(
     replace(work, Some(view.clone()), Some(after))
 }
 
-/// Makes a definition anew from its own text, as it is found now; `check` looks at it before anything is written.
+/// Makes a definition anew from its own text, as it is found now; `check` looks at it before
+/// anything is written.
 ///
 /// # Errors
 /// 1205, 1222; those of `check`; what the storage says.
@@ -314,7 +324,8 @@ pub fn refresh(
 /// Makes a trigger the first or the last of its table for an action, or neither.
 ///
 /// # Errors
-/// 15133 it is an INSTEAD OF trigger, 15125 it is none for the action, 15130 another one has the place.
+/// 15133 it is an INSTEAD OF trigger, 15125 it is none for the action, 15130 another one has the
+/// place.
 pub fn order_trigger(
     work: &mut Work<'_>,
     trigger: &Arc<ModuleDef>,
@@ -326,7 +337,8 @@ pub fn order_trigger(
         parent.lock(work)?;
     }
     let (bit, action) = (TriggerOrder::bit(action), action.to_ascii_uppercase());
-    let of_action = |m: &ModuleDef| m.trigger().is_some_and(|t| t.events.contains(&action.as_str().into()));
+    let of_action =
+        |m: &ModuleDef| m.trigger().is_some_and(|t| t.events.contains(&action.as_str().into()));
     if trigger.trigger().is_some_and(|t| t.instead_of) {
         return Err(SqlError::of(msg::INSTEAD_OF_ORDER, [&trigger.name]));
     }
@@ -356,21 +368,27 @@ pub fn order_trigger(
     renew(work, parent.as_ref())
 }
 
-/// Whether a procedure may run when the instance has started: it is dbo's, in the schema dbo, so that
-/// nobody who is not trusted with everything can have chosen what it does.
+/// Whether a procedure may run when the instance has started: it is dbo's, in the schema dbo, so
+/// that nobody who is not trusted with everything can have chosen what it does.
 pub fn may_run_at_start(catalog: &Catalog, security: &Security, procedure: &ModuleDef) -> bool {
     let schema = catalog.schemas.get(&fold_name(&procedure.schema)).copied().unwrap_or(0);
-    fold_name(&procedure.schema) == "dbo" && security.object_owner(procedure.object_id, schema) == DBO
+    fold_name(&procedure.schema) == "dbo"
+        && security.object_owner(procedure.object_id, schema) == DBO
 }
 
 /// Whether a procedure runs when the instance has started.
 ///
 /// # Errors
 /// 1205, 1222; what the storage says.
-pub fn run_at_start(work: &mut Work<'_>, procedure: &Arc<ModuleDef>, startup: bool) -> Result<(), SqlError> {
+pub fn run_at_start(
+    work: &mut Work<'_>,
+    procedure: &Arc<ModuleDef>,
+    startup: bool,
+) -> Result<(), SqlError> {
     work.lock(procedure.object_id, LockMode::SchM)?;
     check_current(work, &procedure.schema, &procedure.name, Some(procedure))?;
-    let after = Arc::new(ModuleDef::new(ModuleHead { startup, ..procedure.head() }, &procedure.text)?);
+    let after =
+        Arc::new(ModuleDef::new(ModuleHead { startup, ..procedure.head() }, &procedure.text)?);
     replace(work, Some(procedure.clone()), Some(after))
 }
 
@@ -427,7 +445,8 @@ pub fn switch_triggers(
         }
     }
     let wanted = |m: &Arc<ModuleDef>| {
-        names.is_empty() || names.iter().any(|n| catalog::fold_name(n) == catalog::fold_name(&m.name))
+        names.is_empty()
+            || names.iter().any(|n| catalog::fold_name(n) == catalog::fold_name(&m.name))
     };
     found.retain(|module| wanted(module) && module.disabled == enable);
     for before in found {

@@ -1,5 +1,5 @@
-//! Tables and modules that go to another schema, in the session's transaction like a change of theirs.
-//! Guarantee: the triggers of a table or view go with it.
+//! Tables and modules that go to another schema, in the session's transaction like a change of
+//! theirs. Guarantee: the triggers of a table or view go with it.
 
 use std::sync::Arc;
 

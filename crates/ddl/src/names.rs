@@ -1,6 +1,7 @@
-//! Names of tables, indexes and constraints: whether one may be taken, and what one is called that was given no name.
-//! Guarantees: a name is free in its schema when it is taken (2714); whoever is making or dropping an object of that name is waited for.
-//! A schema stays as long as a transaction is open that has put something into it or taken out.
+//! Names of tables, indexes and constraints: whether one may be taken, and what one is called that
+//! was given no name. Guarantees: a name is free in its schema when it is taken (2714); whoever is
+//! making or dropping an object of that name is waited for. A schema stays as long as a transaction
+//! is open that has put something into it or taken out.
 
 use compact_str::CompactString;
 use txn::locks::LockMode;
@@ -62,11 +63,13 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Error 2714 when a table, module or constraint has the name; a table that another transaction is making or dropping is waited for.
+    /// Error 2714 when a table, module or constraint has the name; a table that another transaction
+    /// is making or dropping is waited for.
     pub(super) fn check_name(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.wait_for_name(&Name::object(schema, name))?;
         let catalog = self.db.catalog();
-        let taken = catalog.find_module(schema, name).is_some() || catalog.find_other(schema, name).is_some();
+        let taken = catalog.find_module(schema, name).is_some()
+            || catalog.find_other(schema, name).is_some();
         if taken || self.is_constraint(schema, name) {
             return Err(errors::name_taken(name));
         }

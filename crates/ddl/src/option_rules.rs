@@ -1,6 +1,7 @@
-//! Which options each statement's WITH clause has, and what may stand after them.
-//! Guarantee: an option that is not in T-SQL is error 155, a value that it does not take is 102, and a value that would change
-//! what the statement does, without our doing it, is refused with 40510. Nothing is passed over in silence.
+//! Which options each statement's WITH clause has, and what may stand after them. Guarantee: an
+//! option that is not in T-SQL is error 155, a value that it does not take is 102, and a value that
+//! would change what the statement does, without our doing it, is refused with 40510. Nothing is
+//! passed over in silence.
 
 use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
 use types::{SqlError, msg};
@@ -59,8 +60,14 @@ pub fn check(statement: &str, options: &[OptionItem], rules: Rules) -> Result<()
             }
             (Takes::Value, OptionValue::Expr(_)) => bare,
             (Takes::Word(words), OptionValue::Word(word)) => words.contains(&word.as_str()),
-            (Takes::WordBut(words, _), OptionValue::Word(word)) if words.contains(&word.as_str()) => bare,
-            (Takes::WordBut(_, other), OptionValue::Word(word)) if other.contains(&word.as_str()) => {
+            (Takes::WordBut(words, _), OptionValue::Word(word))
+                if words.contains(&word.as_str()) =>
+            {
+                bare
+            }
+            (Takes::WordBut(_, other), OptionValue::Word(word))
+                if other.contains(&word.as_str()) =>
+            {
                 return Err(errors::not_supported(&format!("{statement} WITH {name} = {word}")));
             }
             (Takes::Word(words), OptionValue::On) => words.contains(&"ON"),
@@ -151,8 +158,11 @@ pub const SET_INDEX: Rules = &[
 ];
 
 /// ALTER INDEX ... RESUME: nothing is ever paused.
-pub const RESUME: Rules =
-    &[("MAXDOP", Takes::Value), ("MAX_DURATION", Takes::Read), ("WAIT_AT_LOW_PRIORITY", Takes::Read)];
+pub const RESUME: Rules = &[
+    ("MAXDOP", Takes::Value),
+    ("MAX_DURATION", Takes::Read),
+    ("WAIT_AT_LOW_PRIORITY", Takes::Read),
+];
 
 /// ALTER INDEX REORGANIZE.
 pub const REORGANIZE: Rules =

@@ -1,5 +1,5 @@
-//! Sequences and synonyms: made, changed, dropped, in the session's transaction like a change of a table. The values of a sequence
-//! are no part of any transaction: see `catalog::sequence`.
+//! Sequences and synonyms: made, changed, dropped, in the session's transaction like a change of a
+//! table. The values of a sequence are no part of any transaction: see `catalog::sequence`.
 //! Guarantee: a name is free in its schema when an object takes it.
 
 use std::sync::Arc;
@@ -62,7 +62,8 @@ pub fn replace(
 /// 2714; as [`replace`].
 pub fn create(work: &mut Work<'_>, object: OtherObject) -> Result<(), SqlError> {
     work.wait_for_name(&Name::object(object.schema(), object.name()))?;
-    work.check_free_name(object.schema(), object.name()).map_err(|_| errors::name_taken(object.name()))?;
+    work.check_free_name(object.schema(), object.name())
+        .map_err(|_| errors::name_taken(object.name()))?;
     work.lock(object.object_id(), LockMode::SchM)?;
     replace(work, None, Some(object))
 }
@@ -149,8 +150,9 @@ pub fn drop_object(work: &mut Work<'_>, object: OtherObject) -> Result<(), SqlEr
     let catalog = work.db.catalog();
     if let OtherObject::Sequence(sequence) = &object {
         let mut tables = catalog.by_id.values();
-        let user = tables
-            .find_map(|t| t.columns.iter().find_map(|c| c.default.as_ref().filter(|d| uses(d, sequence))));
+        let user = tables.find_map(|t| {
+            t.columns.iter().find_map(|c| c.default.as_ref().filter(|d| uses(d, sequence)))
+        });
         if let Some(default) = user {
             return Err(SqlError::of(
                 msg::REFERENCED_BY_OBJECT,

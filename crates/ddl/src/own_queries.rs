@@ -1,5 +1,5 @@
-//! Queries of the engine itself, made of definitions.
-//! Guarantees: they need no right, and see what is committed. Where a table must not change meanwhile, the caller has locked it.
+//! Queries of the engine itself, made of definitions. Guarantees: they need no right, and see what
+//! is committed. Where a table must not change meanwhile, the caller has locked it.
 
 use std::sync::Arc;
 
@@ -18,8 +18,9 @@ use logical::isolation::Isolation;
 use logical::rights::Chain;
 use plan::compile_query;
 
-/// Runs `f` with the environment in which statements of the engine itself are bound: they need no right, and see what is committed.
-/// Where a table must not change meanwhile, the caller has locked it.
+/// Runs `f` with the environment in which statements of the engine itself are bound: they need no
+/// right, and see what is committed. Where a table must not change meanwhile, the caller has locked
+/// it.
 pub(super) fn with_env<T>(
     core: &mut SessionCore,
     db: &Arc<Db>,
@@ -27,7 +28,8 @@ pub(super) fn with_env<T>(
 ) -> T {
     let (host, shared) = (core.host().clone(), core.shared.clone());
     let vars = VarScope::new();
-    let options = SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..core.options.clone() };
+    let options =
+        SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..core.options.clone() };
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
@@ -69,7 +71,11 @@ pub fn has_rows(work: &mut Work<'_>, table: &TableDef) -> Result<bool, SqlError>
 ///
 /// # Errors
 /// Those of binding and running it.
-pub fn query_rows(core: &mut SessionCore, db: &Arc<Db>, text: &str) -> Result<Vec<Vec<Value>>, SqlError> {
+pub fn query_rows(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    text: &str,
+) -> Result<Vec<Vec<Value>>, SqlError> {
     let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
     let Some(StmtKind::Select(query)) = stmts.first().map(|stmt| &stmt.kind) else {
         return Err(SqlError::internal("not a query"));

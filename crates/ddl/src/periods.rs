@@ -1,5 +1,5 @@
-//! What statements say of periods and system versioning: PERIOD FOR SYSTEM_TIME among the columns of a new table, SYSTEM_VERSIONING
-//! among its options and in ALTER TABLE ... SET.
+//! What statements say of periods and system versioning: PERIOD FOR SYSTEM_TIME among the columns
+//! of a new table, SYSTEM_VERSIONING among its options and in ALTER TABLE ... SET.
 
 use catalog::temporal::{Retention, RetentionUnit};
 use catalog::{NewTable, errors, fold_name};
@@ -104,7 +104,9 @@ fn versioning(options: &[OptionItem]) -> Result<Versioning, SqlError> {
             ("DATA_CONSISTENCY_CHECK", OptionValue::On) => wanted.check = true,
             ("DATA_CONSISTENCY_CHECK", OptionValue::Off) => wanted.check = false,
             ("HISTORY_RETENTION_PERIOD", OptionValue::Word(word)) if word == "INFINITE" => {}
-            ("HISTORY_RETENTION_PERIOD", OptionValue::Expr(_)) => wanted.retention = Some(retention(option)?),
+            ("HISTORY_RETENTION_PERIOD", OptionValue::Expr(_)) => {
+                wanted.retention = Some(retention(option)?)
+            }
             (name, _) => return Err(errors::syntax_near(name)),
         }
     }
@@ -113,14 +115,21 @@ fn versioning(options: &[OptionItem]) -> Result<Versioning, SqlError> {
 
 /// HISTORY_TABLE = schema.table. Error: 13539.
 fn history_name(option: &OptionItem) -> Result<(CompactString, CompactString), SqlError> {
-    let OptionValue::Expr(e) = &option.value else { return Err(errors::syntax_near("HISTORY_TABLE")) };
-    let ExprKind::Column(column) = &e.kind else { return Err(errors::syntax_near("HISTORY_TABLE")) };
+    let OptionValue::Expr(e) = &option.value else {
+        return Err(errors::syntax_near("HISTORY_TABLE"));
+    };
+    let ExprKind::Column(column) = &e.kind else {
+        return Err(errors::syntax_near("HISTORY_TABLE"));
+    };
     match &column.qualifier {
-        Some(schema) if schema.schema.is_none() && schema.database.is_none() && schema.server.is_none() => {
+        Some(schema)
+            if schema.schema.is_none() && schema.database.is_none() && schema.server.is_none() =>
+        {
             Ok((schema.name.value.clone(), column.name.value.clone()))
         }
         qualifier => {
-            let lead = qualifier.as_ref().map_or(String::new(), |qualifier| format!("{qualifier}."));
+            let lead =
+                qualifier.as_ref().map_or(String::new(), |qualifier| format!("{qualifier}."));
             Err(SqlError::of(msg::HISTORY_TWO_PART_NAME, [&format_args!("{lead}{}", column.name)]))
         }
     }

@@ -1,6 +1,7 @@
-//! Security policies: put in the place of one another, with the tables and views that they are about.
-//! Guarantees: nobody reads or changes a table while its policy changes; statements that were compiled before are compiled again; of the
-//! policies that are on, one alone is about a table (33264).
+//! Security policies: put in the place of one another, with the tables and views that they are
+//! about. Guarantees: nobody reads or changes a table while its policy changes; statements that
+//! were compiled before are compiled again; of the policies that are on, one alone is about a table
+//! (33264).
 
 use std::sync::Arc;
 
@@ -30,7 +31,8 @@ pub fn put(
     }
     if let (None, Some(after)) = (&before, &after) {
         work.wait_for_name(&Name::object(&after.schema, &after.name))?;
-        work.check_free_name(&after.schema, &after.name).map_err(|_| errors::name_taken(&after.name))?;
+        work.check_free_name(&after.schema, &after.name)
+            .map_err(|_| errors::name_taken(&after.name))?;
     }
     if let Some(after) = after.as_ref().filter(|policy| policy.enabled) {
         check_alone(work, after)?;
@@ -59,12 +61,16 @@ fn parents<'p>(work: &Work<'_>, policies: impl Iterator<Item = &'p Arc<PolicyDef
 fn check_alone(work: &Work<'_>, policy: &PolicyDef) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
     for target in policy.targets() {
-        let other = catalog.policies.get(&target).filter(|other| other.object_id != policy.object_id);
+        let other =
+            catalog.policies.get(&target).filter(|other| other.object_id != policy.object_id);
         if let Some(other) = other {
             let table = catalog.by_id.get(&target).map(|table| table.full_name());
             let view = || catalog.modules.get(&target).map(|view| view.full_name());
             let (name, table) = (full_name(policy), table.or_else(view).unwrap_or_default());
-            return Err(SqlError::of(msg::POLICY_TABLE_TAKEN, [&name, &table, &table, &full_name(other)]));
+            return Err(SqlError::of(
+                msg::POLICY_TABLE_TAKEN,
+                [&name, &table, &table, &full_name(other)],
+            ));
         }
     }
     Ok(())

@@ -59,7 +59,12 @@ pub fn put(
 }
 
 /// Deletes a property.
-pub fn delete(core: &mut SessionCore, db: &Arc<Db>, holder: Holder, number: i32) -> Result<(), SqlError> {
+pub fn delete(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    holder: Holder,
+    number: i32,
+) -> Result<(), SqlError> {
     let mut key = key_of(holder);
     key.push(Value::Int(number));
     let open = db.open()?;
@@ -101,7 +106,12 @@ pub fn forget(
 ///
 /// # Errors
 /// 1222 another transaction is changing properties of the database; 3906; what the storage says.
-pub fn clear_id(core: &mut SessionCore, db: &Arc<Db>, class: PropertyClass, id: i32) -> Result<(), SqlError> {
+pub fn clear_id(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    class: PropertyClass,
+    id: i32,
+) -> Result<(), SqlError> {
     if of(db, Holder { class, major: id, minor: 0 })?.is_empty() {
         return Ok(());
     }
@@ -128,13 +138,17 @@ pub fn is_there(db: &Db, holder: Holder) -> bool {
 }
 
 /// A module was dropped.
-pub(crate) fn forget_module(core: &mut SessionCore, db: &Arc<Db>, object_id: i32) -> Result<(), SqlError> {
+pub(crate) fn forget_module(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    object_id: i32,
+) -> Result<(), SqlError> {
     forget(core, db, PropertyClass::Object, object_id)?;
     forget(core, db, PropertyClass::Parameter, object_id)
 }
 
-/// A table was dropped or has another definition: the columns, indexes and constraints that it no longer has take their properties
-/// with them.
+/// A table was dropped or has another definition: the columns, indexes and constraints that it no
+/// longer has take their properties with them.
 pub(crate) fn follow_table(
     core: &mut SessionCore,
     db: &Arc<Db>,
@@ -146,7 +160,9 @@ pub(crate) fn follow_table(
     }
     let id = before.object_id;
     forget_if(core, db, PropertyClass::Object, id, |minor| {
-        after.is_none_or(|table| minor != 0 && table.columns.iter().all(|column| column.column_id != minor))
+        after.is_none_or(|table| {
+            minor != 0 && table.columns.iter().all(|column| column.column_id != minor)
+        })
     })?;
     forget_if(core, db, PropertyClass::Sensitivity, id, |minor| {
         after.is_none_or(|table| table.columns.iter().all(|column| column.column_id != minor))

@@ -1,6 +1,7 @@
-//! New storage for a table's rows: heap to clustered index and back, columns dropped or retyped. The rows go through
-//! an ordinary INSERT ... SELECT between two definitions that only this statement sees.
-//! Guarantee: the table is locked with SCH-M and its old storage is whole until the transaction commits.
+//! New storage for a table's rows: heap to clustered index and back, columns dropped or retyped.
+//! The rows go through an ordinary INSERT ... SELECT between two definitions that only this
+//! statement sees. Guarantee: the table is locked with SCH-M and its old storage is whole until the
+//! transaction commits.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,8 +22,9 @@ use logical::isolation::Isolation;
 const OLD: &str = "rows before";
 const NEW: &str = "rows after";
 
-/// Copies all rows of `from` into the empty storage of `to`. `sources` gives, for each column of `to`, the expression
-/// over the columns of `from`; rows go in in the order of the new clustered key. Returns how many.
+/// Copies all rows of `from` into the empty storage of `to`. `sources` gives, for each column of
+/// `to`, the expression over the columns of `from`; rows go in in the order of the new clustered
+/// key. Returns how many.
 pub fn copy_rows(
     work: &mut Work<'_>,
     from: &Arc<TableDef>,
@@ -93,17 +95,17 @@ fn run(
     private: Vec<Arc<TableDef>>,
 ) -> Result<u64, SqlError> {
     let stmts = syntax::parse(text).map_err(catalog::errors::syntax_error)?;
-    let Some(stmt) = stmts
-        .first()
-        .filter(|s| matches!(s.kind, StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_)))
-    else {
+    let Some(stmt) = stmts.first().filter(|s| {
+        matches!(s.kind, StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_))
+    }) else {
         return Err(SqlError::internal("a rebuild is not DML"));
     };
     let vars = VarScope::new();
     let host = work.core.host().clone();
     let db = work.db.clone();
     // The table is locked as a whole: no level would add anything.
-    let options = SessionOptions { isolation: Isolation::ReadCommitted, ..work.core.options.clone() };
+    let options =
+        SessionOptions { isolation: Isolation::ReadCommitted, ..work.core.options.clone() };
     let shared = work.core.shared.clone();
     let env = CompileEnv {
         predicate_of: None,
@@ -133,7 +135,8 @@ fn run(
     result
 }
 
-/// The definition under another name, without what an INSERT would add: identity values, row versions and counted rows.
+/// The definition under another name, without what an INSERT would add: identity values, row
+/// versions and counted rows.
 fn private(table: &TableDef, name: &str) -> TableDef {
     let mut copy = table.clone();
     copy.schema = "dbo".into();
@@ -150,7 +153,8 @@ fn private(table: &TableDef, name: &str) -> TableDef {
     }
     if copy.storage.options.disabled {
         let options = catalog::IndexOptions { disabled: false, ..copy.storage.options };
-        copy.storage = Arc::new(catalog::IndexDef { options, ..catalog::IndexDef::clone(&copy.storage) });
+        copy.storage =
+            Arc::new(catalog::IndexDef { options, ..catalog::IndexDef::clone(&copy.storage) });
     }
     copy.temporal = Temporal::None;
     copy.of_view = None;
@@ -168,7 +172,8 @@ pub fn duplicate_key(e: SqlError, table: &TableDef) -> SqlError {
     let index = table.all_indexes().find(|i| e.message.contains(&format!("'{}'", i.name)));
     let name = index.map_or("", |i| i.name.as_str());
     let key = e.message.rfind('(').map_or("", |at| e.message[at..].trim_end_matches('.'));
-    let mut error = SqlError::of(msg::DUPLICATE_KEY_IN_NEW_INDEX, [&table.full_name(), &name, &key]);
+    let mut error =
+        SqlError::of(msg::DUPLICATE_KEY_IN_NEW_INDEX, [&table.full_name(), &name, &key]);
     error.line = e.line;
     error
 }

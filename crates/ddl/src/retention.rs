@@ -1,4 +1,5 @@
-//! HISTORY_RETENTION_PERIOD: rows of a history go whose period ended longer ago. It is DML as any other, so it is logged, and locks as it does.
+//! HISTORY_RETENTION_PERIOD: rows of a history go whose period ended longer ago. It is DML as any
+//! other, so it is logged, and locks as it does.
 
 use std::sync::Arc;
 
@@ -18,12 +19,14 @@ const PIECE: u64 = 4096;
 
 /// The versioned tables of a database whose histories are not kept for ever.
 pub fn tables(db: &Db) -> Vec<Arc<TableDef>> {
-    let limited =
-        |table: &&Arc<TableDef>| matches!(table.temporal, Temporal::Current { retention: Some(_), .. });
+    let limited = |table: &&Arc<TableDef>| {
+        matches!(table.temporal, Temporal::Current { retention: Some(_), .. })
+    };
     db.catalog().by_id.values().filter(limited).cloned().collect()
 }
 
-/// Deletes what is too old in the history of a table, as a part of the running statement; at most so many rows. Returns how many they were.
+/// Deletes what is too old in the history of a table, as a part of the running statement; at most
+/// so many rows. Returns how many they were.
 ///
 /// # Errors
 /// Those of the change.
@@ -33,10 +36,13 @@ pub fn delete(
     table: &TableDef,
     most: Option<u64>,
 ) -> Result<u64, SqlError> {
-    let Temporal::Current { retention: Some(Retention { count, unit }), .. } = table.temporal else {
+    let Temporal::Current { retention: Some(Retention { count, unit }), .. } = table.temporal
+    else {
         return Ok(0);
     };
-    let (Some(history), Some((_, end))) = (history_of(db, table), table.period()) else { return Ok(0) };
+    let (Some(history), Some((_, end))) = (history_of(db, table), table.period()) else {
+        return Ok(0);
+    };
     let text = format!(
         "DELETE {} FROM {}.{}.{} WHERE {} < DATEADD({}, -{count}, SYSUTCDATETIME())",
         most.map_or(String::new(), |most| format!("TOP ({most})")),
@@ -56,7 +62,8 @@ pub fn delete(
     result
 }
 
-/// Deletes what is too old in the histories of a database, in transactions of their own. One that fails keeps no other from its turn.
+/// Deletes what is too old in the histories of a database, in transactions of their own. One that
+/// fails keeps no other from its turn.
 ///
 /// # Errors
 /// The first of those of the changes; a cancel.

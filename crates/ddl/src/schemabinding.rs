@@ -1,6 +1,7 @@
-//! SCHEMABINDING: what a module with it names can be neither dropped nor changed under it. Which objects those are is read from
-//! its text each time it is asked for; nothing else keeps it.
-//! Guarantee: a module with SCHEMABINDING names tables, views and functions by schema and name only, so that its text tells.
+//! SCHEMABINDING: what a module with it names can be neither dropped nor changed under it. Which
+//! objects those are is read from its text each time it is asked for; nothing else keeps it.
+//! Guarantee: a module with SCHEMABINDING names tables, views and functions by schema and name
+//! only, so that its text tells.
 
 use std::sync::Arc;
 
@@ -83,7 +84,10 @@ pub fn check(module: &ModuleDef) -> Result<(), SqlError> {
     }
     let words = Words::of(&module.text);
     let invalid = |name: &str| {
-        SqlError::of(msg::SCHEMA_BIND_INVALID_NAME, [&module.kind.word(), &module.full_name(), &name])
+        SqlError::of(
+            msg::SCHEMA_BIND_INVALID_NAME,
+            [&module.kind.word(), &module.full_name(), &name],
+        )
     };
     for at in 0..words.len() {
         if BEFORE_TABLES.iter().any(|word| words.is(at, word))
@@ -126,18 +130,19 @@ pub fn check(module: &ModuleDef) -> Result<(), SqlError> {
 pub fn bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<CompactString> {
     let (schema, name) = (fold_name(schema), fold_name(name));
     let schema = if schema.is_empty() { "dbo".into() } else { schema };
-    let mut bound: Vec<_> = catalog.modules.values().filter(|m| m.has_option("SCHEMABINDING")).collect();
+    let mut bound: Vec<_> =
+        catalog.modules.values().filter(|m| m.has_option("SCHEMABINDING")).collect();
     bound.retain(|m| fold_name(&m.name) != name || fold_name(&m.schema) != schema);
     bound.retain(|m| Words::of(&m.text).mentions(&schema, &name));
     bound.sort_by_key(|m| m.object_id);
     let policy = || {
         let table = catalog.find(&schema, &name).map(|table| table.object_id);
-        let table = table.or_else(|| catalog.find_module(&schema, &name).map(|view| view.object_id));
+        let table =
+            table.or_else(|| catalog.find_module(&schema, &name).map(|view| view.object_id));
         let names = |policy: &&Arc<PolicyDef>| {
-            policy
-                .predicates
-                .iter()
-                .any(|p| Some(p.target) == table || (p.function.0 == schema && p.function.1 == name))
+            policy.predicates.iter().any(|p| {
+                Some(p.target) == table || (p.function.0 == schema && p.function.1 == name)
+            })
         };
         bound_policies(catalog).find(names).map(|policy| policy.name.clone())
     };
@@ -153,13 +158,17 @@ fn table_bound_to(catalog: &Catalog, schema: &str, name: &str) -> Option<Compact
     let mut tables: Vec<_> = catalog.by_id.values().collect();
     tables.sort_by_key(|table| table.object_id);
     tables.into_iter().find_map(|table| {
-        let computed = |column: &ColumnDef| column.computed.as_ref().is_some_and(|c| calls(&c.text));
+        let computed =
+            |column: &ColumnDef| column.computed.as_ref().is_some_and(|c| calls(&c.text));
         if table.columns.iter().any(computed) {
             return Some(table.name.clone());
         }
-        let default = table.columns.iter().filter_map(|c| c.default.as_ref()).find(|d| calls(&d.text));
+        let default =
+            table.columns.iter().filter_map(|c| c.default.as_ref()).find(|d| calls(&d.text));
         let check = table.checks.iter().find(|check| calls(&check.text));
-        default.map(|default| default.name.clone()).or_else(|| check.map(|check| check.name.clone()))
+        default
+            .map(|default| default.name.clone())
+            .or_else(|| check.map(|check| check.name.clone()))
     })
 }
 
@@ -171,7 +180,8 @@ fn bound_policies(catalog: &Catalog) -> impl Iterator<Item = &Arc<PolicyDef>> {
     })
 }
 
-/// That an object is named by a module with SCHEMABINDING or a policy keeps it as it is. `what`: DROP TABLE and the like.
+/// That an object is named by a module with SCHEMABINDING or a policy keeps it as it is. `what`:
+/// DROP TABLE and the like.
 ///
 /// # Errors
 /// 3729.
@@ -179,19 +189,23 @@ pub fn check_free(catalog: &Catalog, what: &str, schema: &str, name: &str) -> Re
     match bound_to(catalog, schema, name) {
         None => Ok(()),
         Some(by) => {
-            let full = if schema.is_empty() { name.to_string() } else { format!("{schema}.{name}") };
+            let full =
+                if schema.is_empty() { name.to_string() } else { format!("{schema}.{name}") };
             Err(SqlError::of(msg::REFERENCED_BY_OBJECT, [&what, &full, &by]))
         }
     }
 }
 
-/// The name of the module with SCHEMABINDING, or of the security policy, that names a column of a table.
+/// The name of the module with SCHEMABINDING, or of the security policy, that names a column of a
+/// table.
 pub fn column_bound_to(catalog: &Catalog, table: &TableDef, column: &str) -> Option<CompactString> {
-    let policy = bound_policies(catalog).find(|policy| policy.on(table.object_id).any(|p| p.names(column)));
+    let policy =
+        bound_policies(catalog).find(|policy| policy.on(table.object_id).any(|p| p.names(column)));
     if let Some(policy) = policy {
         return Some(policy.name.clone());
     }
-    let (schema, name, column) = (fold_name(&table.schema), fold_name(&table.name), fold_name(column));
+    let (schema, name, column) =
+        (fold_name(&table.schema), fold_name(&table.name), fold_name(column));
     let names = |m: &&Arc<ModuleDef>| {
         m.has_option("SCHEMABINDING") && {
             let words = Words::of(&m.text);

@@ -13,7 +13,11 @@ pub(crate) const MAX_COLUMNS: usize = 1024;
 const MAX_FIXED_ROW: usize = 8060;
 
 /// Checks what a table is made of. Errors: 1702 a column too many, 1701 rows too long.
-pub(super) fn check(table: &str, columns: &[ColumnDef], layout: &RowLayout) -> Result<(), SqlError> {
+pub(super) fn check(
+    table: &str,
+    columns: &[ColumnDef],
+    layout: &RowLayout,
+) -> Result<(), SqlError> {
     if let Some(column) = columns.get(MAX_COLUMNS) {
         return Err(too_many_columns(table, &column.name));
     }
@@ -33,7 +37,9 @@ pub fn check_change(before: &TableDef, after: &TableDef) -> Result<(), SqlError>
 /// 1708, a warning: rows of a new table may be too long with all their values outside that may be
 /// there.
 pub fn warning(table: &TableDef, shown: &str) -> Option<SqlError> {
-    table.may_be_too_long().then(|| SqlError::of(msg::MAXIMUM_ROW_SIZE_WARNING, [&shown, &MAX_FIXED_ROW]))
+    table
+        .may_be_too_long()
+        .then(|| SqlError::of(msg::MAXIMUM_ROW_SIZE_WARNING, [&shown, &MAX_FIXED_ROW]))
 }
 
 /// 1702; its text says CREATE TABLE for every statement.

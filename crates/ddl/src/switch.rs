@@ -1,5 +1,6 @@
-//! ALTER TABLE ... SWITCH TO: the rows of a table become those of another, empty one of the same form.
-//! Guarantee: the units change hands in the statement's transaction; no row is read or written.
+//! ALTER TABLE ... SWITCH TO: the rows of a table become those of another, empty one of the same
+//! form. Guarantee: the units change hands in the statement's transaction; no row is read or
+//! written.
 
 use std::sync::Arc;
 
@@ -23,8 +24,13 @@ struct Pair<'t> {
 /// Gives the units of a table to another one, and those of that one to the first. Both are locked.
 ///
 /// # Errors
-/// 4905 the target has rows; 4913, 4942 to 4947, 4967, 4968, 4970, 4985, 13546, 13547, 13577, 13578 the tables differ; 4941 a table with itself.
-pub fn switch(work: &mut Work<'_>, source: &Arc<TableDef>, target: &Arc<TableDef>) -> Result<(), SqlError> {
+/// 4905 the target has rows; 4913, 4942 to 4947, 4967, 4968, 4970, 4985, 13546, 13547, 13577, 13578
+/// the tables differ; 4941 a table with itself.
+pub fn switch(
+    work: &mut Work<'_>,
+    source: &Arc<TableDef>,
+    target: &Arc<TableDef>,
+) -> Result<(), SqlError> {
     let name = |table: &TableDef| format!("{}.{}", work.db.name(), table.full_name());
     let pair = Pair { source, target, from: name(source), to: name(target) };
     if source.object_id == target.object_id {
@@ -72,7 +78,8 @@ fn exchange(a: &mut IndexDef, b: &mut IndexDef) {
 }
 
 impl Pair<'_> {
-    /// 13546, 13547, 13577: rows of a versioned table leave it only into its history, and nobody adds to that.
+    /// 13546, 13547, 13577: rows of a versioned table leave it only into its history, and nobody
+    /// adds to that.
     fn check_versioning(&self) -> Result<(), SqlError> {
         let Pair { source, target, from, to } = self;
         let (table, message) = if source.temporal.is_versioned() || target.temporal.is_versioned() {
@@ -98,12 +105,19 @@ impl Pair<'_> {
         for (at, (s, t)) in source.columns.iter().zip(&target.columns).enumerate() {
             let name = &s.name;
             if fold_name(name) != fold_name(&t.name) {
-                return Err(SqlError::of(msg::SWITCH_COLUMN_NAME, [name, &(at + 1), &from, &t.name, &to]));
+                return Err(SqlError::of(
+                    msg::SWITCH_COLUMN_NAME,
+                    [name, &(at + 1), &from, &t.name, &to],
+                ));
             }
             if s.ty != t.ty {
-                return Err(SqlError::of(msg::SWITCH_COLUMN_TYPE, [name, &s.ty, &from, &t.ty, &to]));
+                return Err(SqlError::of(
+                    msg::SWITCH_COLUMN_TYPE,
+                    [name, &s.ty, &from, &t.ty, &to],
+                ));
             }
-            let kept = |c: &catalog::ColumnDef| c.computed.as_ref().map(|d| (d.text.clone(), d.stored));
+            let kept =
+                |c: &catalog::ColumnDef| c.computed.as_ref().map(|d| (d.text.clone(), d.stored));
             let differs = if s.nullable != t.nullable {
                 Some(msg::SWITCH_NULLABILITY)
             } else if s.ty.is_string() && s.collation != t.collation {
@@ -118,7 +132,8 @@ impl Pair<'_> {
         Ok(())
     }
 
-    /// Pairs of places of nonclustered indexes: each of the target has one in the source, and the other way round.
+    /// Pairs of places of nonclustered indexes: each of the target has one in the source, and the
+    /// other way round.
     fn matching_indexes(&self) -> Result<Vec<(usize, usize)>, SqlError> {
         let clustered = |table: &TableDef| table.storage.index_id == 1;
         let lacks = |with: &str, index: &IndexDef, without: &str| {
@@ -129,8 +144,9 @@ impl Pair<'_> {
             (false, true) => return Err(lacks(&self.to, &self.target.storage, &self.from)),
             _ => {}
         }
-        let missing =
-            |index: &IndexDef| SqlError::of(msg::SWITCH_INDEX_MISSING, [&self.from, &index.name, &self.to]);
+        let missing = |index: &IndexDef| {
+            SqlError::of(msg::SWITCH_INDEX_MISSING, [&self.from, &index.name, &self.to])
+        };
         if !is_alike(&self.source.storage, &self.target.storage) {
             return Err(missing(&self.target.storage));
         }
@@ -138,8 +154,9 @@ impl Pair<'_> {
         for (place, wanted) in self.target.indexes.iter().enumerate() {
             let free = |at: &usize| pairs.iter().all(|(taken, _)| taken != at);
             let mut same = (0..self.source.indexes.len()).filter(free);
-            let at =
-                same.find(|at| is_alike(&self.source.indexes[*at], wanted)).ok_or_else(|| missing(wanted))?;
+            let at = same
+                .find(|at| is_alike(&self.source.indexes[*at], wanted))
+                .ok_or_else(|| missing(wanted))?;
             pairs.push((at, place));
         }
         match self
@@ -171,7 +188,10 @@ impl Pair<'_> {
         }
         for key in target.foreign_keys.iter().filter(|key| !key.disabled) {
             let place = |table: &TableDef, key: &catalog::ForeignKeyDef| {
-                key.columns.iter().map(|(own, other)| (table.position(*own), *other)).collect::<Vec<_>>()
+                key.columns
+                    .iter()
+                    .map(|(own, other)| (table.position(*own), *other))
+                    .collect::<Vec<_>>()
             };
             let wanted = place(target, key);
             let same = |own: &&catalog::ForeignKeyDef| {

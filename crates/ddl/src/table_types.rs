@@ -36,7 +36,11 @@ pub struct NewTableType<'a> {
 ///
 /// # Errors
 /// 219 the name is taken, 2760 no such schema.
-pub fn create(core: &mut SessionCore, db: &Arc<Db>, new: &NewTableType<'_>) -> Result<(), SqlError> {
+pub fn create(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    new: &NewTableType<'_>,
+) -> Result<(), SqlError> {
     let work = &mut Work::begin(core, db)?;
     let schema = work.schema(new.schema)?;
     work.wait_for_name(&Name::of_type(&schema, new.name))?;
@@ -59,15 +63,20 @@ pub fn create(core: &mut SessionCore, db: &Arc<Db>, new: &NewTableType<'_>) -> R
 ///
 /// # Errors
 /// 3732 a module has a parameter of the type.
-pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, def: &Arc<TableTypeDef>) -> Result<(), SqlError> {
+pub fn drop_type(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    def: &Arc<TableTypeDef>,
+) -> Result<(), SqlError> {
     let work = &mut Work::begin(core, db)?;
     work.lock(def.type_id, LockMode::SchM)?;
     let catalog = db.catalog();
     if !catalog.find_table_type(&def.schema, &def.name).is_some_and(|now| Arc::ptr_eq(now, def)) {
         return Err(errors::schema_changed());
     }
-    let named =
-        |name: &TypeName| table_type(name, &catalog).is_some_and(|found| found.type_id == def.type_id);
+    let named = |name: &TypeName| {
+        table_type(name, &catalog).is_some_and(|found| found.type_id == def.type_id)
+    };
     if let Some(user) = module_with(&catalog, named) {
         return Err(in_use(&def.schema, &def.name, &user.name));
     }
@@ -80,7 +89,10 @@ pub fn drop_type(core: &mut SessionCore, db: &Arc<Db>, def: &Arc<TableTypeDef>) 
 }
 
 /// The first module with a parameter of a type, or that returns one.
-pub(super) fn module_with(catalog: &Catalog, is: impl Fn(&TypeName) -> bool) -> Option<&Arc<ModuleDef>> {
+pub(super) fn module_with(
+    catalog: &Catalog,
+    is: impl Fn(&TypeName) -> bool,
+) -> Option<&Arc<ModuleDef>> {
     let uses = |module: &&Arc<ModuleDef>| {
         let (params, returns) = declared_types(module);
         params.iter().map(|param| &param.data_type).chain(returns).any(&is)

@@ -18,7 +18,11 @@ use exec::state::SessionCore;
 ///
 /// Errors: 2714 the name is taken, 2760 no such schema, 1701 and 1702 too large, what the storage
 /// says.
-pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Result<Arc<TableDef>, SqlError> {
+pub fn create_table(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    new: NewTable,
+) -> Result<Arc<TableDef>, SqlError> {
     let mut work = Work::begin(core, db)?;
     let schema = work.schema(&new.schema)?;
     if new.of_view.is_none() {
@@ -82,7 +86,11 @@ pub fn create_table(core: &mut SessionCore, db: &Arc<Db>, new: NewTable) -> Resu
 }
 
 /// Drops a table.
-pub fn drop_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+pub fn drop_table(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
     temporal::check_free(db, table, false)?;
@@ -106,7 +114,11 @@ pub fn drop_hidden(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), Sql
 }
 
 /// Empties a table by giving it new storage; an identity column starts over.
-pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+pub fn truncate_table(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     work.lock_current(table)?;
     temporal::check_free(db, table, true)?;
@@ -122,8 +134,11 @@ pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef
     let mut next = TableDef::clone(table);
     next.state = Arc::new(table.state.emptied());
     next.storage = Arc::new(work.renewed(&table.storage)?);
-    next.indexes =
-        table.indexes.iter().map(|index| work.renewed(index).map(Arc::new)).collect::<Result<_, _>>()?;
+    next.indexes = table
+        .indexes
+        .iter()
+        .map(|index| work.renewed(index).map(Arc::new))
+        .collect::<Result<_, _>>()?;
     work.renew_outside(&mut next)?;
     let next = Arc::new(next);
     work.delete_rows(table)?;
@@ -132,8 +147,9 @@ pub fn truncate_table(core: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef
     work.publish(Some(table.clone()), Some(next))
 }
 
-/// Replaces a definition whose storage stays: columns added, constraints and indexes dropped. `gone` are the units
-/// that no longer belong to it, `created` those that were made by [`Work`] for it.
+/// Replaces a definition whose storage stays: columns added, constraints and indexes dropped.
+/// `gone` are the units that no longer belong to it, `created` those that were made by [`Work`] for
+/// it.
 pub fn replace(
     core: &mut SessionCore,
     db: &Arc<Db>,

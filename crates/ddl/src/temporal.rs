@@ -1,7 +1,8 @@
-//! Periods and system versioning of tables: PERIOD FOR SYSTEM_TIME added and dropped, SYSTEM_VERSIONING switched on and off, the
-//! history table made or taken over, and what neither a versioned table nor its history may go through.
-//! Guarantees: a history has the columns of its table in the same order and none of their constraints; with
-//! DATA_CONSISTENCY_CHECK no rows are taken over whose periods end before they begin, in the future, or overlap.
+//! Periods and system versioning of tables: PERIOD FOR SYSTEM_TIME added and dropped,
+//! SYSTEM_VERSIONING switched on and off, the history table made or taken over, and what neither a
+//! versioned table nor its history may go through. Guarantees: a history has the columns of its
+//! table in the same order and none of their constraints; with DATA_CONSISTENCY_CHECK no rows are
+//! taken over whose periods end before they begin, in the future, or overlap.
 
 mod history;
 
@@ -68,7 +69,10 @@ pub fn check_may_drop(db: &Db, table: &TableDef, at: usize) -> Result<(), SqlErr
 /// 13548, 13599: a column that becomes another.
 pub fn check_may_alter(db: &Db, table: &TableDef, column: &ColumnDef) -> Result<(), SqlError> {
     if table.temporal.is_history() {
-        return Err(SqlError::of(msg::ALTER_COLUMN_VERSIONED, [&column.name, &full_name(db, table)]));
+        return Err(SqlError::of(
+            msg::ALTER_COLUMN_VERSIONED,
+            [&column.name, &full_name(db, table)],
+        ));
     }
     if column.generated.is_some() {
         return Err(SqlError::of(msg::ALTER_PERIOD_COLUMN, [&column.name]));
@@ -86,7 +90,8 @@ pub fn history_of(db: &Db, table: &TableDef) -> Option<Arc<TableDef>> {
 /// PERIOD FOR SYSTEM_TIME over two columns that the table has.
 ///
 /// # Errors
-/// 13597, 13598; 13501, 13504, 13505, 13513, 13587 the columns cannot be a period; 13542, 13575 the rows have none.
+/// 13597, 13598; 13501, 13504, 13505, 13513, 13587 the columns cannot be a period; 13542, 13575 the
+/// rows have none.
 pub fn add_period(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
@@ -108,9 +113,12 @@ pub fn add_period(
         check_period_column(&column.name, column.ty, column.nullable)?;
     }
     check_precision(table.columns[start].ty, table.columns[end].ty)?;
-    let (from, at) =
-        (quote(&table.columns[start].name), format!("{}.{}", quote(&table.schema), quote(&table.name)));
-    if finds_row(work, &format!("SELECT TOP (1) 1 AS x FROM {at} WHERE {from} > SYSUTCDATETIME()"))? {
+    let (from, at) = (
+        quote(&table.columns[start].name),
+        format!("{}.{}", quote(&table.schema), quote(&table.name)),
+    );
+    if finds_row(work, &format!("SELECT TOP (1) 1 AS x FROM {at} WHERE {from} > SYSUTCDATETIME()"))?
+    {
         return Err(SqlError::of(msg::PERIOD_START_IN_FUTURE, [&name]));
     }
     let ty = table.columns[end].ty;
@@ -179,11 +187,12 @@ pub fn switch_off(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlE
     Ok(())
 }
 
-/// SYSTEM_VERSIONING = ON: the history is made, or a table that is there is taken over. Of a table that is versioned already only the
-/// retention changes.
+/// SYSTEM_VERSIONING = ON: the history is made, or a table that is there is taken over. Of a table
+/// that is versioned already only the retention changes.
 ///
 /// # Errors
-/// 13510, 13553, 13568 the table cannot be versioned; 13595, 13596, 13757 it is already; those of [`check_history`].
+/// 13510, 13553, 13568 the table cannot be versioned; 13595, 13596, 13757 it is already; those of
+/// [`check_history`].
 pub fn switch_on(
     core: &mut SessionCore,
     db: &Arc<Db>,
@@ -191,7 +200,8 @@ pub fn switch_on(
     wanted: &Versioning,
 ) -> Result<(), SqlError> {
     let name = full_name(db, table);
-    let named = wanted.history.as_ref().map(|(schema, name)| db.catalog().find(schema, name).cloned());
+    let named =
+        wanted.history.as_ref().map(|(schema, name)| db.catalog().find(schema, name).cloned());
     if table.temporal.is_versioned() {
         return change_retention(core, db, table, named, wanted.retention);
     }
@@ -214,7 +224,10 @@ pub fn switch_on(
         }
         (None, Some((schema, name))) => {
             if db.catalog().find_module(schema, name).is_some() {
-                return Err(SqlError::of(msg::NOT_A_HISTORY_TABLE, [&format_args!("{schema}.{name}")]));
+                return Err(SqlError::of(
+                    msg::NOT_A_HISTORY_TABLE,
+                    [&format_args!("{schema}.{name}")],
+                ));
             }
             create_table(core, db, new_history(table, schema.clone(), name.clone()))?
         }
@@ -239,15 +252,20 @@ fn change_retention(
     retention: Option<Retention>,
 ) -> Result<(), SqlError> {
     let name = full_name(db, table);
-    let history = history_of(db, table).ok_or_else(|| SqlError::internal("a table has lost its history"))?;
+    let history =
+        history_of(db, table).ok_or_else(|| SqlError::internal("a table has lost its history"))?;
     match named {
         Some(Some(other)) if other.object_id != history.object_id => {
-            return Err(SqlError::of(msg::HISTORY_NAME_NOT_CORRECT, [&full_name(db, &other), &name]));
+            return Err(SqlError::of(
+                msg::HISTORY_NAME_NOT_CORRECT,
+                [&full_name(db, &other), &name],
+            ));
         }
         Some(None) => {
             return Err(SqlError::of(msg::HISTORY_DEFINED, [&name]));
         }
-        // ON (HISTORY_RETENTION_PERIOD = ...) alone is how it is changed; ON alone says nothing new.
+        // ON (HISTORY_RETENTION_PERIOD = ...) alone is how it is changed; ON alone says nothing
+        // new.
         None if retention.is_none() => {
             return Err(SqlError::of(msg::VERSIONING_ALREADY_ON, [&name]));
         }
@@ -270,6 +288,9 @@ fn check_retention(
     if retention.is_none() || key == end {
         return Ok(());
     }
-    let error = SqlError::of(msg::RETENTION_WITHOUT_INDEX, [&full_name(db, table), &full_name(db, history)]);
+    let error = SqlError::of(
+        msg::RETENTION_WITHOUT_INDEX,
+        [&full_name(db, table), &full_name(db, history)],
+    );
     Err(if key.is_none() { error } else { error.state(2) })
 }

@@ -1,8 +1,8 @@
-//! Temporary tables: tables of tempdb under names that nobody else has, known to the session that made them by the names that it
-//! gave. Temporary procedures (`temp_procedures`) are on the same list.
-//! Guarantees: a session sees no other session's; tables that a procedure, trigger or EXEC made are
-//! dropped when it ends, all others when the session does. A drop that a rollback takes back is
-//! done again then.
+//! Temporary tables: tables of tempdb under names that nobody else has, known to the session that
+//! made them by the names that it gave. Temporary procedures (`temp_procedures`) are on the same
+//! list. Guarantees: a session sees no other session's; tables that a procedure, trigger or EXEC
+//! made are dropped when it ends, all others when the session does. A drop that a rollback takes
+//! back is done again then.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -116,7 +116,11 @@ fn forget_gone(core: &mut SessionCore, tempdb: &Db) {
 ///
 /// # Errors
 /// Those of [`create_table`].
-pub fn declare(core: &mut SessionCore, new: NewTable, type_id: Option<i32>) -> Result<(), SqlError> {
+pub fn declare(
+    core: &mut SessionCore,
+    new: NewTable,
+    type_id: Option<i32>,
+) -> Result<(), SqlError> {
     let db = core.host().variables_db()?;
     if core.temps.find_variable(&new.name, &db).is_some() {
         return Ok(());
@@ -158,7 +162,13 @@ pub fn make_variable(
 }
 
 /// Gives a table a name as a table variable of the scope at a level.
-pub fn add_variable(core: &mut SessionCore, name: &str, object_id: i32, level: u32, kind: Variable) {
+pub fn add_variable(
+    core: &mut SessionCore,
+    name: &str,
+    object_id: i32,
+    level: u32,
+    kind: Variable,
+) {
     let (type_id, borrowed) = match kind {
         Variable::Own { type_id } => (type_id, false),
         Variable::Borrowed { type_id } => (Some(type_id), true),
@@ -209,7 +219,8 @@ pub fn end_session(core: &mut SessionCore) {
 /// tempdb.
 fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
     let (Ok(tempdb), Ok(variables)) = (tempdb(core), core.host().variables_db()) else { return };
-    let db_of = |t: &TempName| if t.name.starts_with('@') { variables.clone() } else { tempdb.clone() };
+    let db_of =
+        |t: &TempName| if t.name.starts_with('@') { variables.clone() } else { tempdb.clone() };
     // Another's table stays.
     core.temps.list.retain(|t| !(t.borrowed && which(t)));
     let gone: Vec<(Arc<Db>, i32)> =
@@ -231,7 +242,8 @@ fn drop_where(core: &mut SessionCore, which: impl Fn(&TempName) -> bool) {
         } else if part.len() > 1 {
             // One that cannot be dropped must not keep the others.
             for table in part {
-                if drop_together(core, std::slice::from_ref(table)).is_ok() && is_final(core, table) {
+                if drop_together(core, std::slice::from_ref(table)).is_ok() && is_final(core, table)
+                {
                     dropped.insert(table.1);
                 }
             }

@@ -1,6 +1,7 @@
 //! A change of schema in progress: ids, units, the rows of the system tables, the new definition.
-//! Guarantees: everything is done in the session's transaction: system tables through it, storage beside it (see `pending`), the catalog
-//! at once under SCH-M locks; a change that fails half-way frees what it has made.
+//! Guarantees: everything is done in the session's transaction: system tables through it, storage
+//! beside it (see `pending`), the catalog at once under SCH-M locks; a change that fails half-way
+//! frees what it has made.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ use catalog::load::rows_of;
 use catalog::store::StoreError;
 use catalog::systables::SysTable;
 use catalog::{
-    ColumnDef, Db, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex, OverflowUnit,
-    RowFilter, TableDef, pending,
+    ColumnDef, Db, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex,
+    OverflowUnit, RowFilter, TableDef, pending,
 };
 use exec::state::SessionCore;
 use instance::catalog_locks::lock_catalog;
@@ -36,7 +37,11 @@ pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
         .map(|i| UnitRef { unit: i.unit, first_iam: i.first_iam, filegroup: i.filegroup })
         .collect();
     let filegroup = table.storage.filegroup;
-    units.extend(table.outside().map(|(_, unit, first_iam)| UnitRef { unit, first_iam, filegroup }));
+    units.extend(table.outside().map(|(_, unit, first_iam)| UnitRef {
+        unit,
+        first_iam,
+        filegroup,
+    }));
     units
 }
 
@@ -114,14 +119,27 @@ impl Work<'_> {
     }
 
     /// A column's definition with its DEFAULT.
-    pub fn column(&mut self, table: &str, column_id: i32, new: &NewColumn) -> Result<ColumnDef, SqlError> {
+    pub fn column(
+        &mut self,
+        table: &str,
+        column_id: i32,
+        new: &NewColumn,
+    ) -> Result<ColumnDef, SqlError> {
         self.hold_type(new.alias)?;
         let default = match &new.default {
             None => None,
             Some(default) => {
                 let object_id = self.object_id()?;
-                let name = default.name.clone().unwrap_or_else(|| default_name(table, &new.name, object_id));
-                Some(DefaultDef { object_id, name, text: default.text.clone(), expr: default.expr.clone() })
+                let name = default
+                    .name
+                    .clone()
+                    .unwrap_or_else(|| default_name(table, &new.name, object_id));
+                Some(DefaultDef {
+                    object_id,
+                    name,
+                    text: default.text.clone(),
+                    expr: default.expr.clone(),
+                })
             }
         };
         Ok(ColumnDef {
@@ -210,7 +228,9 @@ impl Work<'_> {
             unique: new.unique,
             key: new.key.clone(),
             included: new.included.clone(),
-            primary_key: constraint.filter(|(kind, _)| *kind == KeyConstraint::Primary).map(|(_, id)| id),
+            primary_key: constraint
+                .filter(|(kind, _)| *kind == KeyConstraint::Primary)
+                .map(|(_, id)| id),
             unique_constraint: constraint
                 .filter(|(kind, _)| *kind == KeyConstraint::Unique)
                 .map(|(_, id)| id),
@@ -252,7 +272,8 @@ impl Work<'_> {
         }
         if table.overflow.is_none() && table.may_overflow() {
             // It is made when a value comes.
-            let number = self.store(self.open.counters.next_unit(&self.open.storage, &self.open.trees))?;
+            let number =
+                self.store(self.open.counters.next_unit(&self.open.storage, &self.open.trees))?;
             let unit = OverflowUnit::new(number, PageId::NONE, table.storage.filegroup);
             self.created.numbered.push(unit.clone());
             table.overflow = Some(unit);
@@ -288,7 +309,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Deletes what is noted of a table's rows: see `catalog::row_counts` and `catalog::statistics`.
+    /// Deletes what is noted of a table's rows: see `catalog::row_counts` and
+    /// `catalog::statistics`.
     pub(super) fn forget_count(&mut self, table: &TableDef) -> Result<(), SqlError> {
         // Nothing is noted of table variables.
         if self.db.is_autonomous() {
@@ -307,7 +329,8 @@ impl Work<'_> {
         let (db, open) = (self.db.clone(), self.open.clone());
         let txn = self.core.txn(&db)?;
         for unit in &units {
-            pending::list_dropped(txn, &open.trees, unit).map_err(|e| errors::store_error(&db, e))?;
+            pending::list_dropped(txn, &open.trees, unit)
+                .map_err(|e| errors::store_error(&db, e))?;
         }
         txn.defer(pending::free_after_commit(&open, units));
         Ok(())
@@ -382,7 +405,8 @@ impl Work<'_> {
                 forget_columns(self.core, &self.db, before, after)?;
             }
         }
-        let change = DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
+        let change =
+            DdlChange::table(&self.db, self.core.spid(), before, after, self.created.clone())?;
         self.created = Created::default();
         self.core.remember_ddl(change);
         Ok(())

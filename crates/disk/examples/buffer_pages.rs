@@ -1,5 +1,6 @@
-//! What huge pages under a buffer are worth: direct writes of 512 KB from eight long buffers, whose memory is huge pages,
-//! against the same writes from short ones, whose memory comes from the allocator; by one thread and by two, alternating.
+//! What huge pages under a buffer are worth: direct writes of 512 KB from eight long buffers, whose
+//! memory is huge pages, against the same writes from short ones, whose memory comes from the
+//! allocator; by one thread and by two, alternating.
 //!
 //! Usage: `buffer_pages [FOLDER] [ROUNDS]`. The folder must be on the device to be measured.
 
@@ -13,8 +14,8 @@ const WRITE: usize = 512 << 10;
 /// Lists of buffers that a run cycles through, as a log does: 8 MB.
 const LISTS: usize = 16;
 
-/// Buffers of `each` bytes for consecutive writes. Neighbours in time are not neighbours in memory, as in a program
-/// that has run for a while.
+/// Buffers of `each` bytes for consecutive writes. Neighbours in time are not neighbours in memory,
+/// as in a program that has run for a while.
 fn lists(each: usize) -> Vec<Vec<AlignedBuf>> {
     let count = WRITE / each;
     let mut all: Vec<Vec<AlignedBuf>> = (0..LISTS).map(|_| Vec::new()).collect();
@@ -33,7 +34,8 @@ fn run(file: &dyn BlockFile, lists: &[Vec<AlignedBuf>], threads: u64) -> f64 {
         for thread in 0..threads {
             scope.spawn(move || {
                 for i in (thread..FILE / WRITE as u64).step_by(threads as usize) {
-                    let bufs: Vec<&[u8]> = lists[i as usize % LISTS].iter().map(|buf| &buf[..]).collect();
+                    let bufs: Vec<&[u8]> =
+                        lists[i as usize % LISTS].iter().map(|buf| &buf[..]).collect();
                     file.write_gather(i * WRITE as u64, &bufs).expect("write");
                 }
             });
@@ -60,7 +62,11 @@ fn main() {
         for round in 0..rounds {
             for turn in 0..2 {
                 let which = (turn + round) % 2;
-                rates[which].push(run(file.as_ref(), if which == 0 { &long } else { &short }, threads));
+                rates[which].push(run(
+                    file.as_ref(),
+                    if which == 0 { &long } else { &short },
+                    threads,
+                ));
             }
         }
         let [huge, small] = rates.map(median);

@@ -1,4 +1,5 @@
-//! What a disk delivers with so many requests in flight: random reads and writes of 8 KB, and large durable writes.
+//! What a disk delivers with so many requests in flight: random reads and writes of 8 KB, and large
+//! durable writes.
 //!
 //! `./bench disk-depth [FOLDER [MEGABYTES [SECONDS]]]` (defaults: the current folder,
 //! 1024, 0.5 for each line). Prints one line of JSON for each measurement.
@@ -32,9 +33,10 @@ fn scattered(file: &dyn BlockFile, write: bool, time: Duration) -> f64 {
     let (start, mut count) = (Instant::now(), 0usize);
     while start.elapsed() < time {
         let offsets: Vec<u64> = (0..BATCH).map(|_| random.below(pages) * PAGE as u64).collect();
-        let check = &mut |_: usize, _: &mut Request<'_>, result: Result<(), ringwood_disk::DiskError>| {
-            result.expect("I/O")
-        };
+        let check =
+            &mut |_: usize, _: &mut Request<'_>, result: Result<(), ringwood_disk::DiskError>| {
+                result.expect("I/O")
+            };
         if write {
             let slices: Vec<IoSlice<'_>> = buf.chunks(PAGE).map(IoSlice::new).collect();
             let requests = slices.chunks(1).zip(&offsets).map(|(one, &offset)| Request {
@@ -44,7 +46,8 @@ fn scattered(file: &dyn BlockFile, write: bool, time: Duration) -> f64 {
             });
             transfer(&mut requests.collect::<Vec<_>>(), check);
         } else {
-            let mut slices: Vec<IoSliceMut<'_>> = buf.chunks_mut(PAGE).map(IoSliceMut::new).collect();
+            let mut slices: Vec<IoSliceMut<'_>> =
+                buf.chunks_mut(PAGE).map(IoSliceMut::new).collect();
             let requests = slices.chunks_mut(1).zip(&offsets).map(|(one, &offset)| Request {
                 file,
                 offset,
@@ -83,7 +86,8 @@ fn main() {
     for backend in [IoBackend::Auto, IoBackend::Threads] {
         for depth in [1, 8, 32, 64, 128] {
             let io = IoOptions { backend, depth: Some(depth) };
-            let file = OsDisk::new(&folder).with_io(io).open(path, OpenMode::Open).expect("the file");
+            let file =
+                OsDisk::new(&folder).with_io(io).open(path, OpenMode::Open).expect("the file");
             for write in [false, true] {
                 let rate = scattered(&*file, write, time);
                 let what = if write { "writes" } else { "reads" };

@@ -119,7 +119,8 @@ pub fn limit_heap() {
         jemalloc::control(c"arenas.dirty_decay_ms", Some(&mut keep));
         for arena in 0..jemalloc::arenas() {
             // One that nobody has used yet is refused, and begins with the value of all.
-            let name = std::ffi::CString::new(format!("arena.{arena}.dirty_decay_ms")).unwrap_or_default();
+            let name =
+                std::ffi::CString::new(format!("arena.{arena}.dirty_decay_ms")).unwrap_or_default();
             jemalloc::control(&name, Some(&mut keep));
         }
     }
@@ -137,7 +138,13 @@ mod jemalloc {
         // bytes.
         unsafe {
             let count = ptr::from_mut(&mut count).cast();
-            tikv_jemalloc_sys::mallctl(c"arenas.narenas".as_ptr(), count, &mut len, ptr::null_mut(), 0);
+            tikv_jemalloc_sys::mallctl(
+                c"arenas.narenas".as_ptr(),
+                count,
+                &mut len,
+                ptr::null_mut(),
+                0,
+            );
         }
         count
     }

@@ -1,7 +1,8 @@
-//! A byte buffer whose address suits direct I/O: aligned to [`BUFFER_ALIGN`](crate::BUFFER_ALIGN), zeroed when created.
+//! A byte buffer whose address suits direct I/O: aligned to [`BUFFER_ALIGN`](crate::BUFFER_ALIGN),
+//! zeroed when created.
 //!
-//! Where the memory comes from depends on the length alone: below 32 KB from the allocator, from 32 KB to 2 MB from pieces of
-//! huge pages, above that from huge pages of its own.
+//! Where the memory comes from depends on the length alone: below 32 KB from the allocator, from 32
+//! KB to 2 MB from pieces of huge pages, above that from huge pages of its own.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
@@ -54,7 +55,8 @@ impl AlignedBuf {
     }
 
     fn layout(len: usize) -> Layout {
-        // Rounded up so that even an empty buffer has an address, and the allocator sees whole pages.
+        // Rounded up so that even an empty buffer has an address, and the allocator sees whole
+        // pages.
         let size = len.max(1).next_multiple_of(BUFFER_ALIGN);
         match Layout::from_size_align(size, BUFFER_ALIGN) {
             Ok(layout) => layout,
@@ -66,7 +68,8 @@ impl AlignedBuf {
 impl Drop for AlignedBuf {
     fn drop(&mut self) {
         match self.len {
-            // SAFETY: `ptr` came from `alloc_zeroed` with the layout of the same length and is freed once.
+            // SAFETY: `ptr` came from `alloc_zeroed` with the layout of the same length and is
+            // freed once.
             0..PIECES_MIN => unsafe { dealloc(self.ptr.as_ptr(), Self::layout(self.len)) },
             PIECES_MIN..=pieces::PIECES_MAX => pieces::give(self.ptr, self.len),
             _ => drop(self.own.take()),
@@ -74,7 +77,8 @@ impl Drop for AlignedBuf {
     }
 }
 
-// SAFETY: the buffer owns its memory like a Box<[u8]>; shared access is read-only, unique access needs &mut.
+// SAFETY: the buffer owns its memory like a Box<[u8]>; shared access is read-only, unique access
+// needs &mut.
 unsafe impl Send for AlignedBuf {}
 // SAFETY: see Send.
 unsafe impl Sync for AlignedBuf {}
@@ -83,7 +87,8 @@ impl Deref for AlignedBuf {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `len` bytes from `ptr` are allocated, initialised (zeroed at least) and owned by self.
+        // SAFETY: `len` bytes from `ptr` are allocated, initialised (zeroed at least) and owned by
+        // self.
         unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
     }
 }
@@ -113,9 +118,19 @@ mod tests {
 
     #[test]
     fn buffers_are_aligned_zeroed_and_copied() {
-        for len in
-            [0usize, 1, 512, 4096, 32_767, 32_768, 61_440, 1 << 20, (2 << 20) - 1, 2 << 20, (2 << 20) + 1]
-        {
+        for len in [
+            0usize,
+            1,
+            512,
+            4096,
+            32_767,
+            32_768,
+            61_440,
+            1 << 20,
+            (2 << 20) - 1,
+            2 << 20,
+            (2 << 20) + 1,
+        ] {
             let mut buf = AlignedBuf::new(len);
             assert_eq!(buf.as_ptr() as usize % BUFFER_ALIGN, 0);
             assert!(buf.iter().all(|&b| b == 0) && buf.len() == len);

@@ -1,5 +1,5 @@
-//! Errors of files: out of space, damaged or short files and plain I/O errors are distinguished, because the database
-//! handles them differently.
+//! Errors of files: out of space, damaged or short files and plain I/O errors are distinguished,
+//! because the database handles them differently.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -77,7 +77,8 @@ pub enum DiskError {
     /// The handle was released ([`BlockFile::release`](crate::BlockFile::release)), or only reads.
     #[error("{op} of '{}' failed: the file is not open for writing any more", path.display())]
     Released { op: Op, path: PathBuf },
-    /// A whole-file read or write of a file that is larger than [`SMALL_FILE_MAX`](crate::SMALL_FILE_MAX).
+    /// A whole-file read or write of a file that is larger than
+    /// [`SMALL_FILE_MAX`](crate::SMALL_FILE_MAX).
     #[error("'{}' is too large to be handled in one piece ({len} bytes)", path.display())]
     TooLarge { path: PathBuf, len: u64 },
     /// What a statement names is not a file that it may open: a link, a device, a file of the
@@ -100,19 +101,23 @@ fn at(op: Op, offset: u64) -> String {
 /// Text that names a process by its number.
 pub fn who(holder: Option<u32>) -> String {
     match holder {
-        Some(pid) if pid == std::process::id() => format!("another instance in this process (process {pid})"),
+        Some(pid) if pid == std::process::id() => {
+            format!("another instance in this process (process {pid})")
+        }
         Some(pid) => format!("process {pid}"),
         None => "another process".into(),
     }
 }
 
 impl DiskError {
-    /// Number and text of the failure as SQL Server's messages show them: those of Windows for errors that every system has, the
-    /// operating system's own for the rest.
+    /// Number and text of the failure as SQL Server's messages show them: those of Windows for
+    /// errors that every system has, the operating system's own for the rest.
     pub fn system_error(&self) -> (i32, String) {
         match self {
             // EPERM, EACCES
-            DiskError::Io { code: 1 | 13, .. } | DiskError::Refused { .. } => (5, "Access is denied.".into()),
+            DiskError::Io { code: 1 | 13, .. } | DiskError::Refused { .. } => {
+                (5, "Access is denied.".into())
+            }
             DiskError::Io { code, text, .. } => (*code, text.clone()),
             DiskError::NotFound { .. } => (2, "The system cannot find the file specified.".into()),
             DiskError::NoSpace { .. } => (112, "There is not enough space on the disk.".into()),
@@ -131,14 +136,16 @@ impl DiskError {
         }
     }
 
-    /// True if there was no space for more: on the volume, in a quota, or in a file of this file system.
+    /// True if there was no space for more: on the volume, in a quota, or in a file of this file
+    /// system.
     pub fn is_no_space(&self) -> bool {
         matches!(self, DiskError::NoSpace { .. } | DiskError::FileLimit { .. })
     }
 
-    /// True if the content of the file is unknown from now on: a write or a sync has failed, and the system may report that once
-    /// and treat the data as clean afterwards. Any other operation that was refused has changed nothing, and neither has a write
-    /// for which there was no space; a sync that finds no space has lost what it should have written.
+    /// True if the content of the file is unknown from now on: a write or a sync has failed, and
+    /// the system may report that once and treat the data as clean afterwards. Any other operation
+    /// that was refused has changed nothing, and neither has a write for which there was no space;
+    /// a sync that finds no space has lost what it should have written.
     pub fn is_final(&self) -> bool {
         match self {
             DiskError::Io { op, .. } => matches!(op, Op::Write | Op::Sync),
@@ -162,8 +169,17 @@ mod tests {
 
     #[test]
     fn a_place_is_named_where_there_is_one() {
-        let io = |op| DiskError::Io { op, path: "/x".into(), offset: 8, code: 13, text: "denied".into() };
-        assert_eq!(io(Op::Lock).to_string(), "lock of '/x' failed: denied (operating system error 13)");
+        let io = |op| DiskError::Io {
+            op,
+            path: "/x".into(),
+            offset: 8,
+            code: 13,
+            text: "denied".into(),
+        };
+        assert_eq!(
+            io(Op::Lock).to_string(),
+            "lock of '/x' failed: denied (operating system error 13)"
+        );
         assert!(io(Op::Write).to_string().contains("at offset 8"));
         let locked = DiskError::Locked { path: "/x".into(), holder: Some(7) };
         assert_eq!(locked.to_string(), "'/x' is in use by process 7");

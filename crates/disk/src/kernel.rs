@@ -1,5 +1,6 @@
-//! A file's side of requests in flight: from buffers to an operation of the kernel, and from its result to bytes moved or an
-//! error. An operation that the kernel did only in part is finished here with ordinary calls.
+//! A file's side of requests in flight: from buffers to an operation of the kernel, and from its
+//! result to bytes moved or an error. An operation that the kernel did only in part is finished
+//! here with ordinary calls.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::AsRawFd;
@@ -18,8 +19,9 @@ impl OsFile {
         self.backend
     }
 
-    /// The request as the kernel needs it. `None` when it is better done immediately: one that is not aligned (an error), one
-    /// that has no bytes or too many buffers, and a write to the page cache, which is a copy in memory.
+    /// The request as the kernel needs it. `None` when it is better done immediately: one that is
+    /// not aligned (an error), one that has no bytes or too many buffers, and a write to the page
+    /// cache, which is a copy in memory.
     pub(crate) fn operation(&self, offset: u64, data: &mut Data<'_>) -> Option<port::Op> {
         let fits = |count: usize| (1..=IOV_MAX).contains(&count) && data.len() > 0;
         let (bufs, count, write) = match &data {
@@ -39,8 +41,14 @@ impl OsFile {
     }
 
     /// The outcome of an operation that returned `result`: bytes moved, or a negative error number.
-    pub(crate) fn settle(&self, offset: u64, data: &mut Data<'_>, result: i32) -> Result<(), DiskError> {
-        let retried = [Errno::INTR, Errno::AGAIN, Errno::CANCELED].map(|errno| -errno.raw_os_error());
+    pub(crate) fn settle(
+        &self,
+        offset: u64,
+        data: &mut Data<'_>,
+        result: i32,
+    ) -> Result<(), DiskError> {
+        let retried =
+            [Errno::INTR, Errno::AGAIN, Errno::CANCELED].map(|errno| -errno.raw_os_error());
         match u64::try_from(result) {
             Ok(moved) if moved == data.len() => Ok(()),
             Ok(moved) => self.move_from(moved, offset, data),
@@ -97,7 +105,8 @@ impl OsFile {
         skip: usize,
     ) -> Result<(), DiskError> {
         let wanted: usize = bufs.iter().map(|buf| buf.len()).sum();
-        let mut left: Vec<IoSliceMut<'_>> = bufs.iter_mut().map(|buf| IoSliceMut::new(buf)).collect();
+        let mut left: Vec<IoSliceMut<'_>> =
+            bufs.iter_mut().map(|buf| IoSliceMut::new(buf)).collect();
         let mut rest = &mut left[..];
         IoSliceMut::advance_slices(&mut rest, skip);
         let mut done = skip;

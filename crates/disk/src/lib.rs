@@ -1,19 +1,25 @@
 //! Block files: the only crate that calls the kernel for database, log and backup files.
 //!
-//! [`Disk`] is a namespace of files, [`BlockFile`] one open file. [`OsDisk`] implements them with aligned direct I/O
-//! (`O_DIRECT`) where the file system allows it and with the page cache elsewhere; crate `sim` implements them in memory
-//! with faults and power loss.
+//! [`Disk`] is a namespace of files, [`BlockFile`] one open file. [`OsDisk`] implements them with
+//! aligned direct I/O (`O_DIRECT`) where the file system allows it and with the page cache
+//! elsewhere; crate `sim` implements them in memory with faults and power loss.
 //!
 //! # Guarantees
 //! - Reads and writes are exact: they move every requested byte or return a typed error.
-//! - Many requests are in flight at a time by [`transfer`]: io_uring, or threads where there is none.
-//! - A write is durable only after [`BlockFile::sync`], [`BlockFile::write_durable`] or [`BlockFile::write_zeros`] has returned.
-//! - Creating, removing and renaming a file, and `write_small_atomic`, are durable when they return.
-//! - A small file that is kept by [`mirrored`] has two copies: neither damage to one nor its loss loses anything.
-//! - Nothing is retried after a failed write or sync: the caller decides, and for a log the decision is to stop.
-//! - An open file is locked against every other handle, of this process and of others, from before its first transfer until it
-//!   is [released](BlockFile::release) or dropped. Handles that only read share the lock with each other. A file that another
-//!   process, or another disk of this process, has open is not removed.
+//! - Many requests are in flight at a time by [`transfer`]: io_uring, or threads where there is
+//!   none.
+//! - A write is durable only after [`BlockFile::sync`], [`BlockFile::write_durable`] or
+//!   [`BlockFile::write_zeros`] has returned.
+//! - Creating, removing and renaming a file, and `write_small_atomic`, are durable when they
+//!   return.
+//! - A small file that is kept by [`mirrored`] has two copies: neither damage to one nor its loss
+//!   loses anything.
+//! - Nothing is retried after a failed write or sync: the caller decides, and for a log the
+//!   decision is to stop.
+//! - An open file is locked against every other handle, of this process and of others, from before
+//!   its first transfer until it is [released](BlockFile::release) or dropped. Handles that only
+//!   read share the lock with each other. A file that another process, or another disk of this
+//!   process, has open is not removed.
 //!
 //! # Not here: page formats, log blocks, caching.
 #![allow(unsafe_code)]
@@ -57,13 +63,14 @@ pub use prefetch::prefetch;
 pub use readonly::ReadOnlyDisk;
 pub use shared::{Claim, ClaimError, SharedBuf};
 pub use stats::{
-    FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us, latency_quantile_us,
-    size_bucket_label,
+    FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us,
+    latency_quantile_us, size_bucket_label,
 };
 pub use transfer::{Counted, Data, Done, IoOptions, KernelFile, Launch, Request, Timer, transfer};
 pub use volume::Volume;
 
-/// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct I/O meets.
+/// Alignment in bytes of every buffer that this crate hands out; enough for any device that direct
+/// I/O meets.
 pub const BUFFER_ALIGN: usize = 4096;
 
 /// Sector sizes of the device under a file, in bytes, powers of two.
@@ -71,12 +78,14 @@ pub const BUFFER_ALIGN: usize = 4096;
 pub struct Sectors {
     /// Smallest unit that can be read or written; at least 512.
     pub logical: u32,
-    /// Unit that the device writes without reading first, and that power loss leaves whole; at least `logical`.
+    /// Unit that the device writes without reading first, and that power loss leaves whole; at
+    /// least `logical`.
     pub physical: u32,
 }
 
 impl Sectors {
-    /// How many physical sectors (0, 1 or 2) a write of `len` bytes at `offset` covers only in part: those at its two ends.
+    /// How many physical sectors (0, 1 or 2) a write of `len` bytes at `offset` covers only in
+    /// part: those at its two ends.
     pub fn partial(&self, offset: u64, len: u64) -> u32 {
         let unit = u64::from(self.physical.max(1));
         let end = offset.saturating_add(len);
@@ -92,16 +101,18 @@ impl Sectors {
 /// How [`Disk::open`] treats a missing or an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// A new, empty file; [`DiskError::Exists`] if the name is taken. The name is durable on return.
+    /// A new, empty file; [`DiskError::Exists`] if the name is taken. The name is durable on
+    /// return.
     Create,
     /// An existing file; [`DiskError::NotFound`] otherwise.
     Open,
-    /// An existing file that is only read; others may read it at the same time. Writing to it is an error.
+    /// An existing file that is only read; others may read it at the same time. Writing to it is an
+    /// error.
     Read,
 }
 
-/// What distinguishes a file or folder from its copies: a copy has another inode or another time of birth, a renamed one the
-/// same.
+/// What distinguishes a file or folder from its copies: a copy has another inode or another time of
+/// birth, a renamed one the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     /// Number of the device; it may be another one after a restart of the machine.
@@ -112,8 +123,8 @@ pub struct FileIdentity {
     pub born_ns: i64,
 }
 
-/// One open file. Offsets and lengths are bytes and multiples of the logical sector; buffers are aligned to it too
-/// ([`AlignedBuf`] always is). Anything else returns [`DiskError::Misaligned`].
+/// One open file. Offsets and lengths are bytes and multiples of the logical sector; buffers are
+/// aligned to it too ([`AlignedBuf`] always is). Anything else returns [`DiskError::Misaligned`].
 pub trait BlockFile: Send + Sync + Debug {
     /// Fills `buf` from `offset`; [`DiskError::ShortRead`] if the file ends earlier.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<(), DiskError>;
@@ -123,14 +134,16 @@ pub trait BlockFile: Send + Sync + Debug {
         self.write_gather(offset, &[buf])
     }
 
-    /// Writes any number of buffers one after the other. Not durable until the next [`sync`](Self::sync).
+    /// Writes any number of buffers one after the other. Not durable until the next
+    /// [`sync`](Self::sync).
     fn write_gather(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError>;
 
-    /// Writes the buffers one after the other and makes these bytes durable. Earlier writes are not covered:
-    /// they need a [`sync`](Self::sync) of their own.
+    /// Writes the buffers one after the other and makes these bytes durable. Earlier writes are not
+    /// covered: they need a [`sync`](Self::sync) of their own.
     fn write_durable(&self, offset: u64, bufs: &[&[u8]]) -> Result<(), DiskError>;
 
-    /// Makes every finished write of this file durable. After an error the state of unsynced data stays unknown.
+    /// Makes every finished write of this file durable. After an error the state of unsynced data
+    /// stays unknown.
     fn sync(&self) -> Result<(), DiskError>;
 
     /// Length of the file in bytes.
@@ -144,17 +157,20 @@ pub trait BlockFile: Send + Sync + Debug {
     /// Cuts the file or extends it with zeros (without allocating space); durable on return.
     fn set_len(&self, len: u64) -> Result<(), DiskError>;
 
-    /// Reserves space for `offset..offset + len`, extending the file if needed; new bytes read as zeros. Durable on return.
+    /// Reserves space for `offset..offset + len`, extending the file if needed; new bytes read as
+    /// zeros. Durable on return.
     fn allocate(&self, offset: u64, len: u64) -> Result<(), DiskError>;
 
-    /// Writes real zeros over `offset..offset + len` in large writes, extending the file if needed; durable on return.
-    /// Space prepared like this is overwritten later without a journal commit of the file system.
+    /// Writes real zeros over `offset..offset + len` in large writes, extending the file if needed;
+    /// durable on return. Space prepared like this is overwritten later without a journal commit of
+    /// the file system.
     fn write_zeros(&self, offset: u64, len: u64) -> Result<(), DiskError>;
 
     /// Sector sizes of the device that holds the file.
     fn sectors(&self) -> Sectors;
 
-    /// Number of the device that holds the file. Writes to files of different devices gain from being in flight at the same time.
+    /// Number of the device that holds the file. Writes to files of different devices gain from
+    /// being in flight at the same time.
     fn device(&self) -> u64;
 
     /// True if I/O bypasses the page cache.
@@ -166,12 +182,14 @@ pub trait BlockFile: Send + Sync + Debug {
     /// The path that the file was opened by.
     fn path(&self) -> &Path;
 
-    /// Requests of one batch that are worth having in flight at a time on the file's device, at least 1.
+    /// Requests of one batch that are worth having in flight at a time on the file's device, at
+    /// least 1.
     fn depth(&self) -> usize {
         32
     }
 
-    /// Puts a request of a batch in flight; only [`transfer`] calls this. By default the request is done immediately.
+    /// Puts a request of a batch in flight; only [`transfer`] calls this. By default the request is
+    /// done immediately.
     fn launch<'s>(&'s self, offset: u64, data: &mut Data<'_>) -> Launch<'s> {
         Launch::Done(transfer::one_by_one(self, offset, data))
     }
@@ -188,8 +206,8 @@ pub trait BlockFile: Send + Sync + Debug {
         transfer::one_by_one(self, offset, data)
     }
 
-    /// Releases the file while handles to it still exist: waits for the writes that are in flight, refuses all later
-    /// ones ([`DiskError::Released`]) and ends the lock.
+    /// Releases the file while handles to it still exist: waits for the writes that are in flight,
+    /// refuses all later ones ([`DiskError::Released`]) and ends the lock.
     fn release(&self);
 }
 
@@ -212,7 +230,8 @@ pub trait Disk: Send + Sync + Debug {
     /// Opens or creates a block file, and locks it.
     ///
     /// # Errors
-    /// [`DiskError::Locked`] when another handle has it open, unless both only read; nothing has been changed then.
+    /// [`DiskError::Locked`] when another handle has it open, unless both only read; nothing has
+    /// been changed then.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn BlockFile>, DiskError>;
     /// Where a name from outside leads: without links, and what is there. A disk without links has
     /// what the name says.
@@ -263,8 +282,8 @@ pub trait Disk: Send + Sync + Debug {
     fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, DiskError>;
     /// Reads a whole small file (at most [`SMALL_FILE_MAX`] bytes).
     fn read_small(&self, path: &Path) -> Result<Vec<u8>, DiskError>;
-    /// Replaces a small file: after a crash there is the old or the new content, and the new one once this returned.
-    /// A real file is accessible to its owner only (permissions 0600).
+    /// Replaces a small file: after a crash there is the old or the new content, and the new one
+    /// once this returned. A real file is accessible to its owner only (permissions 0600).
     fn write_small_atomic(&self, path: &Path, bytes: &[u8]) -> Result<(), DiskError>;
     /// Adds bytes to the end of a file of text, which is made if it is not there (permissions
     /// 0600); its folder must be there. They outlive the process on return, and a power failure
@@ -272,27 +291,36 @@ pub trait Disk: Send + Sync + Debug {
     fn append(&self, path: &Path, bytes: &[u8], durable: bool) -> Result<(), DiskError>;
     /// Bytes that may still be allocated on the volume that holds `path` (or would hold it).
     fn free_space(&self, path: &Path) -> Result<u64, DiskError>;
-    /// Absolute path of the file, and the file system that holds it; `None` where there is no such thing.
+    /// Absolute path of the file, and the file system that holds it; `None` where there is no such
+    /// thing.
     fn volume(&self, path: &Path) -> Option<Volume> {
         let _ = path;
         None
     }
-    /// Takes the exclusive lock named by `path` without waiting; [`DiskError::Locked`] if another holder has it.
+    /// Takes the exclusive lock named by `path` without waiting; [`DiskError::Locked`] if another
+    /// holder has it.
     fn lock_exclusive(&self, path: &Path) -> Result<DiskLock, DiskError>;
-    /// Takes the lock named by `path`, shared with others that take it so; the file must exist, and is not written.
+    /// Takes the lock named by `path`, shared with others that take it so; the file must exist, and
+    /// is not written.
     fn lock_shared(&self, path: &Path) -> Result<DiskLock, DiskError>;
     /// What distinguishes a file or folder from its copies.
     fn identity(&self, path: &Path) -> Result<FileIdentity, DiskError>;
-    /// True if a file is in a folder and nowhere else: no link leads out of the folder to it, and it has no second name. A
-    /// copy of the folder then has a copy of the file.
+    /// True if a file is in a folder and nowhere else: no link leads out of the folder to it, and
+    /// it has no second name. A copy of the folder then has a copy of the file.
     fn is_within(&self, path: &Path, folder: &Path) -> Result<bool, DiskError>;
 }
 
 /// Largest file that [`Disk::read_small`] and [`Disk::write_small_atomic`] handle, in bytes.
 pub const SMALL_FILE_MAX: u64 = 16 << 20;
 
-/// Checks that a transfer fits the sectors; shared by all implementations so that tests on one hold for the others.
-pub fn check_aligned(path: &Path, sectors: Sectors, offset: u64, buf: &[u8]) -> Result<(), DiskError> {
+/// Checks that a transfer fits the sectors; shared by all implementations so that tests on one hold
+/// for the others.
+pub fn check_aligned(
+    path: &Path,
+    sectors: Sectors,
+    offset: u64,
+    buf: &[u8],
+) -> Result<(), DiskError> {
     let unit = sectors.logical as usize;
     let aligned = offset.is_multiple_of(unit as u64)
         && buf.len().is_multiple_of(unit)

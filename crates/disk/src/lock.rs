@@ -1,8 +1,10 @@
-//! Locks of the operating system on files: an instance that has a file open keeps other instances out of it, wherever it lies.
+//! Locks of the operating system on files: an instance that has a file open keeps other instances
+//! out of it, wherever it lies.
 //!
-//! The locks are those of `flock`: they belong to the open file, not to the process (a second handle of the same process is
-//! refused too, and closing some other handle releases nothing), they end with the process, and `/proc/locks` shows which
-//! process holds one. A file system that has no locks is an error and not a lock that is silently missing.
+//! The locks are those of `flock`: they belong to the open file, not to the process (a second
+//! handle of the same process is refused too, and closing some other handle releases nothing), they
+//! end with the process, and `/proc/locks` shows which process holds one. A file system that has no
+//! locks is an error and not a lock that is silently missing.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -15,14 +17,15 @@ use rustix::io::Errno;
 use crate::error::{DiskError, Op};
 use crate::{FileIdentity, LockGuard};
 
-/// How long a lock is waited for that belongs to a process that has ended, or to one that cannot be found.
+/// How long a lock is waited for that belongs to a process that has ended, or to one that cannot be
+/// found.
 const LINGER: Duration = Duration::from_secs(3);
 
 /// Takes the lock of an open file without waiting for a running process that has it.
 ///
 /// # Errors
-/// [`DiskError::Locked`] with the process that has it, as far as the system reports that; [`DiskError::Io`] where the file system
-/// has no locks.
+/// [`DiskError::Locked`] with the process that has it, as far as the system reports that;
+/// [`DiskError::Io`] where the file system has no locks.
 pub(crate) fn take(fd: impl AsFd, path: &Path, shared: bool) -> Result<(), DiskError> {
     let kind = match shared {
         true => FlockOperation::NonBlockingLockShared,
@@ -35,8 +38,9 @@ pub(crate) fn take(fd: impl AsFd, path: &Path, shared: bool) -> Result<(), DiskE
             Err(Errno::WOULDBLOCK) => {}
             Err(errno) => return Err(crate::os::failure(Op::Lock, path, 0, errno)),
         }
-        // No running process has it: the kernel closes the files of a killed process a little later than the process ends if it
-        // had requests in flight (io_uring). Or the holder is not visible from here.
+        // No running process has it: the kernel closes the files of a killed process a little later
+        // than the process ends if it had requests in flight (io_uring). Or the holder is not
+        // visible from here.
         let holder = holder(&fd);
         if holder.is_some_and(is_running) || Instant::now() >= end {
             return Err(DiskError::Locked { path: path.to_path_buf(), holder });
@@ -45,7 +49,8 @@ pub(crate) fn take(fd: impl AsFd, path: &Path, shared: bool) -> Result<(), DiskE
     }
 }
 
-/// False for a process that was killed and not yet waited for by its parent, or that no longer exists.
+/// False for a process that was killed and not yet waited for by its parent, or that no longer
+/// exists.
 fn is_running(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     // "4711 (any (name)) S ...": the state follows the last bracket.
@@ -67,18 +72,22 @@ fn holder(fd: impl AsFd) -> Option<u32> {
     holder_in(&text, device, stat.st_ino)
 }
 
-/// Finds the holder in the text of `/proc/locks`. Some file systems show another device number there than in `stat`: an entry
-/// of the same inode number on another device is taken if there is no better one.
+/// Finds the holder in the text of `/proc/locks`. Some file systems show another device number
+/// there than in `stat`: an entry of the same inode number on another device is taken if there is
+/// no better one.
 fn holder_in(text: &str, device: (u32, u32), inode: u64) -> Option<u32> {
     let mut other = None;
     for line in text.lines() {
-        // 12: FLOCK  ADVISORY  WRITE 4711 fd:01:1234567 0 EOF; a process that waits for a lock has an arrow after the number.
+        // 12: FLOCK  ADVISORY  WRITE 4711 fd:01:1234567 0 EOF
+        // A process that waits for a lock has an arrow after the number.
         let mut fields = line.split_whitespace().skip(1);
         if fields.next() != Some("FLOCK") {
             continue;
         }
         let (pid, place) = (fields.nth(2), fields.next());
-        let (Some(pid), Some(place)) = (pid.and_then(|p| p.parse::<u32>().ok()), place) else { continue };
+        let (Some(pid), Some(place)) = (pid.and_then(|p| p.parse::<u32>().ok()), place) else {
+            continue;
+        };
         let mut parts = place.split(':');
         let hex = |part: Option<&str>| part.and_then(|p| u32::from_str_radix(p, 16).ok());
         let (major, minor) = (hex(parts.next()), hex(parts.next()));
@@ -105,7 +114,8 @@ impl LockGuard for FileLock {}
 /// What distinguishes an open file or folder from its copies.
 pub(crate) fn identity(fd: impl AsFd, path: &Path) -> Result<FileIdentity, DiskError> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
-    let stat = rustix::fs::fstat(&fd).map_err(|errno| crate::os::failure(Op::Open, path, 0, errno))?;
+    let stat =
+        rustix::fs::fstat(&fd).map_err(|errno| crate::os::failure(Op::Open, path, 0, errno))?;
     let born = statx(&fd, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok();
     let born = born.filter(|s| s.stx_mask & StatxFlags::BTIME.bits() != 0).map_or(0, |s| {
         (i128::from(s.stx_btime.tv_sec) * 1_000_000_000 + i128::from(s.stx_btime.tv_nsec)) as i64
@@ -116,8 +126,8 @@ pub(crate) fn identity(fd: impl AsFd, path: &Path) -> Result<FileIdentity, DiskE
 /// Set in a [`Gate`] that is shut.
 const SHUT: u32 = 1 << 31;
 
-/// Lets writes through until it is shut; shutting it waits for those that are in flight. So nothing of this process reaches a
-/// file any more once its lock has been released.
+/// Lets writes through until it is shut; shutting it waits for those that are in flight. So nothing
+/// of this process reaches a file any more once its lock has been released.
 #[derive(Debug, Default)]
 pub(crate) struct Gate(AtomicU32);
 

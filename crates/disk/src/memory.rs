@@ -1,8 +1,10 @@
-//! Memory from the system, zeroed: ordinary pages for page frames, huge pages for buffers where the system has them.
+//! Memory from the system, zeroed: ordinary pages for page frames, huge pages for buffers where the
+//! system has them.
 //!
-//! Direct I/O names memory by physical page: a transfer of 1 MB from 4 KiB pages is 256 entries for the kernel and for the
-//! device, from huge pages a few. But a virtual machine may wait milliseconds for each huge page that it touches first, so they
-//! are for memory that is used again and again.
+//! Direct I/O names memory by physical page: a transfer of 1 MB from 4 KiB pages is 256 entries for
+//! the kernel and for the device, from huge pages a few. But a virtual machine may wait
+//! milliseconds for each huge page that it touches first, so they are for memory that is used again
+//! and again.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -24,7 +26,8 @@ pub struct Memory {
     raw_len: usize,
 }
 
-// SAFETY: the value is an address range that it owns; it reads and writes none of it but through `commit`, which is &mut.
+// SAFETY: the value is an address range that it owns; it reads and writes none of it but through
+// `commit`, which is &mut.
 unsafe impl Send for Memory {}
 // SAFETY: see Send; `take` changes no byte.
 unsafe impl Sync for Memory {}
@@ -42,7 +45,8 @@ impl Memory {
 
     fn map(len: usize, huge: bool) -> Option<Memory> {
         let raw_len = len.max(1).checked_next_multiple_of(HUGE)?.checked_add(HUGE)?;
-        // SAFETY: a new private mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new private mapping at an address of the kernel's choice touches nothing that
+        // exists.
         let raw = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
@@ -56,7 +60,8 @@ impl Memory {
         // SAFETY: `skip` is below HUGE, and HUGE bytes more than `len` were mapped.
         let base = unsafe { raw.add(skip) };
         if huge && !cfg!(miri) {
-            // SAFETY: the range was mapped just above. Advice only: without huge pages the memory is as good, but slower.
+            // SAFETY: the range was mapped just above. Advice only: without huge pages the memory
+            // is as good, but slower.
             let _ = unsafe { madvise(base.as_ptr().cast(), raw_len - HUGE, Advice::LinuxHugepage) };
         }
         Some(Memory { base, len, raw, raw_len })
@@ -73,16 +78,23 @@ impl Memory {
         self.len
     }
 
-    /// Makes the system provide a part (in bytes) now, as far as it was not used yet: the first use then does not wait for it.
-    /// False where the system does not support that. The bytes do not change, so other threads may use them meanwhile.
+    /// Makes the system provide a part (in bytes) now, as far as it was not used yet: the first use
+    /// then does not wait for it. False where the system does not support that. The bytes do not
+    /// change, so other threads may use them meanwhile.
     pub fn take(&self, part: Range<usize>) -> bool {
         assert!(part.start <= part.end && part.end <= self.len, "memory out of range");
         if cfg!(miri) {
             return false; // Miri has no madvise
         }
         // SAFETY: in bounds by the assertion. It changes no byte and creates no mapping.
-        unsafe { madvise(self.base.as_ptr().add(part.start).cast(), part.len(), Advice::LinuxPopulateWrite) }
-            .is_ok()
+        unsafe {
+            madvise(
+                self.base.as_ptr().add(part.start).cast(),
+                part.len(),
+                Advice::LinuxPopulateWrite,
+            )
+        }
+        .is_ok()
     }
 
     /// Gives a part (in bytes, whole system pages) back to the system: its bytes are zero
@@ -95,21 +107,28 @@ impl Memory {
         if cfg!(miri) {
             return false; // Miri has no madvise
         }
-        debug_assert!(part.start.is_multiple_of(4096) && part.len().is_multiple_of(4096), "parts of pages");
+        debug_assert!(
+            part.start.is_multiple_of(4096) && part.len().is_multiple_of(4096),
+            "parts of pages"
+        );
         // SAFETY: in bounds by the assertion; the mapping is private and anonymous, so its bytes
         // become zeros, which are as valid as any others for who uses them next; nobody uses them
         // now.
-        unsafe { madvise(self.base.as_ptr().add(part.start).cast(), part.len(), Advice::LinuxDontNeed) }
-            .is_ok()
+        unsafe {
+            madvise(self.base.as_ptr().add(part.start).cast(), part.len(), Advice::LinuxDontNeed)
+        }
+        .is_ok()
     }
 
-    /// Makes the system provide all of it, which otherwise happens at the first use. To be called before the first use.
+    /// Makes the system provide all of it, which otherwise happens at the first use. To be called
+    /// before the first use.
     pub fn commit(&mut self) {
         if self.take(0..self.len) {
             return;
         }
         for at in (0..self.len).step_by(crate::BUFFER_ALIGN) {
-            // SAFETY: within the mapping, to which no reference exists yet; it is all zeros already.
+            // SAFETY: within the mapping, to which no reference exists yet; it is all zeros
+            // already.
             unsafe { self.base.as_ptr().add(at).write_volatile(0) };
         }
     }
@@ -117,7 +136,8 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped in `map` with this length; code that takes addresses out of it keeps the value alive.
+        // SAFETY: mapped in `map` with this length; code that takes addresses out of it keeps the
+        // value alive.
         let _ = unsafe { munmap(self.raw.as_ptr().cast(), self.raw_len) };
     }
 }
@@ -156,7 +176,10 @@ mod tests {
             let bytes = unsafe { std::slice::from_raw_parts_mut(memory.base().as_ptr(), len) };
             assert!(bytes.iter().all(|&b| b == 0));
             bytes.fill(7);
-            assert!(memory.take(0..len) == memory.take(0..0) || len == 0, "a known part can be taken again");
+            assert!(
+                memory.take(0..len) == memory.take(0..0) || len == 0,
+                "a known part can be taken again"
+            );
             assert!(bytes.iter().all(|&b| b == 7), "what is there stays");
         }
         assert!(Memory::new(usize::MAX - 1).is_none());

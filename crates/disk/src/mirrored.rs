@@ -94,7 +94,11 @@ impl Copy {
 ///
 /// # Errors
 /// [`DiskError::Crashed`] only: a copy that cannot be read is one that is not there.
-pub fn read(disk: &dyn Disk, path: &Path, is_old: &dyn Fn(&[u8]) -> bool) -> Result<Found, DiskError> {
+pub fn read(
+    disk: &dyn Disk,
+    path: &Path,
+    is_old: &dyn Fn(&[u8]) -> bool,
+) -> Result<Found, DiskError> {
     let paths = [path.to_path_buf(), second_copy(path)];
     let copies = [read_copy(disk, &paths[0], is_old)?, read_copy(disk, &paths[1], is_old)?];
     let newest = copies.iter().filter_map(Copy::generation).max();
@@ -131,7 +135,11 @@ fn nothing_whole(paths: [PathBuf; 2], copies: [Copy; 2]) -> Found {
     if damaged.reasons.is_empty() { Found::Nothing } else { Found::Damaged(damaged) }
 }
 
-fn read_copy(disk: &dyn Disk, path: &Path, is_old: &dyn Fn(&[u8]) -> bool) -> Result<Copy, DiskError> {
+fn read_copy(
+    disk: &dyn Disk,
+    path: &Path,
+    is_old: &dyn Fn(&[u8]) -> bool,
+) -> Result<Copy, DiskError> {
     let bytes = match disk.read_small(path) {
         Ok(bytes) => bytes,
         Err(DiskError::NotFound { .. }) => return Ok(Copy::Missing),
@@ -189,7 +197,8 @@ fn unframed(bytes: &[u8]) -> Result<(u64, &[u8]), &'static str> {
     let generation = fields.next().and_then(|field| field.parse::<u64>().ok());
     let len = fields.next().and_then(|field| field.parse::<usize>().ok());
     let sum = fields.next().and_then(|field| u32::from_str_radix(field, 16).ok());
-    let (Some(generation), Some(len), Some(sum), None) = (generation, len, sum, fields.next()) else {
+    let (Some(generation), Some(len), Some(sum), None) = (generation, len, sum, fields.next())
+    else {
         return Err("its first line is damaged");
     };
     let content = &bytes[end + 1..];

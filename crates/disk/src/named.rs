@@ -124,7 +124,8 @@ pub fn look_up(path: &Path) -> Result<NamedPlace, DiskError> {
         }
     };
     if !below.is_empty() {
-        let real: PathBuf = std::iter::once(real.as_os_str()).chain(below.into_iter().rev()).collect();
+        let real: PathBuf =
+            std::iter::once(real.as_os_str()).chain(below.into_iter().rev()).collect();
         let found = is_of_the_kernel(&real).then_some(FoundKind::Special);
         return Ok(NamedPlace { real, found });
     }
@@ -202,14 +203,20 @@ pub(crate) fn open_real(rule: &dyn OpenRule, flags: OFlags) -> Result<(OwnedFd, 
 ///
 /// # Errors
 /// [`DiskError::Refused`] where something else is there by now; those of the system.
-pub(crate) fn remove_real(rule: &dyn OpenRule, file: &Stat, durable: bool) -> Result<(), DiskError> {
+pub(crate) fn remove_real(
+    rule: &dyn OpenRule,
+    file: &Stat,
+    durable: bool,
+) -> Result<(), DiskError> {
     let real = rule.real();
     let refused = || DiskError::Refused { path: real.to_path_buf() };
     let failed = |errno| match errno {
         Errno::LOOP | Errno::NOTDIR => refused(),
         errno => failure(Op::Remove, real, 0, errno),
     };
-    let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else { return Err(refused()) };
+    let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else {
+        return Err(refused());
+    };
     let folder = walk(folder, OFlags::RDONLY | OFlags::DIRECTORY).map_err(failed)?;
     let there = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
     if (there.st_dev, there.st_ino) != (file.st_dev, file.st_ino) {
@@ -297,7 +304,9 @@ mod tests {
             assert_eq!(found(special).found, Some(FoundKind::Special), "{special}");
         }
         assert!(look_up(&at("real/file/below")).is_err());
-        for kernel in ["/proc/self/environ", "/proc/self/nothing", "/dev/null", "/dev/nothing", "/sys/x"] {
+        for kernel in
+            ["/proc/self/environ", "/proc/self/nothing", "/dev/null", "/dev/nothing", "/sys/x"]
+        {
             let place = look_up(Path::new(kernel)).expect("it is looked up");
             assert_eq!(place.found, Some(FoundKind::Special), "{kernel}");
         }
@@ -331,9 +340,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("it is there");
         let (pipe, socket) = (root.join("pipe"), root.join("socket"));
-        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .expect("a pipe");
         let _listener = UnixListener::bind(&socket).expect("a socket");
-        for path in [&pipe, &socket, &root, &PathBuf::from("/dev/null"), &PathBuf::from("/proc/cpuinfo")] {
+        for path in
+            [&pipe, &socket, &root, &PathBuf::from("/dev/null"), &PathBuf::from("/proc/cpuinfo")]
+        {
             // Without waiting for a writer of the pipe.
             assert!(matches!(read(path), Err(DiskError::Refused { .. })), "{}", path.display());
         }

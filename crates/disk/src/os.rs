@@ -1,7 +1,9 @@
-//! Files of the operating system: `O_DIRECT` where the file system allows it, the page cache elsewhere.
+//! Files of the operating system: `O_DIRECT` where the file system allows it, the page cache
+//! elsewhere.
 //!
-//! Durable writes use `RWF_DSYNC`: one system call instead of two, and on overwritten space a little faster than a write
-//! followed by `fdatasync` (58 against 60 microseconds measured); kernels that refuse the flag get the pair.
+//! Durable writes use `RWF_DSYNC`: one system call instead of two, and on overwritten space a
+//! little faster than a write followed by `fdatasync` (58 against 60 microseconds measured);
+//! kernels that refuse the flag get the pair.
 
 mod file;
 
@@ -22,7 +24,8 @@ use crate::stats::FileStats;
 use crate::transfer::IoOptions;
 use crate::volume::{Volume, volume_of};
 use crate::{
-    BlockFile, Disk, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, SMALL_FILE_MAX, named, probe,
+    BlockFile, Disk, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, SMALL_FILE_MAX, named,
+    probe,
 };
 
 pub(crate) fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskError {
@@ -42,7 +45,13 @@ pub(crate) fn failure(op: Op, path: &Path, offset: u64, errno: Errno) -> DiskErr
 pub(crate) fn failure_std(op: Op, path: &Path, error: &std::io::Error) -> DiskError {
     match Errno::from_io_error(error) {
         Some(errno) => failure(op, path, 0, errno),
-        None => DiskError::Io { op, path: path.to_path_buf(), offset: 0, code: 0, text: error.to_string() },
+        None => DiskError::Io {
+            op,
+            path: path.to_path_buf(),
+            offset: 0,
+            code: 0,
+            text: error.to_string(),
+        },
     }
 }
 
@@ -53,7 +62,8 @@ pub struct OsDisk {
     direct: bool,
     durable: bool,
     io: IoOptions,
-    /// Device and inode of the files that this disk has open for writing, and how many handles each.
+    /// Device and inode of the files that this disk has open for writing, and how many handles
+    /// each.
     open: Arc<OpenFiles>,
 }
 
@@ -70,8 +80,9 @@ impl OsDisk {
         OsDisk::with(root.into(), false, true)
     }
 
-    /// In the page cache and without any durability: nothing is ever synced. For files that need not survive a loss of the
-    /// machine's power, such as those under a modelled device that is measured. **No database belongs here.**
+    /// In the page cache and without any durability: nothing is ever synced. For files that need
+    /// not survive a loss of the machine's power, such as those under a modelled device that is
+    /// measured. **No database belongs here.**
     pub fn scratch(root: impl Into<PathBuf>) -> Self {
         OsDisk::with(root.into(), false, false)
     }
@@ -95,19 +106,21 @@ impl OsDisk {
         rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failure(op, path, 0, errno))
     }
 
-    /// Fails if the file is open elsewhere than in this disk. The caller keeps the lock until the file is removed.
+    /// Fails if the file is open elsewhere than in this disk. The caller keeps the lock until the
+    /// file is removed.
     fn lock_to_remove(&self, path: &Path) -> Result<Option<OwnedFd>, DiskError> {
         let stat = rustix::fs::lstat(path).map_err(|errno| failure(Op::Remove, path, 0, errno))?;
         let own = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if own.contains_key(&(stat.st_dev, stat.st_ino))
-            || rustix::fs::FileType::from_raw_mode(stat.st_mode) != rustix::fs::FileType::RegularFile
+            || rustix::fs::FileType::from_raw_mode(stat.st_mode)
+                != rustix::fs::FileType::RegularFile
         {
             return Ok(None);
         }
         drop(own);
         // Some file systems lock exclusively only what is open for writing.
-        let fd =
-            open_fd(path, OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| self.look_at(path, Op::Remove))?;
+        let fd = open_fd(path, OFlags::RDWR | OFlags::NONBLOCK)
+            .or_else(|_| self.look_at(path, Op::Remove))?;
         lock::take(&fd, path, false)?;
         Ok(Some(fd))
     }
@@ -119,8 +132,10 @@ impl OsDisk {
         mode: OpenMode,
         open: &dyn Fn(OFlags) -> Result<(OwnedFd, Stat), DiskError>,
     ) -> Result<Arc<dyn BlockFile>, DiskError> {
-        // The name is made without O_DIRECT: some file systems create the file and only then refuse the flag.
-        let flags = if mode == OpenMode::Create { OFlags::CREATE | OFlags::EXCL } else { OFlags::empty() };
+        // The name is made without O_DIRECT: some file systems create the file and only then refuse
+        // the flag.
+        let flags =
+            if mode == OpenMode::Create { OFlags::CREATE | OFlags::EXCL } else { OFlags::empty() };
         let access = if mode == OpenMode::Read { OFlags::RDONLY } else { OFlags::RDWR };
         let (plain, stat) = open(flags | access)?;
         if mode == OpenMode::Create {
@@ -173,8 +188,9 @@ fn parent_of(path: &Path) -> PathBuf {
 }
 
 fn sync_dir(dir: &Path) -> Result<(), DiskError> {
-    let fd = rustix::fs::open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|errno| failure(Op::Open, dir, 0, errno))?;
+    let fd =
+        rustix::fs::open(dir, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|errno| failure(Op::Open, dir, 0, errno))?;
     rustix::fs::fsync(&fd).map_err(|errno| failure(Op::Sync, dir, 0, errno))
 }
 
@@ -188,7 +204,8 @@ impl Disk for OsDisk {
         let path = self.resolve(path);
         let open = |flags| {
             let fd = open_fd(&path, flags).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
-            let stat = rustix::fs::fstat(&fd).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
+            let stat =
+                rustix::fs::fstat(&fd).map_err(|errno| failure(Op::Open, &path, 0, errno))?;
             Ok((fd, stat))
         };
         self.open_by(&path, mode, &open)
@@ -271,7 +288,8 @@ impl Disk for OsDisk {
 
     fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
         let full = self.resolve(dir);
-        let entries = std::fs::read_dir(&full).map_err(|error| failure_std(Op::List, &full, &error))?;
+        let entries =
+            std::fs::read_dir(&full).map_err(|error| failure_std(Op::List, &full, &error))?;
         let mut paths = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|error| failure_std(Op::List, &full, &error))?;
@@ -283,7 +301,8 @@ impl Disk for OsDisk {
 
     fn read_small(&self, path: &Path) -> Result<Vec<u8>, DiskError> {
         let path = self.resolve(path);
-        let len = std::fs::metadata(&path).map_err(|error| failure_std(Op::Open, &path, &error))?.len();
+        let len =
+            std::fs::metadata(&path).map_err(|error| failure_std(Op::Open, &path, &error))?.len();
         if len > SMALL_FILE_MAX {
             return Err(DiskError::TooLarge { path, len });
         }
@@ -302,7 +321,8 @@ impl Disk for OsDisk {
             use std::io::Write;
             use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
             let mut options = std::fs::OpenOptions::new();
-            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&temp)?;
+            let mut file =
+                options.write(true).create(true).truncate(true).mode(0o600).open(&temp)?;
             // A temporary file that a crash has left may have other permissions.
             file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
             file.write_all(bytes)?;
@@ -318,7 +338,8 @@ impl Disk for OsDisk {
         use std::os::unix::fs::OpenOptionsExt;
         let path = self.resolve(path);
         let write = || -> std::io::Result<()> {
-            let mut file = std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+            let mut file =
+                std::fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
             file.write_all(bytes)?;
             if durable && self.durable { file.sync_all() } else { Ok(()) }
         };

@@ -1,7 +1,9 @@
-//! Pieces of 64 KB out of huge pages, for buffers of log and backup: a buffer takes one or more adjacent ones.
+//! Pieces of 64 KB out of huge pages, for buffers of log and backup: a buffer takes one or more
+//! adjacent ones.
 //!
-//! A slab is one huge page; 32 bits record which of its pieces are in use and 32 which were ever used. A piece that was used is
-//! cleared before it is handed out again, so every buffer begins zeroed. One unused slab is kept; others are returned.
+//! A slab is one huge page; 32 bits record which of its pieces are in use and 32 which were ever
+//! used. A piece that was used is cleared before it is handed out again, so every buffer begins
+//! zeroed. One unused slab is kept; others are returned.
 
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,7 +26,8 @@ struct Slab {
 static SLABS: Mutex<Vec<Slab>> = Mutex::new(Vec::new());
 
 fn slabs() -> MutexGuard<'static, Vec<Slab>> {
-    // No code here panics between two changes that belong together, so a poisoned lock protects valid data.
+    // No code here panics between two changes that belong together, so a poisoned lock protects
+    // valid data.
     SLABS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -39,7 +42,8 @@ fn pieces(len: usize) -> usize {
     len.div_ceil(PIECE)
 }
 
-/// Memory for `len` bytes (1 to 2 MB), zeroed, for the caller alone until [`give`]. `None` when the system has none.
+/// Memory for `len` bytes (1 to 2 MB), zeroed, for the caller alone until [`give`]. `None` when the
+/// system has none.
 pub(crate) fn take(len: usize) -> Option<NonNull<u8>> {
     let count = pieces(len);
     let (at, was_used) = {
@@ -111,7 +115,10 @@ mod tests {
                         let at = take(len).unwrap();
                         // SAFETY: taken just now; freed below, once.
                         let bytes = unsafe { std::slice::from_raw_parts_mut(at.as_ptr(), len) };
-                        assert!(at.as_ptr().addr().is_multiple_of(PIECE) && bytes.iter().all(|&b| b == 0));
+                        assert!(
+                            at.as_ptr().addr().is_multiple_of(PIECE)
+                                && bytes.iter().all(|&b| b == 0)
+                        );
                         bytes.fill(id);
                         held.push((at, len));
                         if held.len() > 8 {

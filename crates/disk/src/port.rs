@@ -1,4 +1,5 @@
-//! The interface to the kernel for requests in flight: a ring of io_uring, or threads where no ring is available.
+//! The interface to the kernel for requests in flight: a ring of io_uring, or threads where no ring
+//! is available.
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +43,8 @@ pub(crate) struct Op {
     pub count: u32,
 }
 
-// SAFETY: an operation is used by one thread at a time; the code that pushes it keeps file and memory valid until it has ended.
+// SAFETY: an operation is used by one thread at a time; the code that pushes it keeps file and
+// memory valid until it has ended.
 unsafe impl Send for Op {}
 
 /// The end of an operation.
@@ -84,8 +86,8 @@ impl Port {
     /// Puts a request in flight, at the latest with the next [`wait`](Self::wait).
     ///
     /// # Safety
-    /// The file and the memory that the operation names stay valid, and no other code uses that memory, until its completion
-    /// was handed over or the port was dropped.
+    /// The file and the memory that the operation names stay valid, and no other code uses that
+    /// memory, until its completion was handed over or the port was dropped.
     pub unsafe fn push(&mut self, index: u32, op: Op) {
         match self {
             // SAFETY: the caller's promise.
@@ -107,7 +109,8 @@ impl Port {
 /// Called when threads have to do the work.
 type Hook = Box<dyn FnOnce(&str) + Send>;
 
-/// Why threads do the work, set the first time that they have to, and the callbacks that wait for that.
+/// Why threads do the work, set the first time that they have to, and the callbacks that wait for
+/// that.
 struct Fallback {
     reason: Option<String>,
     hooks: Vec<Hook>,
@@ -129,8 +132,8 @@ fn note_fallback(reason: &str) {
     hooks.into_iter().for_each(|hook| hook(reason));
 }
 
-/// Why requests go through threads instead of io_uring, if they do: the first reason since the process started. Asks the
-/// kernel if that has not been done yet.
+/// Why requests go through threads instead of io_uring, if they do: the first reason since the
+/// process started. Asks the kernel if that has not been done yet.
 pub fn io_fallback() -> Option<String> {
     if let Err(reason) = RingLease::take().map(drop) {
         note_fallback(&reason);
@@ -138,8 +141,8 @@ pub fn io_fallback() -> Option<String> {
     FALLBACK.lock().reason.clone()
 }
 
-/// Calls `hook` with the reason when requests go through threads instead of io_uring for the first time since the process
-/// started; immediately if they do already.
+/// Calls `hook` with the reason when requests go through threads instead of io_uring for the first
+/// time since the process started; immediately if they do already.
 pub fn on_io_fallback(hook: impl FnOnce(&str) + Send + 'static) {
     let mut fallback = FALLBACK.lock();
     match fallback.reason.clone() {

@@ -1,11 +1,13 @@
-//! Memory that will be looked at soon: a hint to the processor, which answers nothing and waits for nothing.
+//! Memory that will be looked at soon: a hint to the processor, which answers nothing and waits for
+//! nothing.
 
-/// Asks the processor to bring the cache line near in which `bytes` begin, and goes on without waiting for it. Where there is no such
-/// instruction nothing happens.
+/// Asks the processor to bring the cache line near in which `bytes` begin, and goes on without
+/// waiting for it. Where there is no such instruction nothing happens.
 #[inline]
 pub fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 processor has the instruction; it changes nothing and never faults, whatever the address is.
+    // SAFETY: every x86-64 processor has the instruction; it changes nothing and never faults,
+    // whatever the address is.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast());

@@ -1,4 +1,5 @@
-//! Discovery of sector sizes: what the file system reports about direct I/O, then what the block device reports about itself.
+//! Discovery of sector sizes: what the file system reports about direct I/O, then what the block
+//! device reports about itself.
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -16,11 +17,12 @@ pub(crate) struct DirectIo {
     pub depth: usize,
 }
 
-/// Fewest and most requests of a batch that are kept in flight unless an option says otherwise. A queue of the kernel takes
-/// more, but a request from elsewhere then waits for all of them.
+/// Fewest and most requests of a batch that are kept in flight unless an option says otherwise. A
+/// queue of the kernel takes more, but a request from elsewhere then waits for all of them.
 const DEPTHS: (u32, u32) = (32, 64);
 
-/// `STATX_DIOALIGN` names the alignments of memory and offsets since Linux 6.1; older kernels leave them out.
+/// `STATX_DIOALIGN` names the alignments of memory and offsets since Linux 6.1; older kernels leave
+/// them out.
 const DIO_ALIGN: u32 = 0x2000;
 
 /// Examines an open file. Every source is optional: an unknown size counts as 512 bytes.
@@ -33,7 +35,8 @@ pub(crate) fn probe(fd: impl AsFd) -> DirectIo {
     let says_align = stat.stx_mask & DIO_ALIGN != 0;
     let allowed = !says_align || stat.stx_dio_offset_align != 0;
     let queue = queue_folder(stat.stx_dev_major, stat.stx_dev_minor);
-    let from_queue = |name: &str| queue.as_deref().and_then(|dir| read_number(&dir.join(name))).unwrap_or(0);
+    let from_queue =
+        |name: &str| queue.as_deref().and_then(|dir| read_number(&dir.join(name))).unwrap_or(0);
     let dio = if says_align { stat.stx_dio_offset_align.max(stat.stx_dio_mem_align) } else { 0 };
     let logical = sane(from_queue("logical_block_size").max(dio));
     let physical = sane(from_queue("physical_block_size")).max(logical);
@@ -51,7 +54,8 @@ fn read_number(path: &Path) -> Option<u32> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Powers of two from 512 to 64 KiB pass; anything else a device may claim is brought into that range.
+/// Powers of two from 512 to 64 KiB pass; anything else a device may claim is brought into that
+/// range.
 fn sane(size: u32) -> u32 {
     size.clamp(512, 65_536).next_power_of_two()
 }

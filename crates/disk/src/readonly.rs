@@ -1,7 +1,9 @@
-//! A disk whose files are only read: what is written to them stays in memory and is lost when the file is closed.
+//! A disk whose files are only read: what is written to them stays in memory and is lost when the
+//! file is closed.
 //!
-//! For databases in folders that cannot or must not be written. Guarantee: nothing of the disk below is changed; new files
-//! can be created only in a scratch folder, which is removed with the disk.
+//! For databases in folders that cannot or must not be written. Guarantee: nothing of the disk
+//! below is changed; new files can be created only in a scratch folder, which is removed with the
+//! disk.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::error::{DiskError, Op};
 use crate::stats::FileStats;
 use crate::{
-    BlockFile, Disk, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, OsDisk, Sectors, check_aligned,
+    BlockFile, Disk, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, OsDisk, Sectors,
+    check_aligned,
 };
 
 /// EROFS.
@@ -30,7 +33,8 @@ fn refused(op: Op, path: &Path) -> DiskError {
 }
 
 impl ReadOnlyDisk {
-    /// On top of a disk, with a scratch folder of its own below the system's folder for temporary files.
+    /// On top of a disk, with a scratch folder of its own below the system's folder for temporary
+    /// files.
     ///
     /// # Errors
     /// The scratch folder cannot be created.
@@ -38,9 +42,12 @@ impl ReadOnlyDisk {
         use std::os::unix::fs::DirBuilderExt;
         let mut number = 0;
         loop {
-            let folder = std::env::temp_dir().join(format!("ringwood-{}-{number}", std::process::id()));
+            let folder =
+                std::env::temp_dir().join(format!("ringwood-{}-{number}", std::process::id()));
             match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
-                Ok(()) => return Ok(ReadOnlyDisk { base, scratch: OsDisk::scratch(&folder), folder }),
+                Ok(()) => {
+                    return Ok(ReadOnlyDisk { base, scratch: OsDisk::scratch(&folder), folder });
+                }
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
                 Err(e) => return Err(crate::os::failure_std(Op::CreateDir, &folder, &e)),
             }
@@ -117,7 +124,11 @@ impl Disk for ReadOnlyDisk {
     }
 
     fn create_dir_all(&self, path: &Path) -> Result<(), DiskError> {
-        if self.exists(path)? { Ok(()) } else { self.writable(Op::CreateDir, path)?.create_dir_all(path) }
+        if self.exists(path)? {
+            Ok(())
+        } else {
+            self.writable(Op::CreateDir, path)?.create_dir_all(path)
+        }
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, DiskError> {
@@ -198,10 +209,15 @@ impl BlockFile for Overlaid {
         let (wanted, unit) = (buf.len() as u64, self.sector());
         if offset.saturating_add(wanted) > content.len {
             let got = content.len.saturating_sub(offset).min(wanted);
-            return Err(DiskError::ShortRead { path: self.path().to_path_buf(), offset, wanted, got });
+            return Err(DiskError::ShortRead {
+                path: self.path().to_path_buf(),
+                offset,
+                wanted,
+                got,
+            });
         }
-        // The file below may end earlier. It may also continue where this one was cut and extended again: `set_len` wrote zeros
-        // there.
+        // The file below may end earlier. It may also continue where this one was cut and extended
+        // again: `set_len` wrote zeros there.
         let below = (self.base.len()?.saturating_sub(offset).min(wanted) as usize) / unit * unit;
         let (old, new) = buf.split_at_mut(below);
         if !old.is_empty() {
@@ -311,7 +327,10 @@ mod tests {
         let name = Path::new("f");
         let mut ones = AlignedBuf::new(8192);
         ones.fill(1);
-        real.open(name, OpenMode::Create).expect("create").write_durable(0, &[&ones]).expect("write");
+        real.open(name, OpenMode::Create)
+            .expect("create")
+            .write_durable(0, &[&ones])
+            .expect("write");
 
         let disk = ReadOnlyDisk::new(Arc::clone(&real)).expect("disk");
         let file = disk.open(name, OpenMode::Open).expect("open");
@@ -350,6 +369,8 @@ mod tests {
         disk.open(&name, OpenMode::Create).expect("create").write_zeros(0, 4096).expect("write");
         disk.remove(&name).expect("remove");
         drop(disk);
-        assert!(!scratch.exists() && std::fs::read_dir(folder.path()).expect("list").next().is_none());
+        assert!(
+            !scratch.exists() && std::fs::read_dir(folder.path()).expect("list").next().is_none()
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! Requests in flight through io_uring: one ring for each thread that moves batches, made at its first batch.
+//! Requests in flight through io_uring: one ring for each thread that moves batches, made at its
+//! first batch.
 //!
 //! # Guarantees
-//! - Every request that was pushed is reaped before the lease of the ring ends, also when a panic unwinds: the kernel never
-//!   accesses memory that its owner has back. When the kernel refuses to wait, the process ends.
+//! - Every request that was pushed is reaped before the lease of the ring ends, also when a panic
+//!   unwinds: the kernel never accesses memory that its owner has back. When the kernel refuses to
+//!   wait, the process ends.
 //! - Where no ring is available, the caller gets the reason, once for each thread at most.
 
 use std::cell::RefCell;
@@ -45,7 +47,9 @@ impl RingLease {
             return Ok(RingLease(Some(ring)));
         }
         supported()?;
-        Ring::new().map(|ring| RingLease(Some(Box::new(ring)))).map_err(|error| format!("io_uring: {error}"))
+        Ring::new()
+            .map(|ring| RingLease(Some(Box::new(ring))))
+            .map_err(|error| format!("io_uring: {error}"))
     }
 
     pub fn get(&mut self) -> &mut Ring {
@@ -66,8 +70,9 @@ impl Drop for RingLease {
     }
 }
 
-/// Whether the kernel has rings, allows them and supports the four operations. A reason that can change, such as a limit that is
-/// reached, is not remembered: the kernel is asked again the next time.
+/// Whether the kernel has rings, allows them and supports the four operations. A reason that can
+/// change, such as a limit that is reached, is not remembered: the kernel is asked again the next
+/// time.
 fn supported() -> Result<(), String> {
     static KNOWN: OnceLock<Result<(), String>> = OnceLock::new();
     if let Some(known) = KNOWN.get() {
@@ -86,7 +91,8 @@ fn ask() -> std::io::Result<()> {
     let uring = IoUring::new(8)?;
     let mut probe = Probe::new();
     uring.submitter().register_probe(&mut probe)?;
-    let wanted = [opcode::Read::CODE, opcode::Write::CODE, opcode::Readv::CODE, opcode::Writev::CODE];
+    let wanted =
+        [opcode::Read::CODE, opcode::Write::CODE, opcode::Readv::CODE, opcode::Writev::CODE];
     if wanted.iter().all(|code| probe.is_supported(*code)) && uring.params().is_feature_nodrop() {
         Ok(())
     } else {
@@ -97,7 +103,8 @@ fn ask() -> std::io::Result<()> {
 impl Ring {
     fn new() -> std::io::Result<Ring> {
         let entries = ENTRIES as u32;
-        // Completions are then handled when this thread asks for them, not one by one as they arrive (Linux 6.1).
+        // Completions are then handled when this thread asks for them, not one by one as they
+        // arrive (Linux 6.1).
         let lazy = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
         let uring = match lazy {
             Ok(uring) => uring,
@@ -112,8 +119,8 @@ impl Ring {
     /// Puts a request into the queue; the kernel gets it with the next [`wait`](Self::wait).
     ///
     /// # Safety
-    /// The file and the memory that the operation names stay valid, and no other code uses that memory, until its completion
-    /// was handed over or the lease has ended.
+    /// The file and the memory that the operation names stay valid, and no other code uses that
+    /// memory, until its completion was handed over or the lease has ended.
     pub unsafe fn push(&mut self, index: u32, op: &Op) {
         debug_assert!(self.in_flight < ENTRIES);
         let fd = types::Fd(op.fd as RawFd);
@@ -140,7 +147,8 @@ impl Ring {
         self.in_flight += 1;
     }
 
-    /// Submits what was pushed and waits until something is done, at most for `limit`. What is done is in `out`.
+    /// Submits what was pushed and waits until something is done, at most for `limit`. What is done
+    /// is in `out`.
     pub fn wait(&mut self, limit: Option<Duration>, out: &mut Vec<Completion>) {
         self.reap();
         if self.ready.is_empty() && self.in_flight > 0 {
@@ -173,7 +181,8 @@ impl Ring {
             let mut args = types::SubmitArgs::new();
             let mut least = least;
             if self.gathers && limit.is_none_or(|limit| limit > GATHER) {
-                // Wait for a quarter of the requests together when they end that fast, else for each.
+                // Wait for a quarter of the requests together when they end that fast, else for
+                // each.
                 least = (self.in_flight / 4).max(1);
                 args = args.min_wait_usec(GATHER.as_micros() as u32);
             }
@@ -201,7 +210,8 @@ impl Ring {
     }
 }
 
-/// The kernel still has requests on memory that other code owns, and there is no way to learn of their end.
+/// The kernel still has requests on memory that other code owns, and there is no way to learn of
+/// their end.
 fn give_up(code: i32) -> ! {
     eprintln!(
         "io_uring cannot be waited for (operating system error {code}); requests are in flight: the process ends"

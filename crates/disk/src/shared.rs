@@ -1,14 +1,18 @@
-//! A buffer that many threads fill at once: space is claimed by one atomic step, copied in parallel, then read shared.
+//! A buffer that many threads fill at once: space is claimed by one atomic step, copied in
+//! parallel, then read shared.
 //!
-//! Life of a buffer: open (claims) -> sealed (no new claim) -> finishing (one thread writes front and back) -> finished
-//! (read only). [`SharedBuf::reset`] needs `&mut` and opens it again.
+//! Life of a buffer: open (claims) -> sealed (no new claim) -> finishing (one thread writes front
+//! and back) -> finished (read only). [`SharedBuf::reset`] needs `&mut` and opens it again.
 //!
 //! # Why this is sound behind a safe interface
-//! - A claim's range is handed out once: `used` only grows and the claim that moved it owns the difference.
-//! - An item is readable only after its claim published it (release) and the reader saw that (acquire); from then on
-//!   no thread writes those bytes until `reset`, which excludes all borrowers.
-//! - Front (before the first item) and back (after the last one) are written only inside [`SharedBuf::finish`], by the
-//!   one thread that moves the phase from sealed to finishing, and read only in the phase finished.
+//! - A claim's range is handed out once: `used` only grows and the claim that moved it owns the
+//!   difference.
+//! - An item is readable only after its claim published it (release) and the reader saw that
+//!   (acquire); from then on no thread writes those bytes until `reset`, which excludes all
+//!   borrowers.
+//! - Front (before the first item) and back (after the last one) are written only inside
+//!   [`SharedBuf::finish`], by the one thread that moves the phase from sealed to finishing, and
+//!   read only in the phase finished.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -25,7 +29,8 @@ const SEALED: u64 = 1;
 const FINISHING: u64 = 2;
 const FINISHED: u64 = 3;
 
-/// How far ahead of the items memory is brought near: some short items, so about as long as it takes.
+/// How far ahead of the items memory is brought near: some short items, so about as long as it
+/// takes.
 const BYTES_AHEAD: usize = 256;
 const ITEMS_AHEAD: usize = 16;
 
@@ -74,7 +79,8 @@ pub struct SharedBuf {
 }
 
 impl SharedBuf {
-    /// A buffer of `len` bytes (at most 65,536) for at most `items` items. It is sealed and empty until `reset`.
+    /// A buffer of `len` bytes (at most 65,536) for at most `items` items. It is sealed and empty
+    /// until `reset`.
     pub fn new(len: usize, items: usize) -> Self {
         assert!(len <= 1 << 16 && items < 1 << ITEM_BITS, "shared buffer too large");
         let buffer = SharedBuf {
@@ -100,11 +106,18 @@ impl SharedBuf {
         self.mem.len()
     }
 
-    /// Empties and opens the buffer: items start at `front` (at least 1), and items plus `item_cost` bytes for each plus
-    /// the front must stay within `limit`. Items must end within the first 65,535 bytes.
+    /// Empties and opens the buffer: items start at `front` (at least 1), and items plus
+    /// `item_cost` bytes for each plus the front must stay within `limit`. Items must end within
+    /// the first 65,535 bytes.
     pub fn reset(&mut self, front: usize, limit: usize, item_cost: usize) {
-        assert!(front > 0 && front <= self.mem.len() && limit <= self.mem.len(), "bad shared buffer layout");
-        assert!(limit.saturating_sub(item_cost) <= u16::MAX as usize, "items would end too far behind");
+        assert!(
+            front > 0 && front <= self.mem.len() && limit <= self.mem.len(),
+            "bad shared buffer layout"
+        );
+        assert!(
+            limit.saturating_sub(item_cost) <= u16::MAX as usize,
+            "items would end too far behind"
+        );
         let old = State::unpack(*self.state.get_mut());
         for range in &mut self.ranges[..old.items] {
             *range.get_mut() = 0;
@@ -116,7 +129,8 @@ impl SharedBuf {
         self.item_cost = item_cost;
     }
 
-    /// Claims `len` bytes for one item. The claim must be filled; until then the buffer is not complete.
+    /// Claims `len` bytes for one item. The claim must be filled; until then the buffer is not
+    /// complete.
     #[inline]
     pub fn claim(&self, len: usize) -> Result<Claim<'_>, ClaimError> {
         let mut word = self.state.load(Ordering::Relaxed);
@@ -125,12 +139,18 @@ impl SharedBuf {
             if now.phase != OPEN {
                 return Err(ClaimError::Sealed);
             }
-            let need = now.used.saturating_add(len).saturating_add(self.item_cost * (now.items + 1));
+            let need =
+                now.used.saturating_add(len).saturating_add(self.item_cost * (now.items + 1));
             if need > self.limit || now.items >= self.ranges.len() {
                 return Err(ClaimError::Full);
             }
             let next = State { used: now.used + len, items: now.items + 1, phase: OPEN };
-            match self.state.compare_exchange_weak(word, next.pack(), Ordering::AcqRel, Ordering::Relaxed) {
+            match self.state.compare_exchange_weak(
+                word,
+                next.pack(),
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => {
                     self.prefetch_behind(next);
                     return Ok(Claim { buf: self, at: now.used, len, item: now.items });
@@ -140,8 +160,9 @@ impl SharedBuf {
         }
     }
 
-    /// Brings near what the next items will be written to. A buffer that is used again is long out of the caches, and the
-    /// atomic step that publishes an item waits until all its bytes are written.
+    /// Brings near what the next items will be written to. A buffer that is used again is long out
+    /// of the caches, and the atomic step that publishes an item waits until all its bytes are
+    /// written.
     #[inline]
     fn prefetch_behind(&self, state: State) {
         let at = (state.used + BYTES_AHEAD).min(self.mem.len() - 1);
@@ -151,7 +172,8 @@ impl SharedBuf {
         }
     }
 
-    /// Closes the buffer for new claims. Returns the number of items, or `None` if it was sealed before.
+    /// Closes the buffer for new claims. Returns the number of items, or `None` if it was sealed
+    /// before.
     pub fn seal(&self) -> Option<usize> {
         let mut word = self.state.load(Ordering::Relaxed);
         loop {
@@ -160,7 +182,12 @@ impl SharedBuf {
                 return None;
             }
             let next = State { phase: SEALED, ..now };
-            match self.state.compare_exchange_weak(word, next.pack(), Ordering::AcqRel, Ordering::Relaxed) {
+            match self.state.compare_exchange_weak(
+                word,
+                next.pack(),
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => return Some(now.items),
                 Err(current) => word = current,
             }
@@ -191,9 +218,12 @@ impl SharedBuf {
         }
         let (start, end) = ((range >> 16) as usize, (range & 0xFFFF) as usize);
         debug_assert!(start >= self.front && start <= end && end <= self.limit);
-        // SAFETY: the range was published after its only writer finished (acquire above pairs with the release in
-        // Claim::publish), lies within the allocation, and is written again only after reset(&mut self).
-        Some(unsafe { std::slice::from_raw_parts(self.mem.base().as_ptr().add(start), end - start) })
+        // SAFETY: the range was published after its only writer finished (acquire above pairs with
+        // the release in Claim::publish), lies within the allocation, and is written again only
+        // after reset(&mut self).
+        Some(unsafe {
+            std::slice::from_raw_parts(self.mem.base().as_ptr().add(start), end - start)
+        })
     }
 
     /// Start offset of a published item.
@@ -202,8 +232,9 @@ impl SharedBuf {
         (range != 0).then_some((range >> 16) as usize)
     }
 
-    /// Lets one thread write what surrounds the items: `f(front, items, back)`. Returns `None` without calling `f` unless the
-    /// buffer is complete and not yet finished. Afterwards [`bytes`](Self::bytes) returns the whole buffer.
+    /// Lets one thread write what surrounds the items: `f(front, items, back)`. Returns `None`
+    /// without calling `f` unless the buffer is complete and not yet finished. Afterwards
+    /// [`bytes`](Self::bytes) returns the whole buffer.
     pub fn finish<T>(&self, f: impl FnOnce(&mut [u8], &[u8], &mut [u8]) -> T) -> Option<T> {
         if !self.is_complete() {
             return None;
@@ -217,8 +248,9 @@ impl SharedBuf {
             .compare_exchange(now.pack(), finishing.pack(), Ordering::AcqRel, Ordering::Relaxed)
             .ok()?;
         let base = self.mem.base().as_ptr();
-        // SAFETY: three disjoint parts of one allocation. All claims are published, so no thread writes the middle; front
-        // and back are touched only by the one thread that won the step to FINISHING and read only once FINISHED.
+        // SAFETY: three disjoint parts of one allocation. All claims are published, so no thread
+        // writes the middle; front and back are touched only by the one thread that won the step to
+        // FINISHING and read only once FINISHED.
         let (front, middle, back) = unsafe {
             (
                 std::slice::from_raw_parts_mut(base, self.front),
@@ -265,15 +297,17 @@ impl Claim<'_> {
         self.item
     }
 
-    /// Copies the parts one after the other and publishes the item; together they must have the claimed length.
+    /// Copies the parts one after the other and publishes the item; together they must have the
+    /// claimed length.
     #[inline]
     pub fn fill(self, parts: &[&[u8]]) {
         let total: usize = parts.iter().map(|part| part.len()).sum();
         assert_eq!(total, self.len, "a claim must be filled exactly");
         let mut at = self.at;
         for part in parts {
-            // SAFETY: at..at + part.len() lies inside this claim's range (the sum is checked above), which no other
-            // thread reads or writes before it is published; a part cannot overlap the unpublished range.
+            // SAFETY: at..at + part.len() lies inside this claim's range (the sum is checked
+            // above), which no other thread reads or writes before it is published; a part cannot
+            // overlap the unpublished range.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     part.as_ptr(),
@@ -288,7 +322,8 @@ impl Claim<'_> {
 }
 
 impl Drop for Claim<'_> {
-    /// Publishes the item, filled or not: an abandoned claim must not keep the buffer incomplete for ever.
+    /// Publishes the item, filled or not: an abandoned claim must not keep the buffer incomplete
+    /// for ever.
     #[inline]
     fn drop(&mut self) {
         let range = (self.at as u32) << 16 | (self.at + self.len) as u32;
@@ -325,9 +360,9 @@ mod tests {
                             let rest = vec![thread; len - len / 2];
                             claim.fill(&[&half, &rest]);
                             assert!(
-                                shared
-                                    .item(item)
-                                    .is_some_and(|b| b.len() == len && b.iter().all(|&x| x == thread))
+                                shared.item(item).is_some_and(
+                                    |b| b.len() == len && b.iter().all(|&x| x == thread)
+                                )
                             );
                             len = 1 + (len * 7 + round) % 90;
                         }
@@ -376,7 +411,10 @@ mod tests {
         let most = (1 << 16) - 72 - 2;
         assert_eq!(buf.claim(most + 1).err(), Some(ClaimError::Full));
         buf.claim(most).expect("all of it").fill(&[&vec![7; most]]);
-        assert!(buf.item(0).is_some_and(|item| item.len() == most && item.iter().all(|byte| *byte == 7)));
+        assert!(
+            buf.item(0)
+                .is_some_and(|item| item.len() == most && item.iter().all(|byte| *byte == 7))
+        );
         assert_eq!((buf.claim(0).err(), buf.used()), (Some(ClaimError::Full), 65_534));
     }
 }

@@ -1,4 +1,5 @@
-//! How many writes of a file had exactly which size: the small ones, whose sizes show how a log is written. Relaxed atomics.
+//! How many writes of a file had exactly which size: the small ones, whose sizes show how a log is
+//! written. Relaxed atomics.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -7,7 +8,8 @@ const UNIT: u64 = 512;
 /// Up to so many units: 64 KiB, the largest log block.
 const UNITS: usize = 128;
 
-/// Counts of writes by their exact size, of multiples of 512 bytes up to 64 KiB; others are not counted here.
+/// Counts of writes by their exact size, of multiples of 512 bytes up to 64 KiB; others are not
+/// counted here.
 #[derive(Debug)]
 pub struct WriteSizes([AtomicU64; UNITS]);
 
@@ -28,7 +30,8 @@ impl WriteSizes {
 
     /// Sizes in bytes that occurred, ascending, and how often each did.
     pub fn snapshot(&self) -> Vec<(u64, u64)> {
-        let counts = self.0.iter().zip(1..).map(|(count, units)| (units * UNIT, count.load(Relaxed)));
+        let counts =
+            self.0.iter().zip(1..).map(|(count, units)| (units * UNIT, count.load(Relaxed)));
         counts.filter(|(_, count)| *count > 0).collect()
     }
 }

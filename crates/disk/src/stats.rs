@@ -1,18 +1,23 @@
-//! Per-file I/O statistics: counters and histograms of write sizes and latencies, all relaxed atomics.
+//! Per-file I/O statistics: counters and histograms of write sizes and latencies, all relaxed
+//! atomics.
 //!
-//! They feed `sys.dm_io_virtual_file_stats` and the studies; each counter only grows. Durable writes are counted as writes
-//! and once more separately, because theirs is the latency that a commit waits for.
+//! They feed `sys.dm_io_virtual_file_stats` and the studies; each counter only grows. Durable
+//! writes are counted as writes and once more separately, because theirs is the latency that a
+//! commit waits for.
 
 use crate::sizes::WriteSizes;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Write size classes: upper bounds 512, 1 K, 2 K, 4 K, 8 K, 16 K, 32 K, 64 K, 128 K, 256 K, 512 K, 1 M, and above.
+/// Write size classes: upper bounds 512, 1 K, 2 K, 4 K, 8 K, 16 K, 32 K, 64 K, 128 K, 256 K, 512 K,
+/// 1 M, and above.
 pub const SIZE_BUCKETS: usize = 13;
-/// Latency classes: bucket `i` counts latencies of less than `2^i` microseconds, the last one everything above.
+/// Latency classes: bucket `i` counts latencies of less than `2^i` microseconds, the last one
+/// everything above.
 pub const LATENCY_BUCKETS: usize = 24;
 
-/// Upper bound of a latency class in microseconds (exclusive); the last class has none and returns `u64::MAX`.
+/// Upper bound of a latency class in microseconds (exclusive); the last class has none and returns
+/// `u64::MAX`.
 pub fn latency_bucket_limit_us(bucket: usize) -> u64 {
     if bucket + 1 < LATENCY_BUCKETS { 1 << bucket } else { u64::MAX }
 }
@@ -63,14 +68,16 @@ pub struct StatsSnapshot {
     /// How many of the writes were durable when they returned, and the time they took.
     pub durable_writes: u64,
     pub durable_stall_us: u64,
-    /// How many of the writes begin or end inside a physical sector: the device has to read before it can write.
+    /// How many of the writes begin or end inside a physical sector: the device has to read before
+    /// it can write.
     pub rmw_writes: u64,
     /// Writes and syncs that have failed.
     pub failed_writes: u64,
     pub syncs: u64,
     pub sync_stall_us: u64,
-    /// Requests of batches that are in flight now, and the most that were since the file was opened. A difference of two
-    /// snapshots takes both from the later one; a sum of two files adds the first and takes the larger of the second.
+    /// Requests of batches that are in flight now, and the most that were since the file was
+    /// opened. A difference of two snapshots takes both from the later one; a sum of two files adds
+    /// the first and takes the larger of the second.
     pub in_flight: u64,
     pub most_in_flight: u64,
     pub write_sizes: [u64; SIZE_BUCKETS],
@@ -229,8 +236,8 @@ impl StatsSnapshot {
     }
 }
 
-/// Upper bound in microseconds of the class that holds the `share` quantile (0..=1) of a latency histogram; `None` when
-/// nothing was counted.
+/// Upper bound in microseconds of the class that holds the `share` quantile (0..=1) of a latency
+/// histogram; `None` when nothing was counted.
 pub fn latency_quantile_us(histogram: &[u64; LATENCY_BUCKETS], share: f64) -> Option<u64> {
     let total: u64 = histogram.iter().sum();
     let rank = ((total as f64 * share.clamp(0.0, 1.0)).ceil() as u64).max(1);

@@ -1,12 +1,16 @@
 //! Batches of reads and writes that are in flight together, of any number of files and devices.
 //!
-//! [`transfer`] keeps as many requests of a batch in flight on each device as that takes ([`BlockFile::depth`]) and returns
-//! when all have ended. Batches of several threads are independent: no lock is shared by them.
+//! [`transfer`] keeps as many requests of a batch in flight on each device as that takes
+//! ([`BlockFile::depth`]) and returns when all have ended. Batches of several threads are
+//! independent: no lock is shared by them.
 //!
 //! # Guarantees
-//! - Each request ends exactly once, by itself: with all its bytes moved, or with an error; `done` is called for each as it ends.
-//! - Requests of a batch are done in any order. A write is as durable as one by [`BlockFile::write_at`]: not before a sync.
-//! - No request is in flight any more when the call ends, also when `done` panics. So the buffers need only be borrowed.
+//! - Each request ends exactly once, by itself: with all its bytes moved, or with an error; `done`
+//!   is called for each as it ends.
+//! - Requests of a batch are done in any order. A write is as durable as one by
+//!   [`BlockFile::write_at`]: not before a sync.
+//! - No request is in flight any more when the call ends, also when `done` panics. So the buffers
+//!   need only be borrowed.
 
 use std::collections::BinaryHeap;
 use std::io::{IoSlice, IoSliceMut};
@@ -18,7 +22,8 @@ use crate::os::OsFile;
 use crate::port::{Completion, IoBackend, Port};
 use crate::{BlockFile, DiskError};
 
-/// What moves: the buffers are consecutive in the file. Each is aligned as for [`BlockFile::read_at`].
+/// What moves: the buffers are consecutive in the file. Each is aligned as for
+/// [`BlockFile::read_at`].
 #[derive(Debug)]
 pub enum Data<'a> {
     /// Fills the buffers.
@@ -59,9 +64,11 @@ pub enum Launch<'a> {
     Done(Result<(), DiskError>),
     /// The kernel does it.
     Kernel(KernelFile<'a>),
-    /// The file does it in [`BlockFile::land`] when [`BlockFile::next_to_land`] chooses it; the number is passed to `land`.
+    /// The file does it in [`BlockFile::land`] when [`BlockFile::next_to_land`] chooses it; the
+    /// number is passed to `land`.
     Held(u64),
-    /// It ends when `inner`, which moves the bytes, has ended and the time `due` of the timer has come.
+    /// It ends when `inner`, which moves the bytes, has ended and the time `due` of the timer has
+    /// come.
     Timed { inner: Box<Launch<'a>>, timer: &'a dyn Timer, due: u64 },
 }
 
@@ -75,12 +82,13 @@ pub trait Timer: Sync {
     fn left(&self, due: u64) -> Duration;
     /// Returns at the moment, and not before.
     fn wait(&self, due: u64);
-    /// The calling thread begins to wait for requests of this timer, in the kernel or for their moment ...
+    /// The calling thread begins to wait for requests of this timer, in the kernel or for their
+    /// moment ...
     fn begin_wait(&self);
     /// ... and has done so.
     fn end_wait(&self);
-    /// The request has succeeded: counts it in the file's statistics. `took`: the time since it was put in flight; `waited`:
-    /// since the caller has had nothing else to do than to wait.
+    /// The request has succeeded: counts it in the file's statistics. `took`: the time since it was
+    /// put in flight; `waited`: since the caller has had nothing else to do than to wait.
     fn count(&self, due: u64, request: Counted, took: Duration, waited: Duration);
 }
 
@@ -95,8 +103,8 @@ pub struct Counted {
 /// Called at the end of each request with its number in the batch, the request and the result.
 pub type Done<'a, 'f> = dyn FnMut(usize, &mut Request<'a>, Result<(), DiskError>) + 'f;
 
-/// Puts all requests in flight, as many at a time as their devices take, and calls `done` with the number of each that has
-/// ended, in any order. Returns when all have.
+/// Puts all requests in flight, as many at a time as their devices take, and calls `done` with the
+/// number of each that has ended, in any order. Returns when all have.
 pub fn transfer<'a>(requests: &mut [Request<'a>], done: &mut Done<'a, '_>) {
     // A single request needs no queue.
     let alone = requests.len() == 1;
@@ -107,7 +115,8 @@ pub fn transfer<'a>(requests: &mut [Request<'a>], done: &mut Done<'a, '_>) {
     }
 }
 
-/// The requests of one device that are waiting, in the order of the batch, and how many are in flight.
+/// The requests of one device that are waiting, in the order of the batch, and how many are in
+/// flight.
 struct Lane {
     depth: usize,
     waiting: std::vec::IntoIter<u32>,
@@ -119,7 +128,11 @@ fn lanes(requests: &[Request<'_>]) -> Vec<Lane> {
     for (i, request) in requests.iter().enumerate() {
         let device = request.file.device();
         let at = lanes.iter().position(|lane| lane.0 == device).unwrap_or_else(|| {
-            lanes.push((device, request.file.depth().max(1), Vec::with_capacity(requests.len() - i)));
+            lanes.push((
+                device,
+                request.file.depth().max(1),
+                Vec::with_capacity(requests.len() - i),
+            ));
             lanes.len() - 1
         });
         lanes[at].2.push(i as u32);
@@ -143,7 +156,8 @@ struct Flight<'a> {
     passage: Option<Passage<'a>>,
 }
 
-/// A timed request whose bytes are moved. The earliest moment compares as the greatest, as the heap needs it.
+/// A timed request whose bytes are moved. The earliest moment compares as the greatest, as the heap
+/// needs it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Due(std::cmp::Reverse<u64>, u32);
 
@@ -153,7 +167,8 @@ struct Batch<'a> {
     flights: Vec<Option<Flight<'a>>>,
     // Dropped before the requests, which the caller owns: waits for what the kernel has.
     port: Option<Port>,
-    /// Requests in the kernel (`in_kernel`), held by their files (`held`), and waiting for their moment (`due`).
+    /// Requests in the kernel (`in_kernel`), held by their files (`held`), and waiting for their
+    /// moment (`due`).
     in_kernel: usize,
     held: Vec<u32>,
     due: BinaryHeap<Due>,
@@ -195,8 +210,14 @@ impl<'a> Batch<'a> {
                 request.file.stats().begin();
                 let start = Instant::now();
                 let launched = request.file.launch(request.offset, &mut request.data);
-                let mut flight =
-                    Flight { start, lane: at, kernel: None, timer: None, held: None, passage: None };
+                let mut flight = Flight {
+                    start,
+                    lane: at,
+                    kernel: None,
+                    timer: None,
+                    held: None,
+                    passage: None,
+                };
                 let over = self.start(i, request, launched, alone, &mut flight);
                 self.flights[i as usize] = Some(flight);
                 if let Some(result) = over {
@@ -234,13 +255,16 @@ impl<'a> Batch<'a> {
                     }
                 }
                 flight.kernel = Some(file);
-                let Some(op) = file.0.operation(request.offset, &mut request.data).filter(|_| !alone) else {
+                let Some(op) =
+                    file.0.operation(request.offset, &mut request.data).filter(|_| !alone)
+                else {
                     return Some(file.0.move_now(request.offset, &mut request.data));
                 };
                 let port = self.port.get_or_insert_with(|| Port::new(file.0.backend()));
                 self.in_kernel += 1;
-                // SAFETY: file and buffers are borrowed by the requests for longer than this batch lives; the batch's
-                // port has reaped everything when it is dropped, and no code touches the buffers before that.
+                // SAFETY: file and buffers are borrowed by the requests for longer than this batch
+                // lives; the batch's port has reaped everything when it is dropped, and no code
+                // touches the buffers before that.
                 unsafe { port.push(i, op) };
                 None
             }
@@ -254,15 +278,19 @@ impl<'a> Batch<'a> {
             let next = requests[self.held[0] as usize].file.next_to_land(self.held.len());
             let i = self.held.swap_remove(next.min(self.held.len() - 1));
             let request = &mut requests[i as usize];
-            let ticket = self.flights[i as usize].as_ref().and_then(|flight| flight.held).unwrap_or(0);
+            let ticket =
+                self.flights[i as usize].as_ref().and_then(|flight| flight.held).unwrap_or(0);
             let result = request.file.land(ticket, request.offset, &mut request.data);
             self.moved(i, request, result, done);
             return;
         }
         let next = self.due.peek().map(|due| (due.0.0, due.1));
-        let timer = next.and_then(|(at, i)| Some((self.flights[i as usize].as_ref()?.timer?.0, at)));
-        // A batch's requests are all of one kind of device: whoever waits for the first of them waits for the others too.
-        let waits = self.flights.iter().flatten().find_map(|flight| flight.timer).map(|(timer, _)| timer);
+        let timer =
+            next.and_then(|(at, i)| Some((self.flights[i as usize].as_ref()?.timer?.0, at)));
+        // A batch's requests are all of one kind of device: whoever waits for the first of them
+        // waits for the others too.
+        let waits =
+            self.flights.iter().flatten().find_map(|flight| flight.timer).map(|(timer, _)| timer);
         if let Some(timer) = waits {
             timer.begin_wait();
         }
@@ -274,7 +302,9 @@ impl<'a> Batch<'a> {
             for Completion { index, result } in ended.drain(..) {
                 let request = &mut requests[index as usize];
                 let kernel = self.flights[index as usize].as_ref().and_then(|flight| flight.kernel);
-                let Some(file) = kernel else { unreachable!("only the kernel's requests complete") };
+                let Some(file) = kernel else {
+                    unreachable!("only the kernel's requests complete")
+                };
                 let result = file.0.settle(request.offset, &mut request.data, result);
                 self.moved(index, request, result, done);
             }
@@ -319,12 +349,15 @@ impl<'a> Batch<'a> {
         result: Result<(), DiskError>,
         done: &mut Done<'a, '_>,
     ) {
-        let Some(flight) = self.flights[i as usize].take() else { unreachable!("a request ends once") };
+        let Some(flight) = self.flights[i as usize].take() else {
+            unreachable!("a request ends once")
+        };
         self.lanes[flight.lane].in_flight -= 1;
         self.ended += 1;
         request.file.stats().end();
         if result.is_ok() {
-            let (write, bytes, took) = (request.data.is_write(), request.data.len(), flight.start.elapsed());
+            let (write, bytes, took) =
+                (request.data.is_write(), request.data.len(), flight.start.elapsed());
             match (flight.timer, flight.kernel) {
                 (Some((timer, due)), _) => {
                     let counted = Counted { write, offset: request.offset, bytes };
@@ -346,7 +379,8 @@ impl Drop for Batch<'_> {
     }
 }
 
-/// The default of [`BlockFile::launch`]: the request is done immediately by the file's ordinary reads and writes.
+/// The default of [`BlockFile::launch`]: the request is done immediately by the file's ordinary
+/// reads and writes.
 pub(crate) fn one_by_one(
     file: &(impl BlockFile + ?Sized),
     offset: u64,
@@ -372,6 +406,7 @@ pub(crate) fn one_by_one(
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoOptions {
     pub backend: IoBackend,
-    /// Requests of a batch in flight on one device, 1 to 256; `None`: chosen by the queue of the device.
+    /// Requests of a batch in flight on one device, 1 to 256; `None`: chosen by the queue of the
+    /// device.
     pub depth: Option<u32>,
 }

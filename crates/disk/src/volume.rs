@@ -51,13 +51,15 @@ fn absolute(path: &Path) -> Option<PathBuf> {
     Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
 }
 
-/// Mount point, kind and source of the innermost mount above the path. Among several of the longest ones the last counts,
-/// because it hides the others.
+/// Mount point, kind and source of the innermost mount above the path. Among several of the longest
+/// ones the last counts, because it hides the others.
 fn mount_of(mounts: &str, path: &Path) -> Option<(PathBuf, String, String)> {
     let mut best: Option<(PathBuf, String, String)> = None;
     for line in mounts.lines() {
         let Some((head, tail)) = line.split_once(" - ") else { continue };
-        let Some(point) = head.split(' ').nth(4).map(|p| PathBuf::from(unescape(p))) else { continue };
+        let Some(point) = head.split(' ').nth(4).map(|p| PathBuf::from(unescape(p))) else {
+            continue;
+        };
         let mut tail = tail.split(' ');
         let (kind, source) = (tail.next().unwrap_or_default(), tail.next().unwrap_or_default());
         let longer = |(other, _, _): &(PathBuf, String, String)| {

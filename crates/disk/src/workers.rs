@@ -1,7 +1,9 @@
-//! Requests in flight through threads, for kernels and containers without io_uring: a pool that all batches share.
+//! Requests in flight through threads, for kernels and containers without io_uring: a pool that all
+//! batches share.
 //!
-//! Guarantees as in `ring`: each request that was pushed has ended before the port ends. Threads are started as they are
-//! needed, at most [`MOST`], and end when they had nothing to do for [`IDLE`].
+//! Guarantees as in `ring`: each request that was pushed has ended before the port ends. Threads
+//! are started as they are needed, at most [`MOST`], and end when they had nothing to do for
+//! [`IDLE`].
 
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
@@ -52,7 +54,8 @@ impl WorkerPort {
     /// Passes a request to the pool.
     ///
     /// # Safety
-    /// As for a ring: file and memory stay valid until the completion was handed over or the port is dropped.
+    /// As for a ring: file and memory stay valid until the completion was handed over or the port
+    /// is dropped.
     pub unsafe fn push(&mut self, index: u32, op: Op) {
         self.in_flight += 1;
         let job = Job { index, op, reply: Arc::clone(&self.reply) };
@@ -139,11 +142,14 @@ impl Op {
         let fd = unsafe { BorrowedFd::borrow_raw(self.fd) };
         loop {
             let moved = if self.write {
-                // SAFETY: `count` buffers that stay valid until the end of the operation; `Buf` is laid out as IoSlice is.
-                let bufs = unsafe { std::slice::from_raw_parts(self.bufs.cast(), self.count as usize) };
+                // SAFETY: `count` buffers that stay valid until the end of the operation; `Buf` is
+                // laid out as IoSlice is.
+                let bufs =
+                    unsafe { std::slice::from_raw_parts(self.bufs.cast(), self.count as usize) };
                 rustix::io::pwritev(fd, bufs, self.offset)
             } else {
-                // SAFETY: as above, and no other code uses the buffers until then; `Buf` is laid out as IoSliceMut is.
+                // SAFETY: as above, and no other code uses the buffers until then; `Buf` is laid
+                // out as IoSliceMut is.
                 let bufs = unsafe {
                     std::slice::from_raw_parts_mut(self.bufs.cast_mut().cast(), self.count as usize)
                 };

@@ -1,5 +1,5 @@
-//! A limit of the kernel that leaves no ring: threads do the work, and the reason can be queried. Alone in its process,
-//! because the limit is the whole process's.
+//! A limit of the kernel that leaves no ring: threads do the work, and the reason can be queried.
+//! Alone in its process, because the limit is the whole process's.
 
 use std::io::IoSlice;
 use std::path::Path;
@@ -13,7 +13,9 @@ fn without_a_ring_threads_do_the_work() {
     let file = OsDisk::new(folder.path()).open(Path::new("a"), OpenMode::Create).expect("a file");
     file.write_zeros(0, 100 * 8192).expect("space");
     let (tell, told) = std::sync::mpsc::channel();
-    ringwood_disk::on_io_fallback(move |reason| tell.send(reason.to_string()).expect("somebody listens"));
+    ringwood_disk::on_io_fallback(move |reason| {
+        tell.send(reason.to_string()).expect("somebody listens")
+    });
     let limit = getrlimit(Resource::Nofile);
     // Not one descriptor more than exist: the kernel refuses a ring.
     setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..limit }).expect("a limit");

@@ -1,4 +1,5 @@
-//! The engine as an embedded library: opens the instance of a folder and runs the batches of standard input.
+//! The engine as an embedded library: opens the instance of a folder and runs the batches of
+//! standard input.
 //!
 //! `cargo run --release -p ringwood-engine --example batches -- FOLDER [MEGABYTES] < script.sql`
 //!
@@ -26,8 +27,11 @@ impl Sink for Print {
 
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         rows.each(|row| {
-            let cells: Vec<String> =
-                row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .zip(&self.types)
+                .map(|(v, ty)| types::display::format_value(v, *ty))
+                .collect();
             println!("{}", cells.join("|"));
             Ok(())
         })
@@ -59,7 +63,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let started = std::time::Instant::now();
     let megabytes: Option<u64> = std::env::args().nth(2).and_then(|n| n.parse().ok());
     let memory_bytes = megabytes.map(|n| n << 20);
-    let instance = Instance::open(InstanceOptions { memory_bytes, ..InstanceOptions::new(folder) })?;
+    let instance =
+        Instance::open(InstanceOptions { memory_bytes, ..InstanceOptions::new(folder) })?;
     eprintln!("opened in {:.1} ms", started.elapsed().as_secs_f64() * 1000.0);
     let mut session = instance.session()?;
     let mut script = String::new();

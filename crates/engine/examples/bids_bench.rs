@@ -59,7 +59,8 @@ fn bids(
     let mut session = instance.session()?;
     session.use_database("bench")?;
     let params = [("@item", DataType::Int), ("@who", DataType::Int)];
-    let set = session.prepare(&format!("SET TRANSACTION ISOLATION LEVEL {level} SET NOCOUNT ON"), &[])?;
+    let set =
+        session.prepare(&format!("SET TRANSACTION ISOLATION LEVEL {level} SET NOCOUNT ON"), &[])?;
     run_prepared(&mut session, &set, &[])?;
     let text = format!(
         "BEGIN TRAN
@@ -90,7 +91,10 @@ fn main() -> Done<()> {
     let long = Duration::from_secs(arguments.number("--seconds", 3_u64)?);
     with_instance("bids", 512 << 20, |instance| {
         let mut session = instance.session()?;
-        run(&mut session, "CREATE DATABASE bench ALTER DATABASE bench SET DELAYED_DURABILITY = FORCED")?;
+        run(
+            &mut session,
+            "CREATE DATABASE bench ALTER DATABASE bench SET DELAYED_DURABILITY = FORCED",
+        )?;
         session.use_database("bench")?;
         let fill = format!(
             "CREATE TABLE bid (nr int NOT NULL, item int NOT NULL, who int NOT NULL, note char(40) NOT NULL,

@@ -1,5 +1,5 @@
-//! What a row costs that is fetched through a cursor: 10,000 rows in a WHILE loop by each kind, beside a loop without a cursor.
-//! `./bench cursors`; figures in docs/internals/cursors.md.
+//! What a row costs that is fetched through a cursor: 10,000 rows in a WHILE loop by each kind,
+//! beside a loop without a cursor. `./bench cursors`; figures in docs/internals/cursors.md.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,8 @@ fn loop_over(kind: &str) -> String {
 
 fn main() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = InstanceOptions { memory_bytes: Some(256 << 20), ..InstanceOptions::new(folder.path()) };
+    let options =
+        InstanceOptions { memory_bytes: Some(256 << 20), ..InstanceOptions::new(folder.path()) };
     let instance = Instance::open(options).expect("an instance");
     let mut session = instance.session().expect("a session");
     let setup = format!(
@@ -43,7 +44,8 @@ fn main() {
         "declare @id int = 1, @n int = 0, @sum bigint = 0
          while @id <= {ROWS} begin set @sum += @n set @id = @id + 1 end"
     );
-    let kinds = ["fast_forward", "static", "keyset", "dynamic", "forward_only", "dynamic read_only"];
+    let kinds =
+        ["fast_forward", "static", "keyset", "dynamic", "forward_only", "dynamic read_only"];
     let mut batches = vec![("no cursor", empty)];
     batches.extend(kinds.map(|kind| (kind, loop_over(kind))));
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); batches.len()];

@@ -66,7 +66,8 @@ fn main() -> ExitCode {
         let named = all().find(|rule| Some(rule.name) == arguments.rule.as_deref());
         return named.map_or(ExitCode::FAILURE, |rule| child(rule, &arguments));
     }
-    let wanted = |rule: &&Rule| arguments.rule.as_deref().is_none_or(|name| rule.name.starts_with(name));
+    let wanted =
+        |rule: &&Rule| arguments.rule.as_deref().is_none_or(|name| rule.name.starts_with(name));
     let rules: Vec<&Rule> = all().filter(wanted).collect();
     let mut bad = 0;
     for rule in &rules {
@@ -91,7 +92,8 @@ fn parent(rule: &Rule, arguments: &Arguments) -> Result<(), String> {
         .stderr(Stdio::piped())
         .output()
         .map_err(|e| e.to_string())?;
-    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (said, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.success() {
         println!("{:<40} {}", rule.name, said.lines().last().unwrap_or_default());
         return Ok(());
@@ -152,7 +154,10 @@ fn timed(bench: &mut Bench, batch: &str, limit: Duration) -> String {
         let until = Instant::now() + limit;
         let mut told = None;
         loop {
-            if !matches!(over.recv_timeout(Duration::from_millis(20)), Err(mpsc::RecvTimeoutError::Timeout)) {
+            if !matches!(
+                over.recv_timeout(Duration::from_millis(20)),
+                Err(mpsc::RecvTimeoutError::Timeout)
+            ) {
                 return;
             }
             if memory() > MOST_MEMORY {
@@ -177,8 +182,11 @@ fn timed(bench: &mut Bench, batch: &str, limit: Duration) -> String {
     if took > limit + PATIENCE {
         fault(&format!("a statement stopped after {took:?}"));
     }
-    let error =
-        out.out.lines().find(|line| line.starts_with("Msg ")).map(|line| line.chars().take(60).collect());
+    let error = out
+        .out
+        .lines()
+        .find(|line| line.starts_with("Msg "))
+        .map(|line| line.chars().take(60).collect());
     format!("{:.1} ms, {}", took.as_secs_f64() * 1e3, error.unwrap_or_else(|| "runs".to_owned()))
 }
 

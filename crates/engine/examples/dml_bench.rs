@@ -1,6 +1,7 @@
-//! Speed of set-based and single-row DML on 300,000 TPC-C customer rows (about 700 bytes each): INSERT ... SELECT,
-//! UPDATE of a 500-byte column, DELETE of all rows, and 50,000 one-row INSERTs in a WHILE loop in one transaction.
-//! Prints seconds and microseconds per row. `./bench dml [ROWS DIR]`
+//! Speed of set-based and single-row DML on 300,000 TPC-C customer rows (about 700 bytes each):
+//! INSERT ... SELECT, UPDATE of a 500-byte column, DELETE of all rows, and 50,000 one-row INSERTs
+//! in a WHILE loop in one transaction. Prints seconds and microseconds per row. `./bench dml [ROWS
+//! DIR]`
 
 mod support;
 
@@ -26,8 +27,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(dir) => std::path::PathBuf::from(dir),
         None => std::env::temp_dir().join(format!("ringwood-dml-{}", std::process::id())),
     };
-    let instance =
-        Instance::open(InstanceOptions { memory_bytes: Some(2 << 30), ..InstanceOptions::new(&dir) })?;
+    let instance = Instance::open(InstanceOptions {
+        memory_bytes: Some(2 << 30),
+        ..InstanceOptions::new(&dir)
+    })?;
     let mut session = instance.session()?;
     session.execute(
         "CREATE DATABASE bench ON (NAME = bench, SIZE = 1GB) LOG ON (NAME = bench_log, SIZE = 4GB)",
@@ -37,7 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     session.execute(TABLE, &mut Report { rows: true });
     session.execute(REST, &mut Report { rows: true });
     timed(&mut session, "fill: INSERT ... SELECT of expressions", &insert(rows, "n"), rows);
-    session.execute("SELECT * INTO customer_tmp FROM customer WHERE 1=2", &mut Report { rows: true });
+    session
+        .execute("SELECT * INTO customer_tmp FROM customer WHERE 1=2", &mut Report { rows: true });
     timed(&mut session, "checkpoint", "CHECKPOINT", rows);
     timed(
         &mut session,
@@ -45,8 +49,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "INSERT customer_tmp SELECT * FROM customer",
         rows,
     );
-    timed(&mut session, "UPDATE c_data = lower(c_data)", "UPDATE customer SET c_data = lower(c_data)", rows);
-    timed(&mut session, "SELECT COUNT(*), MAX(c_data)", "SELECT COUNT(*), MAX(c_id) FROM customer", rows);
+    timed(
+        &mut session,
+        "UPDATE c_data = lower(c_data)",
+        "UPDATE customer SET c_data = lower(c_data)",
+        rows,
+    );
+    timed(
+        &mut session,
+        "SELECT COUNT(*), MAX(c_data)",
+        "SELECT COUNT(*), MAX(c_id) FROM customer",
+        rows,
+    );
     timed(&mut session, "DELETE FROM customer", "DELETE FROM customer", rows);
     let each = 50_000;
     let lp = "SET NOCOUNT ON; DECLARE @i int = 1; BEGIN TRAN; WHILE @i <= 50000 BEGIN INSERT one VALUES (@i, @i * 2, \

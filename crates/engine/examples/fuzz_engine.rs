@@ -1,6 +1,6 @@
-//! Fuzzes the binder and the evaluator for a while: `./fuzz engine [--seconds N] [--seed S]`. Prints
-//! what went wrong with its seed, and goes on, and every ten seconds how far it is; exits with 1 if
-//! anything did. `./fuzz engine SEED` runs one.
+//! Fuzzes the binder and the evaluator for a while: `./fuzz engine [--seconds N] [--seed S]`.
+//! Prints what went wrong with its seed, and goes on, and every ten seconds how far it is; exits
+//! with 1 if anything did. `./fuzz engine SEED` runs one.
 
 extern crate ringwood_engine as engine;
 

@@ -41,27 +41,40 @@ fn main() -> ExitCode {
         let mut bench = Bench::new();
         batches(SCHEMA).for_each(|batch| drop(bench.run(batch)));
         let wanted = |rule: &&Rule| named.as_deref().is_none_or(|name| rule.name.starts_with(name));
-        let rules: Vec<&Rule> =
-            all().filter(|rule| rule.undo.is_empty() && !(rule.text)(2).contains("\nGO\n")).collect();
+        let rules: Vec<&Rule> = all()
+            .filter(|rule| rule.undo.is_empty() && !(rule.text)(2).contains("\nGO\n"))
+            .collect();
         for option in ["NOEXEC", "SHOWPLAN_XML"] {
-            rules.iter().copied().filter(&wanted).for_each(|rule| show(&mut bench, option, rule, from));
+            rules
+                .iter()
+                .copied()
+                .filter(&wanted)
+                .for_each(|rule| show(&mut bench, option, rule, from));
         }
     };
-    match std::thread::Builder::new().stack_size(2 << 20).spawn(run).map(std::thread::JoinHandle::join) {
+    match std::thread::Builder::new()
+        .stack_size(2 << 20)
+        .spawn(run)
+        .map(std::thread::JoinHandle::join)
+    {
         Ok(Ok(())) => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
 }
 
 fn show(bench: &mut Bench, option: &str, rule: &Rule, from: usize) {
-    let times: Vec<(Duration, String)> =
-        [from, from * 2, from * 4].into_iter().map(|n| least(bench, option, &(rule.text)(n))).collect();
+    let times: Vec<(Duration, String)> = [from, from * 2, from * 4]
+        .into_iter()
+        .map(|n| least(bench, option, &(rule.text)(n)))
+        .collect();
     let grows = |pair: &[(Duration, String)]| {
         pair[1].0 > LEAST && pair[1].0.as_secs_f64() > pair[0].0.as_secs_f64() * MOST
     };
     let mark = if times.windows(2).any(grows) { "*" } else { " " };
-    let shown: Vec<String> =
-        times.iter().map(|(took, said)| format!("{:>9.1} {said:<9}", took.as_secs_f64() * 1e3)).collect();
+    let shown: Vec<String> = times
+        .iter()
+        .map(|(took, said)| format!("{:>9.1} {said:<9}", took.as_secs_f64() * 1e3))
+        .collect();
     println!("{mark} {option:<12} {:<40} {}", rule.name, shown.join(" "));
 }
 

@@ -64,7 +64,11 @@ fn readings(tables: [&str; 2], from: u32) -> [Reading; 5] {
 fn lookups() -> [Reading; 5] {
     let behind = |table: &str, column: &str| {
         let range = format!("{column} BETWEEN @k AND @k + 1699 AND a = 1");
-        (format!("SELECT SUM(v) FROM {table} WITH (INDEX(by_{column}){{,}}) WHERE {range}"), 20, 1e6)
+        (
+            format!("SELECT SUM(v) FROM {table} WITH (INDEX(by_{column}){{,}}) WHERE {range}"),
+            20,
+            1e6,
+        )
     };
     let ten = "SELECT TOP (10) v FROM lh WITH (INDEX(by_far){,}) WHERE far >= @k ORDER BY far";
     [
@@ -105,7 +109,13 @@ impl Part {
     fn scans(kinds: [&'static str; 2], tables: [&str; 2], from: u32) -> Part {
         Part {
             kinds,
-            times: &[("table ms", 1), ("heap ms", 1), ("rejected ms", 1), ("range us", 1), ("row us", 2)],
+            times: &[
+                ("table ms", 1),
+                ("heap ms", 1),
+                ("rejected ms", 1),
+                ("range us", 1),
+                ("row us", 2),
+            ],
             ratios: &[("table", 2), ("heap", 2), ("rejected", 2), ("range", 2), ("row", 2)],
             readings: readings(tables, from),
         }
@@ -121,7 +131,13 @@ impl Part {
                 ("rid far us", 1),
                 ("ten far us", 1),
             ],
-            ratios: &[("key near", 2), ("key far", 2), ("rid near", 2), ("rid far", 2), ("ten far", 2)],
+            ratios: &[
+                ("key near", 2),
+                ("key far", 2),
+                ("rid near", 2),
+                ("rid far", 2),
+                ("ten far", 2),
+            ],
             readings: lookups(),
         }
     }

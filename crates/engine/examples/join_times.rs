@@ -134,7 +134,10 @@ fn measure(session: &mut Session, wanted: &Wanted) -> Result<(), Box<dyn std::er
     if wanted.json {
         println!("{{\"queries\":{},\"worse\":{bad},\"most\":{most:.2}}}", wanted.queries);
     } else {
-        println!("{} queries, {bad} of them over {WORSE} times the best; at most {most:.2}", wanted.queries);
+        println!(
+            "{} queries, {bad} of them over {WORSE} times the best; at most {most:.2}",
+            wanted.queries
+        );
     }
     Ok(())
 }

@@ -79,7 +79,8 @@ fn measured(
     let list: Vec<String> = (0..size).map(case.element).collect();
     let condition = format!("{} ({})", case.before, list.join(", "));
     let all = timed(session, &format!("SELECT COUNT(*) FROM t WHERE {condition}"), rounds)?;
-    let two = timed(session, &format!("SELECT COUNT(*) FROM t WHERE id <= 2 AND {condition}"), rounds)?;
+    let two =
+        timed(session, &format!("SELECT COUNT(*) FROM t WHERE id <= 2 AND {condition}"), rounds)?;
     Ok((all * 1e9 / f64::from(rows), two * 1e3))
 }
 

@@ -1,6 +1,7 @@
-//! What a statement of one row costs through the embedded library: with a new literal each time, with the same text each time,
-//! and prepared. SELECT, UPDATE and INSERT by key, and texts that are never parameterised; least microseconds of several rounds,
-//! and the ratio to the prepared one. `./bench literals [ROUNDS THREADS]`
+//! What a statement of one row costs through the embedded library: with a new literal each time,
+//! with the same text each time, and prepared. SELECT, UPDATE and INSERT by key, and texts that are
+//! never parameterised; least microseconds of several rounds, and the ratio to the prepared one.
+//! `./bench literals [ROUNDS THREADS]`
 
 #[path = "support/instance.rs"]
 mod instance;
@@ -45,8 +46,18 @@ struct Case {
 const CASES: [Case; 4] = [
     Case { name: "SELECT by key", head: "SELECT v FROM t WHERE k = ", tail: "", after: "" },
     Case { name: "UPDATE by key", head: "UPDATE t SET v = v + 1 WHERE k = ", tail: "", after: "" },
-    Case { name: "INSERT", head: "INSERT e VALUES (", tail: ", 7, 'some name')", after: "TRUNCATE TABLE e" },
-    Case { name: "SELECT of a range", head: "SELECT v FROM t WHERE k > 19990 AND k < ", tail: "", after: "" },
+    Case {
+        name: "INSERT",
+        head: "INSERT e VALUES (",
+        tail: ", 7, 'some name')",
+        after: "TRUNCATE TABLE e",
+    },
+    Case {
+        name: "SELECT of a range",
+        head: "SELECT v FROM t WHERE k > 19990 AND k < ",
+        tail: "",
+        after: "",
+    },
 ];
 
 fn run(session: &mut Session, text: &str) {
@@ -70,7 +81,8 @@ fn timed(session: &mut Session, after: &str, mut one: impl FnMut(&mut Session, i
 
 fn rounds(session: &mut Session, case: &Case, rounds: u32) -> Result<[f64; 3], SqlError> {
     let mut best = [f64::MAX; 3];
-    let prepared = session.prepare(&format!("{}@k{}", case.head, case.tail), &[("@k", DataType::Int)])?;
+    let prepared =
+        session.prepare(&format!("{}@k{}", case.head, case.tail), &[("@k", DataType::Int)])?;
     // The key of an INSERT is not unique: the same text each time adds the same row.
     let same = format!("{}{}{}", case.head, ROWS / 2, case.tail);
     let mut text = String::new();
@@ -105,8 +117,11 @@ fn together(instance: &Arc<Instance>, threads: i32) -> Result<(), SqlError> {
                     session.use_database("bench")?;
                     for k in 1..=ROWS * 5 {
                         let key = if new { (k % ROWS) + 1 } else { 1 };
-                        let zeros =
-                            if new { "0".repeat((thread * 5 + k / ROWS) as usize) } else { String::new() };
+                        let zeros = if new {
+                            "0".repeat((thread * 5 + k / ROWS) as usize)
+                        } else {
+                            String::new()
+                        };
                         run(&mut session, &format!("SELECT v FROM t WHERE k = {zeros}{key}"));
                     }
                     Ok(())
@@ -133,17 +148,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut session = instance.session()?;
         run(&mut session, "CREATE DATABASE bench");
         session.use_database("bench")?;
-        run(&mut session, "CREATE TABLE t (k int NOT NULL PRIMARY KEY, v int NOT NULL, name varchar(30))");
+        run(
+            &mut session,
+            "CREATE TABLE t (k int NOT NULL PRIMARY KEY, v int NOT NULL, name varchar(30))",
+        );
         run(&mut session, "CREATE TABLE e (k int NOT NULL, v int NOT NULL, name varchar(30))");
         let fill = format!(
             "DECLARE @i int = 1; BEGIN TRAN; WHILE @i <= {ROWS} BEGIN INSERT t VALUES (@i, 0, 'x'); SET @i = @i + 1 END; COMMIT"
         );
         run(&mut session, &fill);
-        println!("{:<20} {:>18} {:>18} {:>10}", "us per statement", "new literal", "same text", "prepared");
+        println!(
+            "{:<20} {:>18} {:>18} {:>10}",
+            "us per statement", "new literal", "same text", "prepared"
+        );
         for case in &CASES {
             let [new, same, prepared] = rounds(&mut session, case, count)?;
             let (a, b) = (new / prepared, same / prepared);
-            println!("{:<20} {new:9.2} ({a:5.2} x) {same:9.2} ({b:5.2} x) {prepared:10.2}", case.name);
+            println!(
+                "{:<20} {new:9.2} ({a:5.2} x) {same:9.2} ({b:5.2} x) {prepared:10.2}",
+                case.name
+            );
         }
         together(instance, threads)?;
         println!("compilations: {}", instance.compilations());

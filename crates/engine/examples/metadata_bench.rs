@@ -1,6 +1,7 @@
-//! What clients' questions of the catalog cost in a database of many tables: views with the conditions that tools use, and the
-//! catalog procedures. Least and middle milliseconds of several rounds; the first run, which compiles, is shown by itself.
-//! `./bench metadata [TABLES ROUNDS [PART OF A QUESTION'S NAME]]`
+//! What clients' questions of the catalog cost in a database of many tables: views with the
+//! conditions that tools use, and the catalog procedures. Least and middle milliseconds of several
+//! rounds; the first run, which compiles, is shown by itself. `./bench metadata [TABLES ROUNDS
+//! [PART OF A QUESTION'S NAME]]`
 
 use std::time::Instant;
 
@@ -34,13 +35,19 @@ fn run(session: &mut Session, text: &str) -> usize {
 
 /// Questions about one object.
 const ONE: &[(&str, &str)] = &[
-    ("sys.objects by id", "SELECT name, type FROM sys.objects WHERE object_id = OBJECT_ID('dbo.t4000')"),
+    (
+        "sys.objects by id",
+        "SELECT name, type FROM sys.objects WHERE object_id = OBJECT_ID('dbo.t4000')",
+    ),
     ("sys.objects by name", "SELECT object_id FROM sys.objects WHERE name = N't4000'"),
     (
         "has_table",
         "SELECT o.name FROM sys.objects o JOIN sys.schemas s ON o.schema_id = s.schema_id WHERE o.type IN (N'U', N'V') AND o.name = CAST(N't4000' AS nvarchar(max)) AND s.name = CAST(N'dbo' AS nvarchar(max))",
     ),
-    ("sys.columns by id", "SELECT name, column_id FROM sys.columns WHERE object_id = OBJECT_ID('dbo.t4000')"),
+    (
+        "sys.columns by id",
+        "SELECT name, column_id FROM sys.columns WHERE object_id = OBJECT_ID('dbo.t4000')",
+    ),
     (
         "columns with types, defaults, identity",
         "SELECT c.name, ty.name, d.definition, ic.seed_value FROM sys.columns c JOIN sys.types ty ON c.user_type_id = ty.user_type_id LEFT JOIN sys.default_constraints d ON d.object_id = c.default_object_id LEFT JOIN sys.identity_columns ic ON ic.object_id = c.object_id AND ic.column_id = c.column_id WHERE c.object_id = OBJECT_ID('dbo.t4000') ORDER BY c.column_id",
@@ -65,7 +72,10 @@ const ONE: &[(&str, &str)] = &[
         "primary key by INFORMATION_SCHEMA",
         "SELECT k.COLUMN_NAME FROM INFORMATION_SCHEMA.KEY_COLUMN_USAGE k JOIN INFORMATION_SCHEMA.TABLE_CONSTRAINTS t ON t.CONSTRAINT_NAME = k.CONSTRAINT_NAME AND t.TABLE_SCHEMA = k.TABLE_SCHEMA WHERE t.CONSTRAINT_TYPE = 'PRIMARY KEY' AND t.TABLE_NAME = 't4000' AND k.TABLE_NAME = 't4000'",
     ),
-    ("OBJECTPROPERTY of a constraint", "SELECT OBJECTPROPERTY(OBJECT_ID('dbo.pk_t4000'), 'CnstIsClustKey')"),
+    (
+        "OBJECTPROPERTY of a constraint",
+        "SELECT OBJECTPROPERTY(OBJECT_ID('dbo.pk_t4000'), 'CnstIsClustKey')",
+    ),
     ("sp_columns_100", "EXEC sp_columns_100 N't4000', N'dbo', NULL, NULL, 0, 3, 1"),
     ("sp_columns_100 with a pattern", "EXEC sp_columns_100 N't400_', N'dbo', NULL, NULL, 0, 3, 1"),
     ("sp_pkeys", "EXEC sp_pkeys N't4000', N'dbo'"),
@@ -76,7 +86,10 @@ const ONE: &[(&str, &str)] = &[
         "syscolumns of a table",
         "SELECT name, xtype, length FROM syscolumns WHERE id = OBJECT_ID('t4000') ORDER BY colid",
     ),
-    ("sysindexes of a table", "SELECT name, indid, rows FROM sysindexes WHERE id = OBJECT_ID('t4000')"),
+    (
+        "sysindexes of a table",
+        "SELECT name, indid, rows FROM sysindexes WHERE id = OBJECT_ID('t4000')",
+    ),
     (
         "who names a table",
         "SELECT referencing_entity_name FROM sys.dm_sql_referencing_entities('dbo.t4000', 'OBJECT')",
@@ -136,7 +149,10 @@ const ALL: &[(&str, &str)] = &[
         "sysindexes: rows of all tables",
         "SELECT o.name, i.rows FROM sysobjects o JOIN sysindexes i ON i.id = o.id WHERE i.indid < 2 AND o.xtype = 'U'",
     ),
-    ("sysreferences", "SELECT OBJECT_NAME(fkeyid), OBJECT_NAME(rkeyid), fkey1, rkey1 FROM sysreferences"),
+    (
+        "sysreferences",
+        "SELECT OBJECT_NAME(fkeyid), OBJECT_NAME(rkeyid), fkey1, rkey1 FROM sysreferences",
+    ),
     (
         "rows of all tables",
         "SELECT t.name, SUM(p.rows) FROM sys.tables t JOIN sys.partitions p ON p.object_id = t.object_id AND p.index_id IN (0, 1) GROUP BY t.name",
@@ -182,6 +198,10 @@ fn main() {
         }
         let first = times.remove(0);
         times.sort_by(f64::total_cmp);
-        println!("{name:<42} {rows:>8} {first:>10.2} {:>10.2} {:>10.2}", times[0], times[times.len() / 2]);
+        println!(
+            "{name:<42} {rows:>8} {first:>10.2} {:>10.2} {:>10.2}",
+            times[0],
+            times[times.len() / 2]
+        );
     }
 }

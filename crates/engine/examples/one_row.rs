@@ -85,9 +85,17 @@ impl Client {
             session.prepare("UPDATE t SET v = v + 1 WHERE k = @k", &key)?,
             session.prepare("INSERT grows VALUES (@k, 'a few words')", &key)?,
         ];
-        let (begin, commit) = (session.prepare("BEGIN TRAN", &[])?, session.prepare("COMMIT", &[])?);
+        let (begin, commit) =
+            (session.prepare("BEGIN TRAN", &[])?, session.prepare("COMMIT", &[])?);
         let count = (KEYS / i32::try_from(of)?).max(1);
-        Ok(Client { session, statements, begin, commit, from: i32::try_from(number)? * count % KEYS, count })
+        Ok(Client {
+            session,
+            statements,
+            begin,
+            commit,
+            from: i32::try_from(number)? * count % KEYS,
+            count,
+        })
     }
 
     /// Transactions until it is `end`: how many.
@@ -114,8 +122,10 @@ impl Client {
 fn together(clients: &mut [Client], kind: &Kind, time: Duration) -> Done<f64> {
     let begin = Instant::now();
     let counts: Vec<Result<u64, SqlError>> = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            clients.iter_mut().map(|client| scope.spawn(move || client.work(kind, begin + time))).collect();
+        let threads: Vec<_> = clients
+            .iter_mut()
+            .map(|client| scope.spawn(move || client.work(kind, begin + time)))
+            .collect();
         threads.into_iter().map(|thread| thread.join().expect("a thread panicked")).collect()
     });
     let took = begin.elapsed().as_secs_f64();
@@ -124,8 +134,14 @@ fn together(clients: &mut [Client], kind: &Kind, time: Duration) -> Done<f64> {
 }
 
 /// All kinds in turns, by so many sessions.
-fn measure(instance: &Arc<Instance>, arguments: &Arguments, printed: &mut Rows, sessions: usize) -> Done<()> {
-    let (rounds, time) = (arguments.number("--rounds", 7)?, arguments.number("--milliseconds", 150)?);
+fn measure(
+    instance: &Arc<Instance>,
+    arguments: &Arguments,
+    printed: &mut Rows,
+    sessions: usize,
+) -> Done<()> {
+    let (rounds, time) =
+        (arguments.number("--rounds", 7)?, arguments.number("--milliseconds", 150)?);
     let mut other = instance.session()?;
     other.use_database("bench")?;
     let mut clients = Vec::new();
@@ -168,6 +184,8 @@ fn main() -> Done<()> {
         session.use_database("bench")?;
         run(&mut session, TABLES)?;
         drop(session);
-        sessions.iter().try_for_each(|sessions| measure(instance, &arguments, &mut printed, *sessions))
+        sessions
+            .iter()
+            .try_for_each(|sessions| measure(instance, &arguments, &mut printed, *sessions))
     })
 }

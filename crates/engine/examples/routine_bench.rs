@@ -1,7 +1,8 @@
-//! What stored code costs for each call beside the statement without it: a scalar function that becomes part of its expression and
-//! one that is called, an inline table function, a procedure of one SELECT by key, a trigger that does nothing; what a temporary
-//! table costs, alone and beside 1,000 of another session; 100,000 rows with and without a trigger that sums them.
-//! `./bench routines`.
+//! What stored code costs for each call beside the statement without it: a scalar function that
+//! becomes part of its expression and one that is called, an inline table function, a procedure of
+//! one SELECT by key, a trigger that does nothing; what a temporary table costs, alone and beside
+//! 1,000 of another session; 100,000 rows with and without a trigger that sums them. `./bench
+//! routines`.
 
 use std::time::{Duration, Instant};
 
@@ -92,18 +93,30 @@ fn wholes(instance: &std::sync::Arc<Instance>, session: &mut Session) {
     SUMMED.iter().for_each(|sql| run(session, sql));
     let (mut plain, mut summed) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        plain.push(timed(session, "insert plain select value, value from generate_series(1, 100000)"));
-        summed.push(timed(session, "insert summed select value, value from generate_series(1, 100000)"));
+        plain.push(timed(
+            session,
+            "insert plain select value, value from generate_series(1, 100000)",
+        ));
+        summed.push(timed(
+            session,
+            "insert summed select value, value from generate_series(1, 100000)",
+        ));
         run(session, "truncate table plain truncate table summed");
     }
     let (plain, summed) = (median(plain), median(summed));
     println!("{:24} {:7.1} ms", "INSERT of 100,000 rows", plain * 1e3);
-    println!("{:24} {:7.1} ms, {:.2} times", "... with summing trigger", summed * 1e3, summed / plain);
+    println!(
+        "{:24} {:7.1} ms, {:.2} times",
+        "... with summing trigger",
+        summed * 1e3,
+        summed / plain
+    );
 }
 
 fn main() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = InstanceOptions { memory_bytes: Some(256 << 20), ..InstanceOptions::new(folder.path()) };
+    let options =
+        InstanceOptions { memory_bytes: Some(256 << 20), ..InstanceOptions::new(folder.path()) };
     let instance = Instance::open(options).expect("an instance");
     let mut session = instance.session().expect("a session");
     SETUP.iter().for_each(|sql| run(&mut session, sql));

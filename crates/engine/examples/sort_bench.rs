@@ -1,7 +1,8 @@
-//! Time and memory of sorts and index builds: TPC-C customer rows of about 700 bytes, then ORDER BY, a window in no order of the table, one
-//! that wants no order (the usual list of numbers), two tables merged in the order of their keys and the same rows sorted, a nonclustered
-//! index, a unique clustered one. Each step in turn, several times, with the shortest and the median time; peak memory at the end.
-//! `./bench sort [ROWS DIR RUNS]`
+//! Time and memory of sorts and index builds: TPC-C customer rows of about 700 bytes, then ORDER
+//! BY, a window in no order of the table, one that wants no order (the usual list of numbers), two
+//! tables merged in the order of their keys and the same rows sorted, a nonclustered index, a
+//! unique clustered one. Each step in turn, several times, with the shortest and the median time;
+//! peak memory at the end. `./bench sort [ROWS DIR RUNS]`
 
 mod support;
 
@@ -20,27 +21,47 @@ fn fill(session: &mut Session, rows: u64) {
 }
 
 const STEPS: [(&str, &str, &str); 9] = [
-    ("SELECT * ORDER BY three integers", "SELECT * FROM customer ORDER BY c_w_id, c_d_id, c_id", ""),
+    (
+        "SELECT * ORDER BY three integers",
+        "SELECT * FROM customer ORDER BY c_w_id, c_d_id, c_id",
+        "",
+    ),
     (
         "SELECT three columns ORDER BY two strings",
         "SELECT c_id, c_w_id, c_first FROM customer ORDER BY c_last, c_first",
         "",
     ),
-    ("SELECT two columns ORDER BY a decimal", "SELECT c_id, c_w_id FROM customer ORDER BY c_balance", ""),
-    ("ROW_NUMBER() by a decimal", "SELECT c_id, ROW_NUMBER() OVER (ORDER BY c_balance) FROM customer", ""),
+    (
+        "SELECT two columns ORDER BY a decimal",
+        "SELECT c_id, c_w_id FROM customer ORDER BY c_balance",
+        "",
+    ),
+    (
+        "ROW_NUMBER() by a decimal",
+        "SELECT c_id, ROW_NUMBER() OVER (ORDER BY c_balance) FROM customer",
+        "",
+    ),
     (
         "TOP (1000) of ROW_NUMBER() in no order",
         "SELECT TOP (1000) ROW_NUMBER() OVER (ORDER BY (SELECT NULL))
          FROM sys.all_objects a CROSS JOIN sys.all_objects b CROSS JOIN sys.all_objects c",
         "",
     ),
-    ("UNION ALL of two tables, merged", "SELECT k FROM even UNION ALL SELECT k FROM odd ORDER BY k", ""),
+    (
+        "UNION ALL of two tables, merged",
+        "SELECT k FROM even UNION ALL SELECT k FROM odd ORDER BY k",
+        "",
+    ),
     (
         "UNION ALL of two tables, sorted",
         "SELECT k FROM (SELECT k FROM even UNION ALL SELECT k FROM odd) AS u ORDER BY k + 0",
         "",
     ),
-    ("CREATE INDEX on a string", "CREATE INDEX ix ON customer(c_first)", "DROP INDEX ix ON customer"),
+    (
+        "CREATE INDEX on a string",
+        "CREATE INDEX ix ON customer(c_first)",
+        "DROP INDEX ix ON customer",
+    ),
     (
         "CREATE UNIQUE CLUSTERED INDEX",
         "CREATE UNIQUE CLUSTERED INDEX ci ON customer(c_w_id, c_d_id, c_id)",
@@ -79,7 +100,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
          INSERT even SELECT 2 * value FROM GENERATE_SERIES(1, {rows}); INSERT odd SELECT 2 * value + 1 FROM GENERATE_SERIES(1, {rows})"
     );
     session.execute(&pair, &mut Report::default());
-    println!("{rows} rows; {} MB at most so far, {} MB of it for pages", peak().unwrap_or(0), pool >> 20);
+    println!(
+        "{rows} rows; {} MB at most so far, {} MB of it for pages",
+        peak().unwrap_or(0),
+        pool >> 20
+    );
     let mut times = vec![Vec::new(); STEPS.len()];
     for _ in 0..runs {
         for (step, (_, sql, undo)) in STEPS.iter().enumerate() {

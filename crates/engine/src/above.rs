@@ -1,5 +1,6 @@
-//! What statements call for that is done here, above the crate that runs them: triggers and functions are batches, SELECT INTO
-//! creates a table, system views, functions and procedures have names, texts are described without being run.
+//! What statements call for that is done here, above the crate that runs them: triggers and
+//! functions are batches, SELECT INTO creates a table, system views, functions and procedures have
+//! names, texts are described without being run.
 
 use std::sync::Arc;
 
@@ -59,7 +60,11 @@ impl Above for Engine {
         db: &Arc<Db>,
         new: NewTable,
     ) -> Result<Arc<TableDef>, SqlError> {
-        if new.name.starts_with('#') { temps::create(core, new) } else { tables::create_table(core, db, new) }
+        if new.name.starts_with('#') {
+            temps::create(core, new)
+        } else {
+            tables::create_table(core, db, new)
+        }
     }
 
     fn is_procedure(&self, name: &str) -> bool {

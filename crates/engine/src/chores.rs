@@ -1,7 +1,8 @@
-//! What an instance does at times without being asked: it closes the intervals of the Query Stores, forgets what is stale in them, and deletes
-//! what is older than HISTORY_RETENTION_PERIOD from the histories of versioned tables. What fails is in the error log, and tried again.
-//! Guarantees: its thread ends with the instance, whatever it waits for; a chore that fails, or that others keep waiting, keeps no other
-//! from its turn.
+//! What an instance does at times without being asked: it closes the intervals of the Query Stores,
+//! forgets what is stale in them, and deletes what is older than HISTORY_RETENTION_PERIOD from the
+//! histories of versioned tables. What fails is in the error log, and tried again. Guarantees: its
+//! thread ends with the instance, whatever it waits for; a chore that fails, or that others keep
+//! waiting, keeps no other from its turn.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -38,7 +39,8 @@ struct Stop {
 }
 
 impl Stop {
-    /// Runs a session's work, which ends with 3617 when the thread is to end; nothing is run after that.
+    /// Runs a session's work, which ends with 3617 when the thread is to end; nothing is run after
+    /// that.
     fn within<T>(&self, session: &mut Session, work: impl FnOnce(&mut Session) -> T) -> Option<T> {
         let handle = session.cancel_handle();
         handle.expect_request();
@@ -86,14 +88,18 @@ impl Drop for Chores {
     }
 }
 
-/// Begins the thread; `period`: how often it looks what there is to do, at full multiples of it, so that intervals begin there.
+/// Begins the thread; `period`: how often it looks what there is to do, at full multiples of it, so
+/// that intervals begin there.
 pub(crate) fn begin(instance: &Arc<InstanceCore>, period: Duration) {
     let stop = Arc::new(Stop::default());
     let (own, whose) = (stop.clone(), Arc::downgrade(instance));
     let period = period.max(SHORTEST);
-    let thread = std::thread::Builder::new().name("chores".into()).spawn(move || run(&own, &whose, period));
+    let thread =
+        std::thread::Builder::new().name("chores".into()).spawn(move || run(&own, &whose, period));
     match thread {
-        Ok(thread) => *instance.chores.lock() = Some(Box::new(Chores { stop, thread: Some(thread) })),
+        Ok(thread) => {
+            *instance.chores.lock() = Some(Box::new(Chores { stop, thread: Some(thread) }))
+        }
         Err(e) => instance.error_log().write("Server", &format!("No thread for chores: {e}")),
     }
 }
@@ -137,7 +143,10 @@ fn forget_old(stop: &Stop, instance: &Arc<InstanceCore>, databases: &[Arc<Db>], 
 
 /// What histories keep longer than they are to.
 fn clean(stop: &Stop, instance: &Arc<InstanceCore>, db: &Arc<Db>) -> Result<(), SqlError> {
-    if db.storage_if_open().is_none() || db.check_writable().is_err() || retention::tables(db).is_empty() {
+    if db.storage_if_open().is_none()
+        || db.check_writable().is_err()
+        || retention::tables(db).is_empty()
+    {
         return Ok(());
     }
     // The one session that it takes, or the administrators that it is for, are not kept out by a

@@ -1,8 +1,9 @@
-//! The engine of Ringwood: an instance as programs hold it, its sessions, and the interpreter of batches
-//! over the crates that run what is in them. Entry points: [`Instance::open`], [`Instance::session`],
-//! [`Session::execute`]. What a batch produces goes to a [`Sink`]. What programs need of the crates below
-//! is here under the names of `engine`. Guarantees: errors carry SQL Server's numbers; a statement that
-//! fails leaves no trace; what was acknowledged as committed survives a crash.
+//! The engine of Ringwood: an instance as programs hold it, its sessions, and the interpreter of
+//! batches over the crates that run what is in them. Entry points: [`Instance::open`],
+//! [`Instance::session`], [`Session::execute`]. What a batch produces goes to a [`Sink`]. What
+//! programs need of the crates below is here under the names of `engine`. Guarantees: errors carry
+//! SQL Server's numbers; a statement that fails leaves no trace; what was acknowledged as committed
+//! survives a crash.
 
 mod above;
 pub mod batch;

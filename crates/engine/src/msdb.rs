@@ -1,5 +1,6 @@
 //! msdb's tables of backups and restores: SQL Server's, as ordinary tables that anybody may query.
-//! Guarantee: an instance whose msdb cannot have them opens all the same, and the error log tells why.
+//! Guarantee: an instance whose msdb cannot have them opens all the same, and the error log tells
+//! why.
 
 use std::sync::Arc;
 
@@ -67,7 +68,11 @@ const TABLES: [(&str, &str); 5] = [
 ///
 /// # Errors
 /// The first of the text's; why the database cannot be used.
-pub(crate) fn run(instance: &Arc<InstanceCore>, database: &str, text: &str) -> Result<(), SqlError> {
+pub(crate) fn run(
+    instance: &Arc<InstanceCore>,
+    database: &str,
+    text: &str,
+) -> Result<(), SqlError> {
     let mut session = Session::of(instance)?;
     session.use_database(database)?;
     let mut first = FirstError::default();
@@ -77,7 +82,9 @@ pub(crate) fn run(instance: &Arc<InstanceCore>, database: &str, text: &str) -> R
 
 /// Makes the tables that are missing.
 pub(crate) fn ensure(instance: &Arc<InstanceCore>) {
-    let Some(msdb) = instance.find_db("msdb").filter(|db| db.check_usable().is_ok()) else { return };
+    let Some(msdb) = instance.find_db("msdb").filter(|db| db.check_usable().is_ok()) else {
+        return;
+    };
     let catalog = msdb.catalog();
     let mut text = String::new();
     for (name, columns) in TABLES.iter().filter(|(name, _)| catalog.find("dbo", name).is_none()) {
@@ -86,6 +93,8 @@ pub(crate) fn ensure(instance: &Arc<InstanceCore>) {
     if !text.is_empty()
         && let Err(e) = run(instance, "msdb", &format!("BEGIN TRAN;\n{text}COMMIT;"))
     {
-        instance.error_log().write("Server", &format!("msdb's backup history is not there: {}", e.message));
+        instance
+            .error_log()
+            .write("Server", &format!("msdb's backup history is not there: {}", e.message));
     }
 }

@@ -1,4 +1,5 @@
-//! Opening an instance: its databases, then what is made by running T-SQL in it, then the procedures that run at a start.
+//! Opening an instance: its databases, then what is made by running T-SQL in it, then the
+//! procedures that run at a start.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! A running instance as programs hold it: opened, its sessions, what others may see of it. What is done
-//! lies in the modules that are called.
-//! Guarantee: an instance that is closing gives no session (6005).
+//! A running instance as programs hold it: opened, its sessions, what others may see of it. What is
+//! done lies in the modules that are called. Guarantee: an instance that is closing gives no
+//! session (6005).
 
 use std::fmt;
 use std::io;
@@ -17,7 +17,8 @@ use instance::{InstanceCore, InstanceError, InstanceOptions, PageMemory};
 use metadata::status::{self, InstanceStatus};
 use statements::dbcc::check::{CheckReport, check_all};
 
-/// A running instance. It is closed when all who hold it have let go of it, and all of its sessions.
+/// A running instance. It is closed when all who hold it have let go of it, and all of its
+/// sessions.
 pub struct Instance {
     core: Arc<InstanceCore>,
 }
@@ -42,7 +43,8 @@ impl Instance {
     /// Opens the instance of a folder and all its databases; makes it when the folder is empty.
     ///
     /// # Errors
-    /// The folder is in use or cannot be written, the list of databases is damaged, master cannot be opened.
+    /// The folder is in use or cannot be written, the list of databases is damaged, master cannot
+    /// be opened.
     pub fn open(options: InstanceOptions) -> Result<Arc<Instance>, InstanceError> {
         Ok(Arc::new(Instance { core: open(options, None)? }))
     }
@@ -51,7 +53,10 @@ impl Instance {
     ///
     /// # Errors
     /// As for [`Instance::open`].
-    pub fn open_in(options: InstanceOptions, memory: PageMemory) -> Result<Arc<Instance>, InstanceError> {
+    pub fn open_in(
+        options: InstanceOptions,
+        memory: PageMemory,
+    ) -> Result<Arc<Instance>, InstanceError> {
         Ok(Arc::new(Instance { core: open(options, Some(memory))? }))
     }
 
@@ -63,17 +68,22 @@ impl Instance {
         Session::of(&self.core)
     }
 
-    /// A session of a login, in a database that it names or in the login's own. After an error the client also gets
-    /// [`LoginToken::refused`], unless it is 17892.
+    /// A session of a login, in a database that it names or in the login's own. After an error the
+    /// client also gets [`LoginToken::refused`], unless it is 17892.
     ///
     /// # Errors
-    /// 4060 the named database is not there or the login may not use it, 4064 the same of its default database; 17892 a logon trigger has refused it; 6005.
-    pub fn session_for(&self, token: &LoginToken, database: Option<&str>) -> Result<Session, SqlError> {
+    /// 4060 the named database is not there or the login may not use it, 4064 the same of its
+    /// default database; 17892 a logon trigger has refused it; 6005.
+    pub fn session_for(
+        &self,
+        token: &LoginToken,
+        database: Option<&str>,
+    ) -> Result<Session, SqlError> {
         login::session_in(&self.core, token, database, false).map(|(session, _)| session)
     }
 
-    /// As [`Instance::session_for`]; when `database` cannot be opened the session is in the login's default one, and what its client is
-    /// to be told is beside it (4063).
+    /// As [`Instance::session_for`]; when `database` cannot be opened the session is in the login's
+    /// default one, and what its client is to be told is beside it (4063).
     ///
     /// # Errors
     /// As [`Instance::session_for`].
@@ -88,7 +98,8 @@ impl Instance {
     /// Gives `sa` a password, unless it has this one already: what MSSQL_SA_PASSWORD says.
     ///
     /// # Errors
-    /// 33062, 33064 a password that the policy does not allow; 3906 the folder is only read; what the storage says.
+    /// 33062, 33064 a password that the policy does not allow; 3906 the folder is only read; what
+    /// the storage says.
     pub fn set_sa_password(&self, password: &str) -> Result<(), SqlError> {
         login::set_sa_password(&self.core, password)
     }

@@ -1,7 +1,8 @@
-//! Procedures that run when the instance has started (sp_procoption).
-//! Guarantees: each has a session and a thread of its own, as `sa`, so that one that never ends keeps nothing from being opened; none
-//! runs under trace flag 4022, in a folder that is only read, or when it is not dbo's in master any more; what fails is in
-//! the error log. The close of the instance ends those that still run.
+//! Procedures that run when the instance has started (sp_procoption). Guarantees: each has a
+//! session and a thread of its own, as `sa`, so that one that never ends keeps nothing from being
+//! opened; none runs under trace flag 4022, in a folder that is only read, or when it is not dbo's
+//! in master any more; what fails is in the error log. The close of the instance ends those that
+//! still run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -29,7 +30,9 @@ pub(crate) fn launch(instance: &Arc<InstanceCore>) {
     let mut procedures: Vec<&Arc<ModuleDef>> = catalog
         .modules
         .values()
-        .filter(|m| m.startup && m.kind == ModuleKind::Procedure && may_run_at_start(&catalog, &security, m))
+        .filter(|m| {
+            m.startup && m.kind == ModuleKind::Procedure && may_run_at_start(&catalog, &security, m)
+        })
         .collect();
     procedures.sort_unstable_by_key(|m| m.object_id);
     for procedure in procedures {
@@ -53,7 +56,8 @@ fn start(instance: &Arc<InstanceCore>, name: &str) -> Result<(), String> {
 }
 
 fn run(session: &mut Session, call: &str) {
-    let mut errors = Errors { log: session.error_log(), source: format!("spid{}s", session.spid()) };
+    let mut errors =
+        Errors { log: session.error_log(), source: format!("spid{}s", session.spid()) };
     if catch_unwind(AssertUnwindSafe(|| session.execute(call, &mut errors))).is_err() {
         errors.write(&format!("Error: 3624. {call} has panicked; its session is closed."));
     }

@@ -21,8 +21,10 @@ static ALLOCATOR: disk::CountingAllocator = disk::CountingAllocator;
 /// An instance on a real disk (a simulated one would be memory of the statement's thread), whose
 /// database d has a table of numbers.
 fn open(folder: &Path, megabytes: usize) -> (Arc<Instance>, Session) {
-    let options =
-        InstanceOptions { process_bytes: Some((megabytes * MB) as u64), ..InstanceOptions::new(folder) };
+    let options = InstanceOptions {
+        process_bytes: Some((megabytes * MB) as u64),
+        ..InstanceOptions::new(folder)
+    };
     let instance = Instance::open(options).expect("the instance opens");
     let mut session = instance.session().expect("a session");
     let said = run(
@@ -75,8 +77,10 @@ fn long_statements_do_not_seem_to_hold_what_they_have_handed_on() {
         let said = run(&mut session, sql);
         assert!(!said.contains("Msg"), "{sql}\n{said}");
         // Plans and blocks of the log are counted where they are kept.
-        let kept: usize =
-            [Clerk::Plans, Clerk::ModulePlans, Clerk::Log].iter().map(|c| instance.memory().held(*c)).sum();
+        let kept: usize = [Clerk::Plans, Clerk::ModulePlans, Clerk::Log]
+            .iter()
+            .map(|c| instance.memory().held(*c))
+            .sum();
         let grown = disk::thread_holds() - before;
         assert!(
             grown.unsigned_abs() < 4 * MB + kept,

@@ -12,7 +12,8 @@ use syntax::lexer::{Tok, Token, tokenize_while};
 
 /// Parts of words that every text with a secret has: a text without one is shown as it is, after
 /// one look at it.
-const SIGNS: [&str; 7] = ["password", "passphrase", "secret", "approle", "pwd", "addlogin", "linkedsrvlogin"];
+const SIGNS: [&str; 7] =
+    ["password", "passphrase", "secret", "approle", "pwd", "addlogin", "linkedsrvlogin"];
 /// Signs of functions that take a password as one argument of several.
 const KEY_SIGNS: [&str; 3] = ["signby", "decryptby", "certprivatekey"];
 /// Words before `=` whose value is a secret.
@@ -157,7 +158,9 @@ fn word(text: &str, token: &Token) -> String {
     let written = token.span.text(text);
     match token.kind {
         Tok::Word | Tok::Reserved => written.to_ascii_uppercase(),
-        Tok::Quoted => written.get(1..written.len().saturating_sub(1)).unwrap_or("").to_ascii_uppercase(),
+        Tok::Quoted => {
+            written.get(1..written.len().saturating_sub(1)).unwrap_or("").to_ascii_uppercase()
+        }
         _ => String::new(),
     }
 }
@@ -244,7 +247,8 @@ fn hide_within(
         other => other,
     };
     // The text as it is when the quotes are no longer doubled, and where each of its bytes stands.
-    let (mut plain, mut places) = (Vec::with_capacity(inner.len()), Vec::with_capacity(inner.len()));
+    let (mut plain, mut places) =
+        (Vec::with_capacity(inner.len()), Vec::with_capacity(inner.len()));
     let mut at = 0;
     while at < inner.len() {
         let byte = inner.as_bytes()[at];
@@ -357,7 +361,10 @@ mod tests {
                 "*".repeat("_'r', 'secret', @cookie = @c OUTPUT".len())
             ),
         );
-        check("select encryptbypassphrase('k', 'v'), 'k'", "select encryptbypassphrase('*', '*'), 'k'");
+        check(
+            "select encryptbypassphrase('k', 'v'), 'k'",
+            "select encryptbypassphrase('*', '*'), 'k'",
+        );
         check(
             "create credential c with identity='i', secret='\u{e4}\u{e4}'",
             "create credential c with identity='i', secret='****'",

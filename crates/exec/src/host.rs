@@ -1,5 +1,5 @@
-//! What statements see of the instance that they run in: its databases, its memory for queries, its run files, its error
-//! log, its counters; and what they call for that is done in the layer above.
+//! What statements see of the instance that they run in: its databases, its memory for queries, its
+//! run files, its error log, its counters; and what they call for that is done in the layer above.
 //! Guarantee: nothing here opens, closes or moves a file of a database.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,8 @@ use catalog::errorlog::ErrorLog;
 use catalog::{Db, FIRST_USER_DB, NewTable, TEMPDB, TableDef, errors, fold_name};
 use logical::view::ViewDef;
 
-/// What statements call for that is done above this crate, where batches run and tables are defined.
+/// What statements call for that is done above this crate, where batches run and tables are
+/// defined.
 pub trait Above: Send + Sync {
     /// A system view or table function.
     fn view(&self, schema: &str, name: &str) -> Option<&'static dyn ViewDef>;
@@ -37,7 +38,8 @@ pub trait Above: Send + Sync {
     /// A scalar function that needs the session or the catalog, by its lower-case name.
     fn function(&self, name: &str) -> Option<&'static Function>;
 
-    /// Runs one trigger after another. `catching`: a CATCH block around the statement waits for their errors.
+    /// Runs one trigger after another. `catching`: a CATCH block around the statement waits for
+    /// their errors.
     ///
     /// # Errors
     /// Those of the triggers; [`errors::batch_ended`] when they were reported already.
@@ -49,7 +51,8 @@ pub trait Above: Send + Sync {
         catching: bool,
     ) -> Result<(), SqlError>;
 
-    /// The value of a user's scalar function; of a function that fills a table the rows go to `rows`.
+    /// The value of a user's scalar function; of a function that fills a table the rows go to
+    /// `rows`.
     ///
     /// # Errors
     /// Those of the function; 217 functions nested too deeply.
@@ -75,8 +78,8 @@ pub trait Above: Send + Sync {
     /// Whether a name is that of a procedure of the system.
     fn is_procedure(&self, name: &str) -> bool;
 
-    /// The columns of the first result set of a text with declared parameters, which is not run; none
-    /// when it has no result set.
+    /// The columns of the first result set of a text with declared parameters, which is not run;
+    /// none when it has no result set.
     ///
     /// # Errors
     /// Those of compiling the text.
@@ -87,8 +90,8 @@ pub trait Above: Send + Sync {
         declarations: &str,
     ) -> Result<Vec<ColumnInfo>, SqlError>;
 
-    /// The parameters of a text that nobody has declared, with what its statements say of them. It is
-    /// not run.
+    /// The parameters of a text that nobody has declared, with what its statements say of them. It
+    /// is not run.
     ///
     /// # Errors
     /// Those of compiling the text; 11502 to 11508 when a type cannot be deduced.
@@ -189,7 +192,8 @@ impl Host {
     /// A database is there from now on.
     pub fn add_database(&self, db: Arc<Db>) {
         if db.id() == TEMPDB {
-            self.run_files.set_beside(db.entry().files.into_iter().find(|f| f.file_id == 1).map(|f| f.path));
+            self.run_files
+                .set_beside(db.entry().files.into_iter().find(|f| f.file_id == 1).map(|f| f.path));
         }
         self.databases.write().insert(db.id(), db);
     }
@@ -213,7 +217,8 @@ impl Host {
         if let Some(db) = self.variables.get() {
             return Ok(db.clone());
         }
-        let tempdb = self.db_by_id(TEMPDB).ok_or_else(|| SqlError::internal("there is no tempdb"))?;
+        let tempdb =
+            self.db_by_id(TEMPDB).ok_or_else(|| SqlError::internal("there is no tempdb"))?;
         let made = tempdb.for_variables()?;
         Ok(self.variables.get_or_init(|| made).clone())
     }

@@ -8,8 +8,8 @@ use types::{DataType, ResultRows, SqlError, Value};
 
 pub use plan::ColumnInfo;
 
-/// Receives what a batch produces: what a sink does not take is dropped, but for errors. An error that the sink returns (a
-/// client that went away) stops the batch.
+/// Receives what a batch produces: what a sink does not take is dropped, but for errors. An error
+/// that the sink returns (a client that went away) stops the batch.
 pub trait Sink {
     /// A result set begins.
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
@@ -40,14 +40,16 @@ pub trait Sink {
     fn takes_stored(&self) -> bool {
         false
     }
-    /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of DECLARE, assignments to variables,
-    /// EXECUTE and control of flow, unless they fail: those are steps.
+    /// A statement ended, and with it the result set that [`Sink::columns`] began. Not told of
+    /// DECLARE, assignments to variables, EXECUTE and control of flow, unless they fail: those are
+    /// steps.
     fn done(&mut self, end: StatementEnd) -> Result<(), SqlError> {
         let _ = end;
         Ok(())
     }
-    /// A statement ended that only clients of the wire protocol are told of: an assignment to variables, a condition, a jump, the
-    /// ends of blocks, a call in a procedure. What it counts is no row that was affected.
+    /// A statement ended that only clients of the wire protocol are told of: an assignment to
+    /// variables, a condition, a jump, the ends of blocks, a call in a procedure. What it counts is
+    /// no row that was affected.
     fn step(&mut self, end: StatementEnd) -> Result<(), SqlError> {
         let _ = end;
         Ok(())
@@ -64,13 +66,14 @@ pub trait Sink {
         let _ = change;
         Ok(())
     }
-    /// A procedure that the batch called with EXECUTE, or that `Session::rpc` called, has ended with a status. Not told
-    /// of procedures that procedures call.
+    /// A procedure that the batch called with EXECUTE, or that `Session::rpc` called, has ended
+    /// with a status. Not told of procedures that procedures call.
     fn procedure_done(&mut self, status: i32) -> Result<(), SqlError> {
         let _ = status;
         Ok(())
     }
-    /// An OUTPUT parameter of the procedure that `Session::rpc` called; after [`Sink::procedure_done`].
+    /// An OUTPUT parameter of the procedure that `Session::rpc` called; after
+    /// [`Sink::procedure_done`].
     fn output_parameter(&mut self, parameter: &OutputParameter<'_>) -> Result<(), SqlError> {
         let _ = parameter;
         Ok(())
@@ -198,11 +201,13 @@ pub struct Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatementEnd {
     pub statement: StatementKind,
-    /// What `(n rows affected)` shows; `None` under SET NOCOUNT ON and for statements that have no count.
+    /// What `(n rows affected)` shows; `None` under SET NOCOUNT ON and for statements that have no
+    /// count.
     pub rows: Option<u64>,
     /// It failed, and its error went to [`Sink::error`].
     pub error: bool,
-    /// It ran inside a procedure, a trigger or a text that EXECUTE ran, or was called by `Session::rpc`.
+    /// It ran inside a procedure, a trigger or a text that EXECUTE ran, or was called by
+    /// `Session::rpc`.
     pub nested: bool,
 }
 
@@ -280,12 +285,14 @@ pub enum StatementKind {
     Reconfigure,
     /// Principals, permissions, schemas and synonyms: the wire protocol tells only of their errors.
     Security,
-    /// Others whose end the wire protocol does not tell: types, sequences, triggers turned on and off, EXECUTE AS, THROW.
+    /// Others whose end the wire protocol does not tell: types, sequences, triggers turned on and
+    /// off, EXECUTE AS, THROW.
     Quiet,
     Other,
 }
 
-/// What a client keeps track of. Numbers of transactions are unique while the instance runs, never 0.
+/// What a client keeps track of. Numbers of transactions are unique while the instance runs, never
+/// 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionChange<'a> {
     /// USE, and the end of a scope that ran one.
@@ -330,7 +337,11 @@ mod tests {
     impl Sink for Calls {
         fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
             self.rows.push(rows.len());
-            if self.fails_at == Some(self.rows.len()) { Err(SqlError::internal("gone")) } else { Ok(()) }
+            if self.fails_at == Some(self.rows.len()) {
+                Err(SqlError::internal("gone"))
+            } else {
+                Ok(())
+            }
         }
         fn error(&mut self, _: &SqlError) -> Result<(), SqlError> {
             Ok(())

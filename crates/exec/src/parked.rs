@@ -70,8 +70,11 @@ impl ParkedValue {
     /// 823 the disk fails, 824 it has something else; what `look` says.
     pub fn load(&self, look: Look<'_>) -> Result<Value, SqlError> {
         let mut reader = self.file.reader(self.run, READ);
-        let value =
-            if self.is_text { self.text(&mut reader, look)? } else { self.binary(&mut reader, look)? };
+        let value = if self.is_text {
+            self.text(&mut reader, look)?
+        } else {
+            self.binary(&mut reader, look)?
+        };
         if reader.advance(&self.file)? { Err(self.file.damaged()) } else { Ok(value) }
     }
 
@@ -87,7 +90,8 @@ impl ParkedValue {
 
     fn binary(&self, reader: &mut RunReader, look: Look<'_>) -> Result<Value, SqlError> {
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, self.len).collect();
-        let place = Arc::get_mut(&mut bytes).ok_or_else(|| SqlError::internal("a new value is shared"))?;
+        let place =
+            Arc::get_mut(&mut bytes).ok_or_else(|| SqlError::internal("a new value is shared"))?;
         let mut at = 0;
         while at < self.len && reader.advance(&self.file)? {
             look()?;
@@ -130,8 +134,9 @@ mod tests {
         let files = RunFiles::of_test(&disk);
         let before = run_files(&disk);
         for value in values() {
-            let parked =
-                ParkedValue::park(&files, &value, GO_ON).expect("it is written").expect("it is large");
+            let parked = ParkedValue::park(&files, &value, GO_ON)
+                .expect("it is written")
+                .expect("it is large");
             assert_eq!(run_files(&disk), before + 1);
             for _ in 0..2 {
                 assert!(parked.load(GO_ON).expect("it is read") == value, "another value");
@@ -147,8 +152,9 @@ mod tests {
         let disk = SimDisk::new(1);
         let files = RunFiles::of_test(&disk);
         for value in values().into_iter().take(4) {
-            let parked =
-                ParkedValue::park(&files, &value, GO_ON).expect("it is written").expect("it is large");
+            let parked = ParkedValue::park(&files, &value, GO_ON)
+                .expect("it is written")
+                .expect("it is large");
             disk.rot(parked.file.path(), 70_000).expect("a flipped bit");
             assert_eq!(parked.load(GO_ON).map(|_| ()).map_err(|e| e.number), Err(824));
         }
@@ -163,8 +169,9 @@ mod tests {
         for value in values().into_iter().take(4) {
             let refused = ParkedValue::park(&files, &value, stop).map(|_| ()).map_err(|e| e.number);
             assert_eq!((refused, run_files(&disk)), (Err(3617), before));
-            let parked =
-                ParkedValue::park(&files, &value, GO_ON).expect("it is written").expect("it is large");
+            let parked = ParkedValue::park(&files, &value, GO_ON)
+                .expect("it is written")
+                .expect("it is large");
             assert_eq!(parked.load(stop).map(|_| ()).map_err(|e| e.number), Err(3617));
         }
     }

@@ -1,5 +1,5 @@
-//! The run files of sorts, hashes and the like: their names beside tempdb's primary file, and what a crash leaves of them.
-//! Guarantee: no two run files of an instance have one name while it runs.
+//! The run files of sorts, hashes and the like: their names beside tempdb's primary file, and what
+//! a crash leaves of them. Guarantee: no two run files of an instance have one name while it runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,14 +63,19 @@ fn run_path(primary: &Path, number: u64) -> PathBuf {
     primary.with_file_name(name)
 }
 
-/// Removes the run files that a crash has left beside tempdb's primary file. Names that no sort gives are not touched.
+/// Removes the run files that a crash has left beside tempdb's primary file. Names that no sort
+/// gives are not touched.
 pub fn remove_left_over(disk: &dyn Disk, primary: &Path) -> Result<(), DiskError> {
-    let (Some(folder), Some(name)) = (primary.parent(), primary.file_name().and_then(|n| n.to_str())) else {
+    let (Some(folder), Some(name)) =
+        (primary.parent(), primary.file_name().and_then(|n| n.to_str()))
+    else {
         return Ok(());
     };
     for path in disk.list(folder)? {
-        let number =
-            path.file_name().and_then(|n| n.to_str()).and_then(|n| n.strip_prefix(name)?.strip_prefix(MARK));
+        let number = path
+            .file_name()
+            .and_then(|n| n.to_str())
+            .and_then(|n| n.strip_prefix(name)?.strip_prefix(MARK));
         if number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit())) {
             disk.remove(&path)?;
         }

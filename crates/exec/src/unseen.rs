@@ -1,5 +1,5 @@
-//! Errors that name values, for whom may not see the values of masked columns.
-//! Guarantee: a statement that reads no masked column pays one look at an empty list, and that when it fails.
+//! Errors that name values, for whom may not see the values of masked columns. Guarantee: a
+//! statement that reads no masked column pays one look at an empty list, and that when it fails.
 
 use crate::state::core::SessionCore;
 use plan::Needs;
@@ -47,7 +47,9 @@ mod tests {
     fn values_are_starred_out() {
         let of = |number, text: &str| starred(&SqlError::new(number, 16, 1, text));
         let duplicate = "Cannot insert duplicate key row in object 'dbo.t' with unique index 'i'. The duplicate key value is (a, b).";
-        assert!(of(2601, duplicate).unwrap().ends_with("'i'. The duplicate key value is (******)."));
+        assert!(
+            of(2601, duplicate).unwrap().ends_with("'i'. The duplicate key value is (******).")
+        );
         let cut = "String or binary data would be truncated in table 'd.dbo.t', column 'a'. Truncated value: 'secret'.";
         assert!(of(2628, cut).unwrap().ends_with("column 'a'. Truncated value: '******'."));
         assert!(of(8134, "Divide by zero error encountered.").is_none());

@@ -1,6 +1,6 @@
-//! Aggregate functions: result types and accumulators.
-//! Guarantees: NULLs are left out (COUNT(*) counts rows); an empty group gives NULL, or 0 for COUNT; integer sums
-//! overflow with 8115 as SQL Server's do; decimals add up exactly.
+//! Aggregate functions: result types and accumulators. Guarantees: NULLs are left out (COUNT(*)
+//! counts rows); an empty group gives NULL, or 0 for COUNT; integer sums overflow with 8115 as SQL
+//! Server's do; decimals add up exactly.
 
 use crate::eval::order_of;
 use crate::key::ValueKey;
@@ -26,7 +26,8 @@ pub enum AggKind {
     VarP,
     StringAgg,
     ChecksumAgg,
-    /// PERCENTILE_CONT and PERCENTILE_DISC: the argument is WITHIN GROUP's key, the separator the share of the rows.
+    /// PERCENTILE_CONT and PERCENTILE_DISC: the argument is WITHIN GROUP's key, the separator the
+    /// share of the rows.
     PercentileCont,
     PercentileDisc,
 }
@@ -61,7 +62,9 @@ impl AggKind {
     /// The result's type for an argument's. Errors: 8117 when the aggregate does not take the type.
     pub fn result_type(self, arg: DataType, name: &str) -> Result<DataType, SqlError> {
         let invalid = || SqlError::of(msg::OPERAND_TYPE, [&arg.message_name(), &name]);
-        if arg.is_old_lob() || (arg == DataType::Xml && !matches!(self, AggKind::Count | AggKind::CountBig)) {
+        if arg.is_old_lob()
+            || (arg == DataType::Xml && !matches!(self, AggKind::Count | AggKind::CountBig))
+        {
             return Err(invalid());
         }
         Ok(match self {
@@ -92,7 +95,11 @@ impl AggKind {
                 _ => return Err(invalid()),
             },
             AggKind::PercentileDisc => arg,
-            AggKind::Stdev | AggKind::StdevP | AggKind::Var | AggKind::VarP | AggKind::PercentileCont => {
+            AggKind::Stdev
+            | AggKind::StdevP
+            | AggKind::Var
+            | AggKind::VarP
+            | AggKind::PercentileCont => {
                 if !arg.is_number() || arg == DataType::Bit {
                     return Err(invalid());
                 }
@@ -179,7 +186,12 @@ impl Aggregate {
     }
 
     /// Takes one row into a group.
-    pub fn update(&self, acc: &mut Accumulator, row: &[Value], rt: &mut dyn Env) -> Result<(), SqlError> {
+    pub fn update(
+        &self,
+        acc: &mut Accumulator,
+        row: &[Value],
+        rt: &mut dyn Env,
+    ) -> Result<(), SqlError> {
         let Some(arg) = &self.arg else {
             if let State::Count(n) = &mut acc.state {
                 *n += 1;
@@ -257,12 +269,18 @@ impl Aggregate {
         Ok(())
     }
 
-    /// Takes the rows of another state into this one. Neither is DISTINCT; those of STRING_AGG come after.
+    /// Takes the rows of another state into this one. Neither is DISTINCT; those of STRING_AGG come
+    /// after.
     pub fn merge(&self, acc: &mut Accumulator, other: &Accumulator) -> Result<(), SqlError> {
-        debug_assert!(acc.seen.is_none() && other.seen.is_none(), "states of DISTINCT are not merged");
+        debug_assert!(
+            acc.seen.is_none() && other.seen.is_none(),
+            "states of DISTINCT are not merged"
+        );
         match (&mut acc.state, &other.state) {
             (State::Count(n), State::Count(more)) => *n += more,
-            (State::Exact { sum, scale, n }, State::Exact { sum: more, scale: their, n: m }) if *m > 0 => {
+            (State::Exact { sum, scale, n }, State::Exact { sum: more, scale: their, n: m })
+                if *m > 0 =>
+            {
                 let overflow = || SqlError::overflow(self.ty);
                 if *n == 0 {
                     *scale = *their;
@@ -271,7 +289,8 @@ impl Aggregate {
                 let more = match *scale == *their {
                     true => *more,
                     false => {
-                        let more = Decimal::new(*more, 38, (*their).min(38)).ok_or_else(overflow)?;
+                        let more =
+                            Decimal::new(*more, 38, (*their).min(38)).ok_or_else(overflow)?;
                         more.rescale(38, *scale).ok_or_else(overflow)?.mantissa()
                     }
                 };
@@ -282,9 +301,10 @@ impl Aggregate {
                 *sum += more;
                 *n += m;
             }
-            (State::Spread { mean, squares, n }, State::Spread { mean: other, squares: s, n: m })
-                if *m > 0 =>
-            {
+            (
+                State::Spread { mean, squares, n },
+                State::Spread { mean: other, squares: s, n: m },
+            ) if *m > 0 => {
                 // Chan, Golub, LeVeque (1979): the pairwise form of Welford's update.
                 let (a, b, delta) = (*n as f64, *m as f64, other - *mean);
                 *squares += s + delta * delta * a * b / (a + b);
@@ -315,7 +335,9 @@ impl Aggregate {
 
     fn keep_better(&self, best: &mut Value, value: &Value) {
         let wanted = if self.kind == AggKind::Min { Ordering::Less } else { Ordering::Greater };
-        if !value.is_null() && (best.is_null() || ops::compare(value, best, self.collation) == Some(wanted)) {
+        if !value.is_null()
+            && (best.is_null() || ops::compare(value, best, self.collation) == Some(wanted))
+        {
             best.clone_from(value);
         }
     }
@@ -329,7 +351,9 @@ impl Aggregate {
             }
             State::Exact { n: 0, .. } | State::Float { n: 0, .. } => Ok(Value::Null),
             State::Exact { sum, scale, n } => self.finish_exact(sum, scale, n),
-            State::Float { sum, n } if self.kind == AggKind::Avg => Ok(Value::Float(sum / n as f64)),
+            State::Float { sum, n } if self.kind == AggKind::Avg => {
+                Ok(Value::Float(sum / n as f64))
+            }
             State::Float { sum, .. } if sum.is_finite() => Ok(Value::Float(sum)),
             State::Float { .. } => Err(SqlError::overflow(DataType::Float)),
             State::Spread { squares, n, .. } => Ok(self.finish_spread(squares, n)),
@@ -337,7 +361,9 @@ impl Aggregate {
             State::Checksum { any: false, .. } => Ok(Value::Null),
             State::Checksum { value, .. } => Ok(Value::Int(value)),
             State::Values { list, share } => Ok(self.finish_percentile(list, share)),
-            State::Text { parts, separator } => self.finish_text(parts, &separator.unwrap_or_default()),
+            State::Text { parts, separator } => {
+                self.finish_text(parts, &separator.unwrap_or_default())
+            }
         }
     }
 
@@ -393,7 +419,11 @@ impl Aggregate {
         let place = share * last as f64;
         let (below, above) = (place.floor() as usize, place.ceil() as usize);
         let (low, high) = (to_f64(&list[below.min(last)]), to_f64(&list[above.min(last)]));
-        Value::Float(if below == above { low } else { low + (place - place.floor()) * (high - low) })
+        Value::Float(if below == above {
+            low
+        } else {
+            low + (place - place.floor()) * (high - low)
+        })
     }
 
     fn finish_text(
@@ -412,7 +442,8 @@ impl Aggregate {
             keys.fold(Ordering::Equal, Ordering::then)
         });
         let between = separator.len().saturating_mul(parts.len() - 1);
-        let length = parts.iter().map(|(_, part)| part.len()).sum::<usize>().saturating_add(between);
+        let length =
+            parts.iter().map(|(_, part)| part.len()).sum::<usize>().saturating_add(between);
         // A unit of two bytes takes at most four in UTF-8.
         if length > LONGEST / 2 * 4 {
             return Err(too_long());

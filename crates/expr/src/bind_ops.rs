@@ -1,6 +1,7 @@
-//! Types of operators, comparisons and literals; every conversion that an expression needs is inserted here.
-//! Guarantees: both sides of a comparison have one comparable kind; operands of arithmetic have the kind that the
-//! operation takes; a conversion of a constant that succeeds is done at compile time.
+//! Types of operators, comparisons and literals; every conversion that an expression needs is
+//! inserted here. Guarantees: both sides of a comparison have one comparable kind; operands of
+//! arithmetic have the kind that the operation takes; a conversion of a constant that succeeds is
+//! done at compile time.
 
 use crate::eval::compare_values;
 use crate::{BinaryExpr, CompareExpr, Constant, ConvertExpr, Expr, Label, Pred, Typed};
@@ -29,7 +30,8 @@ pub fn literal(literal: &Literal, collation: Collation) -> Result<Typed, SqlErro
         Literal::Money(text) => money_literal(text)?,
         Literal::String { value, national } => {
             let page = collation.code_page();
-            let units = if *national { types::codepage::utf16_len(value) } else { page.encoded_len(value) };
+            let units =
+                if *national { types::codepage::utf16_len(value) } else { page.encoded_len(value) };
             let ty = match (national, u16::try_from(units)) {
                 (true, Ok(n)) if n <= 4000 => DataType::NVarChar(Len::N(n.max(1))),
                 (true, _) => DataType::NVarChar(Len::Max),
@@ -146,14 +148,16 @@ pub fn binary(op: BinaryOp, mut left: Typed, mut right: Typed) -> Result<Typed, 
     let op = arith_op(op);
     let typing = ops::operand_types(op, left.ty, right.ty)?;
     let strings = typing.result.is_string();
-    let (label, collation) = if strings { met(&left, &right, "add") } else { (left.label, left.collation) };
+    let (label, collation) =
+        if strings { met(&left, &right, "add") } else { (left.label, left.collation) };
     let nullable = left.nullable || right.nullable || left.manner.lenient;
     let dialect = left.dialect.or(right.dialect);
     let manner = left.manner.with(right.manner);
     let left = implicit_in(left, typing.left, collation)?;
     let right = implicit_in(right, typing.right, collation)?;
     let (ty, page) = (typing.result, collation.code_page());
-    let expr = Expr::Binary(Box::new(BinaryExpr { op, ty, left, right, lenient: manner.lenient, page }));
+    let expr =
+        Expr::Binary(Box::new(BinaryExpr { op, ty, left, right, lenient: manner.lenient, page }));
     let mut typed = Typed::new(expr, ty, nullable);
     (typed.label, typed.collation) = (label, collation);
     (typed.dialect, typed.manner) = (dialect, manner);
@@ -181,7 +185,11 @@ fn operator_name(op: CompareOp) -> &'static str {
 }
 
 /// Both sides in one comparable kind, and the collation that compares them.
-pub fn comparable(left: Typed, right: Typed, operator: &str) -> Result<(Expr, Expr, Collation), SqlError> {
+pub fn comparable(
+    left: Typed,
+    right: Typed,
+    operator: &str,
+) -> Result<(Expr, Expr, Collation), SqlError> {
     let (_, collation) = collation_of(&left, &right, operator)?;
     let ty = match (left.is_null_literal(), right.is_null_literal()) {
         (true, false) => right.ty,
@@ -192,7 +200,11 @@ pub fn comparable(left: Typed, right: Typed, operator: &str) -> Result<(Expr, Ex
 }
 
 /// The type in which two types are compared.
-pub fn comparison_type(left: DataType, right: DataType, operator: &str) -> Result<DataType, SqlError> {
+pub fn comparison_type(
+    left: DataType,
+    right: DataType,
+    operator: &str,
+) -> Result<DataType, SqlError> {
     if left == right && left == DataType::Xml {
         left.check_comparable()?;
     }
@@ -206,7 +218,8 @@ pub fn comparison_type(left: DataType, right: DataType, operator: &str) -> Resul
     Ok(ty)
 }
 
-/// Converts for a comparison: strings and binaries are compared as they are, whatever their lengths.
+/// Converts for a comparison: strings and binaries are compared as they are, whatever their
+/// lengths.
 pub fn to_comparison(operand: Typed, ty: DataType) -> Result<Expr, SqlError> {
     match conversion_for_comparison(operand.ty, ty)? {
         None => Ok(operand.expr),
@@ -235,7 +248,10 @@ pub fn conversion_for_comparison(
 
 /// The collation that two operands meet in. What is no string has no say.
 pub fn met(left: &Typed, right: &Typed, operator: &'static str) -> (Label, Collation) {
-    match (left.ty.is_string() && !left.is_null_literal(), right.ty.is_string() && !right.is_null_literal()) {
+    match (
+        left.ty.is_string() && !left.is_null_literal(),
+        right.ty.is_string() && !right.is_null_literal(),
+    ) {
         (_, false) => return (left.label, left.collation),
         (false, true) => return (right.label, right.collation),
         (true, true) => {}
@@ -256,7 +272,11 @@ pub fn met(left: &Typed, right: &Typed, operator: &'static str) -> (Label, Colla
 }
 
 /// The collation of an operation on two strings, and how strong it is. Error: 468 on a conflict.
-pub fn collation_of(left: &Typed, right: &Typed, operator: &str) -> Result<(Label, Collation), SqlError> {
+pub fn collation_of(
+    left: &Typed,
+    right: &Typed,
+    operator: &str,
+) -> Result<(Label, Collation), SqlError> {
     match met(left, right, "") {
         (Label::Conflict(a, b, ""), _) => Err(conflict(a, b, operator)),
         (Label::Conflict(a, b, within), _) => Err(conflict(a, b, within)),
@@ -270,7 +290,10 @@ fn conflict(left: Collation, right: Collation, operator: &str) -> SqlError {
 }
 
 /// The type and collation that the branches of an operator meet in; bare NULLs do not count.
-pub fn unified(list: &[&Typed], operator: &'static str) -> Result<(DataType, Label, Collation), SqlError> {
+pub fn unified(
+    list: &[&Typed],
+    operator: &'static str,
+) -> Result<(DataType, Label, Collation), SqlError> {
     let mut meet: Option<Typed> = None;
     for typed in list.iter().filter(|t| !t.is_null_literal()) {
         meet = Some(match meet {
@@ -301,33 +324,41 @@ pub fn unified_in_one(
 pub fn check_result_column(typed: &Typed, column: usize) -> Result<(), SqlError> {
     let Label::Conflict(left, right, operator) = typed.label else { return Ok(()) };
     let (left, right) = (left.name(), right.name());
-    Err(SqlError::of(msg::COLLATION_CONFLICT_IN_COLUMN, [&left, &right, &operator, &"SELECT", &column]))
+    Err(SqlError::of(
+        msg::COLLATION_CONFLICT_IN_COLUMN,
+        [&left, &right, &operator, &"SELECT", &column],
+    ))
 }
 
 /// An implicit conversion to a type and, of char and varchar, to the code page of a collation.
 pub fn implicit_in(operand: Typed, to: DataType, collation: Collation) -> Result<Expr, SqlError> {
     let other = operand.is_narrow() && !operand.is_null_literal();
-    if !other || to.is_unicode() || !to.is_string() || operand.collation.code_page() == collation.code_page()
+    if !other
+        || to.is_unicode()
+        || !to.is_string()
+        || operand.collation.code_page() == collation.code_page()
     {
         return implicit(operand, to);
     }
     Ok(converted(Typed { collation, ..operand }, to, 0, Mode::Implicit, false).expr)
 }
 
-/// The operand in another collation: its char and varchar in that one's code page, as long as they may become there.
+/// The operand in another collation: its char and varchar in that one's code page, as long as they
+/// may become there.
 pub fn collated(operand: Typed, collation: Collation) -> Typed {
-    let mut typed = match operand.is_narrow() && operand.collation.code_page() != collation.code_page() {
-        true => {
-            let longer = |n: u16| n.saturating_mul(3).min(8000);
-            let ty = match (operand.ty, collation.code_page() == CodePage::Utf8) {
-                (DataType::Char(n), true) => DataType::VarChar(Len::N(longer(n))),
-                (DataType::VarChar(Len::N(n)), true) => DataType::VarChar(Len::N(longer(n))),
-                (ty, _) => ty,
-            };
-            converted(Typed { collation, ..operand }, ty, 0, Mode::Explicit, false)
-        }
-        false => operand,
-    };
+    let mut typed =
+        match operand.is_narrow() && operand.collation.code_page() != collation.code_page() {
+            true => {
+                let longer = |n: u16| n.saturating_mul(3).min(8000);
+                let ty = match (operand.ty, collation.code_page() == CodePage::Utf8) {
+                    (DataType::Char(n), true) => DataType::VarChar(Len::N(longer(n))),
+                    (DataType::VarChar(Len::N(n)), true) => DataType::VarChar(Len::N(longer(n))),
+                    (ty, _) => ty,
+                };
+                converted(Typed { collation, ..operand }, ty, 0, Mode::Explicit, false)
+            }
+            false => operand,
+        };
     (typed.collation, typed.label) = (collation, Label::Explicit);
     typed
 }
@@ -344,16 +375,25 @@ pub fn implicit(operand: Typed, to: DataType) -> Result<Expr, SqlError> {
     }
 }
 
-/// A conversion to the type of a column or variable that takes the value: too long a string is an error for a
-/// column and is cut for a variable, which is the difference between `Assignment` and `Implicit`. Error: 457, a text of unknown
-/// collation for another code page.
-pub fn assigned(operand: Typed, to: DataType, mode: Mode, collation: Collation) -> Result<Expr, SqlError> {
+/// A conversion to the type of a column or variable that takes the value: too long a string is an
+/// error for a column and is cut for a variable, which is the difference between `Assignment` and
+/// `Implicit`. Error: 457, a text of unknown collation for another code page.
+pub fn assigned(
+    operand: Typed,
+    to: DataType,
+    mode: Mode,
+    collation: Collation,
+) -> Result<Expr, SqlError> {
     let narrow = to.is_string() && !to.is_unicode();
-    if let (Label::Conflict(left, right, operator), true, true) = (operand.label, narrow, operand.is_narrow())
+    if let (Label::Conflict(left, right, operator), true, true) =
+        (operand.label, narrow, operand.is_narrow())
     {
         let (from, to) = (operand.ty.base_name(), to.base_name());
         let (left, right) = (left.name(), right.name());
-        return Err(SqlError::of(msg::COLLATION_UNRESOLVED, [&from, &to, &left, &right, &operator]));
+        return Err(SqlError::of(
+            msg::COLLATION_UNRESOLVED,
+            [&from, &to, &left, &right, &operator],
+        ));
     }
     let same_page = !narrow || operand.collation.code_page() == collation.code_page();
     if operand.is_null_literal() || (operand.ty == to && same_page) {
@@ -370,7 +410,12 @@ pub fn assigned(operand: Typed, to: DataType, mode: Mode, collation: Collation) 
 }
 
 /// CAST, CONVERT, TRY_CAST, TRY_CONVERT. Error: 529 when SQL Server has no such conversion.
-pub fn explicit(operand: Typed, to: DataType, style: i32, or_null: bool) -> Result<Typed, SqlError> {
+pub fn explicit(
+    operand: Typed,
+    to: DataType,
+    style: i32,
+    or_null: bool,
+) -> Result<Typed, SqlError> {
     if operand.is_null_literal() {
         return Ok(Typed { ty: to, nullable: true, fixed: true, ..operand });
     }
@@ -385,8 +430,16 @@ fn converted(operand: Typed, to: DataType, style: i32, mode: Mode, or_null: bool
     let (collation, label) = (operand.collation, operand.label);
     let (dialect, manner) = (operand.dialect, operand.manner);
     let mode = if manner.cuts && mode == Mode::Assignment { Mode::Implicit } else { mode };
-    let convert =
-        ConvertExpr { operand: operand.expr, from: operand.ty, to, style, mode, or_null, manner, collation };
+    let convert = ConvertExpr {
+        operand: operand.expr,
+        from: operand.ty,
+        to,
+        style,
+        mode,
+        or_null,
+        manner,
+        collation,
+    };
     let expr = Expr::Convert(Box::new(convert));
     let nullable = nullable || manner.lenient;
     folded(Typed { expr, ty: to, nullable, fixed: false, collation, label, dialect, manner })
@@ -407,7 +460,8 @@ pub fn as_string(operand: Typed) -> Result<Expr, SqlError> {
     implicit(operand, to)
 }
 
-/// Computes an expression whose operands are constants, when that succeeds; an error waits for its row.
+/// Computes an expression whose operands are constants, when that succeeds; an error waits for its
+/// row.
 pub fn folded(mut typed: Typed) -> Typed {
     let foldable = match &typed.expr {
         Expr::Convert(c) => c.operand.as_const().is_some(),

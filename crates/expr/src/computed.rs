@@ -1,7 +1,7 @@
 //! Parts of conditions that have one value for a whole read of a table and take work: what is
-//! computed of variables, and patterns of LIKE. A read of many rows computes them once.
-//! Guarantee: a part that fails now stays as it is, and fails for the first row that asks for it, if
-//! there is one; whatever else the condition says of a row stays the same.
+//! computed of variables, and patterns of LIKE. A read of many rows computes them once. Guarantee:
+//! a part that fails now stays as it is, and fails for the first row that asks for it, if there is
+//! one; whatever else the condition says of a row stays the same.
 
 use crate::functions::string_search::check_search_length;
 use crate::{CompareExpr, Env, Expr, LikeExpr, Pred};
@@ -30,8 +30,12 @@ impl Pred {
     /// Whether it has such parts.
     pub fn has_computed(&self) -> bool {
         match self {
-            Pred::Compare(c) | Pred::Distinct(c, _) => is_computed(&c.left) || is_computed(&c.right),
-            Pred::And(list) | Pred::Or(list) => stack::with_room(|| list.iter().any(Pred::has_computed)),
+            Pred::Compare(c) | Pred::Distinct(c, _) => {
+                is_computed(&c.left) || is_computed(&c.right)
+            }
+            Pred::And(list) | Pred::Or(list) => {
+                stack::with_room(|| list.iter().any(Pred::has_computed))
+            }
             Pred::Like(like) => is_read(like),
             _ => false,
         }
@@ -119,11 +123,16 @@ mod tests {
         assert!(less.has_computed() && fails.has_computed() && !of_row.has_computed());
         let pred = Pred::Or(vec![less, fails, of_row, like("a%")]);
         assert!(pred.has_computed());
-        let Pred::Or(list) = pred.with_computed(&mut Constant::default()) else { panic!("it was an OR") };
+        let Pred::Or(list) = pred.with_computed(&mut Constant::default()) else {
+            panic!("it was an OR")
+        };
         assert!(!list[0].has_computed() && list[1].has_computed());
-        assert!(matches!(&list[0], Pred::Compare(c) if matches!(c.right, Expr::Const(Value::Int(-5)))));
+        assert!(
+            matches!(&list[0], Pred::Compare(c) if matches!(c.right, Expr::Const(Value::Int(-5))))
+        );
         assert!(matches!(&list[3], Pred::Like(like) if like.compiled.is_some()));
-        let texts = ["abc", "cba"].map(|text| list[3].is_true(&[Value::str(text)], &mut Constant::default()));
+        let texts = ["abc", "cba"]
+            .map(|text| list[3].is_true(&[Value::str(text)], &mut Constant::default()));
         assert!(matches!(texts, [Ok(true), Ok(false)]));
     }
 }

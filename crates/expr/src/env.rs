@@ -1,4 +1,5 @@
-//! What the evaluation of an expression needs of the run around it, and the run that has nothing: a constant's.
+//! What the evaluation of an expression needs of the run around it, and the run that has nothing: a
+//! constant's.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use crate::parsed::Parsed;
 use crate::random::Random;
 use crate::{KeptList, QuantifiedExpr, Routine, SubRef};
 
-/// What evaluation needs of the run around it. A statement's run implements it; it is handed in at each call, and nothing
-/// keeps it.
+/// What evaluation needs of the run around it. A statement's run implements it; it is handed in at
+/// each call, and nothing keeps it.
 pub trait Env {
     /// The value of a variable.
     fn var(&self, slot: usize) -> Value;
@@ -110,15 +111,20 @@ pub trait Env {
     /// What the subquery says.
     fn exists(&mut self, sub: &SubRef, row: &[Value]) -> Result<bool, SqlError>;
 
-    /// A comparison with the values of a subquery: ANY is true when one comparison is, unknown when none is and one is
-    /// unknown; ALL is the mirror of it.
+    /// A comparison with the values of a subquery: ANY is true when one comparison is, unknown when
+    /// none is and one is unknown; ALL is the mirror of it.
     ///
     /// # Errors
     /// What the subquery says.
-    fn quantified(&mut self, test: &QuantifiedExpr, row: &[Value]) -> Result<Option<bool>, SqlError>;
+    fn quantified(
+        &mut self,
+        test: &QuantifiedExpr,
+        row: &[Value],
+    ) -> Result<Option<bool>, SqlError>;
 }
 
-/// Bytes that a constant may take at compile time; a larger value is computed when the statement runs.
+/// Bytes that a constant may take at compile time; a larger value is computed when the statement
+/// runs.
 const CONSTANT_BYTES: usize = 1 << 20;
 
 /// The run of a constant, at compile time: no variables, no session, no subqueries.

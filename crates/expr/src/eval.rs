@@ -1,12 +1,15 @@
-//! Evaluation of [`Expr`] and [`Pred`] over one row. Types were settled by the binder: a node only computes.
-//! Guarantees: columns and constants are compared in place, without a copy; no allocation for numbers.
+//! Evaluation of [`Expr`] and [`Pred`] over one row. Types were settled by the binder: a node only
+//! computes. Guarantees: columns and constants are compared in place, without a copy; no allocation
+//! for numbers.
 
 mod conditions;
 
 use crate::functions::CallCx;
 use crate::large::{Held, LARGE, check_length, is_conversion};
 use crate::lookup::{BranchLookup, Place};
-use crate::{BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, Manner, Pred, RoutineCall};
+use crate::{
+    BinaryExpr, CallExpr, CaseExpr, CompareExpr, ConvertExpr, Env, Expr, Manner, Pred, RoutineCall,
+};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use types::convert::ConvertOptions;
@@ -62,9 +65,15 @@ impl Expr {
         }
     }
 
-    /// As [`Expr::eval`], into a place: a text that is a constant takes the memory of the one that was there.
+    /// As [`Expr::eval`], into a place: a text that is a constant takes the memory of the one that
+    /// was there.
     #[inline]
-    pub fn eval_into(&self, row: &[Value], rt: &mut dyn Env, place: &mut Value) -> Result<(), SqlError> {
+    pub fn eval_into(
+        &self,
+        row: &[Value],
+        rt: &mut dyn Env,
+        place: &mut Value,
+    ) -> Result<(), SqlError> {
         match self {
             Expr::Const(Value::Str(text)) => place.set_text(text),
             other => *place = other.eval(row, rt)?,
@@ -206,7 +215,9 @@ impl BinaryExpr {
     fn joined(&self, row: &[Value], rt: &mut dyn Env, held: &mut Held) -> Result<Value, SqlError> {
         let (mut first, mut second) = (Value::Null, Value::Null);
         let variable = match &self.left {
-            Expr::Var(slot) if rt.var_ref(*slot).is_some() && !self.right.is_volatile() => Some(*slot),
+            Expr::Var(slot) if rt.var_ref(*slot).is_some() && !self.right.is_volatile() => {
+                Some(*slot)
+            }
             _ => None,
         };
         let left = match variable {
@@ -216,7 +227,8 @@ impl BinaryExpr {
         held.add(left.heap_bytes(), rt)?;
         let right = self.right.eval_ref(row, rt, &mut second)?;
         held.add(right.heap_bytes(), rt)?;
-        let known = variable.and_then(|slot| rt.var_ref(slot)).map_or(left.heap_bytes(), Value::heap_bytes);
+        let known =
+            variable.and_then(|slot| rt.var_ref(slot)).map_or(left.heap_bytes(), Value::heap_bytes);
         held.add(known.saturating_add(right.heap_bytes()), rt)?;
         let left = variable.and_then(|slot| rt.var_ref(slot)).unwrap_or(left);
         ops::evaluate(self.op, left, right, self.ty, self.page)
@@ -249,7 +261,8 @@ impl ConvertExpr {
 
     #[inline]
     fn convert(&self, value: &Value, dialect: Dialect, look: Look<'_>) -> Result<Value, SqlError> {
-        let (page, whole_characters) = (self.collation.code_page(), self.collation.counts_characters());
+        let (page, whole_characters) =
+            (self.collation.code_page(), self.collation.counts_characters());
         let (style, mode) = (self.style, self.mode);
         let how = ConvertOptions { style, mode, dialect, page, look, whole_characters };
         types::convert_by(value, self.from, self.to, &how)
@@ -310,7 +323,12 @@ impl CaseExpr {
 
     /// The number of the first branch that may be taken: those before it compare with other
     /// constants.
-    fn first(&self, lookup: &BranchLookup, row: &[Value], rt: &mut dyn Env) -> Result<usize, SqlError> {
+    fn first(
+        &self,
+        lookup: &BranchLookup,
+        row: &[Value],
+        rt: &mut dyn Env,
+    ) -> Result<usize, SqlError> {
         let Some((Pred::Compare(c), _)) = self.branches.first() else { return Ok(0) };
         if !matches!(c.left, Expr::Col(_) | Expr::Var(_) | Expr::Param(_)) {
             // Something else was put in the place of the column.
@@ -351,8 +369,13 @@ impl CallExpr {
             held.add(value.heap_bytes().saturating_mul(times), rt)?;
             args.push(value);
         }
-        let mut cx =
-            CallCx { rt, ty: self.ty, types: &self.types, collation: self.collation, made: Held::default() };
+        let mut cx = CallCx {
+            rt,
+            ty: self.ty,
+            types: &self.types,
+            collation: self.collation,
+            made: Held::default(),
+        };
         let result = (self.function.eval)(&args, &mut cx);
         cx.made.release(cx.rt);
         let mut result = result?;

@@ -73,7 +73,12 @@ struct Making<'m> {
 impl InPlace {
     /// Of a condition over slots that hold these columns of a table. Its variables and outer values
     /// keep the values that they have now. Nothing where no row's bytes would tell of it.
-    pub fn of(pred: &Pred, layout: &RowLayout, columns: &[u16], rt: &mut dyn Env) -> Option<InPlace> {
+    pub fn of(
+        pred: &Pred,
+        layout: &RowLayout,
+        columns: &[u16],
+        rt: &mut dyn Env,
+    ) -> Option<InPlace> {
         let mut making = Making { layout, columns, rt, tests: MOST, bytes: MOST_BYTES };
         let mut tests = Vec::new();
         let whole = making.first_parts(pred, &mut tests);
@@ -87,9 +92,13 @@ impl InPlace {
             Pred::Compare(c) | Pred::Distinct(c, _) => column_and_value(c).is_some(),
             Pred::IsNull(e, _) => slot_of(e).is_some(),
             Pred::InList(l) => {
-                slot_of(&l.operand).is_some() && l.list.len() <= FEW && l.list.iter().all(Expr::is_one_value)
+                slot_of(&l.operand).is_some()
+                    && l.list.len() <= FEW
+                    && l.list.iter().all(Expr::is_one_value)
             }
-            Pred::And(list) => list.first().is_some_and(|p| stack::with_room(|| InPlace::is_possible(p))),
+            Pred::And(list) => {
+                list.first().is_some_and(|p| stack::with_room(|| InPlace::is_possible(p)))
+            }
             Pred::Or(list) => stack::with_room(|| list.iter().all(InPlace::is_possible)),
             _ => false,
         }
@@ -178,7 +187,10 @@ impl Making<'_> {
                 if value.is_null() {
                     return Some(CellTest::IsNull(column, !negated));
                 }
-                Some(CellTest::Distinct(self.constant(column, &value, c.collation, false)?, *negated))
+                Some(CellTest::Distinct(
+                    self.constant(column, &value, c.collation, false)?,
+                    *negated,
+                ))
             }
             Pred::IsNull(e, negated) => {
                 let column = self.column(slot_of(e)?)?;

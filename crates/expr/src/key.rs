@@ -1,6 +1,6 @@
-//! Keys of hash tables: bytes that are equal exactly when SQL calls the values equal.
-//! Guarantees: strings that a collation calls equal have one key; decimals of different scale but equal value too;
-//! NULL has a key of its own (grouping treats NULLs as equal; joins leave them out before).
+//! Keys of hash tables: bytes that are equal exactly when SQL calls the values equal. Guarantees:
+//! strings that a collation calls equal have one key; decimals of different scale but equal value
+//! too; NULL has a key of its own (grouping treats NULLs as equal; joins leave them out before).
 
 use smallvec::SmallVec;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -34,7 +34,11 @@ impl Hash for ValueKey {
 pub fn encode(value: &Value, collation: Collation, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.push(0),
-        Value::Bit(_) | Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_) => {
+        Value::Bit(_)
+        | Value::TinyInt(_)
+        | Value::SmallInt(_)
+        | Value::Int(_)
+        | Value::BigInt(_) => {
             out.push(1);
             out.extend_from_slice(&value.as_i64().unwrap_or(0).to_le_bytes());
         }
@@ -124,8 +128,8 @@ impl Hasher for FastHasher {
         let mut last = [0u8; 8];
         let rest = chunks.remainder();
         last[..rest.len()].copy_from_slice(rest);
-        self.0 =
-            (self.0.rotate_left(5) ^ u64::from_le_bytes(last) ^ ((rest.len() as u64) << 56)).wrapping_mul(K);
+        self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(last) ^ ((rest.len() as u64) << 56))
+            .wrapping_mul(K);
     }
 
     fn write_u64(&mut self, n: u64) {

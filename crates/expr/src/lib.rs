@@ -1,11 +1,13 @@
 //! Typed scalar expressions, conditions, functions and aggregates, and their evaluation over a row.
 //!
-//! The binder turns syntax into [`Expr`] and [`Pred`] and inserts every conversion ([`bind_ops`]), so that evaluation
-//! ([`eval`]) never decides a type. Before planning, [`Expr::Col`] holds a statement-wide column id; the planner rewrites
-//! it to a slot of the row that the expression is evaluated over. What an expression needs besides the row comes through
-//! [`Env`]: this crate knows no tables, no plans and no sessions, and a subquery is only a number to it.
-//! Guarantees: conditions follow three-valued logic; numbers never allocate; evaluation order of AND/OR is left to
-//! right with short cuts; a constant subexpression that cannot fail is evaluated once, at compile time.
+//! The binder turns syntax into [`Expr`] and [`Pred`] and inserts every conversion ([`bind_ops`]),
+//! so that evaluation ([`eval`]) never decides a type. Before planning, [`Expr::Col`] holds a
+//! statement-wide column id; the planner rewrites it to a slot of the row that the expression is
+//! evaluated over. What an expression needs besides the row comes through [`Env`]: this crate knows
+//! no tables, no plans and no sessions, and a subquery is only a number to it. Guarantees:
+//! conditions follow three-valued logic; numbers never allocate; evaluation order of AND/OR is left
+//! to right with short cuts; a constant subexpression that cannot fail is evaluated once, at
+//! compile time.
 
 pub mod aggregate;
 pub mod bind_ops;
@@ -54,13 +56,15 @@ pub enum Expr {
     Const(Value),
     /// A variable's slot.
     Var(usize),
-    /// A value that the enclosing row supplies: an outer column of a correlated subquery or an inner seek key.
+    /// A value that the enclosing row supplies: an outer column of a correlated subquery or an
+    /// inner seek key.
     Param(usize),
     /// A column id, after planning a slot.
     Col(ColId),
     /// A conversion.
     Convert(Box<ConvertExpr>),
-    /// Arithmetic, bitwise operators, concatenation; both sides already have the operation's operand types.
+    /// Arithmetic, bitwise operators, concatenation; both sides already have the operation's
+    /// operand types.
     Binary(Box<BinaryExpr>),
     /// `-x`.
     Negate(Box<Expr>, DataType),
@@ -76,8 +80,9 @@ pub enum Expr {
     Routine(Box<RoutineCall>),
     /// `(SELECT ...)` as a value: NULL without a row, error 512 with several.
     Subquery(Box<SubRef>),
-    /// The expression inside. The binder puts one between the levels of what is nested deeply, at most [`MOST_LEVELS`] apart: who goes
-    /// through it asks for room on the stack, so that nobody has to at every node.
+    /// The expression inside. The binder puts one between the levels of what is nested deeply, at
+    /// most [`MOST_LEVELS`] apart: who goes through it asks for room on the stack, so that nobody
+    /// has to at every node.
     Deep(Nested<Expr>),
 }
 
@@ -159,7 +164,8 @@ pub struct RoutineCall {
     pub strict: bool,
 }
 
-/// A subquery in an expression. Its plan is entry `id` of the statement's list of subqueries, which the run knows.
+/// A subquery in an expression. Its plan is entry `id` of the statement's list of subqueries, which
+/// the run knows.
 #[derive(Clone, Debug)]
 pub struct SubRef {
     pub id: usize,
@@ -192,8 +198,8 @@ impl Expr {
         }
     }
 
-    /// Calls `f` on every leaf (constants, variables, parameters, columns), depth first; the outer values that a
-    /// subquery is given count as children, its inside does not.
+    /// Calls `f` on every leaf (constants, variables, parameters, columns), depth first; the outer
+    /// values that a subquery is given count as children, its inside does not.
     pub fn leaves_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => f(self),
@@ -270,8 +276,9 @@ impl Expr {
         free && !self.has_subquery()
     }
 
-    /// Whether it has one value for a whole read of a table: it depends on no row of it, and evaluating it once does. A subquery
-    /// that is given nothing of the row is fixed however it is made: it runs once for all rows.
+    /// Whether it has one value for a whole read of a table: it depends on no row of it, and
+    /// evaluating it once does. A subquery that is given nothing of the row is fixed however it is
+    /// made: it runs once for all rows.
     pub fn is_fixed(&self) -> bool {
         match self {
             Expr::Subquery(sub) => sub.args.iter().all(|(_, e)| e.is_fixed()),
@@ -280,13 +287,16 @@ impl Expr {
             Expr::Negate(e, _) | Expr::BitNot(e, _) => e.is_fixed(),
             Expr::Deep(e) => stack::with_room(|| e.is_fixed()),
             Expr::Coalesce(list) => list.iter().all(Expr::is_fixed),
-            Expr::Call(c) => c.function.stability != Stability::Row && c.args.iter().all(Expr::is_fixed),
+            Expr::Call(c) => {
+                c.function.stability != Stability::Row && c.args.iter().all(Expr::is_fixed)
+            }
             Expr::Routine(c) => c.args.iter().all(Expr::is_fixed),
             other => other.is_row_free() && !other.is_volatile(),
         }
     }
 
-    /// Whether a subquery, or a function whose body is statements, is somewhere inside: what reads tables itself.
+    /// Whether a subquery, or a function whose body is statements, is somewhere inside: what reads
+    /// tables itself.
     pub fn has_subquery(&self) -> bool {
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => false,
@@ -296,7 +306,9 @@ impl Expr {
             Expr::Deep(e) => stack::with_room(|| e.has_subquery()),
             Expr::Case(c) => {
                 c.otherwise.has_subquery()
-                    || c.branches.iter().any(|(when, then)| when.has_subquery() || then.has_subquery())
+                    || c.branches
+                        .iter()
+                        .any(|(when, then)| when.has_subquery() || then.has_subquery())
             }
             Expr::Coalesce(list) => list.iter().any(Expr::has_subquery),
             Expr::Call(c) => c.args.iter().any(Expr::has_subquery),
@@ -304,8 +316,8 @@ impl Expr {
         }
     }
 
-    /// Whether it computes with constants, variables and columns alone: no function, no subquery, no value of a row around
-    /// it, no date as text. It asks its [`Env`] for nothing but variables.
+    /// Whether it computes with constants, variables and columns alone: no function, no subquery,
+    /// no value of a row around it, no date as text. It asks its [`Env`] for nothing but variables.
     pub fn is_plain(&self) -> bool {
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Col(_) => true,
@@ -328,7 +340,8 @@ impl Expr {
         matches!(self, Expr::Const(_) | Expr::Var(_) | Expr::Param(_))
     }
 
-    /// Whether evaluating it twice in a statement may give two values (NEWID) or has an effect (RAND with a seed).
+    /// Whether evaluating it twice in a statement may give two values (NEWID) or has an effect
+    /// (RAND with a seed).
     pub fn is_volatile(&self) -> bool {
         self.changes(true)
     }

@@ -96,7 +96,9 @@ impl Lookup {
                 at.ok().map(|at| all[at].1)
             }
             Keys::Ordered(all) => {
-                let alike = all.first().is_some_and(|(first, _)| discriminant(first) == discriminant(value));
+                let alike = all
+                    .first()
+                    .is_some_and(|(first, _)| discriminant(first) == discriminant(value));
                 if !alike {
                     return Place::Unknown;
                 }
@@ -133,7 +135,8 @@ impl Keys {
             all.dedup_by(|later, one| later.0 == one.0);
             return Some(Keys::Texts(all));
         }
-        let mut all: Vec<(Value, u32)> = given.iter().map(|(value, at)| ((*value).clone(), *at)).collect();
+        let mut all: Vec<(Value, u32)> =
+            given.iter().map(|(value, at)| ((*value).clone(), *at)).collect();
         all.sort_by(|a, b| order(&a.0, &b.0, collation).then(a.1.cmp(&b.1)));
         all.dedup_by(|later, one| order(&later.0, &one.0, collation).is_eq());
         Some(Keys::Ordered(all))
@@ -189,7 +192,8 @@ mod tests {
 
     /// Where comparing with one constant after another finds a value.
     fn compared(constants: &[Value], value: &Value) -> Place {
-        let equal = |one: &Value| ops::compare(value, one, Collation::DEFAULT) == Some(Ordering::Equal);
+        let equal =
+            |one: &Value| ops::compare(value, one, Collation::DEFAULT) == Some(Ordering::Equal);
         constants.iter().position(equal).map_or(Place::Nowhere, Place::At)
     }
 
@@ -208,17 +212,29 @@ mod tests {
 
     #[test]
     fn a_value_is_found_where_comparing_finds_it() {
-        let whole: Vec<Value> = [5, -1, 7, 5, 0, i32::MIN, i32::MAX, 3, 4, 7].map(Value::Int).into();
-        check(&whole, &[Value::Int(1), Value::BigInt(7), Value::TinyInt(3), Value::BigInt(1 << 40)]);
+        let whole: Vec<Value> =
+            [5, -1, 7, 5, 0, i32::MIN, i32::MAX, 3, 4, 7].map(Value::Int).into();
+        check(
+            &whole,
+            &[Value::Int(1), Value::BigInt(7), Value::TinyInt(3), Value::BigInt(1 << 40)],
+        );
         let texts = ["b", "a", "B ", "ab", "", "c", "abc", "x", "y", "Z"].map(Value::str);
         check(
             &texts,
-            &[Value::str("A  "), Value::str("z"), Value::str("aB"), Value::str("  "), Value::str("q")],
+            &[
+                Value::str("A  "),
+                Value::str("z"),
+                Value::str("aB"),
+                Value::str("  "),
+                Value::str("q"),
+            ],
         );
         let decimal = |mantissa, scale| Value::Decimal(Decimal::new(mantissa, 10, scale).unwrap());
-        let decimals: Vec<Value> = (0..9).map(|n| decimal(n * 10, 1)).chain([decimal(25, 1)]).collect();
+        let decimals: Vec<Value> =
+            (0..9).map(|n| decimal(n * 10, 1)).chain([decimal(25, 1)]).collect();
         check(&decimals, &[decimal(3, 0), decimal(250, 2), decimal(26, 1), decimal(-1, 0)]);
-        let floats: Vec<Value> = [0.0, -0.0, 1.5, -3.0, 1e300, 2.0, 4.0, 8.0, 16.0].map(Value::Float).into();
+        let floats: Vec<Value> =
+            [0.0, -0.0, 1.5, -3.0, 1e300, 2.0, 4.0, 8.0, 16.0].map(Value::Float).into();
         check(&floats, &[Value::Float(-0.0), Value::Float(1.0)]);
         let mut with_null = whole.clone();
         with_null.insert(2, Value::Null);

@@ -1,6 +1,7 @@
-//! The masks of columns (MASKED WITH): the texts that stand for them, and what a mask makes of a value.
-//! Guarantees: what [`Mask::of_column`] takes, [`Mask::read`] takes, and [`Mask`] is written in one way only; a mask tells nothing of a
-//! value but what its definition lets through, and whether it is NULL.
+//! The masks of columns (MASKED WITH): the texts that stand for them, and what a mask makes of a
+//! value. Guarantees: what [`Mask::of_column`] takes, [`Mask::read`] takes, and [`Mask`] is written
+//! in one way only; a mask tells nothing of a value but what its definition lets through, and
+//! whether it is NULL.
 
 use std::fmt;
 
@@ -97,7 +98,8 @@ impl Mask {
                     DataType::Time(_) => "hms",
                     _ => "YMDhms",
                 };
-                let part = quoted(part).and_then(|part| parts.chars().find(|c| part == c.to_string()));
+                let part =
+                    quoted(part).and_then(|part| parts.chars().find(|c| part == c.to_string()));
                 part.map(Mask::DateTime).ok_or_else(argument)
             }
             ("datetime", _) => Err(count()),
@@ -298,7 +300,9 @@ fn without(part: char, value: &Value) -> Option<Value> {
             let days = date(i32::from(days) + BEGINNING)? - BEGINNING;
             Value::SmallDateTime { days: u16::try_from(days).ok()?, minutes: minutes as u16 }
         }
-        Value::DateTime2 { days, ticks } => Value::DateTime2 { days: date(days)?, ticks: time(ticks) },
+        Value::DateTime2 { days, ticks } => {
+            Value::DateTime2 { days: date(days)?, ticks: time(ticks) }
+        }
         Value::DateTimeOffset { days, ticks, offset } => {
             Value::DateTimeOffset { days: date(days)?, ticks: time(ticks), offset }
         }
@@ -315,7 +319,9 @@ fn default_of(value: &Value, ty: DataType) -> Value {
         DataType::DateTime => Value::DateTime { days: 0, ticks: 0 },
         DataType::SmallDateTime => Value::SmallDateTime { days: 0, minutes: 0 },
         DataType::DateTime2(_) => Value::DateTime2 { days: BEGINNING, ticks: 0 },
-        DataType::DateTimeOffset(_) => Value::DateTimeOffset { days: BEGINNING, ticks: 0, offset: 0 },
+        DataType::DateTimeOffset(_) => {
+            Value::DateTimeOffset { days: BEGINNING, ticks: 0, offset: 0 }
+        }
         DataType::UniqueIdentifier => Value::Guid([0; 16]),
         DataType::RowVersion => Value::bytes(vec![0; 8]),
         DataType::HierarchyId => Value::bytes(Vec::new()),

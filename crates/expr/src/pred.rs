@@ -82,7 +82,8 @@ impl InListExpr {
     /// `operand IN (list)`; both have the type of the comparison.
     pub fn new(operand: Expr, list: Vec<Expr>, negated: bool, collation: Collation) -> InListExpr {
         let constants: Option<Vec<_>> = list.iter().map(Expr::as_const).collect();
-        let lookup = constants.and_then(|constants| Lookup::of(&constants, collation)).map(Arc::new);
+        let lookup =
+            constants.and_then(|constants| Lookup::of(&constants, collation)).map(Arc::new);
         InListExpr { operand, list, negated, collation, lookup, kept: None }
     }
 
@@ -178,7 +179,9 @@ impl Pred {
             Pred::And(list) | Pred::Or(list) => list.iter().map(Pred::size).sum(),
             Pred::Not(p) => p.size(),
             Pred::IsNull(e, _) => e.size(),
-            Pred::Like(l) => l.operand.size() + l.pattern.size() + l.escape.as_ref().map_or(0, Expr::size),
+            Pred::Like(l) => {
+                l.operand.size() + l.pattern.size() + l.escape.as_ref().map_or(0, Expr::size)
+            }
             Pred::InList(l) => l.operand.size() + l.list.iter().map(Expr::size).sum::<usize>(),
             Pred::Exists(s) => of_args(s),
             Pred::Quantified(q) => q.operand.size() + of_args(&q.query),
@@ -219,7 +222,9 @@ impl Pred {
     pub fn has_subquery(&self) -> bool {
         match self {
             Pred::Const(_) => false,
-            Pred::Compare(c) | Pred::Distinct(c, _) => c.left.has_subquery() || c.right.has_subquery(),
+            Pred::Compare(c) | Pred::Distinct(c, _) => {
+                c.left.has_subquery() || c.right.has_subquery()
+            }
             Pred::And(list) | Pred::Or(list) => list.iter().any(Pred::has_subquery),
             Pred::Not(p) => p.has_subquery(),
             Pred::IsNull(e, _) => e.has_subquery(),
@@ -243,7 +248,9 @@ impl Pred {
             Pred::And(list) | Pred::Or(list) => list.iter().any(|p| p.changes(subqueries)),
             Pred::Not(p) => p.changes(subqueries),
             Pred::IsNull(e, _) => one(e),
-            Pred::Like(l) => one(&l.operand) || one(&l.pattern) || l.escape.as_ref().is_some_and(one),
+            Pred::Like(l) => {
+                one(&l.operand) || one(&l.pattern) || l.escape.as_ref().is_some_and(one)
+            }
             Pred::InList(l) => one(&l.operand) || l.list.iter().any(one),
             Pred::Exists(_) | Pred::Quantified(_) => subqueries,
         }

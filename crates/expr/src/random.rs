@@ -1,6 +1,7 @@
-//! RAND's numbers: the combined generator of L'Ecuyer (1988) as SQL Server runs it, so that a seed gives its numbers.
-//! Guarantees: RAND(seed) and the calls after it give SQL Server's values for seeds from 0 on (its documented
-//! examples are the tests); results lie between 0 and 1, both excluded.
+//! RAND's numbers: the combined generator of L'Ecuyer (1988) as SQL Server runs it, so that a seed
+//! gives its numbers. Guarantees: RAND(seed) and the calls after it give SQL Server's values for
+//! seeds from 0 on (its documented examples are the tests); results lie between 0 and 1, both
+//! excluded.
 
 /// The moduli and multipliers of the two generators, and what their difference is divided by.
 const FIRST: (i64, i64) = (2_147_483_563, 40_014);

@@ -118,10 +118,13 @@ pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
             // One of them may leave out whose column it is.
             let other = |a: &ast::ObjectName, b: &ast::ObjectName| !a.name.is(&b.name.value);
             let others = a.qualifier.as_deref().zip(b.qualifier.as_deref());
-            a.name.value.eq_ignore_ascii_case(&b.name.value) && !others.is_some_and(|(a, b)| other(a, b))
+            a.name.value.eq_ignore_ascii_case(&b.name.value)
+                && !others.is_some_and(|(a, b)| other(a, b))
         }
         (K::Variable(a), K::Variable(b)) => a.eq_ignore_ascii_case(b),
-        (K::Unary { op: o, operand: a }, K::Unary { op: p, operand: b }) => o == p && same_syntax(a, b),
+        (K::Unary { op: o, operand: a }, K::Unary { op: p, operand: b }) => {
+            o == p && same_syntax(a, b)
+        }
         (K::Binary { op: o, left: l, right: r }, K::Binary { op: p, left: m, right: s }) => {
             o == p && same_syntax(l, m) && same_syntax(r, s)
         }
@@ -134,7 +137,12 @@ pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
         (
             K::Convert { target: t, operand: a, style: s, .. },
             K::Convert { target: u, operand: b, style: z, .. },
-        ) => same_syntax(a, b) && t.name.name.is(&u.name.name.value) && t.params == u.params && option(s, z),
+        ) => {
+            same_syntax(a, b)
+                && t.name.name.is(&u.name.name.value)
+                && t.params == u.params
+                && option(s, z)
+        }
         (K::Function(a), K::Function(b)) => {
             a.name.name.is(&b.name.name.value)
                 && a.distinct == b.distinct
@@ -147,8 +155,10 @@ pub fn same_syntax(a: &ast::Expr, b: &ast::Expr) -> bool {
             K::Case { operand: a, branches: v, otherwise: x },
             K::Case { operand: b, branches: w, otherwise: y },
         ) => {
-            let branches =
-                v.iter().zip(w).all(|(v, w)| same_syntax(&v.when, &w.when) && same_syntax(&v.then, &w.then));
+            let branches = v
+                .iter()
+                .zip(w)
+                .all(|(v, w)| same_syntax(&v.when, &w.when) && same_syntax(&v.then, &w.then));
             option(a, b) && option(x, y) && v.len() == w.len() && branches
         }
         (K::IsNull { operand: a, negated: m }, K::IsNull { operand: b, negated: n }) => {
@@ -166,7 +176,8 @@ mod tests {
 
     fn expression(text: &str) -> ast::Expr {
         let stmts = syntax::parse(&format!("SELECT {text}")).expect("it parses");
-        let Some(ast::StmtKind::Select(query)) = stmts.into_iter().next().map(|stmt| stmt.kind) else {
+        let Some(ast::StmtKind::Select(query)) = stmts.into_iter().next().map(|stmt| stmt.kind)
+        else {
             panic!("a query")
         };
         match query.body.first_select().items.first() {

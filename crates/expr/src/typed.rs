@@ -1,4 +1,5 @@
-//! An expression with what the binder knows of it: its type, whether it can be NULL, whose collation it has, how it is shown.
+//! An expression with what the binder knows of it: its type, whether it can be NULL, whose
+//! collation it has, how it is shown.
 
 use crate::Expr;
 use types::{Collation, DataType, Dialect, Value};
@@ -36,7 +37,8 @@ pub struct Typed {
     pub collation: Collation,
     /// Where the collation comes from.
     pub label: Label,
-    /// The dialect of the session that it is compiled for, where it is known: conversions of constants are then computed at once.
+    /// The dialect of the session that it is compiled for, where it is known: conversions of
+    /// constants are then computed at once.
     pub dialect: Option<Dialect>,
     /// How the session takes errors of what is computed with it.
     pub manner: Manner,
@@ -72,7 +74,8 @@ impl Typed {
         self.ty.is_string() && !self.ty.is_unicode() && self.ty != DataType::Xml
     }
 
-    /// An expression of a type, with no collation of its own: the binder gives it that of the database.
+    /// An expression of a type, with no collation of its own: the binder gives it that of the
+    /// database.
     pub fn new(expr: Expr, ty: DataType, nullable: bool) -> Typed {
         Typed {
             expr,

@@ -1,5 +1,5 @@
-//! Time zones by their Windows names, for AT TIME ZONE. The rules are the IANA database's (crate jiff), the names those of Unicode's table
-//! of Windows zones.
+//! Time zones by their Windows names, for AT TIME ZONE. The rules are the IANA database's (crate
+//! jiff), the names those of Unicode's table of Windows zones.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
@@ -158,7 +158,8 @@ pub fn zone(name: &str) -> Result<TimeZone, SqlError> {
 
 fn civil(moment: Moment) -> Option<DateTime> {
     let (year, month, day) = civil_from_days(moment.days);
-    let date = Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
+    let date =
+        Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
     let (seconds, rest) = (moment.ticks / 10_000_000, moment.ticks % 10_000_000);
     let time = Time::new(
         (seconds / 3600) as i8,
@@ -174,13 +175,15 @@ fn minutes(offset: jiff::tz::Offset) -> i16 {
     i16::try_from(offset.seconds().div_euclid(60)).unwrap_or(0)
 }
 
-/// A local time with the zone's offset. What the zone's clocks skip is moved on by as much; what they show twice is the later of both,
-/// with standard time.
+/// A local time with the zone's offset. What the zone's clocks skip is moved on by as much; what
+/// they show twice is the later of both, with standard time.
 pub fn with_offset(local: Moment, zone: &TimeZone) -> Option<Moment> {
     let datetime = civil(local)?;
     let (offset, ahead) = match zone.to_ambiguous_zoned(datetime).offset() {
         AmbiguousOffset::Unambiguous { offset } => (minutes(offset), 0),
-        AmbiguousOffset::Gap { before, after } => (minutes(after), minutes(after) - minutes(before)),
+        AmbiguousOffset::Gap { before, after } => {
+            (minutes(after), minutes(after) - minutes(before))
+        }
         AmbiguousOffset::Fold { after, .. } => (minutes(after), 0),
     };
     moved(Moment { offset, ..local }, ahead)
@@ -197,7 +200,9 @@ pub fn switched(moment: Moment, zone: &TimeZone) -> Option<Moment> {
 /// The moment so many minutes later on its own clock; `None` outside of the calendar.
 fn moved(moment: Moment, minutes: i16) -> Option<Moment> {
     let day = i128::from(DAY_TICKS);
-    let total = i128::from(moment.days) * day + i128::from(moment.ticks) + i128::from(minutes) * 600_000_000;
+    let total = i128::from(moment.days) * day
+        + i128::from(moment.ticks)
+        + i128::from(minutes) * 600_000_000;
     let days = i32::try_from(total.div_euclid(day)).ok()?;
     let sound = days_from_civil(1, 1, 1)? <= days && days <= types::datetime::MAX_DAY;
     sound.then_some(Moment { days, ticks: total.rem_euclid(day) as u64, ..moment })

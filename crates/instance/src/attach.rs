@@ -1,6 +1,7 @@
-//! Databases that are attached and detached: files that leave an instance and come into another one.
-//! Guarantees: nothing of a file is changed before all files of the database are found, locked and of one database; files that
-//! nobody has named are taken only from beside the primary one, or from their places if that one is at its own.
+//! Databases that are attached and detached: files that leave an instance and come into another
+//! one. Guarantees: nothing of a file is changed before all files of the database are found, locked
+//! and of one database; files that nobody has named are taken only from beside the primary one, or
+//! from their places if that one is at its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,7 +76,8 @@ fn log_lost(shown: &str) -> SqlError {
 }
 
 impl InstanceCore {
-    /// CREATE DATABASE FOR ATTACH. The caller holds `changing` and has checked the name. `Ok(Some)`: the log file that was made.
+    /// CREATE DATABASE FOR ATTACH. The caller holds `changing` and has checked the name.
+    /// `Ok(Some)`: the log file that was made.
     ///
     /// Errors, the last one and the reason: 1813 with 946, 948, 5120, 5171, 5173, 5105, 1834.
     pub fn attach(&self, what: &Attach<'_>) -> Result<Option<String>, (SqlError, SqlError)> {
@@ -99,7 +101,8 @@ impl InstanceCore {
             }
         }
         let db = self.open_attached(&mut entry, new).map_err(|e| {
-            self.error_log().write("Server", &format!("'{}' cannot be attached: {}", what.name, e.text()));
+            self.error_log()
+                .write("Server", &format!("'{}' cannot be attached: {}", what.name, e.text()));
             failed(match &e {
                 OpenError::Txn(TxnError::NotClosed) => log_lost(&shown),
                 e => e.sql(&entry).unwrap_or_else(|| no_match(&e.text())),
@@ -108,7 +111,8 @@ impl InstanceCore {
         let mut entries = self.entries();
         entries.push(entry);
         if let Err(e) = self.write_registry(&entries) {
-            // It goes back to where it was; the files name this instance, which attaching them anywhere changes.
+            // It goes back to where it was; the files name this instance, which attaching them
+            // anywhere changes.
             let _ = self.close_database(&db);
             return Err(failed(e));
         }
@@ -116,15 +120,22 @@ impl InstanceCore {
         Ok(new.then_some(shown))
     }
 
-    /// Opens the files, takes them over, and completes the entry with the names that are in the database.
+    /// Opens the files, takes them over, and completes the entry with the names that are in the
+    /// database.
     fn open_attached(&self, entry: &mut DbEntry, new_log: bool) -> Result<Arc<Db>, OpenError> {
         let mut env = self.env(entry);
         env.home.take = true;
         if new_log {
-            let primary =
-                entry.files.iter().find(|f| f.file_id == 1).map(|f| f.path.clone()).unwrap_or_default();
-            let log = entry.files.iter().find(|f| f.log).map(|f| f.path.clone()).unwrap_or_default();
-            let storage = Database::open_without_log(env.clone(), &primary, &log, self.log_options(entry))?;
+            let primary = entry
+                .files
+                .iter()
+                .find(|f| f.file_id == 1)
+                .map(|f| f.path.clone())
+                .unwrap_or_default();
+            let log =
+                entry.files.iter().find(|f| f.log).map(|f| f.path.clone()).unwrap_or_default();
+            let storage =
+                Database::open_without_log(env.clone(), &primary, &log, self.log_options(entry))?;
             storage.close()?;
         }
         // The names are in the database: opening must not replace them by what the entry has yet.
@@ -136,7 +147,8 @@ impl InstanceCore {
 
     /// All data files of the database, and where its log is.
     fn find_files(&self, id: i32, what: &Attach<'_>) -> Result<(DbEntry, LogPlace), SqlError> {
-        let (primary, others) = what.files.split_first().ok_or_else(|| no_match("no file was named"))?;
+        let (primary, others) =
+            what.files.split_first().ok_or_else(|| no_match("no file was named"))?;
         let primary_path = self.attached_path(what, primary)?;
         if let Err(e) = pages::check_format(&*self.disk, &primary_path)
             && let Some(e) = of_other_version(what.name, &e)
@@ -174,7 +186,8 @@ impl InstanceCore {
             let (path, shown) = match given {
                 Some((_, path, shown)) => (path.clone(), shown.clone()),
                 None => {
-                    let path = self.unnamed_place(&primary_path, recorded, at_home, &first, *file_id);
+                    let path =
+                        self.unnamed_place(&primary_path, recorded, at_home, &first, *file_id);
                     let shown: CompactString = self.shown(&path).into();
                     // A file that is attached may say anything: its list leads nowhere where a
                     // statement could not.
@@ -185,7 +198,15 @@ impl InstanceCore {
             };
             let name = CompactString::default();
             let file_id = *file_id;
-            entry.files.push(FileEntry { file_id, log: false, filegroup: 1, name, path, shown, next: None });
+            entry.files.push(FileEntry {
+                file_id,
+                log: false,
+                filegroup: 1,
+                name,
+                path,
+                shown,
+                next: None,
+            });
         }
         let log = log.map_or_else(|| self.find_log(what, &primary_path, &first), Ok)?;
         Ok((entry, log))
@@ -203,7 +224,8 @@ impl InstanceCore {
         }
     }
 
-    /// Where a file is that the statement does not name: beside the primary one; at its recorded place if the primary one is at its.
+    /// Where a file is that the statement does not name: beside the primary one; at its recorded
+    /// place if the primary one is at its.
     fn unnamed_place(
         &self,
         primary: &Path,
@@ -212,8 +234,9 @@ impl InstanceCore {
         first: &FileIdentity,
         file_id: u16,
     ) -> PathBuf {
-        let beside =
-            recorded.file_name().map_or_else(|| recorded.to_path_buf(), |n| primary.with_file_name(n));
+        let beside = recorded
+            .file_name()
+            .map_or_else(|| recorded.to_path_buf(), |n| primary.with_file_name(n));
         if !at_home {
             return beside;
         }
@@ -231,7 +254,8 @@ impl InstanceCore {
         primary: &Path,
         first: &FileIdentity,
     ) -> Result<LogPlace, SqlError> {
-        let there = |path: &Path| self.disk.exists(path).map_err(|e| cannot_open(&self.shown(path), &e));
+        let there =
+            |path: &Path| self.disk.exists(path).map_err(|e| cannot_open(&self.shown(path), &e));
         if let Some(shown) = &what.log {
             let path = self.attached_path(what, shown)?;
             if there(&path)? {
@@ -245,15 +269,19 @@ impl InstanceCore {
         let folder = primary.parent().unwrap_or(Path::new(""));
         let beside = self.disk.list(folder).map_err(|e| cannot_open(&self.shown(folder), &e))?;
         let mut logs = Vec::new();
-        for path in
-            beside.into_iter().filter(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("ldf")))
+        for path in beside
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("ldf")))
         {
             match txn::identify(&*self.disk, &path, &self.looking()) {
-                Ok(Some(f)) if f.file_id == LOG_FILE && f.database == first.database => logs.push(path),
+                Ok(Some(f)) if f.file_id == LOG_FILE && f.database == first.database => {
+                    logs.push(path)
+                }
                 _ => {}
             }
         }
-        let stem = primary.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        let stem =
+            primary.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let usual = primary.with_file_name(format!("{stem}_log.ldf"));
         match logs.as_slice() {
             [one] => Ok(LogPlace::there(one.clone())),
@@ -274,7 +302,8 @@ impl InstanceCore {
         })
     }
 
-    /// For looking at files: recorded places are below this folder, which is right for its own files alone.
+    /// For looking at files: recorded places are below this folder, which is right for its own
+    /// files alone.
     fn looking(&self) -> Home {
         Home { folder: self.paths.root().to_path_buf(), ..Home::default() }
     }
@@ -288,7 +317,8 @@ impl InstanceCore {
     pub fn detach(&self, db: &Arc<Db>) -> Result<(), SqlError> {
         let id = db.id();
         if db.storage_if_open().is_some_and(|storage| storage.status() == txn::Status::Online) {
-            // Its files must not be taken for a database of this instance when the list of databases is lost.
+            // Its files must not be taken for a database of this instance when the list of
+            // databases is lost.
             let mut settings = db.settings();
             settings.note_names(&db.entry());
             settings.database_id = 0;

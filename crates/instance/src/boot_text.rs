@@ -19,7 +19,8 @@ use super::open_error::OpenError;
 pub(super) const META: &str = "ringwood 1";
 /// Begin of the line that says where the list of discarded large values is.
 pub(super) const DISCARDED: &str = "tree_discarded=";
-/// System tables that every database has had from the beginning; the others are added when an older one is opened.
+/// System tables that every database has had from the beginning; the others are added when an older
+/// one is opened.
 const FIRST_TABLES: usize = 8;
 
 /// Writes a database's settings to its boot page; durable on return.
@@ -33,7 +34,8 @@ pub fn save_settings(db: &Arc<Db>, settings: &DbSettings) -> Result<(), SqlError
     Ok(())
 }
 
-/// The log has been given `size` bytes: what DBCC SHRINKFILE stops at. A crash may forget it, so it costs no write of its own.
+/// The log has been given `size` bytes: what DBCC SHRINKFILE stops at. A crash may forget it, so it
+/// costs no write of its own.
 pub fn note_log_size(db: &Arc<Db>, size: u64) -> Result<(), SqlError> {
     let mut settings = db.settings();
     if size <= settings.log_min_size {
@@ -64,11 +66,18 @@ pub(super) fn replace_settings(state: &mut DbState, mut text: String) {
 }
 
 pub(super) fn apply_log_settings(storage: &Arc<Database>, settings: &DbSettings) {
-    storage.log().set_growth(settings.vlf_rule(), log_growth(settings.log_growth), settings.log_max_size);
+    storage.log().set_growth(
+        settings.vlf_rule(),
+        log_growth(settings.log_growth),
+        settings.log_max_size,
+    );
 }
 
 /// The system tables' trees.
-pub(super) fn open_trees(storage: &Arc<Database>, meta: &mut String) -> Result<SysTrees, OpenError> {
+pub(super) fn open_trees(
+    storage: &Arc<Database>,
+    meta: &mut String,
+) -> Result<SysTrees, OpenError> {
     let damaged = || OpenError::Other("its boot page does not name the system tables".into());
     if !meta.starts_with(META) {
         return Err(damaged());
@@ -85,7 +94,11 @@ pub(super) fn open_trees(storage: &Arc<Database>, meta: &mut String) -> Result<S
 }
 
 /// The tree whose IAM and root page the line of the boot page's text says that begins with `key`.
-fn open_tree(storage: &Arc<Database>, meta: &str, key: &str) -> Result<Option<(BTree, PageId)>, OpenError> {
+fn open_tree(
+    storage: &Arc<Database>,
+    meta: &str,
+    key: &str,
+) -> Result<Option<(BTree, PageId)>, OpenError> {
     let Some(line) = meta.lines().find_map(|line| line.strip_prefix(key)) else { return Ok(None) };
     let pages = line.split_once(' ').and_then(|(iam, root)| Some((page_id(iam)?, page_id(root)?)));
     let Some((iam, root)) = pages else { return Ok(None) };
@@ -108,7 +121,8 @@ pub(super) fn make_tree(
     Ok((tree, iam))
 }
 
-/// A tree that the first databases did not have: one that was made before there was one gets it now.
+/// A tree that the first databases did not have: one that was made before there was one gets it
+/// now.
 pub(super) fn added_tree(
     storage: &Arc<Database>,
     unit: UnitId,

@@ -52,7 +52,9 @@ impl Budget {
             (None, None) => (machine / 2).max(2 * QUERY_MIN),
         };
         let (query, operator) = match options.process_bytes {
-            Some(target) => (query_of_machine.min(target / 4 * 3), operator_of_machine.min(target / 4)),
+            Some(target) => {
+                (query_of_machine.min(target / 4 * 3), operator_of_machine.min(target / 4))
+            }
             None => (query_of_machine, operator_of_machine),
         };
         let bytes = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
@@ -66,7 +68,8 @@ impl Budget {
 
     /// The account of it.
     pub fn account(&self, own_process: bool) -> Arc<MemoryAccount> {
-        let account = Arc::new(MemoryAccount::new(usize::try_from(self.target).unwrap_or(usize::MAX)));
+        let account =
+            Arc::new(MemoryAccount::new(usize::try_from(self.target).unwrap_or(usize::MAX)));
         memory::meter::count_with(disk::thread_holds);
         if own_process {
             if self.target < ROOMY {
@@ -143,7 +146,9 @@ pub(super) fn count_databases(host: &Arc<Host>) {
     };
     count(Clerk::Definitions, Db::definition_memory);
     count(Clerk::QueryStore, |db| db.query_store().memory());
-    count(Clerk::Storage, |db| db.storage_if_open().map_or(0, |storage| storage.bookkeeping_memory()));
+    count(Clerk::Storage, |db| {
+        db.storage_if_open().map_or(0, |storage| storage.bookkeeping_memory())
+    });
 }
 
 /// What the process has of the machine's memory, in bytes.
@@ -160,19 +165,24 @@ mod tests {
 
     #[test]
     fn a_target_bounds_the_parts() {
-        let options = InstanceOptions { process_bytes: Some(256 << 20), ..InstanceOptions::new("/data") };
+        let options =
+            InstanceOptions { process_bytes: Some(256 << 20), ..InstanceOptions::new("/data") };
         let budget = Budget::new(&options, None);
         assert_eq!((budget.target >> 20, budget.pool >> 20, budget.query >> 20), (256, 224, 192));
         assert!(budget.operator <= 64 << 20);
-        let options =
-            InstanceOptions { query_bytes: Some(8 << 20), operator_bytes: Some(1 << 20), ..options };
+        let options = InstanceOptions {
+            query_bytes: Some(8 << 20),
+            operator_bytes: Some(1 << 20),
+            ..options
+        };
         let budget = Budget::new(&options, None);
         assert_eq!((budget.query >> 20, budget.operator >> 20), (8, 1), "what is said holds");
     }
 
     #[test]
     fn a_pool_alone_leaves_the_rest_as_it_was() {
-        let options = InstanceOptions { memory_bytes: Some(64 << 20), ..InstanceOptions::new("/data") };
+        let options =
+            InstanceOptions { memory_bytes: Some(64 << 20), ..InstanceOptions::new("/data") };
         let budget = Budget::new(&options, None);
         assert_eq!(budget.pool, 64 << 20);
         assert!(budget.query >= 1 << 30 && budget.target > budget.pool + budget.query as u64);

@@ -1,6 +1,6 @@
 //! Files of bulk loads (BULK INSERT, OPENROWSET): opened where the session may read them, and as
-//! delimited text: fields ended by terminators, as bytes of UTF-8.
-//! A field ends at its own terminator only, so a row with too few fields runs into the next one, as in SQL Server.
+//! delimited text: fields ended by terminators, as bytes of UTF-8. A field ends at its own
+//! terminator only, so a row with too few fields runs into the next one, as in SQL Server.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -47,7 +47,8 @@ pub struct Terminators {
     pub quote: Option<u8>,
 }
 
-/// A terminator as written: `\t \n \r \0 \\`, `0x0a` (bytes of the file's encoding), or the characters themselves.
+/// A terminator as written: `\t \n \r \0 \\`, `0x0a` (bytes of the file's encoding), or the
+/// characters themselves.
 pub fn terminator(text: &str, encoding: Encoding) -> Vec<u8> {
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let digits: Vec<u8> = hex.bytes().collect();
@@ -126,7 +127,8 @@ impl<R: Read> Fields<R> {
 
     /// Bytes up to the terminator, which is taken off.
     fn until(&mut self, last: bool, out: &mut Vec<u8>) -> io::Result<End> {
-        let terminator = if last { self.terminators.row.clone() } else { self.terminators.field.clone() };
+        let terminator =
+            if last { self.terminators.row.clone() } else { self.terminators.field.clone() };
         let Some(&final_byte) = terminator.last() else { return Ok(End::File) };
         loop {
             let read = self.input.read_until(final_byte, out)?;

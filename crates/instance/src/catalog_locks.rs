@@ -19,7 +19,12 @@ pub fn lock_catalog(core: &mut SessionCore, db: &Arc<Db>, mode: LockMode) -> Res
 
 /// Locks a schema until the transaction ends: SCH-S for whoever puts something into it or takes
 /// something out, SCH-M for whoever makes or drops it. Errors: 1205, 1222.
-pub fn lock_schema(core: &mut SessionCore, db: &Arc<Db>, id: i32, mode: LockMode) -> Result<(), SqlError> {
+pub fn lock_schema(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    id: i32,
+    mode: LockMode,
+) -> Result<(), SqlError> {
     let locked = core.txn(db)?.lock(What::Schema(id as u32), mode);
     locked.map_err(|e| errors::db_error(db, &e))
 }

@@ -45,7 +45,13 @@ const fn basic(id: i32, name: &'static str, range: (i32, i32), usual: i32, means
     Known { id, name, range, usual, is_advanced: false, means }
 }
 
-const fn advanced(id: i32, name: &'static str, range: (i32, i32), usual: i32, means: Means) -> Known {
+const fn advanced(
+    id: i32,
+    name: &'static str,
+    range: (i32, i32),
+    usual: i32,
+    means: Means,
+) -> Known {
     Known { id, name, range, usual, is_advanced: true, means }
 }
 
@@ -183,7 +189,11 @@ impl Keep for Configured {
 
     fn of_fields(fields: &[String]) -> Option<Configured> {
         let [name, value, in_use] = fields else { return None };
-        Some(Configured { name: name.clone(), value: value.parse().ok()?, in_use: in_use.parse().ok()? })
+        Some(Configured {
+            name: name.clone(),
+            value: value.parse().ok()?,
+            in_use: in_use.parse().ok()?,
+        })
     }
 }
 
@@ -224,8 +234,9 @@ impl InstanceCore {
         let set = self.kept::<Configured>()?.list();
         let option = |known: &Known| {
             let unset = known.unset(self);
-            let set =
-                set.iter().find(|set| set.name == known.name && !matches!(known.means, Means::Start(_)));
+            let set = set
+                .iter()
+                .find(|set| set.name == known.name && !matches!(known.means, Means::Start(_)));
             ConfigurationOption {
                 id: known.id,
                 name: known.name,
@@ -245,7 +256,8 @@ impl InstanceCore {
     /// As for [`InstanceCore::configuration`].
     pub fn configured(&self, name: &str) -> Result<i32, SqlError> {
         debug_assert!(KNOWN.iter().any(|known| known.name == name));
-        let usual = KNOWN.iter().find(|known| known.name == name).map_or(0, |known| known.unset(self));
+        let usual =
+            KNOWN.iter().find(|known| known.name == name).map_or(0, |known| known.unset(self));
         Ok(self.kept::<Configured>()?.find(name).map_or(usual, |set| set.in_use))
     }
 
@@ -261,7 +273,9 @@ impl InstanceCore {
         self.kept::<Configured>()?.change(|list| {
             match list.iter_mut().find(|set| set.name == option.name) {
                 Some(set) => set.value = value,
-                None => list.push(Configured { name: option.name.into(), value, in_use: option.in_use }),
+                None => {
+                    list.push(Configured { name: option.name.into(), value, in_use: option.in_use })
+                }
             }
             Ok::<_, SqlError>(())
         })
@@ -299,7 +313,8 @@ mod tests {
         let folded = |known: &Known| known.name.to_ascii_lowercase();
         assert!(KNOWN.windows(2).all(|two| folded(&two[0]) < folded(&two[1])));
         for known in KNOWN {
-            let others = KNOWN.iter().filter(|other| other.id == known.id || other.name == known.name);
+            let others =
+                KNOWN.iter().filter(|other| other.id == known.id || other.name == known.name);
             assert_eq!(others.count(), 1, "{}", known.name);
             assert!(known.name.len() <= 35 && known.range.0 <= known.range.1);
         }

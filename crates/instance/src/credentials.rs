@@ -1,6 +1,6 @@
-//! Credentials of the instance (CREATE CREDENTIAL).
-//! Guarantees: secrets leave this module only where they are used, and no view, message or `Debug` shows one. They are not encrypted:
-//! a key that lies beside them would protect nothing.
+//! Credentials of the instance (CREATE CREDENTIAL). Guarantees: secrets leave this module only
+//! where they are used, and no view, message or `Debug` shows one. They are not encrypted: a key
+//! that lies beside them would protect nothing.
 
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -43,8 +43,13 @@ impl Keep for Credential {
     fn fields(&self) -> Vec<String> {
         let times = [self.created, self.modified].map(|time| time.as_micros().to_string());
         let [created, modified] = times;
-        let mut fields =
-            vec![self.id.to_string(), self.name.to_string(), self.identity.to_string(), created, modified];
+        let mut fields = vec![
+            self.id.to_string(),
+            self.name.to_string(),
+            self.identity.to_string(),
+            created,
+            modified,
+        ];
         fields.extend(self.secret.as_ref().map(CompactString::to_string));
         fields
     }
@@ -118,7 +123,12 @@ impl Credentials {
     }
 
     /// Makes one.
-    pub fn create(&self, name: &str, identity: &str, secret: Option<&str>) -> Result<(), ChangeError> {
+    pub fn create(
+        &self,
+        name: &str,
+        identity: &str,
+        secret: Option<&str>,
+    ) -> Result<(), ChangeError> {
         self.0.change(|list| {
             if position(list, name).is_some() {
                 return Err(ChangeError::Name);
@@ -137,7 +147,12 @@ impl Credentials {
     }
 
     /// Replaces identity and secret; without a secret there is none any more.
-    pub fn alter(&self, name: &str, identity: &str, secret: Option<&str>) -> Result<(), ChangeError> {
+    pub fn alter(
+        &self,
+        name: &str,
+        identity: &str,
+        secret: Option<&str>,
+    ) -> Result<(), ChangeError> {
         self.0.change(|list| {
             let at = position(list, name).ok_or(ChangeError::Name)?;
             let credential = &mut list[at];

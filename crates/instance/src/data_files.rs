@@ -1,6 +1,7 @@
-//! Files of databases that come and go, and what a crash in between leaves.
-//! Guarantees: a file is announced in the registry before it is made and before its database gives it up; at the next
-//! start an announced file that no database has is removed, so that the statement can be given again.
+//! Files of databases that come and go, and what a crash in between leaves. Guarantees: a file is
+//! announced in the registry before it is made and before its database gives it up; at the next
+//! start an announced file that no database has is removed, so that the statement can be given
+//! again.
 
 use std::sync::Arc;
 
@@ -29,17 +30,19 @@ impl InstanceCore {
         let pending = self.pending.lock().clone();
         let written = registry::write(&*self.disk, self.paths.root(), entries, &pending);
         if let Some(e) = written.map_err(|e| registry_failed(&e))? {
-            let text = format!("The second copy of the list of databases could not be written: {e}.");
+            let text =
+                format!("The second copy of the list of databases could not be written: {e}.");
             self.error_log().write("Server", &text);
         }
         Ok(())
     }
 
-    /// Announces files that are about to be made. Errors: 5170 when one is there already; 1834 when it is a place of another
-    /// database, whether or not the file is there.
+    /// Announces files that are about to be made. Errors: 5170 when one is there already; 1834 when
+    /// it is a place of another database, whether or not the file is there.
     pub(super) fn announce(&self, db: i32, files: &[FileEntry]) -> Result<(), SqlError> {
         for file in files {
-            let there = self.disk.exists(&file.path).map_err(|e| cannot_create_file(&file.shown, &e))?;
+            let there =
+                self.disk.exists(&file.path).map_err(|e| cannot_create_file(&file.shown, &e))?;
             if there {
                 let exists = DiskError::Exists { path: file.path.clone() };
                 return Err(cannot_create_file(&file.shown, &exists));
@@ -57,13 +60,14 @@ impl InstanceCore {
         self.write_registry(&self.entries()).inspect_err(|_| self.forget_pending(db, files))
     }
 
-    /// Takes back that these were announced for a database, and nothing else: what earlier statements have left still goes.
+    /// Takes back that these were announced for a database, and nothing else: what earlier
+    /// statements have left still goes.
     pub(super) fn forget_pending(&self, db: i32, files: &[FileEntry]) {
         self.pending.lock().retain(|p| p.db != db || !files.iter().any(|f| f.path == p.path));
     }
 
-    /// What was announced for a database is done or undone. A registry that cannot be written says it once more, and the
-    /// next start finds that there is nothing to do.
+    /// What was announced for a database is done or undone. A registry that cannot be written says
+    /// it once more, and the next start finds that there is nothing to do.
     pub(super) fn settled(&self, db: i32, files: &[FileEntry]) {
         self.forget_pending(db, files);
         if let Err(e) = self.write_registry(&self.entries()) {
@@ -74,7 +78,11 @@ impl InstanceCore {
     /// tempdb begins empty: its files and the run files of sorts go before it is rebuilt. Returns
     /// where it goes; `None`: to the usual place, because it had none or because what is there is
     /// not this instance's.
-    pub(super) fn forget_tempdb(&self, entry: Option<DbEntry>, others: &[DbEntry]) -> Option<DbEntry> {
+    pub(super) fn forget_tempdb(
+        &self,
+        entry: Option<DbEntry>,
+        others: &[DbEntry],
+    ) -> Option<DbEntry> {
         let Some(entry) = entry.filter(|_| !self.is_read_only()) else {
             self.remove_stray_tempdb(others);
             return None;
@@ -84,8 +92,10 @@ impl InstanceCore {
             .iter()
             .find(|f| self.disk.exists(&f.path).unwrap_or(false) && !self.may_remove(&f.path));
         if let Some(file) = foreign {
-            let text =
-                format!("tempdb goes into the folder: '{}' is another instance's.", file.path.display());
+            let text = format!(
+                "tempdb goes into the folder: '{}' is another instance's.",
+                file.path.display()
+            );
             self.error_log().write("Server", &text);
             self.pending.lock().retain(|p| p.db != TEMPDB);
             self.remove_stray_tempdb(others);
@@ -117,8 +127,8 @@ impl InstanceCore {
         }
     }
 
-    /// Removes what was announced for a database and is neither one of these files nor at a place that another database has
-    /// taken meanwhile. Whether anything was announced.
+    /// Removes what was announced for a database and is neither one of these files nor at a place
+    /// that another database has taken meanwhile. Whether anything was announced.
     pub(super) fn remove_left(&self, db: i32, keep: &[FileEntry]) -> bool {
         let left: Vec<Pending> = self.pending.lock().extract_if(.., |p| p.db == db).collect();
         let any = !left.is_empty();
@@ -132,7 +142,8 @@ impl InstanceCore {
         any
     }
 
-    /// Removes a file that nobody has. One that cannot be removed is tried again when its database goes, and at the next start.
+    /// Removes a file that nobody has. One that cannot be removed is tried again when its database
+    /// goes, and at the next start.
     pub(super) fn remove_orphan(&self, file: Pending) {
         if !self.may_remove(&file.path) {
             let text = format!("'{}' stays: it is another instance's.", file.path.display());
@@ -141,7 +152,10 @@ impl InstanceCore {
         match self.disk.remove(&file.path) {
             Ok(()) => self.error_log().write(
                 "Server",
-                &format!("Removed '{}', which an interrupted statement has left.", file.path.display()),
+                &format!(
+                    "Removed '{}', which an interrupted statement has left.",
+                    file.path.display()
+                ),
             ),
             Err(DiskError::NotFound { .. }) => {}
             Err(e) => {
@@ -151,12 +165,13 @@ impl InstanceCore {
         }
     }
 
-    /// At the start: the registry's files become those that the databases have; announced files that nobody has go. `changed`:
-    /// the list is to be written in any case.
+    /// At the start: the registry's files become those that the databases have; announced files
+    /// that nobody has go. `changed`: the list is to be written in any case.
     pub(super) fn settle_files(&self, mut changed: bool) {
         for db in self.databases() {
             if let Some(storage) = db.storage_if_open() {
-                let files: Vec<FileSpec> = storage.store().files().into_iter().map(|f| f.spec).collect();
+                let files: Vec<FileSpec> =
+                    storage.store().files().into_iter().map(|f| f.spec).collect();
                 changed |= adopt_files(&db, &files);
             }
         }
@@ -183,7 +198,12 @@ impl InstanceCore {
     /// ALTER DATABASE ADD FILE. The caller holds `changing` and has checked the logical name.
     ///
     /// Errors: 3023 a backup is running; 5170, 5123 the file; what the log says.
-    pub fn add_data_file(&self, reach: Reach, db: &Arc<Db>, file: &NewFile) -> Result<(), SqlError> {
+    pub fn add_data_file(
+        &self,
+        reach: Reach,
+        db: &Arc<Db>,
+        file: &NewFile,
+    ) -> Result<(), SqlError> {
         let storage = db.storage()?;
         let _held = storage.hold_files().map_err(|e| db_error(db, &e))?;
         let file_id = storage.store().next_file_id();
@@ -256,7 +276,8 @@ pub(super) fn adopt_files(db: &Arc<Db>, files: &[FileSpec]) -> bool {
     db.change_entry(|entry| {
         entry.files.retain(|f| f.log || files.iter().any(|spec| spec.id == f.file_id));
         for spec in files {
-            // It was renamed in a log that was restored, or its number was given again and another file has its place.
+            // It was renamed in a log that was restored, or its number was given again and another
+            // file has its place.
             if let Some(file) = entry.files.iter_mut().find(|f| !f.log && f.file_id == spec.id) {
                 (file.name, file.filegroup) = (spec.name.as_str().into(), spec.filegroup);
             }

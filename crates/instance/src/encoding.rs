@@ -1,6 +1,7 @@
-//! Text files in any code page as UTF-8: what BULK INSERT and `ringwood import` read.
-//! Guarantees: a byte order mark decides and is not part of the text; what the encoding does not have becomes a byte that UTF-8
-//! does not have ([`INVALID`]), so that the reader of a field can say which: it never becomes another character.
+//! Text files in any code page as UTF-8: what BULK INSERT and `ringwood import` read. Guarantees: a
+//! byte order mark decides and is not part of the text; what the encoding does not have becomes a
+//! byte that UTF-8 does not have ([`INVALID`]), so that the reader of a field can say which: it
+//! never becomes another character.
 
 use encoding_rs::{DecoderResult, Encoding as Table};
 use std::io::{self, Read};
@@ -33,8 +34,8 @@ impl Encoding {
     /// Code page 1252.
     pub const LATIN: Encoding = Encoding::Listed(encoding_rs::WINDOWS_1252);
 
-    /// The encoding of a code page as T-SQL and sqlcmd name it: a number, `ACP` and `RAW` (1252, in which char and varchar are
-    /// stored), `OEM` (437). None when there is no such page here.
+    /// The encoding of a code page as T-SQL and sqlcmd name it: a number, `ACP` and `RAW` (1252, in
+    /// which char and varchar are stored), `OEM` (437). None when there is no such page here.
     pub fn of_code_page(name: &str) -> Option<Encoding> {
         let label = match name.trim().to_ascii_uppercase().as_str() {
             "ACP" | "RAW" | "1252" => return Some(Encoding::LATIN),
@@ -171,7 +172,11 @@ impl<R: Read> Decoded<R> {
                 Encoding::Dos(table) => {
                     let high: Vec<char> = table.chars().collect();
                     for &byte in raw {
-                        let c = if byte < 0x80 { char::from(byte) } else { high[usize::from(byte) - 0x80] };
+                        let c = if byte < 0x80 {
+                            char::from(byte)
+                        } else {
+                            high[usize::from(byte) - 0x80]
+                        };
                         self.text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                     }
                 }
@@ -180,7 +185,8 @@ impl<R: Read> Decoded<R> {
             self.at = self.raw.len();
             return;
         };
-        let room = decoder.max_utf8_buffer_length_without_replacement(raw.len()).unwrap_or(raw.len() * 3);
+        let room =
+            decoder.max_utf8_buffer_length_without_replacement(raw.len()).unwrap_or(raw.len() * 3);
         self.text.resize(room + 16, 0);
         let (result, read, written) =
             decoder.decode_to_utf8_without_replacement(raw, &mut self.text, self.ended);

@@ -1,5 +1,5 @@
-//! What a file that cannot be used becomes for the user: SQL Server's numbers and texts, with what the operating system says,
-//! and the process that has the file where the system tells.
+//! What a file that cannot be used becomes for the user: SQL Server's numbers and texts, with what
+//! the operating system says, and the process that has the file where the system tells.
 
 use std::path::Path;
 
@@ -14,7 +14,9 @@ use catalog::registry::DbEntry;
 /// The disk's error behind an error of a database, if there is one.
 pub(crate) fn disk_error(e: &TxnError) -> Option<&DiskError> {
     match e {
-        TxnError::Disk(e) | TxnError::Page(PageError::Disk(e)) | TxnError::Log(LogError::Disk(e)) => Some(e),
+        TxnError::Disk(e)
+        | TxnError::Page(PageError::Disk(e))
+        | TxnError::Log(LogError::Disk(e)) => Some(e),
         _ => None,
     }
 }
@@ -38,21 +40,28 @@ fn path_of(e: &DiskError) -> Option<&Path> {
     }
 }
 
-/// Whether a file is missing, busy, somebody else's, or of another version: nothing is wrong with the database, which can be
-/// opened when that ends.
+/// Whether a file is missing, busy, somebody else's, or of another version: nothing is wrong with
+/// the database, which can be opened when that ends.
 pub(super) fn is_unavailable(e: &TxnError) -> bool {
     use disk::Op;
     match (disk_error(e), e) {
-        (Some(DiskError::NotFound { .. } | DiskError::Locked { .. } | DiskError::NotAFolder { .. }), _) => {
-            true
-        }
+        (
+            Some(
+                DiskError::NotFound { .. }
+                | DiskError::Locked { .. }
+                | DiskError::NotAFolder { .. },
+            ),
+            _,
+        ) => true,
         (Some(DiskError::Io { op, .. }), _) => matches!(op, Op::Open | Op::Lock),
         (_, TxnError::Page(PageError::Foreign { .. } | PageError::OtherFormat { .. })) => true,
         (_, TxnError::InDoubt(_)) => true,
         (_, TxnError::Page(PageError::NotADataFile { why, .. })) => {
             [pages::OTHER_DATABASE, pages::OTHER_TIME].contains(why)
         }
-        (_, TxnError::NotADatabase { what, .. }) => [txn::OTHER_LOG, txn::OTHER_TIME].contains(what),
+        (_, TxnError::NotADatabase { what, .. }) => {
+            [txn::OTHER_LOG, txn::OTHER_TIME].contains(what)
+        }
         _ => false,
     }
 }
@@ -63,7 +72,8 @@ pub(crate) fn cannot_open(shown: &str, e: &DiskError) -> SqlError {
     SqlError::of(msg::FILE_NOT_OPENED, [&shown, &code, &code, &text])
 }
 
-/// The error of a database that cannot be opened: 946, 948, 5120, 5171, 5173 for its files, else nothing.
+/// The error of a database that cannot be opened: 946, 948, 5120, 5171, 5173 for its files, else
+/// nothing.
 pub(crate) fn open_failed(entry: &DbEntry, e: &TxnError) -> Option<SqlError> {
     let shown = |path: &Path| {
         let file = entry.files.iter().find(|f| f.path == path);

@@ -1,4 +1,5 @@
-//! File specifications of CREATE and ALTER DATABASE: defaults, units, and the checks that need no disk.
+//! File specifications of CREATE and ALTER DATABASE: defaults, units, and the checks that need no
+//! disk.
 
 use catalog::Growth;
 use compact_str::CompactString;
@@ -55,7 +56,8 @@ pub struct NewFiles {
 /// Errors: 5103, 5169, 5174, 5150 sizes; 1828 a logical name twice; 1826-like a filegroup twice.
 pub fn from_create(stmt: &CreateDatabase) -> Result<NewFiles, SqlError> {
     let name = stmt.name.value.as_str();
-    let mut out = NewFiles { filegroups: vec!["PRIMARY".into()], default_filegroup: 1, files: Vec::new() };
+    let mut out =
+        NewFiles { filegroups: vec!["PRIMARY".into()], default_filegroup: 1, files: Vec::new() };
     if stmt.primary.is_empty() {
         out.files.push(new_file(&FileSpec::default(), name, 1, DEFAULT_SIZE)?);
     }
@@ -76,7 +78,12 @@ pub fn from_create(stmt: &CreateDatabase) -> Result<NewFiles, SqlError> {
             out.default_filegroup = id;
         }
         for (i, spec) in group.files.iter().enumerate() {
-            out.files.push(new_file(spec, &format!("{name}_{}_{i}", group.name), id, DEFAULT_SIZE)?);
+            out.files.push(new_file(
+                spec,
+                &format!("{name}_{}_{i}", group.name),
+                id,
+                DEFAULT_SIZE,
+            )?);
         }
     }
     add_log(&mut out, stmt, name)?;
@@ -94,8 +101,11 @@ fn add_log(out: &mut NewFiles, stmt: &CreateDatabase, name: &str) -> Result<(), 
         None => {
             // A database whose data files were sized gets a quarter of them as its log.
             let data: u64 = out.files.iter().map(|f| f.size).sum();
-            let size =
-                if stmt.primary.is_empty() { DEFAULT_SIZE } else { round_up((data / 4).max(MIN_SIZE)) };
+            let size = if stmt.primary.is_empty() {
+                DEFAULT_SIZE
+            } else {
+                round_up((data / 4).max(MIN_SIZE))
+            };
             out.files.push(new_log(&FileSpec::default(), &default_name, size)?);
         }
     }
@@ -113,7 +123,12 @@ fn new_log(spec: &FileSpec, name: &str, size: u64) -> Result<NewFile, SqlError> 
 }
 
 /// One file, with defaults filled in.
-pub fn new_file(spec: &FileSpec, name: &str, filegroup: u16, default_size: u64) -> Result<NewFile, SqlError> {
+pub fn new_file(
+    spec: &FileSpec,
+    name: &str,
+    filegroup: u16,
+    default_size: u64,
+) -> Result<NewFile, SqlError> {
     let file_name = spec.name.clone().unwrap_or_else(|| name.into());
     let size = match spec.size {
         Some(size) => round_up(bytes(size)?),
@@ -149,12 +164,19 @@ pub fn growth_of(growth: Option<FileGrowth>) -> Result<Growth, SqlError> {
     Ok(match growth {
         None => Growth::Bytes(DEFAULT_GROWTH),
         Some(FileGrowth::Size(size)) => Growth::Bytes(round_up(bytes(size)?)),
-        Some(FileGrowth::Percent(percent)) => Growth::Percent(u32::try_from(percent).unwrap_or(u32::MAX)),
+        Some(FileGrowth::Percent(percent)) => {
+            Growth::Percent(u32::try_from(percent).unwrap_or(u32::MAX))
+        }
     })
 }
 
 /// 5103 MAXSIZE below SIZE, 5169 FILEGROWTH above MAXSIZE.
-pub fn check_limits(name: &str, size: u64, max: Option<u64>, growth: Growth) -> Result<(), SqlError> {
+pub fn check_limits(
+    name: &str,
+    size: u64,
+    max: Option<u64>,
+    growth: Growth,
+) -> Result<(), SqlError> {
     let Some(max) = max else { return Ok(()) };
     if max < size {
         return Err(SqlError::of(msg::MAXSIZE_BELOW_SIZE, [&name]));

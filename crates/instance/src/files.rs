@@ -1,6 +1,7 @@
 //! Databases come and go: creating, opening, closing and dropping them with their files.
-//! Guarantees: the registry names a database only when all its files are there; a database that could not be created
-//! leaves no files; what waited to be freed when a database went down is freed when it comes up.
+//! Guarantees: the registry names a database only when all its files are there; a database that
+//! could not be created leaves no files; what waited to be freed when a database went down is freed
+//! when it comes up.
 
 mod create;
 
@@ -19,7 +20,8 @@ use wal::{Alignment, LogOptions};
 
 use super::InstanceCore;
 use super::boot_text::{
-    DISCARDED, added_tree, apply_log_settings, open_trees, replace_settings, save_settings, settings_text,
+    DISCARDED, added_tree, apply_log_settings, open_trees, replace_settings, save_settings,
+    settings_text,
 };
 use super::file_errors::disk_error;
 use super::open_error::OpenError;
@@ -72,8 +74,8 @@ impl InstanceCore {
         LogOptions { alignment, waits: Some(Arc::new(reports)), ..LogOptions::default() }
     }
 
-    /// Opens all databases at the same time; those that have to ask others for the outcome of a transaction when the logs of all
-    /// the others have been read.
+    /// Opens all databases at the same time; those that have to ask others for the outcome of a
+    /// transaction when the logs of all the others have been read.
     pub(super) fn open_all(&self, entries: &[DbEntry]) -> Vec<Arc<Db>> {
         let opened: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = entries
@@ -96,8 +98,9 @@ impl InstanceCore {
         self.try_entry(entry).unwrap_or_else(|failed| self.not_opened(*failed))
     }
 
-    /// As [`open_entry`](Self::open_entry), where all databases are opened at the same time: one that has to ask another for the
-    /// outcome of a transaction comes back to be opened when the others have been.
+    /// As [`open_entry`](Self::open_entry), where all databases are opened at the same time: one
+    /// that has to ask another for the outcome of a transaction comes back to be opened when the
+    /// others have been.
     pub(super) fn open_or_wait(&self, entry: DbEntry) -> Result<Arc<Db>, DbEntry> {
         self.try_entry(entry).or_else(|failed| match failed.error {
             OpenError::Txn(TxnError::InDoubt(_)) => Err(failed.entry),
@@ -135,7 +138,8 @@ impl InstanceCore {
         Ok((open, catalog, settings))
     }
 
-    /// Opens the files in an environment that may have been changed for them, and leaves the names that the database knows.
+    /// Opens the files in an environment that may have been changed for them, and leaves the names
+    /// that the database knows.
     pub(super) fn open_unnamed(&self, entry: &DbEntry, mut env: Env) -> Result<Opened, OpenError> {
         // What is only read needs nobody to write behind.
         env.pace.background &= !self.is_read_only();
@@ -172,7 +176,8 @@ impl InstanceCore {
         self.assemble(storage.clone()).inspect_err(|_| storage.abandon())
     }
 
-    /// The database knows the names that are nowhere else but in the registry, for a session that attaches it.
+    /// The database knows the names that are nowhere else but in the registry, for a session that
+    /// attaches it.
     fn note_names(
         &self,
         entry: &DbEntry,
@@ -233,8 +238,8 @@ impl InstanceCore {
         db.change_entry(DbEntry::take_next_places);
         let entry = db.entry();
         if let Some(old) = db.take_down(DbStatus::RecoveryPending, "it is being opened") {
-            // Sessions and plans may hold the failed storage for longer: its dirty pages and its log must not reach
-            // the files any more.
+            // Sessions and plans may hold the failed storage for longer: its dirty pages and its
+            // log must not reach the files any more.
             self.forget_batches();
             old.storage.abandon();
         }
@@ -248,7 +253,9 @@ impl InstanceCore {
                 let cause = e.explain(&entry);
                 db.take_down(status, &cause);
                 db.log_failure(&cause);
-                Err(e.sql(&entry).unwrap_or_else(|| catalog::errors::not_usable(&db.name(), status)))
+                Err(e
+                    .sql(&entry)
+                    .unwrap_or_else(|| catalog::errors::not_usable(&db.name(), status)))
             }
         }
     }
@@ -292,8 +299,8 @@ impl InstanceCore {
                 catalog::sequence::settle(db, sequence)?;
             }
         }
-        // What changes while transactions go on is not worth noting; where there is no room in the log, estimates are worse after the
-        // next start, and that is all.
+        // What changes while transactions go on is not worth noting; where there is no room in the
+        // log, estimates are worse after the next start, and that is all.
         if quiet && !self.is_read_only() && !settings.read_only && db.id() != catalog::TEMPDB {
             let _ = catalog::closing::note_rows(db);
             let _ = catalog::closing::note_statistics(db);
@@ -303,19 +310,25 @@ impl InstanceCore {
                 Err(TxnError::Busy { .. }) if Instant::now() < end => {
                     std::thread::sleep(Duration::from_millis(1));
                 }
-                // Transactions that go on are rolled back by the next start; what has been committed is durable now.
+                // Transactions that go on are rolled back by the next start; what has been
+                // committed is durable now.
                 Err(busy @ TxnError::Busy { .. }) => {
-                    return Err(catalog::errors::db_error(db, &storage.flush_log().err().unwrap_or(busy)));
+                    return Err(catalog::errors::db_error(
+                        db,
+                        &storage.flush_log().err().unwrap_or(busy),
+                    ));
                 }
                 closed => return closed.map_err(|e| catalog::errors::db_error(db, &e)),
             }
         }
     }
 
-    /// Drops a database that nobody uses: out of the registry first, then its files. The caller holds `changing`.
+    /// Drops a database that nobody uses: out of the registry first, then its files. The caller
+    /// holds `changing`.
     pub fn drop_database(&self, db: &Arc<Db>) -> Result<(), SqlError> {
         let entry = db.entry();
-        let entries: Vec<DbEntry> = self.entries().into_iter().filter(|e| e.id != entry.id).collect();
+        let entries: Vec<DbEntry> =
+            self.entries().into_iter().filter(|e| e.id != entry.id).collect();
         self.write_registry(&entries)?;
         self.remove_database(entry.id);
         // As everywhere: the files of a database that is offline stay.
@@ -356,8 +369,9 @@ impl InstanceCore {
         }
     }
 
-    /// Whether a file that was this instance's may go: it lies in the folder, or names this instance, or nobody whose it
-    /// could be. A file that somebody has open is kept by [`disk::Disk::remove`].
+    /// Whether a file that was this instance's may go: it lies in the folder, or names this
+    /// instance, or nobody whose it could be. A file that somebody has open is kept by
+    /// [`disk::Disk::remove`].
     pub(super) fn may_remove(&self, path: &Path) -> bool {
         match self.disk.is_within(path, self.paths.root()) {
             Ok(true) | Err(DiskError::NotFound { .. }) => return true,

@@ -1,11 +1,14 @@
-//! The identity of an instance: an id in a small file of its folder, with what tells the folder from its copies. The file itself has
-//! two copies ([`disk::mirrored`]); where both are damaged the id is the one that the databases' files name.
+//! The identity of an instance: an id in a small file of its folder, with what tells the folder
+//! from its copies. The file itself has two copies ([`disk::mirrored`]); where both are damaged the
+//! id is the one that the databases' files name.
 //!
-//! A folder that was moved or renamed has the inode and the time of birth that the file says, and stays what it was. A copy has
-//! others: it gets an id of its own. The number of the device does not count, as it may be another one after each restart of
-//! the machine; a copy of a whole volume is recognised while the original is at its place.
+//! A folder that was moved or renamed has the inode and the time of birth that the file says, and
+//! stays what it was. A copy has others: it gets an id of its own. The number of the device does
+//! not count, as it may be another one after each restart of the machine; a copy of a whole volume
+//! is recognised while the original is at its place.
 //!
-//! Guarantee: what lies outside a copied folder and may belong to the original is not the copy's, unless it is attached.
+//! Guarantee: what lies outside a copied folder and may belong to the original is not the copy's,
+//! unless it is attached.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,7 +27,8 @@ const MAGIC: &str = "ringwood instance 1";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub id: InstanceId,
-    /// The folder began as a copy of another one: files outside of it that name no instance are not its own.
+    /// The folder began as a copy of another one: files outside of it that name no instance are not
+    /// its own.
     pub copy: bool,
     /// What to tell the error log.
     pub news: Vec<String>,
@@ -41,9 +45,10 @@ struct Noted {
     folder: PathBuf,
 }
 
-/// Finds out the identity of the instance of a folder, and notes it there. `folder_before`: where a registry without an id says that the
-/// folder was. `named`: the instance that the databases' files name, asked for when the file is damaged. `write`: the file may be
-/// written; if not, a copy is one for this time.
+/// Finds out the identity of the instance of a folder, and notes it there. `folder_before`: where a
+/// registry without an id says that the folder was. `named`: the instance that the databases' files
+/// name, asked for when the file is damaged. `write`: the file may be written; if not, a copy is
+/// one for this time.
 ///
 /// # Errors
 /// The disk.
@@ -93,7 +98,9 @@ pub fn establish(
 
 fn lost(damaged: &mirrored::Damaged, id: Option<InstanceId>) -> String {
     let now = match id {
-        Some(id) => format!("the identity is {}, which the databases' files name", pages::home::hex(&id)),
+        Some(id) => {
+            format!("the identity is {}, which the databases' files name", pages::home::hex(&id))
+        }
         None => "the folder gets a new one; databases outside of it must be attached again".into(),
     };
     format!("The file of the instance's identity is damaged in both copies ({damaged}): {now}.")
@@ -106,8 +113,13 @@ fn decide(
     found: Option<&Noted>,
     folder_before: Option<&Path>,
 ) -> Result<(Identity, Noted), DiskError> {
-    let note =
-        |id, copy| Noted { id, copy, inode: now.inode, born_ns: now.born_ns, folder: root.to_path_buf() };
+    let note = |id, copy| Noted {
+        id,
+        copy,
+        inode: now.inode,
+        born_ns: now.born_ns,
+        folder: root.to_path_buf(),
+    };
     let Some(found) = found else {
         // The first start, or the first of a version that gives folders an id.
         let before = folder_before.filter(|before| *before != root);
@@ -119,7 +131,8 @@ fn decide(
     let same = found.inode == now.inode && found.born_ns == now.born_ns;
     let elsewhere = found.folder != root;
     if same && !(elsewhere && has_original(disk, found, now)) {
-        let news = elsewhere.then(|| format!("The folder was moved here from '{}'.", found.folder.display()));
+        let news = elsewhere
+            .then(|| format!("The folder was moved here from '{}'.", found.folder.display()));
         let news = news.into_iter().collect();
         return Ok((Identity { id: found.id, copy: found.copy, news }, note(found.id, found.copy)));
     }
@@ -127,8 +140,8 @@ fn decide(
     Ok((Identity { id, copy: true, news: vec![copied(&found.folder)] }, note(id, true)))
 }
 
-/// Whether the folder that the file names is still there, and another one: a copy of the whole volume has the inodes of the
-/// original.
+/// Whether the folder that the file names is still there, and another one: a copy of the whole
+/// volume has the inodes of the original.
 fn has_original(disk: &dyn Disk, found: &Noted, now: FileIdentity) -> bool {
     let there = disk.identity(&found.folder).ok();
     there.is_some_and(|there| there.device != now.device && is_instance(disk, &found.folder))
@@ -169,7 +182,8 @@ fn parse(text: &str) -> Option<Noted> {
     }
     let mut lines = body.lines().map(|line| line.split('\t').collect::<Vec<_>>());
     let (first, second) = (lines.next()?, lines.next()?);
-    let (["id", id, copy], ["folder", inode, born, folder]) = (first.as_slice(), second.as_slice()) else {
+    let (["id", id, copy], ["folder", inode, born, folder]) = (first.as_slice(), second.as_slice())
+    else {
         return None;
     };
     let id = u128::from_str_radix(id, 16).ok().filter(|_| id.len() == 32)?.to_be_bytes();
@@ -223,14 +237,22 @@ mod tests {
         assert!(!establish(&disk, Path::new("/a"), old, &|| None, true).unwrap().copy);
         disk.create_dir_all(Path::new("/c")).unwrap();
         assert!(
-            !establish(&disk, Path::new("/c"), Some(Path::new("/gone")), &|| None, true).unwrap().copy,
+            !establish(&disk, Path::new("/c"), Some(Path::new("/gone")), &|| None, true)
+                .unwrap()
+                .copy,
             "it was moved"
         );
     }
 
     #[test]
     fn the_file_survives_and_damage_is_noticed() {
-        let noted = Noted { id: [0xa7; 16], copy: true, inode: 7, born_ns: -3, folder: "/odd\tname".into() };
+        let noted = Noted {
+            id: [0xa7; 16],
+            copy: true,
+            inode: 7,
+            born_ns: -3,
+            folder: "/odd\tname".into(),
+        };
         let text = format(&noted);
         assert_eq!(parse(&text), Some(noted));
         assert_eq!(parse(&text.replace("a7a7", "a7a8")), None);

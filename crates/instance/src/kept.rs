@@ -1,7 +1,7 @@
-//! Objects of the whole instance, one small file in its folder for each kind: credentials, backup devices.
-//! Guarantees: a file has two copies ([`disk::mirrored`]) and is its owner's alone (0600); a change is on disk when it is seen; a
-//! damaged copy is replaced from the other one. Where both are damaged they are kept under another name, the list is empty, and the
-//! error log says so.
+//! Objects of the whole instance, one small file in its folder for each kind: credentials, backup
+//! devices. Guarantees: a file has two copies ([`disk::mirrored`]) and is its owner's alone (0600);
+//! a change is on disk when it is seen; a damaged copy is replaced from the other one. Where both
+//! are damaged they are kept under another name, the list is empty, and the error log says so.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -76,7 +76,8 @@ impl<T: Keep> Kept<T> {
             }
         };
         let parsed = bytes.as_ref().map(|bytes| std::str::from_utf8(bytes).ok().and_then(parse));
-        // What is whole and yet cannot be understood is of a later version: nothing of it may be written over.
+        // What is whole and yet cannot be understood is of a later version: nothing of it may be
+        // written over.
         let list = match parsed {
             Some(list) => list.ok_or_else(|| KeptError::Unknown(path.display().to_string()))?,
             None => Vec::new(),
@@ -108,7 +109,8 @@ impl<T: Keep> Kept<T> {
         what(&mut changed)?;
         let saved = mirrored::write(&*self.disk, &self.path, format(&changed).as_bytes());
         if let Some(e) = saved.map_err(KeptError::Disk)? {
-            let text = format!("The second copy of '{}' could not be written: {e}.", self.path.display());
+            let text =
+                format!("The second copy of '{}' could not be written: {e}.", self.path.display());
             self.errors.write("Server", &text);
         }
         *list = changed;
@@ -143,7 +145,8 @@ fn parse<T: Keep>(text: &str) -> Option<Vec<T>> {
     }
     let line = |line: &str| {
         let fields = line.strip_prefix(T::ONE)?.strip_prefix('\t')?;
-        let fields: Vec<String> = fields.split('\t').map(|field| unescape(field).to_string()).collect();
+        let fields: Vec<String> =
+            fields.split('\t').map(|field| unescape(field).to_string()).collect();
         T::of_fields(&fields)
     };
     body.lines().map(line).collect()
@@ -171,9 +174,13 @@ impl Lists {
         report_stale(&self.errors, stale, &written);
     }
 
-    /// Keeps what is left of a list under another name, so that the next change does not write over it.
+    /// Keeps what is left of a list under another name, so that the next change does not write over
+    /// it.
     fn put_aside<T: Keep>(&self, damaged: &Damaged) {
-        let text = format!("All {} are lost, both copies of their file are damaged ({damaged}).", T::PLURAL);
+        let text = format!(
+            "All {} are lost, both copies of their file are damaged ({damaged}).",
+            T::PLURAL
+        );
         self.errors.write("Server", &text);
         for (path, _) in damaged.reasons.iter().filter(|_| self.write) {
             let mut name = path.file_name().unwrap_or_default().to_os_string();
@@ -199,16 +206,18 @@ impl Lists {
     }
 }
 
-/// Says in the error log which copies of a file were not as they should be, and whether they are now. A file of the time before there
-/// were two copies is nothing to talk about.
+/// Says in the error log which copies of a file were not as they should be, and whether they are
+/// now. A file of the time before there were two copies is nothing to talk about.
 pub(super) fn report_stale(
     errors: &ErrorLog,
     stale: &[(PathBuf, String)],
     written: &Result<Option<DiskError>, DiskError>,
 ) {
     for (path, reason) in stale.iter().filter(|(_, reason)| reason != mirrored::MISSING) {
-        let text =
-            format!("A copy of a file is damaged, the other one is used: '{}': {reason}.", path.display());
+        let text = format!(
+            "A copy of a file is damaged, the other one is used: '{}': {reason}.",
+            path.display()
+        );
         errors.write("Server", &text);
     }
     if let Ok(Some(e)) | Err(e) = written {

@@ -1,7 +1,8 @@
-//! An instance of Ringwood: its folder, databases, files, settings, messages, principals and error log, and
-//! which sessions there are. Entry points: [`InstanceCore`], [`OfInstance`] (from a session to its instance),
-//! [`permit`] (which files a statement may open). Guarantees: one instance per folder at a time; a database that cannot be opened does not keep the others from it;
-//! a clean close leaves nothing to recover.
+//! An instance of Ringwood: its folder, databases, files, settings, messages, principals and error
+//! log, and which sessions there are. Entry points: [`InstanceCore`], [`OfInstance`] (from a
+//! session to its instance), [`permit`] (which files a statement may open). Guarantees: one
+//! instance per folder at a time; a database that cannot be opened does not keep the others from
+//! it; a clean close leaves nothing to recover.
 
 pub mod attach;
 mod batches;
@@ -75,7 +76,8 @@ use exec::state::core::SessionShared;
 use programs::cache::BatchCache;
 
 /// System databases that are made at first start, with their ids.
-pub const SYSTEM: [(&str, i32); 4] = [("master", MASTER), ("tempdb", TEMPDB), ("model", MODEL), ("msdb", 4)];
+pub const SYSTEM: [(&str, i32); 4] =
+    [("master", MASTER), ("tempdb", TEMPDB), ("model", MODEL), ("msdb", 4)];
 /// Names that no user database may have.
 const RESERVED: [&str; 5] = ["master", "tempdb", "model", "msdb", "resource"];
 /// Trace flag: no checkpoint begins by itself.
@@ -150,7 +152,8 @@ pub struct InstanceCore {
     shutdown_heard: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Held until the instance is closed.
     folder_lock: Mutex<Option<DiskLock>>,
-    /// What was found damaged at the start and what was done about it: told to administrators who log in.
+    /// What was found damaged at the start and what was done about it: told to administrators who
+    /// log in.
     notices: Mutex<Vec<String>>,
 }
 
@@ -163,11 +166,12 @@ fn lock_manager(memory: &Arc<MemoryAccount>) -> Arc<LockManager> {
 }
 
 impl InstanceCore {
-    /// Opens the instance of a folder and all its databases, in memory that was had before if there is some; makes it when
-    /// the folder is empty. No session has run in it yet.
+    /// Opens the instance of a folder and all its databases, in memory that was had before if there
+    /// is some; makes it when the folder is empty. No session has run in it yet.
     ///
     /// # Errors
-    /// The folder is in use or cannot be written, the list of databases is damaged, master cannot be opened.
+    /// The folder is in use or cannot be written, the list of databases is damaged, master cannot
+    /// be opened.
     pub fn open_databases(
         options: InstanceOptions,
         memory: Option<PageMemory>,
@@ -207,9 +211,12 @@ impl InstanceCore {
             Some(memory) => memory,
             None => PageMemory::new(budget.pool)?,
         };
-        let error_log = Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")).with_echo(log_echo));
-        let lists = kept::Lists::new(disk.clone(), &data_dir, error_log.clone(), read_only.is_none());
-        let credentials = credentials::Credentials::of(&lists).map_err(InstanceError::Credentials)?;
+        let error_log =
+            Arc::new(ErrorLog::new(disk.clone(), data_dir.join("log")).with_echo(log_echo));
+        let lists =
+            kept::Lists::new(disk.clone(), &data_dir, error_log.clone(), read_only.is_none());
+        let credentials =
+            credentials::Credentials::of(&lists).map_err(InstanceError::Credentials)?;
         let query_memory = QueryMemory::new(budget.query, budget.operator)
             .with_statement(statement_bytes.unwrap_or(usize::MAX))
             .with_account(account);
@@ -235,7 +242,9 @@ impl InstanceCore {
             page_waits_base: Mutex::default(),
             // Its own flag: options may be used for several instances.
             pace: Pace {
-                checkpoints_held: Arc::new(AtomicBool::new(pace.checkpoints_held.load(Ordering::Relaxed))),
+                checkpoints_held: Arc::new(AtomicBool::new(
+                    pace.checkpoints_held.load(Ordering::Relaxed),
+                )),
                 ..pace
             },
             url_devices,
@@ -271,7 +280,8 @@ impl InstanceCore {
         Ok(instance)
     }
 
-    /// Closes all databases cleanly: everything durable and checkpointed. Sessions that still run get errors.
+    /// Closes all databases cleanly: everything durable and checkpointed. Sessions that still run
+    /// get errors.
     ///
     /// # Errors
     /// Of the first database that could not be closed; the next start recovers it.
@@ -290,13 +300,16 @@ impl InstanceCore {
         let mut first = None;
         for db in self.databases() {
             if let Err(e) = self.close_database(&db) {
-                self.error_log()
-                    .write("Server", &format!("'{}' was not closed cleanly: {}", db.name(), e.message));
+                self.error_log().write(
+                    "Server",
+                    &format!("'{}' was not closed cleanly: {}", db.name(), e.message),
+                );
                 first.get_or_insert(e);
             }
         }
         self.error_log().save();
-        // What could not be closed is written no more: its files may be opened by others from now on.
+        // What could not be closed is written no more: its files may be opened by others from now
+        // on.
         for db in self.databases() {
             if let Some(storage) = db.storage_if_open()
                 && storage.status() != txn::Status::Offline
@@ -308,8 +321,8 @@ impl InstanceCore {
         first.map_or(Ok(()), Err)
     }
 
-    /// Ends `Instance::open_to_view`: afterwards nobody but the callers holds the instance, so that dropping it closes it
-    /// before that returns.
+    /// Ends `Instance::open_to_view`: afterwards nobody but the callers holds the instance, so that
+    /// dropping it closes it before that returns.
     pub fn close_to_view(&self) {
         let watch = self.watch.lock().take();
         drop(watch);
@@ -320,7 +333,8 @@ impl InstanceCore {
         self.read_only.is_some()
     }
 
-    /// Error 3906 when the folder is only read: for statements that change what belongs to no single database.
+    /// Error 3906 when the folder is only read: for statements that change what belongs to no
+    /// single database.
     pub fn check_writable(&self) -> Result<(), SqlError> {
         if self.is_read_only() { Err(errors::read_only("master")) } else { Ok(()) }
     }
@@ -332,7 +346,8 @@ impl InstanceCore {
 
     /// Where a database's files are, and whose they may be.
     pub fn home(&self, entry: &registry::DbEntry) -> pages::Home {
-        // While it is being restored the database's own list is ahead of the registry, or behind it: it says what is there.
+        // While it is being restored the database's own list is ahead of the registry, or behind
+        // it: it says what is there.
         let data = entry.files.iter().filter(|f| !f.log && !entry.restoring);
         pages::Home {
             instance: self.identity.id,

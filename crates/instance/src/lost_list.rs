@@ -34,8 +34,14 @@ pub(super) struct MadeAgain {
 }
 
 /// Looks for the databases of a folder, of its volumes and of the places that `remains` names.
-pub(super) fn make_again(disk: &dyn Disk, paths: &Paths, home: &Home, remains: &Registry) -> MadeAgain {
-    let mut search = Search { disk, paths, home, found: BTreeMap::new(), news: Vec::new(), left: MAX_FILES };
+pub(super) fn make_again(
+    disk: &dyn Disk,
+    paths: &Paths,
+    home: &Home,
+    remains: &Registry,
+) -> MadeAgain {
+    let mut search =
+        Search { disk, paths, home, found: BTreeMap::new(), news: Vec::new(), left: MAX_FILES };
     search.folder(paths.root(), 0);
     for folder in paths.volumes() {
         search.folder(folder, 0);
@@ -115,13 +121,16 @@ impl Search<'_> {
         let mut primaries: Vec<(PathBuf, FileIdentity)> = self.found.clone().into_iter().collect();
         primaries.retain(|(_, found)| found.file_id == 1);
         // Those that are where they say that they are come first.
-        primaries.sort_by_key(|(path, found)| !found.files.iter().any(|(id, at)| *id == 1 && at == path));
+        primaries.sort_by_key(|(path, found)| {
+            !found.files.iter().any(|(id, at)| *id == 1 && at == path)
+        });
         let mut entries: Vec<DbEntry> = Vec::new();
         let mut unnumbered = Vec::new();
         for (path, found) in primaries {
             let Some(entry) = self.entry(&path, &found, remains) else { continue };
-            let same =
-                |other: &&DbEntry| other.id == entry.id || other.name.eq_ignore_ascii_case(&entry.name);
+            let same = |other: &&DbEntry| {
+                other.id == entry.id || other.name.eq_ignore_ascii_case(&entry.name)
+            };
             match entries.iter().find(same) {
                 Some(other) => self.news.push(format!(
                     "'{}' is not in the list: it claims to be '{}', as '{}' does. Attach it under another name.",
@@ -134,7 +143,8 @@ impl Search<'_> {
             }
         }
         for mut entry in unnumbered {
-            let free = (catalog::FIRST_USER_DB..).find(|id| entries.iter().all(|other| other.id != *id));
+            let free =
+                (catalog::FIRST_USER_DB..).find(|id| entries.iter().all(|other| other.id != *id));
             entry.id = free.unwrap_or(i32::MAX);
             entries.push(entry);
         }
@@ -144,7 +154,8 @@ impl Search<'_> {
     /// What a primary file and its boot page say of their database.
     fn entry(&mut self, path: &Path, found: &FileIdentity, remains: &Registry) -> Option<DbEntry> {
         let Some(settings) = settings_of(found) else {
-            let text = format!("'{}' is not in the list: its boot page cannot be read.", path.display());
+            let text =
+                format!("'{}' is not in the list: its boot page cannot be read.", path.display());
             self.news.push(text);
             return None;
         };
@@ -153,8 +164,10 @@ impl Search<'_> {
             // It was detached.
             return None;
         }
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let names = [settings.database_name.clone(), found.name.as_str().into(), stem.as_str().into()];
+        let stem =
+            path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let names =
+            [settings.database_name.clone(), found.name.as_str().into(), stem.as_str().into()];
         let name = names.into_iter().find(|name| !name.is_empty())?;
         let id = match settings.database_id {
             0 => system_id(&name).or(named.map(|entry| entry.id)).unwrap_or(0),
@@ -190,9 +203,11 @@ impl Search<'_> {
         }
         for file in &mut entry.files {
             // The list may have been cut in the middle of a name.
-            let whole =
-                |known: &&FileEntry| self.paths.resolve(&known.shown).is_ok_and(|path| path == file.path);
-            let known = named.and_then(|named| named.files.iter().find(|known| known.path == file.path));
+            let whole = |known: &&FileEntry| {
+                self.paths.resolve(&known.shown).is_ok_and(|path| path == file.path)
+            };
+            let known =
+                named.and_then(|named| named.files.iter().find(|known| known.path == file.path));
             if let Some(known) = known.filter(whole) {
                 (file.shown, file.next) = (known.shown.clone(), known.next.clone());
             }
@@ -238,7 +253,13 @@ impl Search<'_> {
 
     /// Where the log is: at the place that the boot page names, beside the primary file, or
     /// anywhere.
-    fn log_of(&self, primary: &Path, stem: &str, found: &FileIdentity, settings: &DbSettings) -> PathBuf {
+    fn log_of(
+        &self,
+        primary: &Path,
+        stem: &str,
+        found: &FileIdentity,
+        settings: &DbSettings,
+    ) -> PathBuf {
         let own = |path: &PathBuf| {
             self.found.get(path).is_some_and(|f| f.database == found.database && f.file_id == 2)
         };
@@ -259,9 +280,12 @@ impl Search<'_> {
         for entry in usual {
             let primary = primary_of(&entry);
             let known = entries.iter().any(|e| {
-                e.id == entry.id || e.name.eq_ignore_ascii_case(&entry.name) || primary_of(e) == primary
+                e.id == entry.id
+                    || e.name.eq_ignore_ascii_case(&entry.name)
+                    || primary_of(e) == primary
             });
-            let complete = entry.files.iter().any(|f| f.log) && entry.files.iter().any(|f| f.file_id == 1);
+            let complete =
+                entry.files.iter().any(|f| f.log) && entry.files.iter().any(|f| f.file_id == 1);
             if entry.id <= 0 || entry.name.is_empty() || known || !complete {
                 continue;
             }
@@ -291,7 +315,15 @@ pub fn system_entry(paths: &Paths, name: &str, id: i32) -> DbEntry {
     let file = |file_id: u16, name: &str, ending: &str| {
         let shown = CompactString::from(format!("{name}.{ending}"));
         let (log, path) = (file_id == 2, paths.root().join(shown.as_str()));
-        FileEntry { file_id, log, filegroup: u16::from(!log), name: name.into(), path, shown, next: None }
+        FileEntry {
+            file_id,
+            log,
+            filegroup: u16::from(!log),
+            name: name.into(),
+            path,
+            shown,
+            next: None,
+        }
     };
     DbEntry {
         id,

@@ -20,7 +20,11 @@ use catalog::db::{DbStatus, FIRST_USER_DB};
 
 impl InstanceCore {
     /// Opens a system database that could not be opened, if its damage can be undone.
-    pub(super) fn open_mended(&self, entry: &DbEntry, failed: OpenError) -> Result<Opened, OpenError> {
+    pub(super) fn open_mended(
+        &self,
+        entry: &DbEntry,
+        failed: OpenError,
+    ) -> Result<Opened, OpenError> {
         if entry.id >= FIRST_USER_DB || entry.id == TEMPDB {
             return Err(failed);
         }
@@ -30,7 +34,8 @@ impl InstanceCore {
         if failed.status() != DbStatus::Suspect {
             return Err(failed);
         }
-        let text = format!("'{}' is damaged and could not be opened: {}", entry.name, failed.text());
+        let text =
+            format!("'{}' is damaged and could not be opened: {}", entry.name, failed.text());
         self.error_log().write("Server", &text);
         let mended = self.mend_pages(entry);
         let failed = match self.open_files(entry) {
@@ -54,8 +59,10 @@ impl InstanceCore {
 
     /// A system database is open without something that cannot be read.
     pub(super) fn note_spared(&self, id: i32, what: &str) {
-        let name = super::SYSTEM.iter().find(|(_, system)| *system == id).map_or("", |(name, _)| name);
-        let text = format!("The system database '{name}' is damaged and open nevertheless: {what}.");
+        let name =
+            super::SYSTEM.iter().find(|(_, system)| *system == id).map_or("", |(name, _)| name);
+        let text =
+            format!("The system database '{name}' is damaged and open nevertheless: {what}.");
         self.error_log().write("Server", &text);
         self.add_notice(text);
     }
@@ -111,7 +118,8 @@ impl InstanceCore {
             entry.name
         );
         self.error_log().write("Server", &text);
-        let made = Database::open_without_log(env, &primary.path, &log.path, self.log_options(entry));
+        let made =
+            Database::open_without_log(env, &primary.path, &log.path, self.log_options(entry));
         Some(match made.and_then(|storage| storage.close()) {
             Ok(()) => self.open_files(entry),
             Err(e) => Err(e.into()),
@@ -144,7 +152,9 @@ impl InstanceCore {
 pub fn mended_text(path: &Path, page: &MendedPage) -> String {
     let MendedPage { id, byte, bit } = page;
     let (file, number, path) = (id.file, id.page, path.display());
-    format!("Page {file}:{number} of '{path}': bit {bit} of byte {byte} had changed and was put right.")
+    format!(
+        "Page {file}:{number} of '{path}': bit {bit} of byte {byte} had changed and was put right."
+    )
 }
 
 /// The same of a log.

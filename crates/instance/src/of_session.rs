@@ -1,4 +1,5 @@
-//! The instance of a session, for what statements do beyond its [`Host`](exec::host::Host): files, other sessions, backup.
+//! The instance of a session, for what statements do beyond its [`Host`](exec::host::Host): files,
+//! other sessions, backup.
 
 use std::sync::Arc;
 

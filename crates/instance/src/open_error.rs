@@ -52,7 +52,8 @@ impl OpenError {
 
     /// The text for a person who looks for the cause: SQL Server's error where there is one.
     pub(super) fn explain(&self, entry: &DbEntry) -> String {
-        self.sql(entry).map_or_else(|| self.text(), |e| format!("Error {}: {}", e.number, e.message))
+        self.sql(entry)
+            .map_or_else(|| self.text(), |e| format!("Error {}: {}", e.number, e.message))
     }
 
     /// SQL Server's error for a file of the database.

@@ -31,7 +31,8 @@ impl PageMemory {
         PageMemory::with(bytes, false)
     }
 
-    /// Memory that is taken from the system now: what is done later no longer pays for it. A second or more for a gigabyte.
+    /// Memory that is taken from the system now: what is done later no longer pays for it. A second
+    /// or more for a gigabyte.
     ///
     /// # Errors
     /// As for [`PageMemory::new`].
@@ -60,31 +61,34 @@ pub struct InstanceOptions {
     /// Most memory for pages in bytes, with room for others beside it; `process_bytes` decides when
     /// `None`.
     pub memory_bytes: Option<u64>,
-    /// Memory of all queries' sorts, hashes and kept rows together, in bytes; a quarter of the machine's, at least 1 GB, when
-    /// `None`, and never more than three quarters of `process_bytes`.
+    /// Memory of all queries' sorts, hashes and kept rows together, in bytes; a quarter of the
+    /// machine's, at least 1 GB, when `None`, and never more than three quarters of
+    /// `process_bytes`.
     pub query_bytes: Option<usize>,
-    /// Memory that one operator of a query may hold before it goes to run files, in bytes; an eighth of the machine's, at
-    /// most 1 GB, when `None`.
+    /// Memory that one operator of a query may hold before it goes to run files, in bytes; an
+    /// eighth of the machine's, at most 1 GB, when `None`.
     pub operator_bytes: Option<usize>,
-    /// Memory that one statement may hold, in bytes: its sorts and joins go to run files beyond, what cannot is error 701. As much as
-    /// `query_bytes` when `None`.
+    /// Memory that one statement may hold, in bytes: its sorts and joins go to run files beyond,
+    /// what cannot is error 701. As much as `query_bytes` when `None`.
     pub statement_bytes: Option<usize>,
     /// Drive letter to folder, for Windows paths in statements.
     pub volumes: HashMap<char, PathBuf>,
-    /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by themselves, 4022 keeps
-    /// the procedures of a start from running, 15001 times requests by phase.
+    /// Trace flags: 1800 aligns log writes to 4096 bytes, 3505 keeps checkpoints from beginning by
+    /// themselves, 4022 keeps the procedures of a start from running, 15001 times requests by
+    /// phase.
     pub trace_flags: Vec<i32>,
     /// Where the files are.
     pub disk: Arc<dyn Disk>,
     /// Pace of the databases' background tasks.
     pub pace: Pace,
-    /// How often the instance looks what there is to do without being asked; what is older than its retention is looked for at first
-    /// and then every 60th time.
+    /// How often the instance looks what there is to do without being asked; what is older than its
+    /// retention is looked for at first and then every 60th time.
     pub chore_period: Duration,
     /// What makes backup devices of URLs; `None`: BACKUP and RESTORE know none.
     pub url_devices: Option<Arc<dyn UrlDevices>>,
-    /// Change nothing in the folder, which may be one that cannot be written: databases that were stopped cleanly are open
-    /// for reading, changes are error 3906, tempdb is in the system's folder for temporary files.
+    /// Change nothing in the folder, which may be one that cannot be written: databases that were
+    /// stopped cleanly are open for reading, changes are error 3906, tempdb is in the system's
+    /// folder for temporary files.
     pub read_only: bool,
     /// An error when the folder has no instance yet, instead of making one.
     pub must_exist: bool,
@@ -102,7 +106,8 @@ impl InstanceOptions {
     /// Options for a folder of the file system, all else as usual.
     pub fn new(data_dir: impl Into<PathBuf>) -> InstanceOptions {
         let data_dir = data_dir.into();
-        // Absolute, so that a path below it means the same to the disk and to a person, whatever the current folder is.
+        // Absolute, so that a path below it means the same to the disk and to a person, whatever
+        // the current folder is.
         let data_dir = std::path::absolute(&data_dir).unwrap_or(data_dir);
         InstanceOptions {
             disk: Arc::new(disk::OsDisk::new(&data_dir)),

@@ -51,7 +51,8 @@ pub fn keeps(below: &Path) -> bool {
     let last = below.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     // The folder of the error log may be a volume, too: files of databases are no reports.
     FOLDERS.contains(&first.as_str()) && !(first == ERROR_LOG && is_of_database(&last))
-        || (!of_database && (FILES.iter().any(|file| first.starts_with(file)) || first.contains(LIST)))
+        || (!of_database
+            && (FILES.iter().any(|file| first.starts_with(file)) || first.contains(LIST)))
         || is_run_file(below.file_name().unwrap_or_default())
 }
 
@@ -69,7 +70,12 @@ pub(super) fn identities(disk: &dyn Disk, root: &Path) -> Vec<FileIdentity> {
     let top = list(root);
     let own = |path: &&PathBuf| path.strip_prefix(root).is_ok_and(keeps);
     let below = FOLDERS.iter().flat_map(|folder| list(&root.join(folder)));
-    top.iter().filter(own).cloned().chain(below).filter_map(|path| disk.identity(&path).ok()).collect()
+    top.iter()
+        .filter(own)
+        .cloned()
+        .chain(below)
+        .filter_map(|path| disk.identity(&path).ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -79,9 +85,10 @@ mod tests {
     #[test]
     fn every_mirrored_list_is_named() {
         use crate::kept::file_name;
-        for name in
-            [file_name::<crate::credentials::Credential>(), file_name::<crate::configuration::Configured>()]
-        {
+        for name in [
+            file_name::<crate::credentials::Credential>(),
+            file_name::<crate::configuration::Configured>(),
+        ] {
             assert!(keeps(Path::new(&name)) && MIRRORED.contains(&name.as_str()), "{name}");
         }
     }

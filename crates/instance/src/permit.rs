@@ -1,10 +1,10 @@
 //! Which files a statement may open: the one place that decides it, for every statement that takes
 //! a path.
 //!
-//! Guarantees: a path in a statement becomes a file only through [`InstanceCore::permit`] (to open it)
-//! and [`InstanceCore::permit_database_file`] (for a file of a database); nobody reaches what the
-//! instance keeps for itself, a device or a file that the kernel makes up; a file of a database is
-//! reached only by the statements that such files are for; who is no sysadmin stays within the
+//! Guarantees: a path in a statement becomes a file only through [`InstanceCore::permit`] (to open
+//! it) and [`InstanceCore::permit_database_file`] (for a file of a database); nobody reaches what
+//! the instance keeps for itself, a device or a file that the kernel makes up; a file of a database
+//! is reached only by the statements that such files are for; who is no sysadmin stays within the
 //! allowed folders. Links are followed before it is decided, and not any more when the file is
 //! opened. docs/internals/security.md has the design.
 
@@ -152,19 +152,32 @@ impl InstanceCore {
 
     /// The path that a statement gives a file of a database, if it may. Whether the file is another
     /// database's is asked where it is known which one it is for ([`InstanceCore::user_of`]).
-    pub fn permit_database_file(&self, reach: Reach, written: &str) -> Result<PathBuf, NotPermitted> {
+    pub fn permit_database_file(
+        &self,
+        reach: Reach,
+        written: &str,
+    ) -> Result<PathBuf, NotPermitted> {
         let path = self.paths.resolve(written).map_err(NotPermitted::BadPath)?;
         self.permit_database_place(reach, path)
     }
 
     /// The same for a place that no statement has written.
-    pub(crate) fn permit_database_place(&self, reach: Reach, path: PathBuf) -> Result<PathBuf, NotPermitted> {
+    pub(crate) fn permit_database_place(
+        &self,
+        reach: Reach,
+        path: PathBuf,
+    ) -> Result<PathBuf, NotPermitted> {
         let place = self.decide(reach, &path, FileUse::Database)?;
         // Below its folder an instance knows its files by the way through it, which may be a link.
         Ok(if path.starts_with(self.paths.root()) { path } else { place.real })
     }
 
-    fn decide(&self, reach: Reach, path: &Path, purpose: FileUse) -> Result<NamedPlace, NotPermitted> {
+    fn decide(
+        &self,
+        reach: Reach,
+        path: &Path,
+        purpose: FileUse,
+    ) -> Result<NamedPlace, NotPermitted> {
         let refused = || DiskError::Refused { path: path.to_path_buf() };
         let place = match purpose {
             // It is read as the operating system has it.
@@ -217,8 +230,9 @@ impl InstanceCore {
         }
         // Where an instance lies within the folder of another one (a master that is made again),
         // its own files are not that one's.
-        let outside =
-            |folder: &&Path| !(real.starts_with(root) && root != *folder && root.starts_with(folder));
+        let outside = |folder: &&Path| {
+            !(real.starts_with(root) && root != *folder && root.starts_with(folder))
+        };
         real.ancestors().skip(1).filter(outside).any(|folder| {
             real.strip_prefix(folder).is_ok_and(own_files::keeps)
                 && self.disk.exists(&folder.join(registry::FILE_NAME)).unwrap_or(false)
@@ -227,7 +241,8 @@ impl InstanceCore {
 
     /// Whether a file is one that the instance keeps, under whichever name.
     fn keeps_file(&self, file: &FileIdentity) -> bool {
-        let protected = self.policy.protected.iter().filter_map(|path| self.disk.identity(path).ok());
+        let protected =
+            self.policy.protected.iter().filter_map(|path| self.disk.identity(path).ok());
         own_files::identities(&*self.disk, self.paths.root())
             .iter()
             .chain(&protected.collect::<Vec<_>>())
@@ -239,7 +254,8 @@ impl InstanceCore {
     fn has_database_file(&self, file: &FileIdentity) -> bool {
         let databases = self.databases();
         let has = |f: &registry::FileEntry| {
-            self.is_file(&f.path, file) || f.next.as_ref().is_some_and(|(next, _)| self.is_file(next, file))
+            self.is_file(&f.path, file)
+                || f.next.as_ref().is_some_and(|(next, _)| self.is_file(next, file))
         };
         databases.iter().any(|db| db.entry().files.iter().any(has))
     }

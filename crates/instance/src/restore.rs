@@ -1,5 +1,6 @@
-//! Databases that are being restored: their place in the registry, and what the engine adds to a backup's header.
-//! Guarantees: a database whose restore has begun is listed as RESTORING until it is recovered, whatever crashes.
+//! Databases that are being restored: their place in the registry, and what the engine adds to a
+//! backup's header. Guarantees: a database whose restore has begun is listed as RESTORING until it
+//! is recovered, whatever crashes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -80,7 +81,8 @@ impl Described {
     }
 }
 
-/// Says where a file goes: from its number, whether it is the log, its logical name and its name in the backup.
+/// Says where a file goes: from its number, whether it is the log, its logical name and its name in
+/// the backup.
 pub type Place<'p> = dyn FnMut(u16, bool, &str, &str) -> CompactString + 'p;
 
 impl InstanceCore {
@@ -127,8 +129,10 @@ impl InstanceCore {
     }
 
     fn target(&self, entry: &DbEntry) -> (Env, RestoreTarget) {
-        let files = entry.files.iter().filter(|f| !f.log).map(|f| (f.file_id, f.path.clone())).collect();
-        let log_path = entry.files.iter().find(|f| f.log).map(|f| f.path.clone()).unwrap_or_default();
+        let files =
+            entry.files.iter().filter(|f| !f.log).map(|f| (f.file_id, f.path.clone())).collect();
+        let log_path =
+            entry.files.iter().find(|f| f.log).map(|f| f.path.clone()).unwrap_or_default();
         let log: LogOptions = self.log_options(entry);
         (self.env(entry), RestoreTarget { files, log_path, log })
     }
@@ -170,11 +174,13 @@ impl InstanceCore {
         Ok(db)
     }
 
-    /// Files that the log of a restored database adds: they are the database's in the registry before they are made, so that
-    /// whatever a crash leaves of them may be replaced, and one that goes elsewhere than an attempt before has put it is
-    /// announced to be removed. The caller holds `changing`.
+    /// Files that the log of a restored database adds: they are the database's in the registry
+    /// before they are made, so that whatever a crash leaves of them may be replaced, and one that
+    /// goes elsewhere than an attempt before has put it is announced to be removed. The caller
+    /// holds `changing`.
     ///
-    /// Errors, with the file's index: 1834, 5170 something else is there; 5133; the registry. Nothing has changed then.
+    /// Errors, with the file's index: 1834, 5170 something else is there; 5133; the registry.
+    /// Nothing has changed then.
     pub fn place_restored(
         &self,
         reach: Reach,
@@ -189,7 +195,8 @@ impl InstanceCore {
             entry.files.push(placed);
             self.make_folders(&entry).map_err(|e| (i, e))?;
         }
-        let paths = entry.files[entry.files.len() - files.len()..].iter().map(|f| f.path.clone()).collect();
+        let paths =
+            entry.files[entry.files.len() - files.len()..].iter().map(|f| f.path.clone()).collect();
         let left = before.files.iter().filter(|f| !entry.files.iter().any(|n| n.path == f.path));
         self.pending.lock().extend(left.map(|f| Pending { db: db.id(), path: f.path.clone() }));
         db.change_entry(|old| *old = entry);
@@ -200,7 +207,8 @@ impl InstanceCore {
         Ok(paths)
     }
 
-    /// Where one of them goes. `before`: the database's files; `now`: with those that have a place already.
+    /// Where one of them goes. `before`: the database's files; `now`: with those that have a place
+    /// already.
     fn place_one(
         &self,
         reach: Reach,
@@ -230,8 +238,8 @@ impl InstanceCore {
         })
     }
 
-    /// The files that were placed could not be made, and none is there: the registry is as it was. The places of the attempts
-    /// before stay announced.
+    /// The files that were placed could not be made, and none is there: the registry is as it was.
+    /// The places of the attempts before stay announced.
     pub fn unplace_restored(&self, db: &Arc<Db>, before: DbEntry) {
         self.forget_pending(db.id(), &before.files);
         db.change_entry(|entry| *entry = before);
@@ -240,7 +248,8 @@ impl InstanceCore {
         }
     }
 
-    /// Why a file that is there cannot be replaced: somebody has it open (3634), or it is another instance's (1834).
+    /// Why a file that is there cannot be replaced: somebody has it open (3634), or it is another
+    /// instance's (1834).
     pub fn foreign_target(&self, file: &FileEntry) -> Option<SqlError> {
         let home = pages::Home { instance: self.id(), ..pages::Home::default() };
         match txn::identify(&*self.disk, &file.path, &home) {
@@ -256,7 +265,8 @@ impl InstanceCore {
         }
     }
 
-    /// Whether a file lies in the folder of another instance, which may be a copy of this one that was never opened.
+    /// Whether a file lies in the folder of another instance, which may be a copy of this one that
+    /// was never opened.
     fn in_another_folder(&self, path: &Path) -> bool {
         let root = self.paths.root();
         let known = self.entries().iter().any(|e| e.files.iter().any(|f| f.path == path));
@@ -288,7 +298,8 @@ impl InstanceCore {
         Ok(())
     }
 
-    /// The registry has the data files that the database has after a step; what it has lost is removed.
+    /// The registry has the data files that the database has after a step; what it has lost is
+    /// removed.
     pub fn adopt_restored(&self, db: &Arc<Db>, files: &[FileSpec]) -> Result<(), SqlError> {
         let before = db.entry();
         let changed = adopt_files(db, files);
@@ -316,7 +327,8 @@ impl InstanceCore {
         let entry = db.entry();
         match self.open_files(&entry) {
             Ok((open, catalog, settings)) => {
-                let files: Vec<FileSpec> = open.storage.store().files().into_iter().map(|f| f.spec).collect();
+                let files: Vec<FileSpec> =
+                    open.storage.store().files().into_iter().map(|f| f.spec).collect();
                 self.adopt_restored(db, &files)?;
                 db.change_entry(|entry| entry.restoring = false);
                 self.save_registry()?;
@@ -346,7 +358,8 @@ mod tests {
 
     #[test]
     fn other_text_takes_defaults() {
-        let described = Described::read(b"filegroup\tPRIMARY\nfilegroup\tFG 2\ncompat\t100\nx\ty\n\xff");
+        let described =
+            Described::read(b"filegroup\tPRIMARY\nfilegroup\tFG 2\ncompat\t100\nx\ty\n\xff");
         assert_eq!(described.filegroups, ["PRIMARY", "FG 2"]);
         assert_eq!((described.compatibility_level, described.created), (100, (0, 0)));
         assert_eq!(Described::read(&[]).filegroups, ["PRIMARY"]);

@@ -1,6 +1,6 @@
-//! ALTER DATABASE SCOPED CONFIGURATION: the configurations that there are, what they may be, and what a database has.
-//! Guarantee: a value that would change what statements do is refused; the others say how plans are made or what is
-//! measured, are kept and shown, and change no result.
+//! ALTER DATABASE SCOPED CONFIGURATION: the configurations that there are, what they may be, and
+//! what a database has. Guarantee: a value that would change what statements do is refused; the
+//! others say how plans are made or what is measured, are kept and shown, and change no result.
 
 use std::sync::Arc;
 

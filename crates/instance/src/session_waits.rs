@@ -62,10 +62,16 @@ mod tests {
         let (first, second) = (all.begin(51), all.begin(52));
         let locks = |waits: &[(i32, i32)]| waits.iter().copied().collect::<HashMap<i32, i32>>();
         assert!(!first.is_in_a_cycle(&[52, 53], &locks(&[(53, 54)])));
-        assert!(!first.is_in_a_cycle(&[52, 53], &locks(&[(53, 53)])), "a cycle of others is theirs");
+        assert!(
+            !first.is_in_a_cycle(&[52, 53], &locks(&[(53, 53)])),
+            "a cycle of others is theirs"
+        );
         assert!(second.is_in_a_cycle(&[51], &locks(&[])));
         assert!(!first.is_in_a_cycle(&[52, 53], &locks(&[])), "the other one is the victim");
-        assert!(first.is_in_a_cycle(&[53], &locks(&[(54, 51), (53, 54)])), "through requests for locks");
+        assert!(
+            first.is_in_a_cycle(&[53], &locks(&[(54, 51), (53, 54)])),
+            "through requests for locks"
+        );
         drop(first);
         assert!(!second.is_in_a_cycle(&[51], &locks(&[])));
     }

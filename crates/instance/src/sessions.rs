@@ -1,5 +1,5 @@
-//! The sessions of an instance: their numbers, what others see of them, KILL.
-//! Guarantees: no two running sessions have one number; one that is ended stops at its next statement or wait.
+//! The sessions of an instance: their numbers, what others see of them, KILL. Guarantees: no two
+//! running sessions have one number; one that is ended stops at its next statement or wait.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -27,7 +27,8 @@ impl InstanceCore {
         self.launched.lock().push(launched);
     }
 
-    /// Ends the procedures that were started with the instance and that still run: afterwards they hold it no more.
+    /// Ends the procedures that were started with the instance and that still run: afterwards they
+    /// hold it no more.
     pub fn end_launched(&self) {
         let launched = std::mem::take(&mut *self.launched.lock());
         launched
@@ -43,7 +44,8 @@ impl InstanceCore {
         }
     }
 
-    /// A number and the public part of a new session, which begins in the returned database: master.
+    /// A number and the public part of a new session, which begins in the returned database:
+    /// master.
     ///
     /// # Errors
     /// 6005 when the instance is shutting down.
@@ -62,12 +64,13 @@ impl InstanceCore {
         Ok((master, spid, shared))
     }
 
-    /// The next number that no session has. Numbers come again only after all others: a view that was read a moment ago does
-    /// not speak of another session.
+    /// The next number that no session has. Numbers come again only after all others: a view that
+    /// was read a moment ago does not speak of another session.
     fn free_spid(&self, sessions: &BTreeMap<i32, Weak<SessionShared>>) -> i32 {
         loop {
             let spid = self.next_spid.load(Ordering::Relaxed);
-            // session_id is a smallint. With all of them in use, which no limit on connections allows, it goes on above.
+            // session_id is a smallint. With all of them in use, which no limit on connections
+            // allows, it goes on above.
             let full = sessions.len() >= (i16::MAX as i32 - FIRST_SPID) as usize;
             let next = if spid >= i16::MAX.into() && !full { FIRST_SPID } else { spid + 1 };
             self.next_spid.store(next, Ordering::Relaxed);
@@ -80,7 +83,10 @@ impl InstanceCore {
     /// Running sessions by spid.
     pub fn sessions(&self) -> Vec<(i32, Arc<SessionShared>)> {
         let sessions = self.sessions.lock();
-        sessions.iter().filter_map(|(spid, session)| session.upgrade().map(|s| (*spid, s))).collect()
+        sessions
+            .iter()
+            .filter_map(|(spid, session)| session.upgrade().map(|s| (*spid, s)))
+            .collect()
     }
 
     /// A running session.
@@ -88,7 +94,8 @@ impl InstanceCore {
         self.sessions.lock().get(&i32::try_from(spid).ok()?)?.upgrade()
     }
 
-    /// Ends all sessions as KILL does: their batches stop at the next statement or wait, and roll back.
+    /// Ends all sessions as KILL does: their batches stop at the next statement or wait, and roll
+    /// back.
     pub fn end_sessions(&self) {
         for (_, session) in self.sessions() {
             self.end_session(&session);
@@ -114,7 +121,8 @@ impl InstanceCore {
 
     /// Batches since the start.
     pub fn batches_run(&self) -> u64 {
-        let running = self.sessions().iter().map(|(_, s)| s.batches.load(Ordering::Relaxed)).sum::<u64>();
+        let running =
+            self.sessions().iter().map(|(_, s)| s.batches.load(Ordering::Relaxed)).sum::<u64>();
         self.host.ended_batches() + running
     }
 

@@ -43,7 +43,9 @@ pub struct Known {
 pub fn read_known(disk: &dyn Disk, paths: &Paths, write: bool) -> Result<Known, InstanceError> {
     let root = paths.root();
     // Whatever else is the matter with master comes out when it is opened.
-    if let Err(e @ PageError::OtherFormat { .. }) = pages::check_format(disk, &root.join(MASTER_FILE)) {
+    if let Err(e @ PageError::OtherFormat { .. }) =
+        pages::check_format(disk, &root.join(MASTER_FILE))
+    {
         return Err(InstanceError::OtherVersion(e.to_string()));
     }
     let read = match registry::read(disk, root) {
@@ -90,7 +92,10 @@ impl InstanceCore {
         let errors = Arc::downgrade(self.error_log());
         disk::on_io_fallback(move |reason| {
             if let Some(errors) = errors.upgrade() {
-                errors.write("Server", &format!("Data files are read and written by threads: {reason}."));
+                errors.write(
+                    "Server",
+                    &format!("Data files are read and written by threads: {reason}."),
+                );
             }
         });
         for news in self.identity.news.iter().chain(&*self.notices.lock()) {
@@ -113,8 +118,10 @@ impl InstanceCore {
             }
             let made = match tempdb.as_ref().filter(|_| id == TEMPDB) {
                 Some(before) => self.make_system_database(name, id, Some(before)).or_else(|e| {
-                    let text =
-                        format!("tempdb goes into the folder: it cannot be where it was: {}", e.message);
+                    let text = format!(
+                        "tempdb goes into the folder: it cannot be where it was: {}",
+                        e.message
+                    );
                     self.error_log().write("Server", &text);
                     self.make_system_database(name, id, None)
                 }),
@@ -155,9 +162,12 @@ impl InstanceCore {
 
     /// Says which copies of the list were damaged; the list is rewritten afterwards.
     fn mend_list(&self, stale: &[(PathBuf, String)], single: bool) {
-        for (path, reason) in stale.iter().filter(|(_, reason)| !single || reason != mirrored::MISSING) {
+        for (path, reason) in
+            stale.iter().filter(|(_, reason)| !single || reason != mirrored::MISSING)
+        {
             let path = path.display();
-            let text = format!("'{path}', a copy of the list of databases, is rewritten: {reason}.");
+            let text =
+                format!("'{path}', a copy of the list of databases, is rewritten: {reason}.");
             self.error_log().write("Server", &text);
         }
     }

@@ -1,5 +1,5 @@
-//! Wait statistics of the log and of growing files, as they report them; pages and locks keep their own. And what a file tells of
-//! its growth.
+//! Wait statistics of the log and of growing files, as they report them; pages and locks keep their
+//! own. And what a file tells of its growth.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -174,10 +174,14 @@ mod tests {
         grew(Some((3, "Sales_3")), 4_000_000);
         let said = errors.lines().join("\n");
         assert!(
-            said.contains("5145") && said.contains("'Sales_log' in database 'Sales' took 2345 milliseconds"),
+            said.contains("5145")
+                && said.contains("'Sales_log' in database 'Sales' took 2345 milliseconds"),
             "{said}"
         );
-        assert!(said.contains("'Sales_renamed' in database 'Sales' took 3000 milliseconds"), "{said}");
+        assert!(
+            said.contains("'Sales_renamed' in database 'Sales' took 3000 milliseconds"),
+            "{said}"
+        );
         assert!(said.contains("'Sales_3' in database 'Sales' took 4000 milliseconds"), "{said}");
         let saved = std::fs::read_to_string(folder.path().join("log/ERRORLOG")).unwrap();
         assert_eq!(saved.trim_end(), said);

@@ -15,7 +15,8 @@ fn main() {
     for count in [6, 7, 8, 12, 16, 32] {
         let mut all = Missed::default();
         for noise in Noise::ALL {
-            let missed = simulate(&Conditions::bad(noise), Order::Balanced, count, studies, count as u64);
+            let missed =
+                simulate(&Conditions::bad(noise), Order::Balanced, count, studies, count as u64);
             show(count, &format!("{noise:?}"), missed);
             all = all.and(missed);
         }

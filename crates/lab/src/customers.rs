@@ -1,5 +1,6 @@
-//! Customer rows of the studies by the rules of TPC-C (standard specification 5.11, clause 4.3.3.1), as a delimited text file that
-//! every target can bulk load. The same seed gives the same rows, so that all targets work on the same data.
+//! Customer rows of the studies by the rules of TPC-C (standard specification 5.11, clause
+//! 4.3.3.1), as a delimited text file that every target can bulk load. The same seed gives the same
+//! rows, so that all targets work on the same data.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -49,7 +50,8 @@ impl Generator {
         self.line.push_str(suffix);
     }
 
-    /// C_LAST: the first 1,000 customers of a district have the names 0..999, the others NURand(255, 0, 999).
+    /// C_LAST: the first 1,000 customers of a district have the names 0..999, the others
+    /// NURand(255, 0, 999).
     fn last_name(&mut self, customer: u64) {
         let number = if customer <= 1_000 {
             customer - 1
@@ -91,8 +93,8 @@ impl Generator {
     }
 }
 
-/// Writes `rows` customers to `path`: fields separated by `|`, rows ended by a line feed. Warehouses are filled one
-/// after another, so 3,000,000 rows are 100 warehouses.
+/// Writes `rows` customers to `path`: fields separated by `|`, rows ended by a line feed.
+/// Warehouses are filled one after another, so 3,000,000 rows are 100 warehouses.
 pub fn write_customers(path: &Path, rows: u64, seed: u64) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 20, std::fs::File::create(path)?);
     let mut generator =
@@ -126,7 +128,11 @@ mod tests {
         assert_eq!(&rows[3_000][..3], &["1", "2", "1"]);
         for row in &rows {
             assert_eq!(row.len(), 21);
-            assert!((300..=500).contains(&row[20].len()) && row[10].ends_with("11111") && row[10].len() == 9);
+            assert!(
+                (300..=500).contains(&row[20].len())
+                    && row[10].ends_with("11111")
+                    && row[10].len() == 9
+            );
             assert!((8..=16).contains(&row[3].len()) && row[11].len() == 16);
         }
         let bad = rows.iter().filter(|r| r[13] == "BC").count();

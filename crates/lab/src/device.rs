@@ -1,5 +1,6 @@
-//! Where the files of a study lie: the real disk under the results' folder, real mounts that the user names, or a model
-//! of a device. A result that was not measured on the real disk alone always carries the device's name.
+//! Where the files of a study lie: the real disk under the results' folder, real mounts that the
+//! user names, or a model of a device. A result that was not measured on the real disk alone always
+//! carries the device's name.
 
 use crate::LabError;
 use disk::{Disk, OsDisk};
@@ -12,7 +13,8 @@ pub const REAL: &str = "real";
 /// Kinds of files that can be given a mount of their own.
 pub const ROLES: [&str; 4] = ["data", "data2", "log", "backup"];
 
-/// Devices of the lab's own: a name, what is under it for each part of a study, and what the log lies on beside the data.
+/// Devices of the lab's own: a name, what is under it for each part of a study, and what the log
+/// lies on beside the data.
 struct Rig {
     name: &'static str,
     /// Part (arms say which they run on; "" = all) and device file.
@@ -45,7 +47,11 @@ const RIGS: [Rig; 5] = [
         log: Some(include_str!("devices/iscsi-raid10-8x7200.txt")),
     },
     Rig { name: "ssd-512n", parts: &[("", include_str!("devices/ssd-512n.txt"))], log: None },
-    Rig { name: "hdd-7200-cache", parts: &[("", include_str!("devices/hdd-7200-cache.txt"))], log: None },
+    Rig {
+        name: "hdd-7200-cache",
+        parts: &[("", include_str!("devices/hdd-7200-cache.txt"))],
+        log: None,
+    },
 ];
 /// What the log lies on beside a model of several arrays that is not the lab's own.
 const LOG_ARRAY: &str = "hdd-raid10-8x7200";
@@ -60,9 +66,11 @@ struct Models {
 
 impl Models {
     fn named(name: &str) -> Result<Models, LabError> {
-        let read = |text: &str| model::Device::parse(text).map_err(|e| LabError::Request(e.to_string()));
+        let read =
+            |text: &str| model::Device::parse(text).map_err(|e| LabError::Request(e.to_string()));
         let Some(rig) = RIGS.iter().find(|r| r.name == name) else {
-            let find = |name: &str| model::device(name).map_err(|e| LabError::Request(e.to_string()));
+            let find =
+                |name: &str| model::device(name).map_err(|e| LabError::Request(e.to_string()));
             let device = find(name)?;
             let log = if device.arrays > 1 { Some(find(LOG_ARRAY)?) } else { None };
             return Ok(Models { parts: vec![("", device)], log });
@@ -100,7 +108,12 @@ impl Device {
     /// Errors: there is no such model, its file is wrong, or a model is to lie on named mounts.
     pub fn named(name: &str, mounts: &BTreeMap<String, PathBuf>) -> Result<Device, LabError> {
         if name == REAL {
-            return Ok(Device { name: name.into(), models: None, share: 1.0, mounts: mounts.clone() });
+            return Ok(Device {
+                name: name.into(),
+                models: None,
+                share: 1.0,
+                mounts: mounts.clone(),
+            });
         }
         if !mounts.is_empty() {
             return Err(LabError::Request(format!(
@@ -113,8 +126,9 @@ impl Device {
         Ok(Device { name, models: Some(models), share: 1.0, mounts: BTreeMap::new() })
     }
 
-    /// The same with capacity and write caches of its models multiplied by `share`, for a study whose data are that part of
-    /// the published ones: seeks cross the same part of a disk, and a cache holds the same part of the data.
+    /// The same with capacity and write caches of its models multiplied by `share`, for a study
+    /// whose data are that part of the published ones: seeks cross the same part of a disk, and a
+    /// cache holds the same part of the data.
     pub fn shrunk(mut self, share: f64) -> Device {
         self.share = share;
         self
@@ -136,7 +150,8 @@ impl Device {
         if self.mounts.is_empty() {
             return self.name.clone();
         }
-        let mounts: Vec<String> = self.mounts.iter().map(|(r, p)| format!("{r}={}", p.display())).collect();
+        let mounts: Vec<String> =
+            self.mounts.iter().map(|(r, p)| format!("{r}={}", p.display())).collect();
         format!("{} ({})", self.name, mounts.join(", "))
     }
 
@@ -149,7 +164,10 @@ impl Device {
                 part => format!("{part}: {}", model.describe()),
             })
             .collect();
-        let log = models.log.as_ref().map_or_else(String::new, |l| format!("; the log lies on a {}", l.name));
+        let log = models
+            .log
+            .as_ref()
+            .map_or_else(String::new, |l| format!("; the log lies on a {}", l.name));
         let share = match self.share {
             1.0 => String::new(),
             share => format!(
@@ -187,18 +205,21 @@ impl Device {
         }
     }
 
-    /// The disk on which an instance in `folder` runs, its data on that many arrays. Only the studies' own files lie on a
-    /// model: data, log and backups; beside a model of several arrays the log has one of its own.
+    /// The disk on which an instance in `folder` runs, its data on that many arrays. Only the
+    /// studies' own files lie on a model: data, log and backups; beside a model of several arrays
+    /// the log has one of its own.
     pub fn open(&self, folder: &Path, arrays: u32) -> Result<Opened, LabError> {
         let real = || Arc::new(OsDisk::new(folder));
         let Some(models) = &self.models else { return Ok(Opened { disk: real(), models: vec![] }) };
         let failed = |e: disk::DiskError| LabError::Request(format!("device {}: {e}", self.name));
-        let of =
-            |device: &model::Device, arrays: u32, below: &Path| -> Result<Arc<model::ModelDisk>, LabError> {
-                let device = model::Device { arrays: arrays.min(device.arrays), ..device.clone() };
-                let device = if self.share == 1.0 { device } else { device.shrunk(self.share) };
-                Ok(Arc::new(model::ModelDisk::for_measuring(device, below).map_err(failed)?))
-            };
+        let of = |device: &model::Device,
+                  arrays: u32,
+                  below: &Path|
+         -> Result<Arc<model::ModelDisk>, LabError> {
+            let device = model::Device { arrays: arrays.min(device.arrays), ..device.clone() };
+            let device = if self.share == 1.0 { device } else { device.shrunk(self.share) };
+            Ok(Arc::new(model::ModelDisk::for_measuring(device, below).map_err(failed)?))
+        };
         let mut routes = model::Routes::new(folder, real());
         let (data, log) = (self.folder_of("data", folder), self.folder_of("log", folder));
         let on_data = of(models.first(), arrays, &data)?;
@@ -216,8 +237,8 @@ impl Device {
         Ok(Opened { disk: Arc::new(routes), models: opened })
     }
 
-    /// Removes what a study left in `folder` and on the mounts. The folder goes under its name first, at once: a run that is interrupted
-    /// here leaves nothing that looks whole.
+    /// Removes what a study left in `folder` and on the mounts. The folder goes under its name
+    /// first, at once: a run that is interrupted here leaves nothing that looks whole.
     pub fn clear(&self, folder: &Path) -> Result<(), LabError> {
         let there = |done: std::io::Result<()>| match done {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(e),
@@ -262,7 +283,9 @@ mod tests {
             assert_eq!(device.name(), rig.name);
             assert!(device.disclosure().unwrap().contains("never asked to sync"));
         }
-        assert!(Device::named("ssd-512e", &BTreeMap::from([("log".into(), "/tmp".into())])).is_err());
+        assert!(
+            Device::named("ssd-512e", &BTreeMap::from([("log".into(), "/tmp".into())])).is_err()
+        );
     }
 
     /// The published test: both of its parts have eight spindles and two links of a gigabit.
@@ -274,7 +297,11 @@ mod tests {
             let models = device.models.as_ref().unwrap();
             let model::Medium::Disks(disks) = &models.first().medium else { panic!("disks") };
             let model = models.first();
-            (models.parts.len(), model.arrays * disks.spindles, u64::from(model.arrays) * model.link_rate)
+            (
+                models.parts.len(),
+                model.arrays * disks.spindles,
+                u64::from(model.arrays) * model.link_rate,
+            )
         };
         assert_eq!(hardware("one array"), hardware("two arrays"));
         assert_eq!(hardware("one array"), (1, 8, 236_000_000));
@@ -286,7 +313,8 @@ mod tests {
     #[test]
     fn a_smaller_study_has_a_smaller_cache() {
         let folder = tempfile::tempdir().unwrap();
-        let device = Device::named("2x-iscsi-raid10-4x15000", &BTreeMap::new()).unwrap().shrunk(0.025);
+        let device =
+            Device::named("2x-iscsi-raid10-4x15000", &BTreeMap::new()).unwrap().shrunk(0.025);
         let opened = device.open(folder.path(), 2).unwrap();
         assert_eq!(opened.models[0].device().cache.bytes, (512 << 20) / 40);
         assert_eq!((opened.models.len(), opened.models[0].device().arrays), (2, 2));
@@ -296,7 +324,8 @@ mod tests {
     #[test]
     fn roles_have_folders() {
         let device =
-            Device::named(REAL, &BTreeMap::from([("data2".to_owned(), PathBuf::from("/mnt/b"))])).unwrap();
+            Device::named(REAL, &BTreeMap::from([("data2".to_owned(), PathBuf::from("/mnt/b"))]))
+                .unwrap();
         let folder = Path::new("/out/scratch/8");
         assert_eq!(device.folder_of("data", folder), Path::new("/out/scratch/8/data"));
         assert_eq!(device.folder_of("data2", folder), Path::new("/mnt/b/ringwood-lab/8"));

@@ -1,11 +1,13 @@
 //! Ringwood embedded, as the lab uses it: a T-SQL server in this process.
 
 use crate::LabError;
-use crate::target::tsql::{Connection, EMBEDDED, Prepared, Reply, Server, Site, is_unsupported, text_of};
+use crate::target::tsql::{
+    Connection, EMBEDDED, Prepared, Reply, Server, Site, is_unsupported, text_of,
+};
 use disk::Disk;
 use engine::{
-    ColumnInfo, DataType, FirstError, Instance, InstanceOptions, PageMemory, ResultRows, Session, Sink,
-    SqlError, Value,
+    ColumnInfo, DataType, FirstError, Instance, InstanceOptions, PageMemory, ResultRows, Session,
+    Sink, SqlError, Value,
 };
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -54,7 +56,8 @@ fn failed(error: &SqlError, statement: &str) -> LabError {
     }
 }
 
-/// Memory for a buffer pool of that many bytes; `commit`: taken from the system now, so that no measurement pays for it.
+/// Memory for a buffer pool of that many bytes; `commit`: taken from the system now, so that no
+/// measurement pays for it.
 pub fn page_memory(bytes: u64, commit: bool) -> Result<PageMemory, LabError> {
     let memory = if commit { PageMemory::committed(bytes) } else { PageMemory::new(bytes) };
     memory.map_err(|e| LabError::Request(format!("{} MB for a buffer pool: {e}", bytes >> 20)))
@@ -91,12 +94,16 @@ impl Embedded {
             instance.disk = disk;
         }
         let opened = Instance::open_in(instance, options.memory);
-        opened.map(Embedded).map_err(|e| LabError::Request(format!("Ringwood in {}: {e}", folder.display())))
+        opened
+            .map(Embedded)
+            .map_err(|e| LabError::Request(format!("Ringwood in {}: {e}", folder.display())))
     }
 
     /// A clean stop.
     pub fn close(&self) -> Result<(), LabError> {
-        self.0.close().map_err(|e| LabError::Request(format!("closing the instance: {}", e.message)))
+        self.0
+            .close()
+            .map_err(|e| LabError::Request(format!("closing the instance: {}", e.message)))
     }
 }
 
@@ -111,8 +118,10 @@ impl Connection for Client {
 
     fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError> {
         let statement = statement.to_owned();
-        let prepared =
-            self.0.prepare(&statement, &[("@a", DataType::Int)]).map_err(|e| failed(&e, &statement))?;
+        let prepared = self
+            .0
+            .prepare(&statement, &[("@a", DataType::Int)])
+            .map_err(|e| failed(&e, &statement))?;
         Ok(Box::new(move |value| {
             let mut collector = Collector::default();
             let ran = self.0.execute_prepared(&prepared, &[Value::Int(value)], &mut collector);
@@ -156,8 +165,8 @@ pub enum VictimWork {
         /// Bytes.
         bytes: u64,
     },
-    /// Commits that many rows of `one_row` with delayed durability and a window of so many KB; dies when the last was
-    /// acknowledged, or when after that the log was flushed.
+    /// Commits that many rows of `one_row` with delayed durability and a window of so many KB; dies
+    /// when the last was acknowledged, or when after that the log was flushed.
     Commits {
         /// Rows.
         rows: u64,
@@ -168,8 +177,8 @@ pub enum VictimWork {
     },
 }
 
-/// A child that dies by SIGKILL in the middle of its work, or when the process `parent` ends. It returns only when something
-/// went wrong.
+/// A child that dies by SIGKILL in the middle of its work, or when the process `parent` ends. It
+/// returns only when something went wrong.
 pub fn victim(
     parent: u32,
     folder: &Path,
@@ -179,11 +188,14 @@ pub fn victim(
     work: VictimWork,
 ) -> Result<(), LabError> {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-    // The process that asked for this may be killed itself, and another run may then use the folder.
+    // The process that asked for this may be killed itself, and another run may then use the
+    // folder.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(std::io::Error::from)?;
     // No signal comes for a parent that had ended before it was asked for.
     if getppid().map(|id| id.as_raw_pid().unsigned_abs()) != Some(parent) {
-        return Err(LabError::Request(format!("process {parent}, which asked for this, has ended")));
+        return Err(LabError::Request(format!(
+            "process {parent}, which asked for this, has ended"
+        )));
     }
     let memory = page_memory(memory, false)?;
     let server = Embedded::open(OpenOptions {
@@ -216,7 +228,8 @@ fn update_until(server: &Embedded, database: &str, bytes: u64) -> Result<(), Lab
     use crate::target::tsql::number;
     let mut watcher = server.connect(Some(database))?;
     let used = "select used_log_space_in_bytes from sys.dm_db_log_space_usage";
-    // Both levels are to recover the same: not what an automatic checkpoint has left that ended just before the kill, or not.
+    // Both levels are to recover the same: not what an automatic checkpoint has left that ended
+    // just before the kill, or not.
     watcher.run("dbcc traceon(3505, -1)")?;
     watcher.run("checkpoint")?;
     let start = number(watcher.as_mut(), used)?;

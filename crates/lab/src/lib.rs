@@ -1,6 +1,6 @@
-//! The lab: what the layout of a log and its files costs, measured. A study is data (arms with their configurations and
-//! steps, published figures, bounds), the frame runs it interleaved on targets and devices, and its report has medians,
-//! intervals and paired ratios.
+//! The lab: what the layout of a log and its files costs, measured. A study is data (arms with
+//! their configurations and steps, published figures, bounds), the frame runs it interleaved on
+//! targets and devices, and its report has medians, intervals and paired ratios.
 //!
 //! Not here: anything that knows how the engine works inside. The lab speaks T-SQL to it.
 

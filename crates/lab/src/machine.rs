@@ -1,5 +1,5 @@
-//! What machine the figures come from: processors, memory, kernel, file system, sector sizes, and the disk's own
-//! latency, measured before the studies so that a reader can judge them.
+//! What machine the figures come from: processors, memory, kernel, file system, sector sizes, and
+//! the disk's own latency, measured before the studies so that a reader can judge them.
 
 use crate::LabError;
 use disk::{Disk, OpenMode, OsDisk};
@@ -24,7 +24,8 @@ pub struct Machine {
     /// Its mount options, without those that name paths.
     #[serde(default)]
     pub mount_options: String,
-    /// What the kernel takes the device's cache for: `write back` (a flush is needed) or `write through`; empty where it does not say.
+    /// What the kernel takes the device's cache for: `write back` (a flush is needed) or `write
+    /// through`; empty where it does not say.
     #[serde(default)]
     pub write_cache: String,
     /// The kernel's scheduler of requests for that device.
@@ -46,8 +47,8 @@ fn first_line_value(path: &str, key: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// Type and options of the file system that holds `folder`: of the mount whose path is the longest prefix. Options that name
-/// paths are left out.
+/// Type and options of the file system that holds `folder`: of the mount whose path is the longest
+/// prefix. Options that name paths are left out.
 fn file_system_of(folder: &Path) -> Option<(String, String)> {
     let folder = folder.canonicalize().ok()?;
     let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
@@ -55,7 +56,8 @@ fn file_system_of(folder: &Path) -> Option<(String, String)> {
         .lines()
         .filter_map(|line| {
             let mut fields = line.split(' ');
-            let (_, point, kind, options) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+            let (_, point, kind, options) =
+                (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
             let plain: Vec<&str> = options.split(',').filter(|o| !o.contains('/')).collect();
             folder.starts_with(point).then(|| (point.len(), (kind.to_owned(), plain.join(","))))
         })
@@ -63,12 +65,14 @@ fn file_system_of(folder: &Path) -> Option<(String, String)> {
         .map(|(_, found)| found)
 }
 
-/// Write cache and scheduler of the block device that holds `folder`; of a partition those of its disk.
+/// Write cache and scheduler of the block device that holds `folder`; of a partition those of its
+/// disk.
 fn queue_of(folder: &Path) -> Option<(String, String)> {
     let device = std::fs::metadata(folder).ok()?.dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let block = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
-    let queue = [block.join("queue"), block.parent()?.join("queue")].into_iter().find(|q| q.is_dir())?;
+    let queue =
+        [block.join("queue"), block.parent()?.join("queue")].into_iter().find(|q| q.is_dir())?;
     let read = |name: &str| {
         std::fs::read_to_string(queue.join(name)).map(|t| t.trim().to_owned()).unwrap_or_default()
     };
@@ -79,7 +83,8 @@ fn queue_of(folder: &Path) -> Option<(String, String)> {
 
 /// Now, UTC: `2026-11-23 07:20:00`.
 pub fn utc_now() -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let since =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     utc_text(since.as_secs())
 }
 
@@ -105,10 +110,12 @@ impl ProcessorTimes {
         ProcessorTimes::parse(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// The first line: user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of these.
+    /// The first line: user, nice, system, idle, iowait, irq, softirq, steal; what follows is part
+    /// of these.
     fn parse(text: &str) -> Option<ProcessorTimes> {
         let line = text.lines().next()?.strip_prefix("cpu ")?;
-        let ticks: Vec<u64> = line.split_whitespace().take(8).filter_map(|t| t.parse().ok()).collect();
+        let ticks: Vec<u64> =
+            line.split_whitespace().take(8).filter_map(|t| t.parse().ok()).collect();
         (ticks.len() == 8).then(|| ProcessorTimes { all: ticks.iter().sum(), steal: ticks[7] })
     }
 
@@ -119,7 +126,8 @@ impl ProcessorTimes {
     }
 }
 
-/// Measures durable writes of `bytes` at a moving offset of a file whose space was written before; microseconds, the median.
+/// Measures durable writes of `bytes` at a moving offset of a file whose space was written before;
+/// microseconds, the median.
 pub fn durable_write_us(
     disk: &OsDisk,
     path: &Path,
@@ -157,7 +165,8 @@ pub fn available_memory() -> Option<u64> {
 }
 
 impl Machine {
-    /// Looks at the machine and measures the disk under `scratch`. What cannot be found out stays empty.
+    /// Looks at the machine and measures the disk under `scratch`. What cannot be found out stays
+    /// empty.
     pub fn probe(scratch: &Path) -> Machine {
         let mut machine = Machine {
             cores: std::thread::available_parallelism().map_or(0, |n| n.get()),

@@ -13,9 +13,14 @@ fn failed(error: disk::DiskError) -> LabError {
 /// What [`same_writes`] calls the writes of a second.
 pub const RATE: &str = "writes a second";
 
-/// Durable writes as many and as large as an engine's log writes were, one after another into space that was written
-/// before; seconds, and how many a second.
-pub fn same_writes(disk: &dyn Disk, folder: &Path, writes: i64, bytes: i64) -> Result<Vec<Figure>, LabError> {
+/// Durable writes as many and as large as an engine's log writes were, one after another into space
+/// that was written before; seconds, and how many a second.
+pub fn same_writes(
+    disk: &dyn Disk,
+    folder: &Path,
+    writes: i64,
+    bytes: i64,
+) -> Result<Vec<Figure>, LabError> {
     let writes = u64::try_from(writes).unwrap_or(0).max(1);
     let path = folder.join("raw.tmp");
     let file = disk.open(&path, OpenMode::Create).map_err(failed)?;

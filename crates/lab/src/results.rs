@@ -201,8 +201,14 @@ impl Cell {
     /// The runs with those of the other cell in the same rounds; rounds that only one of them has
     /// are left out.
     pub fn paired(&self, other: &Cell) -> Vec<(f64, f64)> {
-        let there = |round| other.rounds.iter().zip(&other.runs).find(|(r, _)| *r == round).map(|(_, v)| *v);
-        self.rounds.iter().zip(&self.runs).filter_map(|(round, here)| Some((*here, there(round)?))).collect()
+        let there = |round| {
+            other.rounds.iter().zip(&other.runs).find(|(r, _)| *r == round).map(|(_, v)| *v)
+        };
+        self.rounds
+            .iter()
+            .zip(&self.runs)
+            .filter_map(|(round, here)| Some((*here, there(round)?)))
+            .collect()
     }
 
     /// The same with one pair for each group of so many rounds, which had the same databases:
@@ -211,9 +217,12 @@ impl Cell {
         if fresh_every <= 1 {
             return self.paired(other);
         }
-        let there = |round| other.rounds.iter().zip(&other.runs).find(|(r, _)| *r == round).map(|(_, v)| *v);
+        let there = |round| {
+            other.rounds.iter().zip(&other.runs).find(|(r, _)| *r == round).map(|(_, v)| *v)
+        };
         let here = self.rounds.iter().zip(&self.runs);
-        let both = here.filter_map(|(round, a)| Some((*round, (*a, there(round)?)))).collect::<Vec<_>>();
+        let both =
+            here.filter_map(|(round, a)| Some((*round, (*a, there(round)?)))).collect::<Vec<_>>();
         let side = |of: fn(&(f64, f64)) -> f64| {
             grouped(both.iter().map(|(round, pair)| (*round, of(pair))), fresh_every)
         };
@@ -350,7 +359,9 @@ impl StudyResult {
 
     /// The same, to be changed.
     pub fn cell_mut(&mut self, factor: &str, level: &str, measure: &str) -> Option<&mut Cell> {
-        self.cells.iter_mut().find(|c| c.factor == factor && c.level == level && c.measure == measure)
+        self.cells
+            .iter_mut()
+            .find(|c| c.factor == factor && c.level == level && c.measure == measure)
     }
 
     /// Adds the figure of the next round.
@@ -401,7 +412,14 @@ impl StudyResult {
 
     /// Notes the figure of a run that measured this machine instead of the device, making its cell
     /// on the first.
-    pub fn record_late(&mut self, factor: &str, level: &str, measure: &str, unit: &str, value: f64) {
+    pub fn record_late(
+        &mut self,
+        factor: &str,
+        level: &str,
+        measure: &str,
+        unit: &str,
+        value: f64,
+    ) {
         if self.cell_of(factor, level, measure).is_none() {
             self.record_in(0, factor, level, measure, unit, value);
             if let Some(cell) = self.cell_mut(factor, level, measure) {
@@ -436,8 +454,9 @@ impl StudyResult {
             cell.ci95 = stats::median_interval_at(&cell.grouped(every), confidence).map(ends);
             cell.range = stats::range(&cell.runs).map(ends);
             let Some((factor, level)) = base(&cell.factor) else { continue };
-            let below =
-                all.iter().find(|c| c.factor == factor && c.level == level && c.measure == cell.measure);
+            let below = all
+                .iter()
+                .find(|c| c.factor == factor && c.level == level && c.measure == cell.measure);
             let Some(below) = below else { continue };
             cell.baseline = Some((factor.to_owned(), level.to_owned()));
             let pairs = cell.paired_by(below, every);

@@ -1,10 +1,11 @@
-//! A disk that remembers the files that were opened through it, so that their statistics can be read by kind of file
-//! (data, log, backup): reads, writes, their sizes, and writes that begin or end inside a physical sector of the device.
-//! The counts outlive the files. Transfers themselves go straight to the file below.
+//! A disk that remembers the files that were opened through it, so that their statistics can be
+//! read by kind of file (data, log, backup): reads, writes, their sizes, and writes that begin or
+//! end inside a physical sector of the device. The counts outlive the files. Transfers themselves
+//! go straight to the file below.
 
 use disk::{
-    BlockFile, Disk, DiskError, DiskLock, FileIdentity, FileStats, LATENCY_BUCKETS, NamedPlace, OpenMode,
-    OpenRule, SIZE_BUCKETS, latency_bucket_limit_us, size_bucket_label,
+    BlockFile, Disk, DiskError, DiskLock, FileIdentity, FileStats, LATENCY_BUCKETS, NamedPlace,
+    OpenMode, OpenRule, SIZE_BUCKETS, latency_bucket_limit_us, size_bucket_label,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A disk that does what `inner` does and is counted here. Only files of the database `name` are.
+    /// A disk that does what `inner` does and is counted here. Only files of the database `name`
+    /// are.
     pub fn over(self: &Arc<Watch>, inner: Arc<dyn Disk>, name: &'static str) -> Arc<dyn Disk> {
         Arc::new(WatchDisk { inner, name, watch: self.clone() })
     }
@@ -102,7 +104,8 @@ impl Watch {
             .collect()
     }
 
-    /// Lets the files go that were opened so far; their counts stay. Call it when the instance is closed.
+    /// Lets the files go that were opened so far; their counts stay. Call it when the instance is
+    /// closed.
     pub fn release(&self) {
         let state = &mut *self.state();
         for (kind, file) in state.open.drain(..) {
@@ -208,15 +211,19 @@ mod tests {
         let buffer = disk::AlignedBuf::new(8192);
         log.write_durable(4096, &[&buffer]).unwrap();
         log.write_durable(0, &[&buffer[..512]]).unwrap();
-        disk.open(Path::new("master.mdf"), OpenMode::Create).unwrap().write_durable(0, &[&buffer]).unwrap();
+        disk.open(Path::new("master.mdf"), OpenMode::Create)
+            .unwrap()
+            .write_durable(0, &[&buffer])
+            .unwrap();
         drop(log);
         watch.release();
         let counts = watch.counts();
         assert_eq!((counts[0].writes, counts[1].writes, counts[1].bytes_written), (0, 2, 8704));
         let sizes: Vec<_> = counts[1].write_sizes.iter().filter(|s| s.1 > 0).collect();
         assert_eq!(sizes, [&("512".to_owned(), 1), &("8K".to_owned(), 1)]);
-        let partial =
-            i64::from(disk.open(Path::new("lab_log.ldf"), OpenMode::Open).unwrap().sectors().physical > 512);
+        let partial = i64::from(
+            disk.open(Path::new("lab_log.ldf"), OpenMode::Open).unwrap().sectors().physical > 512,
+        );
         assert_eq!(counts[1].partial_writes, partial);
     }
 }

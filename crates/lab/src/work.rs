@@ -1,5 +1,6 @@
-//! The language between studies and targets: configurations, pieces of work, figures and counters. A study is written in
-//! it, a target (embedded, a peer, later SQL Server over its wire protocol) carries it out. Data only.
+//! The language between studies and targets: configurations, pieces of work, figures and counters.
+//! A study is written in it, a target (embedded, a peer, later SQL Server over its wire protocol)
+//! carries it out. Data only.
 
 use crate::work_tsql::TsqlWork;
 use serde::{Deserialize, Serialize};
@@ -86,8 +87,8 @@ pub struct Config {
     pub customers: u64,
     /// Made once and kept for all rounds, because making it takes long.
     pub keep: bool,
-    /// Take the buffer pool's memory from the system beforehand: where the pool is filled in gigabytes, that takes as long as
-    /// what is measured, and not each time the same.
+    /// Take the buffer pool's memory from the system beforehand: where the pool is filled in
+    /// gigabytes, that takes as long as what is measured, and not each time the same.
     pub commit_memory: bool,
     /// Seconds after which a piece of work is stopped, where the target can.
     pub limit_s: u64,
@@ -108,7 +109,8 @@ pub enum Work {
     Delete,
     /// Everything dirty is written.
     Checkpoint,
-    /// A process dies by SIGKILL in the middle of `Update` of that many rows; opening the database is measured.
+    /// A process dies by SIGKILL in the middle of `Update` of that many rows; opening the database
+    /// is measured.
     Recovery(u64),
     /// `BACKUP LOG`: seconds and pages.
     LogBackup,
@@ -118,17 +120,21 @@ pub enum Work {
     LoopInserts(u64),
     /// That many one-row inserts, each a transaction, in a loop inside the server.
     Commits(u64, Durability),
-    /// Durable one-row inserts one by one from one client for that many milliseconds: how long each takes.
+    /// Durable one-row inserts one by one from one client for that many milliseconds: how long each
+    /// takes.
     Latencies(u64),
-    /// Sessions that each commit that many one-row inserts, statement by statement, all at once; durable.
+    /// Sessions that each commit that many one-row inserts, statement by statement, all at once;
+    /// durable.
     SessionCommits(u32, u64),
-    /// The same number and bytes of log writes as the measured step before, by write + fdatasync alone.
+    /// The same number and bytes of log writes as the measured step before, by write + fdatasync
+    /// alone.
     RawWrites,
     /// An empty heap `arrivals`.
     MakeLoad,
     /// Connections that insert that many rows of about 1,000 bytes each, 64 in a transaction.
     Load(u32, u64),
-    /// Checks that all rows of such a `Load` are there: it reads them all, and so has what is in memory written.
+    /// Checks that all rows of such a `Load` are there: it reads them all, and so has what is in
+    /// memory written.
     CheckLoad(u32, u64),
     /// A table of one 8,000-byte row.
     MakeWide,
@@ -145,8 +151,8 @@ pub enum Work {
     },
     /// An empty table for payloads.
     MakePayload,
-    /// Durable one-row inserts of that many bytes for that many milliseconds: rows a second, and how many log writes
-    /// made the device read first.
+    /// Durable one-row inserts of that many bytes for that many milliseconds: rows a second, and
+    /// how many log writes made the device read first.
     Payload(u32, u64),
     /// Work that is written in T-SQL only.
     Tsql(TsqlWork),
@@ -231,13 +237,15 @@ pub struct IoCount {
     /// Writes by exact size: bytes and count; only whole sectors of 512 bytes up to 64 KiB.
     #[serde(default)]
     pub exact_sizes: BTreeMap<i64, i64>,
-    /// Durable writes by how long they took: a power of two in microseconds that is the upper bound, and count.
+    /// Durable writes by how long they took: a power of two in microseconds that is the upper
+    /// bound, and count.
     #[serde(default)]
     pub durable_us: BTreeMap<i64, i64>,
 }
 
 impl IoCount {
-    /// Microseconds that a share of the durable writes took at most, as the upper bound of their class; `None` without any.
+    /// Microseconds that a share of the durable writes took at most, as the upper bound of their
+    /// class; `None` without any.
     pub fn durable_percentile(&self, share: f64) -> Option<i64> {
         let rank = (share * self.durable_us.values().sum::<i64>() as f64).ceil().max(1.0) as i64;
         let mut seen = 0;
@@ -260,7 +268,8 @@ fn add_to(sum: &mut BTreeMap<i64, i64>, more: &BTreeMap<i64, i64>) {
     }
 }
 
-/// Names of counts on a modelled device: requests, late ones, their time in the model and their delay in microseconds.
+/// Names of counts on a modelled device: requests, late ones, their time in the model and their
+/// delay in microseconds.
 pub mod late {
     /// Requests that somebody waited for.
     pub const REQUESTS: &str = "device_requests";
@@ -288,13 +297,24 @@ impl Counters {
     /// What was counted since `before`; rows without any change are left out.
     pub fn since(&self, before: &Counters) -> Counters {
         let waits = self.waits.iter().map(|now| {
-            let old = before.waits.iter().find(|w| w.wait_type == now.wait_type).cloned().unwrap_or_default();
-            WaitCount { wait_type: now.wait_type.clone(), count: now.count - old.count, us: now.us - old.us }
+            let old = before
+                .waits
+                .iter()
+                .find(|w| w.wait_type == now.wait_type)
+                .cloned()
+                .unwrap_or_default();
+            WaitCount {
+                wait_type: now.wait_type.clone(),
+                count: now.count - old.count,
+                us: now.us - old.us,
+            }
         });
         let io = self.io.iter().map(|now| {
             let old = before.io.iter().find(|i| i.file == now.file).cloned().unwrap_or_default();
-            let before_of = |label: &str| old.write_sizes.iter().find(|s| s.0 == label).map_or(0, |s| s.1);
-            let sizes = now.write_sizes.iter().map(|(label, n)| (label.clone(), n - before_of(label)));
+            let before_of =
+                |label: &str| old.write_sizes.iter().find(|s| s.0 == label).map_or(0, |s| s.1);
+            let sizes =
+                now.write_sizes.iter().map(|(label, n)| (label.clone(), n - before_of(label)));
             IoCount {
                 file: now.file.clone(),
                 writes: now.writes - old.writes,
@@ -307,10 +327,9 @@ impl Counters {
                 durable_us: new_of(&now.durable_us, &old.durable_us),
             }
         });
-        let counts = self
-            .counts
-            .iter()
-            .map(|(name, now)| (name.clone(), now - before.counts.get(name).copied().unwrap_or_default()));
+        let counts = self.counts.iter().map(|(name, now)| {
+            (name.clone(), now - before.counts.get(name).copied().unwrap_or_default())
+        });
         Counters {
             waits: waits.filter(|w| w.count > 0).collect(),
             io: io.filter(|i| i.writes > 0 || i.reads > 0).collect(),
@@ -392,7 +411,10 @@ mod tests {
         assert_eq!(sum.file("log").map(|l| (l.writes, l.write_sizes.len())), Some((3, 2)));
         assert_eq!((sum.waits[0].count, sum.counts["vlf_changes"]), (1, 6));
         let log = sum.file("log").unwrap();
-        assert_eq!((log.durable_percentile(0.5), log.durable_percentile(0.99)), (Some(128), Some(256)));
+        assert_eq!(
+            (log.durable_percentile(0.5), log.durable_percentile(0.99)),
+            (Some(128), Some(256))
+        );
         assert_eq!(IoCount::default().durable_percentile(0.5), None);
     }
 }

@@ -1,5 +1,5 @@
-//! Pieces of work that are written in T-SQL only, or that need an engine of our own: a part of [`crate::work::Work`].
-//! Peers have no part in them. Data only, as there.
+//! Pieces of work that are written in T-SQL only, or that need an engine of our own: a part of
+//! [`crate::work::Work`]. Peers have no part in them. Data only, as there.
 
 use crate::work::Durability;
 
@@ -37,9 +37,11 @@ pub const SOME: u64 = 90_000;
 /// A piece of work in T-SQL.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TsqlWork {
-    /// All customers with their clustered index, read into memory, and an empty `customer_tmp`. Makes only what is not there.
+    /// All customers with their clustered index, read into memory, and an empty `customer_tmp`.
+    /// Makes only what is not there.
     Customers,
-    /// `UPDATE customer SET c_data = upper(c_data)`: the counterpart of the author's update, as much work.
+    /// `UPDATE customer SET c_data = upper(c_data)`: the counterpart of the author's update, as
+    /// much work.
     UpdateBack,
     /// A trigger after updates of `customer`, which joins the rows before and after and counts
     /// those that differ.
@@ -51,22 +53,24 @@ pub enum TsqlWork {
     },
     /// Checks that the trigger has seen every changed row before and after, and drops it.
     DropTrigger,
-    /// The author's delete in a transaction whose log is then made durable, and which is rolled back: deleting and flushing
-    /// are the figure.
+    /// The author's delete in a transaction whose log is then made durable, and which is rolled
+    /// back: deleting and flushing are the figure.
     DeleteRolledBack,
-    /// The end of the log goes on until it is in the first so many KB of the file, with at least `room_kb` of them before it.
+    /// The end of the log goes on until it is in the first so many KB of the file, with at least
+    /// `room_kb` of them before it.
     PlaceHead {
         /// Size of the part of the file.
         below_kb: u64,
         /// Space that the work to come may need.
         room_kb: u64,
     },
-    /// As [`PlaceHead`](TsqlWork::PlaceHead) where the log has not that space, else nothing: between the repeats of a step.
+    /// As [`PlaceHead`](TsqlWork::PlaceHead) where the log has not that space, else nothing:
+    /// between the repeats of a step.
     KeepHead { below_kb: u64, room_kb: u64 },
     /// At least so many KB of log, by updates of a wide row.
     FillLog(u64),
-    /// The published remedy: the log is shrunk as far as it goes and grown to its size in one step, if it is in more pieces than
-    /// that would leave.
+    /// The published remedy: the log is shrunk as far as it goes and grown to its size in one step,
+    /// if it is in more pieces than that would leave.
     Remedy {
         /// Size that the log gets.
         to_kb: u64,
@@ -75,7 +79,8 @@ pub enum TsqlWork {
     CountVlfs,
     /// Tables of the mix.
     MakeMix,
-    /// Sessions that run so many short transactions each, all at once: new orders, payments, questions about them.
+    /// Sessions that run so many short transactions each, all at once: new orders, payments,
+    /// questions about them.
     Mix(u32, u64),
     /// An empty table for such rows.
     MakeRows(LoadRow),
@@ -83,7 +88,8 @@ pub enum TsqlWork {
     InsertRows(LoadRow, u32, u64),
     /// Checks that so many rows are there.
     CheckRows(u64),
-    /// Adds data files beside those of the configuration: so many, of so many KB each, on the arrays in turn.
+    /// Adds data files beside those of the configuration: so many, of so many KB each, on the
+    /// arrays in turn.
     AddFiles {
         /// Files that there are.
         from: u32,
@@ -109,8 +115,8 @@ pub enum TsqlWork {
     CommitsFor(u64, Durability),
     /// One-row inserts in one transaction, for that many milliseconds: rows a second.
     InsertsFor(u64),
-    /// A process commits that many rows with delayed durability and a window of so many KB, and ends: rows that are missing when
-    /// the database is opened again.
+    /// A process commits that many rows with delayed durability and a window of so many KB, and
+    /// ends: rows that are missing when the database is opened again.
     Loss {
         /// Rows that were acknowledged.
         rows: u64,
@@ -132,13 +138,14 @@ pub enum TsqlWork {
         /// What ends.
         outage: Outage,
     },
-    /// A few more rows of that many bytes, each a transaction: how large their log writes are by `sys.fn_dblog` and by
-    /// `sys.dm_io_virtual_file_stats`.
+    /// A few more rows of that many bytes, each a transaction: how large their log writes are by
+    /// `sys.fn_dblog` and by `sys.dm_io_virtual_file_stats`.
     WriteSizes(u32),
-    /// `BACKUP DATABASE ... WITH STATS = 1`: seconds, pages, and how many lines of progress it prints.
+    /// `BACKUP DATABASE ... WITH STATS = 1`: seconds, pages, and how many lines of progress it
+    /// prints.
     FullBackup,
-    /// The updates of the 8,000-byte row while a transaction of another session holds the log, as an author of the SIMPLE
-    /// recovery model must.
+    /// The updates of the 8,000-byte row while a transaction of another session holds the log, as
+    /// an author of the SIMPLE recovery model must.
     HeldRowUpdates(u64),
 }
 
@@ -148,7 +155,9 @@ impl TsqlWork {
         Some(match self {
             TsqlWork::UpdateBack | TsqlWork::DeleteRolledBack => customers,
             TsqlWork::UpdateSome { .. } => customers.min(SOME),
-            TsqlWork::InsertRows(_, connections, rows) => crate::target::tsql::loaded(*connections, *rows),
+            TsqlWork::InsertRows(_, connections, rows) => {
+                crate::target::tsql::loaded(*connections, *rows)
+            }
             TsqlWork::Sessions(sessions, each, _) => u64::from(*sessions) * each,
             TsqlWork::HeldRowUpdates(n) => *n,
             TsqlWork::Scatter { pages, step } => pages.div_ceil((*step).max(1)),

@@ -23,7 +23,8 @@ pub struct AccessHints {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     pub amount: Amount,
-    /// REPEATABLE: the same pages as long as the table stays as it is; else other ones in each statement.
+    /// REPEATABLE: the same pages as long as the table stays as it is; else other ones in each
+    /// statement.
     pub seed: Option<i64>,
 }
 
@@ -54,7 +55,8 @@ impl Sample {
     /// Whether the page of a number is taken.
     pub fn takes(share: u64, seed: u64, page: u64) -> bool {
         // The mixing steps of SplitMix64.
-        let mut mixed = (seed ^ page.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed =
+            (seed ^ page.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) >> 32 < share
@@ -64,7 +66,8 @@ impl Sample {
 impl AccessHints {
     /// Takes one of these hints.
     ///
-    /// Errors: 308 no such index, 315 a disabled one, 362 and 363 columns that are not the first ones of its key.
+    /// Errors: 308 no such index, 315 a disabled one, 362 and 363 columns that are not the first
+    /// ones of its key.
     pub fn add(&mut self, table: &TableDef, item: &OptionItem) -> Result<(), SqlError> {
         match item.name.as_str() {
             "FORCESCAN" => self.scan = true,
@@ -112,7 +115,10 @@ fn columns(table: &TableDef, index: &IndexDef, named: &[OptionItem]) -> Result<u
             return Err(SqlError::of(msg::FORCESEEK_TOO_MANY_COLUMNS, [&table.name, &index.name]));
         };
         if fold_name(&table.columns[*column].name) != fold_name(&name) {
-            return Err(SqlError::of(msg::FORCESEEK_COLUMN_MISMATCH, [&name, &table.name, &index.name]));
+            return Err(SqlError::of(
+                msg::FORCESEEK_COLUMN_MISMATCH,
+                [&name, &table.name, &index.name],
+            ));
         }
     }
     Ok(named.len())

@@ -91,7 +91,9 @@ mod tests {
     #[test]
     fn a_set_that_is_added_may_lie_anywhere() {
         let mut all = ColumnSet::default();
-        for spans in [vec![(4, 6)], vec![(6, 8), (10, 11)], vec![(20, 30)], vec![(0, 2), (25, 40)], vec![]] {
+        for spans in
+            [vec![(4, 6)], vec![(6, 8), (10, 11)], vec![(20, 30)], vec![(0, 2), (25, 40)], vec![]]
+        {
             all.add(&ColumnSet::of(spans));
         }
         assert_eq!(all.spans(), [(0, 2), (4, 8), (10, 11), (20, 40)]);

@@ -1,5 +1,6 @@
-//! Table hints and isolation levels: how a table is read, which locks the read takes, how the table itself is locked.
-//! Guarantees: a hint that is not SQL Server's is an error; hints that contradict each other are one.
+//! Table hints and isolation levels: how a table is read, which locks the read takes, how the table
+//! itself is locked. Guarantees: a hint that is not SQL Server's is an error; hints that contradict
+//! each other are one.
 
 use crate::access_hints::AccessHints;
 use crate::isolation::Isolation;
@@ -100,8 +101,8 @@ const IDLE: [&str; 9] = [
 impl Hints {
     /// Reads the hints of a table.
     ///
-    /// Errors: 321 no such hint, 308 no such index, 362 and 363 FORCESEEK by columns that are not its key's, 1047 hints that contradict
-    /// each other.
+    /// Errors: 321 no such hint, 308 no such index, 362 and 363 FORCESEEK by columns that are not
+    /// its key's, 1047 hints that contradict each other.
     pub fn parse(table: &TableDef, items: &[OptionItem]) -> Result<Hints, SqlError> {
         let mut hints = Hints::default();
         for item in items {
@@ -154,7 +155,8 @@ impl Hints {
     /// Error: 650 READPAST in SERIALIZABLE or READ UNCOMMITTED.
     pub fn reading(&self, session: Isolation, by_locks: bool) -> Result<Reading, SqlError> {
         let level = self.isolation.unwrap_or(session);
-        if self.read_past && !matches!(level, Isolation::ReadCommitted | Isolation::RepeatableRead) {
+        if self.read_past && !matches!(level, Isolation::ReadCommitted | Isolation::RepeatableRead)
+        {
             return Err(read_past_level());
         }
         let range = level == Isolation::Serializable;
@@ -167,7 +169,8 @@ impl Hints {
         }
         let by_locks = self.read_committed_lock || (by_locks && level == Isolation::ReadCommitted);
         let locks = hold || by_locks || self.read_past;
-        // In SNAPSHOT isolation what is read is old: a lock on what is there now would say nothing about it.
+        // In SNAPSHOT isolation what is read is old: a lock on what is there now would say nothing
+        // about it.
         if !locks || level == Isolation::Snapshot {
             let dirty = level == Isolation::ReadUncommitted;
             let mode = if dirty { TableMode::Dirty } else { TableMode::Snapshot };
@@ -179,11 +182,18 @@ impl Hints {
         Ok(self.reads(TableMode::Current, Some(locks), intent, hold))
     }
 
-    fn reads(&self, mode: TableMode, locks: Option<RowLocks>, table: LockMode, hold: bool) -> Reading {
+    fn reads(
+        &self,
+        mode: TableMode,
+        locks: Option<RowLocks>,
+        table: LockMode,
+        hold: bool,
+    ) -> Reading {
         Reading { mode, locks, table: TableLock { mode: table, hold, no_wait: self.no_wait } }
     }
 
-    /// How the target of an UPDATE or DELETE is read: what is changed is locked by the change itself.
+    /// How the target of an UPDATE or DELETE is read: what is changed is locked by the change
+    /// itself.
     ///
     /// Errors: 1065 NOLOCK, 650 READPAST in a level that does not have it.
     pub fn target(&self, session: Isolation) -> Result<Reading, SqlError> {
@@ -192,13 +202,15 @@ impl Hints {
             Isolation::ReadUncommitted => Isolation::ReadCommitted,
             session => self.isolation.unwrap_or(session),
         };
-        if self.read_past && !matches!(level, Isolation::ReadCommitted | Isolation::RepeatableRead) {
+        if self.read_past && !matches!(level, Isolation::ReadCommitted | Isolation::RepeatableRead)
+        {
             return Err(read_past_level());
         }
-        let mode = if level == Isolation::Snapshot { TableMode::Snapshot } else { TableMode::Current };
+        let mode =
+            if level == Isolation::Snapshot { TableMode::Snapshot } else { TableMode::Current };
         let range = level == Isolation::Serializable;
-        let wanted =
-            (range || self.read_past || self.mode == Some(LockMode::X)) && mode == TableMode::Current;
+        let wanted = (range || self.read_past || self.mode == Some(LockMode::X))
+            && mode == TableMode::Current;
         let locks = (wanted && table.mode != LockMode::X).then_some(RowLocks {
             mode: self.mode.unwrap_or(LockMode::U),
             range,

@@ -1,7 +1,8 @@
-//! What a statement may only do with permission: found while it is bound, part of its plan, compared with the caller's
-//! permissions at each run.
-//! Guarantees: whatever the binder resolves leaves its right here; what is reached through a view, procedure or trigger of the same
-//! owner leaves none (an ownership chain), and so do temporary tables and what the engine itself asks for.
+//! What a statement may only do with permission: found while it is bound, part of its plan,
+//! compared with the caller's permissions at each run. Guarantees: whatever the binder resolves
+//! leaves its right here; what is reached through a view, procedure or trigger of the same owner
+//! leaves none (an ownership chain), and so do temporary tables and what the engine itself asks
+//! for.
 
 use catalog::security::{Class, Permission, Securable};
 use catalog::{Db, ModuleDef, TEMPDB, TableDef, fold_name};
@@ -16,7 +17,8 @@ pub struct Right {
     /// schema_id of an object or type; 0 for others.
     pub schema: i32,
     pub permission: Permission,
-    /// column_ids: each of them must be allowed. None: the whole object, or for SELECT any column of it.
+    /// column_ids: each of them must be allowed. None: the whole object, or for SELECT any column
+    /// of it.
     pub columns: Vec<i32>,
 }
 
@@ -26,7 +28,8 @@ pub enum Chain {
     /// Of the caller.
     #[default]
     None,
-    /// In a module: its database and the principal_id of its owner, whose own objects need no right.
+    /// In a module: its database and the principal_id of its owner, whose own objects need no
+    /// right.
     Owner(i32, i32),
     /// Of the engine: nothing needs a right.
     Trusted,
@@ -108,13 +111,20 @@ impl Rights {
     }
 
     /// A permission on a type that was made in a schema.
-    pub fn need_type(&mut self, db: &Arc<Db>, (schema, type_id): (&str, i32), permission: Permission) {
+    pub fn need_type(
+        &mut self,
+        db: &Arc<Db>,
+        (schema, type_id): (&str, i32),
+        permission: Permission,
+    ) {
         let schema = db.catalog().schemas.get(&fold_name(schema)).copied().unwrap_or(0);
         let exempt = db.is_autonomous()
             || match self.chain {
                 Chain::None => false,
                 Chain::Trusted => true,
-                Chain::Owner(of, owner) => of == db.id() && db.security().schema_owner(schema) == owner,
+                Chain::Owner(of, owner) => {
+                    of == db.id() && db.security().schema_owner(schema) == owner
+                }
             };
         if !exempt {
             let on = Securable::new(Class::Type, type_id);
@@ -123,7 +133,13 @@ impl Rights {
     }
 
     /// A permission on a table, of these columns by position.
-    pub fn need_table(&mut self, db: &Arc<Db>, table: &TableDef, permission: Permission, columns: &[usize]) {
+    pub fn need_table(
+        &mut self,
+        db: &Arc<Db>,
+        table: &TableDef,
+        permission: Permission,
+        columns: &[usize],
+    ) {
         let ids: Vec<i32> =
             columns.iter().filter_map(|at| table.columns.get(*at)).map(|c| c.column_id).collect();
         self.need_object(db, (&table.schema, &table.name), table.object_id, permission, &ids);

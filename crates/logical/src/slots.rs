@@ -7,14 +7,18 @@ use types::SqlError;
 pub fn slots(e: &mut Expr, cols: &[ColId]) -> Result<(), SqlError> {
     let mut missing = None;
     e.leaves_mut(&mut |leaf| to_slot(leaf, cols, &mut missing));
-    missing.map_or(Ok(()), |id| Err(SqlError::internal(format!("column {id} is not in the plan's rows"))))
+    missing.map_or(Ok(()), |id| {
+        Err(SqlError::internal(format!("column {id} is not in the plan's rows")))
+    })
 }
 
 /// As [`slots`], for a condition.
 pub fn pred_slots(p: &mut Pred, cols: &[ColId]) -> Result<(), SqlError> {
     let mut missing = None;
     p.leaves_mut(&mut |leaf| to_slot(leaf, cols, &mut missing));
-    missing.map_or(Ok(()), |id| Err(SqlError::internal(format!("column {id} is not in the plan's rows"))))
+    missing.map_or(Ok(()), |id| {
+        Err(SqlError::internal(format!("column {id} is not in the plan's rows")))
+    })
 }
 
 fn to_slot(leaf: &mut Expr, cols: &[ColId], missing: &mut Option<ColId>) {

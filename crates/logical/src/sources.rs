@@ -42,7 +42,9 @@ pub fn origin(mut logical: &Logical, mut id: ColId) -> Option<Origin<'_>> {
     let (mut within, mut grouped) = (None, None);
     for steps in 1.. {
         let input = match logical {
-            Logical::Get(get) => return get.position(id).map(|_| Origin { get, column: id, grouped }),
+            Logical::Get(get) => {
+                return get.position(id).map(|_| Origin { get, column: id, grouped });
+            }
             Logical::Project { input, exprs } => {
                 id = below(exprs, id);
                 input
@@ -138,7 +140,9 @@ impl Tables {
             | Logical::Sort { input, .. }
             | Logical::Distinct { input, .. }
             | Logical::Top { input, .. } => self.gather_input(input),
-            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => self.gather_input(left),
+            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => {
+                self.gather_input(left)
+            }
             Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
                 self.gather_input(left);
                 self.gather_input(right);

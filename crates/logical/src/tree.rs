@@ -28,8 +28,8 @@ pub enum Logical {
     Routine(Box<RoutineScan>),
     /// Rows that the running statement keeps.
     Work(WorkScan),
-    /// A recursive CTE: the anchor's rows, then those of the steps over the rows of the round before, until there are none.
-    /// Column `i` is `1[i]` of each.
+    /// A recursive CTE: the anchor's rows, then those of the steps over the rows of the round
+    /// before, until there are none. Column `i` is `1[i]` of each.
     Recursive {
         anchor: Nested<(Logical, Vec<ColId>)>,
         steps: Nested<Vec<(Logical, Vec<ColId>)>>,
@@ -67,8 +67,9 @@ pub enum Logical {
         input: Input,
         exprs: Vec<(ColId, Expr)>,
     },
-    /// Groups; without keys one row always comes out when `scalar`. Of no input there is also a row for each of `totals`, the
-    /// numbers of the grouping sets without keys: that number in the last key, all other keys NULL.
+    /// Groups; without keys one row always comes out when `scalar`. Of no input there is also a row
+    /// for each of `totals`, the numbers of the grouping sets without keys: that number in the last
+    /// key, all other keys NULL.
     Aggregate {
         input: Input,
         keys: Vec<GroupCol>,
@@ -92,7 +93,8 @@ pub enum Logical {
         input: Input,
         top: TopSpec,
     },
-    /// FOR JSON, FOR XML: all rows of the input, with `cols`, become one text; with `pieces` it goes out as rows of some length.
+    /// FOR JSON, FOR XML: all rows of the input, with `cols`, become one text; with `pieces` it
+    /// goes out as rows of some length.
     Document {
         input: Input,
         cols: Vec<ColId>,
@@ -127,10 +129,12 @@ impl Logical {
     /// The constant, variable or parameter of `SELECT constant`.
     pub fn constant(&self) -> Option<&Expr> {
         match self {
-            Logical::Project { input, exprs } if matches!(**input, Logical::One) => match &exprs[..] {
-                [(_, e)] if e.is_one_value() => Some(e),
-                _ => None,
-            },
+            Logical::Project { input, exprs } if matches!(**input, Logical::One) => {
+                match &exprs[..] {
+                    [(_, e)] if e.is_one_value() => Some(e),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }
@@ -157,7 +161,8 @@ pub struct WorkScan {
     pub rows: f64,
 }
 
-/// A base table in a plan. Column `i` of the table is `first + i`; the row's locator is `first + columns`.
+/// A base table in a plan. Column `i` of the table is `first + i`; the row's locator is `first +
+/// columns`.
 #[derive(Clone, Debug)]
 pub struct Get {
     pub db: Arc<Db>,
@@ -167,7 +172,8 @@ pub struct Get {
     /// Locks that the read takes on rows.
     pub locks: Option<RowLocks>,
     pub hints: Hints,
-    /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where nothing is known.
+    /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where
+    /// nothing is known.
     pub values: Arc<[Value]>,
 }
 
@@ -286,7 +292,13 @@ pub type TableName = Arc<[CompactString; 2]>;
 
 impl OutColumn {
     /// A column that is computed, not one of a table.
-    pub fn new(name: &str, id: ColId, ty: DataType, nullable: bool, collation: Collation) -> OutColumn {
+    pub fn new(
+        name: &str,
+        id: ColId,
+        ty: DataType,
+        nullable: bool,
+        collation: Collation,
+    ) -> OutColumn {
         let (label, name) = (Label::Implicit, name.into());
         let (identity, table) = (None, None);
         OutColumn {
@@ -324,7 +336,8 @@ impl OutColumn {
 pub struct BoundQuery {
     pub logical: Logical,
     pub columns: Vec<OutColumn>,
-    /// `SELECT @v = x`: slot and value, evaluated row by row so that each row sees what the one before it set.
+    /// `SELECT @v = x`: slot and value, evaluated row by row so that each row sees what the one
+    /// before it set.
     pub assignments: Vec<(usize, Expr)>,
 }
 
@@ -353,22 +366,27 @@ pub struct CteDef {
 impl Logical {
     /// Gathers the columns that the node offers to what is above it.
     pub fn offers(&self, out: &mut GatheredColumns) {
-        let listed =
-            |out: &mut GatheredColumns, ids: &[ColId]| ids.iter().for_each(|id| out.add(*id, id + 1));
+        let listed = |out: &mut GatheredColumns, ids: &[ColId]| {
+            ids.iter().for_each(|id| out.add(*id, id + 1))
+        };
         stack::with_room(|| match self {
             Logical::One => {}
             Logical::Get(get) => out.add(get.first, get.locator() + 1),
             Logical::View(v) => out.add(v.first, v.first + v.view.columns().len() as ColId),
             Logical::Work(work) => out.add(work.first, work.first + work.width as ColId),
             Logical::Routine(scan) => out.add(scan.first, scan.first + scan.width as ColId),
-            Logical::Values { cols, .. } | Logical::Concat { cols, .. } | Logical::Recursive { cols, .. } => {
+            Logical::Values { cols, .. }
+            | Logical::Concat { cols, .. }
+            | Logical::Recursive { cols, .. } => {
                 listed(out, cols);
             }
             Logical::Filter { input, .. }
             | Logical::Sort { input, .. }
             | Logical::Distinct { input, .. }
             | Logical::Top { input, .. } => out.add_input(input),
-            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => out.add_input(left),
+            Logical::Join { kind: JoinKind::Semi | JoinKind::Anti, left, .. } => {
+                out.add_input(left)
+            }
             Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
                 out.add_input(left);
                 out.add_input(right);

@@ -25,7 +25,8 @@ impl Argument<'_> {
     }
 }
 
-/// The object_id of what the system has under a name: negative, the same in every database and version.
+/// The object_id of what the system has under a name: negative, the same in every database and
+/// version.
 pub fn system_object_id(schema: &str, name: &str) -> i32 {
     let mut hash = 0x811c_9dc5_u32;
     for byte in schema.bytes().chain(name.bytes()) {
@@ -52,11 +53,15 @@ pub trait ViewDef: Sync {
     fn optional_arguments(&self) -> usize {
         0
     }
-    /// The form of a table function whose columns follow from its arguments; `None` where there is one form.
+    /// The form of a table function whose columns follow from its arguments; `None` where there is
+    /// one form.
     ///
     /// # Errors
     /// Arguments of types that the function does not take.
-    fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
+    fn for_arguments(
+        &self,
+        args: &[Argument<'_>],
+    ) -> Result<Option<&'static dyn ViewDef>, SqlError> {
         let _ = args;
         Ok(None)
     }
@@ -70,7 +75,8 @@ pub trait ViewDef: Sync {
         system_object_id(self.schema(), self.name())
     }
 
-    /// The query that gives the rows of a view which is one over other system views, bound in its place.
+    /// The query that gives the rows of a view which is one over other system views, bound in its
+    /// place.
     ///
     /// # Errors
     /// The text of the view is none.
@@ -91,8 +97,9 @@ pub trait ViewDef: Sync {
         ViewRight::Server(Permission::ControlServer)
     }
 
-    /// The wanted columns of the rows, piece by piece. `session` is the session that asks, `args` are the function's
-    /// arguments, `db` is the database the view was named in, the current one unless the name said otherwise.
+    /// The wanted columns of the rows, piece by piece. `session` is the session that asks, `args`
+    /// are the function's arguments, `db` is the database the view was named in, the current one
+    /// unless the name said otherwise.
     ///
     /// # Errors
     /// Those of the view.
@@ -104,8 +111,8 @@ pub trait ViewDef: Sync {
         keep: &[usize],
     ) -> Result<Box<dyn RowSource>, SqlError>;
 
-    /// The same, of the rows in which these columns (of [`ViewDef::sought`]) have these values. There may be others among them: the
-    /// condition is tested again.
+    /// The same, of the rows in which these columns (of [`ViewDef::sought`]) have these values.
+    /// There may be others among them: the condition is tested again.
     ///
     /// # Errors
     /// Those of the view.
@@ -171,7 +178,8 @@ impl ViewRows {
 
 /// Rows of a view in pieces. It may be kept between two statements, or go to another thread.
 pub trait RowSource: Send {
-    /// Replaces the rows by the next ones, which have the wanted columns only; false when there are no more. A piece may be empty.
+    /// Replaces the rows by the next ones, which have the wanted columns only; false when there are
+    /// no more. A piece may be empty.
     ///
     /// # Errors
     /// Those of the view; that of `look`, which long work asks as it proceeds.

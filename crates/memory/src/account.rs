@@ -140,7 +140,8 @@ impl MemoryAccount {
         trim: impl Fn() + Send + Sync + 'static,
     ) {
         // Only the first counts: there is one process.
-        let _ = self.process_memory.set(Process { resident: Box::new(resident), trim: Box::new(trim) });
+        let _ =
+            self.process_memory.set(Process { resident: Box::new(resident), trim: Box::new(trim) });
     }
 
     /// Called when what the pool may have has changed by much.
@@ -149,7 +150,11 @@ impl MemoryAccount {
     }
 
     /// Something tells itself how much it holds.
-    pub fn add_source(&self, clerk: Clerk, source: impl Fn() -> Option<usize> + Send + Sync + 'static) {
+    pub fn add_source(
+        &self,
+        clerk: Clerk,
+        source: impl Fn() -> Option<usize> + Send + Sync + 'static,
+    ) {
         self.sources.write().push((clerk, Box::new(source)));
     }
 
@@ -216,7 +221,10 @@ impl MemoryAccount {
     /// What is left for pages, by what was seen at the last look ([`MemoryAccount::balance`]).
     pub fn left_for_pages(&self) -> usize {
         let program = self.unknown.load(Relaxed).max(self.program());
-        let others = self.total().saturating_add(self.fixed.load(Relaxed)).saturating_add(self.caches_hold());
+        let others = self
+            .total()
+            .saturating_add(self.fixed.load(Relaxed))
+            .saturating_add(self.caches_hold());
         self.target.saturating_sub(program).saturating_sub(others).max(self.pool_least())
     }
 
@@ -247,7 +255,12 @@ impl MemoryAccount {
     }
 
     /// The same for what the meter of the thread has found.
-    pub(crate) fn charge_metered(&self, clerk: Clerk, bytes: usize, own: usize) -> Result<(), OutOfMemory> {
+    pub(crate) fn charge_metered(
+        &self,
+        clerk: Clerk,
+        bytes: usize,
+        own: usize,
+    ) -> Result<(), OutOfMemory> {
         self.look_sometimes();
         let mut charged = self.add_if_it_fits(bytes, own);
         if charged.is_none() && (self.reclaim(bytes) | self.trim()) {

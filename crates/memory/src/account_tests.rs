@@ -17,7 +17,10 @@ fn a_charge_that_does_not_fit_changes_nothing() {
     );
     account.charge(Clerk::QueryReservations, 200 * MB).expect("it fits");
     assert_eq!(account.charge(Clerk::Sessions, 9 * MB), Err(OutOfMemory));
-    assert_eq!((account.total(), account.held(Clerk::Sessions), account.refused()), (200 * MB, 0, 1));
+    assert_eq!(
+        (account.total(), account.held(Clerk::Sessions), account.refused()),
+        (200 * MB, 0, 1)
+    );
     account.charge(Clerk::Sessions, 8 * MB).expect("what is left");
     account.force(Clerk::Sessions, 50 * MB);
     assert_eq!(account.total(), 258 * MB, "what is there already is counted whatever it is");
@@ -65,7 +68,8 @@ impl Cache for Plans {
 #[test]
 fn caches_give_way_before_somebody_is_refused() {
     let account = Arc::new(MemoryAccount::new(256 * MB));
-    let plans = Arc::new(Plans { account: Arc::downgrade(&account), bytes: AtomicUsize::new(150 * MB) });
+    let plans =
+        Arc::new(Plans { account: Arc::downgrade(&account), bytes: AtomicUsize::new(150 * MB) });
     account.charge(Clerk::Plans, 150 * MB).expect("there is room");
     account.add_cache(Arc::downgrade(&plans));
     account.charge(Clerk::QueryExecution, 100 * MB).expect("plans give way");
@@ -73,7 +77,11 @@ fn caches_give_way_before_somebody_is_refused() {
     account.charge(Clerk::QueryExecution, 100 * MB).expect("all of them");
     assert_eq!(account.charge(Clerk::QueryExecution, 100 * MB), Err(OutOfMemory));
     drop(plans);
-    assert_eq!(account.charge(Clerk::QueryExecution, 100 * MB), Err(OutOfMemory), "a cache that is gone");
+    assert_eq!(
+        account.charge(Clerk::QueryExecution, 100 * MB),
+        Err(OutOfMemory),
+        "a cache that is gone"
+    );
 }
 
 #[test]
@@ -88,7 +96,11 @@ fn the_process_counts_where_it_is_the_instances() {
     resident.store(500 * MB, Relaxed);
     account.balance();
     assert_eq!(account.left_for_pages(), 16 * MB, "the pool has its least whatever happens");
-    assert_eq!(account.charge(Clerk::QueryExecution, MB), Err(OutOfMemory), "far beyond the target");
+    assert_eq!(
+        account.charge(Clerk::QueryExecution, MB),
+        Err(OutOfMemory),
+        "far beyond the target"
+    );
     account.charge(Clerk::Plans, MB / 2).expect("little can be had all the same");
     let step = |own| account.charge_fairly(Clerk::QueryExecution, MB / 4, own);
     assert_eq!(step(8 * MB), Err(OutOfMemory), "not by one that grows in small steps");
@@ -135,7 +147,9 @@ fn the_allocator_gives_back_before_somebody_is_refused() {
     let resident = Arc::new(AtomicUsize::new(500 * MB));
     let (told, trimmed) = (resident.clone(), resident.clone());
     account.measure(move || Some(told.load(Relaxed)), move || trimmed.store(60 * MB, Relaxed));
-    account.charge(Clerk::QueryExecution, 20 * MB).expect("what the allocator has kept can be had again");
+    account
+        .charge(Clerk::QueryExecution, 20 * MB)
+        .expect("what the allocator has kept can be had again");
     assert_eq!(resident.load(Relaxed), 60 * MB);
     // In vain: it is not asked each time.
     let times = Arc::new(AtomicUsize::new(0));
@@ -171,5 +185,9 @@ fn the_allocator_is_asked_again_once_much_is_given_back() {
     account.release(Clerk::QueryExecution, 100 * MB);
     std::thread::sleep(std::time::Duration::from_millis(2 * TRIM_MILLIS));
     account.balance();
-    assert_eq!(asked.load(Relaxed), 2, "100 MB more than then were charged meanwhile, and given back");
+    assert_eq!(
+        asked.load(Relaxed),
+        2,
+        "100 MB more than then were charged meanwhile, and given back"
+    );
 }

@@ -36,7 +36,8 @@ thread_local! {
     static CHARGED: Cell<isize> = const { Cell::new(0) };
     static SCOPE: Cell<Scope> = const { Cell::new(Scope { count: 0, charged: 0, metered: 0, account: 0 }) };
     /// The account whose address is in the scope. It stays from request to request: a thread serves
-    /// one instance mostly, and a count of references that all threads change would cost each of them.
+    /// one instance mostly, and a count of references that all threads change would cost each of
+    /// them.
     static ACCOUNT: RefCell<Weak<MemoryAccount>> = const { RefCell::new(Weak::new()) };
 }
 

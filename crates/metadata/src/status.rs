@@ -1,5 +1,5 @@
-//! A picture of the running instance as data: what `ringwood top` shows. All counters only grow while the instance runs;
-//! rates are differences of two pictures.
+//! A picture of the running instance as data: what `ringwood top` shows. All counters only grow
+//! while the instance runs; rates are differences of two pictures.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -108,7 +108,8 @@ pub struct LogStatus {
     pub growths: u64,
     pub writes: u64,
     pub bytes_written: u64,
-    /// Times that the log was made durable, by how long the device took: less than 1, 2, 4, ... microseconds, the last one more.
+    /// Times that the log was made durable, by how long the device took: less than 1, 2, 4, ...
+    /// microseconds, the last one more.
     pub flushes: u64,
     pub flush_us: u64,
     pub flush_latencies: Vec<u64>,
@@ -232,8 +233,12 @@ fn file(f: devices::FileIo) -> FileStatus {
 
 fn database(db: &Arc<Db>) -> DatabaseStatus {
     let name = db.name().to_string();
-    let mut status =
-        DatabaseStatus { id: db.id(), name, state: db.status().name().into(), ..DatabaseStatus::default() };
+    let mut status = DatabaseStatus {
+        id: db.id(),
+        name,
+        state: db.status().name().into(),
+        ..DatabaseStatus::default()
+    };
     let Some(storage) = db.storage_if_open() else { return status };
     let log = storage.log();
     let (space, stats, io) = (log.space(), log.stats(), log.file_stats());
@@ -257,7 +262,12 @@ fn database(db: &Arc<Db>) -> DatabaseStatus {
         bytes_written: stats.bytes_written,
         flushes: io.durable_writes + io.syncs,
         flush_us: io.durable_stall_us + io.sync_stall_us,
-        flush_latencies: io.durable_latency.iter().zip(io.sync_latency).map(|(a, b)| a + b).collect(),
+        flush_latencies: io
+            .durable_latency
+            .iter()
+            .zip(io.sync_latency)
+            .map(|(a, b)| a + b)
+            .collect(),
         runs: runs(&log.vlfs(), space.current_vlf),
     };
     status.files = devices::files_of(db).into_iter().map(file).collect();
@@ -266,7 +276,8 @@ fn database(db: &Arc<Db>) -> DatabaseStatus {
 
 fn requests(instance: &InstanceCore) -> Vec<RequestStatus> {
     let waits = waiting::waits(instance);
-    let name = |id: i64| instance.db_by_id(id as i32).map_or_else(String::new, |db| db.name().to_string());
+    let name =
+        |id: i64| instance.db_by_id(id as i32).map_or_else(String::new, |db| db.name().to_string());
     let running = sessions::running(instance).into_iter().map(|r| {
         let wait = waits.iter().find(|w| w.session == r.session);
         RequestStatus {
@@ -312,9 +323,14 @@ pub fn of(instance: &InstanceCore) -> InstanceStatus {
         sessions: instance.sessions().len() as u64,
         batches: instance.batches_run(),
         databases: instance.databases().iter().map(database).collect(),
-        waits: waits.map(|(name, count, us, _)| WaitTotal { wait_type: name.into(), count, us }).collect(),
+        waits: waits
+            .map(|(name, count, us, _)| WaitTotal { wait_type: name.into(), count, us })
+            .collect(),
         requests: requests(instance),
-        pool: counters::of_pool(instance).into_iter().map(|(name, value, _)| (name.into(), value)).collect(),
+        pool: counters::of_pool(instance)
+            .into_iter()
+            .map(|(name, value, _)| (name.into(), value))
+            .collect(),
         logins: instance.logins(),
         blocked: instance.locks().waiting_count() as u64,
         deadlocks,

@@ -1,4 +1,5 @@
-//! Prints what a device model delivers for simple loads, next to published figures of such devices. Virtual time, so it is fast.
+//! Prints what a device model delivers for simple loads, next to published figures of such devices.
+//! Virtual time, so it is fast.
 //!
 //! `cargo run -p ringwood-model --example show_device [NAME|FILE]...`
 
@@ -9,7 +10,8 @@ use ringwood_model::{Cache, CacheKind, Device, Medium, NAMES, Request, Timeline,
 
 const MB: u64 = 1 << 20;
 
-/// Requests a second with `depth` outstanding; the host takes 5 microseconds between a completion and the next request.
+/// Requests a second with `depth` outstanding; the host takes 5 microseconds between a completion
+/// and the next request.
 fn rate(device: &Device, depth: u64, count: u64, mut next: impl FnMut(u64) -> Request) -> f64 {
     let mut timeline = Timeline::new(device);
     let mut ends: BinaryHeap<Reverse<u64>> = (0..depth).map(Reverse).collect();
@@ -114,11 +116,13 @@ fn show(device: &Device) {
     line("random 4 KB reads, 1 outstanding", random(device, 1, false), "/s", known.reads);
     line("random 4 KB reads, 64 outstanding", random(device, 64, false), "/s", known.many_reads);
     line("random 4 KB durable writes, 1 outstanding", random(device, 1, true), "/s", known.writes);
-    // A cache absorbs what this loop writes; only without it the figure shows what the disks sustain.
+    // A cache absorbs what this loop writes; only without it the figure shows what the disks
+    // sustain.
     let (bare, without) = match device.medium {
-        Medium::Disks(_) if device.cache.kind != CacheKind::None => {
-            (Device { cache: Cache { kind: CacheKind::None, bytes: 0 }, ..device.clone() }, ", cache off")
-        }
+        Medium::Disks(_) if device.cache.kind != CacheKind::None => (
+            Device { cache: Cache { kind: CacheKind::None, bytes: 0 }, ..device.clone() },
+            ", cache off",
+        ),
         _ => (device.clone(), ""),
     };
     let (writes, stream) = (random(&bare, 64, true), sequential(&bare, true));
@@ -142,7 +146,8 @@ fn show(device: &Device) {
 
 fn main() -> Result<(), ringwood_model::ModelError> {
     let named: Vec<String> = std::env::args().skip(1).collect();
-    let names = if named.is_empty() { NAMES.iter().map(ToString::to_string).collect() } else { named };
+    let names =
+        if named.is_empty() { NAMES.iter().map(ToString::to_string).collect() } else { named };
     for name in names {
         show(&device(&name)?);
     }

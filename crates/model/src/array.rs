@@ -1,9 +1,10 @@
-//! An array of disks in device time: stripes over mirror sets, and a controller cache that writes back in the order of
-//! the disk.
+//! An array of disks in device time: stripes over mirror sets, and a controller cache that writes
+//! back in the order of the disk.
 //!
-//! With a cache a write is done when the cache has space for it. What the cache holds is written back when more than an eighth
-//! of it is dirty, sorted, in pieces of up to half a megabyte, by spindles that have nothing else to do. Partial sectors
-//! are read-modify-written then, unless their neighbours arrived in the meantime.
+//! With a cache a write is done when the cache has space for it. What the cache holds is written
+//! back when more than an eighth of it is dirty, sorted, in pieces of up to half a megabyte, by
+//! spindles that have nothing else to do. Partial sectors are read-modify-written then, unless
+//! their neighbours arrived in the meantime.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,8 @@ impl Dirty {
     /// Adds a range; returns how many bytes are newly dirty.
     fn add(&mut self, mut start: u64, mut end: u64) -> u64 {
         let mut known = 0;
-        // Everything that overlaps or touches begins at or before `end`; walking backwards stops at the first that does not.
+        // Everything that overlaps or touches begins at or before `end`; walking backwards stops at
+        // the first that does not.
         while let Some((&s, &e)) = self.0.range(..=end).next_back() {
             if e < start {
                 break;
@@ -34,7 +36,8 @@ impl Dirty {
         end - start - known
     }
 
-    /// Removes what is known of a range (it was written to the medium); returns how many bytes were dirty.
+    /// Removes what is known of a range (it was written to the medium); returns how many bytes were
+    /// dirty.
     fn remove(&mut self, start: u64, end: u64) -> u64 {
         let mut gone = 0;
         while let Some((&s, &e)) = self.0.range(..end).next_back() {
@@ -83,14 +86,20 @@ impl Group {
     }
 
     fn read(&mut self, disk: &Geometry, now: Nanos, pos: u64, len: u64) -> Nanos {
-        let best =
-            self.spindles.iter_mut().min_by_key(|s| (!s.streams(pos), s.free_at().max(now), s.distance(pos)));
+        let best = self
+            .spindles
+            .iter_mut()
+            .min_by_key(|s| (!s.streams(pos), s.free_at().max(now), s.distance(pos)));
         let access = Access { write: false, pos, len, rmw: false, among: 0 };
         best.map_or(now, |spindle| spindle.access(disk, now, access))
     }
 
     fn write(&mut self, disk: &Geometry, now: Nanos, access: Access) -> Nanos {
-        self.spindles.iter_mut().map(|spindle| spindle.access(disk, now, access)).max().unwrap_or(now)
+        self.spindles
+            .iter_mut()
+            .map(|spindle| spindle.access(disk, now, access))
+            .max()
+            .unwrap_or(now)
     }
 }
 
@@ -120,8 +129,10 @@ struct Piece {
 impl ArrayState {
     pub fn new(disks: &Disks, physical: u32, cache: Cache) -> Self {
         let copies = if disks.mirrored { 2 } else { 1 };
-        let group =
-            || Group { spindles: (0..copies).map(|_| Spindle::default()).collect(), dirty: Dirty::default() };
+        let group = || Group {
+            spindles: (0..copies).map(|_| Spindle::default()).collect(),
+            dirty: Dirty::default(),
+        };
         ArrayState {
             disk: Geometry::new(disks),
             physical: u64::from(physical),
@@ -286,7 +297,10 @@ mod tests {
                 let bytes: Vec<u64> = dirty.0.iter().flat_map(|(&s, &e)| s..e).collect();
                 assert!(bytes.iter().eq(model.iter()));
                 let probe = random.u64(0..200);
-                assert_eq!(dirty.holds(probe, probe + 3), (probe..probe + 3).all(|b| model.contains(&b)));
+                assert_eq!(
+                    dirty.holds(probe, probe + 3),
+                    (probe..probe + 3).all(|b| model.contains(&b))
+                );
             }
         }
     }
@@ -298,7 +312,8 @@ mod tests {
             _ => panic!("disks"),
         };
         let array = ArrayState::new(&disks, 512, Cache { kind: CacheKind::None, bytes: 0 });
-        // One megabyte from a stripe's start: two neighbouring stripes on each of the four mirror sets.
+        // One megabyte from a stripe's start: two neighbouring stripes on each of the four mirror
+        // sets.
         let pieces = array.pieces(0, 1 << 20);
         assert_eq!(pieces.len(), 4);
         assert!(pieces.iter().all(|p| p.len == 256 << 10 && p.pos == 0));

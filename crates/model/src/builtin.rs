@@ -1,5 +1,6 @@
-//! The built-in devices. Their figures are those of data sheets of the devices' time; docs/devices.md lists them beside
-//! what the model computes, and `tests/it/published.rs` checks the model against them.
+//! The built-in devices. Their figures are those of data sheets of the devices' time;
+//! docs/devices.md lists them beside what the model computes, and `tests/it/published.rs` checks
+//! the model against them.
 
 use std::time::Duration;
 
@@ -28,7 +29,9 @@ pub const NAMES: [&str; 11] = [
 pub fn builtin(name: &str) -> Option<Device> {
     let device = match name {
         "hdd-7200" => hdd_7200(),
-        "hdd-15000" => disk(name, "one 15,000 rpm disk of 300 GB, no write cache", Drive::Scsi15000),
+        "hdd-15000" => {
+            disk(name, "one 15,000 rpm disk of 300 GB, no write cache", Drive::Scsi15000)
+        }
         "hdd-512e" => Device {
             physical: 4096,
             reported: 4096,
@@ -66,9 +69,13 @@ pub fn builtin(name: &str) -> Option<Device> {
             4,
             2,
         ),
-        "ssd-512e" => ssd(name, "SATA flash with capacitors, 4 KB sectors behind 512-byte ones", 512, 4096),
+        "ssd-512e" => {
+            ssd(name, "SATA flash with capacitors, 4 KB sectors behind 512-byte ones", 512, 4096)
+        }
         "ssd-4kn" => ssd(name, "SATA flash with capacitors, 4 KB sectors", 4096, 4096),
-        "ssd-4k-hidden" => ssd(name, "SATA flash with 4 KB sectors on a volume that reports 512", 512, 512),
+        "ssd-4k-hidden" => {
+            ssd(name, "SATA flash with 4 KB sectors on a volume that reports 512", 512, 512)
+        }
         "nvme" => nvme(name),
         _ => return None,
     };
@@ -133,7 +140,8 @@ fn raid10(name: &str, about: &str, drive: Drive, spindles: u32, arrays: u32) -> 
     }
 }
 
-/// An enterprise SATA drive: 90 us reads, 45 us writes into a buffer that capacitors protect, 550 MB/s.
+/// An enterprise SATA drive: 90 us reads, 45 us writes into a buffer that capacitors protect, 550
+/// MB/s.
 fn ssd(name: &str, about: &str, logical: u32, reported: u32) -> Device {
     Device {
         name: name.into(),
@@ -162,7 +170,8 @@ fn ssd(name: &str, about: &str, logical: u32, reported: u32) -> Device {
     }
 }
 
-/// A data-centre NVMe drive: 80 us reads, 18 us writes, 3.0 and 2.0 GB/s, 600,000 and 180,000 requests a second.
+/// A data-centre NVMe drive: 80 us reads, 18 us writes, 3.0 and 2.0 GB/s, 600,000 and 180,000
+/// requests a second.
 fn nvme(name: &str) -> Device {
     Device {
         link_rate: 3_900 * MB,

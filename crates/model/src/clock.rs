@@ -1,11 +1,13 @@
 //! The clock of a device and the precise wait for a moment of it.
 //!
-//! A wait sleeps until shortly before the moment and spins for the rest. How early it must wake is learnt from how late
-//! earlier sleeps were, between 5 and 80 microseconds: 1 sleep in 100 is later, and spinning stays as short as that allows.
+//! A wait sleeps until shortly before the moment and spins for the rest. How early it must wake is
+//! learnt from how late earlier sleeps were, between 5 and 80 microseconds: 1 sleep in 100 is
+//! later, and spinning stays as short as that allows.
 //!
-//! A thread that wakes while every processor is busy would wait for its turn, a few milliseconds on a machine of few processors: the
-//! measured program would slow down its own device. So a thread that waits, for the bytes to be moved on the real disk and for the
-//! moment, is a real-time one meanwhile, where the system grants it: it runs at once when it wakes, whatever else runs.
+//! A thread that wakes while every processor is busy would wait for its turn, a few milliseconds on
+//! a machine of few processors: the measured program would slow down its own device. So a thread
+//! that waits, for the bytes to be moved on the real disk and for the moment, is a real-time one
+//! meanwhile, where the system grants it: it runs at once when it wakes, whatever else runs.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -45,7 +47,8 @@ impl Clock {
         if target > now { Ok(target - now) } else { Err(now - target) }
     }
 
-    /// Returns when the device's time is `moment`; returns how much later than that the wait ended, in real time.
+    /// Returns when the device's time is `moment`; returns how much later than that the wait ended,
+    /// in real time.
     pub fn wait_until(&self, moment: Nanos) -> Duration {
         let target = self.start + self.real(moment);
         sleep_until(target);
@@ -83,8 +86,10 @@ fn sleep_until(target: Instant) {
 /// The system has refused; there is no use in asking again.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-const REAL_TIME: ThreadSchedulePolicy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-const NORMAL: ThreadSchedulePolicy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+const REAL_TIME: ThreadSchedulePolicy =
+    ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
+const NORMAL: ThreadSchedulePolicy =
+    ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
 /// An ordinary thread's priority, nice 0, on the library's scale of 0 to 99.
 const ORDINARY: u8 = 48;
 
@@ -93,8 +98,8 @@ thread_local! {
     static WAITS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// This thread is a real-time one from now on, until [`end_urgent`] was called as often as this. Only threads of ordinary priority
-/// become one: what someone has lowered stays low.
+/// This thread is a real-time one from now on, until [`end_urgent`] was called as often as this.
+/// Only threads of ordinary priority become one: what someone has lowered stays low.
 pub(crate) fn begin_urgent() {
     let outer = WAITS.with(|waits| waits.replace(waits.get() + 1));
     if outer > 0 || REFUSED.load(Relaxed) {
@@ -115,7 +120,8 @@ pub(crate) fn end_urgent() {
         left
     });
     if waits == 0 && !REFUSED.load(Relaxed) {
-        // Lowering is never refused. A thread that was not raised has another priority than the ordinary one, or has it already.
+        // Lowering is never refused. A thread that was not raised has another priority than the
+        // ordinary one, or has it already.
         let nice = rustix::process::getpriority_process(Some(rustix::thread::gettid()));
         if nice == Ok(0)
             && let Ok(ordinary) = ORDINARY.try_into()
@@ -146,7 +152,8 @@ impl Drop for Urgent {
     }
 }
 
-/// A thread's timer slack is 50 microseconds by default. If the system refuses to shorten it, the wait learns to wake earlier.
+/// A thread's timer slack is 50 microseconds by default. If the system refuses to shorten it, the
+/// wait learns to wake earlier.
 fn shorten_slack() {
     SLACK_SET.with(|set| {
         if !set.replace(true) {
@@ -155,14 +162,16 @@ fn shorten_slack() {
     });
 }
 
-/// Steps of a quantile that is tracked continuously: it settles where one sleep in `UP / DOWN` is later.
+/// Steps of a quantile that is tracked continuously: it settles where one sleep in `UP / DOWN` is
+/// later.
 const UP: u64 = 2_000;
 const DOWN: u64 = 20;
 
 /// Waking early costs a little spinning, waking late a wrong measurement.
 fn learn(late: Duration) {
     let known = LATENESS.load(Relaxed);
-    let next = if late.as_nanos() > u128::from(known) { known + UP } else { known - DOWN.min(known) };
+    let next =
+        if late.as_nanos() > u128::from(known) { known + UP } else { known - DOWN.min(known) };
     LATENESS.store(next.clamp(LEAST_SPIN, MOST_SPIN), Relaxed);
 }
 

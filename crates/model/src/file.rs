@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use disk::{
-    AlignedBuf, BlockFile, Counted, Data, DiskError, FileStats, Launch, Op, Sectors, Timer, check_aligned,
+    AlignedBuf, BlockFile, Counted, Data, DiskError, FileStats, Launch, Op, Sectors, Timer,
+    check_aligned,
 };
 
 use crate::clock::{self, Urgent};
@@ -15,7 +16,8 @@ use crate::timeline::Request;
 
 /// Zeros are written in pieces of this size, two in flight.
 const ZERO_CHUNK: u64 = 1 << 20;
-/// Requests of a batch in flight for each spindle: with so many to choose from, a disk needs about half the time for each.
+/// Requests of a batch in flight for each spindle: with so many to choose from, a disk needs about
+/// half the time for each.
 const SPINDLE_DEPTH: usize = 32;
 
 #[derive(Debug)]
@@ -109,7 +111,10 @@ impl ModelFile {
     }
 
     /// Does a change of the length on the host while the journal write that it costs is in flight.
-    fn change_length(&self, change: impl FnOnce() -> Result<(), DiskError>) -> Result<(), DiskError> {
+    fn change_length(
+        &self,
+        change: impl FnOnce() -> Result<(), DiskError>,
+    ) -> Result<(), DiskError> {
         let _urgent = Urgent::begin();
         let done = self.shared.journal(self.placed.array);
         change()?;
@@ -180,9 +185,10 @@ impl BlockFile for ModelFile {
             let bufs: [&[u8]; 1] = [&zeros[..piece as usize]];
             self.check_all(at, &bufs)?;
             let start = Instant::now();
-            // Each piece is submitted before the previous one is done, so that the modelled disk need not wait a revolution for
-            // it.
-            let done = self.submit(at, piece, |pos, len| Request::Write { pos, len, durable: false });
+            // Each piece is submitted before the previous one is done, so that the modelled disk
+            // need not wait a revolution for it.
+            let done =
+                self.submit(at, piece, |pos, len| Request::Write { pos, len, durable: false });
             self.host.write_gather(at, &bufs)?;
             if let Some(before) = before.replace(done) {
                 self.shared.wait(before);
@@ -266,7 +272,8 @@ impl Timer for ModelFile {
         clock::end_urgent();
     }
 
-    /// A request is not late because nobody has looked yet: the host is, from the moment on at which it is waited for.
+    /// A request is not late because nobody has looked yet: the host is, from the moment on at
+    /// which it is waited for.
     fn count(&self, due: u64, request: Counted, took: Duration, waited: Duration) {
         let after = self.shared.clock.until(due).err().unwrap_or_default();
         self.shared.note_late(took.saturating_sub(after), after.min(waited));

@@ -1,5 +1,6 @@
-//! Flash in device time: channels that work in parallel, two pipes (reading and writing) with a rate and a number of
-//! requests a second, a bounded queue, and read-modify-write of sectors that are written in part.
+//! Flash in device time: channels that work in parallel, two pipes (reading and writing) with a
+//! rate and a number of requests a second, a bounded queue, and read-modify-write of sectors that
+//! are written in part.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,7 +46,8 @@ impl FlashState {
         self.outstanding.pop().map_or(now, |end| end.0.max(now))
     }
 
-    /// Occupies the earliest free channel from `from` on. `work` computes the end from the start; returns the end.
+    /// Occupies the earliest free channel from `from` on. `work` computes the end from the start;
+    /// returns the end.
     fn on_channel(&mut self, from: Nanos, work: impl FnOnce(Nanos) -> Nanos) -> Nanos {
         let Reverse(free) = self.channels.pop().unwrap_or(Reverse(0));
         let end = work(from.max(free));
@@ -69,7 +71,8 @@ impl FlashState {
         end
     }
 
-    /// `len` is what the medium writes (whole physical sectors), `partial` how many of these it has to read first.
+    /// `len` is what the medium writes (whole physical sectors), `partial` how many of these it has
+    /// to read first.
     pub fn write(&mut self, now: Nanos, len: u64, partial: u32, durable: bool) -> Nanos {
         let from = self.admit(now);
         let moved = transfer(len, self.flash.write_rate);
@@ -90,7 +93,8 @@ impl FlashState {
         end
     }
 
-    /// With capacitors a flush has nothing to do. Without them it waits for the writes and then for the flash.
+    /// With capacitors a flush has nothing to do. Without them it waits for the writes and then for
+    /// the flash.
     pub fn flush(&mut self, now: Nanos) -> Nanos {
         if self.volatile { now.max(self.written) + nanos(self.flash.flush_latency) } else { now }
     }

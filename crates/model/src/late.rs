@@ -1,5 +1,6 @@
-//! How late the host was: requests that ended later than the model said. A run with many of them measured the machine below
-//! and not the modelled device, so reports with figures of a model must contain these counts too.
+//! How late the host was: requests that ended later than the model said. A run with many of them
+//! measured the machine below and not the modelled device, so reports with figures of a model must
+//! contain these counts too.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -9,17 +10,19 @@ pub const LATE_AFTER: Duration = Duration::from_micros(25);
 /// ... or after this share of the time that it took in the model, whichever is longer.
 pub const LATE_SHARE: f64 = 0.05;
 
-/// How many requests the real machine kept longer than the model, and for how long. Times are real ones (a device's clock
-/// may run faster or slower).
+/// How many requests the real machine kept longer than the model, and for how long. Times are real
+/// ones (a device's clock may run faster or slower).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostLate {
     /// Requests that a caller waited for.
     pub requests: u64,
-    /// Requests that were late: by more than [`LATE_AFTER`] and more than [`LATE_SHARE`] of their own time.
+    /// Requests that were late: by more than [`LATE_AFTER`] and more than [`LATE_SHARE`] of their
+    /// own time.
     pub late: u64,
     /// Microseconds that requests took in the model, in all.
     pub modelled_us: u64,
-    /// Microseconds by which they ended after the model's time, in all, including delays within the tolerance.
+    /// Microseconds by which they ended after the model's time, in all, including delays within the
+    /// tolerance.
     pub late_us: u64,
 }
 
@@ -59,8 +62,8 @@ mod tests {
     use super::*;
     use crate::{Request, Timeline, builtin};
 
-    /// A host with a virtual clock: every tenth request of a disk ends a millisecond late, the others within the
-    /// tolerance.
+    /// A host with a virtual clock: every tenth request of a disk ends a millisecond late, the
+    /// others within the tolerance.
     #[test]
     fn late_requests_are_counted_with_a_virtual_clock() {
         let mut disk = Timeline::new(&builtin("hdd-7200").expect("built in"));
@@ -75,7 +78,11 @@ mod tests {
         }
         let counts = lateness.counts();
         assert_eq!((counts.requests, counts.late, counts.late_us), (100, 10, 11_800));
-        assert_eq!(counts.modelled_us + counts.late_us, now / 1_000, "every moment is in one of the two");
+        assert_eq!(
+            counts.modelled_us + counts.late_us,
+            now / 1_000,
+            "every moment is in one of the two"
+        );
     }
 
     #[test]

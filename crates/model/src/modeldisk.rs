@@ -1,15 +1,18 @@
-//! The disk of a modelled device: a real disk keeps the bytes, the model decides when a request is done.
+//! The disk of a modelled device: a real disk keeps the bytes, the model decides when a request is
+//! done.
 //!
-//! A request is submitted to the model when it arrives, then done on the real disk, and its caller sleeps until the moment
-//! that the model computed. How much later than that it ended is counted ([`HostLate`]): a run of many late requests
-//! measured the host, not the model.
+//! A request is submitted to the model when it arrives, then done on the real disk, and its caller
+//! sleeps until the moment that the model computed. How much later than that it ended is counted
+//! ([`HostLate`]): a run of many late requests measured the host, not the model.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, OsDisk};
+use disk::{
+    BlockFile, Disk, DiskError, DiskLock, FileIdentity, NamedPlace, OpenMode, OpenRule, OsDisk,
+};
 use parking_lot::Mutex;
 
 use crate::clock::Clock;
@@ -19,12 +22,14 @@ use crate::params::{Device, Nanos};
 use crate::place::{Extents, Space, kind_of};
 use crate::timeline::{Counters, Request, Timeline};
 
-/// The file that remembers which database file is on which array; only devices of several arrays have it.
+/// The file that remembers which database file is on which array; only devices of several arrays
+/// have it.
 const PLACES: &str = "model-arrays.txt";
 /// A change of a name or a length writes this much of the file system's journal.
 const JOURNAL_WRITE: u64 = 4096;
 
-/// When a request was submitted to the model, and when it will be done. Of several requests, the last.
+/// When a request was submitted to the model, and when it will be done. Of several requests, the
+/// last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Due {
     pub at: Nanos,
@@ -56,7 +61,11 @@ impl Shared {
         let mut timeline = self.arrays[array].timeline.lock();
         // The time is taken under the lock: the timeline needs its requests in order.
         let asked = self.clock.now();
-        let at = requests.into_iter().map(|request| timeline.submit(asked, request)).max().unwrap_or(asked);
+        let at = requests
+            .into_iter()
+            .map(|request| timeline.submit(asked, request))
+            .max()
+            .unwrap_or(asked);
         Due { at, asked }
     }
 
@@ -108,8 +117,8 @@ pub struct ModelDisk {
 }
 
 impl ModelDisk {
-    /// A device on top of a real disk. Durable writes and syncs are durable on the real disk too, which costs its time where
-    /// that is longer than the model's.
+    /// A device on top of a real disk. Durable writes and syncs are durable on the real disk too,
+    /// which costs its time where that is longer than the model's.
     ///
     /// # Errors
     /// The file that remembers the arrays of files cannot be read.
@@ -121,14 +130,18 @@ impl ModelDisk {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn below(folder: PathBuf, device: Device, host: Arc<dyn Disk>) -> Result<ModelDisk, DiskError> {
+    pub fn below(
+        folder: PathBuf,
+        device: Device,
+        host: Arc<dyn Disk>,
+    ) -> Result<ModelDisk, DiskError> {
         ModelDisk::build(device, host, folder, true)
     }
 
-    /// A device for measurements on the files below `root`. The real disk is not asked for durability, so that only the model's
-    /// time of a sync is waited for: a power failure of the host may lose what the model called durable; the end of the process
-    /// does not.
-    /// Relative paths are below `root`.
+    /// A device for measurements on the files below `root`. The real disk is not asked for
+    /// durability, so that only the model's time of a sync is waited for: a power failure of the
+    /// host may lose what the model called durable; the end of the process does not. Relative paths
+    /// are below `root`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -246,8 +259,8 @@ impl ModelDisk {
     }
 }
 
-/// Reads [`PLACES`]. Lines that are not usable (the device has fewer arrays now, or the file is damaged) are skipped, which only
-/// means that those files are assigned to arrays again.
+/// Reads [`PLACES`]. Lines that are not usable (the device has fewer arrays now, or the file is
+/// damaged) are skipped, which only means that those files are assigned to arrays again.
 fn read_places(host: &dyn Disk, path: &Path, count: usize) -> Result<Names, DiskError> {
     let mut names = Names::default();
     if count == 1 || !host.exists(path)? {
@@ -256,7 +269,9 @@ fn read_places(host: &dyn Disk, path: &Path, count: usize) -> Result<Names, Disk
     let text = String::from_utf8_lossy(&host.read_small(path)?).into_owned();
     for line in text.lines() {
         let Some((array, path)) = line.split_once(' ') else { continue };
-        let Some(array) = array.parse().ok().filter(|&array: &usize| array < count) else { continue };
+        let Some(array) = array.parse().ok().filter(|&array: &usize| array < count) else {
+            continue;
+        };
         let path = PathBuf::from(path);
         if let Some(kind) = kind_of(&path) {
             *names.next.entry(kind).or_default() += 1;

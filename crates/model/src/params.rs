@@ -1,4 +1,5 @@
-//! The parameters of a modelled device: its sizes, latencies and rates, with the rules that make them fit together.
+//! The parameters of a modelled device: its sizes, latencies and rates, with the rules that make
+//! them fit together.
 
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ pub type Nanos = u64;
 /// One second in [`Nanos`].
 pub(crate) const SECOND: Nanos = 1_000_000_000;
 
-/// A device model: one or several equal arrays, each of disks or of flash. All fields are checked by
-/// [`Device::check`]; [`crate::device`] and [`Device::parse`] return checked ones.
+/// A device model: one or several equal arrays, each of disks or of flash. All fields are checked
+/// by [`Device::check`]; [`crate::device`] and [`Device::parse`] return checked ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
     /// Its name, as reports show it.
@@ -24,11 +25,13 @@ pub struct Device {
     pub logical: u32,
     /// Unit that the medium writes as a whole, bytes; `logical` to 65536, a power of two.
     pub physical: u32,
-    /// The physical sector that the device *reports*; less than `physical` for volumes that hide their sectors.
+    /// The physical sector that the device *reports*; less than `physical` for volumes that hide
+    /// their sectors.
     pub reported: u32,
     /// Equal arrays in parallel, 1 to 16; files are placed on them round-robin.
     pub arrays: u32,
-    /// How much faster than real time the device's clock runs; 0.01 to 1000, 1 = real time. Reports must state it.
+    /// How much faster than real time the device's clock runs; 0.01 to 1000, 1 = real time. Reports
+    /// must state it.
     pub time_scale: f64,
     /// Bytes a second between host and one array, both directions together; 0 = no limit.
     pub link_rate: u64,
@@ -54,9 +57,11 @@ pub struct Cache {
 pub enum CacheKind {
     /// No cache: a write is done when the medium has it.
     None,
-    /// A cache that loses its content when the power fails: durable writes go to the medium, a flush empties it.
+    /// A cache that loses its content when the power fails: durable writes go to the medium, a
+    /// flush empties it.
     Volatile,
-    /// A cache with a battery (or flash with capacitors): a cached write is durable, a flush is free.
+    /// A cache with a battery (or flash with capacitors): a cached write is durable, a flush is
+    /// free.
     Battery,
 }
 
@@ -136,8 +141,9 @@ impl Device {
         }
     }
 
-    /// The same device with capacity and write cache multiplied by `share` (0 < share <= 1), for studies with less data than the
-    /// original: seeks cross the same part of the disk, the cache holds the same part of the data.
+    /// The same device with capacity and write cache multiplied by `share` (0 < share <= 1), for
+    /// studies with less data than the original: seeks cross the same part of the disk, the cache
+    /// holds the same part of the data.
     pub fn shrunk(mut self, share: f64) -> Device {
         let share = if share.is_finite() { share.clamp(1e-6, 1.0) } else { 1.0 };
         let scale = |bytes: u64, least: u64| ((bytes as f64 * share) as u64).max(least.min(bytes));
@@ -173,10 +179,16 @@ impl Device {
         if !self.logical.is_power_of_two() || !(512..=4096).contains(&self.logical) {
             return bad("logical", "a power of two from 512 to 4096");
         }
-        if !self.physical.is_power_of_two() || self.physical < self.logical || self.physical > 65_536 {
+        if !self.physical.is_power_of_two()
+            || self.physical < self.logical
+            || self.physical > 65_536
+        {
             return bad("physical", "a power of two from the logical sector to 65536");
         }
-        if !self.reported.is_power_of_two() || self.reported < self.logical || self.reported > self.physical {
+        if !self.reported.is_power_of_two()
+            || self.reported < self.logical
+            || self.reported > self.physical
+        {
             return bad("reported", "a power of two from the logical to the physical sector");
         }
         if !(1..=16).contains(&self.arrays) {
@@ -210,7 +222,8 @@ impl Disks {
 
     fn check(&self, physical: u64, cache: Cache) -> Result<(), ModelError> {
         let bad = |key: &'static str, rule: &'static str| Err(ModelError::Value { key, rule });
-        if !(1..=64).contains(&self.spindles) || (self.mirrored && !self.spindles.is_multiple_of(2)) {
+        if !(1..=64).contains(&self.spindles) || (self.mirrored && !self.spindles.is_multiple_of(2))
+        {
             return bad("spindles", "1 to 64, even with raid = 10");
         }
         if !(3_000..=20_000).contains(&self.rpm) {
@@ -247,14 +260,19 @@ impl Flash {
         if !(1..=65_536).contains(&self.queue_depth) {
             return bad("queue_depth", "1 to 65536");
         }
-        let latencies = [self.read_latency, self.write_latency, self.rmw_latency, self.flush_latency];
+        let latencies =
+            [self.read_latency, self.write_latency, self.rmw_latency, self.flush_latency];
         if latencies.iter().any(|&l| l > Duration::from_secs(1)) {
             return bad("latency", "at most 1s");
         }
-        if ![self.read_rate, self.write_rate].iter().all(|rate| (MIN_RATE..=MAX_RATE).contains(rate)) {
+        if ![self.read_rate, self.write_rate]
+            .iter()
+            .all(|rate| (MIN_RATE..=MAX_RATE).contains(rate))
+        {
             return bad("read_rate", "1MB/s to 1TB/s, as write_rate");
         }
-        if ![self.read_iops, self.write_iops].iter().all(|iops| (1..=1_000_000_000).contains(iops)) {
+        if ![self.read_iops, self.write_iops].iter().all(|iops| (1..=1_000_000_000).contains(iops))
+        {
             return bad("read_iops", "1 to 1000000000, as write_iops");
         }
         if !(MIN_CAPACITY..=MAX_CAPACITY).contains(&self.capacity) {

@@ -1,5 +1,6 @@
-//! Device files: lines of `key = value`, `#` begins a comment. Units: us, ms, s; B, KB, MB, GB, TB (powers of 1,024 for
-//! sizes); MB/s and GB/s (powers of 1,000 for rates). docs/devices.md describes every key.
+//! Device files: lines of `key = value`, `#` begins a comment. Units: us, ms, s; B, KB, MB, GB, TB
+//! (powers of 1,024 for sizes); MB/s and GB/s (powers of 1,000 for rates). docs/devices.md
+//! describes every key.
 
 use std::time::Duration;
 
@@ -8,11 +9,12 @@ use crate::error::ModelError;
 use crate::params::{CacheKind, Device, Disks, Flash, Medium};
 
 impl Device {
-    /// Reads a device file's text. `base` (default `hdd-7200`) must be its first key: the device that the other keys
-    /// change.
+    /// Reads a device file's text. `base` (default `hdd-7200`) must be its first key: the device
+    /// that the other keys change.
     ///
     /// # Errors
-    /// [`ModelError::Line`] for a line that cannot be read, [`ModelError::Value`] for values out of range.
+    /// [`ModelError::Line`] for a line that cannot be read, [`ModelError::Value`] for values out of
+    /// range.
     pub fn parse(text: &str) -> Result<Device, ModelError> {
         let mut device = None;
         for (at, raw) in text.lines().enumerate() {
@@ -21,14 +23,15 @@ impl Device {
                 continue;
             }
             let fail = |reason: String| ModelError::Line { line: at + 1, reason };
-            let (key, value) = line.split_once('=').ok_or_else(|| fail("expected key = value".into()))?;
+            let (key, value) =
+                line.split_once('=').ok_or_else(|| fail("expected key = value".into()))?;
             let (key, value) = (key.trim().to_ascii_lowercase(), value.trim().trim_matches('"'));
             if key == "base" {
                 if device.is_some() {
                     return Err(fail("base must be the first key".into()));
                 }
-                let base =
-                    builtin(value).ok_or_else(|| fail(format!("there is no built-in device {value:?}")))?;
+                let base = builtin(value)
+                    .ok_or_else(|| fail(format!("there is no built-in device {value:?}")))?;
                 device = Some(custom(base));
                 continue;
             }
@@ -142,7 +145,10 @@ fn whole(text: &str) -> Result<u32, String> {
 }
 
 fn number(text: &str) -> Result<f64, String> {
-    text.parse::<f64>().ok().filter(|n| n.is_finite()).ok_or_else(|| format!("{text:?} is not a number"))
+    text.parse::<f64>()
+        .ok()
+        .filter(|n| n.is_finite())
+        .ok_or_else(|| format!("{text:?} is not a number"))
 }
 
 /// Number and unit of a value such as `8.5 ms`.

@@ -1,8 +1,9 @@
 //! Location of files on a device: which array, and at which addresses of it.
 //!
-//! Address space is allocated in extents, the first free one, when a file first touches that part of itself. So files that
-//! grow alternately are interleaved, as on a real volume. When the device is full, addresses begin again at the start: the
-//! model never refuses space, the file system below it does.
+//! Address space is allocated in extents, the first free one, when a file first touches that part
+//! of itself. So files that grow alternately are interleaved, as on a real volume. When the device
+//! is full, addresses begin again at the start: the model never refuses space, the file system
+//! below it does.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -86,8 +87,9 @@ impl Extents {
     }
 }
 
-/// The kind of a file. The files of each kind are assigned to the arrays round-robin, separately from other kinds, so that a log
-/// between two data files does not put both on the same array. `None`: small files, always on the first array.
+/// The kind of a file. The files of each kind are assigned to the arrays round-robin, separately
+/// from other kinds, so that a log between two data files does not put both on the same array.
+/// `None`: small files, always on the first array.
 pub(crate) fn kind_of(path: &Path) -> Option<&'static str> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     match extension.as_str() {

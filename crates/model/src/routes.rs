@@ -1,9 +1,12 @@
-//! Folders on other mounts or devices: a disk that sends each path to the disk of the innermost placed folder that contains it.
+//! Folders on other mounts or devices: a disk that sends each path to the disk of the innermost
+//! placed folder that contains it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use disk::{BlockFile, Disk, DiskError, DiskLock, FileIdentity, NamedPlace, Op, OpenMode, OpenRule};
+use disk::{
+    BlockFile, Disk, DiskError, DiskLock, FileIdentity, NamedPlace, Op, OpenMode, OpenRule,
+};
 
 use crate::error::ModelError;
 use crate::modeldisk::ModelDisk;
@@ -25,7 +28,9 @@ impl Placement {
     /// It is none of these, or the device file is wrong.
     pub fn parse(text: &str) -> Result<Placement, ModelError> {
         if crate::builtin(text).is_none() && Path::new(text).is_dir() {
-            return Ok(Placement::Folder(std::path::absolute(text).unwrap_or_else(|_| text.into())));
+            return Ok(Placement::Folder(
+                std::path::absolute(text).unwrap_or_else(|_| text.into()),
+            ));
         }
         match crate::device(text) {
             Ok(device) => Ok(Placement::Device(Box::new(device))),
@@ -46,7 +51,8 @@ struct Route {
     there: PathBuf,
 }
 
-/// A disk of several: each path goes to the placement of the innermost folder above it, everything else to the base.
+/// A disk of several: each path goes to the placement of the innermost folder above it, everything
+/// else to the base.
 #[derive(Debug)]
 pub struct Routes {
     /// Folder that relative paths are under.
@@ -61,12 +67,17 @@ impl Routes {
         Routes { root: root.into(), base, routes: Vec::new() }
     }
 
-    /// Places the files below `folder` (relative = below the root). `real` is the disk of real folders, and keeps the
-    /// bytes of modelled devices.
+    /// Places the files below `folder` (relative = below the root). `real` is the disk of real
+    /// folders, and keeps the bytes of modelled devices.
     ///
     /// # Errors
     /// As [`ModelDisk::new`].
-    pub fn place(&mut self, folder: &Path, to: Placement, real: Arc<dyn Disk>) -> Result<(), DiskError> {
+    pub fn place(
+        &mut self,
+        folder: &Path,
+        to: Placement,
+        real: Arc<dyn Disk>,
+    ) -> Result<(), DiskError> {
         let folder = self.root.join(folder);
         let (disk, there): (Arc<dyn Disk>, PathBuf) = match to {
             Placement::Folder(there) => (real, there),
@@ -78,8 +89,8 @@ impl Routes {
         Ok(())
     }
 
-    /// Places the files below `folder` (relative = below the root) on a disk, under their own names; several folders may
-    /// share one.
+    /// Places the files below `folder` (relative = below the root) on a disk, under their own
+    /// names; several folders may share one.
     pub fn place_disk(&mut self, folder: &Path, disk: Arc<dyn Disk>) {
         let folder = self.root.join(folder);
         self.push(folder.clone(), disk, folder);
@@ -98,7 +109,10 @@ impl Routes {
             if let Ok(rest) = full.strip_prefix(&route.folder) {
                 // Joining an empty rest would add a slash, and the folder itself is a name too.
                 let empty = rest.as_os_str().is_empty();
-                return (&route.disk, if empty { route.there.clone() } else { route.there.join(rest) });
+                return (
+                    &route.disk,
+                    if empty { route.there.clone() } else { route.there.join(rest) },
+                );
             }
         }
         (&self.base, path.to_path_buf())

@@ -1,8 +1,10 @@
-//! One spinning disk in device time: where its head is, when it is free, and how long the next access takes.
+//! One spinning disk in device time: where its head is, when it is free, and how long the next
+//! access takes.
 //!
-//! Rotation is exact: every byte has an angle, the platter turns with the clock. A rewrite of the sector that was just
-//! written therefore takes one full revolution, and a random position half of one on average. Not modelled: track skew
-//! (head switches cost nothing), bad sectors, thermal effects.
+//! Rotation is exact: every byte has an angle, the platter turns with the clock. A rewrite of the
+//! sector that was just written therefore takes one full revolution, and a random position half of
+//! one on average. Not modelled: track skew (head switches cost nothing), bad sectors, thermal
+//! effects.
 
 use std::collections::VecDeque;
 
@@ -60,7 +62,8 @@ impl Geometry {
 
     /// Bytes of a track at `pos`.
     fn track(&self, pos: u64) -> u64 {
-        ((u128::from(self.rate(pos)) * u128::from(self.revolution)) / u128::from(SECOND)).max(1) as u64
+        ((u128::from(self.rate(pos)) * u128::from(self.revolution)) / u128::from(SECOND)).max(1)
+            as u64
     }
 
     /// When, within a revolution, the byte at `pos` is under the head.
@@ -83,7 +86,8 @@ pub(crate) struct Access {
     pub len: u64,
     /// The medium must be read before it can be written: costs one revolution more.
     pub rmw: bool,
-    /// How many more requests the controller had to choose from when it sorted; 0 = it did not sort.
+    /// How many more requests the controller had to choose from when it sorted; 0 = it did not
+    /// sort.
     pub among: usize,
 }
 
@@ -131,12 +135,15 @@ impl Spindle {
         } else {
             let begin = now.max(self.free_at);
             // A queued access that continues where the previous one ends needs no positioning.
-            let flows =
-                self.head == pos && self.free_at > 0 && now <= self.free_at && self.last_was_read != write;
+            let flows = self.head == pos
+                && self.free_at > 0
+                && now <= self.free_at
+                && self.last_was_read != write;
             let wait = if flows { 0 } else { self.position(disk, begin, pos, among) };
             let written = begin + wait;
             // Read, then write when the same position passes the head again.
-            let turns = if rmw { media.div_ceil(disk.revolution).max(1) * disk.revolution } else { 0 };
+            let turns =
+                if rmw { media.div_ceil(disk.revolution).max(1) * disk.revolution } else { 0 };
             written + turns + media
         };
         self.free_at = self.free_at.max(end);
@@ -146,8 +153,9 @@ impl Spindle {
         end
     }
 
-    /// Seek and rotation. With a queue the drive takes the nearest request first, which shortens both, to about half at 32
-    /// requests. If a controller has sorted the requests already, only the rotation is shortened.
+    /// Seek and rotation. With a queue the drive takes the nearest request first, which shortens
+    /// both, to about half at 32 requests. If a controller has sorted the requests already, only
+    /// the rotation is shortened.
     fn position(&self, disk: &Geometry, begin: Nanos, pos: u64, among: usize) -> Nanos {
         let seek = disk.seek(self.head, pos);
         let rotation = disk.rotation(begin + seek, pos);
@@ -227,8 +235,9 @@ mod tests {
         let disk = geometry("hdd-15000");
         let mut random = fastrand::Rng::with_seed(1);
         let rounds = 20_000u64;
-        let sum: u64 =
-            (0..rounds).map(|_| disk.seek(random.u64(0..disk.capacity), random.u64(0..disk.capacity))).sum();
+        let sum: u64 = (0..rounds)
+            .map(|_| disk.seek(random.u64(0..disk.capacity), random.u64(0..disk.capacity)))
+            .sum();
         let average = sum as f64 / rounds as f64;
         assert!((average / 3_500_000.0 - 1.0).abs() < 0.02, "{average}");
     }

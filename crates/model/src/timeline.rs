@@ -1,5 +1,5 @@
-//! The pure model of one array: requests with their times go in, completion times come out. No clock, no sleeping, no
-//! files: tests drive it with times of their own.
+//! The pure model of one array: requests with their times go in, completion times come out. No
+//! clock, no sleeping, no files: tests drive it with times of their own.
 
 use disk::Sectors;
 

@@ -1,10 +1,11 @@
-//! Measures the buffer pool on a real file: hot reads, changes, scans and mixed access through a small pool, checkpoint writes.
+//! Measures the buffer pool on a real file: hot reads, changes, scans and mixed access through a
+//! small pool, checkpoint writes.
 //!
 //! `./bench pool [FOLDER]`
 
 use ringwood_pages::{
-    Before, BufferPool, FileGrowth, FileSpec, Home, Lsn, PageError, PageId, PageMut, PageType, PoolOptions,
-    RecordBuilder, Store, Unit, UnitId, pfs_level,
+    Before, BufferPool, FileGrowth, FileSpec, Home, Lsn, PageError, PageId, PageMut, PageType,
+    PoolOptions, RecordBuilder, Store, Unit, UnitId, pfs_level,
 };
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,8 @@ fn set_up(root: &Path, pool_bytes: u64) -> Res<Bench> {
     }
     let options = wal::LogOptions { initial_size: 256 << 20, ..wal::LogOptions::default() };
     let log = wal::Log::create(&*disk, Path::new("bench.ldf"), options)?;
-    let pool = Arc::new(BufferPool::new(PoolOptions { bytes: pool_bytes, ..PoolOptions::default() })?);
+    let pool =
+        Arc::new(BufferPool::new(PoolOptions { bytes: pool_bytes, ..PoolOptions::default() })?);
     let spec = FileSpec {
         id: 1,
         name: "bench".into(),
@@ -93,7 +95,10 @@ fn hot_reads(b: &Bench, pages: &[PageId]) -> Res<()> {
         black_box(b.store.read(id)?.slot_count());
         Ok(())
     };
-    println!("read, one hot page, 1 thread      {:8.1} ns", best(|| ns_each(1_000_000, || read(one)))?);
+    println!(
+        "read, one hot page, 1 thread      {:8.1} ns",
+        best(|| ns_each(1_000_000, || read(one)))?
+    );
     let few = &pages[..1000.min(pages.len())];
     let mut i = 0;
     let many = best(|| {
@@ -174,7 +179,8 @@ fn scan(b: &Bench, pages: &[PageId], what: &str) -> Res<()> {
     Ok(())
 }
 
-/// Four threads, nine of ten accesses to a tenth of the pages, one of `one_in` a change. The pool is smaller than the pages.
+/// Four threads, nine of ten accesses to a tenth of the pages, one of `one_in` a change. The pool
+/// is smaller than the pages.
 fn mixed(b: &Bench, pages: &[PageId], one_in: u32) -> Res<()> {
     let before = b.pool.counters().pages_read.load(Ordering::Relaxed);
     let begin = Instant::now();
@@ -237,8 +243,10 @@ fn load(b: &Bench, count: usize) -> Res<Vec<PageId>> {
 }
 
 fn main() -> Res<()> {
-    let folder =
-        std::env::args().nth(1).map_or_else(std::env::temp_dir, PathBuf::from).join("ringwood-pool-bench");
+    let folder = std::env::args()
+        .nth(1)
+        .map_or_else(std::env::temp_dir, PathBuf::from)
+        .join("ringwood-pool-bench");
     std::fs::create_dir_all(&folder).map_err(|e| PageError::Offline { cause: e.to_string() })?;
     {
         println!("-- everything in the pool");

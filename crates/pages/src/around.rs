@@ -1,6 +1,6 @@
-//! Read-ahead for work that has no list of the pages to come, such as the undo of a log: it notices that pages are visited
-//! one beside the other, in either direction, and then reads the neighbours to come in one transfer. Guarantee: without such
-//! neighbours nothing is read.
+//! Read-ahead for work that has no list of the pages to come, such as the undo of a log: it notices
+//! that pages are visited one beside the other, in either direction, and then reads the neighbours
+//! to come in one transfer. Guarantee: without such neighbours nothing is read.
 
 use crate::id::PageId;
 use crate::store::{PREFETCH_PAGES, Store};
@@ -31,7 +31,8 @@ pub struct ReadAround {
 }
 
 impl ReadAround {
-    /// The page is about to be visited: reads it with its neighbours if a trail leads to it. Failed reads are found by the visit.
+    /// The page is about to be visited: reads it with its neighbours if a trail leads to it. Failed
+    /// reads are found by the visit.
     pub fn visit(&mut self, store: &Store, page: PageId) {
         if let Some((first, last)) = self.step(page) {
             let pages: Vec<PageId> = (first..=last).map(|p| PageId::new(page.file, p)).collect();
@@ -59,12 +60,14 @@ impl ReadAround {
         }
         trail.last = page;
         trail.steps = trail.steps.saturating_add(1);
-        let read = trail.edge.is_some_and(|edge| if down { page.page >= edge } else { page.page <= edge });
+        let read =
+            trail.edge.is_some_and(|edge| if down { page.page >= edge } else { page.page <= edge });
         if trail.steps < STEPS || read {
             return None;
         }
         let more = PREFETCH_PAGES as u32 - 1;
-        let edge = if down { page.page.saturating_sub(more) } else { page.page.saturating_add(more) };
+        let edge =
+            if down { page.page.saturating_sub(more) } else { page.page.saturating_add(more) };
         trail.edge = Some(edge);
         Some((page.page.min(edge), page.page.max(edge)))
     }
@@ -86,7 +89,11 @@ mod tests {
     fn neighbours_are_read_together_in_both_directions() {
         let down = windows((500..=1000).rev());
         assert_eq!(down[0], (997 - MORE, 997));
-        assert_eq!(down[1], (997 - 2 * MORE - 1, 997 - MORE - 1), "the next one begins where the first ends");
+        assert_eq!(
+            down[1],
+            (997 - 2 * MORE - 1, 997 - MORE - 1),
+            "the next one begins where the first ends"
+        );
         let up = windows(500..=1000);
         assert_eq!(up[0].1 - up[0].0, MORE);
         assert_eq!(up[1].0, up[0].1 + 1);

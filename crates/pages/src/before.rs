@@ -1,9 +1,10 @@
-//! What an update replaces, as its record keeps it: the before image, without the part that the log has already.
+//! What an update replaces, as its record keeps it: the before image, without the part that the log
+//! has already.
 //!
-//! A row that one transaction changes again and again would log every state twice, as after image and as the next
-//! record's before image. The part that the transaction's earlier record has as its after image is left out: the row's
-//! old header, which every update logs, names that record. It stays in the log as long as the update itself does, because
-//! both belong to one transaction.
+//! A row that one transaction changes again and again would log every state twice, as after image
+//! and as the next record's before image. The part that the transaction's earlier record has as its
+//! after image is left out: the row's old header, which every update logs, names that record. It
+//! stays in the log as long as the update itself does, because both belong to one transaction.
 
 use crate::error::PageError;
 use crate::op::PageOp;
@@ -11,8 +12,8 @@ use crate::row_header::RowHeader;
 use std::ops::Range;
 use wal::Lsn;
 
-/// The bytes that an update replaces. Between `head` and `tail` stood `earlier` bytes that the operation made which the
-/// old header names.
+/// The bytes that an update replaces. Between `head` and `tail` stood `earlier` bytes that the
+/// operation made which the old header names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Before<'a> {
     pub head: &'a [u8],
@@ -31,8 +32,8 @@ impl<'a> Before<'a> {
         Before { head: bytes, earlier: 0, tail: &[] }
     }
 
-    /// `bytes` stand at `at` of the row's body; `made` is what the operation that the row's header names wrote of it.
-    /// That must be an update by the transaction that changes the row now.
+    /// `bytes` stand at `at` of the row's body; `made` is what the operation that the row's header
+    /// names wrote of it. That must be an update by the transaction that changes the row now.
     #[must_use]
     pub fn without(bytes: &'a [u8], at: usize, made: Range<usize>) -> Before<'a> {
         let start = made.start.clamp(at, at + bytes.len()) - at;
@@ -65,8 +66,8 @@ impl<'a> Before<'a> {
         self.head.len() + self.tail.len()
     }
 
-    /// Appends the bytes to `out`. `at` is where they stood in the row's body, `earlier` the operation that the old header
-    /// names; it is needed if [`Before::earlier`] is not 0.
+    /// Appends the bytes to `out`. `at` is where they stood in the row's body, `earlier` the
+    /// operation that the old header names; it is needed if [`Before::earlier`] is not 0.
     ///
     /// # Errors
     /// [`PageError::Record`] when `earlier` is missing or did not write what was left out.
@@ -76,14 +77,17 @@ impl<'a> Before<'a> {
         earlier: Option<&PageOp<'_>>,
         out: &mut Vec<u8>,
     ) -> Result<(), PageError> {
-        const MISFIT: PageError = PageError::Record { what: "update and the earlier one do not fit" };
+        const MISFIT: PageError =
+            PageError::Record { what: "update and the earlier one do not fit" };
         out.extend_from_slice(self.head);
         if self.earlier > 0 {
             let Some(PageOp::Update { at: made_at, new_bytes: made, .. }) = earlier else {
                 return Err(MISFIT);
             };
             let start = (at + self.head.len()).checked_sub((*made_at).into()).ok_or(MISFIT)?;
-            out.extend_from_slice(made.get(start..start + usize::from(self.earlier)).ok_or(MISFIT)?);
+            out.extend_from_slice(
+                made.get(start..start + usize::from(self.earlier)).ok_or(MISFIT)?,
+            );
         }
         out.extend_from_slice(self.tail);
         Ok(())
@@ -93,7 +97,8 @@ impl<'a> Before<'a> {
 /// How many updates a transaction remembers.
 const REMEMBERED: usize = 4;
 
-/// What a transaction's latest large updates wrote: rows that it changes again are usually among them.
+/// What a transaction's latest large updates wrote: rows that it changes again are usually among
+/// them.
 #[derive(Clone, Debug, Default)]
 pub struct LatestUpdates {
     made: [Option<(Lsn, LargeUpdate)>; REMEMBERED],
@@ -116,7 +121,8 @@ impl LatestUpdates {
         self.next = (self.next + 1) % REMEMBERED;
     }
 
-    /// What the version with this header wrote of its row's body; empty when that is not remembered.
+    /// What the version with this header wrote of its row's body; empty when that is not
+    /// remembered.
     #[must_use]
     pub fn wrote(&self, header: &RowHeader) -> Range<usize> {
         let mut made = self.made.iter().flatten();
@@ -131,10 +137,19 @@ mod tests {
 
     fn update(at: u16, new_bytes: &[u8]) -> PageOp<'_> {
         let before = Before::whole(&[]);
-        PageOp::Update { slot: 0, flags: 0, old: RowHeader::default(), key: None, at, before, new_bytes }
+        PageOp::Update {
+            slot: 0,
+            flags: 0,
+            old: RowHeader::default(),
+            key: None,
+            at,
+            before,
+            new_bytes,
+        }
     }
 
-    /// Whatever the two ranges, the bytes come back; a wrong or missing earlier operation is an error.
+    /// Whatever the two ranges, the bytes come back; a wrong or missing earlier operation is an
+    /// error.
     #[test]
     fn what_was_left_out_comes_back() {
         let mut rng = fastrand::Rng::with_seed(4);

@@ -1,4 +1,5 @@
-//! Little-endian and varint primitives of the log record format. Reading is checked: it never panics.
+//! Little-endian and varint primitives of the log record format. Reading is checked: it never
+//! panics.
 
 use crate::error::PageError;
 use crate::id::PageId;
@@ -27,7 +28,8 @@ pub(crate) struct Head {
     pub(crate) len: usize,
 }
 
-/// No operation has more bytes of numbers in front of, between or behind its parts than half of this.
+/// No operation has more bytes of numbers in front of, between or behind its parts than half of
+/// this.
 pub(crate) const HEAD: usize = 128;
 /// Parts up to this length go with the numbers.
 pub(crate) const SHORT_PART: usize = 16;
@@ -57,7 +59,8 @@ impl Head {
         }
         // Two bytes or three, as one word: what is too much of it is written over.
         let more = v >= 1 << 14;
-        let word = (v | 0x80) & 0xff | (v >> 7 & 0x7f | u64::from(more) << 7) << 8 | (v >> 14) << 16;
+        let word =
+            (v | 0x80) & 0xff | (v >> 7 & 0x7f | u64::from(more) << 7) << 8 | (v >> 14) << 16;
         debug_assert!(self.len < HEAD);
         if let Some(to) = self.bytes[self.len % HEAD..].first_chunk_mut() {
             *to = (word as u32).to_le_bytes();
@@ -98,7 +101,8 @@ impl Head {
     }
 }
 
-/// Copies up to [`SHORT_PART`] bytes: in words that overlap, as a call for a copy of any length costs more.
+/// Copies up to [`SHORT_PART`] bytes: in words that overlap, as a call for a copy of any length
+/// costs more.
 #[inline(always)]
 fn copy_short(to: &mut [u8; SHORT_PART], from: &[u8]) {
     let len = from.len();
@@ -130,7 +134,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) rest: &'a [u8],
 }
 
-// Made only when needed: building and dropping an error on every read would show in the cost of a change.
+// Made only when needed: building and dropping an error on every read would show in the cost of a
+// change.
 #[cold]
 fn short() -> PageError {
     PageError::Record { what: "record ends too early" }
@@ -245,7 +250,10 @@ mod tests {
             let mut head = Head::default();
             head.push(0xEE);
             head.short(&part);
-            assert_eq!((head.len, &head.bytes[1..=len], head.bytes[len + 1]), (len + 1, &part[..], 0));
+            assert_eq!(
+                (head.len, &head.bytes[1..=len], head.bytes[len + 1]),
+                (len + 1, &part[..], 0)
+            );
         }
     }
 }

@@ -1,10 +1,14 @@
-//! Data files for backups: copying pages while they are in use, and making files again from such copies.
+//! Data files for backups: copying pages while they are in use, and making files again from such
+//! copies.
 //!
 //! # Guarantees
-//! - A copied page is whole and passes its checksum: one that was being written meanwhile is taken from the buffer pool.
-//! - What is copied may be of different moments; redo from a checkpoint before the copy to an end of the log after it
-//!   makes the moments one. Extents that were allocated after the list was made are rebuilt by that redo.
-//! - A file that is being made again has no valid header page, so is no data file, until it is finished.
+//! - A copied page is whole and passes its checksum: one that was being written meanwhile is taken
+//!   from the buffer pool.
+//! - What is copied may be of different moments; redo from a checkpoint before the copy to an end
+//!   of the log after it makes the moments one. Extents that were allocated after the list was made
+//!   are rebuilt by that redo.
+//! - A file that is being made again has no valid header page, so is no data file, until it is
+//!   finished.
 
 use crate::error::PageError;
 use crate::files::{DataFile, FileHeader, FileSpec};
@@ -25,12 +29,13 @@ pub const COPY_PAGES: u32 = 128;
 const READS: usize = 4;
 const EXTENT_BYTES: usize = EXTENT_PAGES as usize * PAGE_SIZE;
 
-/// What is handed over: adjacent runs (first page, count) of one file, and their images one after another.
+/// What is handed over: adjacent runs (first page, count) of one file, and their images one after
+/// another.
 pub type CopySink<'a> = dyn FnMut(&[(u32, u32)], &[u8]) -> Result<(), PageError> + 'a;
 
 impl Store {
-    /// The extents of a file that a backup holds: all that are allocated, and those with fixed pages; without the
-    /// doublewrite area.
+    /// The extents of a file that a backup holds: all that are allocated, and those with fixed
+    /// pages; without the doublewrite area.
     ///
     /// # Errors
     /// As [`Store::read`]; damage of a map page.
@@ -50,9 +55,10 @@ impl Store {
         Ok(list)
     }
 
-    /// Copies extents (ascending) of a file, in reads of up to 1 MB, four of them in flight: all of them, or those with a page that a record from
-    /// `since` on has changed, and those with map pages: a map page that was cut off and came again knows no record.
-    /// `keep_damaged`: hands damaged pages over as they are.
+    /// Copies extents (ascending) of a file, in reads of up to 1 MB, four of them in flight: all of
+    /// them, or those with a page that a record from `since` on has changed, and those with map
+    /// pages: a map page that was cut off and came again knows no record. `keep_damaged`: hands
+    /// damaged pages over as they are.
     ///
     /// # Errors
     /// I/O; a damaged page; what the sink says.
@@ -66,8 +72,9 @@ impl Store {
     ) -> Result<(), PageError> {
         let data = self.file(PageId::new(file, 0))?;
         let runs = runs_of(extents);
-        let mut bufs: Vec<AlignedBuf> =
-            (0..READS.min(runs.len())).map(|_| AlignedBuf::new(COPY_PAGES as usize * PAGE_SIZE)).collect();
+        let mut bufs: Vec<AlignedBuf> = (0..READS.min(runs.len()))
+            .map(|_| AlignedBuf::new(COPY_PAGES as usize * PAGE_SIZE))
+            .collect();
         let mut out = Vec::with_capacity(COPY_PAGES as usize * PAGE_SIZE);
         for some in runs.chunks(READS) {
             read_runs(&data, some, &mut bufs)?;
@@ -135,7 +142,8 @@ fn runs_of(extents: &[u32]) -> Vec<&[u32]> {
 
 /// Reads each run to the begin of a buffer, all of them in flight together.
 fn read_runs(file: &DataFile, runs: &[&[u32]], bufs: &mut [AlignedBuf]) -> Result<(), PageError> {
-    let end = runs.iter().filter_map(|run| run.last()).max().map_or(0, |last| (last + 1) * EXTENT_PAGES);
+    let end =
+        runs.iter().filter_map(|run| run.last()).max().map_or(0, |last| (last + 1) * EXTENT_PAGES);
     if end > file.pages() {
         return Err(PageError::NoSuchPage { page: PageId::new(file.spec.id, end - 1) });
     }
@@ -156,8 +164,15 @@ fn read_runs(file: &DataFile, runs: &[&[u32]], bufs: &mut [AlignedBuf]) -> Resul
     Ok(first?)
 }
 
-/// Puts the extents into `out` that have a page which a record from `since` on has changed, or map pages; their runs.
-fn changed(file: u16, run: &[u32], bytes: &[u8], since: Option<Lsn>, out: &mut Vec<u8>) -> Vec<(u32, u32)> {
+/// Puts the extents into `out` that have a page which a record from `since` on has changed, or map
+/// pages; their runs.
+fn changed(
+    file: u16,
+    run: &[u32],
+    bytes: &[u8],
+    since: Option<Lsn>,
+    out: &mut Vec<u8>,
+) -> Vec<(u32, u32)> {
     let mut kept: Vec<(u32, u32)> = Vec::new();
     out.clear();
     for (&number, extent) in run.iter().zip(bytes.chunks_exact(EXTENT_BYTES)) {
@@ -176,7 +191,8 @@ fn changed(file: u16, run: &[u32], bytes: &[u8], since: Option<Lsn>, out: &mut V
     kept
 }
 
-/// Whether page images from a backup are whole: nothing but pages of the file at their places, or zeros.
+/// Whether page images from a backup are whole: nothing but pages of the file at their places, or
+/// zeros.
 #[must_use]
 pub fn check_images(file: u16, first: u32, bytes: &[u8]) -> Option<PageId> {
     let (images, _) = bytes.as_chunks::<PAGE_SIZE>();
@@ -215,7 +231,8 @@ impl FileRestore {
         FileRestore::take_up(disk, database, specs, home, |_| Ok(OpenMode::Create))
     }
 
-    /// Takes up files that were made before, cut if they have become shorter since, and makes those that are new.
+    /// Takes up files that were made before, cut if they have become shorter since, and makes those
+    /// that are new.
     ///
     /// # Errors
     /// As [`FileRestore::create`].
@@ -239,8 +256,13 @@ impl FileRestore {
         mode: impl Fn(&FileSpec) -> Result<OpenMode, PageError>,
     ) -> Result<FileRestore, PageError> {
         crate::open::check_specs(specs.iter().map(|(spec, _)| spec))?;
-        let mut restore =
-            FileRestore { database, files: Vec::new(), created: Vec::new(), disk, home: home.clone() };
+        let mut restore = FileRestore {
+            database,
+            files: Vec::new(),
+            created: Vec::new(),
+            disk,
+            home: home.clone(),
+        };
         for (spec, bytes) in specs {
             restore.add(spec, *bytes, mode(spec)?)?;
         }
@@ -253,7 +275,8 @@ impl FileRestore {
             self.created.push(spec.path.clone());
         } else {
             let found = crate::open::identify(&file, &spec.path, &self.home)?;
-            // Another file of the database was here, which is no more. None of its pages may pass for one of this file.
+            // Another file of the database was here, which is no more. None of its pages may pass
+            // for one of this file.
             let other = found.as_ref().is_some_and(|found| found.spec.id != spec.id);
             let owner = found.map(|found| found.owner).unwrap_or_default();
             self.home.check(&*self.disk, &spec.path, &owner)?;
@@ -272,7 +295,8 @@ impl FileRestore {
         Ok(())
     }
 
-    /// Writes pages to their place. The first page of a file is left out: its header is written at the end.
+    /// Writes pages to their place. The first page of a file is left out: its header is written at
+    /// the end.
     ///
     /// # Errors
     /// No such file; a place beyond the largest file; I/O.
@@ -297,7 +321,8 @@ impl FileRestore {
     /// # Errors
     /// I/O.
     pub fn finish(mut self) -> Result<(), PageError> {
-        let all: Vec<(u16, PathBuf)> = self.files.iter().map(|(s, _)| (s.id, s.path.clone())).collect();
+        let all: Vec<(u16, PathBuf)> =
+            self.files.iter().map(|(s, _)| (s.id, s.path.clone())).collect();
         for (_, file) in &self.files {
             let extent = u64::from(EXTENT_PAGES) * PAGE_SIZE as u64;
             let len = file.len()?;

@@ -15,7 +15,9 @@ pub enum PageError {
     )]
     Checksum { page: PageId, path: String, offset: u64, expected: u32, actual: u32 },
     /// A page that was read names another page in its header (824, incorrect page id).
-    #[error("incorrect page id (expected {page}; actual {actual}) at offset {offset:#018x} in file '{path}'")]
+    #[error(
+        "incorrect page id (expected {page}; actual {actual}) at offset {offset:#018x} in file '{path}'"
+    )]
     WrongPage { page: PageId, actual: PageId, path: String, offset: u64 },
     /// A log record cannot be decoded.
     #[error("log record is corrupt: {what}")]
@@ -47,7 +49,8 @@ pub enum PageError {
     /// The file system failed (823, or 5149 when the size of a file could not be changed).
     #[error(transparent)]
     Disk(#[from] disk::DiskError),
-    /// The device refuses to write pages (823). They stay in memory and in the log, and are tried again.
+    /// The device refuses to write pages (823). They stay in memory and in the log, and are tried
+    /// again.
     #[error("page {page}{} cannot be written: {cause}", others(*pages))]
     Unwritten { page: PageId, pages: usize, cause: disk::DiskError },
     /// The log is full (9002), offline (9001) or damaged.

@@ -1,4 +1,5 @@
-//! Data files: what they are called and how they grow, their header page, and which of their writes are not durable yet.
+//! Data files: what they are called and how they grow, their header page, and which of their writes
+//! are not durable yet.
 
 mod header;
 
@@ -76,12 +77,13 @@ pub(crate) struct DataFile {
     state: Mutex<SyncState>,
     sync_turn: Mutex<()>,
     pub grow_turn: Mutex<()>,
-    /// Its description as it is now; `spec` is that of the time it was opened. Number and path stay.
+    /// Its description as it is now; `spec` is that of the time it was opened. Number and path
+    /// stay.
     pub now: RwLock<FileSpec>,
     /// It is being removed: nothing new goes into it.
     pub closing: AtomicBool,
-    /// Number of its latest growth among those of its filegroup; 0: it has not grown. The file with the smallest number
-    /// is the next to grow.
+    /// Number of its latest growth among those of its filegroup; 0: it has not grown. The file with
+    /// the smallest number is the next to grow.
     pub grown: AtomicU64,
 }
 
@@ -138,7 +140,8 @@ impl DataFile {
         self.pages.load(Ordering::Acquire)
     }
 
-    /// Makes the file longer; durable and allocated on return, so that no later write runs out of space.
+    /// Makes the file longer; durable and allocated on return, so that no later write runs out of
+    /// space.
     pub fn extend_to(&self, pages: u32) -> Result<(), PageError> {
         let old = self.pages();
         if pages > old {
@@ -164,8 +167,8 @@ impl DataFile {
         Ok(self.fails_for_good(&cut)?)
     }
 
-    /// A change of the length ends with a sync: after a failed one nothing of the file can be proved durable. A change that was
-    /// refused is no such failure.
+    /// A change of the length ends with a sync: after a failed one nothing of the file can be
+    /// proved durable. A change that was refused is no such failure.
     fn fails_for_good(&self, result: &Result<(), disk::DiskError>) -> Result<(), disk::DiskError> {
         if let Err(cause) = result
             && cause.is_final()
@@ -188,7 +191,8 @@ impl DataFile {
             FileGrowth::Percent(p) => now / 100 * u64::from(p),
         };
         let limit = max_size.unwrap_or(u64::MAX).min((u64::from(u32::MAX) - 16) * PAGE_SIZE as u64);
-        let next = now.saturating_add(step.max(1)).div_ceil(EXTENT_BYTES).saturating_mul(EXTENT_BYTES);
+        let next =
+            now.saturating_add(step.max(1)).div_ceil(EXTENT_BYTES).saturating_mul(EXTENT_BYTES);
         let next = next.min(limit / EXTENT_BYTES * EXTENT_BYTES);
         if next <= now { None } else { u32::try_from(next / PAGE_SIZE as u64).ok() }
     }
@@ -211,8 +215,8 @@ impl DataFile {
         let _turn = self.sync_turn.lock();
         {
             let mut state = self.state.lock();
-            // After a failed sync the kernel may call pages clean that never reached the disk: the next sync would
-            // succeed and prove nothing, so the file stays failed for everyone.
+            // After a failed sync the kernel may call pages clean that never reached the disk: the
+            // next sync would succeed and prove nothing, so the file stays failed for everyone.
             if let Some(cause) = &state.failed {
                 return Err(cause.clone().into());
             }
@@ -252,11 +256,22 @@ impl DataFile {
             if empty_map {
                 return Ok(());
             }
-            return Err(PageError::Checksum { page: id, path: self.path_text(), offset, expected, actual });
+            return Err(PageError::Checksum {
+                page: id,
+                path: self.path_text(),
+                offset,
+                expected,
+                actual,
+            });
         }
         let named = id_in(image);
         if named != id {
-            return Err(PageError::WrongPage { page: id, actual: named, path: self.path_text(), offset });
+            return Err(PageError::WrongPage {
+                page: id,
+                actual: named,
+                path: self.path_text(),
+                offset,
+            });
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
-//! Pages with ghosts that the cleanup's queue does not know: scans meet what was queued when a process ended, and nodes of
-//! indexes take their ghosts along to other pages. A hint that is lost costs nothing but another meeting.
+//! Pages with ghosts that the cleanup's queue does not know: scans meet what was queued when a
+//! process ended, and nodes of indexes take their ghosts along to other pages. A hint that is lost
+//! costs nothing but another meeting.
 
 use crate::id::{PageId, TxnId, UnitId};
 use crate::page::Page;
@@ -20,8 +21,8 @@ pub(crate) struct GhostHints {
 }
 
 impl Store {
-    /// A reader tells of a page that has ghosts. It counts if all rows of the page are older than the cleanup's horizon:
-    /// other ghosts are in its queue.
+    /// A reader tells of a page that has ghosts. It counts if all rows of the page are older than
+    /// the cleanup's horizon: other ghosts are in its queue.
     #[inline]
     pub fn note_ghosts(&self, page: &Page) {
         if page.ghost_count() > 0 && page.newest_writer().0 < self.ghosts.horizon.load(Relaxed) {
@@ -42,7 +43,8 @@ impl Store {
         }
     }
 
-    /// The pages that were told of since the last call. `horizon`: every snapshot sees every transaction below.
+    /// The pages that were told of since the last call. `horizon`: every snapshot sees every
+    /// transaction below.
     pub fn take_ghosts(&self, horizon: TxnId) -> Vec<(UnitId, PageId)> {
         self.ghosts.horizon.store(horizon.0, Relaxed);
         self.ghosts.pages.lock().drain().collect()

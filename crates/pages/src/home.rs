@@ -1,9 +1,12 @@
-//! The instance that makes or opens a database's files: where they lie, and which of them are its own.
+//! The instance that makes or opens a database's files: where they lie, and which of them are its
+//! own.
 //!
-//! Header pages record the place of a file below the instance's folder relative to it and all others absolute, and name the
-//! instance. So a folder can be moved and copied; a file outside of it belongs to one instance, whichever others know its place.
+//! Header pages record the place of a file below the instance's folder relative to it and all
+//! others absolute, and name the instance. So a folder can be moved and copied; a file outside of
+//! it belongs to one instance, whichever others know its place.
 //!
-//! Guarantee: a file outside the folder that names another instance is not opened, unless it is to be taken over.
+//! Guarantee: a file outside the folder that names another instance is not opened, unless it is to
+//! be taken over.
 
 use crate::error::PageError;
 use disk::Disk;
@@ -15,11 +18,13 @@ pub type InstanceId = [u8; 16];
 /// What is known of the instance and of a database's places.
 #[derive(Clone, Debug, Default)]
 pub struct Home {
-    /// Its id, which goes into the files. Zeros (tests, tools): files name no instance, and none is refused.
+    /// Its id, which goes into the files. Zeros (tests, tools): files name no instance, and none is
+    /// refused.
     pub instance: InstanceId,
     /// Its folder; empty: none.
     pub folder: PathBuf,
-    /// Where the folder was when absolute paths were recorded for files in it, if it was somewhere else.
+    /// Where the folder was when absolute paths were recorded for files in it, if it was somewhere
+    /// else.
     pub folder_before: Option<PathBuf>,
     /// Where data files lie, by number; the others are where the primary file says.
     pub places: Vec<(u16, PathBuf)>,
@@ -33,14 +38,17 @@ impl Home {
     /// The place of a file as it is recorded.
     pub fn recorded(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(&self.folder) {
-            Ok(rest) if !self.folder.as_os_str().is_empty() && !rest.as_os_str().is_empty() => rest.into(),
+            Ok(rest) if !self.folder.as_os_str().is_empty() && !rest.as_os_str().is_empty() => {
+                rest.into()
+            }
             _ => path.into(),
         }
     }
 
     /// The place that was recorded.
     pub fn actual(&self, recorded: &Path) -> PathBuf {
-        let before = self.folder_before.as_ref().and_then(|before| recorded.strip_prefix(before).ok());
+        let before =
+            self.folder_before.as_ref().and_then(|before| recorded.strip_prefix(before).ok());
         self.folder.join(before.unwrap_or(recorded))
     }
 
@@ -50,7 +58,8 @@ impl Home {
         known.map_or_else(|| self.actual(recorded), |(_, path)| path.clone())
     }
 
-    /// Fails if a file belongs to another instance: the one that it names, if it lies outside the folder.
+    /// Fails if a file belongs to another instance: the one that it names, if it lies outside the
+    /// folder.
     ///
     /// # Errors
     /// [`PageError::Foreign`]; what the disk says of its place.
@@ -66,7 +75,11 @@ impl Home {
 
 /// An id as people read it; nothing for none.
 pub fn hex(id: &[u8; 16]) -> String {
-    if *id == [0; 16] { String::new() } else { id.iter().map(|byte| format!("{byte:02x}")).collect() }
+    if *id == [0; 16] {
+        String::new()
+    } else {
+        id.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +94,9 @@ mod tests {
             places: vec![(3, "/elsewhere/c.ndf".into())],
             ..Home::default()
         };
-        for (path, recorded) in [("/data/E/x.mdf", "E/x.mdf"), ("/database/x.mdf", "/database/x.mdf")] {
+        for (path, recorded) in
+            [("/data/E/x.mdf", "E/x.mdf"), ("/database/x.mdf", "/database/x.mdf")]
+        {
             assert_eq!(home.recorded(Path::new(path)), Path::new(recorded));
             assert_eq!(home.actual(Path::new(recorded)), Path::new(path));
         }

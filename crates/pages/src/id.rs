@@ -55,7 +55,10 @@ impl PageId {
     #[must_use]
     #[inline]
     pub fn from_bytes(b: [u8; 6]) -> PageId {
-        PageId { page: u32::from_le_bytes([b[0], b[1], b[2], b[3]]), file: u16::from_le_bytes([b[4], b[5]]) }
+        PageId {
+            page: u32::from_le_bytes([b[0], b[1], b[2], b[3]]),
+            file: u16::from_le_bytes([b[4], b[5]]),
+        }
     }
 
     /// The PFS page that holds this page's byte.
@@ -116,7 +119,8 @@ impl ExtentId {
         (0..EXTENT_PAGES).map(move |i| PageId { file: first.file, page: first.page + i })
     }
 
-    /// Whether the extent holds fixed pages (headers, maps, boot page, doublewrite area) and is never handed out.
+    /// Whether the extent holds fixed pages (headers, maps, boot page, doublewrite area) and is
+    /// never handed out.
     #[must_use]
     pub fn is_system(self) -> bool {
         let first = self.extent.saturating_mul(EXTENT_PAGES);

@@ -1,7 +1,9 @@
-//! Data files, 8 KB pages, page operations, log records, allocation maps, the buffer pool, checkpoint writes.
+//! Data files, 8 KB pages, page operations, log records, allocation maps, the buffer pool,
+//! checkpoint writes.
 //!
-//! A page changes in exactly one way: an operation is put into a log record, the record is appended, the operation is
-//! applied to the latched page with the record's LSN. Redo applies the same function.
+//! A page changes in exactly one way: an operation is put into a log record, the record is
+//! appended, the operation is applied to the latched page with the record's LSN. Redo applies the
+//! same function.
 
 mod alloc;
 mod around;
@@ -33,8 +35,8 @@ mod waits;
 mod writer;
 
 pub use alloc::{
-    FileUsage, FreeingPaused, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved, ReservedUnit,
-    Unit, UnitSpace, pfs_level,
+    FileUsage, FreeingPaused, LEVEL_FULL, Maps, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Reserved,
+    ReservedUnit, Unit, UnitSpace, pfs_level,
 };
 pub use around::ReadAround;
 pub use before::{Before, LargeUpdate, LatestUpdates, WORTH};
@@ -52,12 +54,13 @@ pub use open::{
 };
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, MAX_SLOTS, Page, PageType, SLOT_SIZE};
 pub use pool::{
-    BufferPool, PageMut, PageReads, PageRef, PageTrace, PoolCounters, PoolOptions, UnitReads, note_run_file,
+    BufferPool, PageMut, PageReads, PageRef, PageTrace, PoolCounters, PoolOptions, UnitReads,
+    note_run_file,
 };
 pub use read_ahead::Reads;
 pub use record::{
-    MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView, RowUpdate,
-    boundary_record, needs_earlier, previous_version, row_key, row_op,
+    MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,
+    RowUpdate, boundary_record, needs_earlier, previous_version, row_key, row_op,
 };
 pub use row_header::{FORWARD, FORWARDED, GHOST, ROW_HEADER, RowHeader};
 pub use store::{FileInfo, MAX_BOOT, PREFETCH_PAGES, Store};

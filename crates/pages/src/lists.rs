@@ -1,19 +1,21 @@
-//! What the threads of a checkpoint write next: lists of frames in order of place, one batch each, and the order in which the
-//! homes of these batches are put in flight.
+//! What the threads of a checkpoint write next: lists of frames in order of place, one batch each,
+//! and the order in which the homes of these batches are put in flight.
 //!
 //! # Guarantees
 //! - Every frame is in one list, until [`Lists::stop`].
-//! - A batch's [`Turn`] comes when the homes of all batches before it are in flight or will never be. A turn passes at the
-//!   latest when it is dropped, so nobody waits for a thread that has failed or panicked.
-//! - A batch waits for its turn only with a place for its images that no batch before it can be waiting for: a borrowed run
-//!   for each thread.
+//! - A batch's [`Turn`] comes when the homes of all batches before it are in flight or will never
+//!   be. A turn passes at the latest when it is dropped, so nobody waits for a thread that has
+//!   failed or panicked.
+//! - A batch waits for its turn only with a place for its images that no batch before it can be
+//!   waiting for: a borrowed run for each thread.
 
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The first list has this part of the pages of a full one, and each further one twice as many: the homes of the first batch
-/// are written while the images of the large ones are still on their way to the area.
+/// The first list has this part of the pages of a full one, and each further one twice as many: the
+/// homes of the first batch are written while the images of the large ones are still on their way
+/// to the area.
 const FIRST: usize = 8;
 
 #[derive(Debug)]

@@ -10,8 +10,8 @@ thread_local! {
     static UNDOING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Marks the thread as undoing a transaction until dropped: a rollback must not fail for want of space, so what it
-/// allocates and logs may use what is kept from others.
+/// Marks the thread as undoing a transaction until dropped: a rollback must not fail for want of
+/// space, so what it allocates and logs may use what is kept from others.
 #[derive(Debug)]
 pub struct Undoing(bool);
 
@@ -39,8 +39,9 @@ thread_local! {
     static BEYOND: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Until dropped, what the thread allocates may use what is kept for rollbacks, and makes files longer than their limits
-/// where nothing else is left: for statements that need a few pages to free many.
+/// Until dropped, what the thread allocates may use what is kept for rollbacks, and makes files
+/// longer than their limits where nothing else is left: for statements that need a few pages to
+/// free many.
 #[derive(Debug)]
 pub struct BeyondLimits(bool);
 
@@ -94,8 +95,9 @@ pub trait LogHandle: Send + Sync {
 impl LogHandle for wal::Log {
     fn append(&self, record: &[u8]) -> Result<Lsn, PageError> {
         match wal::Log::append(self, &[record], 0) {
-            // Allocation may be part of a rollback, which must not fail for log space: the space set aside for undo
-            // serves it. A transaction that is not rolling back meets the full log with its own record right after.
+            // Allocation may be part of a rollback, which must not fail for log space: the space
+            // set aside for undo serves it. A transaction that is not rolling back meets the full
+            // log with its own record right after.
             Err(wal::LogError::Full { .. }) => Ok(self.append_reserved(&[record], 0)?),
             other => Ok(other?),
         }

@@ -1,12 +1,13 @@
 //! Data files that come, change and go while the database is open.
 //!
-//! File 1's header page lists the files; each file's own header page has its growth and limit. Both change through the
-//! log like any page, but are read from disk before redo runs: [`Store::settle_files`] compares again after redo.
-//! The record that changes the list says when and which file ([`FileEvent`]), and of a new file all that its header has:
-//! a restore makes the file from it.
-//! Guarantees: a file takes part in proportional fill only when it is whole and the list names it; a file is given up
-//! only when nothing is allocated in it; its number is not used again while the store is open; the list on disk never
-//! names a place that another database's log knows.
+//! File 1's header page lists the files; each file's own header page has its growth and limit. Both
+//! change through the log like any page, but are read from disk before redo runs:
+//! [`Store::settle_files`] compares again after redo. The record that changes the list says when
+//! and which file ([`FileEvent`]), and of a new file all that its header has: a restore makes the
+//! file from it. Guarantees: a file takes part in proportional fill only when it is whole and the
+//! list names it; a file is given up only when nothing is allocated in it; its number is not used
+//! again while the store is open; the list on disk never names a place that another database's log
+//! knows.
 
 use crate::codec::Reader;
 use crate::dwb::Recovered;
@@ -28,7 +29,8 @@ use wal::Lsn;
 const LOG_FILE: u16 = 2;
 /// The page that lists the data files.
 pub const FILE_LIST: PageId = PageId { file: 1, page: 0 };
-/// The filegroup of a file that a restore has made and whose record has not been redone: nothing is allocated in it.
+/// The filegroup of a file that a restore has made and whose record has not been redone: nothing is
+/// allocated in it.
 const NO_FILEGROUP: u16 = 0;
 
 /// A data file has come or gone, as the record says that changes the list.
@@ -51,7 +53,8 @@ impl FileEvent {
         Ok(b)
     }
 
-    /// What a record says of a file; `None` for all other records. The path is as it was recorded ([`Home`]).
+    /// What a record says of a file; `None` for all other records. The path is as it was recorded
+    /// ([`Home`]).
     ///
     /// # Errors
     /// [`PageError::Record`] and the like for a damaged record.
@@ -60,7 +63,8 @@ impl FileEvent {
             return Ok(None);
         }
         let first = rec.ops().next().transpose()?;
-        let payload = if first.is_some_and(|op| op.page == FILE_LIST) { rec.payload()? } else { &[] };
+        let payload =
+            if first.is_some_and(|op| op.page == FILE_LIST) { rec.payload()? } else { &[] };
         if payload.is_empty() {
             return Ok(None);
         }
@@ -93,12 +97,16 @@ impl Store {
         create_file(&**self.disk(), &header, self.home()).map(drop)
     }
 
-    /// Puts a file that [`Store::make_file`] has made into the list of file 1, or takes one out of it. The caller sees
-    /// to it that the page is on disk before the file is used or removed.
+    /// Puts a file that [`Store::make_file`] has made into the list of file 1, or takes one out of
+    /// it. The caller sees to it that the page is on disk before the file is used or removed.
     ///
     /// # Errors
     /// What the sink says; [`PageError::Invalid`] when the list is too long.
-    pub fn list_file(&self, sink: &mut dyn RecordSink, event: &FileEvent) -> Result<Lsn, PageError> {
+    pub fn list_file(
+        &self,
+        sink: &mut dyn RecordSink,
+        event: &FileEvent,
+    ) -> Result<Lsn, PageError> {
         self.change_header(sink, 1, &event.encode(self.database(), self.home())?, |header| {
             header.others.retain(|(other, _)| *other != event.id);
             if let Some(spec) = &event.added {
@@ -122,7 +130,8 @@ impl Store {
         Ok(())
     }
 
-    /// Takes a file out of proportional fill if nothing is allocated in it; false when something is.
+    /// Takes a file out of proportional fill if nothing is allocated in it; false when something
+    /// is.
     ///
     /// # Errors
     /// [`PageError::Invalid`] for file 1; no such file; damage of its maps.
@@ -175,9 +184,15 @@ impl Store {
     ///
     /// # Errors
     /// No such file; what the sink says.
-    pub fn rename_file(&self, sink: &mut dyn RecordSink, id: u16, name: &str) -> Result<Lsn, PageError> {
+    pub fn rename_file(
+        &self,
+        sink: &mut dyn RecordSink,
+        id: u16,
+        name: &str,
+    ) -> Result<Lsn, PageError> {
         let file = self.file(PageId::new(id, 0))?;
-        let lsn = self.change_header(sink, id, &[], |header| header.spec.name = name.to_string())?;
+        let lsn =
+            self.change_header(sink, id, &[], |header| header.spec.name = name.to_string())?;
         file.now.write().name = name.to_string();
         Ok(lsn)
     }
@@ -193,24 +208,28 @@ impl Store {
         self.extend_file(&file, pages)
     }
 
-    /// Whether a file of the list was promised and its record has not been redone: nothing counts on it yet.
+    /// Whether a file of the list was promised and its record has not been redone: nothing counts
+    /// on it yet.
     #[must_use]
     pub fn is_promised(&self, id: u16) -> bool {
         self.file(PageId::new(id, 0)).is_ok_and(|file| file.filegroup() == NO_FILEGROUP)
     }
 
-    /// Makes files that the log of a restored database is about to add, and lists them, durably: a process that opens the
-    /// database finds them, and redo fills them. Until its record is redone a file belongs to no filegroup, and
-    /// [`Store::settle_files`] gives it up if the record never comes. What is at a place is removed, and one that was promised
-    /// before and goes elsewhere now as well.
+    /// Makes files that the log of a restored database is about to add, and lists them, durably: a
+    /// process that opens the database finds them, and redo fills them. Until its record is redone
+    /// a file belongs to no filegroup, and [`Store::settle_files`] gives it up if the record never
+    /// comes. What is at a place is removed, and one that was promised before and goes elsewhere
+    /// now as well.
     ///
     /// # Errors
-    /// One cannot be made: its index, and none of them is there. Without an index the list could not be read or written (it is
-    /// too long; I/O): the files may be there, and the list on disk may name them.
+    /// One cannot be made: its index, and none of them is there. Without an index the list could
+    /// not be read or written (it is too long; I/O): the files may be there, and the list on disk
+    /// may name them.
     pub fn promise_files(&self, specs: &[FileSpec]) -> Result<(), (Option<usize>, PageError)> {
         let mut list = self.header(1).map_err(|e| (None, e))?.others;
         // One that is there for the same place stays: the list must not name what is not there.
-        let listed = |spec: &FileSpec| list.iter().any(|(id, path)| *id == spec.id && *path == spec.path);
+        let listed =
+            |spec: &FileSpec| list.iter().any(|(id, path)| *id == spec.id && *path == spec.path);
         let new: Vec<(usize, &FileSpec)> =
             specs.iter().enumerate().filter(|(_, spec)| !listed(spec)).collect();
         for (n, (i, spec)) in new.iter().enumerate() {
@@ -244,19 +263,22 @@ impl Store {
         self.make_file(&FileSpec { filegroup: NO_FILEGROUP, ..spec.clone() })
     }
 
-    /// After redo: what the header pages say now holds, whatever was read before. Files that the list names since are
-    /// opened, those that it does not name any more are given up.
+    /// After redo: what the header pages say now holds, whatever was read before. Files that the
+    /// list names since are opened, those that it does not name any more are given up.
     ///
     /// # Errors
-    /// As [`Store::open`]; [`PageError::Invalid`] when the log of a database that is being restored adds a file that
-    /// nobody has promised: what is at its place, if anything is, is not the restored database's.
+    /// As [`Store::open`]; [`PageError::Invalid`] when the log of a database that is being restored
+    /// adds a file that nobody has promised: what is at its place, if anything is, is not the
+    /// restored database's.
     pub fn settle_files(&self, restoring: bool) -> Result<(), PageError> {
         let mut list = self.header(1)?.others;
         for (id, path) in &list {
             match self.file(PageId::new(*id, 0)) {
                 Ok(_) => {}
                 Err(_) if restoring => {
-                    return Err(PageError::Invalid { what: "the log adds a data file that was not made" });
+                    return Err(PageError::Invalid {
+                        what: "the log adds a data file that was not made",
+                    });
                 }
                 Err(_) => self.use_file(*id, path)?,
             }
@@ -269,7 +291,8 @@ impl Store {
                 list.retain(|(listed, _)| *listed != id);
             }
             if id != 1 && !list.iter().any(|(listed, _)| *listed == id) {
-                // What redo has made of its pages must not be left for a checkpoint that does not find the file.
+                // What redo has made of its pages must not be left for a checkpoint that does not
+                // find the file.
                 self.write_dirty(Lsn::MAX)?;
                 self.put_file(id, None);
                 continue;
@@ -285,8 +308,8 @@ impl Store {
         if list.len() < all { self.rewrite_list(&list) } else { Ok(()) }
     }
 
-    /// Writes another list than the log says. No record: the log is not this database's alone, and a recovery that redoes it
-    /// again corrects the list again.
+    /// Writes another list than the log says. No record: the log is not this database's alone, and
+    /// a recovery that redoes it again corrects the list again.
     fn rewrite_list(&self, list: &[(u16, PathBuf)]) -> Result<(), PageError> {
         let mut page = self.write(FILE_LIST)?;
         let header = self.decode_header(&page)?;
@@ -294,8 +317,9 @@ impl Store {
         put_header(&mut page, &FileHeader { others: list.to_vec(), ..header }, self.home())
     }
 
-    /// Redo has put a header on its page as the log's database had it. This one may be a restored copy: its identity and
-    /// the places of its files stay what they are. At once: the page may go to disk before redo ends.
+    /// Redo has put a header on its page as the log's database had it. This one may be a restored
+    /// copy: its identity and the places of its files stay what they are. At once: the page may go
+    /// to disk before redo ends.
     pub(crate) fn keep_own(&self, page: &mut PageMut<'_>) -> Result<(), PageError> {
         let logged = self.decode_header(page)?;
         let (database, owner) = (self.database(), self.home().instance);
@@ -311,7 +335,9 @@ impl Store {
 
     /// The header page of a file that was added is what the record says, if the file is there.
     pub(crate) fn redo_file_event(&self, lsn: Lsn, rec: &RecordView<'_>) -> Result<(), PageError> {
-        let Some(FileEvent { id, added: Some(spec), .. }) = FileEvent::of(rec)? else { return Ok(()) };
+        let Some(FileEvent { id, added: Some(spec), .. }) = FileEvent::of(rec)? else {
+            return Ok(());
+        };
         let at = PageId::new(id, 0);
         let Ok(file) = self.file(at) else { return Ok(()) };
         let mut page = self.write(at)?;
@@ -330,12 +356,14 @@ impl Store {
 
     /// Notes that this file was the last of its filegroup to grow.
     pub(crate) fn note_grown(&self, file: &DataFile, number: u64) -> Result<(), PageError> {
-        let noted = self.change_header(&mut self.system(), file.spec.id, &[], |header| header.grown = number);
+        let noted = self
+            .change_header(&mut self.system(), file.spec.id, &[], |header| header.grown = number);
         noted.map(drop)
     }
 
-    /// The header pages name the instance and the places of now, and say that the database is open; durable on return. Not
-    /// logged: all this is of these files and not of the database, whose log may be restored elsewhere.
+    /// The header pages name the instance and the places of now, and say that the database is open;
+    /// durable on return. Not logged: all this is of these files and not of the database, whose log
+    /// may be restored elsewhere.
     ///
     /// # Errors
     /// I/O, damage of a header page.
@@ -351,8 +379,8 @@ impl Store {
         if changed { self.write_dirty(Lsn::MAX).map(drop) } else { Ok(()) }
     }
 
-    /// Notes where the log ended of a database all of whose pages are on disk, and which is opened next by
-    /// [`Store::open`]; durable on return.
+    /// Notes where the log ended of a database all of whose pages are on disk, and which is opened
+    /// next by [`Store::open`]; durable on return.
     ///
     /// # Errors
     /// I/O.
@@ -364,7 +392,11 @@ impl Store {
     }
 
     /// Changes a header page without a record; whether anything has changed.
-    fn rewrite_header(&self, id: u16, change: impl FnOnce(&mut FileHeader)) -> Result<bool, PageError> {
+    fn rewrite_header(
+        &self,
+        id: u16,
+        change: impl FnOnce(&mut FileHeader),
+    ) -> Result<bool, PageError> {
         let mut page = self.write(PageId::new(id, 0))?;
         let mut header = self.decode_header(&page)?;
         change(&mut header);

@@ -88,7 +88,9 @@ pub fn walk(file: &dyn BlockFile, each: &mut Visit<'_>) -> Result<(), PageError>
         read_batch(file, at, &mut buf[..count * PAGE_SIZE])?;
         let images = buf[..count * PAGE_SIZE].as_chunks_mut::<PAGE_SIZE>().0;
         let number = *number.get_or_insert_with(|| file_number(images));
-        for (i, image) in images.iter_mut().enumerate().filter(|(_, image)| image.iter().any(|b| *b != 0)) {
+        for (i, image) in
+            images.iter_mut().enumerate().filter(|(_, image)| image.iter().any(|b| *b != 0))
+        {
             let Ok(page) = u32::try_from(at + i) else { continue };
             let id = PageId::new(number, page);
             let whole = sum_in(image) == checksum_of(image);
@@ -97,9 +99,8 @@ pub fn walk(file: &dyn BlockFile, each: &mut Visit<'_>) -> Result<(), PageError>
             }
             let state = match whole {
                 true => PageState::Whole,
-                false => {
-                    mend(image, id).map_or(PageState::Damaged, |(byte, bit)| PageState::OneBit { byte, bit })
-                }
+                false => mend(image, id)
+                    .map_or(PageState::Damaged, |(byte, bit)| PageState::OneBit { byte, bit }),
             };
             each(id, state, image)?;
         }
@@ -208,7 +209,10 @@ fn read_batch(file: &dyn BlockFile, first: usize, into: &mut [u8]) -> Result<(),
 ///
 /// # Errors
 /// I/O.
-pub(crate) fn read_mended(file: &dyn BlockFile, id: PageId) -> Result<Option<Box<Page>>, PageError> {
+pub(crate) fn read_mended(
+    file: &dyn BlockFile,
+    id: PageId,
+) -> Result<Option<Box<Page>>, PageError> {
     let mut buf = AlignedBuf::new(PAGE_SIZE);
     match file.read_at(u64::from(id.page) * PAGE_SIZE as u64, &mut buf) {
         Err(DiskError::ShortRead { .. }) => return Ok(None),

@@ -1,7 +1,8 @@
-//! Page operations and the one function that applies them: used when a record is made and when it is redone.
+//! Page operations and the one function that applies them: used when a record is made and when it
+//! is redone.
 //!
-//! `apply` is deterministic: the same page bytes, operation and context always give the same page. Operations that do
-//! not fit the page give an error; nothing panics on any input.
+//! `apply` is deterministic: the same page bytes, operation and context always give the same page.
+//! Operations that do not fit the page give an error; nothing panics on any input.
 
 use crate::before::Before;
 use crate::error::PageError;
@@ -19,8 +20,8 @@ pub enum Link {
 
 /// One change of one page, as decoded from a log record.
 ///
-/// `at` in row operations counts from the first byte after the row header. In a keyed row (B+tree leaf) the body is
-/// key length u16, key, value; see [`value_offset`].
+/// `at` in row operations counts from the first byte after the row header. In a keyed row (B+tree
+/// leaf) the body is key length u16, key, value; see [`value_offset`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageOp<'a> {
     /// The page becomes empty, whatever it was.
@@ -37,7 +38,8 @@ pub enum PageOp<'a> {
         head: &'a [u8],
         tail: &'a [u8],
     },
-    /// A new row version with a header made from the record. Body: with a key the leaf form, else `value` alone.
+    /// A new row version with a header made from the record. Body: with a key the leaf form, else
+    /// `value` alone.
     Insert {
         slot: u16,
         flags: u8,
@@ -50,7 +52,8 @@ pub enum PageOp<'a> {
         old: RowHeader,
         key: Option<&'a [u8]>,
     },
-    /// Replaces `before` at `at` of the body by `new_bytes`; lengths may differ. The row's flags become `flags`.
+    /// Replaces `before` at `at` of the body by `new_bytes`; lengths may differ. The row's flags
+    /// become `flags`.
     Update {
         slot: u16,
         flags: u8,
@@ -139,7 +142,10 @@ impl PageOp<'_> {
     pub fn is_versioned(&self) -> bool {
         matches!(
             self,
-            PageOp::Insert { .. } | PageOp::Ghost { .. } | PageOp::Update { .. } | PageOp::Replace { .. }
+            PageOp::Insert { .. }
+                | PageOp::Ghost { .. }
+                | PageOp::Update { .. }
+                | PageOp::Replace { .. }
         )
     }
 
@@ -151,14 +157,19 @@ impl PageOp<'_> {
     }
 }
 
-/// Applies one operation to a page. `id` is the page's place; the page's LSN is set by the caller after the last
-/// operation of the record.
+/// Applies one operation to a page. `id` is the page's place; the page's LSN is set by the caller
+/// after the last operation of the record.
 ///
 /// # Errors
-/// [`PageError::Corrupt`] when the operation does not fit the page; the page may then be half changed and must not
-/// be used.
+/// [`PageError::Corrupt`] when the operation does not fit the page; the page may then be half
+/// changed and must not be used.
 #[inline]
-pub fn apply(page: &mut Page, id: PageId, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), PageError> {
+pub fn apply(
+    page: &mut Page,
+    id: PageId,
+    op: &PageOp<'_>,
+    ctx: &ApplyCtx,
+) -> Result<(), PageError> {
     match *op {
         PageOp::Format { kind, level, unit, prev, next, root } => {
             page.format(id, kind, level, unit);
@@ -199,7 +210,9 @@ fn apply_slot(page: &mut Page, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), Pa
     };
     let shift = kind != PageType::Data;
     match *op {
-        PageOp::Insert { slot, flags, key, value } => insert(page, slot, flags, key, value, shift, ctx),
+        PageOp::Insert { slot, flags, key, value } => {
+            insert(page, slot, flags, key, value, shift, ctx)
+        }
         PageOp::Ghost { slot, old, .. } => {
             need_versioned(page)?;
             page.set_row_header(slot, &made_by(ctx, old.flags | GHOST))
@@ -232,7 +245,8 @@ fn apply_slot(page: &mut Page, op: &PageOp<'_>, ctx: &ApplyCtx) -> Result<(), Pa
         PageOp::ReplaceRaw { slot, content } => {
             check_raw(page, content)?;
             let old = page.slot(slot)?;
-            let ghost = page.is_versioned() && RowHeader::split(old).is_some_and(|(h, _)| h.is_ghost());
+            let ghost =
+                page.is_versioned() && RowHeader::split(old).is_some_and(|(h, _)| h.is_ghost());
             let len = old.len();
             page.splice_slot(slot, 0, len, content)?;
             page.add_ghosts(-i32::from(ghost));
@@ -256,7 +270,11 @@ pub struct RowPatch<'a> {
 
 /// The same as [`apply`] of the update.
 #[inline]
-pub(crate) fn apply_patch(page: &mut Page, patch: &RowPatch<'_>, ctx: &ApplyCtx) -> Result<(), PageError> {
+pub(crate) fn apply_patch(
+    page: &mut Page,
+    patch: &RowPatch<'_>,
+    ctx: &ApplyCtx,
+) -> Result<(), PageError> {
     need_versioned(page)?;
     let at = ROW_HEADER + usize::from(patch.at);
     page.update_row(patch.slot, at, patch.old_len, patch.new_bytes, &made_by(ctx, patch.flags))

@@ -1,7 +1,7 @@
-//! Data files that are made and opened, alone and as a database.
-//! Guarantees: a file that could not be made whole is not there; what is opened is locked and says in its header that it belongs to the
-//! database and to nobody else's instance, before a byte of it is written; torn pages have been repaired from the doublewrite area
-//! before anybody reads them.
+//! Data files that are made and opened, alone and as a database. Guarantees: a file that could not
+//! be made whole is not there; what is opened is locked and says in its header that it belongs to
+//! the database and to nobody else's instance, before a byte of it is written; torn pages have been
+//! repaired from the doublewrite area before anybody reads them.
 
 use crate::dwb::Recovered;
 use crate::error::PageError;
@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The data files of a database that is about to be opened: all locked, all its own, nothing written yet.
+/// The data files of a database that is about to be opened: all locked, all its own, nothing
+/// written yet.
 #[derive(Debug)]
 pub struct DataFiles {
     home: Home,
@@ -116,13 +117,14 @@ impl Store {
                 }
             }
         }
-        let store = Store::assemble(disk, pool, log, database, files, &Recovered::nothing(), home.clone())?;
+        let store =
+            Store::assemble(disk, pool, log, database, files, &Recovered::nothing(), home.clone())?;
         store.alloc.settled.store(true, Ordering::Release);
         Ok(store)
     }
 
-    /// Takes the files of a database into use: repairs torn pages from the doublewrite area. The caller runs redo
-    /// before anything else.
+    /// Takes the files of a database into use: repairs torn pages from the doublewrite area. The
+    /// caller runs redo before anything else.
     ///
     /// # Errors
     /// I/O.
@@ -157,7 +159,12 @@ pub(crate) fn placeholder(id: u16, path: &Path) -> FileSpec {
 }
 
 /// The header of a file. One that power loss has torn is in the doublewrite area.
-fn header_of(file: &DataFile, area: &Recovered, path: &Path, home: &Home) -> Result<FileHeader, PageError> {
+fn header_of(
+    file: &DataFile,
+    area: &Recovered,
+    path: &Path,
+    home: &Home,
+) -> Result<FileHeader, PageError> {
     let mut buf = AlignedBuf::new(PAGE_SIZE);
     file.read_raw(0, &mut buf).map_err(|e| match e {
         PageError::NoSuchPage { .. } => {
@@ -226,7 +233,10 @@ pub(crate) fn open_file(
     let one = DataFile::new(placeholder(id, path), disk.open(path, OpenMode::Open)?)?;
     let header = header_of(&one, area, path, home)?;
     if header.database != database || header.spec.id != id {
-        return Err(PageError::NotADataFile { path: path.display().to_string(), why: OTHER_DATABASE });
+        return Err(PageError::NotADataFile {
+            path: path.display().to_string(),
+            why: OTHER_DATABASE,
+        });
     }
     home.check(disk, path, &header.owner)?;
     let spec = FileSpec { path: path.to_path_buf(), ..header.spec };
@@ -280,13 +290,14 @@ fn read_header(
     let Some(image) = buf.first_chunk::<PAGE_SIZE>() else { return Ok(None) };
     let mut page = Page::from_bytes(image);
     let whole = page.stored_checksum() == page.compute_checksum();
-    // The number of the file is not known before: it is one of the first when a bit of it has changed.
+    // The number of the file is not known before: it is one of the first when a bit of it has
+    // changed.
     let whole = whole || mend(page.bytes_mut(), PageId::new(id_in(image).file, 0)).is_some();
     Ok(whole.then(|| FileHeader::decode(&page, path, home)))
 }
 
-/// Refuses a whole data file that another version has made. What is damaged, or no data file, is not
-/// told here.
+/// Refuses a whole data file that another version has made. What is damaged, or no data file, is
+/// not told here.
 ///
 /// # Errors
 /// [`PageError::OtherFormat`]; I/O.
@@ -320,7 +331,11 @@ pub(crate) fn create_file(
     made
 }
 
-fn fill_file(raw: Arc<dyn BlockFile>, header: &FileHeader, home: &Home) -> Result<Arc<DataFile>, PageError> {
+fn fill_file(
+    raw: Arc<dyn BlockFile>,
+    header: &FileHeader,
+    home: &Home,
+) -> Result<Arc<DataFile>, PageError> {
     let spec = &header.spec;
     raw.allocate(0, u64::from(spec.pages()?) * PAGE_SIZE as u64)?;
     let page = header.page(home)?;

@@ -1,7 +1,7 @@
 //! One 8 KB page: header fields, the slotted content, the checksum.
 //!
-//! Reading is public and bounds-checked: a damaged page gives [`PageError::Corrupt`], never a panic. Changing is
-//! private to this crate; the only way to it is [`crate::op::apply`].
+//! Reading is public and bounds-checked: a damaged page gives [`PageError::Corrupt`], never a
+//! panic. Changing is private to this crate; the only way to it is [`crate::op::apply`].
 
 mod change;
 mod image;
@@ -100,7 +100,12 @@ impl Page {
 
     #[inline]
     fn u32_at(&self, at: usize) -> u32 {
-        u32::from_le_bytes([self.bytes[at], self.bytes[at + 1], self.bytes[at + 2], self.bytes[at + 3]])
+        u32::from_le_bytes([
+            self.bytes[at],
+            self.bytes[at + 1],
+            self.bytes[at + 2],
+            self.bytes[at + 3],
+        ])
     }
 
     #[inline]
@@ -252,8 +257,8 @@ impl Page {
             .ok_or_else(|| PageError::corrupt(self.id(), "slot points beyond the page"))
     }
 
-    /// Offset and length of a slot's content in [`Page::bytes`]. `None` where there is no such slot or its entry points outside
-    /// the body: [`Page::slot`] says which.
+    /// Offset and length of a slot's content in [`Page::bytes`]. `None` where there is no such slot
+    /// or its entry points outside the body: [`Page::slot`] says which.
     #[inline]
     #[must_use]
     pub fn slot_place(&self, slot: u16) -> Option<(usize, usize)> {
@@ -262,25 +267,32 @@ impl Page {
         }
         let at = PAGE_SIZE.checked_sub(SLOT_SIZE * (usize::from(slot) + 1))?;
         let &[a, b, c, d] = self.bytes.get(at..at + SLOT_SIZE)? else { return None };
-        let (off, len) = (usize::from(u16::from_le_bytes([a, b])), usize::from(u16::from_le_bytes([c, d])));
+        let (off, len) =
+            (usize::from(u16::from_le_bytes([a, b])), usize::from(u16::from_le_bytes([c, d])));
         (off >= HEADER_SIZE && off + len <= PAGE_SIZE).then_some((off, len))
     }
 
-    /// As [`Page::slot_place`], for a slot that is known to be there: below [`Page::slot_count`], and that not above
-    /// [`MAX_SLOTS`].
+    /// As [`Page::slot_place`], for a slot that is known to be there: below [`Page::slot_count`],
+    /// and that not above [`MAX_SLOTS`].
     #[inline]
     #[must_use]
     pub fn place_of(&self, slot: u16) -> Option<(usize, usize)> {
         debug_assert!(slot < self.slot_count() && usize::from(slot) < MAX_SLOTS);
-        // The remainder changes nothing, and with it the entry lies within the page whatever the number is.
+        // The remainder changes nothing, and with it the entry lies within the page whatever the
+        // number is.
         let at = PAGE_SIZE - SLOT_SIZE - SLOT_SIZE * (usize::from(slot) % (PAGE_SIZE / SLOT_SIZE));
-        let entry =
-            u32::from_le_bytes([self.bytes[at], self.bytes[at + 1], self.bytes[at + 2], self.bytes[at + 3]]);
+        let entry = u32::from_le_bytes([
+            self.bytes[at],
+            self.bytes[at + 1],
+            self.bytes[at + 2],
+            self.bytes[at + 3],
+        ]);
         let (off, len) = ((entry & 0xffff) as usize, (entry >> 16) as usize);
         (off >= HEADER_SIZE && off + len <= PAGE_SIZE).then_some((off, len))
     }
 
-    /// Asks the processor to bring the first two cache lines of a slot's content near, without waiting for them.
+    /// Asks the processor to bring the first two cache lines of a slot's content near, without
+    /// waiting for them.
     #[inline]
     pub fn prefetch(&self, slot: u16) {
         if slot >= self.slot_count() || usize::from(slot) >= MAX_SLOTS {
@@ -311,7 +323,8 @@ impl Page {
     /// Header and body of a versioned row; `None` for an empty slot.
     ///
     /// # Errors
-    /// [`PageError::Corrupt`] as for [`Page::slot`], or when the content is shorter than a row header.
+    /// [`PageError::Corrupt`] as for [`Page::slot`], or when the content is shorter than a row
+    /// header.
     #[inline]
     pub fn row(&self, slot: u16) -> Result<Option<(RowHeader, &[u8])>, PageError> {
         let content = self.slot(slot)?;
@@ -357,7 +370,8 @@ impl Page {
         }
         let count = self.slot_count() as usize;
         let array = SLOT_SIZE * count;
-        if array > BODY_SIZE || self.free_ptr() < HEADER_SIZE || self.free_ptr() > PAGE_SIZE - array {
+        if array > BODY_SIZE || self.free_ptr() < HEADER_SIZE || self.free_ptr() > PAGE_SIZE - array
+        {
             return bad("free pointer out of range");
         }
         let mut spans = Vec::with_capacity(count);

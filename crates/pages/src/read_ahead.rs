@@ -1,11 +1,15 @@
-//! Reading pages before they are wanted: many in flight at a time, single ones and adjacent ones, straight into their frames.
+//! Reading pages before they are wanted: many in flight at a time, single ones and adjacent ones,
+//! straight into their frames.
 //!
-//! Threads of the pool do it, each with a list of pages in flight. The thread that asked goes on meanwhile and waits for no page longer
-//! than its read takes ([`Store::read_ahead`]), or until all are here ([`Store::prefetch`]).
+//! Threads of the pool do it, each with a list of pages in flight. The thread that asked goes on
+//! meanwhile and waits for no page longer than its read takes ([`Store::read_ahead`]), or until all
+//! are here ([`Store::prefetch`]).
 //!
 //! # Guarantees
-//! - Frames are taken without waiting and without evicting pages in use; for want of frames fewer pages are read.
-//! - A frame that was taken is given back whatever happens to the read. Damage is left to the thread that reads the page.
+//! - Frames are taken without waiting and without evicting pages in use; for want of frames fewer
+//!   pages are read.
+//! - A frame that was taken is given back whatever happens to the read. Damage is left to the
+//!   thread that reads the page.
 //! - When a store is dropped, no read of its files is under way any more.
 
 use crate::error::PageError;
@@ -23,7 +27,8 @@ use std::time::Duration;
 
 /// Threads that read ahead for all scans of an instance. Each has a list of pages in flight.
 const MOST_THREADS: usize = 4;
-/// Lists that may wait for a thread, for each there may be; a reader that finds more reads its pages itself.
+/// Lists that may wait for a thread, for each there may be; a reader that finds more reads its
+/// pages itself.
 const WAITING: usize = 3 * MOST_THREADS;
 /// A thread ends when it had no work for so long.
 const IDLE: Duration = Duration::from_secs(10);
@@ -83,21 +88,22 @@ impl Claimed {
             for (k, image) in images.iter().enumerate() {
                 let (frame, id, file) = pages[first + k];
                 let image = image.as_chunks::<PAGE_SIZE>().0.first();
-                let good =
-                    result.is_ok() && image.is_some_and(|image| files[file].verify(id.page, image).is_ok());
+                let good = result.is_ok()
+                    && image.is_some_and(|image| files[file].verify(id.page, image).is_ok());
                 if good && (id.is_pfs() || id.is_gam()) {
                     adopt(id, pool.frames.page_mut(frame));
                 }
                 left -= 1;
-                // The last frame is given back when nothing here refers to the files any more: a store that is dropped
-                // waits for it.
+                // The last frame is given back when nothing here refers to the files any more: a
+                // store that is dropped waits for it.
                 match left {
                     0 => last = Some((first + k, good)),
                     _ => self.end(first + k, good),
                 }
             }
             let (_, id, file) = pages[first];
-            // Else a reader that must have them finds out where they have gone, or that they are lost.
+            // Else a reader that must have them finds out where they have gone, or that they are
+            // lost.
             if u64::from(id.page) + images.len() as u64 <= u64::from(files[file].pages())
                 && let Err(error) = result
             {
@@ -111,22 +117,34 @@ impl Claimed {
     }
 }
 
-/// Called for each request that has ended: the place of its first page in the list, the images, the result.
+/// Called for each request that has ended: the place of its first page in the list, the images, the
+/// result.
 type Ended<'a> = dyn FnMut(usize, &[IoSliceMut<'_>], Result<(), DiskError>) + 'a;
 
 /// Reads the pages into their frames, adjacent ones by one request.
-fn read_pages(pool: &Inner, files: &[Arc<DataFile>], pages: &[(u32, PageId, usize)], ended: &mut Ended<'_>) {
-    let frame =
-        |&(frame, _, _): &(u32, PageId, usize)| IoSliceMut::new(pool.frames.page_mut(frame).bytes_mut());
+fn read_pages(
+    pool: &Inner,
+    files: &[Arc<DataFile>],
+    pages: &[(u32, PageId, usize)],
+    ended: &mut Ended<'_>,
+) {
+    let frame = |&(frame, _, _): &(u32, PageId, usize)| {
+        IoSliceMut::new(pool.frames.page_mut(frame).bytes_mut())
+    };
     let mut slices: Vec<IoSliceMut<'_>> = pages.iter().map(frame).collect();
-    let (mut requests, mut starts) = (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
+    let (mut requests, mut starts) =
+        (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
     let (mut rest, mut at) = (&mut slices[..], 0);
     for run in pages.chunk_by(|a, b| a.2 == b.2 && a.1.page.checked_add(1) == Some(b.1.page)) {
         for part in run.chunks(PREFETCH_PAGES) {
             let (bufs, more) = rest.split_at_mut(part.len());
             rest = more;
             let offset = u64::from(part[0].1.page) * PAGE_SIZE as u64;
-            requests.push(Request { file: &*files[part[0].2].file, offset, data: Data::Read(bufs) });
+            requests.push(Request {
+                file: &*files[part[0].2].file,
+                offset,
+                data: Data::Read(bufs),
+            });
             starts.push(at);
             at += part.len();
         }
@@ -151,9 +169,9 @@ impl Drop for Claimed {
 }
 
 impl Store {
-    /// Reads those of the pages that are not in the pool, in flight together as far as the devices take them: adjacent ones by
-    /// one request. Damage is not reported here but when the page is read; pages that are gone with their file or its end are
-    /// passed over.
+    /// Reads those of the pages that are not in the pool, in flight together as far as the devices
+    /// take them: adjacent ones by one request. Damage is not reported here but when the page is
+    /// read; pages that are gone with their file or its end are passed over.
     ///
     /// # Errors
     /// I/O.
@@ -161,7 +179,8 @@ impl Store {
         self.start_reads(pages, true).wait()
     }
 
-    /// The same for a scan, without waiting: its pages make room first. Failed reads are found by the thread that reads the page.
+    /// The same for a scan, without waiting: its pages make room first. Failed reads are found by
+    /// the thread that reads the page.
     pub fn read_ahead(&self, pages: &[PageId]) {
         // Mostly all of them are here: that costs a look at each, and nothing is made for it.
         let missing = |id: &PageId| !self.inner().contains(key_of(self.number(), *id));
@@ -206,7 +225,8 @@ impl Store {
         (self.inner().frames.len() as usize / 8).clamp(8, PREFETCH_PAGES)
     }
 
-    /// Takes frames for the first of the pages, as far as these are not in the pool; with how many pages that has seen to.
+    /// Takes frames for the first of the pages, as far as these are not in the pool; with how many
+    /// pages that has seen to.
     fn claim(&self, pages: &[PageId], scan: bool, tally: &Arc<Tally>) -> (Option<Claimed>, usize) {
         let pool = self.inner();
         let most = self.most_claimed();
@@ -248,8 +268,12 @@ impl Store {
         }
         tally.state.lock().0 += 1;
         trace::ahead(claimed.len());
-        let (pool, store, open) = (Arc::clone(self.inner_arc()), self.number(), vec![true; claimed.len()]);
-        (Some(Claimed { pool, store, files, pages: claimed, open, tally: Arc::clone(tally) }), taken)
+        let (pool, store, open) =
+            (Arc::clone(self.inner_arc()), self.number(), vec![true; claimed.len()]);
+        (
+            Some(Claimed { pool, store, files, pages: claimed, open, tally: Arc::clone(tally) }),
+            taken,
+        )
     }
 }
 
@@ -270,7 +294,8 @@ struct State {
 }
 
 impl ReadAheads {
-    /// Takes a list for one of the threads; gives it back when there are enough already, or no thread.
+    /// Takes a list for one of the threads; gives it back when there are enough already, or no
+    /// thread.
     fn give(&self, claimed: Claimed, pool: &Arc<Inner>) -> Result<(), Claimed> {
         let mut state = self.state.lock();
         if state.stop || state.waiting.len() >= WAITING {
@@ -278,8 +303,9 @@ impl ReadAheads {
         }
         if state.idle <= state.waiting.len() && state.running < MOST_THREADS {
             let shared = Arc::clone(pool);
-            let started =
-                std::thread::Builder::new().name("read-ahead".into()).spawn(move || shared.reads.work());
+            let started = std::thread::Builder::new()
+                .name("read-ahead".into())
+                .spawn(move || shared.reads.work());
             if let Ok(thread) = started {
                 state.running += 1;
                 state.threads.retain(|thread| !thread.is_finished());

@@ -1,6 +1,6 @@
-//! Redo: records of the log applied to the pages that have not seen them.
-//! Guarantees: a page changes by the same function as when the record was made; a damaged page waits for the record that
-//! rebuilds it, and is reported if none comes.
+//! Redo: records of the log applied to the pages that have not seen them. Guarantees: a page
+//! changes by the same function as when the record was made; a damaged page waits for the record
+//! that rebuilds it, and is reported if none comes.
 
 use crate::error::PageError;
 use crate::id::PageId;
@@ -11,11 +11,12 @@ use crate::store::{Store, at_lsn};
 use wal::Lsn;
 
 impl Store {
-    /// Applies a record of the log to the pages that have not seen it. Records come in log order, from one thread or
-    /// with the records of each page in order.
+    /// Applies a record of the log to the pages that have not seen it. Records come in log order,
+    /// from one thread or with the records of each page in order.
     ///
     /// # Errors
-    /// Damage that the log cannot repair is found by [`Store::finish_redo`]; here I/O and misfitting records.
+    /// Damage that the log cannot repair is found by [`Store::finish_redo`]; here I/O and
+    /// misfitting records.
     pub fn redo(&self, lsn: Lsn, rec: &RecordView<'_>) -> Result<(), PageError> {
         for id in rec.pages()? {
             self.redo_page(lsn, rec, id)?;
@@ -41,7 +42,8 @@ impl Store {
         // A file that the list does not name any more was empty when it was taken out.
         let Ok(file) = self.file(id) else { return Ok(()) };
         if id.page >= file.pages() {
-            // The growth was durable before the record; so this is a file that was cut or restored shorter.
+            // The growth was durable before the record; so this is a file that was cut or restored
+            // shorter.
             let _turn = file.grow_turn.lock();
             file.extend_to((id.page / 8 + 1).saturating_mul(8))?;
         }
@@ -81,14 +83,17 @@ impl Store {
     /// Ends redo.
     ///
     /// # Errors
-    /// [`PageError::Corrupt`] when a damaged page was met that no record rebuilt and that is not free: a page that was
-    /// freed later is nobody's, and a backup may not hold it.
+    /// [`PageError::Corrupt`] when a damaged page was met that no record rebuilt and that is not
+    /// free: a page that was freed later is nobody's, and a backup may not hold it.
     pub fn finish_redo(&self) -> Result<(), PageError> {
         let mut waiting: Vec<PageId> = self.awaiting.lock().iter().copied().collect();
         waiting.sort_unstable();
         for page in waiting {
             if self.is_allocated(page)? {
-                return Err(PageError::corrupt(page, "the page is damaged and the log does not rebuild it"));
+                return Err(PageError::corrupt(
+                    page,
+                    "the page is damaged and the log does not rebuild it",
+                ));
             }
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! The 18 bytes with which each versioned row begins: who wrote this version, and in which log record.
+//! The 18 bytes with which each versioned row begins: who wrote this version, and in which log
+//! record.
 
 use crate::id::TxnId;
 use wal::Lsn;

@@ -26,8 +26,9 @@ use wal::{Lsn, WaitSink};
 
 /// Most pages of one request of a read-ahead, and pages that are worth a list of their own.
 pub const PREFETCH_PAGES: usize = 64;
-/// Pages of a buffer for copies: enough for the largest batch, so that each is kept for the next one. Of a new one the system clears all
-/// that is used first, a quarter of the time in which the pages of a checkpoint are copied and written.
+/// Pages of a buffer for copies: enough for the largest batch, so that each is kept for the next
+/// one. Of a new one the system clears all that is used first, a quarter of the time in which the
+/// pages of a checkpoint are copied and written.
 const KEPT_STAGING: usize = MOST_ENTRIES + 1;
 /// Most bytes of the boot page's content.
 pub const MAX_BOOT: usize = BODY_SIZE - 4;
@@ -242,8 +243,9 @@ impl Store {
         }
     }
 
-    /// Tells `tell` when the store goes offline, once. It is called by the thread that met the failure, which may hold latches and
-    /// locks of the store: it must use neither. Only the first one that is given counts.
+    /// Tells `tell` when the store goes offline, once. It is called by the thread that met the
+    /// failure, which may hold latches and locks of the store: it must use neither. Only the first
+    /// one that is given counts.
     pub fn on_failure(&self, tell: impl Fn(&str) + Send + Sync + 'static) {
         // A store has one owner.
         let _ = self.on_failure.set(Box::new(tell));
@@ -329,8 +331,8 @@ impl Store {
         self.inner.contains(self.key(id))
     }
 
-    /// A frame for a page that the caller is about to format; nothing is read from disk. Dropped without a change, it
-    /// is forgotten.
+    /// A frame for a page that the caller is about to format; nothing is read from disk. Dropped
+    /// without a change, it is forgotten.
     ///
     /// # Errors
     /// No frame (802); no such file.

@@ -7,13 +7,16 @@ use std::sync::Arc;
 /// Files that are synced at the same time.
 const SYNC_LANES: usize = 4;
 
-/// Makes all finished writes durable. Several at a time, on one device too: it serves flushes that come together as one.
+/// Makes all finished writes durable. Several at a time, on one device too: it serves flushes that
+/// come together as one.
 pub(crate) fn sync_all(files: &[Arc<DataFile>]) -> Result<(), PageError> {
-    let lanes: Vec<&[Arc<DataFile>]> = files.chunks(files.len().div_ceil(SYNC_LANES).max(1)).collect();
+    let lanes: Vec<&[Arc<DataFile>]> =
+        files.chunks(files.len().div_ceil(SYNC_LANES).max(1)).collect();
     in_parallel(&lanes, |file| file.sync())
 }
 
-/// Runs a job on every file: the files of a lane one after the other, each lane on a thread of its own when there are several.
+/// Runs a job on every file: the files of a lane one after the other, each lane on a thread of its
+/// own when there are several.
 fn in_parallel<L: AsRef<[Arc<DataFile>]> + Sync>(
     lanes: &[L],
     job: impl Fn(&DataFile) -> Result<(), PageError> + Sync,

@@ -1,5 +1,6 @@
-//! Writing dirty pages: copies under a shared latch, log first, doublewrite, then the homes of a batch in flight together, on
-//! all files and devices. A checkpoint has several batches on their way at a time.
+//! Writing dirty pages: copies under a shared latch, log first, doublewrite, then the homes of a
+//! batch in flight together, on all files and devices. A checkpoint has several batches on their
+//! way at a time.
 
 mod batch;
 mod unwritten;
@@ -21,11 +22,12 @@ use wal::Lsn;
 
 /// Most pages of one batch; fewer when they go through the doublewrite area.
 const BATCH: usize = DWB_PAGES as usize;
-/// Threads of a checkpoint, each with a batch on its way: while one is copied and waits for the log, the area and the homes
-/// of the others are written.
+/// Threads of a checkpoint, each with a batch on its way: while one is copied and waits for the
+/// log, the area and the homes of the others are written.
 const WRITERS: usize = 3;
-/// Of one that has borrowed extents, which has a run for each: the homes of one batch are put in flight after those of the
-/// other, and the images of two more are copied and written before their turn comes.
+/// Of one that has borrowed extents, which has a run for each: the homes of one batch are put in
+/// flight after those of the other, and the images of two more are copied and written before their
+/// turn comes.
 const BORROWING_WRITERS: usize = 4;
 const _: () = assert!(BORROWING_WRITERS <= LEAST_RUNS);
 
@@ -62,12 +64,12 @@ pub struct WriteReport {
 }
 
 impl Store {
-    /// Writes all pages with changes older than `up_to`, in order of place, and makes them durable. Pages may be read and
-    /// changed meanwhile.
+    /// Writes all pages with changes older than `up_to`, in order of place, and makes them durable.
+    /// Pages may be read and changed meanwhile.
     ///
     /// # Errors
-    /// [`PageError::Unwritten`] when the device refuses some pages: they stay dirty, all others are written and durable, and the
-    /// store goes on. A failed sync takes it offline.
+    /// [`PageError::Unwritten`] when the device refuses some pages: they stay dirty, all others are
+    /// written and durable, and the store goes on. A failed sync takes it offline.
     pub fn write_dirty(&self, up_to: Lsn) -> Result<WriteReport, PageError> {
         self.check_online()?;
         self.write_stuck()?;
@@ -80,11 +82,15 @@ impl Store {
                 Batches::of(BatchPurpose::Checkpoint, BATCH_IMAGES, &refused),
             );
         };
-        let result =
-            self.write_frames_of(dirty, up_to, Batches::of(BatchPurpose::Borrower, loan.images, &refused));
+        let result = self.write_frames_of(
+            dirty,
+            up_to,
+            Batches::of(BatchPurpose::Borrower, loan.images, &refused),
+        );
         if result.is_err() {
             if self.check_online().is_err() {
-                // Opening the database again repairs what is torn from the borrowed extents, and ends the loan.
+                // Opening the database again repairs what is torn from the borrowed extents, and
+                // ends the loan.
                 return result;
             }
             // What was written before the error.
@@ -106,7 +112,8 @@ impl Store {
         while !todo.is_empty() && !batches.refused.is_hopeless() {
             let (written, later) = self.write_all(&todo, batches)?;
             pages += written;
-            // Pages that were latched: one by one, so that nothing else is marked as in writing while this waits.
+            // Pages that were latched: one by one, so that nothing else is marked as in writing
+            // while this waits.
             let stubborn = later.len() <= BATCH;
             if stubborn && !later.is_empty() {
                 let mut staging = self.take_staging(1);
@@ -130,7 +137,11 @@ impl Store {
     }
 
     /// Writes the frames; those that were latched come back with the number of written ones.
-    fn write_all(&self, todo: &[Place], batches: Batches<'_>) -> Result<(usize, Vec<Place>), PageError> {
+    fn write_all(
+        &self,
+        todo: &[Place],
+        batches: Batches<'_>,
+    ) -> Result<(usize, Vec<Place>), PageError> {
         let borrows = batches.purpose == BatchPurpose::Borrower;
         // Full batches: a list's last one would be small otherwise.
         let lists = Lists::new(todo, batches.pages() / batches.images * batches.images, borrows);
@@ -167,7 +178,8 @@ impl Store {
         std::thread::scope(|scope| {
             let named = || std::thread::Builder::new().name("page-writer".into());
             // Where no thread is to be had, there are fewer batches on their way.
-            let others: Vec<_> = (1..threads).map_while(|_| named().spawn_scoped(scope, run).ok()).collect();
+            let others: Vec<_> =
+                (1..threads).map_while(|_| named().spawn_scoped(scope, run).ok()).collect();
             let mut result = run();
             for other in others {
                 let other = other.join().unwrap_or_else(|_| Err(died()));
@@ -184,7 +196,12 @@ impl Store {
     }
 
     /// Writes one frame, waiting for its latch and for the end of a write that is under way.
-    fn write_one(&self, at: Place, refused: &Refused, staging: &mut AlignedBuf) -> Result<usize, PageError> {
+    fn write_one(
+        &self,
+        at: Place,
+        refused: &Refused,
+        staging: &mut AlignedBuf,
+    ) -> Result<usize, PageError> {
         loop {
             let mut again = Vec::new();
             let alone = Batches::of(BatchPurpose::Checkpoint, 1, refused);
@@ -196,7 +213,8 @@ impl Store {
         }
     }
 
-    /// The oldest record whose effect may be missing in the files: redo has to begin there. `None`: nothing is missing.
+    /// The oldest record whose effect may be missing in the files: redo has to begin there. `None`:
+    /// nothing is missing.
     #[must_use]
     pub fn min_rec_lsn(&self) -> Option<Lsn> {
         let mut min: Option<Lsn> = None;
@@ -218,10 +236,12 @@ impl Store {
         min
     }
 
-    /// Takes the store out of use for good: when this returns no page of it is on its way to the files, and none will be.
+    /// Takes the store out of use for good: when this returns no page of it is on its way to the
+    /// files, and none will be.
     pub fn abandon(&self, cause: &str) {
         self.fail(&PageError::Offline { cause: cause.into() });
-        // With the fence in `write_items`: a writer sees the store offline, or is seen writing here.
+        // With the fence in `write_items`: a writer sees the store offline, or is seen writing
+        // here.
         fence(Ordering::SeqCst);
         loop {
             let mut writing = false;
@@ -246,7 +266,8 @@ impl Store {
         let files = self.all_files();
         let result = sync_all(&files);
         if let Err(e) = &result {
-            // What a failed sync leaves behind is unknown: nothing may be trusted to be on disk any more.
+            // What a failed sync leaves behind is unknown: nothing may be trusted to be on disk any
+            // more.
             self.fail(e);
         }
         result
@@ -298,8 +319,8 @@ impl Store {
     }
 }
 
-/// Orders frames so that every batch has work for every device. On one device it goes file by file, each file's pages
-/// ascending: many files are then written in pieces as large as one.
+/// Orders frames so that every batch has work for every device. On one device it goes file by file,
+/// each file's pages ascending: many files are then written in pieces as large as one.
 fn interleave(sorted: Vec<Place>, devices: &HashMap<u16, u64>, batch: usize) -> Vec<Place> {
     let mut by_device: BTreeMap<u64, Vec<Place>> = BTreeMap::new();
     for pages in sorted.chunk_by(|a, b| key_page(a.1).file == key_page(b.1).file) {

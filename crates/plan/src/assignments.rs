@@ -45,7 +45,8 @@ fn rewritten(
 ) -> Result<(Logical, Assignments), SqlError> {
     let set: Vec<usize> = assignments.iter().map(|(slot, _)| *slot).collect();
     let is_listed = |e: &Expr| e.has_subquery() && !subqueries_read(e, &set, &binder.subqueries);
-    let listed: Vec<usize> = (0..assignments.len()).filter(|at| is_listed(&assignments[*at].1)).collect();
+    let listed: Vec<usize> =
+        (0..assignments.len()).filter(|at| is_listed(&assignments[*at].1)).collect();
     if listed.is_empty() {
         return Ok((rewrite(logical, binder)?, assignments));
     }

@@ -1,5 +1,6 @@
-//! What operators cost: all constants in one file, and the cost of a finished plan. A unit is what a row of a full scan costs;
-//! the constants are fitted by hand to the operators of today. Pages are taken for cached: reading them is not counted.
+//! What operators cost: all constants in one file, and the cost of a finished plan. A unit is what
+//! a row of a full scan costs; the constants are fitted by hand to the operators of today. Pages
+//! are taken for cached: reading them is not counted.
 
 use crate::nodes::{Node, Path, Plan, ScanPlan, SeekSpec};
 use crate::statistics::table_rows;
@@ -63,10 +64,15 @@ pub fn over(plan: &Plan, mut total: impl FnMut(&Plan) -> f64) -> Cost {
         }
         Node::Filter { input, .. } => (input.rows * COMPUTED, total(input)),
         Node::Lookup { input, .. } => (input.rows * LOOKUP, total(input)),
-        Node::Project { input, exprs } => (input.rows * COMPUTED * exprs.len() as f64, total(input)),
+        Node::Project { input, exprs } => {
+            (input.rows * COMPUTED * exprs.len() as f64, total(input))
+        }
         Node::HashJoin { left, right, plan: join } => {
             let (build, probe) = if join.builds_left { (left, right) } else { (right, left) };
-            (build.rows * BUILD + probe.rows * PROBE + plan.rows * GIVEN, total(left) + total(right))
+            (
+                build.rows * BUILD + probe.rows * PROBE + plan.rows * GIVEN,
+                total(left) + total(right),
+            )
         }
         Node::MergeJoin { left, right, plan: join } => {
             // Pairs of equal keys of which a condition has to tell.

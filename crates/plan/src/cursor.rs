@@ -1,7 +1,8 @@
-//! The query of a cursor. Its kind decides what the plan gives: rows (static, fast forward), one locator per table in the
-//! order of the rows (keyset), or rows with their locator along an index (dynamic).
-//! Guarantees: a kind that a query cannot have becomes another by SQL Server's rules, never silently a wrong answer:
-//! a query whose rows are no rows of tables is static; an order that no index gives makes a dynamic cursor a keyset.
+//! The query of a cursor. Its kind decides what the plan gives: rows (static, fast forward), one
+//! locator per table in the order of the rows (keyset), or rows with their locator along an index
+//! (dynamic). Guarantees: a kind that a query cannot have becomes another by SQL Server's rules,
+//! never silently a wrong answer: a query whose rows are no rows of tables is static; an order that
+//! no index gives makes a dynamic cursor a keyset.
 
 use crate::nodes::{Node, Path, Plan, ScanPlan};
 use crate::physical;
@@ -50,8 +51,8 @@ pub struct CursorTable {
     pub outer: bool,
 }
 
-/// How a row is made of its base rows: the columns that are needed of all tables one after another, then expressions, each
-/// over what stands before it.
+/// How a row is made of its base rows: the columns that are needed of all tables one after another,
+/// then expressions, each over what stands before it.
 #[derive(Debug)]
 pub struct RowOfTables {
     pub exprs: Vec<Expr>,
@@ -69,7 +70,8 @@ pub struct CursorPlan {
     pub origins: Vec<(Arc<Db>, Arc<TableDef>)>,
     /// Table and column that each column of the rows is.
     pub origin_of: Vec<Option<(usize, usize)>>,
-    /// Rows; for a keyset the locators, one per table; for a dynamic cursor the rows, each followed by its locator.
+    /// Rows; for a keyset the locators, one per table; for a dynamic cursor the rows, each followed
+    /// by its locator.
     pub query: Arc<QueryPlan>,
     /// None for static and fast forward cursors.
     pub tables: Vec<CursorTable>,
@@ -129,7 +131,9 @@ impl Shape {
                     self.gets.push(((**get).clone(), outer));
                     true
                 }
-                Logical::Filter { input, .. } | Logical::Sort { input, .. } => self.of(input, outer),
+                Logical::Filter { input, .. } | Logical::Sort { input, .. } => {
+                    self.of(input, outer)
+                }
                 // What an outer join has no row for is NULL, whatever the expression.
                 Logical::Project { input, exprs } if !outer => {
                     let fits = self.of(input, outer);
@@ -166,7 +170,8 @@ pub fn driving_scan(plan: &Plan) -> Option<&ScanPlan> {
 /// Whether the place of a row in what the scan reads can be found again.
 fn keeps_place(plan: &Plan) -> bool {
     driving_scan(plan).is_some_and(|scan| {
-        let tree = matches!(scan.store.base, Base::Tree(_)) || matches!(scan.path, Path::Index { .. });
+        let tree =
+            matches!(scan.store.base, Base::Tree(_)) || matches!(scan.path, Path::Index { .. });
         tree && scan.locks.is_none() && scan.sample.is_none()
     })
 }
@@ -198,7 +203,8 @@ fn check(query: &ast::Query) -> Result<(), SqlError> {
 /// Compiles the query of a cursor.
 ///
 /// # Errors
-/// Those of a query; 16907 for what a cursor cannot have, 207 a column of FOR UPDATE OF that no table has.
+/// Those of a query; 16907 for what a cursor cannot have, 207 a column of FOR UPDATE OF that no
+/// table has.
 pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPlan, SqlError> {
     let began = Instant::now();
     let query = &*source.query;
@@ -278,12 +284,15 @@ impl Made {
         let columns: Vec<ColId> = bound.columns.iter().map(|c| c.id).collect();
         let mut shape = Shape::default();
         let rows_of_tables = shape.of(&bound.logical, false) && !shape.gets.is_empty();
-        let rows =
-            |binder: &mut Binder<'_>| physical::plan_query(binder, bound.logical.clone(), &columns, None);
+        let rows = |binder: &mut Binder<'_>| {
+            physical::plan_query(binder, bound.logical.clone(), &columns, None)
+        };
         let model = match wish {
             Model::Static | Model::FastForward => wish,
             Model::Keyset | Model::Dynamic if !rows_of_tables => Model::Static,
-            Model::Keyset if !source.api && !shape.gets.iter().all(|(get, _)| has_unique_key(get)) => {
+            Model::Keyset
+                if !source.api && !shape.gets.iter().all(|(get, _)| has_unique_key(get)) =>
+            {
                 Model::Static
             }
             Model::Keyset | Model::Dynamic => wish,
@@ -302,7 +311,8 @@ impl Made {
         }
         let (model, plan) = match model {
             Model::Keyset | Model::Dynamic => {
-                let locators: Vec<ColId> = shape.gets.iter().map(|(get, _)| get.locator()).collect();
+                let locators: Vec<ColId> =
+                    shape.gets.iter().map(|(get, _)| get.locator()).collect();
                 let plan = physical::plan_query(binder, bound.logical.clone(), &locators, None)?;
                 (Model::Keyset, plan)
             }
@@ -313,7 +323,10 @@ impl Made {
 }
 
 /// The tables, and how a row is made of theirs.
-fn tables(shape: &Shape, bound: &BoundQuery) -> Result<(Vec<CursorTable>, Option<RowOfTables>), SqlError> {
+fn tables(
+    shape: &Shape,
+    bound: &BoundQuery,
+) -> Result<(Vec<CursorTable>, Option<RowOfTables>), SqlError> {
     let mut tables = Vec::with_capacity(shape.gets.len());
     let mut needed: Vec<ColId> = bound.columns.iter().map(|c| c.id).collect();
     shape.projects.iter().for_each(|(_, e)| e.columns(&mut needed));
@@ -345,7 +358,10 @@ fn tables(shape: &Shape, bound: &BoundQuery) -> Result<(Vec<CursorTable>, Option
     Ok((tables, Some(RowOfTables { exprs, output })))
 }
 
-fn update_columns(shape: &Shape, names: &[ast::Ident]) -> Result<Option<Vec<(usize, usize)>>, SqlError> {
+fn update_columns(
+    shape: &Shape,
+    names: &[ast::Ident],
+) -> Result<Option<Vec<(usize, usize)>>, SqlError> {
     if names.is_empty() {
         return Ok(None);
     }

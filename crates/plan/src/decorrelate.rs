@@ -2,12 +2,11 @@
 //! stand only in the conditions of its WHERE. Everything else runs once per row, or once per
 //! statement; of what runs once, NOT IN is an anti join as well where the join runs once, too.
 //!
-//! `x NOT IN (SELECT y ...)` holds where no row of the query has `x = y` or leaves that unknown: the
-//! join's condition is `x = y OR x IS NULL OR y IS NULL`, without what cannot be. A query that needs
-//! nothing of the row is joined on `x = y` alone; whether it has a NULL or, for an x that is NULL,
-//! any row is asked once ([`RejectingQuery`]).
-//! Guarantee: what is joined gives the same rows whenever it runs, and depends on no outer row but
-//! by the join's conditions.
+//! `x NOT IN (SELECT y ...)` holds where no row of the query has `x = y` or leaves that unknown:
+//! the join's condition is `x = y OR x IS NULL OR y IS NULL`, without what cannot be. A query that
+//! needs nothing of the row is joined on `x = y` alone; whether it has a NULL or, for an x that is
+//! NULL, any row is asked once ([`RejectingQuery`]). Guarantee: what is joined gives the same rows
+//! whenever it runs, and depends on no outer row but by the join's conditions.
 
 use crate::access_path::{read_cost, seek_cost, sought_column};
 use crate::estimate;
@@ -119,15 +118,16 @@ impl WhereContext<'_> {
         cases.extend(unknown.map(|(side, _)| Pred::IsNull(Box::new(side), false)));
         let meets = if cases.len() == 1 { cases.pop()? } else { Pred::Or(cases) };
         let (right, on) = self.joined(&test.query, &source, Some(meets))?;
-        // Without an equality each row would be compared with all of the query's, which are kept for
-        // that; a run for each row may seek, and keeps nothing.
+        // Without an equality each row would be compared with all of the query's, which are kept
+        // for that; a run for each row may seek, and keeps nothing.
         on.iter().any(is_equality).then_some(())?;
         Some(SemiJoin { kind: JoinKind::Anti, right, on, unless: Vec::new() })
     }
 
-    /// As [`WhereContext::is_none_of`], of a query that needs nothing of the row: its values are looked up
-    /// among those that are kept, for which it is read once. A join does that as well, with a memory
-    /// that may be too small; where an index has few rows of x it does not read all of the query.
+    /// As [`WhereContext::is_none_of`], of a query that needs nothing of the row: its values are
+    /// looked up among those that are kept, for which it is read once. A join does that as well,
+    /// with a memory that may be too small; where an index has few rows of x it does not read all
+    /// of the query.
     fn is_none_of_all(&self, test: &QuantifiedExpr) -> Option<SemiJoin> {
         let sub = &test.query;
         let alone = sub.cacheable && sub.args.is_empty() && !test.operand.has_subquery();
@@ -138,7 +138,8 @@ impl WhereContext<'_> {
         }
         let query = self.subqueries.get(sub.id)?;
         let source = Source::of_all(&query.logical);
-        let is_simple = |pred: &Pred| !pred.has_subquery() && is_stable_condition(pred, self.subqueries);
+        let is_simple =
+            |pred: &Pred| !pred.has_subquery() && is_stable_condition(pred, self.subqueries);
         if !is_plain(source.input) || !source.preds.iter().all(is_simple) {
             return None;
         }
@@ -154,7 +155,8 @@ impl WhereContext<'_> {
             let Expr::Col(id) = equal.right else { return None };
             seek_cost(sources::source(source.input, id)?, &[], &[id])?;
             let is_null = Pred::IsNull(Box::new(equal.right.clone()), false);
-            unless.push(RejectingQuery { null: None, query: right.clone().filtered(vec![is_null]) });
+            unless
+                .push(RejectingQuery { null: None, query: right.clone().filtered(vec![is_null]) });
         }
         if !is_never_null(&equal.left, self.input, self.beside) {
             unless.push(RejectingQuery { null: Some(equal.left.clone()), query: right.clone() });
@@ -200,7 +202,9 @@ impl WhereContext<'_> {
             match pred.has_subquery() {
                 false if outer => on.push(pred.clone()),
                 false => inside.push(pred.clone()),
-                true if !outer && is_stable_condition(pred, self.subqueries) => inside.push(pred.clone()),
+                true if !outer && is_stable_condition(pred, self.subqueries) => {
+                    inside.push(pred.clone())
+                }
                 true => return None,
             }
         }
@@ -228,7 +232,8 @@ impl WhereContext<'_> {
             return false;
         }
         let rows = estimate::rows(self.input);
-        rows > FEW_ROWS && (!on.iter().any(|pred| is_sought(pred, input)) || rows * SOUGHT_RUN >= read(input))
+        rows > FEW_ROWS
+            && (!on.iter().any(|pred| is_sought(pred, input)) || rows * SOUGHT_RUN >= read(input))
     }
 }
 
@@ -309,7 +314,12 @@ fn equality(test: &QuantifiedExpr, query: &Subquery, source: &Source<'_>) -> Opt
             collation: test.collation,
         }));
     }
-    Some(CompareExpr { op: CompareOp::Equal, left: test.operand.clone(), right, collation: test.collation })
+    Some(CompareExpr {
+        op: CompareOp::Equal,
+        left: test.operand.clone(),
+        right,
+        collation: test.collation,
+    })
 }
 
 /// Whether seeks of a query's table by the values of so many rows cost less than to read it.
@@ -357,7 +367,9 @@ fn is_plain(logical: &Logical) -> bool {
 fn is_sought(pred: &Pred, input: &Logical) -> bool {
     let Pred::Compare(c) = pred else { return false };
     let sought = |e: &Expr| match e {
-        Expr::Col(id) => sources::source(input, *id).is_some_and(|get| seek_cost(get, &[], &[*id]).is_some()),
+        Expr::Col(id) => {
+            sources::source(input, *id).is_some_and(|get| seek_cost(get, &[], &[*id]).is_some())
+        }
         _ => false,
     };
     c.op == CompareOp::Equal && (sought(&c.left) || sought(&c.right))

@@ -1,8 +1,8 @@
 //! From bound queries to plans: rewrites of the logical plan, estimates, the choice of access paths
 //! and joins, and the physical plan as plain data. It knows databases and tables (crates `catalog`,
 //! `storage`), but neither sessions nor how a plan runs: what it asks of the instance comes through
-//! [`bind::env::Names`]. Names and types are the binder's (crate `bind`); [`compile_query`] is both.
-//! Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL
+//! [`bind::env::Names`]. Names and types are the binder's (crate `bind`); [`compile_query`] is
+//! both. Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL
 //! Server's numbers.
 
 pub mod access_path;
@@ -105,7 +105,8 @@ impl QueryPlan {
     }
 }
 
-/// What the OPTION clause of a statement says of its compilation; `assigns`: the statement gives variables values.
+/// What the OPTION clause of a statement says of its compilation; `assigns`: the statement gives
+/// variables values.
 ///
 /// # Errors
 /// Those of [`options::check`]; 10715 a rewrite is to be left out that there is not.
@@ -173,7 +174,8 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     };
     let columns = columns_of(&columns);
     let point = matches!(&plan.node, nodes::Node::Scan(scan) if scan.is_plain_point());
-    // One assignment at most: where it fails, operators begin anew, and no variable may have another value by then.
+    // One assignment at most: where it fails, operators begin anew, and no variable may have
+    // another value by then.
     let point = point && assignments.len() <= 1 && assignments.iter().all(|(_, e)| e.is_plain());
     let browse = binder.browsed.take();
     // One row by its key tells of no origins.
@@ -181,7 +183,8 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let needs = physical::needs(&mut binder)?;
     let query = QueryPlan { columns, plan, assignments, point, browse, order, needs };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
-    Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }.add(&binder, &query.needs);
+    Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }
+        .add(&binder, &query.needs);
     Ok(Arc::new(query))
 }
 
@@ -193,7 +196,9 @@ fn ordered_by(logical: &Logical, columns: &[OutColumn]) -> Vec<u16> {
     }
     let Logical::Sort { keys, .. } = logical else { return Vec::new() };
     let number = |key: &SortKey| match &key.expr {
-        expr::Expr::Col(id) => columns.iter().zip(1..).find(|(c, _)| c.id == *id).map(|(_, number)| number),
+        expr::Expr::Col(id) => {
+            columns.iter().zip(1..).find(|(c, _)| c.id == *id).map(|(_, number)| number)
+        }
         _ => None,
     };
     keys.iter().map(number).collect::<Option<Vec<u16>>>().unwrap_or_default()
@@ -202,7 +207,9 @@ fn ordered_by(logical: &Logical, columns: &[OutColumn]) -> Vec<u16> {
 /// The variables that a list gives values. One that is not declared is refused when it is bound.
 fn set_by(list: &[ast::SelectItem], env: &CompileEnv<'_>) -> Vec<usize> {
     let slot = |item: &ast::SelectItem| match item {
-        ast::SelectItem::Assign { variable, .. } => env.vars.find(variable).ok().map(|(slot, _)| slot),
+        ast::SelectItem::Assign { variable, .. } => {
+            env.vars.find(variable).ok().map(|(slot, _)| slot)
+        }
         _ => None,
     };
     list.iter().filter_map(slot).collect()

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// What a compiled statement needs when it runs.
 #[derive(Clone, Default)]
 pub struct Needs {
-    /// The tables that it reads: locked against changes of schema while it runs, or as their hints say.
+    /// The tables that it reads: locked against changes of schema while it runs, or as their hints
+    /// say.
     pub tables: Vec<TableUse>,
     /// The views that were expanded in it: they must still be the current ones.
     pub modules: Vec<(Arc<Db>, Arc<ModuleDef>)>,
@@ -58,19 +59,22 @@ impl Needs {
         all
     }
 
-    /// Whether it reads tables or views: then it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
+    /// Whether it reads tables or views: then it begins a transaction under SET
+    /// IMPLICIT_TRANSACTIONS ON.
     #[inline]
     pub fn reads_data(&self) -> bool {
         !self.tables.is_empty() || !self.modules.is_empty()
     }
 
-    /// Whether the plan may run again, and the statistics have not moved by the thresholds since the statement was compiled.
+    /// Whether the plan may run again, and the statistics have not moved by the thresholds since
+    /// the statement was compiled.
     #[inline]
     pub fn is_current(&self) -> bool {
         !self.one_run && self.watched.iter().all(Watched::is_as_it_was)
     }
 
-    /// Whether the caller is to make the plan that replaces this one: whoever asks first, until it gives up.
+    /// Whether the caller is to make the plan that replaces this one: whoever asks first, until it
+    /// gives up.
     pub fn claim(&self) -> bool {
         self.one_run || !self.renewed.swap(true, Relaxed)
     }

@@ -1,4 +1,5 @@
-//! Physical plans as plain data: the operators, what each does, with slots instead of column ids. `exec` runs them.
+//! Physical plans as plain data: the operators, what each does, with slots instead of column ids.
+//! `exec` runs them.
 
 use crate::own_node::OwnNode;
 use catalog::Db;
@@ -143,7 +144,9 @@ impl Plan {
             | Node::View { .. }
             | Node::Routine { .. }
             | Node::Work { .. } => Vec::new(),
-            Node::Recursive { anchor, steps, .. } => std::iter::once(&**anchor).chain(steps.iter()).collect(),
+            Node::Recursive { anchor, steps, .. } => {
+                std::iter::once(&**anchor).chain(steps.iter()).collect()
+            }
             Node::Filter { input, .. }
             | Node::Lookup { input, .. }
             | Node::Project { input, .. }
@@ -187,7 +190,8 @@ impl Plan {
         })
     }
 
-    /// Whether every table in it is read by the whole key of a unique index: no other value makes another plan better.
+    /// Whether every table in it is read by the whole key of a unique index: no other value makes
+    /// another plan better.
     pub fn reads_points(&self) -> bool {
         stack::with_room(|| match &self.node {
             Node::One | Node::Values(_) => true,
@@ -225,12 +229,14 @@ pub enum Path {
     Clustered(SeekSpec),
     /// One row by its whole clustered key.
     Point(SeekSpec),
-    /// A nonclustered index (its number in `TableStore::indexes`); `covering` when it holds all wanted columns.
+    /// A nonclustered index (its number in `TableStore::indexes`); `covering` when it holds all
+    /// wanted columns.
     Index { index: usize, seek: SeekSpec, point: bool, covering: bool },
 }
 
 impl ScanPlan {
-    /// Whether it gives one row as it was by its whole clustered key, and asks for nothing but variables: it needs no operator.
+    /// Whether it gives one row as it was by its whole clustered key, and asks for nothing but
+    /// variables: it needs no operator.
     pub fn is_plain_point(&self) -> bool {
         let Path::Point(spec) = &self.path else { return false };
         self.mode != TableMode::Current
@@ -251,7 +257,8 @@ impl Path {
     }
 }
 
-/// A read of one table. Slot `i` holds table column `columns[i]`; after them the locator when it is wanted.
+/// A read of one table. Slot `i` holds table column `columns[i]`; after them the locator when it is
+/// wanted.
 #[derive(Debug)]
 pub struct ScanPlan {
     pub db: Arc<Db>,
@@ -281,7 +288,8 @@ pub struct ScanPlan {
     /// Rows behind entries may come in another order than these.
     pub any_order: bool,
     pub locator: bool,
-    /// So many rows may be all that are asked for: its first batch is that small, and each further one twice as large.
+    /// So many rows may be all that are asked for: its first batch is that small, and each further
+    /// one twice as large.
     pub goal: Option<usize>,
     /// TABLESAMPLE.
     pub sample: Option<Sample>,
@@ -413,7 +421,8 @@ pub struct AggregatePlan {
     pub streams: bool,
 }
 
-/// What an apply does; arguments are over the left's slots, the residual over left and right side by side.
+/// What an apply does; arguments are over the left's slots, the residual over left and right side
+/// by side.
 #[derive(Debug)]
 pub struct ApplyPlan {
     /// Inner, Left, Semi or Anti.
@@ -424,11 +433,13 @@ pub struct ApplyPlan {
     pub left_width: usize,
 }
 
-/// What a hash join does. Keys are over the slots of their side, the residual over left and right side by side.
+/// What a hash join does. Keys are over the slots of their side, the residual over left and right
+/// side by side.
 #[derive(Debug)]
 pub struct HashJoinPlan {
     pub kind: JoinKind,
-    /// The left rows are kept in the hash table and the right ones pass by, instead of the other way round.
+    /// The left rows are kept in the hash table and the right ones pass by, instead of the other
+    /// way round.
     pub builds_left: bool,
     pub left_keys: Vec<Expr>,
     pub right_keys: Vec<Expr>,

@@ -39,9 +39,9 @@ fn has_no_null(id: ColId, rows: &Logical) -> bool {
             Some((_, e)) => is_never_null(e, input, &[]),
             None => has_no_null(id, input),
         },
-        Logical::Sort { input, .. } | Logical::Top { input, .. } | Logical::Distinct { input, .. } => {
-            has_no_null(id, input)
-        }
+        Logical::Sort { input, .. }
+        | Logical::Top { input, .. }
+        | Logical::Distinct { input, .. } => has_no_null(id, input),
         Logical::Join { kind, left, right, .. } => {
             let of_right = *kind == JoinKind::Inner && has_no_null(id, right);
             of_right || (*kind != JoinKind::Full && has_no_null(id, left))

@@ -1,5 +1,6 @@
-//! Operators that the rest of a plan knows by one interface: what a node costs, what it is shown as and what is below it, it says itself.
-//! A new operator is made this way: its node where it is chosen, its run in `exec/src/operators`.
+//! Operators that the rest of a plan knows by one interface: what a node costs, what it is shown as
+//! and what is below it, it says itself. A new operator is made this way: its node where it is
+//! chosen, its run in `exec/src/operators`.
 
 use crate::nodes::{Node, Plan};
 use expr::Expr;

@@ -16,7 +16,9 @@ impl Owners {
     pub fn add(&mut self, columns: &ColumnSet, number: usize) {
         for (first, end) in columns.spans() {
             let at = match self.spans.last() {
-                Some((last, ..)) if last > first => self.spans.partition_point(|span| span.0 < *first),
+                Some((last, ..)) if last > first => {
+                    self.spans.partition_point(|span| span.0 < *first)
+                }
                 _ => self.spans.len(),
             };
             self.spans.insert(at, (*first, *end, number));
@@ -51,8 +53,9 @@ mod tests {
     #[test]
     fn columns_are_found_whatever_the_order_of_the_nodes() {
         let mut owners = Owners::default();
-        for (number, spans) in
-            [vec![(10, 12), (20, 22)], vec![(30, 31)], vec![(0, 3), (12, 15)]].into_iter().enumerate()
+        for (number, spans) in [vec![(10, 12), (20, 22)], vec![(30, 31)], vec![(0, 3), (12, 15)]]
+            .into_iter()
+            .enumerate()
         {
             owners.add(&ColumnSet::of(spans), number);
         }

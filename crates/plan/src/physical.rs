@@ -1,4 +1,5 @@
-//! The physical plan: operators with slots instead of column ids. Made from the logical plan by [`planner`].
+//! The physical plan: operators with slots instead of column ids. Made from the logical plan by
+//! [`planner`].
 
 use super::nodes::{Node, Plan};
 use super::planner;
@@ -14,8 +15,8 @@ use stack::Nested;
 use std::sync::Arc;
 use types::{SqlError, Value};
 
-/// Makes the physical plan of a query whose rows are to have exactly the wanted columns, in order. `goal`: only so
-/// many rows will be taken.
+/// Makes the physical plan of a query whose rows are to have exactly the wanted columns, in order.
+/// `goal`: only so many rows will be taken.
 pub fn plan_query(
     binder: &mut Binder<'_>,
     logical: Logical,
@@ -51,7 +52,8 @@ pub fn joined_values(
             used.iter().any(|id| *id > mark)
         };
         exprs.retain(|(id, e)| !ids.contains(id) || ahead.contains(id) || is_joined(e));
-        let joined: Vec<ColId> = ids.into_iter().filter(|id| exprs.iter().any(|(of, _)| of == id)).collect();
+        let joined: Vec<ColId> =
+            ids.into_iter().filter(|id| exprs.iter().any(|(of, _)| of == id)).collect();
         if !joined.is_empty() {
             exprs.push((mark, Expr::Const(Value::Bit(false))));
             return Ok(Some((Logical::Project { input, exprs }, joined)));
@@ -87,11 +89,13 @@ pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
     let mut plans = Vec::with_capacity(binder.subqueries.len());
     // They may run for each row, and planning one may add others.
     binder.inner_plans += 1;
-    while let Some(Subquery { logical, wanted, goal }) = binder.subqueries.get(plans.len()).cloned() {
+    while let Some(Subquery { logical, wanted, goal }) = binder.subqueries.get(plans.len()).cloned()
+    {
         plans.push(Arc::new(plan_query(binder, Logical::clone(&logical), &wanted, goal)?));
     }
     binder.inner_plans -= 1;
-    let (tables, modules) = (std::mem::take(&mut binder.tables), std::mem::take(&mut binder.modules));
+    let (tables, modules) =
+        (std::mem::take(&mut binder.tables), std::mem::take(&mut binder.modules));
     let watched = std::mem::take(&mut binder.watched);
     let sequences = std::mem::take(&mut binder.sequences);
     let rights = binder.rights.take();

@@ -1,7 +1,9 @@
-//! What the planner knows of the values of a table's columns. Statistics that it needs and that are not there are measured now, before
-//! the plan is made, as SQL Server does with AUTO_CREATE_STATISTICS on; those that have become stale are measured again by a thread
-//! of the database while plans are made of what is known, or now when half of the table is another one (AUTO_UPDATE_STATISTICS).
-//! Guarantee: what cannot be measured is not known, and never an error of the statement.
+//! What the planner knows of the values of a table's columns. Statistics that it needs and that are
+//! not there are measured now, before the plan is made, as SQL Server does with
+//! AUTO_CREATE_STATISTICS on; those that have become stale are measured again by a thread of the
+//! database while plans are made of what is known, or now when half of the table is another one
+//! (AUTO_UPDATE_STATISTICS). Guarantee: what cannot be measured is not known, and never an error of
+//! the statement.
 
 use std::sync::Arc;
 
@@ -31,7 +33,9 @@ pub fn of_column(db: &Arc<Db>, table: &Arc<TableDef>, column: usize) -> Option<A
         Some(old) => {
             let measured = old.measured.clone()?;
             let fits = |measured: &Measured| {
-                old.no_recompute || !statistics::is_stale(table, measured) || !settings.auto_update_stats
+                old.no_recompute
+                    || !statistics::is_stale(table, measured)
+                    || !settings.auto_update_stats
             };
             if fits(&measured) {
                 return Some(measured);
@@ -41,7 +45,8 @@ pub fn of_column(db: &Arc<Db>, table: &Arc<TableDef>, column: usize) -> Option<A
             }
             // One session measures; the others go on with what is known.
             let Some(_turn) = table.state.statistics.try_turn() else { return Some(measured) };
-            let newer = known().and_then(|newer| newer.measured.clone()).filter(|newer| fits(newer));
+            let newer =
+                known().and_then(|newer| newer.measured.clone()).filter(|newer| fits(newer));
             newer.or_else(|| measure(db, table, &old, Amount::Default)).or(Some(measured))
         }
         None if !settings.auto_create_stats => None,
@@ -62,8 +67,8 @@ fn is_urgent(table: &TableDef, measured: &Measured) -> bool {
     changed * 2.0 >= measured.rows || rows > measured.rows * 2.0 || rows * 2.0 < measured.rows
 }
 
-/// Leaves it to a thread of the database to measure statistics again: the statement goes on with what is known, and plans are
-/// made again when that is done. False: there is no such thread.
+/// Leaves it to a thread of the database to measure statistics again: the statement goes on with
+/// what is known, and plans are made again when that is done. False: there is no such thread.
 fn leave(db: &Arc<Db>, table: &Arc<TableDef>, statistics: &Arc<Statistics>) -> bool {
     let Ok(storage) = db.storage() else { return false };
     let id = statistics.stats_id;
@@ -96,7 +101,8 @@ pub struct Filtered {
 
 /// Whether a table has statistics of parts of its rows, or may have.
 pub fn has_filtered(db: &Db, table: &TableDef) -> bool {
-    let indexed = || table.indexes.iter().any(|index| index.filter.is_some() && !index.options.disabled);
+    let indexed =
+        || table.indexes.iter().any(|index| index.filter.is_some() && !index.options.disabled);
     !db.is_autonomous() && (table.state.statistics.has_filtered() || indexed())
 }
 
@@ -110,8 +116,8 @@ pub fn filtered(table: &TableDef) -> Vec<Filtered> {
     statistics::all(table).into_iter().filter_map(usable).collect()
 }
 
-/// What is known of a part of a table's rows. Those of an index that nobody has asked for are measured now; what is stale is measured
-/// again by a thread of the database.
+/// What is known of a part of a table's rows. Those of an index that nobody has asked for are
+/// measured now; what is stale is measured again by a thread of the database.
 pub fn of_part(db: &Arc<Db>, table: &Arc<TableDef>, part: &Filtered) -> Option<Arc<Measured>> {
     let known = &part.statistics;
     match &known.measured {
@@ -132,7 +138,8 @@ pub fn of_part(db: &Arc<Db>, table: &Arc<TableDef>, part: &Filtered) -> Option<A
     }
 }
 
-/// The most of these columns of which it is known how many combinations of values they have: their ids, and that number.
+/// The most of these columns of which it is known how many combinations of values they have: their
+/// ids, and that number.
 pub fn together(db: &Arc<Db>, table: &Arc<TableDef>, columns: &[i32]) -> Option<(Vec<i32>, f64)> {
     let known = table.state.statistics.begun_with(columns);
     let length = |index: &IndexDef| {

@@ -1,5 +1,6 @@
-//! System views that are asked for the rows with a value: the equalities of a query that go to the view itself, and whether a join
-//! asks the view once for each row of its other side. The conditions stay above the view.
+//! System views that are asked for the rows with a value: the equalities of a query that go to the
+//! view itself, and whether a join asks the view once for each row of its other side. The
+//! conditions stay above the view.
 
 use expr::{ColId, Expr, Pred};
 use logical::tree::ViewScan;
@@ -11,7 +12,8 @@ pub const FOUND: f64 = 5.0;
 /// What it costs to ask a view, in rows that it makes.
 const ASK: f64 = 5.0;
 
-/// The position of a column of the view, also where it is converted to a longer string type: equal texts stay equal.
+/// The position of a column of the view, also where it is converted to a longer string type: equal
+/// texts stay equal.
 fn position(view: &ViewScan, e: &Expr) -> Option<usize> {
     let id = match e {
         Expr::Col(id) => *id,
@@ -57,10 +59,12 @@ pub fn wanted(view: &ViewScan, preds: &[Pred]) -> Vec<(usize, Expr)> {
     preds.iter().filter_map(equality).collect()
 }
 
-/// Whether a join with so many rows on its other side is cheaper when it asks the view for each of them.
+/// Whether a join with so many rows on its other side is cheaper when it asks the view for each of
+/// them.
 pub fn pays(view: &ViewScan, columns: &[ColId], outer_rows: f64) -> bool {
     let sought = view.view.sought();
-    let found =
-        columns.iter().any(|id| id.checked_sub(view.first).is_some_and(|at| sought.contains(&(at as usize))));
+    let found = columns
+        .iter()
+        .any(|id| id.checked_sub(view.first).is_some_and(|at| sought.contains(&(at as usize))));
     found && outer_rows * (ASK + FOUND) < view.view.expected_rows(&view.db)
 }

@@ -1,5 +1,6 @@
-//! sp_setapprole and sp_unsetapprole: a session takes on the rights of an application role, and gives them back.
-//! Guarantees: no role without its password; an unknown role and a wrong password are told the same, after the same time.
+//! sp_setapprole and sp_unsetapprole: a session takes on the rights of an application role, and
+//! gives them back. Guarantees: no role without its password; an unknown role and a wrong password
+//! are told the same, after the same time.
 
 use std::time::Instant;
 
@@ -67,7 +68,9 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
             Some(name) => fold_name(name) == fold_name(SET[COOKIE].0),
             None => *i == COOKIE,
         };
-        if let Some(slot) = call.args.iter().enumerate().find(is_cookie).and_then(|(_, arg)| arg.output) {
+        if let Some(slot) =
+            call.args.iter().enumerate().find(is_cookie).and_then(|(_, arg)| arg.output)
+        {
             call.outputs.push((slot, Value::bytes(cookie)));
         }
     }

@@ -1,5 +1,6 @@
-//! sp_getapplock and sp_releaseapplock: locks on names that applications choose.
-//! Guarantees: a lock is given back with its owner, the transaction or the session; it must be released as often as it was got.
+//! sp_getapplock and sp_releaseapplock: locks on names that applications choose. Guarantees: a lock
+//! is given back with its owner, the transaction or the session; it must be released as often as it
+//! was got.
 
 use std::sync::atomic::Ordering;
 
@@ -43,7 +44,8 @@ fn no_transaction(verb: &str) -> SqlError {
     SqlError::of(msg::APP_LOCK_WITHOUT_TRANSACTION, [&verb])
 }
 
-/// EXEC sp_getapplock: 0 granted, 1 granted after a wait, -1 time-out, -2 cancelled, -3 deadlock victim, -999 a wrong parameter.
+/// EXEC sp_getapplock: 0 granted, 1 granted after a wait, -1 time-out, -2 cancelled, -3 deadlock
+/// victim, -999 a wrong parameter.
 pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_getapplock", 0, PARAMS)?;
     let resource = given.text(0).unwrap_or_default();
@@ -74,7 +76,8 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
             let mut args = core.wait_args();
             args.timeout_ms = wait;
             let (manager, spid) = (core.instance().locks().clone(), core.spid());
-            let owner = core.app_locks.owner.get_or_insert_with(|| LockOwner::new(manager, spid as u32));
+            let owner =
+                core.app_locks.owner.get_or_insert_with(|| LockOwner::new(manager, spid as u32));
             // So that a cancel finds the wait.
             let before = core.shared.lock_owner.swap(owner.id().0, Ordering::Relaxed);
             let locked = owner.lock(resource, mode, args).map_err(txn::TxnError::from);
@@ -139,8 +142,10 @@ pub fn release(call: &mut Call<'_>) -> Result<i32, SqlError> {
     };
     match left {
         None => {
-            call.sink
-                .error(&SqlError::of(msg::APP_LOCK_NOT_HELD, [&given.text(2).unwrap_or("public"), &name]))?;
+            call.sink.error(&SqlError::of(
+                msg::APP_LOCK_NOT_HELD,
+                [&given.text(2).unwrap_or("public"), &name],
+            ))?;
             return Ok(WRONG);
         }
         Some(0) if of_session => {

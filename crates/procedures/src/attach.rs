@@ -1,4 +1,5 @@
-//! sp_attach_db, sp_attach_single_file_db and sp_detach_db: how a database goes to another instance.
+//! sp_attach_db, sp_attach_single_file_db and sp_detach_db: how a database goes to another
+//! instance.
 
 use types::{SqlError, Value, msg};
 
@@ -33,7 +34,8 @@ fn attach_files(call: &mut Call<'_>, files: Vec<String>, procedure: &str) -> Res
     }
     outside_transaction(call, procedure)?;
     // A log among them is told by what it holds.
-    let (log, data) = files.into_iter().partition(|file| file.to_ascii_lowercase().ends_with(".ldf"));
+    let (log, data) =
+        files.into_iter().partition(|file| file.to_ascii_lowercase().ends_with(".ldf"));
     let log: Vec<String> = log;
     let data: Vec<String> = data;
     let what = Attach {
@@ -100,7 +102,10 @@ fn missing(procedure: &str, parameter: &str) -> SqlError {
 
 fn outside_transaction(call: &Call<'_>, procedure: &str) -> Result<(), SqlError> {
     if call.core.trancount() > 0 {
-        return Err(SqlError::of(msg::PROCEDURE_IN_TRANSACTION, [&format_args!("sys.{procedure}")]));
+        return Err(SqlError::of(
+            msg::PROCEDURE_IN_TRANSACTION,
+            [&format_args!("sys.{procedure}")],
+        ));
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! sp_addumpdevice, sp_dropdevice: backup devices.
-//! Guarantees: they run outside of transactions only (15002); a file that is removed is a backup (3242).
+//! sp_addumpdevice, sp_dropdevice: backup devices. Guarantees: they run outside of transactions
+//! only (15002); a file that is removed is a backup (3242).
 
 use ::types::{DataType, Len, SqlError, msg};
 use catalog::security::Permission;
@@ -32,16 +32,22 @@ const REMOVE: &[Param] = &[("@logicalname", NAME), ("@delfile", DataType::VarCha
 /// 15002: what a procedure changes takes no part in a transaction.
 fn check_alone(call: &Call<'_>, procedure: &str) -> Result<(), SqlError> {
     if call.core.trancount() > 0 {
-        return Err(SqlError::of(msg::PROCEDURE_IN_TRANSACTION, [&format_args!("sys.{procedure}")]));
+        return Err(SqlError::of(
+            msg::PROCEDURE_IN_TRANSACTION,
+            [&format_args!("sys.{procedure}")],
+        ));
     }
     call.core.instance().check_writable()
 }
 
-/// sp_addumpdevice. Errors: 15002, 15026 the name is taken, 15044 a kind of device that is not there.
+/// sp_addumpdevice. Errors: 15002, 15026 the name is taken, 15044 a kind of device that is not
+/// there.
 fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_addumpdevice", 3, ADD)?;
     check_alone(call, "sp_addumpdevice")?;
-    let (Some(kind), Some(name), Some(physical_name)) = (given.text(0), given.name(1), given.name(2)) else {
+    let (Some(kind), Some(name), Some(physical_name)) =
+        (given.text(0), given.name(1), given.name(2))
+    else {
         return Err(SqlError::of(msg::NULL_NAME_INVALID, []));
     };
     // Tapes and pipes are SQL Server's; BACKUP refuses tapes here.
@@ -59,7 +65,8 @@ fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-/// Removes a device's file, if there is one. Errors: 3242 it is no backup (a device may name any file), 823.
+/// Removes a device's file, if there is one. Errors: 3242 it is no backup (a device may name any
+/// file), 823.
 fn remove_backup(file: &PermittedPath, shown: &str) -> Result<(), SqlError> {
     if !file.exists().map_err(KeptError::Disk)? {
         return Ok(());
@@ -71,8 +78,8 @@ fn remove_backup(file: &PermittedPath, shown: &str) -> Result<(), SqlError> {
     file.remove().map_err(|e| KeptError::Disk(e).into())
 }
 
-/// sp_dropdevice; with `delfile` its file goes, too. Errors: 15002, 15012 no such device, 15600 another option; those of
-/// [`remove_backup`].
+/// sp_dropdevice; with `delfile` its file goes, too. Errors: 15002, 15012 no such device, 15600
+/// another option; those of [`remove_backup`].
 fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_dropdevice", 1, REMOVE)?;
     check_alone(call, "sp_dropdevice")?;

@@ -8,7 +8,8 @@ use instance::OfInstance;
 use instance::configuration::{ConfigurationOption, SHOW_ADVANCED};
 use metadata::results::column;
 
-const PARAMS: &[Param] = &[("@configname", DataType::NVarChar(Len::N(35))), ("@configvalue", DataType::Int)];
+const PARAMS: &[Param] =
+    &[("@configname", DataType::NVarChar(Len::N(35))), ("@configvalue", DataType::Int)];
 
 /// EXEC sp_configure [name [, value]].
 pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
@@ -16,7 +17,8 @@ pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let instance = call.core.instance().clone();
     let all = instance.configuration()?;
     let advanced = all.iter().any(|option| option.name == SHOW_ADVANCED && option.in_use == 1);
-    let mut shown: Vec<_> = all.into_iter().filter(|option| advanced || !option.is_advanced).collect();
+    let mut shown: Vec<_> =
+        all.into_iter().filter(|option| advanced || !option.is_advanced).collect();
     if let Some(name) = given.text(0) {
         shown = vec![named(shown, name)?];
     }
@@ -33,7 +35,10 @@ pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
 ///
 /// # Errors
 /// 15123 there is none, 15124 there are several.
-fn named(mut options: Vec<ConfigurationOption>, name: &str) -> Result<ConfigurationOption, SqlError> {
+fn named(
+    mut options: Vec<ConfigurationOption>,
+    name: &str,
+) -> Result<ConfigurationOption, SqlError> {
     let wanted = name.trim_end().to_ascii_lowercase();
     let folded = |option: &ConfigurationOption| option.name.to_ascii_lowercase();
     if let Some(at) = options.iter().position(|option| folded(option) == wanted) {

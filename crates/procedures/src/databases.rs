@@ -69,7 +69,11 @@ pub fn databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
         .iter()
         .map(|db| {
             let kilobytes = database_size(db).0 >> 10;
-            vec![Value::Str(db.name()), Value::Int(i32::try_from(kilobytes).unwrap_or(i32::MAX)), Value::Null]
+            vec![
+                Value::Str(db.name()),
+                Value::Int(i32::try_from(kilobytes).unwrap_or(i32::MAX)),
+                Value::Null,
+            ]
         })
         .collect();
     let columns = [

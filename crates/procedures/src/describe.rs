@@ -1,4 +1,5 @@
-//! sp_describe_first_result_set: the columns of the first result set of a batch, without running it.
+//! sp_describe_first_result_set: the columns of the first result set of a batch, without running
+//! it.
 
 use ::types::{DataType, Len, SqlError};
 
@@ -10,7 +11,8 @@ use metadata::views::described::row;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 
-/// EXEC sp_describe_first_result_set text [, parameters [, mode]]. What comes from which table is not told.
+/// EXEC sp_describe_first_result_set text [, parameters [, mode]]. What comes from which table is
+/// not told.
 pub fn first_result_set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@tsql", NVarChar(Len::Max)),

@@ -11,7 +11,8 @@ use metadata::results::column;
 
 const SOUGHT: DataType = DataType::NVarChar(Len::N(4000));
 
-/// xp_readerrorlog [archive [, 1 [, text [, text [, from [, to [, order]]]]]]]: the lines of the error log that have both texts, of a time.
+/// xp_readerrorlog [archive [, 1 [, text [, text [, from [, to [, order]]]]]]]: the lines of the
+/// error log that have both texts, of a time.
 pub fn read(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@p1", DataType::Int),
@@ -68,8 +69,14 @@ pub fn read(call: &mut Call<'_>) -> Result<i32, SqlError> {
 /// A line's time, source and text.
 fn parts(line: &str) -> Option<(Value, &str, &str)> {
     let (time, rest) = line.split_at_checked("2026-01-05 03:04:05.00".len())?;
-    let at = convert(&Value::str(time), DataType::VarChar(Len::N(30)), DataType::DateTime, 0, Mode::Implicit)
-        .ok()?;
+    let at = convert(
+        &Value::str(time),
+        DataType::VarChar(Len::N(30)),
+        DataType::DateTime,
+        0,
+        Mode::Implicit,
+    )
+    .ok()?;
     let rest = rest.strip_prefix(' ')?;
     let (source, text) = rest.split_once(' ')?;
     Some((at, source, text.trim_start()))

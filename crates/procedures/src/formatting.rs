@@ -39,7 +39,8 @@ pub fn sprintf(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-/// xp_sscanf text, format [, @argument OUTPUT ...]: each `%s` of the format takes what stands there up to what follows it.
+/// xp_sscanf text, format [, @argument OUTPUT ...]: each `%s` of the format takes what stands there
+/// up to what follows it.
 pub fn sscanf(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let texts = texts(call);
     let (Some(text), Some(format)) = (texts.first(), texts.get(1)) else {
@@ -58,7 +59,9 @@ pub fn sscanf(call: &mut Call<'_>) -> Result<i32, SqlError> {
 fn scan(text: &str, format: &str) -> Vec<String> {
     let mut pieces = format.split("%s");
     let mut values = Vec::new();
-    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else { return values };
+    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or_default()) else {
+        return values;
+    };
     for piece in pieces {
         let end = match piece.chars().next() {
             Some(next) => rest.find(next),

@@ -14,7 +14,8 @@ const LINE: usize = 255;
 
 /// EXEC sp_helptext name: the text of a module, or of a CHECK or DEFAULT constraint, line by line.
 pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    const PARAMS: &[Param] = &[("@objname", DataType::NVarChar(Len::N(776))), ("@columnname", NAME)];
+    const PARAMS: &[Param] =
+        &[("@objname", DataType::NVarChar(Len::N(776))), ("@columnname", NAME)];
     let given = call.given("sp_helptext", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
     let db = call.core.db().clone();
@@ -26,7 +27,8 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let schema = parts.get(1).map_or("", String::as_str);
     let catalog = db.catalog();
     // What the caller may not know of is not there; whose definition it may not see has no text.
-    let named = object_named(&db, schema, &parts[0]).or_else(|| catalog.constraint_id(schema, &parts[0]));
+    let named =
+        object_named(&db, schema, &parts[0]).or_else(|| catalog.constraint_id(schema, &parts[0]));
     if let Some(id) = named.filter(|id| !sees_definition(call.core, &db, *id)) {
         return Err(if sees(call.core, &db, id) { no_text(name) } else { missing() });
     }
@@ -110,7 +112,11 @@ pub fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
         (15, "COLUMN_LENGTH", "128"),
         (16, "IDENTIFIER_CASE", "MIXED"),
         (17, "TX_ISOLATION", "2"),
-        (18, "COLLATION_SEQ", "charset=iso_1 sort_order=nocase_iso charset_num=1 sort_order_num=52"),
+        (
+            18,
+            "COLLATION_SEQ",
+            "charset=iso_1 sort_order=nocase_iso charset_num=1 sort_order_num=52",
+        ),
         (19, "SAVEPOINT_SUPPORT", "Y"),
         (20, "MULTI_RESULT_SETS", "Y"),
         (22, "ACCESSIBLE_TABLES", "Y"),
@@ -154,13 +160,18 @@ pub fn index(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     let catalog = db.catalog();
     let parts = name_parts(name).unwrap_or_default();
-    let table = parts.first().and_then(|t| catalog.find(parts.get(1).map_or("", String::as_str), t));
-    let none = |call: &mut Call<'_>| call.sink.message(&SqlError::of(msg::NO_INDEXES, [&name])).map(|()| 0);
-    let view = parts.first().and_then(|v| catalog.find_module(parts.get(1).map_or("", String::as_str), v));
+    let table =
+        parts.first().and_then(|t| catalog.find(parts.get(1).map_or("", String::as_str), t));
+    let none = |call: &mut Call<'_>| {
+        call.sink.message(&SqlError::of(msg::NO_INDEXES, [&name])).map(|()| 0)
+    };
+    let view =
+        parts.first().and_then(|v| catalog.find_module(parts.get(1).map_or("", String::as_str), v));
     if view.is_some_and(|module| module.kind == ModuleKind::View) {
         return none(call);
     }
-    let table = table.ok_or_else(|| SqlError::of(msg::OBJECT_NOT_IN_DATABASE, [&name, &db.name()]))?;
+    let table =
+        table.ok_or_else(|| SqlError::of(msg::OBJECT_NOT_IN_DATABASE, [&name, &db.name()]))?;
     let mut indexes: Vec<_> = table.all_indexes().filter(|index| index.index_id > 0).collect();
     indexes.sort_by_key(|index| catalog::fold_name(&index.name));
     if indexes.is_empty() {

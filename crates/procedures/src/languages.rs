@@ -14,11 +14,13 @@ pub fn help(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let rows: Vec<_> = match given.text(0) {
         None => LANGUAGES.iter().map(row).collect(),
         Some(name) => {
-            let found = Language::find(name).ok_or_else(|| SqlError::of(msg::NOT_A_LANGUAGE, [&name]))?;
+            let found =
+                Language::find(name).ok_or_else(|| SqlError::of(msg::NOT_A_LANGUAGE, [&name]))?;
             vec![row(found)]
         }
     };
-    let columns: Vec<_> = COLUMNS.iter().map(|(name, ty, nullable)| column(name, *ty, *nullable)).collect();
+    let columns: Vec<_> =
+        COLUMNS.iter().map(|(name, ty, nullable)| column(name, *ty, *nullable)).collect();
     call.result(&columns, &rows)?;
     Ok(0)
 }

@@ -1,6 +1,7 @@
 //! System procedures of Ringwood that are written in Rust, one file each; those in T-SQL are
 //! [`metadata::scripts`]. Entry points: [`find`], [`check_right`], [`Procedure`], [`Call`].
-//! Guarantees: who may run each is asked before it begins; what it shows is what its caller may see.
+//! Guarantees: who may run each is asked before it begins; what it shows is what its caller may
+//! see.
 
 mod app_role;
 mod applock;
@@ -158,7 +159,8 @@ fn of_kinds() -> impl Iterator<Item = &'static (&'static str, Body, Runs)> {
 pub fn find(name: &str) -> Option<Procedure> {
     let of_kinds = of_kinds().map(|(name, body, _)| (*name, *body));
     let mut all = PROCEDURES.iter().copied().chain(of_kinds);
-    all.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(name, body)| Procedure { name, body })
+    all.find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(name, body)| Procedure { name, body })
 }
 
 pub use rights::check as check_right;
@@ -171,7 +173,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The argument at a position or with a name.
 fn argument<'a>(args: &'a [Arg], position: usize, name: &str) -> Option<&'a Value> {
-    let named = args.iter().find(|a| a.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)));
+    let named =
+        args.iter().find(|a| a.name.as_deref().is_some_and(|n| n.eq_ignore_ascii_case(name)));
     let positional = || args.get(position).filter(|a| a.name.is_none());
     named.or_else(positional).map(|a| &a.value).filter(|v| !v.is_null())
 }

@@ -35,7 +35,8 @@ fn named(call: &Call<'_>, name: &str) -> Option<Arc<ModuleDef>> {
 fn may_alter(core: &mut SessionCore, schema: &str, object_id: i32) -> Result<(), SqlError> {
     let db = core.db().clone();
     let schema = db.catalog().schemas.get(&fold_name(schema)).copied().unwrap_or(0);
-    match core.may_all() || core.has(&db, Securable::new(Class::Object, object_id), schema, Permission::Alter)
+    match core.may_all()
+        || core.has(&db, Securable::new(Class::Object, object_id), schema, Permission::Alter)
     {
         true => Ok(()),
         false => Err(not_permitted()),
@@ -49,7 +50,8 @@ pub fn recompile(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let name = given.text(0).unwrap_or_default();
     let parts = name_parts(name).unwrap_or_default();
     let part = |at: usize| parts.get(at).map_or("", String::as_str);
-    let found = call.core.db().catalog().find(part(1), part(0)).is_some() || named(call, name).is_some();
+    let found =
+        call.core.db().catalog().find(part(1), part(0)).is_some() || named(call, name).is_some();
     if !found {
         return Err(missing(name));
     }
@@ -63,7 +65,8 @@ pub fn refresh_view(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@viewname", OBJECT)];
     let given = call.given("sp_refreshview", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
-    let view = named(call, name).filter(|m| m.kind == ModuleKind::View).ok_or_else(|| missing(name))?;
+    let view =
+        named(call, name).filter(|m| m.kind == ModuleKind::View).ok_or_else(|| missing(name))?;
     refresh(call, &view)
 }
 
@@ -107,9 +110,12 @@ pub fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"sys.sp_settriggerorder"]));
     }
     if given.name(3).is_some() {
-        return Err(errors::not_supported("sp_settriggerorder of triggers of databases and servers"));
+        return Err(errors::not_supported(
+            "sp_settriggerorder of triggers of databases and servers",
+        ));
     }
-    let trigger = named(call, name).filter(|m| m.kind == ModuleKind::Trigger).ok_or_else(|| missing(name))?;
+    let trigger =
+        named(call, name).filter(|m| m.kind == ModuleKind::Trigger).ok_or_else(|| missing(name))?;
     let db = call.core.db().clone();
     may_alter(call.core, &trigger.schema, trigger.parent)?;
     order_trigger(&mut Work::begin(call.core, &db)?, &trigger, &place, action)?;
@@ -157,7 +163,8 @@ pub fn procedure_option(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let parts = parts.ok_or_else(|| missing(name))?;
     let schema = parts.get(1).map_or("", String::as_str);
     let procedure = db.catalog().find_module(schema, &parts[0]).cloned();
-    let procedure = procedure.filter(|m| m.kind == ModuleKind::Procedure).ok_or_else(|| missing(name))?;
+    let procedure =
+        procedure.filter(|m| m.kind == ModuleKind::Procedure).ok_or_else(|| missing(name))?;
     if db.id() != MASTER || !may_run_at_start(&db.catalog(), &call.core.security(&db), &procedure) {
         return Err(SqlError::of(msg::STARTUP_ONLY_MASTER, []));
     }

@@ -29,13 +29,15 @@ pub fn run(call: &mut Call<'_>) -> Result<i32, SqlError> {
         ],
         &[vec![at(last.seconds)?, at(now.seconds)?, metadata::views::int(seconds)]],
     )?;
-    // Seconds in all, since the last time, and how much of the time between that was of one processor.
+    // Seconds in all, since the last time, and how much of the time between that was of one
+    // processor.
     let busy = |all: u64, before: u64| {
         let more = all.saturating_sub(before) / 1_000_000;
         let share = (more * 100).checked_div(seconds).unwrap_or(0);
         Value::str(format!("{}({more})-{share}%", all / 1_000_000))
     };
-    let count = |all: u64, before: u64| Value::str(format!("{all}({})", all.saturating_sub(before)));
+    let count =
+        |all: u64, before: u64| Value::str(format!("{all}({})", all.saturating_sub(before)));
     let rows: [&[(&str, Value)]; 3] = [
         &[
             ("cpu_busy", busy(now.cpu_us, last.cpu_us)),

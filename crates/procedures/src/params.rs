@@ -14,7 +14,8 @@ pub const NAME: DataType = DataType::NVarChar(Len::N(128));
 /// A name that may be a pattern.
 pub const PATTERN: DataType = DataType::NVarChar(Len::N(384));
 
-/// What a call gives for the parameters of a procedure, in their order; NULL for those that it leaves out.
+/// What a call gives for the parameters of a procedure, in their order; NULL for those that it
+/// leaves out.
 #[derive(Debug)]
 pub struct Given(Vec<Value>);
 
@@ -46,16 +47,25 @@ impl Given {
 }
 
 impl Call<'_> {
-    /// Matches the arguments with the parameters of a procedure, of which the first `required` must be given.
+    /// Matches the arguments with the parameters of a procedure, of which the first `required` must
+    /// be given.
     ///
     /// # Errors
-    /// 8144 too many arguments, 8145 an unknown name, 8143 one twice, 201 one missing, those of the conversion.
-    pub fn given(&self, procedure: &str, required: usize, params: &[Param]) -> Result<Given, SqlError> {
+    /// 8144 too many arguments, 8145 an unknown name, 8143 one twice, 201 one missing, those of the
+    /// conversion.
+    pub fn given(
+        &self,
+        procedure: &str,
+        required: usize,
+        params: &[Param],
+    ) -> Result<Given, SqlError> {
         let mut values = vec![Value::Null; params.len()];
         let mut seen = vec![false; params.len()];
         for (i, arg) in self.args.iter().enumerate() {
             let at = match &arg.name {
-                Some(name) => params.iter().position(|(known, _)| fold_name(known) == fold_name(name)),
+                Some(name) => {
+                    params.iter().position(|(known, _)| fold_name(known) == fold_name(name))
+                }
                 None => Some(i),
             };
             let at = at.ok_or_else(|| {
@@ -74,7 +84,14 @@ impl Call<'_> {
                     true => arg.ty,
                     false => arg.value.natural_type(),
                 };
-                values[at] = convert_in(&arg.value, from, *ty, 0, Mode::Implicit, self.core.options.dialect)?;
+                values[at] = convert_in(
+                    &arg.value,
+                    from,
+                    *ty,
+                    0,
+                    Mode::Implicit,
+                    self.core.options.dialect,
+                )?;
             }
         }
         match seen.iter().take(required).position(|seen| !seen) {

@@ -1,4 +1,5 @@
-//! sp_procedure_params_100_managed and its kin: what SqlClient asks to derive the parameters of a procedure.
+//! sp_procedure_params_100_managed and its kin: what SqlClient asks to derive the parameters of a
+//! procedure.
 
 use ::types::{DataType, Len, SqlError, Value};
 
@@ -70,7 +71,8 @@ fn list(call: &mut Call<'_>, procedure: &str, new: bool) -> Result<i32, SqlError
     let catalog = db.catalog();
     let name = given.text(0).unwrap_or_default();
     let own = (db.id() == TEMPDB).then(|| call.core.temps.find_procedure(name, &db)).flatten();
-    let module = own.or_else(|| catalog.find_module(given.name(2).unwrap_or_default(), name).cloned());
+    let module =
+        own.or_else(|| catalog.find_module(given.name(2).unwrap_or_default(), name).cloned());
     let wanted = given.name(3).map(fold_name);
     let mut rows = Vec::new();
     if let Some(module) = module.filter(|m| m.kind == ModuleKind::Procedure) {
@@ -85,8 +87,8 @@ fn list(call: &mut Call<'_>, procedure: &str, new: bool) -> Result<i32, SqlError
                 continue;
             }
             let sized = ty.is_string() || ty.is_binary();
-            let exact =
-                ty.as_decimal().is_some() && ty != Bit || matches!(ty, DataType::Float | DataType::Real);
+            let exact = ty.as_decimal().is_some() && ty != Bit
+                || matches!(ty, DataType::Float | DataType::Real);
             let length = ty.length().map_or(-1, |n| n as i32);
             let mut row = vec![
                 Value::Str(db.name()),
@@ -121,7 +123,11 @@ fn list(call: &mut Call<'_>, procedure: &str, new: bool) -> Result<i32, SqlError
             // Collections of xml schemas, as there are none.
             row.resize(row.len() + 3, Value::Null);
             if new {
-                row.push(if ty.is_temporal() { Value::SmallInt(ty.scale().into()) } else { Value::Null });
+                row.push(if ty.is_temporal() {
+                    Value::SmallInt(ty.scale().into())
+                } else {
+                    Value::Null
+                });
             }
             rows.push(row);
         }

@@ -46,12 +46,21 @@ struct Named {
     path: String,
 }
 
-/// The property and the one thing that a call names; its levels begin at parameter `first`. Nobody else changes properties from now on.
+/// The property and the one thing that a call names; its levels begin at parameter `first`. Nobody
+/// else changes properties from now on.
 ///
 /// # Errors
 /// 15600 levels that make no sense, 15135 nothing that the caller may give properties to.
-fn named(call: &mut Call<'_>, procedure: &str, given: &Given, first: usize) -> Result<Named, SqlError> {
-    let level = |at: usize| Level { kind: given.name(first + 2 * at), name: given.name(first + 2 * at + 1) };
+fn named(
+    call: &mut Call<'_>,
+    procedure: &str,
+    given: &Given,
+    first: usize,
+) -> Result<Named, SqlError> {
+    let level = |at: usize| Level {
+        kind: given.name(first + 2 * at),
+        name: given.name(first + 2 * at + 1),
+    };
     let levels = [level(0), level(1), level(2)];
     let invalid = || SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&procedure]);
     let name = given.name(0).ok_or_else(invalid)?.to_owned();

@@ -1,5 +1,6 @@
-//! The procedures of the Query Store: sp_query_store_flush_db, remove_query, remove_plan, reset_exec_stats, force_plan, unforce_plan.
-//! Plans are not forced: 40510, at a query and a plan that there are.
+//! The procedures of the Query Store: sp_query_store_flush_db, remove_query, remove_plan,
+//! reset_exec_stats, force_plan, unforce_plan. Plans are not forced: 40510, at a query and a plan
+//! that there are.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
-//! sp_rename: other names for tables, columns, indexes, statistics, constraints, types, and whatever else has its name in a schema.
-//! Guarantee: texts that name the object are left as they are; what depends on a name by its definition keeps it (15336).
+//! sp_rename: other names for tables, columns, indexes, statistics, constraints, types, and
+//! whatever else has its name in a schema. Guarantee: texts that name the object are left as they
+//! are; what depends on a name by its definition keeps it (15336).
 
 use std::sync::Arc;
 
@@ -27,12 +28,15 @@ struct Rename {
     kind: String,
 }
 
-/// EXEC sp_rename 'name', 'new name' [, 'COLUMN' | 'INDEX' | 'STATISTICS' | 'OBJECT' | 'USERDATATYPE'].
+/// EXEC sp_rename 'name', 'new name' [, 'COLUMN' | 'INDEX' | 'STATISTICS' | 'OBJECT' |
+/// 'USERDATATYPE'].
 ///
 /// # Errors
-/// 15248 there is no such thing, 15249 no such kind, 15335 the name is taken, 15336 something depends on it.
+/// 15248 there is no such thing, 15249 no such kind, 15335 the name is taken, 15336 something
+/// depends on it.
 pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_string();
+    let text =
+        |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_string();
     let (old, new) = (text(call.arg(0, "@objname")), text(call.arg(1, "@newname")));
     let kind = text(call.arg(2, "@objtype")).to_ascii_uppercase();
     let parts = name_parts(&old).unwrap_or_default();
@@ -107,7 +111,8 @@ impl Rename {
     fn column_of_view(&self, work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
         let columns = columns_of_view(work.core, &self.db, view).unwrap_or_default();
         let columns: Vec<CompactString> = columns.into_iter().map(|column| column.name).collect();
-        let find = |name: &str| columns.iter().position(|column| fold_name(column) == fold_name(name));
+        let find =
+            |name: &str| columns.iter().position(|column| fold_name(column) == fold_name(name));
         let at = find(self.part(0)).ok_or_else(|| self.missing())?;
         if find(&self.new).is_some_and(|other| other != at) {
             return Err(self.taken("COLUMN"));
@@ -164,7 +169,12 @@ impl Rename {
     }
 
     /// Another name for an index, and for the constraint that it may be.
-    fn index_of(&self, work: &mut Work<'_>, table: &Arc<TableDef>, id: i32) -> Result<(), SqlError> {
+    fn index_of(
+        &self,
+        work: &mut Work<'_>,
+        table: &Arc<TableDef>,
+        id: i32,
+    ) -> Result<(), SqlError> {
         let folded = fold_name(&self.new);
         let same = |i: &Arc<IndexDef>| i.index_id != id && fold_name(&i.name) == folded;
         if table.all_indexes().any(same)
@@ -186,10 +196,13 @@ impl Rename {
     fn statistics(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
         let table = self.table(work)?;
         let wanted = fold_name(self.part(0));
-        if let Some(index) = table.all_indexes().find(|i| i.index_id > 0 && fold_name(&i.name) == wanted) {
+        if let Some(index) =
+            table.all_indexes().find(|i| i.index_id > 0 && fold_name(&i.name) == wanted)
+        {
             return self.index_of(work, &table, index.index_id);
         }
-        let known = catalog::statistics::find(&table, self.part(0)).ok_or_else(|| self.missing())?;
+        let known =
+            catalog::statistics::find(&table, self.part(0)).ok_or_else(|| self.missing())?;
         if catalog::statistics::find(&table, &self.new).is_some() {
             return Err(self.taken("STATISTICS"));
         }
@@ -198,7 +211,8 @@ impl Rename {
 
     fn data_type(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
         let catalog = self.db.catalog();
-        let alias = catalog.find_type(self.part(1), self.part(0)).cloned().ok_or_else(|| self.missing())?;
+        let alias =
+            catalog.find_type(self.part(1), self.part(0)).cloned().ok_or_else(|| self.missing())?;
         work.wait_for_name(&Name::of_type(&alias.schema, &self.new))?;
         alias_types::check_name(&self.db.catalog(), &alias.schema, &self.new)
             .map_err(|_| self.taken("USERDATATYPE"))?;
@@ -248,15 +262,17 @@ impl Rename {
         let table = tables.find(has).cloned().ok_or_else(|| self.missing())?;
         work.lock_current(&table)?;
         self.free(work, &table.schema)?;
-        let key =
-            table.all_indexes().find(|i| i.primary_key.or(i.unique_constraint).is_some() && is(&i.name));
+        let key = table
+            .all_indexes()
+            .find(|i| i.primary_key.or(i.unique_constraint).is_some() && is(&i.name));
         if let Some(index) = key {
             return self.index_of(work, &table, index.index_id);
         }
         let mut next = TableDef::clone(&table);
         let checks = next.checks.iter_mut().map(|check| &mut check.name);
         let keys = next.foreign_keys.iter_mut().map(|key| &mut key.name);
-        let defaults = next.columns.iter_mut().filter_map(|c| c.default.as_mut()).map(|d| &mut d.name);
+        let defaults =
+            next.columns.iter_mut().filter_map(|c| c.default.as_mut()).map(|d| &mut d.name);
         for name in checks.chain(keys).chain(defaults).filter(|name| is(name)) {
             *name = self.new.as_str().into();
         }

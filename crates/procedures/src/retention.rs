@@ -1,4 +1,5 @@
-//! sp_cleanup_temporal_history: what is older than HISTORY_RETENTION_PERIOD goes from the history of a table now.
+//! sp_cleanup_temporal_history: what is older than HISTORY_RETENTION_PERIOD goes from the history
+//! of a table now.
 
 use ::types::{DataType, SqlError, Value, msg};
 
@@ -8,7 +9,8 @@ use catalog::{errors, fold_name};
 use ddl::{retention, temporal};
 
 const SYSNAME: DataType = DataType::NVarChar(::types::Len::N(128));
-const PARAMS: &[Param] = &[("@schema_name", SYSNAME), ("@table_name", SYSNAME), ("@rowcount", DataType::Int)];
+const PARAMS: &[Param] =
+    &[("@schema_name", SYSNAME), ("@table_name", SYSNAME), ("@rowcount", DataType::Int)];
 
 /// EXEC sp_cleanup_temporal_history: one transaction.
 pub fn clean(call: &mut Call<'_>) -> Result<i32, SqlError> {

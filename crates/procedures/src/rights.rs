@@ -179,8 +179,10 @@ pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), Sql
         Runs::Database(permission) => in_database(core, &db, permission),
         Runs::Sysadmin => sysadmin(core),
         Runs::SeesObject => {
-            let named =
-                args.first().and_then(|arg| arg.value.as_str().map(str::to_owned)).unwrap_or_default();
+            let named = args
+                .first()
+                .and_then(|arg| arg.value.as_str().map(str::to_owned))
+                .unwrap_or_default();
             let parts = metadata::functions::metadata::name_parts(&named).unwrap_or_default();
             let part = |at: usize| parts.get(at).map_or("", |part| part.as_str());
             let catalog = db.catalog();
@@ -190,32 +192,41 @@ pub fn check(name: &str, core: &mut SessionCore, args: &[Arg]) -> Result<(), Sql
             };
             match found {
                 Some(id) if !sees(core, &db, id) => Err(not_permitted()),
-                // The procedure says that there is no such object; those of other databases are the owner's.
+                // The procedure says that there is no such object; those of other databases are the
+                // owner's.
                 _ if parts.len() > 2 => owner(core, &db),
                 _ => Ok(()),
             }
         }
         Runs::AltersObject => {
-            let kind = argument(args, 2, "@objtype").and_then(|v| v.as_str().map(str::to_ascii_uppercase));
-            let named =
-                argument(args, 0, "@objname").and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+            let kind =
+                argument(args, 2, "@objtype").and_then(|v| v.as_str().map(str::to_ascii_uppercase));
+            let named = argument(args, 0, "@objname")
+                .and_then(|v| v.as_str().map(str::to_owned))
+                .unwrap_or_default();
             match kind.as_deref() {
                 Some("DATABASE") => server(core, Permission::AlterAnyDatabase),
                 None | Some("OBJECT" | "COLUMN" | "INDEX") => {
-                    let parts = metadata::functions::metadata::name_parts(&named).unwrap_or_default();
+                    let parts =
+                        metadata::functions::metadata::name_parts(&named).unwrap_or_default();
                     // The name of a column or index stands before its table's.
                     let skip = usize::from(matches!(kind.as_deref(), Some("COLUMN" | "INDEX")));
                     let part = |at: usize| parts.get(at + skip).map_or("", |part| part.as_str());
                     let catalog = db.catalog();
                     let found = match catalog.find(part(1), part(0)) {
                         Some(table) => Some((table.object_id, table.schema.clone())),
-                        None => {
-                            catalog.find_module(part(1), part(0)).map(|m| (m.object_id, m.schema.clone()))
-                        }
+                        None => catalog
+                            .find_module(part(1), part(0))
+                            .map(|m| (m.object_id, m.schema.clone())),
                     };
                     let Some((id, schema)) = found else { return owner(core, &db) };
                     let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
-                    match core.has(&db, Securable::new(Class::Object, id), schema, Permission::Alter) {
+                    match core.has(
+                        &db,
+                        Securable::new(Class::Object, id),
+                        schema,
+                        Permission::Alter,
+                    ) {
                         true => Ok(()),
                         false => Err(not_permitted()),
                     }
@@ -235,9 +246,14 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 /// The rows of a result that name no object of which the caller may not know.
-pub fn visible(core: &mut SessionCore, columns: &[ColumnInfo], rows: &[Vec<Value>]) -> Vec<Vec<Value>> {
+pub fn visible(
+    core: &mut SessionCore,
+    columns: &[ColumnInfo],
+    rows: &[Vec<Value>],
+) -> Vec<Vec<Value>> {
     let at = |name: &str| columns.iter().position(|c| c.name == name);
-    let pairs: Vec<_> = NAMES.iter().filter_map(|(owner, name)| Some((at(owner)?, at(name)?))).collect();
+    let pairs: Vec<_> =
+        NAMES.iter().filter_map(|(owner, name)| Some((at(owner)?, at(name)?))).collect();
     let db = core.db().clone();
     let catalog = db.catalog();
     let mut out = rows.to_vec();

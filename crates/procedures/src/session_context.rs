@@ -16,8 +16,8 @@ const PARAMS: &[Param] = &[
 /// Bytes that a session may keep.
 const MOST_BYTES: usize = 1 << 20;
 
-/// EXEC sp_set_session_context @key, @value [, @read_only]. NULL takes the key away. Errors: 15664 a key that was set as read only,
-/// 15665 too much in all.
+/// EXEC sp_set_session_context @key, @value [, @read_only]. NULL takes the key away. Errors: 15664
+/// a key that was set as read only, 15665 too much in all.
 pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_set_session_context", 2, PARAMS)?;
     let Some(key) = given.text(0) else {
@@ -35,8 +35,11 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Ok(0);
     }
     let bytes = |key: &str, value: &Value| key.len() * 2 + value.heap_bytes() + 16;
-    let others: usize =
-        context.iter().filter(|(known, _)| **known != folded).map(|(known, (v, _))| bytes(known, v)).sum();
+    let others: usize = context
+        .iter()
+        .filter(|(known, _)| **known != folded)
+        .map(|(known, (v, _))| bytes(known, v))
+        .sum();
     if others + bytes(&folded, &value) > MOST_BYTES {
         return Err(SqlError::of(msg::SESSION_CONTEXT_FULL, [&key]));
     }

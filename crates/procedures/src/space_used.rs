@@ -68,7 +68,11 @@ fn database(call: &mut Call<'_>) -> Result<i32, SqlError> {
     }
     let (size, data_size, allocated) = database_size(&db);
     let megabytes = |bytes: u64| Value::str(format!("{:.2} MB", bytes as f64 / f64::from(1 << 20)));
-    let first = vec![Value::Str(db.name()), megabytes(size), megabytes(data_size.saturating_sub(allocated))];
+    let first = vec![
+        Value::Str(db.name()),
+        megabytes(size),
+        megabytes(data_size.saturating_sub(allocated)),
+    ];
     let columns = [
         column("database_name", NAME, true),
         column("database_size", TEXT, true),

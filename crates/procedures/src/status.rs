@@ -1,4 +1,5 @@
-//! sys.sp_ringwood_status: the picture of the instance that `ringwood top` shows, as JSON in one row.
+//! sys.sp_ringwood_status: the picture of the instance that `ringwood top` shows, as JSON in one
+//! row.
 
 use types::{DataType, Len, SqlError, Value};
 
@@ -11,6 +12,9 @@ use metadata::status::of;
 pub fn status(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let status = of(call.core.instance());
     let text = serde_json::to_string(&status).map_err(|e| SqlError::internal(e.to_string()))?;
-    call.result(&[column("status", DataType::NVarChar(Len::Max), false)], &[vec![Value::str(text)]])?;
+    call.result(
+        &[column("status", DataType::NVarChar(Len::Max), false)],
+        &[vec![Value::str(text)]],
+    )?;
     Ok(0)
 }

@@ -8,15 +8,17 @@ use ddl::alias_types;
 
 /// sp_addtype name, 'type' [, 'NULL' | 'NOT NULL'].
 pub fn add_type(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let text = |call: &Call<'_>, at, name| call.arg(at, name).and_then(|v| v.as_str().map(str::to_owned));
+    let text =
+        |call: &Call<'_>, at, name| call.arg(at, name).and_then(|v| v.as_str().map(str::to_owned));
     let (Some(name), Some(base)) = (text(call, 0, "@typename"), text(call, 1, "@phystype")) else {
         return Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&"sp_addtype", &"@typename"]));
     };
-    let nullable = match text(call, 2, "@nulltype").map(|word| word.trim().to_ascii_uppercase()).as_deref() {
-        None | Some("NULL") => true,
-        Some("NOT NULL" | "NONULL") => false,
-        Some(_) => return Err(SqlError::of(msg::NULL_TYPE, [])),
-    };
+    let nullable =
+        match text(call, 2, "@nulltype").map(|word| word.trim().to_ascii_uppercase()).as_deref() {
+            None | Some("NULL") => true,
+            Some("NOT NULL" | "NONULL") => false,
+            Some(_) => return Err(SqlError::of(msg::NULL_TYPE, [])),
+        };
     let base = catalog::load::type_of_text(&base.to_ascii_lowercase())
         .map_err(|_| SqlError::of(msg::DATA_TYPE_NOT_FOUND, [&base]))?;
     let db = call.core.db().clone();

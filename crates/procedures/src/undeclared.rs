@@ -1,4 +1,5 @@
-//! sp_describe_undeclared_parameters: types for the parameters of a batch that nobody has declared, without running it.
+//! sp_describe_undeclared_parameters: types for the parameters of a batch that nobody has declared,
+//! without running it.
 
 use ::types::{DataType, Len, SqlError, Value, msg};
 
@@ -19,15 +20,16 @@ pub fn parameters(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_describe_undeclared_parameters", 1, PARAMS)?;
     let text = given.text(0).unwrap_or_default().to_owned();
     let above = call.core.host().above();
-    let found = match above.undeclared_parameters(call.core, &text, given.text(1).unwrap_or_default()) {
-        Ok(found) => found,
-        Err(error) if (11_502..=11_526).contains(&error.number) => return Err(error),
-        // What is wrong with the text, and that this is why.
-        Err(error) => {
-            call.sink.error(&error)?;
-            return Err(SqlError::of(msg::BATCH_NOT_ANALYZED, []));
-        }
-    };
+    let found =
+        match above.undeclared_parameters(call.core, &text, given.text(1).unwrap_or_default()) {
+            Ok(found) => found,
+            Err(error) if (11_502..=11_526).contains(&error.number) => return Err(error),
+            // What is wrong with the text, and that this is why.
+            Err(error) => {
+                call.sink.error(&error)?;
+                return Err(SqlError::of(msg::BATCH_NOT_ANALYZED, []));
+            }
+        };
     let database = Value::Str(call.core.db().name());
     let rows: Vec<_> = found.iter().enumerate().map(|found| row(found, &database)).collect();
     call.result(&header(), &rows)?;

@@ -18,7 +18,8 @@ const ADD: &[Param] = &[
     ("@with_log", FLAG),
     ("@replace", DataType::VarChar(Len::N(7))),
 ];
-const ALTER: &[Param] = &[("@message_id", DataType::Int), ("@parameter", NAME), ("@parameter_value", FLAG)];
+const ALTER: &[Param] =
+    &[("@message_id", DataType::Int), ("@parameter", NAME), ("@parameter_value", FLAG)];
 const DROP: &[Param] = &[("@msgnum", DataType::Int), ("@lang", NAME)];
 
 /// The language of a name, the session's for none. Error: 15033.
@@ -53,7 +54,8 @@ pub(super) fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
     if id <= LAST_SYSTEM {
         return Err(SqlError::of(msg::USER_MESSAGE_NUMBER, []));
     }
-    let Some(severity) = u8::try_from(severity).ok().filter(|severity| (1..=25).contains(severity)) else {
+    let Some(severity) = u8::try_from(severity).ok().filter(|severity| (1..=25).contains(severity))
+    else {
         return Err(SqlError::of(msg::USER_MESSAGE_SEVERITY, []));
     };
     let language = language(call, given.name(3))?;
@@ -75,7 +77,10 @@ pub(super) fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
             return Err(SqlError::of(msg::US_ENGLISH_FIRST, [&language.name]));
         };
         if english.severity != severity {
-            return Err(SqlError::of(msg::SEVERITY_OF_TRANSLATION, [&language.name, &english.severity]));
+            return Err(SqlError::of(
+                msg::SEVERITY_OF_TRANSLATION,
+                [&language.name, &english.severity],
+            ));
         }
         message.logged = english.logged;
         if given.text(4).is_some() {

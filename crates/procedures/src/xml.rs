@@ -1,4 +1,5 @@
-//! sp_xml_preparedocument and sp_xml_removedocument: documents that a session keeps for OPENXML, by a number.
+//! sp_xml_preparedocument and sp_xml_removedocument: documents that a session keeps for OPENXML, by
+//! a number.
 
 use std::sync::Arc;
 
@@ -25,7 +26,8 @@ fn low_memory() -> SqlError {
     SqlError::of(msg::DOCUMENT_NO_MEMORY, [])
 }
 
-/// EXEC sp_xml_preparedocument @hdoc OUTPUT [, @xmltext]. Errors: 6602 what the text is not, 6624 too many documents.
+/// EXEC sp_xml_preparedocument @hdoc OUTPUT [, @xmltext]. Errors: 6602 what the text is not, 6624
+/// too many documents.
 pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_xml_preparedocument", 1, PREPARE)?;
     if given.name(2).is_some() {
@@ -65,8 +67,9 @@ pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
 pub fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@hdoc", DataType::Int)];
     let given = call.given("sp_xml_removedocument", 1, PARAMS)?;
-    let known =
-        i32::try_from(given.number(0, 0)).ok().and_then(|handle| call.core.xml_documents.remove(&handle));
+    let known = i32::try_from(given.number(0, 0))
+        .ok()
+        .and_then(|handle| call.core.xml_documents.remove(&handle));
     match known {
         Some(document) => {
             call.core.holdings.remove(Holding::Documents, document.len());

@@ -41,7 +41,8 @@ pub struct RpcTable {
     pub type_name: CompactString,
     /// None: the table is NULL, which is an empty one.
     pub columns: Vec<RpcTableColumn>,
-    /// The values of all rows one after another, as many for each as there are columns. They convert to the columns' types.
+    /// The values of all rows one after another, as many for each as there are columns. They
+    /// convert to the columns' types.
     pub values: Vec<Value>,
 }
 

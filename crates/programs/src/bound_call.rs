@@ -1,6 +1,6 @@
 //! A call of a procedure as it is bound: its code, and the values that its parameters get.
-//! Guarantee: it keeps no code alive: code holds the bindings of its own calls, which may be calls of
-//! itself.
+//! Guarantee: it keeps no code alive: code holds the bindings of its own calls, which may be calls
+//! of itself.
 
 use std::sync::{Arc, Weak};
 

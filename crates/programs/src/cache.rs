@@ -1,9 +1,10 @@
-//! Compiled batches kept by text, and modules by name: a client that sends the same text again parses and binds nothing.
-//! The least recently used go when there are too many; texts that are too long to be worth keeping are not kept.
-//! Guarantees: sessions meet at the lock of one of several parts of the cache, chosen by the text, and hold it for one look;
-//! what is kept for a text was made of it, in this database, under these options.
-//! Whoever runs one text again and again keeps what it found ([`Found`]) and asks neither the lock nor the text, as long as
-//! the cache has not been cleared and nothing has changed that gives a text another meaning.
+//! Compiled batches kept by text, and modules by name: a client that sends the same text again
+//! parses and binds nothing. The least recently used go when there are too many; texts that are too
+//! long to be worth keeping are not kept. Guarantees: sessions meet at the lock of one of several
+//! parts of the cache, chosen by the text, and hold it for one look; what is kept for a text was
+//! made of it, in this database, under these options. Whoever runs one text again and again keeps
+//! what it found ([`Found`]) and asks neither the lock nor the text, as long as the cache has not
+//! been cleared and nothing has changed that gives a text another meaning.
 
 mod memory_use;
 
@@ -42,8 +43,8 @@ const MAX_TEXT: usize = 64 << 10;
 
 pub use memory_use::plan_bytes;
 
-/// Code by database and object_id, with the definition that it was made of. Not kept in the definition itself: plans hold the
-/// database, and the database its definitions.
+/// Code by database and object_id, with the definition that it was made of. Not kept in the
+/// definition itself: plans hold the database, and the database its definitions.
 type Modules = HashMap<ModuleKey, (Weak<ModuleDef>, Arc<ModuleCode>), BuildHasherDefault<AsIs>>;
 
 /// Of a module.
@@ -145,7 +146,8 @@ struct Part {
     entries: HashMap<u64, Entry, BuildHasherDefault<AsIs>>,
 }
 
-/// A compiled batch as it was found, and for what: may be used again as long as [`BatchCache::is_same`].
+/// A compiled batch as it was found, and for what: may be used again as long as
+/// [`BatchCache::is_same`].
 pub struct Found {
     /// Of the cache, whichever instance has it.
     generation: u64,
@@ -220,7 +222,8 @@ impl BatchCache {
         cache
     }
 
-    /// As [`BatchCache::get`], for one who keeps what was found last. `text` and `params` are the same at each call.
+    /// As [`BatchCache::get`], for one who keeps what was found last. `text` and `params` are the
+    /// same at each call.
     ///
     /// # Errors
     /// Those of compiling the text.
@@ -248,8 +251,14 @@ impl BatchCache {
     ///
     /// # Errors
     /// Those of compiling the text.
-    pub fn found(&self, core: &SessionCore, text: &str, params: &[BatchParam]) -> Result<Found, SqlError> {
-        // Before the batch is looked for: one that is cleared meanwhile is not taken for a newer one.
+    pub fn found(
+        &self,
+        core: &SessionCore,
+        text: &str,
+        params: &[BatchParam],
+    ) -> Result<Found, SqlError> {
+        // Before the batch is looked for: one that is cleared meanwhile is not taken for a newer
+        // one.
         let generation = self.generation();
         let batch = self.get(core, text, params)?;
         let (options, settings) = (core.options.bits(), core.options.parse_settings());
@@ -259,10 +268,17 @@ impl BatchCache {
     /// Whether what was found for a text is what would be found now.
     #[inline]
     /// `same_options`: they have not changed since.
-    pub fn is_same(&self, found: &Found, db: &Db, options: &SessionOptions, same_options: bool) -> bool {
+    pub fn is_same(
+        &self,
+        found: &Found,
+        db: &Db,
+        options: &SessionOptions,
+        same_options: bool,
+    ) -> bool {
         found.generation == self.generation()
             && found.db == db.id()
-            && (same_options || found.options == options.bits() && found.settings == options.parse_settings())
+            && (same_options
+                || found.options == options.bits() && found.settings == options.parse_settings())
     }
 
     /// Changes when the cache is cleared.
@@ -272,7 +288,12 @@ impl BatchCache {
     }
 
     /// The compiled batch for a text, compiled now when it is not there.
-    pub fn get(&self, core: &SessionCore, text: &str, params: &Params) -> Result<Arc<Compiled>, SqlError> {
+    pub fn get(
+        &self,
+        core: &SessionCore,
+        text: &str,
+        params: &Params,
+    ) -> Result<Arc<Compiled>, SqlError> {
         let _plan = phases::enter(Phase::Plan);
         let place = self.place(core.db(), &core.options, text, params);
         match self.find(&place) {
@@ -355,18 +376,29 @@ impl BatchCache {
     ///
     /// # Errors
     /// Those of compiling it.
-    pub fn compile(&self, core: &SessionCore, place: &Place<'_>) -> Result<Arc<Compiled>, SqlError> {
+    pub fn compile(
+        &self,
+        core: &SessionCore,
+        place: &Place<'_>,
+    ) -> Result<Arc<Compiled>, SqlError> {
         self.compiled.fetch_add(1, Relaxed);
         let batch = self.charged(Clerk::Plans, place.text, || {
             let go_on = || go_on(core);
-            Compiled::new(place.text, place.params, place.context.settings, &core.db().catalog(), &go_on)
+            Compiled::new(
+                place.text,
+                place.params,
+                place.context.settings,
+                &core.db().catalog(),
+                &go_on,
+            )
         })?;
         let batch = Arc::new(batch);
         self.keep(place, Kept::Own(batch.clone()));
         Ok(batch)
     }
 
-    /// Compiles a shape and keeps it. The text that has these literals is compiled by itself where this fails.
+    /// Compiles a shape and keeps it. The text that has these literals is compiled by itself where
+    /// this fails.
     ///
     /// # Errors
     /// Those of compiling it.
@@ -445,7 +477,11 @@ impl BatchCache {
     pub fn find_text(&self, test: &dyn Fn(&str) -> bool) -> Option<Arc<str>> {
         self.parts.iter().find_map(|part| {
             let part = part.lock();
-            part.entries.values().map(|entry| &entry.kept.batch().text).find(|text| test(text)).cloned()
+            part.entries
+                .values()
+                .map(|entry| &entry.kept.batch().text)
+                .find(|text| test(text))
+                .cloned()
         })
     }
 

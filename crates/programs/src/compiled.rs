@@ -1,6 +1,6 @@
 //! A batch as it is compiled: parsed and flattened, with what its statements are bound to.
-//! Guarantees: what a statement is bound to has a stamp that tells under what; a binding is used only
-//! where its stamp fits.
+//! Guarantees: what a statement is bound to has a stamp that tells under what; a binding is used
+//! only where its stamp fits.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -63,8 +63,8 @@ impl Bound {
         }
     }
 
-    /// What its plan, which should be made again, needs: the tables that it reads have changed much,
-    /// or it was for one run.
+    /// What its plan, which should be made again, needs: the tables that it reads have changed
+    /// much, or it was for one run.
     #[inline]
     pub fn outdated(&self) -> Option<&Needs> {
         let needs = match self {
@@ -132,8 +132,8 @@ impl Bound {
         Ok((stamp, bound))
     }
 
-    /// Whether no other values in its statement would make another plan better: it adds rows that it has itself, or finds
-    /// rows by whole keys of unique indexes alone.
+    /// Whether no other values in its statement would make another plan better: it adds rows that
+    /// it has itself, or finds rows by whole keys of unique indexes alone.
     pub(crate) fn reads_points(&self) -> bool {
         match self {
             Bound::Query(plan) => plan.reads_points(),
@@ -252,7 +252,8 @@ impl Compiled {
         let line = self.program.lines.get(at).copied().unwrap_or(0);
         let mut error = error.in_procedure(&self.procedure).at_line(line);
         let after = std::mem::take(&mut error.after);
-        error.after = after.into_iter().map(|e| e.in_procedure(&self.procedure).at_line(line)).collect();
+        error.after =
+            after.into_iter().map(|e| e.in_procedure(&self.procedure).at_line(line)).collect();
         error
     }
 
@@ -265,8 +266,8 @@ impl Compiled {
             + program.exprs.len() * size_of::<syntax::ast::Expr>()
     }
 
-    /// Parses a text and flattens it. `params` are the variables that exist before it starts, `settings` what holds where
-    /// it begins.
+    /// Parses a text and flattens it. `params` are the variables that exist before it starts,
+    /// `settings` what holds where it begins.
     ///
     /// Errors: everything that SQL Server finds before a batch runs: syntax, undeclared variables,
     /// labels, types; those of `go_on`, which is asked again and again.
@@ -322,7 +323,8 @@ impl Compiled {
         Compiled::with(text, program, params.len(), settings, go_on)
     }
 
-    /// A batch whose parameters are not all declared: their types are deduced when its statements are bound.
+    /// A batch whose parameters are not all declared: their types are deduced when its statements
+    /// are bound.
     ///
     /// Errors: as [`Compiled::new`]; 11508 a parameter that is used more than once.
     pub fn with_undeclared(
@@ -339,7 +341,8 @@ impl Compiled {
         let undeclared = vars.deduce(&names)?;
         let type_of = |name: &TypeName| declared_type(name, catalog);
         let program = Program::build(parsed.stmts, vars, &type_of, go_on)?;
-        let mut compiled = Compiled::with(text, program, params.len() + names.len(), settings, go_on)?;
+        let mut compiled =
+            Compiled::with(text, program, params.len() + names.len(), settings, go_on)?;
         compiled.settings = parsed.settings;
         Ok((compiled, undeclared))
     }
@@ -424,7 +427,8 @@ fn variables(params: &[BatchParam]) -> Result<VarScope, SqlError> {
     Ok(vars)
 }
 
-/// 1067: SET SHOWPLAN shares its batch with other statements, of which it would be unclear whether they run.
+/// 1067: SET SHOWPLAN shares its batch with other statements, of which it would be unclear whether
+/// they run.
 fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
     fn within(stmt: &Stmt) -> bool {
         match &stmt.kind {
@@ -432,7 +436,9 @@ fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
                 names.iter().any(|name| name.starts_with("SHOWPLAN_"))
             }
             StmtKind::Block(body) => body.iter().any(within),
-            StmtKind::If { then, otherwise, .. } => within(then) || otherwise.as_deref().is_some_and(within),
+            StmtKind::If { then, otherwise, .. } => {
+                within(then) || otherwise.as_deref().is_some_and(within)
+            }
             StmtKind::While { body, .. } => within(body),
             StmtKind::TryCatch { body, catch } => body.iter().chain(catch).any(within),
             _ => false,
@@ -440,7 +446,9 @@ fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
     }
     let alone = matches!(stmts, [Stmt { kind: StmtKind::SetOption(SetOption::Switch { names, .. }), .. }] if names.len() == 1);
     match stmts.iter().find(|stmt| within(stmt)) {
-        Some(stmt) if !alone => Err(SqlError::of(msg::SHOWPLAN_NOT_ALONE, []).at_line(stmt.span.line)),
+        Some(stmt) if !alone => {
+            Err(SqlError::of(msg::SHOWPLAN_NOT_ALONE, []).at_line(stmt.span.line))
+        }
         _ => Ok(()),
     }
 }
@@ -448,7 +456,11 @@ fn check_showplan(stmts: &[Stmt]) -> Result<(), SqlError> {
 /// The statements of a text; `go_on` is asked while it is read.
 ///
 /// Errors: of syntax, and those of `go_on`.
-fn parsed(text: &str, settings: ParseSettings, go_on: GoOn<'_>) -> Result<syntax::Parsed, SqlError> {
+fn parsed(
+    text: &str,
+    settings: ParseSettings,
+    go_on: GoOn<'_>,
+) -> Result<syntax::Parsed, SqlError> {
     let asking = Asking::new(go_on);
     syntax::parse_while(text, settings, &|| asking.wanted()).map_err(|error| match error {
         syntax::ParseError::Syntax(error) => catalog::errors::syntax_error(error),

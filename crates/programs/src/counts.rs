@@ -1,14 +1,15 @@
-//! What running the statements of a batch has cost: for sys.dm_exec_query_stats and its kin.
-//! Each session counts for itself, in words that only its own thread writes (so a count is a load and a store, no atomic step); whoever asks adds
-//! them up. Executions and rows are exact. Time is measured where it is long enough to be worth it: a statement that took less than
-//! [`SHORT`] is measured again after [`APART`] executions.
+//! What running the statements of a batch has cost: for sys.dm_exec_query_stats and its kin. Each
+//! session counts for itself, in words that only its own thread writes (so a count is a load and a
+//! store, no atomic step); whoever asks adds them up. Executions and rows are exact. Time is
+//! measured where it is long enough to be worth it: a statement that took less than [`SHORT`] is
+//! measured again after [`APART`] executions.
 //!
 //! Those between are taken for as long as a short one was, and timed by a coarse clock, which costs
 //! next to nothing: it says 0 of most, and of all together what they took. The larger of both sums
 //! counts. What was measured stands for itself alone: one execution that has waited says nothing of
-//! those before it.
-//! Guarantees: what a session has counted stays with the batch when the session goes: the next session counts on. Each execution
-//! is counted from its own beginning to its own end.
+//! those before it. Guarantees: what a session has counted stays with the batch when the session
+//! goes: the next session counts on. Each execution is counted from its own beginning to its own
+//! end.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, Weak};
@@ -97,8 +98,8 @@ impl Taken {
     }
 }
 
-/// Of measured values: least and greatest since they were taken, the sum of all squares (of microseconds). Whoever takes them may lose one that
-/// comes at that moment.
+/// Of measured values: least and greatest since they were taken, the sum of all squares (of
+/// microseconds). Whoever takes them may lose one that comes at that moment.
 #[derive(Debug)]
 struct Recent {
     least: AtomicU64,
@@ -127,7 +128,8 @@ impl Recent {
     }
 }
 
-/// What of a count has been asked for: executions, rows, and of both times the nanoseconds and the squares.
+/// What of a count has been asked for: executions, rows, and of both times the nanoseconds and the
+/// squares.
 #[derive(Debug, Default)]
 struct Settled {
     executions: u64,
@@ -179,7 +181,8 @@ impl Count {
         };
         let elapsed = taken(&self.taken.elapsed, &self.short.elapsed);
         let elapsed = sum(self.elapsed.total.load(Relaxed), elapsed.max(self.coarse.load(Relaxed)));
-        let worker = sum(self.worker.total.load(Relaxed), taken(&self.taken.worker, &self.short.worker));
+        let worker =
+            sum(self.worker.total.load(Relaxed), taken(&self.taken.worker, &self.short.worker));
         (elapsed, worker.min(elapsed))
     }
 
@@ -194,22 +197,24 @@ impl Count {
         settled.executions = done;
         let (all_elapsed, all_worker) = self.times();
         let pending = self.pending.load(Relaxed);
-        let time = |total: u64, of: (&Range, &AtomicU64), recent: &Recent, settled: &mut (u64, f64)| {
-            let (range, short) = of;
-            let last = range.last.load(Relaxed);
-            // Those that were not measured are taken for as long as a short one.
-            let micros = short.load(Relaxed) as f64 / 1000.0;
-            let squares = f64::from_bits(recent.squares.load(Relaxed)) + micros * micros * pending as f64;
-            let (before, squares_before) = std::mem::replace(settled, (total, squares));
-            let least = recent.least.swap(u64::MAX, Relaxed);
-            Sample {
-                total: total.saturating_sub(before) as f64 / 1000.0,
-                squares: (squares - squares_before).max(0.0),
-                last: last / 1000,
-                least: if least == u64::MAX { last } else { least.min(last) } / 1000,
-                greatest: recent.greatest.swap(0, Relaxed).max(last) / 1000,
-            }
-        };
+        let time =
+            |total: u64, of: (&Range, &AtomicU64), recent: &Recent, settled: &mut (u64, f64)| {
+                let (range, short) = of;
+                let last = range.last.load(Relaxed);
+                // Those that were not measured are taken for as long as a short one.
+                let micros = short.load(Relaxed) as f64 / 1000.0;
+                let squares =
+                    f64::from_bits(recent.squares.load(Relaxed)) + micros * micros * pending as f64;
+                let (before, squares_before) = std::mem::replace(settled, (total, squares));
+                let least = recent.least.swap(u64::MAX, Relaxed);
+                Sample {
+                    total: total.saturating_sub(before) as f64 / 1000.0,
+                    squares: (squares - squares_before).max(0.0),
+                    last: last / 1000,
+                    least: if least == u64::MAX { last } else { least.min(last) } / 1000,
+                    greatest: recent.greatest.swap(0, Relaxed).max(last) / 1000,
+                }
+            };
         let Settled { elapsed, worker, rows, .. } = &mut *settled;
         let all = self.rows.total.load(Relaxed);
         let rows = Sample {
@@ -221,8 +226,18 @@ impl Count {
         };
         Some(Executions {
             times: UseCount { count, last: self.began.load(Relaxed) },
-            duration: time(all_elapsed, (&self.elapsed, &self.short.elapsed), &self.recent_elapsed, elapsed),
-            processor: time(all_worker, (&self.worker, &self.short.worker), &self.recent_worker, worker),
+            duration: time(
+                all_elapsed,
+                (&self.elapsed, &self.short.elapsed),
+                &self.recent_elapsed,
+                elapsed,
+            ),
+            processor: time(
+                all_worker,
+                (&self.worker, &self.short.worker),
+                &self.recent_worker,
+                worker,
+            ),
             rows,
         })
     }
@@ -358,7 +373,11 @@ impl CountsOfBatch {
 
     /// Does something with the counts that all sessions have for a statement.
     pub fn each(&self, statement: usize, mut work: impl FnMut(&Count)) {
-        self.list.lock().iter().filter_map(|counts| counts.statements.get(statement)).for_each(&mut work);
+        self.list
+            .lock()
+            .iter()
+            .filter_map(|counts| counts.statements.get(statement))
+            .for_each(&mut work);
     }
 
     /// Of a statement, or of the whole batch.

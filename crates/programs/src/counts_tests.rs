@@ -79,5 +79,8 @@ fn a_session_that_goes_leaves_its_counts_to_the_next() {
     assert_eq!(Arc::as_ptr(&next), address);
     next.statements[0].end(unmeasured(), 1);
     let total = counts.total(Some(0));
-    assert_eq!((total.executions, total.rows.total, total.rows.least, total.rows.greatest), (3, 13, 1, 7));
+    assert_eq!(
+        (total.executions, total.rows.total, total.rows.least, total.rows.greatest),
+        (3, 13, 1, 7)
+    );
 }

@@ -1,7 +1,7 @@
-//! Finds variables that are used before they are declared, before anything of the batch runs, as SQL Server does.
-//! It looks at tokens: the scope of a variable is the rest of the batch from its DECLARE on, whatever the blocks.
-//! Guarantee: the time is that of the text (but for the logarithm of the number of modules and
-//! calls in it).
+//! Finds variables that are used before they are declared, before anything of the batch runs, as
+//! SQL Server does. It looks at tokens: the scope of a variable is the rest of the batch from its
+//! DECLARE on, whatever the blocks. Guarantee: the time is that of the text (but for the logarithm
+//! of the number of modules and calls in it).
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,8 @@ use super::program::BatchParam;
 use catalog::fold_name;
 use exec::asking::{Asking, GoOn};
 
-/// Positions where an `@name` token is something else than the use of a variable, and where variables begin.
+/// Positions where an `@name` token is something else than the use of a variable, and where
+/// variables begin.
 #[derive(Default)]
 struct Places {
     /// Where a name is declared first.
@@ -65,7 +66,8 @@ pub fn check(
     match undeclared(text, stmts, params, settings, go_on)?.into_iter().next() {
         None => Ok(()),
         Some(Use { shown, line, table }) => {
-            let message = if table { msg::UNDECLARED_TABLE_VARIABLE } else { msg::UNDECLARED_VARIABLE };
+            let message =
+                if table { msg::UNDECLARED_TABLE_VARIABLE } else { msg::UNDECLARED_VARIABLE };
             Err(SqlError::of(message, [&shown]).at_line(line))
         }
     }
@@ -187,7 +189,8 @@ impl Places {
         let (ExecuteWhat::Procedure { args, .. }
         | ExecuteWhat::ProcedureVariable { args, .. }
         | ExecuteWhat::Text { args, .. }) = &execute.what;
-        let names: HashSet<_> = args.iter().filter_map(|a| a.name.as_ref()).map(|n| fold_name(n)).collect();
+        let names: HashSet<_> =
+            args.iter().filter_map(|a| a.name.as_ref()).map(|n| fold_name(n)).collect();
         if !names.is_empty() {
             self.arguments.push(span, names);
         }
@@ -202,7 +205,9 @@ mod tests {
     fn number(text: &str) -> Option<(i32, u32)> {
         let stmts = syntax::parse(text).unwrap();
         let params = [("@p".into(), Some(DataType::Int))];
-        check(text, &stmts, &params, ParseSettings::default(), &|| Ok(())).err().map(|e| (e.number, e.line))
+        check(text, &stmts, &params, ParseSettings::default(), &|| Ok(()))
+            .err()
+            .map(|e| (e.number, e.line))
     }
 
     #[test]
@@ -217,12 +222,16 @@ mod tests {
         let calls = "exec sp_x @a = 1 exec sp_y @b = 2, @c = 3 if 1 = 1 exec sp_z @d = 4";
         assert_eq!(number(calls), None);
         assert_eq!(number(&format!("{calls}\nexec sp_y @b = 2, @e = @c")), Some((137, 2)));
-        assert_eq!(number("declare @x int\ndeclare @y int set @y = @x\nset @z = 1"), Some((137, 3)));
+        assert_eq!(
+            number("declare @x int\ndeclare @y int set @y = @x\nset @z = 1"),
+            Some((137, 3))
+        );
     }
 
     #[test]
     fn a_check_that_is_cancelled_ends() {
-        let text: String = (0..2_000).map(|i| format!("declare @v{i} int set @v{i} = 1 ")).collect();
+        let text: String =
+            (0..2_000).map(|i| format!("declare @v{i} int set @v{i} = 1 ")).collect();
         let stmts = syntax::parse(&text).unwrap();
         let asked = std::cell::Cell::new(0);
         let until = |last: usize| {

@@ -1,7 +1,8 @@
 //! What the statements of a function may be: nothing that anybody outside could notice.
 
 use syntax::ast::{
-    CreateFunction, Execute, ExecuteWhat, FunctionBody, InsertSource, Output, Stmt, StmtKind, Target,
+    CreateFunction, Execute, ExecuteWhat, FunctionBody, InsertSource, Output, Stmt, StmtKind,
+    Target,
 };
 use syntax::lexer::{Tok, tokenize};
 use types::{SqlError, msg};
@@ -14,15 +15,16 @@ const SIDE_EFFECTS: [&str; 3] = ["newid", "newsequentialid", "rand"];
 /// Looks through the statements of a function.
 ///
 /// # Errors
-/// 443 a side effect, 444 a query for the client, 455 no RETURN at the end, 178 RETURN with a value where there is none, 2772 a
-/// temporary table.
+/// 443 a side effect, 444 a query for the client, 455 no RETURN at the end, 178 RETURN with a value
+/// where there is none, 2772 a temporary table.
 pub fn check(text: &str, function: &CreateFunction) -> Result<(), SqlError> {
     let (body, scalar) = match &function.body {
         FunctionBody::Scalar { body, .. } => (body, true),
         FunctionBody::Table { body, .. } => (body, false),
         FunctionBody::Inline(_) => return Ok(()),
     };
-    body.iter().try_for_each(|stmt| statement(stmt, scalar).map_err(|e| e.at_line(stmt.span.line)))?;
+    body.iter()
+        .try_for_each(|stmt| statement(stmt, scalar).map_err(|e| e.at_line(stmt.span.line)))?;
     if !body.last().is_some_and(ends_with_return) {
         return Err(SqlError::of(msg::FUNCTION_WITHOUT_RETURN, [])
             .at_line(body.last().map_or(1, |stmt| stmt.span.line)));
@@ -33,7 +35,9 @@ pub fn check(text: &str, function: &CreateFunction) -> Result<(), SqlError> {
 /// Calls and names that no statement shows by itself.
 fn tokens(text: &str) -> Result<(), SqlError> {
     let tokens = tokenize(text).list;
-    for (at, token) in tokens.iter().enumerate().filter(|(_, t)| matches!(t.kind, Tok::Word | Tok::Quoted)) {
+    for (at, token) in
+        tokens.iter().enumerate().filter(|(_, t)| matches!(t.kind, Tok::Word | Tok::Quoted))
+    {
         let word = fold_name(token.span.text(text));
         let called = tokens.get(at + 1).is_some_and(|next| next.kind == Tok::LParen);
         let qualified = at.checked_sub(1).is_some_and(|before| tokens[before].kind == Tok::Dot);
@@ -67,7 +71,9 @@ fn statement(stmt: &Stmt, scalar: bool) -> Result<(), SqlError> {
         StmtKind::Return(value) if !scalar && value.is_some() => {
             Err(SqlError::of(msg::RETURN_VALUE_NOT_ALLOWED, []))
         }
-        StmtKind::Return(None) if scalar => Err(SqlError::of(msg::FUNCTION_RETURN_WITHOUT_VALUE, [])),
+        StmtKind::Return(None) if scalar => {
+            Err(SqlError::of(msg::FUNCTION_RETURN_WITHOUT_VALUE, []))
+        }
         StmtKind::Return(_)
         | StmtKind::Declare(_)
         | StmtKind::SetVariable(_)
@@ -99,7 +105,8 @@ fn statement(stmt: &Stmt, scalar: bool) -> Result<(), SqlError> {
     }
 }
 
-/// A procedure may be called where the function is made: that it is none of the few that a function may call is found when it runs.
+/// A procedure may be called where the function is made: that it is none of the few that a function
+/// may call is found when it runs.
 fn called(execute: &Execute) -> Result<(), SqlError> {
     match execute.what {
         ExecuteWhat::Text { .. } => Err(side_effect("EXECUTE STRING", 14)),

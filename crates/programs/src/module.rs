@@ -5,7 +5,8 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use syntax::ParseSettings;
 use syntax::ast::{
-    CreateFunction, Declaration, Expr, ExprKind, FunctionBody, Param, Span, Stmt, StmtKind, TypeName,
+    CreateFunction, Declaration, Expr, ExprKind, FunctionBody, Param, Span, Stmt, StmtKind,
+    TypeName,
 };
 use types::convert::{Mode, convert, convert_with};
 use types::{CodePage, DataType, Dialect, SqlError, Value, msg};
@@ -55,14 +56,22 @@ impl ParamCode {
     /// None but for text that the page makes longer than the type allows.
     pub fn constant_default(&self, page: CodePage) -> Result<Option<Value>, SqlError> {
         match &self.default {
-            Some(Unsaid::Constant(value)) => self.converted(value, value.natural_type(), page).map(Some),
+            Some(Unsaid::Constant(value)) => {
+                self.converted(value, value.natural_type(), page).map(Some)
+            }
             Some(Unsaid::Function(_)) | None => Ok(None),
         }
     }
 
     /// What it is without an argument in this call.
-    fn default_now(&self, core: &mut SessionCore, page: CodePage) -> Result<Option<Value>, SqlError> {
-        let Some(Unsaid::Function(name)) = &self.default else { return self.constant_default(page) };
+    fn default_now(
+        &self,
+        core: &mut SessionCore,
+        page: CodePage,
+    ) -> Result<Option<Value>, SqlError> {
+        let Some(Unsaid::Function(name)) = &self.default else {
+            return self.constant_default(page);
+        };
         let function = core.host().above().function(name).ok_or_else(|| no_function(name))?;
         let said = Scalar::of_function(function)?;
         let value = said.eval(&mut ExecCtx { session: core, vars: &mut [] })?;
@@ -85,11 +94,17 @@ pub struct ModuleCode {
 /// # Errors
 /// What SQL Server finds when a module is made: undeclared variables, labels, types, defaults that
 /// are no constants; 3617; 701.
-pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Result<ModuleCode, SqlError> {
+pub fn compile(
+    core: &SessionCore,
+    module: &ModuleDef,
+    catalog: &Catalog,
+) -> Result<ModuleCode, SqlError> {
     let go_on: GoOn<'_> = &|| go_on(core);
     let params = checked_params(core, module, catalog)?;
-    let typed: Vec<_> = params.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
-    let settings = ParseSettings { quoted_identifier: module.settings.quoted_identifier, parse_only: false };
+    let typed: Vec<_> =
+        params.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
+    let settings =
+        ParseSettings { quoted_identifier: module.settings.quoted_identifier, parse_only: false };
     let mut known = typed.clone();
     if let Some(FunctionBody::Table { variable, .. }) = module.function().map(|f| &f.body) {
         if known.iter().any(|(name, _)| fold_name(name) == fold_name(variable)) {
@@ -100,7 +115,14 @@ pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Res
     super::declared::check(&module.text, module.body(), &known, settings, go_on)?;
     let mut batch = match module.function() {
         Some(function) => compile_function(module, function, &typed, (settings, catalog), go_on)?,
-        None => Compiled::of_body(&module.text, module.body().to_vec(), &typed, settings, catalog, go_on)?,
+        None => Compiled::of_body(
+            &module.text,
+            module.body().to_vec(),
+            &typed,
+            settings,
+            catalog,
+            go_on,
+        )?,
     };
     batch.procedure = module.shown_name().clone();
     batch.object_id = module.object_id;
@@ -110,7 +132,8 @@ pub fn compile(core: &SessionCore, module: &ModuleDef, catalog: &Catalog) -> Res
     Ok(ModuleCode { batch: Arc::new(batch), params })
 }
 
-/// The code of a scalar function, or of one that fills a table: it begins with the table's declaration and ends with its rows.
+/// The code of a scalar function, or of one that fills a table: it begins with the table's
+/// declaration and ends with its rows.
 fn compile_function(
     module: &ModuleDef,
     function: &CreateFunction,
@@ -130,14 +153,19 @@ fn compile_function(
         FunctionBody::Table { variable, elements, body } => {
             let (name, elements, span) = (variable.clone(), elements.clone(), Span::default());
             let declared = StmtKind::Declare(vec![Declaration::Table { name, elements, span }]);
-            let stmts = std::iter::once(Stmt { kind: declared, span }).chain(body.iter().cloned()).collect();
-            let rows = syntax::parse(&format!("SELECT * FROM {variable}")).map_err(errors::syntax_error)?;
+            let stmts = std::iter::once(Stmt { kind: declared, span })
+                .chain(body.iter().cloned())
+                .collect();
+            let rows = syntax::parse(&format!("SELECT * FROM {variable}"))
+                .map_err(errors::syntax_error)?;
             let Some(rows) = rows.into_iter().next() else {
                 return Err(SqlError::internal("a function gives no rows"));
             };
             (stmts, FunctionResult::Rows(Box::new(rows)))
         }
-        FunctionBody::Inline(_) => return Err(SqlError::internal("an inline function has no code")),
+        FunctionBody::Inline(_) => {
+            return Err(SqlError::internal("an inline function has no code"));
+        }
     };
     Compiled::of_function(&module.text, body, params, result, settings, catalog, go_on)
 }
@@ -170,7 +198,9 @@ fn params_with(
     is_function: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<ParamCode>, SqlError> {
     let params = (1..).zip(declared_types(module).0);
-    params.map(|(number, p)| param(p, catalog, is_function).map_err(|e| in_list(e, number))).collect()
+    params
+        .map(|(number, p)| param(p, catalog, is_function).map_err(|e| in_list(e, number)))
+        .collect()
 }
 
 /// The parameters as they are declared, and the type that a scalar function says it returns.
@@ -210,22 +240,47 @@ fn param(
             return Err(errors::syntax_near(&param.name));
         }
         let (name, ty) = (param.name.clone(), DataType::Int);
-        return Ok(ParamCode { name, ty, default: None, output: false, cursor: false, table: Some(def) });
+        return Ok(ParamCode {
+            name,
+            ty,
+            default: None,
+            output: false,
+            cursor: false,
+            table: Some(def),
+        });
     }
     if param.varying {
         if !param.output {
             return Err(SqlError::of(msg::CURSOR_NOT_OUTPUT, [&param.name]));
         }
         let (name, default) = (param.name.clone(), Some(Unsaid::Constant(Value::Null)));
-        return Ok(ParamCode { name, ty: DataType::Int, default, output: true, cursor: true, table: None });
+        return Ok(ParamCode {
+            name,
+            ty: DataType::Int,
+            default,
+            output: true,
+            cursor: true,
+            table: None,
+        });
     }
     let ty = data_type(&param.data_type, catalog)?;
     let default = param.default.as_ref().map(|expr| unsaid(expr, ty, is_function)).transpose()?;
-    Ok(ParamCode { name: param.name.clone(), ty, default, output: param.output, cursor: false, table: None })
+    Ok(ParamCode {
+        name: param.name.clone(),
+        ty,
+        default,
+        output: param.output,
+        cursor: false,
+        table: None,
+    })
 }
 
 /// Errors: 102 what is no constant, 137 no function of this name; those of the conversion.
-fn unsaid(default: &Expr, ty: DataType, is_function: &dyn Fn(&str) -> bool) -> Result<Unsaid, SqlError> {
+fn unsaid(
+    default: &Expr,
+    ty: DataType,
+    is_function: &dyn Fn(&str) -> bool,
+) -> Result<Unsaid, SqlError> {
     match &default.kind {
         ExprKind::GlobalVariable(name) => match fold_name(name) {
             folded if is_function(&folded) => Ok(Unsaid::Function(folded)),
@@ -280,12 +335,15 @@ pub fn position(
             found.ok_or_else(|| SqlError::of(msg::NOT_A_PARAMETER, [&wanted, &procedure]))
         }
         None if at < params.len() => Ok(at),
-        None if params.is_empty() => Err(SqlError::of(msg::PROCEDURE_WITHOUT_PARAMETERS, [&procedure])),
+        None if params.is_empty() => {
+            Err(SqlError::of(msg::PROCEDURE_WITHOUT_PARAMETERS, [&procedure]))
+        }
         None => Err(SqlError::of(msg::TOO_MANY_ARGUMENTS, [&procedure])),
     }
 }
 
-/// The value of an argument as its parameter's: dates as the session reads them, in the database's code page.
+/// The value of an argument as its parameter's: dates as the session reads them, in the database's
+/// code page.
 ///
 /// # Errors
 /// 8114 it cannot be converted or does not fit; 206 and 257 no such conversion.
@@ -303,10 +361,12 @@ pub fn convert_argument(
     })
 }
 
-/// The values of a procedure's parameters, and which of them go back to which variable of the caller.
+/// The values of a procedure's parameters, and which of them go back to which variable of the
+/// caller.
 ///
 /// # Errors
-/// 8144 too many arguments, 8145 an unknown name, 8143 one twice, 201 one missing, 8162 OUTPUT for one that has none.
+/// 8144 too many arguments, 8145 an unknown name, 8143 one twice, 201 one missing, 8162 OUTPUT for
+/// one that has none.
 pub fn bind_arguments(
     core: &mut SessionCore,
     name: &str,
@@ -361,7 +421,9 @@ pub fn bind_arguments(
             Some(value) => Some(value),
             None => param.default_now(core, manner.1)?,
         };
-        vars.push(value.ok_or_else(|| SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&name, &param.name]))?);
+        vars.push(
+            value.ok_or_else(|| SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&name, &param.name]))?,
+        );
     }
     Ok(Arguments { values: vars, outputs, cursors, tables: passed })
 }

@@ -1,12 +1,15 @@
-//! Which batch runs for a text: the one of its shape, with its literals as values of variables, or its own.
+//! Which batch runs for a text: the one of its shape, with its literals as values of variables, or
+//! its own.
 //!
 //! Guarantees:
-//! - A shape runs only where its one statement is bound, under the schema and options of this moment, to a plan that no other
-//!   value would make better: rows of VALUES, or reads by whole keys of unique indexes alone. Any other text is compiled by
-//!   itself, with the plan that its literals deserve.
-//! - What cannot be compiled or bound as a shape is compiled by its own text, which then says what is wrong with it.
-//! - Texts of a shape are kept only when they come again soon: then the very text is what is worth keeping. A shape is compiled
-//!   when it comes the second time.
+//! - A shape runs only where its one statement is bound, under the schema and options of this
+//!   moment, to a plan that no other value would make better: rows of VALUES, or reads by whole
+//!   keys of unique indexes alone. Any other text is compiled by itself, with the plan that its
+//!   literals deserve.
+//! - What cannot be compiled or bound as a shape is compiled by its own text, which then says what
+//!   is wrong with it.
+//! - Texts of a shape are kept only when they come again soon: then the very text is what is worth
+//!   keeping. A shape is compiled when it comes the second time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -42,7 +45,8 @@ struct Verdict {
 }
 
 impl Verdict {
-    /// A small table is scanned and may have grown: a refusal is thought over after 64 texts, 128, 256 and so on.
+    /// A small table is scanned and may have grown: a refusal is thought over after 64 texts, 128,
+    /// 256 and so on.
     fn ask(&mut self, now: Stamp) -> Option<bool> {
         if self.of != now {
             self.refused = 0;
@@ -69,11 +73,17 @@ impl ToRun {
     }
 }
 
-/// Finds or compiles what runs for a text that has no parameters. `key` is room for the key of its shape.
+/// Finds or compiles what runs for a text that has no parameters. `key` is room for the key of its
+/// shape.
 ///
 /// # Errors
 /// Those of compiling the text.
-pub fn find(core: &SessionCore, cache: &BatchCache, text: &str, key: &mut String) -> Result<ToRun, SqlError> {
+pub fn find(
+    core: &SessionCore,
+    cache: &BatchCache,
+    text: &str,
+    key: &mut String,
+) -> Result<ToRun, SqlError> {
     let _plan = phases::enter(Phase::Plan);
     let place = cache.place(core.db(), &core.options, text, &[]);
     if let Some(Kept::Own(batch)) = cache.find(&place) {
@@ -87,7 +97,8 @@ pub fn find(core: &SessionCore, cache: &BatchCache, text: &str, key: &mut String
     cache.compile(core, &place).map(ToRun::own)
 }
 
-/// Under these options a variable means what a literal does, `"x"` is a name, and plans are not shown.
+/// Under these options a variable means what a literal does, `"x"` is a name, and plans are not
+/// shown.
 fn allowed(options: &SessionOptions) -> bool {
     options.quoted_identifier
         && options.ansi_nulls
@@ -96,7 +107,12 @@ fn allowed(options: &SessionOptions) -> bool {
         && !options.profiles()
 }
 
-fn by_shape(core: &SessionCore, cache: &BatchCache, place: &Place<'_>, key: &mut String) -> Option<ToRun> {
+fn by_shape(
+    core: &SessionCore,
+    cache: &BatchCache,
+    place: &Place<'_>,
+    key: &mut String,
+) -> Option<ToRun> {
     let literals = shape(place.text, key)?;
     let of_shape = cache.place_of_shape(place, key);
     let shape = match cache.find(&of_shape) {
@@ -125,7 +141,8 @@ impl Shape {
             },
             None => 0,
         };
-        // A panic of the binder is reported by the text itself, which is bound again where panics are caught.
+        // A panic of the binder is reported by the text itself, which is bound again where panics
+        // are caught.
         let may_run = catch_unwind(AssertUnwindSafe(|| self.bind(core))).unwrap_or(false);
         *self.verdict.lock() = Some(Verdict { of: now, may_run, refused });
         may_run

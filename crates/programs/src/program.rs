@@ -1,6 +1,6 @@
 //! A batch as a flat program: control of flow becomes jumps, every other statement one operation.
-//! Guarantees: all jump targets are within the program; TRY regions nest properly; the depth of CATCH blocks is
-//! known at every operation, so that GOTO out of one leaves its error behind.
+//! Guarantees: all jump targets are within the program; TRY regions nest properly; the depth of
+//! CATCH blocks is known at every operation, so that GOTO out of one leaves its error behind.
 
 use std::collections::HashMap;
 
@@ -98,7 +98,8 @@ struct Builder<'a> {
     labels: HashMap<CompactString, Label>,
     gotos: Vec<Goto>,
     depth: u32,
-    /// The TRY and CATCH blocks around what is built, outermost first, each with a number of its own.
+    /// The TRY and CATCH blocks around what is built, outermost first, each with a number of its
+    /// own.
     blocks: Vec<u32>,
     block_count: u32,
     /// In a function that ends with a statement: the jumps to it.
@@ -120,9 +121,9 @@ struct Goto {
 impl Program {
     /// Flattens parsed statements. `vars` holds parameters that exist already.
     ///
-    /// Errors: 134 a variable declared twice, 133 GOTO to no label, 1026 GOTO into TRY or CATCH, 132 a label twice, 135 and
-    /// 136 BREAK and CONTINUE outside a loop, errors of types, and those of `go_on`, which is asked
-    /// again and again.
+    /// Errors: 134 a variable declared twice, 133 GOTO to no label, 1026 GOTO into TRY or CATCH,
+    /// 132 a label twice, 135 and 136 BREAK and CONTINUE outside a loop, errors of types, and those
+    /// of `go_on`, which is asked again and again.
     pub fn build(
         stmts: Vec<Stmt>,
         vars: VarScope,
@@ -208,7 +209,9 @@ impl Builder<'_> {
 
     fn patch(&mut self, at: usize, target: u32) {
         match &mut self.program.ops[at] {
-            Op::Jump(to) | Op::Goto(to) | Op::EndTry(to) | Op::Branch { otherwise: to, .. } => *to = target,
+            Op::Jump(to) | Op::Goto(to) | Op::EndTry(to) | Op::Branch { otherwise: to, .. } => {
+                *to = target
+            }
             _ => {}
         }
     }
@@ -226,7 +229,9 @@ impl Builder<'_> {
         let line = stmt.span.line;
         match stmt.kind {
             StmtKind::Block(body) => self.block(body),
-            StmtKind::If { condition, then, otherwise } => self.branch(condition, *then, otherwise, line),
+            StmtKind::If { condition, then, otherwise } => {
+                self.branch(condition, *then, otherwise, line)
+            }
             StmtKind::While { condition, body } => self.repeat(condition, *body, line),
             StmtKind::Break => self.leave_loop(line),
             StmtKind::Continue => match self.loops.last() {
@@ -359,7 +364,8 @@ impl Builder<'_> {
             self.asking.step()?;
             match item {
                 Declaration::Scalar { ref name, ref data_type, ref value, span } => {
-                    let Some(ty) = (self.type_of)(data_type).map_err(|e| in_list(e, number))? else {
+                    let Some(ty) = (self.type_of)(data_type).map_err(|e| in_list(e, number))?
+                    else {
                         if value.is_some() {
                             return Err(catalog::errors::syntax_near("="));
                         }

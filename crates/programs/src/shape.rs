@@ -1,14 +1,18 @@
-//! The shape of a short text: its literals at safe places become variables `@1`, `@2`, ... that have their values and types, so
-//! that texts that differ in such literals are one batch. Purely by tokens, before anything is parsed.
+//! The shape of a short text: its literals at safe places become variables `@1`, `@2`, ... that
+//! have their values and types, so that texts that differ in such literals are one batch. Purely by
+//! tokens, before anything is parsed.
 //!
 //! Guarantees:
-//! - A variable stands for a whole operand: right of a comparison in WHERE, an element of VALUES, the right side of
-//!   `SET column = literal`. Nothing computes with it, no name, length or type of a result comes from it.
-//! - It has the type that the binder gives the literal. Only the length of a string is the longest of its kind: comparisons and
-//!   conversions of strings go by the value.
-//! - A shape has no variables of its own, no comment, one statement and one query block; what is left out of a text is the
-//!   literals alone, so lines stay what they are where it matters: at the beginning of the statement.
-//! - The key of a shape tells its text and the types of its variables. A text that this file is in doubt about has no shape.
+//! - A variable stands for a whole operand: right of a comparison in WHERE, an element of VALUES,
+//!   the right side of `SET column = literal`. Nothing computes with it, no name, length or type of
+//!   a result comes from it.
+//! - It has the type that the binder gives the literal. Only the length of a string is the longest
+//!   of its kind: comparisons and conversions of strings go by the value.
+//! - A shape has no variables of its own, no comment, one statement and one query block; what is
+//!   left out of a text is the literals alone, so lines stay what they are where it matters: at the
+//!   beginning of the statement.
+//! - The key of a shape tells its text and the types of its variables. A text that this file is in
+//!   doubt about has no shape.
 
 use std::fmt::Write;
 
@@ -45,8 +49,8 @@ pub fn text_of(key: &str) -> &str {
     key.split_once(END).map_or(key, |(text, _)| text)
 }
 
-/// Writes the key of the shape of a text, whose `"x"` are names, into `key`, and gives the literals that were taken out. None:
-/// the text has no shape, and `key` says nothing.
+/// Writes the key of the shape of a text, whose `"x"` are names, into `key`, and gives the literals
+/// that were taken out. None: the text has no shape, and `key` says nothing.
 pub fn shape(text: &str, key: &mut String) -> Option<Literals> {
     key.clear();
     if text.len() > MAX_TEXT || !begins_like_one(text) {
@@ -85,14 +89,15 @@ fn push_number(key: &mut String, number: usize) {
     }
 }
 
-/// Whether the first letter is one of SELECT, INSERT, UPDATE or DELETE: most other texts are done with.
+/// Whether the first letter is one of SELECT, INSERT, UPDATE or DELETE: most other texts are done
+/// with.
 fn begins_like_one(text: &str) -> bool {
     let first = text.bytes().find(|b| !b.is_ascii_whitespace());
     first.is_some_and(|b| matches!(b.to_ascii_uppercase(), b'S' | b'I' | b'U' | b'D'))
 }
 
-/// The value and the type that the binder gives a literal; `None` where a variable cannot have that type, or the literal is an
-/// error.
+/// The value and the type that the binder gives a literal; `None` where a variable cannot have that
+/// type, or the literal is an error.
 fn typed(kind: Tok, text: &str) -> Option<(Value, DataType)> {
     if kind == Tok::Integer
         && let Ok(n) = text.parse()
@@ -109,7 +114,9 @@ fn typed(kind: Tok, text: &str) -> Option<(Value, DataType)> {
         DataType::VarChar(Len::N(_)) => DataType::VarChar(Len::N(8000)),
         DataType::NVarChar(Len::N(_)) => DataType::NVarChar(Len::N(4000)),
         DataType::VarBinary(Len::N(_)) => DataType::VarBinary(Len::N(8000)),
-        DataType::VarChar(Len::Max) | DataType::NVarChar(Len::Max) | DataType::VarBinary(Len::Max) => {
+        DataType::VarChar(Len::Max)
+        | DataType::NVarChar(Len::Max)
+        | DataType::VarBinary(Len::Max) => {
             return None;
         }
         other => other,
@@ -155,7 +162,8 @@ fn is_comparison(kind: Tok) -> bool {
 }
 
 impl Words<'_> {
-    /// Which tokens become variables; none when the text is not of one of the four forms or has nothing to take out.
+    /// Which tokens become variables; none when the text is not of one of the four forms or has
+    /// nothing to take out.
     fn places(&self) -> Option<Places> {
         if !self.is_plain() {
             return None;
@@ -178,7 +186,8 @@ impl Words<'_> {
         (fits && places.iter().all(|at| self.stands_alone(*at))).then_some(places)
     }
 
-    /// Nothing in it that has no place in a shape: variables, comments, temporary tables, braces, what is no token.
+    /// Nothing in it that has no place in a shape: variables, comments, temporary tables, braces,
+    /// what is no token.
     fn is_plain(&self) -> bool {
         let mut end = 0;
         self.list.iter().all(|token| {
@@ -186,8 +195,10 @@ impl Words<'_> {
             let (start, bytes) = (token.span.start as usize, self.text.as_bytes());
             let gap = bytes.get(end..start).unwrap_or_default();
             end = token.span.end as usize;
-            let foreign =
-                matches!(token.kind, Bad | Bang | Colon | DoubleColon | LBrace | Other | RBrace | Variable);
+            let foreign = matches!(
+                token.kind,
+                Bad | Bang | Colon | DoubleColon | LBrace | Other | RBrace | Variable
+            );
             let temporary = token.kind == Tok::Word && bytes[start] == b'#';
             let quoted_temporary = token.kind == Tok::Quoted && bytes.get(start + 1) == Some(&b'#');
             !foreign && !temporary && !quoted_temporary && gap.iter().all(u8::is_ascii_whitespace)
@@ -200,7 +211,9 @@ impl Words<'_> {
 
     /// Whether a token is this reserved word.
     fn is(&self, at: usize, word: &str) -> bool {
-        let Some(token) = self.list.get(at).filter(|token| token.kind == Tok::Reserved) else { return false };
+        let Some(token) = self.list.get(at).filter(|token| token.kind == Tok::Reserved) else {
+            return false;
+        };
         token.span.text(self.text).eq_ignore_ascii_case(word)
     }
 
@@ -234,7 +247,16 @@ impl Words<'_> {
                 Tok::Reserved
                     if self.is_one_of(
                         at,
-                        &["SELECT", "INTO", "WITH", "WHERE", "UNION", "EXCEPT", "INTERSECT", "OPTION"],
+                        &[
+                            "SELECT",
+                            "INTO",
+                            "WITH",
+                            "WHERE",
+                            "UNION",
+                            "EXCEPT",
+                            "INTERSECT",
+                            "OPTION",
+                        ],
                     ) =>
                 {
                     return None;
@@ -279,7 +301,9 @@ impl Words<'_> {
                 }
                 Tok::Word | Tok::Quoted | Tok::Dot => {}
                 Tok::Reserved if depth == 0 && self.is(at, "WHERE") => return Some(at + 1),
-                Tok::Reserved if self.is_one_of(at, &["SELECT", "FROM", "WITH", "WHERE", "OPTION"]) => {
+                Tok::Reserved
+                    if self.is_one_of(at, &["SELECT", "FROM", "WITH", "WHERE", "OPTION"]) =>
+                {
                     return None;
                 }
                 _ => naming = false,
@@ -295,13 +319,15 @@ impl Words<'_> {
             match self.kind(at) {
                 _ if self.ends(at) => return Some(()),
                 Tok::Word | Tok::Quoted | Tok::Dot | Tok::LParen | Tok::RParen => {}
-                Tok::Minus if is_comparison(self.kind(at - 1)) && is_literal(self.kind(at + 1)) => {}
+                Tok::Minus if is_comparison(self.kind(at - 1)) && is_literal(self.kind(at + 1)) => {
+                }
                 Tok::Reserved if self.is_one_of(at, &["AND", "IS", "NOT", "NULL"]) => {}
                 kind if is_comparison(kind) => {}
                 kind if is_literal(kind) => {
                     let before = at - 1 - usize::from(self.kind(at - 1) == Tok::Minus);
-                    let whole =
-                        self.is(at + 1, "AND") || self.kind(at + 1) == Tok::RParen || self.ends(at + 1);
+                    let whole = self.is(at + 1, "AND")
+                        || self.kind(at + 1) == Tok::RParen
+                        || self.ends(at + 1);
                     if is_comparison(self.kind(before)) && whole {
                         places.push(at);
                     }

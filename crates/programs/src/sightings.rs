@@ -1,6 +1,6 @@
-//! Hashes of texts and shapes that were seen a moment ago and are not kept.
-//! Guarantee: it takes [`WAYS`] others of the same place, seen since, to forget one: statements that take turns do not make each other
-//! forgotten.
+//! Hashes of texts and shapes that were seen a moment ago and are not kept. Guarantee: it takes
+//! [`WAYS`] others of the same place, seen since, to forget one: statements that take turns do not
+//! make each other forgotten.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,7 +19,8 @@ impl Default for Sightings {
 }
 
 impl Sightings {
-    /// Whether this hash was here a moment ago; now it was. Of two threads that ask at once one may be forgotten.
+    /// Whether this hash was here a moment ago; now it was. Of two threads that ask at once one may
+    /// be forgotten.
     pub fn was_seen(&self, hash: u64) -> bool {
         let place = &self.0[hash as usize % PLACES];
         if place.iter().any(|seen| seen.load(Relaxed) == hash) {

@@ -1,4 +1,5 @@
-//! What tells statements apart in views: their places in the text of their batch, and hashes of their words and plans.
+//! What tells statements apart in views: their places in the text of their batch, and hashes of
+//! their words and plans.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -27,7 +28,9 @@ pub fn query_hash(statement: &str) -> [u8; 8] {
     let mut hasher = DefaultHasher::new();
     for token in tokenize(statement).list {
         match token.kind {
-            Tok::Word | Tok::Reserved => token.span.text(statement).to_lowercase().hash(&mut hasher),
+            Tok::Word | Tok::Reserved => {
+                token.span.text(statement).to_lowercase().hash(&mut hasher)
+            }
             Tok::Quoted => token.span.text(statement).hash(&mut hasher),
             _ if is_constant(token.span.text(statement)) => '?'.hash(&mut hasher),
             _ => token.span.text(statement).hash(&mut hasher),

@@ -23,7 +23,11 @@ impl TableParam {
     ///
     /// # Errors
     /// 206 a value that is no table.
-    pub fn new(name: &str, def: &Arc<TableTypeDef>, arg: Option<Arg>) -> Result<TableParam, SqlError> {
+    pub fn new(
+        name: &str,
+        def: &Arc<TableTypeDef>,
+        arg: Option<Arg>,
+    ) -> Result<TableParam, SqlError> {
         let arg = match arg {
             None => None,
             Some(Arg { table: Some(table), .. }) => Some(table),

@@ -34,7 +34,9 @@ pub fn names(
     let mut seen = HashSet::new();
     for used in declared::undeclared(text, stmts, params, settings, go_on)? {
         if used.table {
-            return Err(SqlError::of(msg::UNDECLARED_TABLE_VARIABLE, [&used.shown]).at_line(used.line));
+            return Err(
+                SqlError::of(msg::UNDECLARED_TABLE_VARIABLE, [&used.shown]).at_line(used.line)
+            );
         }
         if !seen.insert(fold_name(used.shown)) {
             return Err(SqlError::of(msg::PARAMETER_USED_TWICE, [&used.shown]).at_line(used.line));
@@ -66,16 +68,21 @@ fn first_with_temporary<'s>(
     let names_table = |at: usize| {
         let shown = tokens.list[at].span.text(text);
         let before = at.checked_sub(1).map(|before| &tokens.list[before]);
-        let word = before.filter(|token| token.kind == Tok::Reserved).map(|token| token.span.text(text));
+        let word =
+            before.filter(|token| token.kind == Tok::Reserved).map(|token| token.span.text(text));
         let is_name = match tokens.list[at].kind {
             Tok::Word => shown.starts_with('#'),
             Tok::Quoted => shown.get(1..).is_some_and(|name| name.starts_with('#')),
             _ => false,
         };
-        is_name && word.is_none_or(|word| !NOT_TABLES.iter().any(|other| other.eq_ignore_ascii_case(word)))
+        is_name
+            && word
+                .is_none_or(|word| !NOT_TABLES.iter().any(|other| other.eq_ignore_ascii_case(word)))
     };
-    let places: Vec<u32> =
-        (0..tokens.list.len()).filter(|at| names_table(*at)).map(|at| tokens.list[at].span.start).collect();
+    let places: Vec<u32> = (0..tokens.list.len())
+        .filter(|at| names_table(*at))
+        .map(|at| tokens.list[at].span.start)
+        .collect();
     Ok(stmts.iter().find_map(|stmt| innermost(stmt, &places)))
 }
 
@@ -95,7 +102,8 @@ fn innermost<'s>(stmt: &'s Stmt, places: &[u32]) -> Option<&'s Stmt> {
             if within(stmt.span.start, then.span.start) {
                 return Some(stmt);
             }
-            innermost(then, places).or_else(|| otherwise.as_deref().and_then(|o| innermost(o, places)))
+            innermost(then, places)
+                .or_else(|| otherwise.as_deref().and_then(|o| innermost(o, places)))
         }
         StmtKind::While { body, .. } => {
             if within(stmt.span.start, body.span.start) {

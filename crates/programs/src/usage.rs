@@ -1,8 +1,8 @@
-//! Executions become uses of indexes, and what the Query Store of their database is told: of each plan that is kept when somebody asks, of a
-//! plan before a statement is bound to another one, of a batch when it goes. So an execution costs nothing more than the count that it has
-//! anyway.
-//! Guarantee: each execution that has come to its end is added once, to the indexes of the plan that the statement had, or has where another
-//! session has bound it anew meanwhile.
+//! Executions become uses of indexes, and what the Query Store of their database is told: of each
+//! plan that is kept when somebody asks, of a plan before a statement is bound to another one, of a
+//! batch when it goes. So an execution costs nothing more than the count that it has anyway.
+//! Guarantee: each execution that has come to its end is added once, to the indexes of the plan
+//! that the statement had, or has where another session has bound it anew meanwhile.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -67,7 +67,8 @@ impl Compiled {
         }
     }
 
-    /// What a session has counted was done by the plan that the statement has: it is going to lose it.
+    /// What a session has counted was done by the plan that the statement has: it is going to lose
+    /// it.
     pub fn settle_count(&self, at: usize, bound: &Bound, count: &Count) {
         self.settle_until(at, bound, count, None);
     }
@@ -86,7 +87,8 @@ impl Compiled {
 
     /// Tells the Query Store.
     fn tell(&self, db: &Db, at: usize, bound: &Bound, executions: &Executions, now: u64) {
-        let Some(stmt) = self.statement_at(at).and_then(|number| self.program.stmts.get(number)) else {
+        let Some(stmt) = self.statement_at(at).and_then(|number| self.program.stmts.get(number))
+        else {
             return;
         };
         let (from, to) = (stmt.span.start as usize, stmt.span.end as usize);
@@ -138,7 +140,8 @@ pub fn settle(cache: &BatchCache) {
     cache.plans().iter().for_each(|plan| plan.batch.settle(None));
 }
 
-/// As [`settle`], for an interval that ends with this moment, in microseconds since 1970, which was just now.
+/// As [`settle`], for an interval that ends with this moment, in microseconds since 1970, which was
+/// just now.
 pub fn settle_until(cache: &BatchCache, moment: u64) {
     cache.plans().iter().for_each(|plan| plan.batch.settle(Some(moment)));
 }

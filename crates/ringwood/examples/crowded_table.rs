@@ -52,8 +52,9 @@ fn crowd(db: &Database, count: usize) -> Result<Vec<Session>, SqlError> {
     for n in 0..count {
         let mut session = db.session()?;
         let id = KEYS as usize + n;
-        session
-            .execute(&format!("use bench; begin tran; insert t values ({id}, 0, 'one that stays open')"))?;
+        session.execute(&format!(
+            "use bench; begin tran; insert t values ({id}, 0, 'one that stays open')"
+        ))?;
         sessions.push(session);
     }
     Ok(sessions)

@@ -1,4 +1,5 @@
-//! Ringwood inside a program: a folder, some threads, T-SQL. Run with `cargo run --example embedded`.
+//! Ringwood inside a program: a folder, some threads, T-SQL. Run with `cargo run --example
+//! embedded`.
 
 use ringwood::{Database, SqlError};
 
@@ -25,9 +26,9 @@ fn main() -> Result<(), SqlError> {
                 })
             })
             .collect();
-        threads
-            .into_iter()
-            .try_for_each(|t| t.join().unwrap_or_else(|_| Err(SqlError::new(0, 16, 1, "a thread panicked"))))
+        threads.into_iter().try_for_each(|t| {
+            t.join().unwrap_or_else(|_| Err(SqlError::new(0, 16, 1, "a thread panicked")))
+        })
     })?;
 
     let mut session = db.session()?;
@@ -40,7 +41,10 @@ fn main() -> Result<(), SqlError> {
     )?;
 
     session.execute("begin tran; delete visit; rollback")?;
-    println!("after the rollback: {} visits", session.query("select count(*) from visit")?.rows[0][0]);
+    println!(
+        "after the rollback: {} visits",
+        session.query("select count(*) from visit")?.rows[0][0]
+    );
     db.close()?;
     let _ = std::fs::remove_dir_all(&folder);
     Ok(())

@@ -1,6 +1,7 @@
-//! What other sessions' open transactions cost a statement: prepared SELECT and UPDATE by key and one-row INSERTs, alone and
-//! while other sessions hold transactions that have written. Commits do not wait for the disk. Each round measures alone and with
-//! the others; prints the medians in microseconds of this thread's processor time, and their ratio.
+//! What other sessions' open transactions cost a statement: prepared SELECT and UPDATE by key and
+//! one-row INSERTs, alone and while other sessions hold transactions that have written. Commits do
+//! not wait for the disk. Each round measures alone and with the others; prints the medians in
+//! microseconds of this thread's processor time, and their ratio.
 //!
 //! `./bench open-transactions [OPEN] [ROUNDS] [STATEMENTS]`
 
@@ -121,7 +122,13 @@ fn main() -> Result<(), SqlError> {
         beside.push(all(&mut session, count)?);
         drop(sessions);
     }
-    println!("{:<38} {:>9} {:>9} {:>7}", "microseconds", "alone", format!("{others} open"), "ratio");
+    println!(
+        "{:<38} {:>9} {:>9} {:>7}",
+        "microseconds",
+        "alone",
+        format!("{others} open"),
+        "ratio"
+    );
     for (i, name) in WORK.iter().enumerate() {
         let of = |figures: &[[f64; 6]]| median(figures.iter().map(|f| f[i]).collect());
         let ratio = median(alone.iter().zip(&beside).map(|(a, b)| b[i] / a[i]).collect());

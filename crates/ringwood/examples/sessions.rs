@@ -1,5 +1,6 @@
-//! Sixteen sessions insert at once, first all into one table, then each into its own; both in transactions of 100 rows.
-//! Prints rows per second of both, counts what is there, and fails when a row is lost or a session was a deadlock victim.
+//! Sixteen sessions insert at once, first all into one table, then each into its own; both in
+//! transactions of 100 rows. Prints rows per second of both, counts what is there, and fails when a
+//! row is lost or a session was a deadlock victim.
 //!
 //! `./bench sessions [rows per session] [rounds]`
 
@@ -51,8 +52,9 @@ fn main() -> Result<(), SqlError> {
     session.execute("alter database sessions set recovery simple")?;
     session.execute("use sessions")?;
     for s in 0..SESSIONS {
-        session
-            .execute(&format!("create table own{s} (s int not null, i int not null, words varchar(100))"))?;
+        session.execute(&format!(
+            "create table own{s} (s int not null, i int not null, words varchar(100))"
+        ))?;
     }
     let mut figures: Vec<[f64; 3]> = Vec::new();
     for n in 0..rounds {
@@ -60,7 +62,8 @@ fn main() -> Result<(), SqlError> {
         let alone = round(&db, 1, rows * 4, &|_| "own0".into())?;
         let one = round(&db, SESSIONS, rows, &|_| "one".into())?;
         let own = round(&db, SESSIONS, rows, &|s| format!("own{s}"))?;
-        let found = session.query("select count(*), count(distinct s * 10000000 + i) from one")?.rows;
+        let found =
+            session.query("select count(*), count(distinct s * 10000000 + i) from one")?.rows;
         let expected = (SESSIONS * rows) as i64;
         assert_eq!(
             (found[0][0].as_i64(), found[0][1].as_i64()),

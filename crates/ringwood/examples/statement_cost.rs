@@ -1,10 +1,10 @@
-//! One kind of prepared statement, or one kind of loop in a batch, again and again, for a profiler: everything else is done
-//! before and after [`statements`], so that `valgrind --tool=callgrind --toggle-collect='*statements*'` counts the instructions of the
-//! statements alone.
+//! One kind of prepared statement, or one kind of loop in a batch, again and again, for a profiler:
+//! everything else is done before and after [`statements`], so that `valgrind --tool=callgrind
+//! --toggle-collect='*statements*'` counts the instructions of the statements alone.
 //!
 //! `./bench statement KIND [STATEMENTS]` (20000 by default). Prepared: `select`, each a
-//! transaction; `update` and `insert`, all in one. Turns of a loop (WHILE ... SET @i += 1): `loop` with nothing else in it,
-//! `loop-select`, and in one transaction `loop-update` and `loop-insert`.
+//! transaction; `update` and `insert`, all in one. Turns of a loop (WHILE ... SET @i += 1): `loop`
+//! with nothing else in it, `loop-select`, and in one transaction `loop-update` and `loop-insert`.
 
 use ringwood::{DataType, Options, Session, Statement, Value};
 use std::error::Error;
@@ -53,7 +53,9 @@ fn statements(session: &mut Session, work: &Work, count: i32) -> Result<(), Box<
 
 /// A loop of so many turns, with these statements in each.
 fn turns(count: i32, inside: &str) -> String {
-    format!("set nocount on; declare @i int = 0, @x int; while @i < {count} begin {inside} set @i += 1 end")
+    format!(
+        "set nocount on; declare @i int = 0, @x int; while @i < {count} begin {inside} set @i += 1 end"
+    )
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -63,7 +65,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (text, key): (_, Option<Key>) = match kind {
         "select" => ("select n from t where id = @k", Some(spread)),
         "update" => ("update t set n = n + 1 where id = @k", Some(spread)),
-        "insert" => ("insert grows values (@k, 'some words that make the row longer')", Some(|n| n)),
+        "insert" => {
+            ("insert grows values (@k, 'some words that make the row longer')", Some(|n| n))
+        }
         "loop" => ("", None),
         "loop-select" => ("select @x = n from t where id = @i % 20000", None),
         "loop-update" => ("update t set n = n + 1 where id = @i % 20000", None),

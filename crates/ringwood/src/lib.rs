@@ -17,8 +17,9 @@
 //! # }
 //! ```
 //!
-//! A commit that returned is on disk (unless delayed durability was asked for). Dropping the last handle closes the
-//! instance cleanly; [`Database::close`] does so and reports what went wrong. One process at a time may open a folder.
+//! A commit that returned is on disk (unless delayed durability was asked for). Dropping the last
+//! handle closes the instance cleanly; [`Database::close`] does so and reports what went wrong. One
+//! process at a time may open a folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,8 +27,8 @@ use types::msg;
 
 use engine::FirstError;
 pub use engine::{
-    BulkOptions, BulkRows, ColumnBatches, ColumnInfo, DataType, ResultRows, RowItems, Sink, SqlError,
-    StatementEnd, StoredCell, Value,
+    BulkOptions, BulkRows, ColumnBatches, ColumnInfo, DataType, ResultRows, RowItems, Sink,
+    SqlError, StatementEnd, StoredCell, Value,
 };
 pub use types::{Decimal, Len, units};
 
@@ -55,8 +56,9 @@ impl Options {
         self
     }
 
-    /// Bytes for all queries' sorts, joins, aggregates and kept rows together; what does not fit goes through files. A quarter of
-    /// the machine's memory, at most three quarters of [`Options::memory`], unless set.
+    /// Bytes for all queries' sorts, joins, aggregates and kept rows together; what does not fit
+    /// goes through files. A quarter of the machine's memory, at most three quarters of
+    /// [`Options::memory`], unless set.
     pub fn query_memory(mut self, bytes: usize) -> Options {
         self.query_memory = Some(bytes);
         self
@@ -68,24 +70,25 @@ impl Options {
         self
     }
 
-    /// A trace flag at start, e.g. 1800 (log blocks aligned to 4,096 bytes whatever the device says) or 4022 (no
-    /// procedure runs by itself at the start).
+    /// A trace flag at start, e.g. 1800 (log blocks aligned to 4,096 bytes whatever the device
+    /// says) or 4022 (no procedure runs by itself at the start).
     pub fn trace_flag(mut self, flag: i32) -> Options {
         self.trace_flags.push(flag);
         self
     }
 
-    /// Changes nothing in the folder, which may be one that cannot be written: databases that were stopped cleanly are open for
-    /// reading, one that needs recovery says so when it is used, changes are error 3906. What sorts need goes into the system's
-    /// folder for temporary files. Several processes may have a folder open like this.
+    /// Changes nothing in the folder, which may be one that cannot be written: databases that were
+    /// stopped cleanly are open for reading, one that needs recovery says so when it is used,
+    /// changes are error 3906. What sorts need goes into the system's folder for temporary files.
+    /// Several processes may have a folder open like this.
     pub fn read_only(mut self) -> Options {
         self.read_only = true;
         self
     }
 
-    /// Opens the instance: recovers its databases where the last stop was not clean.
-    /// Errors: the folder is in use or cannot be written. A single database that cannot be opened does not fail the
-    /// instance; using it says why.
+    /// Opens the instance: recovers its databases where the last stop was not clean. Errors: the
+    /// folder is in use or cannot be written. A single database that cannot be opened does not fail
+    /// the instance; using it says why.
     pub fn open(self) -> Result<Database, SqlError> {
         let options = engine::InstanceOptions {
             process_bytes: self.memory,
@@ -96,8 +99,8 @@ impl Options {
             read_only: self.read_only,
             ..engine::InstanceOptions::new(self.folder)
         };
-        let instance =
-            engine::Instance::open(options).map_err(|e| SqlError::of(msg::INSTANCE_NOT_OPENED, [&e]))?;
+        let instance = engine::Instance::open(options)
+            .map_err(|e| SqlError::of(msg::INSTANCE_NOT_OPENED, [&e]))?;
         // Without it the instance works all the same; only `ringwood top` cannot look in.
         let _ = instance.open_to_view();
         Ok(Database { owner: Arc::new(Owner { instance }) })
@@ -113,8 +116,8 @@ pub fn url_devices() -> Option<Arc<dyn engine::UrlDevices>> {
     None
 }
 
-/// What handles and sessions share. The last of them closes the instance; the thread that lets others look in and the procedures
-/// that started with it have ended before.
+/// What handles and sessions share. The last of them closes the instance; the thread that lets
+/// others look in and the procedures that started with it have ended before.
 #[derive(Debug)]
 struct Owner {
     instance: Arc<engine::Instance>,
@@ -139,13 +142,14 @@ impl Database {
         Options::new(folder.as_ref()).open()
     }
 
-    /// A new session in the database `master`: its own transaction, variables and SET options. Give each thread its own.
-    /// Errors: the instance was closed.
+    /// A new session in the database `master`: its own transaction, variables and SET options. Give
+    /// each thread its own. Errors: the instance was closed.
     pub fn session(&self) -> Result<Session, SqlError> {
         Ok(Session { inner: self.owner.instance.session()?, _owner: self.owner.clone() })
     }
 
-    /// Checks the integrity of a database: allocation, indexes, rows and their agreement. The problems found; none = clean.
+    /// Checks the integrity of a database: allocation, indexes, rows and their agreement. The
+    /// problems found; none = clean.
     pub fn check(&self, database: &str) -> Result<Vec<String>, SqlError> {
         let report = self.owner.instance.check_database(database)?;
         Ok(report.allocation.into_iter().chain(report.consistency).collect())
@@ -156,7 +160,8 @@ impl Database {
         self.owner.instance.shutdown_requested()
     }
 
-    /// Stops cleanly: everything that was committed is durable, data files are written, nothing is left to redo.
+    /// Stops cleanly: everything that was committed is durable, data files are written, nothing is
+    /// left to redo.
     pub fn close(&self) -> Result<(), SqlError> {
         self.owner.instance.close()
     }
@@ -266,8 +271,8 @@ pub struct Session {
 pub struct Statement(engine::session::Prepared);
 
 impl Session {
-    /// Runs a batch (no GO) and keeps what it produces. Errors: the first error of the batch; statements before it took
-    /// effect, as in SQL Server.
+    /// Runs a batch (no GO) and keeps what it produces. Errors: the first error of the batch;
+    /// statements before it took effect, as in SQL Server.
     pub fn execute(&mut self, batch: &str) -> Result<Outcome, SqlError> {
         let mut collector = Collector::default();
         self.inner.execute(&units::held(batch), &mut collector);
@@ -279,33 +284,45 @@ impl Session {
         Ok(self.execute(batch)?.sets.into_iter().next().unwrap_or_default())
     }
 
-    /// Runs a batch and hands each row to `each` as it is produced; no result set is kept in memory.
+    /// Runs a batch and hands each row to `each` as it is produced; no result set is kept in
+    /// memory.
     pub fn stream(
         &mut self,
         batch: &str,
         mut each: impl FnMut(&[ColumnInfo], &[Value]) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
-        let mut streamer = Streamer { each: &mut each, columns: Vec::new(), error: FirstError::default() };
+        let mut streamer =
+            Streamer { each: &mut each, columns: Vec::new(), error: FirstError::default() };
         self.inner.execute(&units::held(batch), &mut streamer);
         streamer.error.or(())
     }
 
-    /// Compiles a batch with parameters: `prepare("insert t values (@a, @b)", &[("@a", DataType::Int), ...])`.
-    /// Errors: syntax, undeclared variables, unknown types. Names are resolved when it first runs.
-    pub fn prepare(&mut self, batch: &str, parameters: &[(&str, DataType)]) -> Result<Statement, SqlError> {
+    /// Compiles a batch with parameters: `prepare("insert t values (@a, @b)", &[("@a",
+    /// DataType::Int), ...])`. Errors: syntax, undeclared variables, unknown types. Names are
+    /// resolved when it first runs.
+    pub fn prepare(
+        &mut self,
+        batch: &str,
+        parameters: &[(&str, DataType)],
+    ) -> Result<Statement, SqlError> {
         self.inner.prepare(&units::held(batch), parameters).map(Statement)
     }
 
     /// Runs a prepared batch with values for its parameters, in the order of [`Session::prepare`].
     /// Errors: as [`Session::execute`]; a value that does not convert to its parameter's type.
-    pub fn execute_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<Outcome, SqlError> {
+    pub fn execute_prepared(
+        &mut self,
+        statement: &Statement,
+        values: &[Value],
+    ) -> Result<Outcome, SqlError> {
         let mut collector = Collector::default();
         self.inner.execute_prepared(&statement.0, values, &mut collector)?;
         collector.error.or(collector.outcome)
     }
 
-    /// Runs a prepared batch as [`Session::execute_prepared`] does, and gives only the sum of [`Outcome::affected`]: result sets
-    /// and messages are not kept, which costs a short statement less.
+    /// Runs a prepared batch as [`Session::execute_prepared`] does, and gives only the sum of
+    /// [`Outcome::affected`]: result sets and messages are not kept, which costs a short statement
+    /// less.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -323,19 +340,25 @@ impl Session {
     /// ```
     ///
     /// Errors: as [`Session::execute_prepared`].
-    pub fn count_prepared(&mut self, statement: &Statement, values: &[Value]) -> Result<u64, SqlError> {
+    pub fn count_prepared(
+        &mut self,
+        statement: &Statement,
+        values: &[Value],
+    ) -> Result<u64, SqlError> {
         let mut counter = Counter::default();
         self.inner.execute_prepared(&statement.0, values, &mut counter)?;
         counter.error.or(counter.rows)
     }
 
-    /// Loads rows into a table as one statement, the fast way: no text, whole pages to a log record. `table` is a name as T-SQL
-    /// has it (`t`, `schema.t`, `[my db].dbo.[my t]`), `columns` those that the rows have (none: all but an identity column). The
-    /// rows come from a closure that fills one row at a time, from [`ColumnBatches`], or from your own [`BulkRows`]; values are
-    /// converted to the columns' types. Gives the number of rows.
+    /// Loads rows into a table as one statement, the fast way: no text, whole pages to a log
+    /// record. `table` is a name as T-SQL has it (`t`, `schema.t`, `[my db].dbo.[my t]`), `columns`
+    /// those that the rows have (none: all but an identity column). The rows come from a closure
+    /// that fills one row at a time, from [`ColumnBatches`], or from your own [`BulkRows`]; values
+    /// are converted to the columns' types. Gives the number of rows.
     ///
-    /// Errors: as INSERT; 4864 for a text that its char or varchar column cannot hold; what `rows` returns. Nothing of a failed
-    /// load stays, but for the batches that [`BulkOptions::batch`] has had committed.
+    /// Errors: as INSERT; 4864 for a text that its char or varchar column cannot hold; what `rows`
+    /// returns. Nothing of a failed load stays, but for the batches that [`BulkOptions::batch`] has
+    /// had committed.
     pub fn bulk_insert(
         &mut self,
         table: &str,
@@ -346,8 +369,9 @@ impl Session {
         self.inner.bulk_insert(table, columns, options, rows)
     }
 
-    /// Runs a batch with a sink of your own: everything in the order in which it happens. An error that the sink returns
-    /// ends the batch and rolls its transaction back; no CATCH of the batch sees it.
+    /// Runs a batch with a sink of your own: everything in the order in which it happens. An error
+    /// that the sink returns ends the batch and rolls its transaction back; no CATCH of the batch
+    /// sees it.
     pub fn run(&mut self, batch: &str, sink: &mut dyn Sink) {
         self.inner.execute(&units::held(batch), sink);
     }

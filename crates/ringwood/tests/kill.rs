@@ -1,6 +1,7 @@
-//! Real kills: a child process under load is stopped with SIGKILL, again and again, on a real file system. After each
-//! kill the database is opened and compared with what the child had acknowledged: every acknowledged commit is there,
-//! nothing that was rolled back or never committed is, and the integrity check is clean.
+//! Real kills: a child process under load is stopped with SIGKILL, again and again, on a real file
+//! system. After each kill the database is opened and compared with what the child had
+//! acknowledged: every acknowledged commit is there, nothing that was rolled back or never
+//! committed is, and the integrity check is clean.
 //!
 //! `cargo test -p ringwood --test kill` runs a few rounds; RINGWOOD_KILLS=100 sets their number.
 
@@ -34,20 +35,29 @@ fn create(folder: &Path) -> Result<(), SqlError> {
     )?;
     session.execute("create table entry (thread int not null, seq int not null, amount int not null, constraint pk_entry primary key (thread, seq))")?;
     session.execute("create index ix_amount on entry (amount)")?;
-    session.execute("create table audit (thread int not null, seq int not null, words varchar(300))")?;
+    session.execute(
+        "create table audit (thread int not null, seq int not null, words varchar(300))",
+    )?;
     session.execute(&format!(
         "declare @i int = 0; while @i < {ACCOUNTS} begin insert account values (@i, {BALANCE}, 'new'); set @i += 1 end"
     ))?;
     db.close()
 }
 
-/// The load of one thread, until the process dies. A deadlock victim or a rolled back transaction keeps its number.
-fn load(db: &Database, thread: i32, mut seq: i32, out: &Mutex<std::io::Stdout>) -> Result<(), SqlError> {
+/// The load of one thread, until the process dies. A deadlock victim or a rolled back transaction
+/// keeps its number.
+fn load(
+    db: &Database,
+    thread: i32,
+    mut seq: i32,
+    out: &Mutex<std::io::Stdout>,
+) -> Result<(), SqlError> {
     let mut session = db.session()?;
     session.execute(&format!("use {DATABASE}; set nocount on"))?;
     let mut random = fastrand::Rng::new();
     loop {
-        let (from, to, amount) = (random.i32(..ACCOUNTS), random.i32(..ACCOUNTS), random.i32(1..50));
+        let (from, to, amount) =
+            (random.i32(..ACCOUNTS), random.i32(..ACCOUNTS), random.i32(1..50));
         let words = "w".repeat(random.usize(..300));
         let keep = random.u8(..10) != 0;
         let end = if keep { "commit" } else { "rollback" };
@@ -104,7 +114,9 @@ fn verify(folder: &Path, acknowledged: &HashMap<i32, i32>) -> Result<Vec<i32>, S
     let mut next = Vec::new();
     for thread in 0..THREADS {
         let rows = session
-            .query(&format!("select count(*), isnull(max(seq), -1) from entry where thread = {thread}"))?
+            .query(&format!(
+                "select count(*), isnull(max(seq), -1) from entry where thread = {thread}"
+            ))?
             .rows;
         let (count, last) = (number(&rows[0][0]), number(&rows[0][1]));
         let acked = acknowledged.get(&thread).copied().unwrap_or(-1);
@@ -128,7 +140,8 @@ fn verify(folder: &Path, acknowledged: &HashMap<i32, i32>) -> Result<Vec<i32>, S
         "select count(*) from entry e left join audit a on a.thread = e.thread and a.seq = e.seq where a.seq is null",
     )?;
     assert_eq!(number(&lost.rows[0][0]), 0, "entries without their audit row");
-    let both = session.query("select (select count(*) from entry) - (select count(*) from audit)")?;
+    let both =
+        session.query("select (select count(*) from entry) - (select count(*) from audit)")?;
     assert_eq!(number(&both.rows[0][0]), 0, "audit rows that never committed");
     let problems = db.check(DATABASE)?;
     assert!(problems.is_empty(), "check after the kill: {problems:#?}");
@@ -154,7 +167,8 @@ fn kill_once(folder: &Path, next: &[i32], random: &mut fastrand::Rng) -> HashMap
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 // The last line may be cut off by the kill.
-                if let Some((Ok(thread), Ok(seq))) = line.split_once(' ').map(|(t, s)| (t.parse(), s.parse()))
+                if let Some((Ok(thread), Ok(seq))) =
+                    line.split_once(' ').map(|(t, s)| (t.parse(), s.parse()))
                 {
                     acknowledged.lock().unwrap().insert(thread, seq);
                 }
@@ -180,7 +194,8 @@ fn main() -> ExitCode {
             }
         };
     }
-    let rounds: usize = std::env::var("RINGWOOD_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(4);
+    let rounds: usize =
+        std::env::var("RINGWOOD_KILLS").ok().and_then(|v| v.parse().ok()).unwrap_or(4);
     let folder = tempfile::tempdir().unwrap();
     let mut random = fastrand::Rng::new();
     create(folder.path()).unwrap();

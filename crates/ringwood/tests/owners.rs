@@ -1,11 +1,14 @@
-//! Whose a file is, at random: folders are copied, moved and renamed, processes open them at the same time and are killed,
-//! databases are created, restored over each other's files, detached and attached. After each step the folders that it
-//! touched are opened and compared with a model: every acknowledged row is there, no row of anybody else is, and a database
-//! whose files belong to another instance is refused.
+//! Whose a file is, at random: folders are copied, moved and renamed, processes open them at the
+//! same time and are killed, databases are created, restored over each other's files, detached and
+//! attached. After each step the folders that it touched are opened and compared with a model:
+//! every acknowledged row is there, no row of anybody else is, and a database whose files belong to
+//! another instance is refused.
 //!
-//! Each process writes rows with a number of its own, so a file that two had written would differ from its model.
+//! Each process writes rows with a number of its own, so a file that two had written would differ
+//! from its model.
 //!
-//! `cargo test -p ringwood --test owners` takes a few steps; RINGWOOD_OWNERS=300 sets their number, RINGWOOD_SEED repeats a run's choices.
+//! `cargo test -p ringwood --test owners` takes a few steps; RINGWOOD_OWNERS=300 sets their number,
+//! RINGWOOD_SEED repeats a run's choices.
 
 #[path = "support/errors.rs"]
 mod errors;
@@ -48,7 +51,8 @@ fn open(folder: &Path) -> Result<Database, SqlError> {
     Options::new(folder).memory(8 << 20).open()
 }
 
-/// The child: opens the folder, says so, writes rows to databases in turn until its standard input ends.
+/// The child: opens the folder, says so, writes rows to databases in turn until its standard input
+/// ends.
 fn child(folder: &Path, writer: &str, databases: &[String]) -> Result<(), SqlError> {
     let db = match open(folder) {
         Ok(db) => db,
@@ -159,7 +163,8 @@ impl World {
         assert!(kill || status.success(), "a writer failed: {status:?} {lines:?}");
         for line in lines {
             // The last line may be cut off by the kill.
-            let Some((name, Ok(id))) = line.split_once(' ').map(|(n, id)| (n, id.parse::<usize>())) else {
+            let Some((name, Ok(id))) = line.split_once(' ').map(|(n, id)| (n, id.parse::<usize>()))
+            else {
                 continue;
             };
             let Some(model) = self.folders[at].databases.get_mut(name) else { continue };
@@ -173,7 +178,8 @@ impl World {
         }
     }
 
-    /// A killed writer may have committed one row in each database that it had not acknowledged yet.
+    /// A killed writer may have committed one row in each database that it had not acknowledged
+    /// yet.
     fn adopt(&mut self, at: usize, writer: i64) {
         let path = self.folders[at].path.clone();
         let db = open(&path).unwrap();
@@ -233,7 +239,9 @@ impl World {
         let said = errors_of(&mut db.session().unwrap(), &batch);
         assert!(said.is_empty(), "{said:?}");
         db.close().unwrap();
-        self.folders[at].databases.insert(name, Model { rows: Vec::new(), outside, foreign: false });
+        self.folders[at]
+            .databases
+            .insert(name, Model { rows: Vec::new(), outside, foreign: false });
         vec![at]
     }
 
@@ -251,7 +259,10 @@ impl World {
         let (one, two) = (self.any(), self.any());
         let first = self.start(one);
         let second = self.start(two);
-        assert!(!first.refused && second.refused == (one == two), "one process in a folder at a time");
+        assert!(
+            !first.refused && second.refused == (one == two),
+            "one process in a folder at a time"
+        );
         std::thread::sleep(Duration::from_millis(self.random.u64(..120)));
         let (kill_first, kill_second) = (self.random.bool(), self.random.bool());
         self.end(two, second, kill_second && one != two);
@@ -264,7 +275,8 @@ impl World {
         let (at, busy) = (self.any(), self.random.u8(..3) == 0);
         let path = self.new_path("folder");
         let writer = busy.then(|| self.start(at));
-        let done = Command::new("cp").arg("-a").arg(&self.folders[at].path).arg(&path).status().unwrap();
+        let done =
+            Command::new("cp").arg("-a").arg(&self.folders[at].path).arg(&path).status().unwrap();
         assert!(done.success() || busy);
         let Some(writer) = writer else {
             let mut databases = self.folders[at].databases.clone();
@@ -276,7 +288,8 @@ impl World {
             }
             return vec![at, copy];
         };
-        // Whatever it is, using it harms nobody. It has a process of its own, as it may be any garbage.
+        // Whatever it is, using it harms nobody. It has a process of its own, as it may be any
+        // garbage.
         let names: Vec<String> = self.folders[at].databases.keys().cloned().collect();
         let mut user = Command::new(std::env::current_exe().unwrap())
             .arg("child")
@@ -304,7 +317,8 @@ impl World {
         vec![at]
     }
 
-    /// Backs a database up and restores it under another name, into its folder or over somebody else's file.
+    /// Backs a database up and restores it under another name, into its folder or over somebody
+    /// else's file.
     fn restore(&mut self) -> Vec<usize> {
         let at = self.any();
         let Some(name) = self.any_database(at) else { return Vec::new() };
@@ -322,8 +336,10 @@ impl World {
         let owner = (victim.is_some() && self.random.bool()).then(|| self.start(other));
         let db = open(&self.folders[at].path).unwrap();
         let mut session = db.session().unwrap();
-        let said =
-            errors_of(&mut session, &format!("backup database {name} to disk = '{}'", backup.display()));
+        let said = errors_of(
+            &mut session,
+            &format!("backup database {name} to disk = '{}'", backup.display()),
+        );
         assert!(said.is_empty(), "{said:?}");
         let said = errors_of(
             &mut session,
@@ -340,8 +356,8 @@ impl World {
         if let Some(owner) = owner {
             // Its own registry may know the place as another database's: a copy of its owner.
             let place = self.folders[other].databases[victim.as_ref().unwrap()].outside.clone();
-            let known =
-                place.is_some() && self.folders[at].databases.values().any(|model| model.outside == place);
+            let known = place.is_some()
+                && self.folders[at].databases.values().any(|model| model.outside == place);
             let expected = if known { 1834 } else { 3634 };
             assert!(said.contains(&expected) && said.contains(&3156), "{said:?}");
             self.end(other, owner, false);
@@ -359,11 +375,15 @@ impl World {
         let folder = &self.folders[at];
         match &folder.databases[name].outside {
             Some(outside) => (outside.join("d.mdf"), outside.join("l.ldf")),
-            None => (folder.path.join(format!("{name}_d.mdf")), folder.path.join(format!("{name}_l.ldf"))),
+            None => (
+                folder.path.join(format!("{name}_d.mdf")),
+                folder.path.join(format!("{name}_l.ldf")),
+            ),
         }
     }
 
-    /// A database that lies outside is attached by another folder's instance, detached before or not.
+    /// A database that lies outside is attached by another folder's instance, detached before or
+    /// not.
     fn attach(&mut self) -> Vec<usize> {
         let (from, to) = (self.any(), self.any());
         let Some(name) = self.any_database(from).filter(|_| from != to) else { return Vec::new() };
@@ -378,7 +398,8 @@ impl World {
         let detach = self.random.bool();
         if detach {
             let db = open(&self.folders[from].path).unwrap();
-            let said = errors_of(&mut db.session().unwrap(), &format!("exec sp_detach_db '{name}'"));
+            let said =
+                errors_of(&mut db.session().unwrap(), &format!("exec sp_detach_db '{name}'"));
             assert!(said.is_empty(), "{said:?}");
             db.close().unwrap();
         }
@@ -417,7 +438,9 @@ impl World {
     fn drop_one(&mut self) -> Vec<usize> {
         let at = self.any();
         let names: Vec<String> = self.folders[at].databases.keys().cloned().collect();
-        let Some(name) = self.random.choice(names).filter(|_| self.random.bool()) else { return Vec::new() };
+        let Some(name) = self.random.choice(names).filter(|_| self.random.bool()) else {
+            return Vec::new();
+        };
         let (data, _) = self.files_of(at, &name);
         let db = open(&self.folders[at].path).unwrap();
         let said = errors_of(&mut db.session().unwrap(), &format!("drop database {name}"));
@@ -466,7 +489,10 @@ fn read(session: &mut Session, folder: &Path, name: &str) -> Vec<i64> {
         panic!("{name} in {folder:?}: {e:?}\n{log}")
     });
     let number = |value: &Value| value.as_i64().unwrap_or(-9);
-    assert!(found.rows.iter().enumerate().all(|(i, row)| number(&row[0]) == i as i64), "a row is missing");
+    assert!(
+        found.rows.iter().enumerate().all(|(i, row)| number(&row[0]) == i as i64),
+        "a row is missing"
+    );
     found.rows.iter().map(|row| number(&row[1])).collect()
 }
 

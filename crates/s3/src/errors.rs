@@ -1,4 +1,5 @@
-//! What failures of a server are called: the operating system errors that SQL Server shows for such a device.
+//! What failures of a server are called: the operating system errors that SQL Server shows for such
+//! a device.
 
 use std::error::Error as _;
 
@@ -15,7 +16,8 @@ pub fn invalid(op: Op, url: &str) -> DiskError {
     io(op, url, 87, "The parameter is incorrect.")
 }
 
-/// The server's certificate does not hold, it speaks no TLS, or a certificate of ours cannot be read.
+/// The server's certificate does not hold, it speaks no TLS, or a certificate of ours cannot be
+/// read.
 pub fn insecure(op: Op, url: &str) -> DiskError {
     io(op, url, 12175, "A security error occurred.")
 }
@@ -25,15 +27,17 @@ pub fn gone(op: Op, url: &str) -> DiskError {
     io(op, url, 12017, "The operation has been canceled.")
 }
 
-/// An error of a request. A missing object is `NotFound` when one is read; a missing bucket, when one is written, is
-/// what SQL Server calls a request that is not supported.
+/// An error of a request. A missing object is `NotFound` when one is read; a missing bucket, when
+/// one is written, is what SQL Server calls a request that is not supported.
 pub fn of(op: Op, url: &str, e: &Error) -> DiskError {
     match e {
         Error::NotFound { .. } if matches!(op, Op::Open | Op::Read) => {
             DiskError::NotFound { path: url.into() }
         }
         Error::NotFound { .. } => io(op, url, 50, "The request is not supported."),
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => io(op, url, 5, "Access is denied."),
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
+            io(op, url, 5, "Access is denied.")
+        }
         _ => sent(op, url, e),
     }
 }
@@ -48,7 +52,9 @@ fn sent(op: Op, url: &str, e: &Error) -> DiskError {
                 _ if matches!(cause(http), Some(ureq::Error::HostNotFound)) => {
                     (12007, "The server name or address could not be resolved.")
                 }
-                HttpErrorKind::Connect => (12029, "A connection with the server could not be established."),
+                HttpErrorKind::Connect => {
+                    (12029, "A connection with the server could not be established.")
+                }
                 HttpErrorKind::Timeout => (12002, "The operation timed out."),
                 HttpErrorKind::Interrupted => {
                     (12030, "The connection with the server was terminated abnormally.")

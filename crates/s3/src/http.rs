@@ -1,6 +1,6 @@
-//! The way of `object_store`'s requests: `ureq` on threads that may block, so that no second HTTP stack is needed.
-//! Guarantees: status codes are results, not errors; redirects are not followed (they would need another signature);
-//! every request ends within its time limits.
+//! The way of `object_store`'s requests: `ureq` on threads that may block, so that no second HTTP
+//! stack is needed. Guarantees: status codes are results, not errors; redirects are not followed
+//! (they would need another signature); every request ends within its time limits.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -99,7 +99,9 @@ fn failed(e: ureq::Error) -> HttpError {
         ureq::Error::Io(io) => match io.kind() {
             ConnectionRefused => HttpErrorKind::Connect,
             TimedOut => HttpErrorKind::Timeout,
-            ConnectionReset | ConnectionAborted | BrokenPipe | UnexpectedEof => HttpErrorKind::Interrupted,
+            ConnectionReset | ConnectionAborted | BrokenPipe | UnexpectedEof => {
+                HttpErrorKind::Interrupted
+            }
             _ => HttpErrorKind::Unknown,
         },
         _ => HttpErrorKind::Unknown,

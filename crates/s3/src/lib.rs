@@ -1,13 +1,18 @@
-//! Backup devices on S3-compatible object storage: what `TO URL = 's3://...'` leads to, when a build has the feature `s3`.
+//! Backup devices on S3-compatible object storage: what `TO URL = 's3://...'` leads to, when a
+//! build has the feature `s3`.
 //!
-//! A backup is one object per device, written as a multipart upload while it streams, and read by ranges. Requests are
-//! made, signed and repeated by crate `object_store`; they travel through `ureq`, which the workspace has anyway. The
-//! asynchronous code that `object_store` asks for stays in [`worker`] and [`http`]: devices are plain blocking code.
+//! A backup is one object per device, written as a multipart upload while it streams, and read by
+//! ranges. Requests are made, signed and repeated by crate `object_store`; they travel through
+//! `ureq`, which the workspace has anyway. The asynchronous code that `object_store` asks for stays
+//! in [`worker`] and [`http`]: devices are plain blocking code.
 //!
 //! # Guarantees
-//! - An object is there once its upload was completed, as a whole; a failed or dropped writer gives its parts up.
-//! - Memory is bounded: a device keeps the part that it fills and those on their way, a reader a few pieces ahead.
-//! - Errors are the numbers that SQL Server shows for such a device; neither they nor anything else holds the secret.
+//! - An object is there once its upload was completed, as a whole; a failed or dropped writer gives
+//!   its parts up.
+//! - Memory is bounded: a device keeps the part that it fills and those on their way, a reader a
+//!   few pieces ahead.
+//! - Errors are the numbers that SQL Server shows for such a device; neither they nor anything else
+//!   holds the secret.
 #![cfg(feature = "client")]
 
 mod device;
@@ -52,8 +57,11 @@ impl S3 {
 impl UrlDevices for S3 {
     fn device(&self, request: &UrlRequest<'_>) -> Result<Box<dyn BackupDevice>, DiskError> {
         let bad = || errors::invalid(Op::Open, request.url);
-        let rest =
-            request.url.get(..5).filter(|s| s.eq_ignore_ascii_case("s3://")).map(|_| &request.url[5..]);
+        let rest = request
+            .url
+            .get(..5)
+            .filter(|s| s.eq_ignore_ascii_case("s3://"))
+            .map(|_| &request.url[5..]);
         let (host, key) = rest.and_then(|rest| rest.split_once('/')).ok_or_else(bad)?;
         let key = Path::parse(key).map_err(|_| bad())?;
         if host.is_empty() || key.as_ref().is_empty() {
@@ -66,8 +74,8 @@ impl UrlDevices for S3 {
     }
 }
 
-/// The store of an endpoint. Bucket and key stay together as the object's path: on the wire a bucket in the path and one
-/// in the host's name look alike, and nothing but objects is asked for.
+/// The store of an endpoint. Bucket and key stay together as the object's path: on the wire a
+/// bucket in the path and one in the host's name look alike, and nothing but objects is asked for.
 fn store(request: &UrlRequest<'_>, host: &str) -> Result<AmazonS3, DiskError> {
     let scheme = if request.tls { "https" } else { "http" };
     let connector = Http::new(request.certificates, request.tls);
@@ -85,8 +93,8 @@ fn store(request: &UrlRequest<'_>, host: &str) -> Result<AmazonS3, DiskError> {
     built.map_err(|_| errors::invalid(Op::Open, request.url))
 }
 
-/// A request that failed for a passing reason is made again for some seconds; what lasts longer ends the statement, for
-/// a backup keeps log from being reused while it waits.
+/// A request that failed for a passing reason is made again for some seconds; what lasts longer
+/// ends the statement, for a backup keeps log from being reused while it waits.
 fn retries() -> RetryConfig {
     let backoff = BackoffConfig {
         init_backoff: Duration::from_millis(100),

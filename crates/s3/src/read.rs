@@ -1,5 +1,6 @@
-//! Reading an object by ranges: little after a jump, more and ahead of the reader while it goes straight on.
-//! Guarantees: no more than `ahead` ranges are on their way, each of at most [`LONGEST`] bytes.
+//! Reading an object by ranges: little after a jump, more and ahead of the reader while it goes
+//! straight on. Guarantees: no more than `ahead` ranges are on their way, each of at most
+//! [`LONGEST`] bytes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -33,7 +34,14 @@ pub struct S3Reader {
 
 impl S3Reader {
     pub fn new(target: Target, len: u64, ahead: usize) -> S3Reader {
-        S3Reader { target, len, ahead, here: (0..0, Bytes::new()), asked: VecDeque::new(), next: SHORTEST }
+        S3Reader {
+            target,
+            len,
+            ahead,
+            here: (0..0, Bytes::new()),
+            asked: VecDeque::new(),
+            next: SHORTEST,
+        }
     }
 
     /// Makes `at` part of the range that is here.
@@ -59,7 +67,12 @@ impl S3Reader {
         };
         if bytes.len() as u64 != range.end - range.start {
             let (wanted, got) = (range.end - range.start, bytes.len() as u64);
-            return Err(DiskError::ShortRead { path: name.into(), offset: range.start, wanted, got });
+            return Err(DiskError::ShortRead {
+                path: name.into(),
+                offset: range.start,
+                wanted,
+                got,
+            });
         }
         self.here = (range, bytes);
         // A reader that goes on after a longest range goes on after the next ones too.
@@ -76,7 +89,8 @@ impl S3Reader {
     fn ask(&mut self, at: u64) {
         let range = at..self.len.min(at + self.next);
         self.next = LONGEST.min(self.next * 4);
-        let (store, key, wanted) = (self.target.store.clone(), self.target.key.clone(), range.clone());
+        let (store, key, wanted) =
+            (self.target.store.clone(), self.target.key.clone(), range.clone());
         let task = self.target.worker.spawn(async move { store.get_range(&key, wanted).await });
         self.asked.push_back((range, task));
     }

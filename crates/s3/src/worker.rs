@@ -1,5 +1,6 @@
-//! The one place that knows the asynchronous runtime: a thread that runs futures, and tasks that others wait for.
-//! Guarantees: a task that nobody waits for any more is stopped; waiting never hangs on a worker that is gone.
+//! The one place that knows the asynchronous runtime: a thread that runs futures, and tasks that
+//! others wait for. Guarantees: a task that nobody waits for any more is stopped; waiting never
+//! hangs on a worker that is gone.
 
 use std::future::Future;
 use std::sync::mpsc::{Receiver, channel};
@@ -22,7 +23,8 @@ pub struct Worker {
 
 impl Worker {
     pub fn start() -> std::io::Result<Worker> {
-        let runtime = Builder::new_current_thread().enable_time().max_blocking_threads(THREADS).build()?;
+        let runtime =
+            Builder::new_current_thread().enable_time().max_blocking_threads(THREADS).build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name("s3".into()).spawn(move || {
@@ -35,7 +37,10 @@ impl Worker {
     }
 
     /// Starts a future.
-    pub fn spawn<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T> {
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
         let (sender, done) = channel();
         let task = self.handle.spawn(async move {
             // A caller that dropped the task does not want its result.
@@ -45,7 +50,10 @@ impl Worker {
     }
 
     /// Runs a future to its end; `None` if it panicked.
-    pub fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Option<T> {
+    pub fn run<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
         self.spawn(future).wait()
     }
 }

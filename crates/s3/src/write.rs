@@ -1,5 +1,6 @@
-//! Writing an object: a multipart upload with parts of one size (some servers want that), several on their way at once.
-//! Guarantees: nothing is there before `finish` says so; dropped without it, the upload is aborted.
+//! Writing an object: a multipart upload with parts of one size (some servers want that), several
+//! on their way at once. Guarantees: nothing is there before `finish` says so; dropped without it,
+//! the upload is aborted.
 
 use std::collections::VecDeque;
 
@@ -107,7 +108,8 @@ impl Drop for S3Writer {
     fn drop(&mut self) {
         let Some(mut upload) = self.upload.take() else { return };
         self.sent.clear();
-        // The error that matters has been reported; a server that is gone forgets the parts by its own rules.
+        // The error that matters has been reported; a server that is gone forgets the parts by its
+        // own rules.
         let _ = self.target.worker.run(async move { upload.abort().await });
     }
 }

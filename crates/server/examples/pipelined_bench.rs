@@ -19,7 +19,8 @@ use tds::prelogin::Encryption;
 use tds::request::rpc::procedure_id;
 use tds::request::{Procedure, RpcParam, RpcRequest};
 
-const HELP: &str = "pipelined_bench [--flight N,N,...] [--connections N] [--rounds N] [--milliseconds N]
+const HELP: &str =
+    "pipelined_bench [--flight N,N,...] [--connections N] [--rounds N] [--milliseconds N]
                 [--tls yes] [--json]
 
   --flight        requests of a connection in flight, 1,2,4,16,64 unless said
@@ -103,7 +104,10 @@ fn together(
     let took = begin.elapsed().as_secs_f64();
     let writes = watcher.int(WRITES) - writes;
     assert_eq!(watcher.int("select count(*) from d.dbo.t"), done as i64, "rows were lost");
-    Part { each: took * 1e6 * connections / done as f64, commits: done as f64 / writes.max(1) as f64 }
+    Part {
+        each: took * 1e6 * connections / done as f64,
+        commits: done as f64 / writes.max(1) as f64,
+    }
 }
 
 fn main() -> Done<()> {
@@ -141,7 +145,8 @@ fn main() -> Done<()> {
             Ok(part.each)
         })?;
         let [alone, joined] = commits.map(median);
-        let figures = [flight as f64, turns.median(0), turns.median(1), turns.ratio(0, 1), alone, joined];
+        let figures =
+            [flight as f64, turns.median(0), turns.median(1), turns.ratio(0, 1), alone, joined];
         printed.row(&[], &figures);
     }
     Ok(())

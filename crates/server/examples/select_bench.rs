@@ -79,7 +79,9 @@ impl Counting {
                 }
                 bytes += len;
                 let ends = header[1] & 1 != 0;
-                last.extend_from_slice(&self.room[(at + 8).max(at + len.saturating_sub(13))..at + len]);
+                last.extend_from_slice(
+                    &self.room[(at + 8).max(at + len.saturating_sub(13))..at + len],
+                );
                 last.drain(..last.len().saturating_sub(13));
                 at += len;
                 if ends {

@@ -53,11 +53,13 @@ fn raise_limit() {
 /// The server: its addresses on standard output, its end when standard input ends.
 fn serve() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = InstanceOptions { memory_bytes: Some(MEMORY), ..InstanceOptions::new(folder.path()) };
+    let options =
+        InstanceOptions { memory_bytes: Some(MEMORY), ..InstanceOptions::new(folder.path()) };
     let instance = Instance::open(options).expect("an instance");
     instance.set_sa_password(PASSWORD).expect("a password");
     let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
-    let options = ServerOptions { admin_listen: Some(any), ..ServerOptions::new(any, folder.path()) };
+    let options =
+        ServerOptions { admin_listen: Some(any), ..ServerOptions::new(any, folder.path()) };
     let server = Server::start(instance.clone(), options).expect("a server");
     println!("{} {}", server.addresses()[0], server.admin_address().expect("an address"));
     std::io::stdout().flush().expect("standard output");
@@ -104,18 +106,23 @@ impl Served {
             .spawn()
             .expect("a server");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut line).expect("its addresses");
+        BufReader::new(child.stdout.take().expect("its output"))
+            .read_line(&mut line)
+            .expect("its addresses");
         let mut words = line.split_whitespace().map(|word| word.parse().expect("an address"));
-        let (address, admin) = (words.next().expect("an address"), words.next().expect("another one"));
+        let (address, admin) =
+            (words.next().expect("an address"), words.next().expect("another one"));
         Served { child, address, admin }
     }
 
     fn login(&self, name: &str) -> Client {
-        Client::connect(self.address, Encryption::NotSupported, name, PASSWORD, "").expect("a login")
+        Client::connect(self.address, Encryption::NotSupported, name, PASSWORD, "")
+            .expect("a login")
     }
 
     fn file(&self, name: &str) -> String {
-        std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id())).expect("a file of the process")
+        std::fs::read_to_string(format!("/proc/{}/{name}", self.child.id()))
+            .expect("a file of the process")
     }
 
     /// A number of /proc/PID/status.
@@ -145,7 +152,9 @@ fn measure(sessions: usize, wait: Wait) {
     let mut owner = served.login("sa");
     owner.run(&format!("create database app; create login app with password = '{PASSWORD}'"));
     owner.run("exec ('use app; create user app; alter role db_owner add member app')");
-    owner.run("exec ('use app; create table t (id int primary key, n int); insert t values (1, 0)')");
+    owner.run(
+        "exec ('use app; create table t (id int primary key, n int); insert t values (1, 0)')",
+    );
     let mut holder = served.login("app");
     if matches!(wait, Wait::Lock) {
         holder.run("begin tran; update app..t set n = 1 where id = 1");

@@ -1,7 +1,8 @@
-//! The server's certificate and key: given as PEM files, or made at the first start and kept in the data folder.
-//! Guarantees: a key that is made here is readable by its owner alone from the moment its file exists. What is made has a copy
-//! of each file: damage to one of them, or its loss, keeps no server from starting, and its clients trust it as before; where no
-//! certificate fits a key any more, both are kept under another name and others are made.
+//! The server's certificate and key: given as PEM files, or made at the first start and kept in the
+//! data folder. Guarantees: a key that is made here is readable by its owner alone from the moment
+//! its file exists. What is made has a copy of each file: damage to one of them, or its loss, keeps
+//! no server from starting, and its clients trust it as before; where no certificate fits a key any
+//! more, both are kept under another name and others are made.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -48,7 +49,8 @@ pub struct Identity {
 /// # Errors
 /// A file cannot be read, or has no certificate or no key.
 pub fn load(certificate: &Path, key: &Path) -> Result<Identity, CertificateError> {
-    let read = |path: &Path| fs::read(path).map_err(|e| CertificateError::File(path.to_path_buf(), e));
+    let read =
+        |path: &Path| fs::read(path).map_err(|e| CertificateError::File(path.to_path_buf(), e));
     let content = |path: &Path, text: String| CertificateError::Content(path.to_path_buf(), text);
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&read(certificate)?)
         .collect::<Result<_, _>>()
@@ -61,7 +63,8 @@ pub fn load(certificate: &Path, key: &Path) -> Result<Identity, CertificateError
     Ok(Identity { chain, key: key_der, path: certificate.to_path_buf() })
 }
 
-/// The certificate of the data folder, made where there is none; `names` are the hosts that it is for.
+/// The certificate of the data folder, made where there is none; `names` are the hosts that it is
+/// for.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -69,7 +72,9 @@ pub fn load_or_make(folder: &Path, names: &[String]) -> Result<Identity, Certifi
     let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
     let certificates = [certificate.clone(), beside(&certificate, "copy")];
     let keys = [key.clone(), beside(&key, "copy")];
-    for (from, key_from) in certificates.iter().flat_map(|one| keys.iter().map(move |other| (one, other))) {
+    for (from, key_from) in
+        certificates.iter().flat_map(|one| keys.iter().map(move |other| (one, other)))
+    {
         let Ok(identity) = load(from, key_from).and_then(usable) else { continue };
         keep(from, &certificates, 0o644)?;
         keep(key_from, &keys, 0o600)?;
@@ -100,22 +105,25 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Writes a file anew whose copy is the one that can be used, and a copy that is not there. A file that was replaced by somebody
-/// keeps its older copy.
+/// Writes a file anew whose copy is the one that can be used, and a copy that is not there. A file
+/// that was replaced by somebody keeps its older copy.
 fn keep(used: &Path, [own, copy]: &[PathBuf; 2], mode: u32) -> Result<(), CertificateError> {
     let to = match used == own {
         true if copy.exists() => return Ok(()),
         true => copy,
         false => own,
     };
-    let text = fs::read_to_string(used).map_err(|e| CertificateError::File(used.to_path_buf(), e))?;
+    let text =
+        fs::read_to_string(used).map_err(|e| CertificateError::File(used.to_path_buf(), e))?;
     write(to, &text, mode)
 }
 
 /// Keeps what cannot be used under another name.
 fn put_aside(path: &Path) -> Result<(), CertificateError> {
     match fs::rename(path, beside(path, "damaged")) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(CertificateError::File(path.to_path_buf(), e)),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            Err(CertificateError::File(path.to_path_buf(), e))
+        }
         _ => match fs::remove_file(beside(path, "copy")) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
                 Err(CertificateError::File(path.to_path_buf(), e))
@@ -143,7 +151,8 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertificateError> {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e)),
         _ => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&part).map_err(failed)?;
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(mode).open(&part).map_err(failed)?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
     fs::rename(&part, path).map_err(failed)
 }
@@ -164,7 +173,8 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
     }
 
-    /// Bytes of each file change, one at a time, to what no PEM file has, or the file is lost: there is the same certificate.
+    /// Bytes of each file change, one at a time, to what no PEM file has, or the file is lost:
+    /// there is the same certificate.
     #[test]
     fn damage_to_one_file_keeps_the_certificate() {
         let folder = tempfile::tempdir().unwrap();
@@ -174,7 +184,11 @@ mod tests {
             let path = folder.path().join(name);
             let whole = fs::read(&path).unwrap();
             fs::remove_file(&path).unwrap();
-            assert_eq!(load_or_make(folder.path(), &names).unwrap().chain, first.chain, "{name} is lost");
+            assert_eq!(
+                load_or_make(folder.path(), &names).unwrap().chain,
+                first.chain,
+                "{name} is lost"
+            );
             assert_eq!(fs::read(&path).unwrap(), whole, "{name} is there again");
             for at in (0..whole.len()).step_by(29) {
                 let mut bad = whole.clone();

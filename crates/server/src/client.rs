@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn only_small_rooms_are_kept() {
-        let room = AnswerRoom::left(Vec::with_capacity(MOST_ROOM), Vec::with_capacity(MOST_ROOM + 1));
+        let room =
+            AnswerRoom::left(Vec::with_capacity(MOST_ROOM), Vec::with_capacity(MOST_ROOM + 1));
         assert_eq!((room.payload.capacity(), room.packets.capacity()), (MOST_ROOM, 0));
     }
 

@@ -1,5 +1,5 @@
-//! The numbers by which DONE tokens name statements, as SQL Server was seen to send them: drivers tell updates and
-//! definitions from queries by them.
+//! The numbers by which DONE tokens name statements, as SQL Server was seen to send them: drivers
+//! tell updates and definitions from queries by them.
 
 use engine::StatementKind;
 use tds::tokens::command;

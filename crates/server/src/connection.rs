@@ -1,10 +1,10 @@
-//! One connection as pollers and workers share it. At any time it has one owner: nobody (it is idle and the threads that wait for
-//! sockets watch it), a worker, which reads, runs and writes, or the queue of requests for which
-//! there is no thread yet. While a request runs or is queued another thread (the listener) reads in
-//! the worker's place, so that an attention or the end of the connection is noticed at once.
-//! Guarantees: an idle or queued connection holds no thread; readiness that comes while a worker
-//! has the connection is never lost; each
-//! attention is answered once; a client that does not read makes only its own worker wait.
+//! One connection as pollers and workers share it. At any time it has one owner: nobody (it is idle
+//! and the threads that wait for sockets watch it), a worker, which reads, runs and writes, or the
+//! queue of requests for which there is no thread yet. While a request runs or is queued another
+//! thread (the listener) reads in the worker's place, so that an attention or the end of the
+//! connection is noticed at once. Guarantees: an idle or queued connection holds no thread;
+//! readiness that comes while a worker has the connection is never lost; each attention is answered
+//! once; a client that does not read makes only its own worker wait.
 
 mod queue;
 mod sending;
@@ -249,7 +249,8 @@ impl Connection {
         false
     }
 
-    /// Reads while a request runs. Whether a worker must take the connection, because the request has ended meanwhile.
+    /// Reads while a request runs. Whether a worker must take the connection, because the request
+    /// has ended meanwhile.
     fn listen(&self, over: bool) -> bool {
         // Held until it is known what was read: who reads next reads what comes after it.
         let mut wire = self.wire.lock();
@@ -265,7 +266,9 @@ impl Connection {
         drop(wire);
         match got {
             Ok(Got::Blocked) => return false,
-            Ok(Got::Message(message)) if message.kind == PacketType::Attention => gate.attention = true,
+            Ok(Got::Message(message)) if message.kind == PacketType::Attention => {
+                gate.attention = true
+            }
             Ok(got @ (Got::Message(_) | Got::Bulk { .. })) if !over => {
                 // The client does not wait for its answer; one request is kept, or one piece of a
                 // load, what follows stays in the socket.
@@ -275,11 +278,14 @@ impl Connection {
                 return gate.queued.is_none() && self.take_idle(&mut gate);
             }
             // The end, also behind one more request, or garbage.
-            Ok(Got::Closed | Got::Bulk { .. } | Got::Message(_)) | Err(_) => return self.lose(&mut gate),
+            Ok(Got::Closed | Got::Bulk { .. } | Got::Message(_)) | Err(_) => {
+                return self.lose(&mut gate);
+            }
         }
         // There may be more behind it.
         gate.readable = true;
-        // Under the gate: a request that has ended is no longer there to be stopped, and the next one must not be.
+        // Under the gate: a request that has ended is no longer there to be stopped, and the next
+        // one must not be.
         self.cancel(&gate);
         self.changed.notify_all();
         self.take_idle(&mut gate)
@@ -292,7 +298,8 @@ impl Connection {
         }
     }
 
-    /// The client has gone away while a request runs: nobody waits for its answer. Whether a worker must take the connection.
+    /// The client has gone away while a request runs: nobody waits for its answer. Whether a worker
+    /// must take the connection.
     fn lose(&self, gate: &mut Gate) -> bool {
         gate.gone = true;
         gate.readable = true;
@@ -310,14 +317,15 @@ impl Connection {
         !std::mem::replace(&mut gate.owned, true)
     }
 
-    /// Takes the connection if nobody has it and it has been idle since before `then`; then it is the caller's.
+    /// Takes the connection if nobody has it and it has been idle since before `then`; then it is
+    /// the caller's.
     pub fn take_if_idle_since(&self, then: Instant) -> bool {
         let mut gate = self.gate.lock();
         !gate.owned && gate.since <= then && self.take_idle(&mut gate)
     }
 
-    /// Ends the connection from outside: what runs is stopped, its worker finds the socket closed. Whether the caller
-    /// must close it, because nobody has it.
+    /// Ends the connection from outside: what runs is stopped, its worker finds the socket closed.
+    /// Whether the caller must close it, because nobody has it.
     pub fn end(&self) -> bool {
         let mut gate = self.gate.lock();
         gate.gone = true;
@@ -330,7 +338,8 @@ impl Connection {
 
     // ---- the owner's side ----
 
-    /// What the client sends next; `None` when there is nothing: then the connection is nobody's any more.
+    /// What the client sends next; `None` when there is nothing: then the connection is nobody's
+    /// any more.
     ///
     /// # Errors
     /// What the client sends is of no use.
@@ -384,7 +393,8 @@ impl Connection {
         }
     }
 
-    /// A request begins; with `loading` it reads what the client sends by itself, with [`Connection::wait_next`].
+    /// A request begins; with `loading` it reads what the client sends by itself, with
+    /// [`Connection::wait_next`].
     pub fn begin_request(&self, loading: bool) {
         // An attention may have come in the same bytes as the request.
         let more = self.wire.lock().has_more();
@@ -424,7 +434,8 @@ impl Connection {
         gate.attention || gate.gone
     }
 
-    /// What the client sends next, in the middle of a request that reads (a bulk load): waits for it.
+    /// What the client sends next, in the middle of a request that reads (a bulk load): waits for
+    /// it.
     ///
     /// # Errors
     /// What the client sends is of no use, or nothing came for `timeout`.

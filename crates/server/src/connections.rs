@@ -77,7 +77,10 @@ mod tests {
             // The numbers of a lane are as far apart as there are lanes.
             let mut counts = [0; PARTS];
             (0..1_600).for_each(|n| counts[part_of(5 + n * lanes)] += 1);
-            assert!(counts.iter().all(|count| (60..=140).contains(count)), "{lanes} lanes: {counts:?}");
+            assert!(
+                counts.iter().all(|count| (60..=140).contains(count)),
+                "{lanes} lanes: {counts:?}"
+            );
         }
     }
 }

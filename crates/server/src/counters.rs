@@ -1,5 +1,5 @@
-//! What the server counts. Each thread counts in one of several cells, so that cores do not meet at a counter that every
-//! request changes; whoever reads adds the cells up.
+//! What the server counts. Each thread counts in one of several cells, so that cores do not meet at
+//! a counter that every request changes; whoever reads adds the cells up.
 
 use engine::instance::figures::Packets;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -79,7 +79,9 @@ impl Counters {
 
     /// Errors that clients were told of, by severity.
     pub fn errors(&self) -> impl Iterator<Item = (u8, u64)> {
-        SEVERITIES.map(|severity| (severity, self.sum(EVENTS + usize::from(severity - SEVERITIES.start()))))
+        SEVERITIES.map(|severity| {
+            (severity, self.sum(EVENTS + usize::from(severity - SEVERITIES.start())))
+        })
     }
 }
 

@@ -65,7 +65,8 @@ pub struct Hub {
     stop: Mutex<bool>,
 }
 
-/// What belongs to one lane: a share of the connections, the workers that wait for them and their poller.
+/// What belongs to one lane: a share of the connections, the workers that wait for them and their
+/// poller.
 pub struct Shard {
     /// Of its sockets.
     pub readiness: Readiness,
@@ -80,15 +81,23 @@ impl Shard {
     /// # Errors
     /// The system has no descriptors.
     pub fn new() -> std::io::Result<Shard> {
-        Ok(Shard { readiness: Readiness::new()?, bed: Bed::default(), connections: Connections::default() })
+        Ok(Shard {
+            readiness: Readiness::new()?,
+            bed: Bed::default(),
+            connections: Connections::default(),
+        })
     }
 
     /// Where there are so many connections or more: the oldest that has not logged in and that no
     /// worker has.
     pub fn oldest_beyond(&self, most: usize) -> Option<Arc<Connection>> {
         let connections = self.connections.all();
-        let strangers = connections.iter().filter(|c| !c.is_logged_in() && c.idle_since().is_some());
-        strangers.min_by_key(|connection| connection.id).filter(|_| connections.len() >= most).cloned()
+        let strangers =
+            connections.iter().filter(|c| !c.is_logged_in() && c.idle_since().is_some());
+        strangers
+            .min_by_key(|connection| connection.id)
+            .filter(|_| connections.len() >= most)
+            .cloned()
     }
 }
 
@@ -259,7 +268,8 @@ impl Hub {
     fn accept_again(&self) {
         self.again.store(false, Ordering::Relaxed);
         let listeners = self.listeners.lock();
-        let all = listeners.iter().all(|listener| poller::accept_all(listener, self, false).is_ok());
+        let all =
+            listeners.iter().all(|listener| poller::accept_all(listener, self, false).is_ok());
         drop(listeners);
         let dedicated = self.dedicated.as_ref().is_none_or(|dedicated| dedicated.accept_all(self));
         let failed = !all || !dedicated;
@@ -334,7 +344,9 @@ impl Hub {
         let now = Instant::now();
         let mut next = now + limit;
         for connection in self.all() {
-            let Some(since) = connection.idle_since().filter(|_| connection.is_logged_in()) else { continue };
+            let Some(since) = connection.idle_since().filter(|_| connection.is_logged_in()) else {
+                continue;
+            };
             if since + limit > now {
                 next = next.min(since + limit);
             } else if connection.end() {

@@ -1,7 +1,8 @@
-//! The TDS server: it listens, encrypts, lets clients log in and runs their requests on sessions of the engine.
-//! Entry point: [`Server::start`]. Guarantees: an idle connection holds no thread and no buffers; what a client sends is
-//! checked before it is used and cannot bring the server down; a client that reads slowly, or sends half a packet, holds
-//! up nobody else; a stop lets requests end until the deadline and loses no commit that was acknowledged.
+//! The TDS server: it listens, encrypts, lets clients log in and runs their requests on sessions of
+//! the engine. Entry point: [`Server::start`]. Guarantees: an idle connection holds no thread and
+//! no buffers; what a client sends is checked before it is used and cannot bring the server down; a
+//! client that reads slowly, or sends half a packet, holds up nobody else; a stop lets requests end
+//! until the deadline and loses no commit that was acknowledged.
 
 mod admission;
 pub mod certificate;
@@ -81,7 +82,8 @@ impl Server {
     /// Listens; clients are answered when this returns.
     ///
     /// # Errors
-    /// An address cannot be had, the certificate cannot be used, passwords would be readable on a network.
+    /// An address cannot be had, the certificate cannot be used, passwords would be readable on a
+    /// network.
     pub fn start(instance: Arc<Instance>, options: ServerOptions) -> Result<Server, ServerError> {
         options.check()?;
         let tls = match options.encryption {
@@ -89,8 +91,9 @@ impl Server {
             _ => Some(TlsConfigs::new(&identity(&options)?)?),
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let shards =
-            (0..cores.div_ceil(CORES_PER_LANE)).map(|_| Shard::new()).collect::<Result<Vec<_>, _>>()?;
+        let shards = (0..cores.div_ceil(CORES_PER_LANE))
+            .map(|_| Shard::new())
+            .collect::<Result<Vec<_>, _>>()?;
         let mut listeners = Vec::new();
         for address in options.listen.iter().take(poller::MAX_LISTENERS) {
             listeners.push(listen(*address).map_err(|e| ServerError::Listen(*address, e))?);
@@ -107,9 +110,9 @@ impl Server {
             dedicated.set_pool(pool(&hub, dedicated::THREADS, 1, hub.lanes(), dedicated::NoLoad)?);
         }
         let metrics = match hub.options.metrics {
-            Some(address) => {
-                Some(MetricsServer::start(address, &hub).map_err(|e| ServerError::Listen(address, e))?)
-            }
+            Some(address) => Some(
+                MetricsServer::start(address, &hub).map_err(|e| ServerError::Listen(address, e))?,
+            ),
             None => None,
         };
         let mut server = Server { hub, addresses, threads: Vec::new(), metrics };
@@ -157,13 +160,14 @@ impl Server {
         StopHandle { hub: Arc::downgrade(&self.hub) }
     }
 
-    /// Waits until [`StopHandle::stop`] or the statement SHUTDOWN asks for its end. [`Server::stop`] has to follow.
+    /// Waits until [`StopHandle::stop`] or the statement SHUTDOWN asks for its end.
+    /// [`Server::stop`] has to follow.
     pub fn wait(&self) {
         self.hub.wait_for_stop();
     }
 
-    /// Stops: no new connections, idle ones end at once, requests may finish until `timeout` has passed and are cancelled then.
-    /// Whether everything has ended; the instance is still open.
+    /// Stops: no new connections, idle ones end at once, requests may finish until `timeout` has
+    /// passed and are cancelled then. Whether everything has ended; the instance is still open.
     pub fn stop(mut self, timeout: Duration) -> bool {
         self.stop_within(timeout)
     }
@@ -229,7 +233,9 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 }
 
 /// The certificate of the options.
-fn identity(options: &ServerOptions) -> Result<certificate::Identity, certificate::CertificateError> {
+fn identity(
+    options: &ServerOptions,
+) -> Result<certificate::Identity, certificate::CertificateError> {
     if let Some((certificate, key)) = &options.certificate {
         return certificate::load(certificate, key);
     }

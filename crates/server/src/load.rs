@@ -39,7 +39,12 @@ struct Rows<'a> {
 ///
 /// # Errors
 /// The client is gone, or sends what is not the protocol.
-pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) -> Result<After, WireError> {
+pub fn run(
+    hub: &Hub,
+    connection: &Connection,
+    active: &mut Active,
+    got: Got,
+) -> Result<After, WireError> {
     hub.counters.add(Count::Requests, 1);
     phases::is_request();
     connection.begin_request(true);
@@ -47,8 +52,16 @@ pub fn run(hub: &Hub, connection: &Connection, active: &mut Active, got: Got) ->
     let limits = Limits { memory: hub.options.max_message };
     let reader = BulkReader::new(active.version, limits);
     let memory = Reservation::new(hub.instance.memory(), Clerk::Packets);
-    let mut rows =
-        Rows { hub, connection, reader, row: Vec::new(), memory, ended: false, failed: None, broken: None };
+    let mut rows = Rows {
+        hub,
+        connection,
+        reader,
+        row: Vec::new(),
+        memory,
+        ended: false,
+        failed: None,
+        broken: None,
+    };
     rows.failed = rows.take(got).err();
     if rows.broken.is_none() {
         active.session.load_bulk(&mut rows, &mut answer);
@@ -74,14 +87,16 @@ impl Rows<'_> {
     fn more(&mut self) -> Result<(), SqlError> {
         let _receive = phases::enter(Phase::Receive);
         let (hub, connection) = (self.hub, self.connection);
-        match connection.wait_next(hub.options.idle_timeout, &|wait| hub.stalled(connection, wait)) {
+        match connection.wait_next(hub.options.idle_timeout, &|wait| hub.stalled(connection, wait))
+        {
             Ok(Next::Got(got)) => self.take(got),
             Ok(Next::Attention) => {
                 self.ended = true;
                 Err(cancelled())
             }
             Ok(Next::Gone) => {
-                self.broken = Some(std::io::Error::from(std::io::ErrorKind::ConnectionAborted).into());
+                self.broken =
+                    Some(std::io::Error::from(std::io::ErrorKind::ConnectionAborted).into());
                 self.ended = true;
                 Err(cancelled())
             }

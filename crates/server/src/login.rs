@@ -1,5 +1,5 @@
-//! From the first byte to a session: PRELOGIN, LOGIN7, the answer to it.
-//! Guarantees: a login tells the client no more than that it failed; why is in the error log; a password is never logged.
+//! From the first byte to a session: PRELOGIN, LOGIN7, the answer to it. Guarantees: a login tells
+//! the client no more than that it failed; why is in the error log; a password is never logged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,8 @@ use crate::request::out_of_memory;
 use crate::serve::After;
 use crate::wire::WireError;
 
-/// The product's version, as SERVERPROPERTY('ProductVersion') has it: clients turn features on by it.
+/// The product's version, as SERVERPROPERTY('ProductVersion') has it: clients turn features on by
+/// it.
 const PRODUCT: (u8, u8, u16) = (16, 0, 1000);
 /// The name that clients look for.
 const PRODUCT_NAME: &str = "Microsoft SQL Server";
@@ -170,7 +171,11 @@ fn fail(
 ) -> Result<After, WireError> {
     hub.counters.add(Count::LoginsFailed, 1);
     client.stage = Stage::Refused(refused(login, &refusal.errors));
-    if refusal.delay.is_zero() { refuse(hub, connection, client) } else { Ok(After::Later(refusal.delay)) }
+    if refusal.delay.is_zero() {
+        refuse(hub, connection, client)
+    } else {
+        Ok(After::Later(refusal.delay))
+    }
 }
 
 /// Sends the answer to a failed login.
@@ -219,7 +224,8 @@ fn authenticate(hub: &Hub, connection: &Connection, login: &Login7) -> Result<Lo
         app: login.app.as_str().into(),
     };
     // Both tell the error log why.
-    let refused = |error| Refusal { errors: vec![error], delay: hub.throttle.failed(connection.peer.ip()) };
+    let refused =
+        |error| Refusal { errors: vec![error], delay: hub.throttle.failed(connection.peer.ip()) };
     let (user, password) = (&login.user, &login.password.0);
     let token = match login.new_password {
         None => hub.instance.authenticate(user, password, &client),
@@ -241,7 +247,11 @@ fn open_session(
 ) -> Result<(Session, Vec<SqlError>), Refusal> {
     if let (true, Some(dedicated)) = (connection.dedicated, &hub.dedicated) {
         dedicated.begin_session(connection.id).inspect_err(|error| {
-            audit(hub, connection, &format!("Error: 17810, Severity: 20, State: 2. {}", error.message));
+            audit(
+                hub,
+                connection,
+                &format!("Error: 17810, Severity: 20, State: 2. {}", error.message),
+            );
         })?;
     }
     let refused = |errors: Vec<SqlError>| {
@@ -364,15 +374,19 @@ fn accept(
         }
     }
     tokens.env_change(EnvChange::Database { new: &database, old: "master" });
-    tokens.info(&SqlError::of(msg::DATABASE_CONTEXT_CHANGED, [&database]).state(2), server_name(), "");
+    tokens.info(
+        &SqlError::of(msg::DATABASE_CONTEXT_CHANGED, [&database]).state(2),
+        server_name(),
+        "",
+    );
     let collation = WireCollation::from(types::Collation::DEFAULT);
     tokens.env_change(EnvChange::Collation { new: collation, old: None });
     let language = session.language();
     tokens.env_change(EnvChange::Language { new: language, old: "" });
     tokens.info(&SqlError::of(msg::LANGUAGE_CHANGED, [&language]), server_name(), "");
     tokens.login_ack(login.ack_number(), PRODUCT_NAME, PRODUCT);
-    // Of the features that clients ask for UTF-8 alone is there: parameters in collations of UTF-8. Session recovery and the others
-    // are refused by not being named.
+    // Of the features that clients ask for UTF-8 alone is there: parameters in collations of UTF-8.
+    // Session recovery and the others are refused by not being named.
     if login.feature(feature::UTF8_SUPPORT).is_some_and(|asked| asked.data.first() == Some(&1)) {
         tokens.feature_ext_ack(&[(feature::UTF8_SUPPORT, &[1])]);
     }

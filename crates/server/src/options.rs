@@ -86,9 +86,15 @@ impl ServerOptions {
         if !(1..=100).contains(&self.login_share) {
             return Err(ServerError::Share(self.login_share));
         }
-        let open = self.listen.iter().chain(&self.admin_listen).find(|address| !address.ip().is_loopback());
+        let open = self
+            .listen
+            .iter()
+            .chain(&self.admin_listen)
+            .find(|address| !address.ip().is_loopback());
         match open {
-            Some(address) if self.encryption == Encryption::Off => Err(ServerError::PlainPasswords(*address)),
+            Some(address) if self.encryption == Encryption::Off => {
+                Err(ServerError::PlainPasswords(*address))
+            }
             _ => Ok(()),
         }
     }

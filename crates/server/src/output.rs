@@ -1,7 +1,7 @@
-//! What a session says, as tokens in packets: result sets, ends of statements, messages, changes of the session.
-//! Guarantees: no more than a few packets and one row are in memory; each answer ends with exactly
-//! one DONE that has no MORE bit; after an attention nothing more of the answer is sent than what
-//! ends it; nothing is sent before what it tells is durable.
+//! What a session says, as tokens in packets: result sets, ends of statements, messages, changes of
+//! the session. Guarantees: no more than a few packets and one row are in memory; each answer ends
+//! with exactly one DONE that has no MORE bit; after an attention nothing more of the answer is
+//! sent than what ends it; nothing is sent before what it tells is durable.
 
 mod durable;
 mod rows;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use engine::phases::{self, Phase};
 use engine::{
-    BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, ResultRows, SessionChange, Sink, SqlError,
-    StatementEnd, StatementKind,
+    BeforeAnswer, ColumnInfo, DataType, Origins, OutputParameter, ResultRows, SessionChange, Sink,
+    SqlError, StatementEnd, StatementKind,
 };
 use memory::{Clerk, Reservation};
 use tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
@@ -126,7 +126,8 @@ impl<'a> Answer<'a> {
         self.tokens().env_change(EnvChange::ResetAck);
     }
 
-    /// A call by name or number begins. `known_columns`: the client knows the columns of what it returns.
+    /// A call by name or number begins. `known_columns`: the client knows the columns of what it
+    /// returns.
     pub fn begin_call(&mut self, known_columns: bool) {
         self.release();
         self.call = true;
@@ -146,7 +147,8 @@ impl<'a> Answer<'a> {
     fn hold_procedure(&mut self) {
         let error = std::mem::take(&mut self.error);
         let status = self.status(error);
-        self.held = Some(Done { kind: DoneKind::Proc, status, command: command::EXECUTE, rows: None });
+        self.held =
+            Some(Done { kind: DoneKind::Proc, status, command: command::EXECUTE, rows: None });
     }
 
     fn status(&self, error: bool) -> DoneStatus {
@@ -159,7 +161,12 @@ impl<'a> Answer<'a> {
     /// Writes the DONE that was held: something follows it.
     fn release(&mut self) {
         if let Some(done) = self.held.take() {
-            self.tokens().done(done.kind, done.status.with(DoneStatus::MORE), done.command, done.rows);
+            self.tokens().done(
+                done.kind,
+                done.status.with(DoneStatus::MORE),
+                done.command,
+                done.rows,
+            );
         }
     }
 
@@ -270,7 +277,8 @@ fn column(info: &ColumnInfo, ty: TypeInfo) -> Column<&str> {
         .with_if(info.base && !read_only, ColumnFlags::UPDATABLE_UNKNOWN)
         .with_if(info.identity, ColumnFlags::IDENTITY)
         .with_if(info.computed, ColumnFlags::COMPUTED);
-    let table = info.table.iter().flat_map(|names| names.iter()).map(|part| part.as_str()).collect();
+    let table =
+        info.table.iter().flat_map(|names| names.iter()).map(|part| part.as_str()).collect();
     Column { name: info.name.as_str(), user_type: user_type(info.ty), flags, ty, table }
 }
 
@@ -290,7 +298,8 @@ impl Sink for Answer<'_> {
         if self.known_columns {
             self.tokens().no_columns();
         } else {
-            let described = columns.iter().zip(self.columns.types()).map(|(info, ty)| column(info, ty));
+            let described =
+                columns.iter().zip(self.columns.types()).map(|(info, ty)| column(info, ty));
             let mut tokens = TokenWriter::new(self.buffer.payload(), version);
             tokens.columns_of(columns.len(), described);
         }
@@ -304,8 +313,10 @@ impl Sink for Answer<'_> {
         if tables.is_empty() || tables.len() > MOST_ORIGINS || columns.len() > MOST_ORIGINS {
             return Ok(());
         }
-        let names: Vec<Vec<String>> =
-            tables.iter().map(|parts| parts.iter().map(|part| part.to_string()).collect()).collect();
+        let names: Vec<Vec<String>> = tables
+            .iter()
+            .map(|parts| parts.iter().map(|part| part.to_string()).collect())
+            .collect();
         let sources: Vec<ColumnSource> = columns
             .iter()
             .enumerate()

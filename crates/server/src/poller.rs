@@ -1,7 +1,9 @@
-//! The threads that look after sockets while no worker does, and what all of them do with an event. Workers that are free wait for
-//! sockets themselves ([`Hub`] is the pool's [`Arrivals`]); a poller takes their place while all of its lane's are at work: then it
-//! queues requests, accepts connections and listens for attentions. While workers are free it sleeps.
-//! Guarantees: while a server runs some thread waits for each socket, or will within [`LEAVE`]; nobody blocks on a client.
+//! The threads that look after sockets while no worker does, and what all of them do with an event.
+//! Workers that are free wait for sockets themselves ([`Hub`] is the pool's [`Arrivals`]); a poller
+//! takes their place while all of its lane's are at work: then it queues requests, accepts
+//! connections and listens for attentions. While workers are free it sleeps. Guarantees: while a
+//! server runs some thread waits for each socket, or will within [`LEAVE`]; nobody blocks on a
+//! client.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
@@ -25,8 +27,8 @@ pub const MAX_LISTENERS: usize = 64;
 pub const LISTENERS: u64 = 1 << 62;
 /// The place of the listener for administrators among them.
 pub const DEDICATED: usize = MAX_LISTENERS;
-/// How long a poller leaves its lane alone after it was of use, or was called: workers that become free in that time find their
-/// requests by themselves, which costs less.
+/// How long a poller leaves its lane alone after it was of use, or was called: workers that become
+/// free in that time find their requests by themselves, which costs less.
 pub const STEP: Duration = Duration::from_micros(250);
 /// How long it leaves a lane alone whose workers take one request after another.
 const LEAVE: Duration = Duration::from_millis(1);
@@ -43,7 +45,8 @@ pub struct Bed {
 }
 
 impl Bed {
-    /// Wakes the poller, if it sleeps. What was changed before is seen by it, or by this call that it goes to sleep.
+    /// Wakes the poller, if it sleeps. What was changed before is seen by it, or by this call that
+    /// it goes to sleep.
     pub fn call(&self) {
         if self.asleep.load(Ordering::SeqCst) {
             let _change = self.change.lock();
@@ -78,16 +81,20 @@ pub fn run(hub: &Arc<Hub>, lane: usize) {
             std::thread::sleep(STEP);
             continue;
         }
-        let before = std::mem::replace(&mut served, hub.pool_in(lane).map_or(0, |pool| pool.served(own)));
+        let before =
+            std::mem::replace(&mut served, hub.pool_in(lane).map_or(0, |pool| pool.served(own)));
         if served != before && hub.pool_in(lane).is_some_and(|pool| !pool.most_block()) {
-            // What a poller has taken waits for the poller, which has to wait for a core itself: workers come back for more.
+            // What a poller has taken waits for the poller, which has to wait for a core itself:
+            // workers come back for more.
             std::thread::sleep(LEAVE);
             continue;
         }
         let events = match hub.shard(lane).readiness.wait(&mut room, None) {
             Ok(events) => events,
             Err(e) => {
-                hub.instance.error_log().write("Server", &format!("Error: 17054. Waiting for sockets: {e}"));
+                hub.instance
+                    .error_log()
+                    .write("Server", &format!("Error: 17054. Waiting for sockets: {e}"));
                 return hub.request_stop();
             }
         };

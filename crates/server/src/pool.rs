@@ -1,13 +1,13 @@
-//! The worker threads that run requests. A request may block: on locks, on the disk, on a client that reads slowly. The pool
-//! starts with twice as many threads as cores and grows while requests wait although the cores have time left and its threads block, or
-//! while no thread gets to the next request; threads that find no work for a while end.
-//! A thread without work waits where work arises ([`Arrivals`]): what comes while threads are free reaches one of them without another
-//! thread in between. The queue is for what comes while none is free.
-//! How many requests may run is not the pool's to say ([`Load`]): it has as many threads as there
-//! are requests that may run, and those that it begins with to find out what comes.
-//! Guarantees: whatever runs or waits, some threads look at what comes; a request that a free
-//! thread finds takes no lock that all threads share; the thread that starts others sleeps unless
-//! requests wait that it can start a thread for.
+//! The worker threads that run requests. A request may block: on locks, on the disk, on a client
+//! that reads slowly. The pool starts with twice as many threads as cores and grows while requests
+//! wait although the cores have time left and its threads block, or while no thread gets to the
+//! next request; threads that find no work for a while end. A thread without work waits where work
+//! arises ([`Arrivals`]): what comes while threads are free reaches one of them without another
+//! thread in between. The queue is for what comes while none is free. How many requests may run is
+//! not the pool's to say ([`Load`]): it has as many threads as there are requests that may run, and
+//! those that it begins with to find out what comes. Guarantees: whatever runs or waits, some
+//! threads look at what comes; a request that a free thread finds takes no lock that all threads
+//! share; the thread that starts others sleeps unless requests wait that it can start a thread for.
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,20 +30,23 @@ const LONG_LOOK: Duration = Duration::from_millis(32);
 const LOOKED_AT: usize = 64;
 /// A thread beyond those that it starts with that finds no work for so long ends.
 const LINGER: Duration = Duration::from_secs(10);
-/// After so many requests a worker lets other threads have its core. One that finds a request at once each time would go on until the
-/// system takes the core from it, which is mostly in the middle of a request: its client waits then for as long as others have turns.
+/// After so many requests a worker lets other threads have its core. One that finds a request at
+/// once each time would go on until the system takes the core from it, which is mostly in the
+/// middle of a request: its client waits then for as long as others have turns.
 const YIELD: u32 = 6;
-/// Stack of a worker: nested modules and deep expressions recurse. Only what is touched takes memory.
+/// Stack of a worker: nested modules and deep expressions recurse. Only what is touched takes
+/// memory.
 const STACK: usize = 8 << 20;
 /// One request in so many is an ordinary one even while urgent ones wait.
 const FAIR: u64 = 8;
 /// How often threads that wait are woken at the end, until all have heard.
 const RING_AGAIN: Duration = Duration::from_millis(1);
 
-/// Where threads without work wait for it. It has lanes, each for some of the threads, so that cores do not share one.
+/// Where threads without work wait for it. It has lanes, each for some of the threads, so that
+/// cores do not share one.
 pub trait Arrivals<T>: Send + Sync {
-    /// Waits in a lane until something comes, somebody wakes a thread of it, or the time has passed,
-    /// if one is given.
+    /// Waits in a lane until something comes, somebody wakes a thread of it, or the time has
+    /// passed, if one is given.
     fn wait(&self, lane: usize, timeout: Option<Duration>) -> Arrived<T>;
     /// Wakes one thread that waits in the lane; if none does, the next one that would.
     fn wake(&self, lane: usize);
@@ -189,7 +192,8 @@ impl<T: Send + 'static> Pool<T> {
         } else {
             state.ordinary.push_back(item)
         }
-        // Before the idle ones are counted: a thread that begins to wait counts itself first and looks here then.
+        // Before the idle ones are counted: a thread that begins to wait counts itself first and
+        // looks here then.
         shared.queued.fetch_add(1, Ordering::SeqCst);
         if shared.waiting() == 0 {
             drop(state);
@@ -250,7 +254,8 @@ impl<T: Send + 'static> Pool<T> {
         (state.workers, state.peak)
     }
 
-    /// Takes no more work, drops what waits and lets the threads end; returns when all have, or at the deadline. Whether all have.
+    /// Takes no more work, drops what waits and lets the threads end; returns when all have, or at
+    /// the deadline. Whether all have.
     pub fn stop(&self, deadline: Instant) -> bool {
         let shared = &self.shared;
         shared.stopped.store(true, Ordering::SeqCst);
@@ -289,7 +294,8 @@ impl<T: Send + 'static> Shared<T> {
     }
 
     fn wake_one(&self) {
-        if let Some(lane) = self.lanes.iter().position(|lane| lane.idle.load(Ordering::SeqCst) > 0) {
+        if let Some(lane) = self.lanes.iter().position(|lane| lane.idle.load(Ordering::SeqCst) > 0)
+        {
             self.arrivals.wake(lane);
         }
         // Otherwise they have found work meanwhile, and seen that the queue has some, too.
@@ -299,7 +305,8 @@ impl<T: Send + 'static> Shared<T> {
     fn start_worker(self: &Arc<Self>, state: &mut State<T>) -> bool {
         let (shared, lane) = (self.clone(), state.started % self.lanes.len());
         let body = move || shared.work_on(lane);
-        let started = std::thread::Builder::new().name("worker".into()).stack_size(STACK).spawn(body).is_ok();
+        let started =
+            std::thread::Builder::new().name("worker".into()).stack_size(STACK).spawn(body).is_ok();
         if started {
             state.started += 1;
             state.workers += 1;
@@ -425,7 +432,8 @@ impl<T: Send + 'static> Shared<T> {
         self.lanes[lane].served.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether most of the threads that are at work wait for something else than a core: a look at some of them.
+    /// Whether most of the threads that are at work wait for something else than a core: a look at
+    /// some of them.
     fn most_block(&self, threads: &[Pid]) -> bool {
         let some = &threads[threads.len().saturating_sub(LOOKED_AT)..];
         let runnable = some.iter().filter(|thread| is_runnable(**thread)).count();
@@ -488,7 +496,8 @@ impl<T: Send + 'static> Shared<T> {
         let (used, passed) = (cpu_time().saturating_sub(used), began.elapsed());
         // More threads help where those that are there block, not where they wait for cores that
         // others use, too. The system is only asked of each of them where the cores have time.
-        self.served() == served || used + passed / 2 < passed * cores as u32 && self.most_block(threads)
+        self.served() == served
+            || used + passed / 2 < passed * cores as u32 && self.most_block(threads)
     }
 }
 
@@ -496,7 +505,9 @@ impl<T: Send + 'static> Shared<T> {
 fn is_runnable(thread: Pid) -> bool {
     // The state follows the name, which is in parentheses and may have such in it.
     let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.as_raw_nonzero()));
-    stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('R')))
+    stat.is_ok_and(|stat| {
+        stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('R'))
+    })
 }
 
 /// CPU time of the process so far.

@@ -1,6 +1,7 @@
-//! What the system says of sockets: an epoll set that several threads may wait with at once, and a bell to wake one of them.
-//! Guarantees: readiness is told once for each time that it comes (edge-triggered), to one thread, of those that wait to the one
-//! that began last; what nobody waits for is kept; a ring of the bell wakes one thread, now or when the next one waits.
+//! What the system says of sockets: an epoll set that several threads may wait with at once, and a
+//! bell to wake one of them. Guarantees: readiness is told once for each time that it comes
+//! (edge-triggered), to one thread, of those that wait to the one that began last; what nobody
+//! waits for is kept; a ring of the bell wakes one thread, now or when the next one waits.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -69,12 +70,16 @@ impl Readiness {
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
-    /// Waits for up to `timeout` (forever without one) and puts what is ready into `room`, at most as much as it holds; nothing is
-    /// the timeout, or a signal.
+    /// Waits for up to `timeout` (forever without one) and puts what is ready into `room`, at most
+    /// as much as it holds; nothing is the timeout, or a signal.
     ///
     /// # Errors
     /// The system's.
-    pub fn wait<'a>(&self, room: &'a mut [Event], timeout: Option<Duration>) -> io::Result<&'a [Event]> {
+    pub fn wait<'a>(
+        &self,
+        room: &'a mut [Event],
+        timeout: Option<Duration>,
+    ) -> io::Result<&'a [Event]> {
         // Whole milliseconds: finer ones would need a newer system call.
         let timeout = timeout.map(|t| Timespec {
             tv_sec: t.as_secs().min(1 << 20) as i64,
@@ -133,11 +138,17 @@ mod tests {
         server.set_nonblocking(true).unwrap();
         set.watch(&server, 7).unwrap();
         let writable = Ready::Source { id: 7, readable: false, writable: true, over: false };
-        assert_eq!(set.wait(&mut room, at_once).unwrap().iter().map(ready).collect::<Vec<_>>(), [writable]);
+        assert_eq!(
+            set.wait(&mut room, at_once).unwrap().iter().map(ready).collect::<Vec<_>>(),
+            [writable]
+        );
         client.write_all(b"x").unwrap();
         let long = Some(Duration::from_secs(20));
         let both = Ready::Source { id: 7, readable: true, writable: true, over: false };
-        assert_eq!(set.wait(&mut room, long).unwrap().iter().map(ready).collect::<Vec<_>>(), [both]);
+        assert_eq!(
+            set.wait(&mut room, long).unwrap().iter().map(ready).collect::<Vec<_>>(),
+            [both]
+        );
         assert!(set.wait(&mut room, at_once).unwrap().is_empty(), "not read, but told");
         drop(client);
         let end = Ready::Source { id: 7, readable: true, writable: true, over: true };

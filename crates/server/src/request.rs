@@ -6,15 +6,17 @@
 use std::sync::Arc;
 
 use engine::phases;
-use engine::session::{Isolation, RpcParam, RpcTable, RpcTableColumn, TransactionRequest, TransactionStart};
+use engine::session::{
+    Isolation, RpcParam, RpcTable, RpcTableColumn, TransactionRequest, TransactionStart,
+};
 use engine::{DataType, Sink, SqlError, Value};
 use memory::{Clerk, MemoryAccount, Reservation};
 use tds::request::rpc::{self, RpcReader, RpcRequest, RpcValue};
 use tds::request::{Begin, Headers, SqlBatch, TableValue, TransactionRequest as Asked};
 use tds::tokens::{DoneKind, DoneStatus};
 use tds::{
-    AfterError, Grant, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TdsVersion, TokenWriter,
-    TypeInfo,
+    AfterError, Grant, Limits, Message, MessageBuffer, PacketType, Reader, TdsError, TdsVersion,
+    TokenWriter, TypeInfo,
 };
 use types::msg;
 
@@ -30,7 +32,11 @@ use crate::wire::{LARGE, Received, WireError};
 ///
 /// # Errors
 /// The client is gone.
-pub fn acknowledge(hub: &Hub, connection: &Connection, active: &Active) -> Result<After, WireError> {
+pub fn acknowledge(
+    hub: &Hub,
+    connection: &Connection,
+    active: &Active,
+) -> Result<After, WireError> {
     only_done(hub, connection, active, DoneStatus::ATTENTION)
 }
 
@@ -85,7 +91,10 @@ fn run_one(
 ) -> Result<Ran, WireError> {
     let Received { message, memory } = received;
     match message.kind {
-        PacketType::Attention | PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager => {}
+        PacketType::Attention
+        | PacketType::SqlBatch
+        | PacketType::Rpc
+        | PacketType::TransactionManager => {}
         _ => return Err(TdsError::Packet("a message that no client sends after its login").into()),
     }
     if message.resets() && (message.ignored || message.kind == PacketType::Attention) {
@@ -168,7 +177,8 @@ pub fn ends_transaction(message: &Message, version: TdsVersion) -> bool {
         PacketType::TransactionManager => Asked::parse(&message.payload, version)
             .is_ok_and(|(_, asked)| matches!(asked, Asked::Commit { .. } | Asked::Rollback { .. })),
         PacketType::SqlBatch if message.payload.len() <= END_OF_TRANSACTION => {
-            SqlBatch::parse(&message.payload, version).is_ok_and(|batch| is_end_of_transaction(&batch.text))
+            SqlBatch::parse(&message.payload, version)
+                .is_ok_and(|batch| is_end_of_transaction(&batch.text))
         }
         _ => false,
     }
@@ -299,14 +309,16 @@ fn carry_out(
 /// Resets the session as a message asks for it.
 fn reset(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
     if message.keeps_transaction() && active.session.trancount() > 0 {
-        return Err(TdsError::Unsupported("a reset of the connection that keeps its transaction").into());
+        return Err(
+            TdsError::Unsupported("a reset of the connection that keeps its transaction").into()
+        );
     }
     answer.reset_done();
     Ok(active.session.reset(answer)?)
 }
 
-/// Error 3971 when the client believes to be in a transaction that is not the session's: what it asks for was meant for that one. Error
-/// 3989 when it does not know of the session's.
+/// Error 3971 when the client believes to be in a transaction that is not the session's: what it
+/// asks for was meant for that one. Error 3989 when it does not know of the session's.
 fn check_transaction(active: &Active, headers: Headers) -> Result<(), Failure> {
     let (theirs, ours) = (headers.transaction, active.session.transaction_number());
     if theirs == ours || active.version < TdsVersion::V7_2 {
@@ -318,14 +330,20 @@ fn check_transaction(active: &Active, headers: Headers) -> Result<(), Failure> {
     Err(SqlError::of(msg::TRANSACTION_NOT_RESUMED, [&format_args!("{theirs:x}")]).into())
 }
 
-fn calls(hub: &Hub, active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
+fn calls(
+    hub: &Hub,
+    active: &mut Active,
+    message: &Message,
+    answer: &mut Answer<'_>,
+) -> Result<(), Failure> {
     let limits = Limits { memory: hub.options.max_message };
     let mut memory = CallMemory { account: hub.instance.memory(), taken: None };
     let mut reader = RpcReader::new(&message.payload, active.version, limits)?;
     reader.set_grant(&mut memory);
     while let Some(call) = reader.next_call()? {
         // Whoever fetches knows the columns since the cursor was opened.
-        let fetches = call.procedure.name().is_some_and(|name| name.eq_ignore_ascii_case("sp_cursorfetch"));
+        let fetches =
+            call.procedure.name().is_some_and(|name| name.eq_ignore_ascii_case("sp_cursorfetch"));
         answer.begin_call(call.no_metadata && fetches);
         if let Err(error) = run_call(active, call, answer) {
             answer.fail(&error);
@@ -338,7 +356,11 @@ fn calls(hub: &Hub, active: &mut Active, message: &Message, answer: &mut Answer<
     Ok(())
 }
 
-fn run_call(active: &mut Active, call: RpcRequest, answer: &mut Answer<'_>) -> Result<(), SqlError> {
+fn run_call(
+    active: &mut Active,
+    call: RpcRequest,
+    answer: &mut Answer<'_>,
+) -> Result<(), SqlError> {
     if call.no_execute {
         return Err(TdsError::Unsupported("describing a call without executing it").to_sql_error());
     }
@@ -361,7 +383,14 @@ fn parameter(param: rpc::RpcParam) -> RpcParam {
         RpcValue::Scalar { ty, value } => (ty.data_type(), value, None),
         RpcValue::Table(table) => (None, Value::Null, Some(Arc::new(rows_of(table)))),
     };
-    RpcParam { name: param.name.into(), ty, value, output: param.by_ref, is_default: param.default, table }
+    RpcParam {
+        name: param.name.into(),
+        ty,
+        value,
+        output: param.by_ref,
+        is_default: param.default,
+        table,
+    }
 }
 
 /// sp_reset_connection: the same as the bit of a packet that asks for it, as a call of its own.
@@ -373,7 +402,8 @@ fn is_reset(name: &str) -> bool {
 /// A table-valued parameter as the engine takes it.
 fn rows_of(table: TableValue) -> RpcTable {
     let order = &table.column_order;
-    let position = |at: usize| order.get(at).map_or(at, |number| usize::from(*number).saturating_sub(1));
+    let position =
+        |at: usize| order.get(at).map_or(at, |number| usize::from(*number).saturating_sub(1));
     let columns = table.columns.iter().enumerate();
     RpcTable {
         schema: table.schema.as_str().into(),
@@ -385,7 +415,11 @@ fn rows_of(table: TableValue) -> RpcTable {
     }
 }
 
-fn transaction(active: &mut Active, message: &Message, answer: &mut Answer<'_>) -> Result<(), Failure> {
+fn transaction(
+    active: &mut Active,
+    message: &Message,
+    answer: &mut Answer<'_>,
+) -> Result<(), Failure> {
     let (_, asked) = Asked::parse(&message.payload, active.version)?;
     let request = match asked {
         Asked::Begin(begin) => TransactionRequest::Begin(start(begin)),

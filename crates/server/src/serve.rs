@@ -32,8 +32,10 @@ pub enum After {
 /// Serves a connection until it has nothing to read, or others wait.
 pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
     if catch_unwind(AssertUnwindSafe(|| serve_on(hub, connection))).is_err() {
-        let text =
-            format!("Error: 3624. A request of {} has panicked; its connection is closed.", connection.peer);
+        let text = format!(
+            "Error: 3624. A request of {} has panicked; its connection is closed.",
+            connection.peer
+        );
         hub.instance.error_log().write("Server", &text);
         hub.close(connection);
     }
@@ -150,14 +152,23 @@ fn class_beyond_share(class: Class, client: &Client, next: Option<&Next>) -> Cla
     }
 }
 
-fn step(hub: &Hub, connection: &Connection, client: &mut Client, next: Next) -> Result<After, WireError> {
+fn step(
+    hub: &Hub,
+    connection: &Connection,
+    client: &mut Client,
+    next: Next,
+) -> Result<After, WireError> {
     match (&mut client.stage, next) {
-        (Stage::Ended | Stage::Refused(_) | Stage::Authenticated(_), _) | (_, Next::Gone) => Ok(After::Close),
+        (Stage::Ended | Stage::Refused(_) | Stage::Authenticated(_), _) | (_, Next::Gone) => {
+            Ok(After::Close)
+        }
         (Stage::Ready(active), Next::Attention) => request::acknowledge(hub, connection, active),
         (Stage::Ready(active), Next::Got(Got::Message(received))) => {
             request::run(hub, connection, active, received)
         }
-        (Stage::Ready(active), Next::Got(got @ Got::Bulk { .. })) => load::run(hub, connection, active, got),
+        (Stage::Ready(active), Next::Got(got @ Got::Bulk { .. })) => {
+            load::run(hub, connection, active, got)
+        }
         (Stage::New(_), Next::Got(Got::Message(received))) => {
             login::message(hub, connection, client, received.message)
         }
@@ -173,7 +184,9 @@ fn note(hub: &Hub, connection: &Connection, error: &WireError) {
             format!("Error: 17830. The TLS handshake failed: {e}.")
         }
         WireError::Io(_) => return,
-        WireError::Tds(e) => format!("Error: {}. The connection is closed: {e}.", e.to_sql_error().number),
+        WireError::Tds(e) => {
+            format!("Error: {}. The connection is closed: {e}.", e.to_sql_error().number)
+        }
         WireError::Memory(e) => format!("Error: 701. The connection is closed: {e}."),
         WireError::Tls(e) => format!("Error: 17830. TLS: {e}."),
     };

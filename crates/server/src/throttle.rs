@@ -1,5 +1,6 @@
-//! Slows down those who try passwords: after some failures from an address, each further answer to a failed login waits longer.
-//! Guarantees: memory is bounded whatever addresses come; a login that succeeds is never delayed.
+//! Slows down those who try passwords: after some failures from an address, each further answer to
+//! a failed login waits longer. Guarantees: memory is bounded whatever addresses come; a login that
+//! succeeds is never delayed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

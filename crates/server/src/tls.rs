@@ -1,6 +1,6 @@
-//! TLS configurations and the state of TLS on one connection.
-//! Guarantees: inside TDS packets at most TLS 1.2 is negotiated, because clients fail otherwise; strict connections speak
-//! ALPN `tds/8.0`.
+//! TLS configurations and the state of TLS on one connection. Guarantees: inside TDS packets at
+//! most TLS 1.2 is negotiated, because clients fail otherwise; strict connections speak ALPN
+//! `tds/8.0`.
 
 use std::io::{self, BufRead, IoSlice, Write};
 use std::sync::Arc;
@@ -46,7 +46,8 @@ fn config(
         .with_protocol_versions(versions)?
         .with_no_client_auth()
         .with_single_cert(identity.chain.clone(), identity.key.clone_key())?;
-    // Sessions are not resumed: login-only TLS ends before a ticket could be used, and idle connections keep no state for it.
+    // Sessions are not resumed: login-only TLS ends before a ticket could be used, and idle
+    // connections keep no state for it.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(config)
@@ -66,8 +67,13 @@ pub fn accept(config: &Arc<ServerConfig>) -> Result<Box<ServerConnection>, rustl
 /// ended TLS, and what comes behind that is nothing of it.
 ///
 /// # Errors
-/// The bytes are no TLS, or break its rules; what there is to tell the client is still written by `write_tls`.
-pub fn feed(tls: &mut ServerConnection, mut bytes: &[u8], mut got: impl FnMut(&[u8])) -> io::Result<bool> {
+/// The bytes are no TLS, or break its rules; what there is to tell the client is still written by
+/// `write_tls`.
+pub fn feed(
+    tls: &mut ServerConnection,
+    mut bytes: &[u8],
+    mut got: impl FnMut(&[u8]),
+) -> io::Result<bool> {
     while !bytes.is_empty() {
         // After the client's end nothing is taken any more, however often it is offered.
         if tls.read_tls(&mut bytes)? == 0 {
@@ -101,11 +107,16 @@ fn plain(tls: &mut ServerConnection, got: &mut impl FnMut(&[u8])) -> io::Result<
     }
 }
 
-/// Encrypts and writes bytes; how many it took. All are on the socket when that is all and `wants_write` is false.
+/// Encrypts and writes bytes; how many it took. All are on the socket when that is all and
+/// `wants_write` is false.
 ///
 /// # Errors
 /// The socket's, but for `WouldBlock`.
-pub fn write(tls: &mut ServerConnection, socket: &mut dyn Write, bytes: &[u8]) -> io::Result<usize> {
+pub fn write(
+    tls: &mut ServerConnection,
+    socket: &mut dyn Write,
+    bytes: &[u8],
+) -> io::Result<usize> {
     let mut socket = Records(socket);
     let mut taken = 0;
     loop {

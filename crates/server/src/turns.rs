@@ -54,7 +54,9 @@ impl SessionWatcher for Watcher {
     }
 
     fn killed(&self) {
-        let (Some(hub), Some(connection)) = (self.hub.upgrade(), self.connection.upgrade()) else { return };
+        let (Some(hub), Some(connection)) = (self.hub.upgrade(), self.connection.upgrade()) else {
+            return;
+        };
         if connection.end_if_free() {
             hub.submit(connection, true);
         } else {
@@ -91,7 +93,12 @@ impl Hub {
     }
 
     /// Puts a request for which there is no thread into the queue.
-    pub fn enter_queue(&self, connection: &Arc<Connection>, class: Class, next: Option<Next>) -> Place {
+    pub fn enter_queue(
+        &self,
+        connection: &Arc<Connection>,
+        class: Class,
+        next: Option<Next>,
+    ) -> Place {
         let share = connection.share().unwrap_or(self.admission.strangers());
         let lane = self.lane_of(connection.id);
         if self.instance.request_phases().is_on() {

@@ -1,7 +1,8 @@
 //! One connection's bytes: the socket, TLS in its three forms, and messages. Nothing here blocks.
-//! Guarantees: between messages it keeps no buffers; bytes that came with a message are kept for the next call; what a
-//! client may send before its login is bounded; what is held of messages is charged, before the
-//! login too, and a message that finds no memory is read to its end and handed over as refused.
+//! Guarantees: between messages it keeps no buffers; bytes that came with a message are kept for
+//! the next call; what a client may send before its login is bounded; what is held of messages is
+//! charged, before the login too, and a message that finds no memory is read to its end and handed
+//! over as refused.
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind, Read, Write};
@@ -59,7 +60,8 @@ impl Received {
     /// asked for.
     pub fn into_attention(self) -> Received {
         let kind = PacketType::Attention;
-        let message = Message { kind, ignored: false, refused: false, payload: Vec::new(), ..self.message };
+        let message =
+            Message { kind, ignored: false, refused: false, payload: Vec::new(), ..self.message };
         Received { message, memory: None }
     }
 }
@@ -104,7 +106,8 @@ pub struct Wire {
     layer: Layer,
     /// TLS may begin with the next byte: nothing has been read.
     fresh: bool,
-    /// The last read has taken all that the socket had: until the system tells of more there is nothing.
+    /// The last read has taken all that the socket had: until the system tells of more there is
+    /// nothing.
     drained: bool,
     /// The system has told of the end, which it does once: reading goes on until the end is read.
     over: bool,
@@ -137,7 +140,11 @@ fn nothing_held(account: &Arc<MemoryAccount>) -> Reservation {
 
 impl Wire {
     /// The state of a new connection; without configurations there is no TLS.
-    pub fn new(configs: Option<TlsConfigs>, counters: Arc<Counters>, account: &Arc<MemoryAccount>) -> Wire {
+    pub fn new(
+        configs: Option<TlsConfigs>,
+        counters: Arc<Counters>,
+        account: &Arc<MemoryAccount>,
+    ) -> Wire {
         Wire {
             layer: Layer::Plain,
             fresh: true,
@@ -185,12 +192,18 @@ impl Wire {
         self.ended = false;
     }
 
-    /// What the client has sent, one message or piece at a time; carries on TLS handshakes by itself. `told` is whether the system
-    /// has told of something to read since the last call, `over` whether it has ever told of the end.
+    /// What the client has sent, one message or piece at a time; carries on TLS handshakes by
+    /// itself. `told` is whether the system has told of something to read since the last call,
+    /// `over` whether it has ever told of the end.
     ///
     /// # Errors
     /// The connection is of no more use.
-    pub fn receive(&mut self, socket: &TcpStream, told: bool, over: bool) -> Result<Got, WireError> {
+    pub fn receive(
+        &mut self,
+        socket: &TcpStream,
+        told: bool,
+        over: bool,
+    ) -> Result<Got, WireError> {
         self.over |= over;
         self.drained &= !told && !over;
         let mut found = self.next()?;
@@ -237,7 +250,8 @@ impl Wire {
         self.at < self.pending.len()
     }
 
-    /// What is complete in the bytes at hand. The reader may have something without any: an attention that has ended a bulk load.
+    /// What is complete in the bytes at hand. The reader may have something without any: an
+    /// attention that has ended a bulk load.
     fn next(&mut self) -> Result<Option<Got>, WireError> {
         let pending = std::mem::take(&mut self.pending);
         let mut input = &pending[std::mem::take(&mut self.at)..];
@@ -303,7 +317,10 @@ impl Wire {
             let Some(configs) = &self.configs else { return Err(no_tls()) };
             self.layer = Layer::Tls(tls::accept(&configs.strict)?);
         }
-        debug_assert!(self.pending.is_empty() && self.at == 0, "bytes that came before are read first");
+        debug_assert!(
+            self.pending.is_empty() && self.at == 0,
+            "bytes that came before are read first"
+        );
         let (reader, counters, pending) = (&mut self.reader, &self.counters, &mut self.pending);
         let mut found = Ok(None);
         let mut plain = |mut bytes: &[u8]| {
@@ -326,13 +343,18 @@ impl Wire {
     }
 
     /// One message of a handshake inside TDS packets; what has come behind its end.
-    fn shake_hands(&mut self, socket: &TcpStream, message: &Message) -> Result<Option<Got>, WireError> {
+    fn shake_hands(
+        &mut self,
+        socket: &TcpStream,
+        message: &Message,
+    ) -> Result<Option<Got>, WireError> {
         if message.kind != PacketType::Prelogin {
             return Err(TdsError::Login("a TLS handshake was agreed on").into());
         }
         let Layer::Handshake(tls) = &mut self.layer else { return Ok(None) };
         let fed = tls::feed(tls, &message.payload, |_| {});
-        let mut flight = MessageBuffer::of_kind(PacketType::Prelogin, tds::packet::DEFAULT_PACKET_SIZE, 0);
+        let mut flight =
+            MessageBuffer::of_kind(PacketType::Prelogin, tds::packet::DEFAULT_PACKET_SIZE, 0);
         while tls.wants_write() {
             tls.write_tls(flight.payload())?;
         }
@@ -355,17 +377,23 @@ impl Wire {
         Ok(None)
     }
 
-    /// Writes what the socket takes; how many bytes are on the way, and whether the socket has all of
-    /// them. `begins`: those of the packets that were not counted before.
+    /// Writes what the socket takes; how many bytes are on the way, and whether the socket has all
+    /// of them. `begins`: those of the packets that were not counted before.
     ///
     /// # Errors
     /// The connection is broken.
-    pub fn send(&mut self, socket: &TcpStream, bytes: &[u8], begins: &[u8]) -> io::Result<(usize, bool)> {
+    pub fn send(
+        &mut self,
+        socket: &TcpStream,
+        bytes: &[u8],
+        begins: &[u8],
+    ) -> io::Result<(usize, bool)> {
         if !begins.is_empty() {
             self.count_packets(begins);
         }
-        let sent =
-            self.send_some(socket, bytes).inspect_err(|_| self.counters.add(Count::PacketErrors, 1))?;
+        let sent = self
+            .send_some(socket, bytes)
+            .inspect_err(|_| self.counters.add(Count::PacketErrors, 1))?;
         self.counters.add(Count::BytesSent, sent.0 as u64);
         Ok(sent)
     }

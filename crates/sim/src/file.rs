@@ -30,8 +30,21 @@ impl Drop for SimFile {
 }
 
 impl SimFile {
-    pub fn new(world: Arc<Mutex<World>>, path: PathBuf, inode: u64, sectors: Sectors, lock: Holder) -> Self {
-        SimFile { world, path, inode, sectors, stats: FileStats::default(), lock: Mutex::new(Some(lock)) }
+    pub fn new(
+        world: Arc<Mutex<World>>,
+        path: PathBuf,
+        inode: u64,
+        sectors: Sectors,
+        lock: Holder,
+    ) -> Self {
+        SimFile {
+            world,
+            path,
+            inode,
+            sectors,
+            stats: FileStats::default(),
+            lock: Mutex::new(Some(lock)),
+        }
     }
 
     fn give_up(&self) {

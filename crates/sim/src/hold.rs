@@ -1,4 +1,5 @@
-//! Writes that wait: what a test holds back so that it sees what goes on meanwhile, at any speed of the machine.
+//! Writes that wait: what a test holds back so that it sees what goes on meanwhile, at any speed of
+//! the machine.
 
 use std::sync::Arc;
 

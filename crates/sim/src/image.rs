@@ -1,4 +1,5 @@
-//! One file's content: sparse pages shared between copies, and the versions of sectors that are not durable yet.
+//! One file's content: sparse pages shared between copies, and the versions of sectors that are not
+//! durable yet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,7 +71,8 @@ impl Image {
     }
 }
 
-/// A file: live and durable content, and for each unsynced atom the versions written since it was last durable.
+/// A file: live and durable content, and for each unsynced atom the versions written since it was
+/// last durable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inode {
     pub live: Image,
@@ -131,13 +133,15 @@ impl Inode {
         self.unsynced.split_off(&len.div_ceil(atom));
     }
 
-    /// A change of the length whose sync has failed: what was unsynced is lost, and the length may be lost too.
+    /// A change of the length whose sync has failed: what was unsynced is lost, and the length may
+    /// be lost too.
     pub fn lose_at_len(&mut self, len: u64) {
         self.live.set_len(len);
         self.unsynced.clear();
     }
 
-    /// What a power loss leaves of this file if `keep` decides for each unsynced atom whether it survives.
+    /// What a power loss leaves of this file if `keep` decides for each unsynced atom whether it
+    /// survives.
     pub fn kept(&self, atom: u64, keep: &mut dyn FnMut() -> bool) -> Inode {
         let mut left = self.durable.clone();
         left.set_len(self.live.len());
@@ -170,10 +174,13 @@ impl Inode {
             if rng.f64() >= keep {
                 continue;
             }
-            // Mostly the newest version, sometimes one in between: the device may have written only up to that one.
-            let version = if rng.u8(0..4) == 0 { rng.usize(0..versions.len()) } else { versions.len() - 1 };
+            // Mostly the newest version, sometimes one in between: the device may have written only
+            // up to that one.
+            let version =
+                if rng.u8(0..4) == 0 { rng.usize(0..versions.len()) } else { versions.len() - 1 };
             let start = index * atom;
-            let fits = left.len().saturating_sub(start).min(versions[version].len() as u64) as usize;
+            let fits =
+                left.len().saturating_sub(start).min(versions[version].len() as u64) as usize;
             left.write(start.min(left.len()), &versions[version][..fits]);
         }
         if let Some(len) = self.interrupted_len
@@ -218,7 +225,10 @@ mod tests {
             }
             seen.insert([out[0], out[512], out[1024], out[1536]]);
         }
-        assert!(seen.contains(&[1; 4]) && seen.contains(&[3, 3, 2, 2]), "all lost and all kept both happen");
+        assert!(
+            seen.contains(&[1; 4]) && seen.contains(&[3, 3, 2, 2]),
+            "all lost and all kept both happen"
+        );
         assert!(seen.len() > 10, "mixtures happen: {seen:?}");
     }
 }

@@ -1,19 +1,23 @@
-//! The simulated disk: [`disk::Disk`] in memory, with power loss, faults and bit rot by plan and seed.
+//! The simulated disk: [`disk::Disk`] in memory, with power loss, faults and bit rot by plan and
+//! seed.
 //!
 //! # Model
-//! - Every file has a live image (what reads see) and a durable image (what a power loss leaves for certain). A write changes
-//!   the live image; a sync of the file, or `write_durable` for its own bytes, copies the change to the durable one.
-//! - [`SimDisk::crash`] makes the disk that a power loss leaves: every sector written since its last sync is, each for
-//!   itself, old, new or any version in between; a file that grew by writing has any length in between. So a write of
-//!   several sectors may be torn and writes may be reordered.
-//! - Open files are locked as on a real disk, against handles of other processes ([`SimDisk::process`]) and of the same one.
-//!   A power loss ends all locks.
-//! - Creating, removing, renaming, `write_small_atomic`, `set_len` and `allocate` are durable on return. The operation that
-//!   [`SimDisk::crash_at`] interrupts has happened, has not, or (writes) has happened in part; a small file is torn only where
-//!   [`SimDisk::tear_small_writes`] says so.
+//! - Every file has a live image (what reads see) and a durable image (what a power loss leaves for
+//!   certain). A write changes the live image; a sync of the file, or `write_durable` for its own
+//!   bytes, copies the change to the durable one.
+//! - [`SimDisk::crash`] makes the disk that a power loss leaves: every sector written since its
+//!   last sync is, each for itself, old, new or any version in between; a file that grew by writing
+//!   has any length in between. So a write of several sectors may be torn and writes may be
+//!   reordered.
+//! - Open files are locked as on a real disk, against handles of other processes
+//!   ([`SimDisk::process`]) and of the same one. A power loss ends all locks.
+//! - Creating, removing, renaming, `write_small_atomic`, `set_len` and `allocate` are durable on
+//!   return. The operation that [`SimDisk::crash_at`] interrupts has happened, has not, or (writes)
+//!   has happened in part; a small file is torn only where [`SimDisk::tear_small_writes`] says so.
 //!
 //! # Guarantee
-//! In single-threaded use everything follows from the seeds and the sequence of calls, so a failing run can be replayed.
+//! In single-threaded use everything follows from the seeds and the sequence of calls, so a failing
+//! run can be replayed.
 //!
 //! # Not here: time. No latency is modelled, and nothing waits except for a [`Hold`].
 
@@ -39,7 +43,8 @@ use world::{Step, World};
 pub struct SimConfig {
     /// What files report as their device's sectors.
     pub sectors: Sectors,
-    /// Unit in bytes that power loss leaves whole: 512 or a multiple. Smaller than the physical sector is the harsher test.
+    /// Unit in bytes that power loss leaves whole: 512 or a multiple. Smaller than the physical
+    /// sector is the harsher test.
     pub atom: u32,
     /// Bytes that all files together may occupy.
     pub capacity: u64,
@@ -63,7 +68,8 @@ pub struct SimDisk {
 const FIRST_PROCESS: u32 = 1;
 
 impl SimDisk {
-    /// An empty disk with 512-byte sectors. The seed determines what is random before any crash (short writes).
+    /// An empty disk with 512-byte sectors. The seed determines what is random before any crash
+    /// (short writes).
     pub fn new(seed: u64) -> Self {
         Self::with_config(seed, SimConfig::default())
     }
@@ -73,20 +79,24 @@ impl SimDisk {
         SimDisk { world: Arc::new(Mutex::new(World::new(seed, config))), pid: FIRST_PROCESS }
     }
 
-    /// The disk after power loss now, or at the point where [`crash_at`](Self::crash_at) struck. `self` is not changed; the
-    /// same seed leads to the same result. The new disk has no faults planned, no locks, and counts from zero.
+    /// The disk after power loss now, or at the point where [`crash_at`](Self::crash_at) struck.
+    /// `self` is not changed; the same seed leads to the same result. The new disk has no faults
+    /// planned, no locks, and counts from zero.
     pub fn crash(&self, seed: u64) -> SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.world.lock().crashed_copy(seed))), pid: self.pid }
     }
 
-    /// The disk after power loss if exactly those unsynced sectors survive (in their newest version) for which `keep` returns
-    /// true; sectors are numbered by file and offset, from 0 to [`unsynced_atoms`](Self::unsynced_atoms). For tests that try all.
-    /// Lengths are as the files' users saw them; writes in flight and interrupted changes of names and lengths did not happen.
+    /// The disk after power loss if exactly those unsynced sectors survive (in their newest
+    /// version) for which `keep` returns true; sectors are numbered by file and offset, from 0 to
+    /// [`unsynced_atoms`](Self::unsynced_atoms). For tests that try all. Lengths are as the files'
+    /// users saw them; writes in flight and interrupted changes of names and lengths did not
+    /// happen.
     pub fn crash_keeping(&self, keep: impl FnMut(usize) -> bool) -> SimDisk {
         SimDisk { world: Arc::new(Mutex::new(self.world.lock().kept_copy(keep))), pid: self.pid }
     }
 
-    /// The same disk as another process sees it: what it locks is locked for all others. A number above 0.
+    /// The same disk as another process sees it: what it locks is locked for all others. A number
+    /// above 0.
     pub fn process(&self, pid: u32) -> SimDisk {
         SimDisk { world: Arc::clone(&self.world), pid }
     }
@@ -101,14 +111,14 @@ impl SimDisk {
         self.world.lock().rename_dir(from, to);
     }
 
-    /// Loses power at the `n`-th changing operation since the disk was created (see [`io_count`](Self::io_count)): it and
-    /// everything after it return [`DiskError::Crashed`].
+    /// Loses power at the `n`-th changing operation since the disk was created (see
+    /// [`io_count`](Self::io_count)): it and everything after it return [`DiskError::Crashed`].
     pub fn crash_at(&self, n: u64) {
         self.world.lock().plan.crash_at = Some(n);
     }
 
-    /// Lets a power loss that interrupts `write_small_atomic` leave a file of which only a part is new, as a file system does whose
-    /// renames do not wait for the file's content.
+    /// Lets a power loss that interrupts `write_small_atomic` leave a file of which only a part is
+    /// new, as a file system does whose renames do not wait for the file's content.
     pub fn tear_small_writes(&self) {
         self.world.lock().tears = true;
     }
@@ -143,7 +153,8 @@ impl SimDisk {
         self.world.lock().plan.refuse(path.to_path_buf(), bytes, fault);
     }
 
-    /// Lets writes to one file wait until the returned [`Hold`] is dropped, in place of any hold on it before.
+    /// Lets writes to one file wait until the returned [`Hold`] is dropped, in place of any hold on
+    /// it before.
     pub fn hold_writes(&self, path: &Path) -> Hold {
         let hold = Hold::default();
         self.world.lock().holds.insert(path.to_path_buf(), hold.gate());

@@ -31,9 +31,10 @@ pub enum Fault {
     FileLimit,
     /// EIO after part of the sectors were written (a write); like [`Fault::Io`] for anything else.
     ShortWrite,
-    /// A sync returns EIO, and what was unsynced is lost for good although reads still return it and the next sync succeeds, as
-    /// file systems behave after a failed writeback. For `write_durable` the bytes written are lost in the same way, and a
-    /// changed length whose sync fails may be lost with all that was unsynced.
+    /// A sync returns EIO, and what was unsynced is lost for good although reads still return it
+    /// and the next sync succeeds, as file systems behave after a failed writeback. For
+    /// `write_durable` the bytes written are lost in the same way, and a changed length whose sync
+    /// fails may be lost with all that was unsynced.
     LoseUnsynced,
 }
 

@@ -1,4 +1,5 @@
-//! The state of a simulated disk: names, files, counters, the fault plan, and the moment of power loss.
+//! The state of a simulated disk: names, files, counters, the fault plan, and the moment of power
+//! loss.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -59,7 +60,8 @@ pub(crate) struct World {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Go,
-    /// Power is lost during this very operation: do what may be half done, then return [`DiskError::Crashed`].
+    /// Power is lost during this very operation: do what may be half done, then return
+    /// [`DiskError::Crashed`].
     Crash,
     Fault(Fault),
 }
@@ -151,7 +153,8 @@ impl World {
     fn interrupt_flights(&mut self) {
         let atom = self.atom();
         for (inode, offset, bytes) in std::mem::take(&mut self.in_flight).into_values() {
-            // A write that would have grown the file, or whose file no longer exists, has done nothing.
+            // A write that would have grown the file, or whose file no longer exists, has done
+            // nothing.
             if let Some(inode) = self.inodes.get_mut(&inode)
                 && offset + bytes.len() as u64 <= inode.live.len()
             {
@@ -210,7 +213,9 @@ impl World {
         let known = self.names.get(path).copied();
         match (mode, known) {
             (OpenMode::Open | OpenMode::Read, Some(inode)) => Ok(inode),
-            (OpenMode::Open | OpenMode::Read, None) => Err(DiskError::NotFound { path: path.to_path_buf() }),
+            (OpenMode::Open | OpenMode::Read, None) => {
+                Err(DiskError::NotFound { path: path.to_path_buf() })
+            }
             (OpenMode::Create, Some(_)) => Err(DiskError::Exists { path: path.to_path_buf() }),
             (OpenMode::Create, None) => {
                 let inode = self.new_inode();
@@ -221,7 +226,13 @@ impl World {
     }
 
     /// Locks an inode for one more handle.
-    pub fn lock(&mut self, path: &Path, inode: u64, pid: u32, shared: bool) -> Result<Holder, DiskError> {
+    pub fn lock(
+        &mut self,
+        path: &Path,
+        inode: u64,
+        pid: u32,
+        shared: bool,
+    ) -> Result<Holder, DiskError> {
         let holders = self.locks.entry(inode).or_default();
         if let Some(other) = holders.iter().find(|other| !(shared && other.shared)) {
             return Err(DiskError::Locked { path: path.to_path_buf(), holder: Some(other.pid) });
@@ -271,10 +282,14 @@ impl World {
             Ok(rest) => to.join(rest),
             Err(_) => path,
         };
-        self.dirs = std::mem::take(&mut self.dirs).into_iter().map(|(path, n)| (moved(path), n)).collect();
-        self.names = std::mem::take(&mut self.names).into_iter().map(|(path, n)| (moved(path), n)).collect();
-        self.lock_names =
-            std::mem::take(&mut self.lock_names).into_iter().map(|(path, n)| (moved(path), n)).collect();
+        self.dirs =
+            std::mem::take(&mut self.dirs).into_iter().map(|(path, n)| (moved(path), n)).collect();
+        self.names =
+            std::mem::take(&mut self.names).into_iter().map(|(path, n)| (moved(path), n)).collect();
+        self.lock_names = std::mem::take(&mut self.lock_names)
+            .into_iter()
+            .map(|(path, n)| (moved(path), n))
+            .collect();
     }
 
     fn new_inode(&mut self) -> u64 {
@@ -300,7 +315,11 @@ impl World {
 
     pub fn rename(&mut self, from: &Path, to: &Path) -> Result<(), DiskError> {
         self.known(from)?;
-        self.change_names(Op::Rename, from, NameChange::Rename(from.to_path_buf(), to.to_path_buf()))
+        self.change_names(
+            Op::Rename,
+            from,
+            NameChange::Rename(from.to_path_buf(), to.to_path_buf()),
+        )
     }
 
     pub fn create_dir_all(&mut self, path: &Path) -> Result<(), DiskError> {
@@ -377,7 +396,10 @@ impl World {
 
     fn known(&self, path: &Path) -> Result<u64, DiskError> {
         self.alive()?;
-        self.names.get(path).copied().ok_or_else(|| DiskError::NotFound { path: path.to_path_buf() })
+        self.names
+            .get(path)
+            .copied()
+            .ok_or_else(|| DiskError::NotFound { path: path.to_path_buf() })
     }
 
     fn change_names(&mut self, op: Op, path: &Path, change: NameChange) -> Result<(), DiskError> {
@@ -425,7 +447,8 @@ impl World {
         self.drop_unnamed();
     }
 
-    /// Frees the content of removed and replaced files. A handle that is still open finds an empty file.
+    /// Frees the content of removed and replaced files. A handle that is still open finds an empty
+    /// file.
     fn drop_unnamed(&mut self) {
         let named: BTreeSet<u64> = self.names.values().copied().collect();
         self.inodes.retain(|inode, _| named.contains(inode));
@@ -450,8 +473,11 @@ impl World {
             number += 1;
             keep(number - 1)
         };
-        left.inodes =
-            self.inodes.iter().map(|(inode, content)| (*inode, content.kept(atom, &mut next))).collect();
+        left.inodes = self
+            .inodes
+            .iter()
+            .map(|(inode, content)| (*inode, content.kept(atom, &mut next)))
+            .collect();
         left
     }
 
@@ -465,8 +491,11 @@ impl World {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut left = self.hollow_copy(seed);
         let atom = self.atom();
-        left.inodes =
-            self.inodes.iter().map(|(inode, content)| (*inode, content.crashed(atom, &mut rng))).collect();
+        left.inodes = self
+            .inodes
+            .iter()
+            .map(|(inode, content)| (*inode, content.crashed(atom, &mut rng)))
+            .collect();
         match &self.interrupted {
             Some(NameChange::Small(path, bytes)) if self.tears && rng.bool() => {
                 let torn = self.torn(path, bytes, &mut rng);

@@ -108,7 +108,8 @@ mod tests {
 
     fn on_thread<R: Send>(bytes: usize, f: impl FnOnce() -> R + Send) -> R {
         std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, f).unwrap();
+            let thread =
+                std::thread::Builder::new().stack_size(bytes).spawn_scoped(scope, f).unwrap();
             thread.join().unwrap()
         })
     }

@@ -79,8 +79,8 @@ impl CommandRun for Kill {
     }
 }
 
-/// Notes what an administrator says of a transaction over several databases that some of them cannot learn the outcome of, and opens
-/// the databases that wait for it.
+/// Notes what an administrator says of a transaction over several databases that some of them
+/// cannot learn the outcome of, and opens the databases that wait for it.
 fn decide(ctx: &mut StmtCtx<'_>, unit: GlobalId, commit: Option<bool>) -> Result<(), SqlError> {
     let instance = ctx.core.instance().clone();
     let there = instance.outcomes.in_doubt().into_iter().any(|doubt| doubt.prepared.id == unit);
@@ -93,7 +93,8 @@ fn decide(ctx: &mut StmtCtx<'_>, unit: GlobalId, commit: Option<bool>) -> Result
         return Err(SqlError::of(msg::NO_SUCH_UNIT_OF_WORK, [&unit]));
     }
     let how = if commit == Some(true) { "committed" } else { "rolled back" };
-    let text = format!("The transaction with UOW {{{unit}}} is {how} by the word of an administrator.");
+    let text =
+        format!("The transaction with UOW {{{unit}}} is {how} by the word of an administrator.");
     instance.error_log().write(&format!("spid{}", ctx.core.spid()), &text);
     // One that is being restored or attached goes by it in the next attempt.
     let waiting = doubts.iter().filter_map(|doubt| instance.db_by_id(i32::from(doubt.number)));

@@ -1,9 +1,11 @@
-//! ALTER DATABASE: options, files, name. Changes are durable when the statement ends and are not undone by a rollback,
-//! so the statement is refused inside a transaction.
+//! ALTER DATABASE: options, files, name. Changes are durable when the statement ends and are not
+//! undone by a rollback, so the statement is refused inside a transaction.
 
 use std::sync::Arc;
 
-use syntax::ast::{AlterDatabase, AlterDatabaseAction, Ident, OptionItem, OptionValue, Termination};
+use syntax::ast::{
+    AlterDatabase, AlterDatabaseAction, Ident, OptionItem, OptionValue, Termination,
+};
 use txn::{DelayedDurability, LossWindow, RecoveryModel};
 use types::{Collation, SqlError, msg};
 
@@ -99,7 +101,9 @@ impl StmtCtx<'_> {
                 self.set_options(instance, db, options, *termination, turn)
             }
             AlterDatabaseAction::ModifyFile(spec) => self.modify_file(instance, db, spec),
-            AlterDatabaseAction::ModifyName(name) => self.rename_database(instance, db, &name.value),
+            AlterDatabaseAction::ModifyName(name) => {
+                self.rename_database(instance, db, &name.value)
+            }
             AlterDatabaseAction::ModifyFilegroup { name, change, .. } => {
                 self.modify_filegroup(instance, db, &name.value, change)
             }
@@ -107,7 +111,9 @@ impl StmtCtx<'_> {
             AlterDatabaseAction::AddFile { files, filegroup } => {
                 self.add_files(instance, db, files, filegroup.as_ref())
             }
-            AlterDatabaseAction::AddLogFile(_) => Err(errors::not_supported("ALTER DATABASE ADD LOG FILE")),
+            AlterDatabaseAction::AddLogFile(_) => {
+                Err(errors::not_supported("ALTER DATABASE ADD LOG FILE"))
+            }
             AlterDatabaseAction::RemoveFile(name) => self.remove_file(instance, db, name),
             AlterDatabaseAction::AddFilegroup { name, contains } => {
                 if contains.is_some() {
@@ -115,7 +121,9 @@ impl StmtCtx<'_> {
                 }
                 self.add_filegroup(instance, db, &name.value)
             }
-            AlterDatabaseAction::RemoveFilegroup(name) => self.remove_filegroup(instance, db, &name.value),
+            AlterDatabaseAction::RemoveFilegroup(name) => {
+                self.remove_filegroup(instance, db, &name.value)
+            }
             AlterDatabaseAction::ScopedConfiguration { secondary, name, value } => {
                 scoped::set(db, *secondary, name, value)
             }
@@ -151,7 +159,9 @@ impl StmtCtx<'_> {
                 "RESTRICTED_USER" => {
                     self.set_user_access(instance, db, UserAccess::Restricted, termination, turn)?;
                 }
-                "MULTI_USER" => self.set_user_access(instance, db, UserAccess::Multi, termination, turn)?,
+                "MULTI_USER" => {
+                    self.set_user_access(instance, db, UserAccess::Multi, termination, turn)?
+                }
                 "EMERGENCY" => return Err(errors::not_supported("ALTER DATABASE SET EMERGENCY")),
                 "RECOVERY" => {
                     let model = match word(option) {
@@ -173,7 +183,8 @@ impl StmtCtx<'_> {
                     };
                     let storage = db.storage()?;
                     let window = self.loss_window(option, storage.loss_window())?;
-                    let changed = storage.change_settings(|s| (s.delayed, s.window) = (setting, window));
+                    let changed =
+                        storage.change_settings(|s| (s.delayed, s.window) = (setting, window));
                     changed.map_err(|e| db_error(db, &e))?;
                 }
                 "LOG_ALIGNMENT" => {
@@ -187,7 +198,8 @@ impl StmtCtx<'_> {
                     let sector = db.storage()?.log().sectors().logical;
                     if matches!(alignment, 512 | 4096) && u32::from(alignment) < sector {
                         let entry = db.entry();
-                        let log = entry.files.iter().find(|file| file.log).map_or("", |file| &file.shown);
+                        let log =
+                            entry.files.iter().find(|file| file.log).map_or("", |file| &file.shown);
                         return Err(errors::block_below_sector(log, alignment, sector));
                     }
                     db.change_entry(|entry| entry.log_alignment = alignment);
@@ -196,9 +208,15 @@ impl StmtCtx<'_> {
                 "READ_COMMITTED_SNAPSHOT" => {
                     let on = switch(option)?;
                     if !db.is_users_own() && db.id() != MODEL {
-                        return Err(SqlError::of(msg::OPTION_NOT_SETTABLE, [&option.name, &db.name()]));
+                        return Err(SqlError::of(
+                            msg::OPTION_NOT_SETTABLE,
+                            [&option.name, &db.name()],
+                        ));
                     }
-                    save_settings(db, &DbSettings { read_committed_snapshot: on, ..db.settings() })?;
+                    save_settings(
+                        db,
+                        &DbSettings { read_committed_snapshot: on, ..db.settings() },
+                    )?;
                     // Plans say how tables are read.
                     instance.forget_batches();
                 }
@@ -213,7 +231,11 @@ impl StmtCtx<'_> {
     }
 
     /// `DELAYED_DURABILITY = ... (WINDOW_MS = n, WINDOW_KB = n)`: what is not named stays as it is.
-    fn loss_window(&self, option: &OptionItem, mut window: LossWindow) -> Result<LossWindow, SqlError> {
+    fn loss_window(
+        &self,
+        option: &OptionItem,
+        mut window: LossWindow,
+    ) -> Result<LossWindow, SqlError> {
         for limit in &option.nested {
             let number = self.number(limit)?.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
             match limit.name.as_str() {
@@ -241,7 +263,9 @@ impl StmtCtx<'_> {
             "AUTO_SHRINK" => settings.auto_shrink = on()?,
             "AUTO_CREATE_STATISTICS" => {
                 if option.nested.iter().any(|one| one.name == "INCREMENTAL" && one.is_on()) {
-                    return Err(errors::not_supported("AUTO_CREATE_STATISTICS ON (INCREMENTAL = ON)"));
+                    return Err(errors::not_supported(
+                        "AUTO_CREATE_STATISTICS ON (INCREMENTAL = ON)",
+                    ));
                 }
                 settings.auto_create_stats = on()?;
             }
@@ -289,8 +313,9 @@ impl StmtCtx<'_> {
                 }
             }
             "FILESTREAM" => {
-                let off =
-                    |one: &OptionItem| one.name == "NON_TRANSACTED_ACCESS" && one.value == OptionValue::Off;
+                let off = |one: &OptionItem| {
+                    one.name == "NON_TRANSACTED_ACCESS" && one.value == OptionValue::Off
+                };
                 if option.nested.is_empty() || !option.nested.iter().all(off) {
                     return Err(never(option));
                 }
@@ -357,8 +382,8 @@ impl StmtCtx<'_> {
             db.set_name(&old);
             return Err(e);
         }
-        // A list of databases that is lost is made again from what the databases say of themselves. One
-        // that cannot be written now says it when it is opened next.
+        // A list of databases that is lost is made again from what the databases say of themselves.
+        // One that cannot be written now says it when it is opened next.
         let mut settings = db.settings();
         settings.note_names(&db.entry());
         if db.check_writable().is_ok() {
@@ -378,7 +403,9 @@ fn check_model(db: &Db, action: &AlterDatabaseAction) -> Result<(), SqlError> {
         return Ok(());
     }
     match action {
-        AlterDatabaseAction::Set { options, .. } if options.iter().any(|o| o.name == "LOG_ALIGNMENT") => {
+        AlterDatabaseAction::Set { options, .. }
+            if options.iter().any(|o| o.name == "LOG_ALIGNMENT") =>
+        {
             Err(errors::not_supported("LOG_ALIGNMENT of model"))
         }
         AlterDatabaseAction::Set { .. }

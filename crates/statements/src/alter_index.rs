@@ -1,5 +1,5 @@
-//! ALTER INDEX: rebuilt, reorganized, disabled, its options set.
-//! Guarantee: an index that is disabled has no entries and is used by nobody; what depends on it is disabled with it, and told.
+//! ALTER INDEX: rebuilt, reorganized, disabled, its options set. Guarantee: an index that is
+//! disabled has no entries and is used by nobody; what depends on it is disabled with it, and told.
 
 use std::sync::Arc;
 
@@ -56,7 +56,8 @@ impl Meant<'_> {
         match self.first().filter(|_| self.only.is_some()) {
             Some(index) => {
                 let state = if word == "RESUME" { 1 } else { 2 };
-                SqlError::of(msg::NOTHING_TO_RESUME, [&word, &index.name, &self.table.name]).state(state)
+                SqlError::of(msg::NOTHING_TO_RESUME, [&word, &index.name, &self.table.name])
+                    .state(state)
             }
             None => SqlError::of(msg::NOTHING_TO_RESUME_ALL, [&word, &self.table.name]),
         }
@@ -67,7 +68,9 @@ impl StmtCtx<'_> {
     pub(super) fn alter_index(&mut self, stmt: &AlterIndex) -> Result<(), SqlError> {
         let (db, table) = match resolve_indexed(self.core, &stmt.table).map_err(no_table)? {
             Indexed::Table(db, table) => (db, table),
-            Indexed::View(..) => return Err(no_table(errors::invalid_object(&stmt.table.to_string()))),
+            Indexed::View(..) => {
+                return Err(no_table(errors::invalid_object(&stmt.table.to_string())));
+            }
         };
         if table.of_view.is_some() && matches!(stmt.action, AlterIndexAction::Disable) {
             return Err(errors::not_supported("ALTER INDEX DISABLE on a view"));
@@ -75,8 +78,9 @@ impl StmtCtx<'_> {
         let only = match &stmt.name {
             None => None,
             Some(name) => {
-                let named =
-                    |i: &&Arc<IndexDef>| i.index_id > 0 && fold_name(&i.name) == fold_name(&name.value);
+                let named = |i: &&Arc<IndexDef>| {
+                    i.index_id > 0 && fold_name(&i.name) == fold_name(&name.value)
+                };
                 let found = table.all_indexes().find(named).map(|index| index.index_id);
                 let missing = || SqlError::of(msg::INDEX_NOT_FOUND, [&name]);
                 Some(found.ok_or_else(missing)?)
@@ -85,12 +89,15 @@ impl StmtCtx<'_> {
         let meant = Meant { db: &db, table: &table, only };
         match &stmt.action {
             AlterIndexAction::Rebuild { partition: Some(_), .. }
-            | AlterIndexAction::Reorganize { partition: Some(_), .. } => Err(meant.not_partitioned()),
+            | AlterIndexAction::Reorganize { partition: Some(_), .. } => {
+                Err(meant.not_partitioned())
+            }
             AlterIndexAction::Rebuild { options, .. } => {
                 option_rules::check("ALTER INDEX", options, option_rules::INDEX)?;
                 self.rebuild_indexes(&meant, options)
             }
-            // Pages are reorganised as ghosts are removed; there is nothing more to do while others work.
+            // Pages are reorganised as ghosts are removed; there is nothing more to do while others
+            // work.
             AlterIndexAction::Reorganize { options, .. } => {
                 option_rules::check("ALTER INDEX REORGANIZE", options, option_rules::REORGANIZE)?;
                 meant.check_enabled()
@@ -108,8 +115,13 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// REBUILD: the clustered index (and with it all others that are enabled), or nonclustered ones.
-    fn rebuild_indexes(&mut self, meant: &Meant<'_>, options: &[OptionItem]) -> Result<(), SqlError> {
+    /// REBUILD: the clustered index (and with it all others that are enabled), or nonclustered
+    /// ones.
+    fn rebuild_indexes(
+        &mut self,
+        meant: &Meant<'_>,
+        options: &[OptionItem],
+    ) -> Result<(), SqlError> {
         let table = meant.table;
         let base = meant.only.is_none_or(|id| id == table.storage.index_id);
         if table.storage.options.disabled && !base {
@@ -132,7 +144,11 @@ impl StmtCtx<'_> {
     }
 
     /// SET: what an index that stays as it is says of itself.
-    fn set_index_options(&mut self, meant: &Meant<'_>, options: &[OptionItem]) -> Result<(), SqlError> {
+    fn set_index_options(
+        &mut self,
+        meant: &Meant<'_>,
+        options: &[OptionItem],
+    ) -> Result<(), SqlError> {
         let mut changed = TableDef::clone(meant.table);
         each(&mut changed, meant, &mut |index| {
             if !index.options.disabled {
@@ -145,8 +161,9 @@ impl StmtCtx<'_> {
         work.replace(meant.table, changed).map(drop)
     }
 
-    /// DISABLE: nonclustered indexes lose their entries; with the clustered one the table cannot be used and the others are
-    /// disabled too. Foreign keys that refer to what is disabled hold no longer.
+    /// DISABLE: nonclustered indexes lose their entries; with the clustered one the table cannot be
+    /// used and the others are disabled too. Foreign keys that refer to what is disabled hold no
+    /// longer.
     fn disable_indexes(&mut self, meant: &Meant<'_>) -> Result<(), SqlError> {
         let table = meant.table;
         let with_all = meant.is(&table.storage);
@@ -161,14 +178,18 @@ impl StmtCtx<'_> {
         for index in next.indexes.iter_mut().filter(|index| index.is_stored() && gone(index)) {
             *index = Arc::new(index.without_unit());
             if with_all {
-                notes.push(SqlError::of(msg::INDEX_DISABLED_WITH_CLUSTERED, [&index.name, &table.name]));
+                notes.push(SqlError::of(
+                    msg::INDEX_DISABLED_WITH_CLUSTERED,
+                    [&index.name, &table.name],
+                ));
             }
         }
         let mut work = Work::begin(self.core, meant.db)?;
         work.lock_current(table)?;
         let keys = work.db.catalog().foreign_keys_to(table.object_id);
         let keys = keys.into_iter().filter(|(_, key)| !key.disabled);
-        let refers = |key: &i32| table.all_indexes().any(|index| index.index_id == *key && gone(index));
+        let refers =
+            |key: &i32| table.all_indexes().any(|index| index.index_id == *key && gone(index));
         let keys: Vec<_> = keys.filter(|(_, key)| refers(&key.key)).collect();
         let mut after = work.replace(table, next)?;
         for (child, key) in &keys {
@@ -179,16 +200,24 @@ impl StmtCtx<'_> {
                 work.lock_current(&before)?;
             }
             let mut changed = TableDef::clone(&before);
-            for known in changed.foreign_keys.iter_mut().filter(|known| known.object_id == key.object_id) {
+            for known in
+                changed.foreign_keys.iter_mut().filter(|known| known.object_id == key.object_id)
+            {
                 (known.disabled, known.untrusted) = (true, true);
             }
             let changed = work.replace(&before, changed)?;
             if own {
                 after = changed;
             }
-            let name = after.all_indexes().find(|index| index.index_id == key.key).map(|index| &index.name);
+            let name = after
+                .all_indexes()
+                .find(|index| index.index_id == key.key)
+                .map(|index| &index.name);
             let name = name.map_or("", |name| name.as_str());
-            notes.push(SqlError::of(msg::FOREIGN_KEY_DISABLED, [&key.name, &child.name, &table.name, &name]));
+            notes.push(SqlError::of(
+                msg::FOREIGN_KEY_DISABLED,
+                [&key.name, &child.name, &table.name, &name],
+            ));
         }
         drop(work);
         notes.iter().try_for_each(|note| self.sink.message(note))

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use catalog::properties::PropertyClass;
-use catalog::security::{Class, FIRST_USER, Kind, Permission, Principal, Scope, Securable, Security};
+use catalog::security::{
+    Class, FIRST_USER, Kind, Permission, Principal, Scope, Securable, Security,
+};
 use catalog::{Db, clock, errors};
 use compact_str::CompactString;
 use syntax::ast::{DropObjects, Principal as Statement, PrincipalSource};
@@ -103,7 +105,12 @@ impl StmtCtx<'_> {
     }
 }
 
-fn may_change(core: &mut SessionCore, db: &Arc<Db>, role: &Principal, verb: &str) -> Result<(), SqlError> {
+fn may_change(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    role: &Principal,
+    verb: &str,
+) -> Result<(), SqlError> {
     let may = core.has(db, Securable::new(Class::User, role.id), 0, Permission::Alter)
         || core.has(db, Securable::DATABASE, 0, Permission::AlterAnyApplicationRole);
     if may { Ok(()) } else { Err(cannot(verb, "application role", &role.name)) }

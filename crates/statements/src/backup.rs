@@ -54,7 +54,8 @@ impl StmtCtx<'_> {
             3013 | 102 | 155 | 40510 => e,
             _ => {
                 let failed = self.terminate_with(command, e);
-                let text = format!("BACKUP failed to complete the command {}", conceal(self.text.trim()));
+                let text =
+                    format!("BACKUP failed to complete the command {}", conceal(self.text.trim()));
                 self.core.host().error_log().write("Backup", &text);
                 failed
             }
@@ -86,8 +87,12 @@ impl StmtCtx<'_> {
         } else {
             let _used = self.core.enter(&db)?;
             let storage = db.storage()?;
-            self.with_progress(options.stats, |progress| storage.backup(&devices, &options.spec, progress))
-                .map_err(|e| self.terminate(&Place { command, database: &db.name(), db: Some(&db) }, &e))
+            self.with_progress(options.stats, |progress| {
+                storage.backup(&devices, &options.spec, progress)
+            })
+            .map_err(|e| {
+                self.terminate(&Place { command, database: &db.name(), db: Some(&db) }, &e)
+            })
         }?;
         self.report(&instance, &db, stmt, &devices, &done)
     }
@@ -113,7 +118,12 @@ impl StmtCtx<'_> {
         Ok(options)
     }
 
-    fn backup_option(&self, stmt: &Backup, option: &OptionItem, out: &mut Options) -> Result<(), SqlError> {
+    fn backup_option(
+        &self,
+        stmt: &Backup,
+        option: &OptionItem,
+        out: &mut Options,
+    ) -> Result<(), SqlError> {
         let spec = &mut out.spec;
         if SWITCHES.contains(&option.name.as_str()) && !matches!(option.value, OptionValue::None) {
             return Err(errors::syntax_near(&option.name));
@@ -146,7 +156,8 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    /// BACKUP LOG WITH NORECOVERY: the database is closed, its log backed up to the very end, and it is RESTORING then.
+    /// BACKUP LOG WITH NORECOVERY: the database is closed, its log backed up to the very end, and
+    /// it is RESTORING then.
     fn tail_backup(
         &mut self,
         instance: &Arc<InstanceCore>,
@@ -201,7 +212,8 @@ impl StmtCtx<'_> {
     ) -> Result<BackupDone, SqlError> {
         let log = log_path(&db.entry());
         if let Some(failed) = db.storage_if_open() {
-            // It has failed, and nothing of it may be written any more: only then is its log free to be read.
+            // It has failed, and nothing of it may be written any more: only then is its log free
+            // to be read.
             failed.abandon();
         }
         let done = self.with_progress(options.stats, |progress| {
@@ -237,7 +249,9 @@ impl StmtCtx<'_> {
         let name = db.name();
         if let Err(e) = backup_history::note_backup(self.core, done, devices) {
             // The backup is good; what lists it is not.
-            instance.error_log().write("Backup", &format!("msdb could not note a backup: {}", e.message));
+            instance
+                .error_log()
+                .write("Backup", &format!("msdb could not note a backup: {}", e.message));
         }
         let what = if stmt.log { "Log was backed up" } else { "Database backed up" };
         instance.error_log().write(

@@ -1,5 +1,5 @@
-//! Errors of BACKUP and RESTORE with SQL Server's texts.
-//! Guarantees: every failure ends with 3013; what the operating system said is in the text, with a number.
+//! Errors of BACKUP and RESTORE with SQL Server's texts. Guarantees: every failure ends with 3013;
+//! what the operating system said is in the text, with a number.
 
 use disk::DiskError;
 use txn::backup::BackupError;
@@ -54,15 +54,23 @@ pub(super) fn reason(place: &Place<'_>, e: &BackupError) -> SqlError {
             SqlError::of(msg::BACKUP_READ_FAILED, [device, &"38(Reached the end of the file.)"])
         }
         BackupError::NotBackup { device } => SqlError::of(msg::NOT_A_BACKUP_SET, [device]),
-        BackupError::Malformed { device, .. } => SqlError::of(msg::MEDIA_INCORRECTLY_FORMED, [device]),
-        BackupError::Version { found, known, .. } => SqlError::of(msg::BACKUP_VERSION, [found, known]),
+        BackupError::Malformed { device, .. } => {
+            SqlError::of(msg::MEDIA_INCORRECTLY_FORMED, [device])
+        }
+        BackupError::Version { found, known, .. } => {
+            SqlError::of(msg::BACKUP_VERSION, [found, known])
+        }
         BackupError::Damaged { .. } => SqlError::of(msg::BACKUP_SET_DAMAGED, []),
         BackupError::NoSet { device, position } => {
             SqlError::of(msg::BACKUP_SET_NOT_FOUND, [position, device])
         }
-        BackupError::Families { need, given } => SqlError::of(msg::MEDIA_FAMILIES_MISSING, [need, given]),
+        BackupError::Families { need, given } => {
+            SqlError::of(msg::MEDIA_FAMILIES_MISSING, [need, given])
+        }
         BackupError::OtherMedia { device } => SqlError::of(msg::MEDIA_OF_OTHER_SET, [device]),
-        BackupError::BadPage { page, file } => SqlError::of(msg::BACKUP_PAGE_ERROR, [&database, file, page]),
+        BackupError::BadPage { page, file } => {
+            SqlError::of(msg::BACKUP_PAGE_ERROR, [&database, file, page])
+        }
         other => of_chain(other, database),
     }
 }
@@ -76,7 +84,9 @@ fn of_chain(e: &BackupError, database: &str) -> SqlError {
         BackupError::NoBase => SqlError::of(msg::DIFFERENTIAL_WITHOUT_FULL, [&database]),
         BackupError::OtherBase => SqlError::of(msg::DIFFERENTIAL_OTHER_BASE, []),
         BackupError::OtherDatabase => SqlError::of(msg::BACKUP_OF_OTHER_DATABASE, [&database]),
-        BackupError::OtherKind | BackupError::NotReady => SqlError::of(msg::NOTHING_TO_ROLL_FORWARD, []),
+        BackupError::OtherKind | BackupError::NotReady => {
+            SqlError::of(msg::NOTHING_TO_ROLL_FORWARD, [])
+        }
         BackupError::NoLog => SqlError::of(msg::LOG_NOT_RESTORED, []),
         BackupError::TooRecent { first, need } => {
             SqlError::of(msg::LOG_TOO_RECENT, [&numeric(*first), &numeric(*need)])

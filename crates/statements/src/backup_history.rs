@@ -1,5 +1,5 @@
-//! What msdb is told of backups and restores, and how it and RESTORE HEADERONLY say it.
-//! Guarantees: a backup is complete before it is noted; a history that cannot be written fails no backup.
+//! What msdb is told of backups and restores, and how it and RESTORE HEADERONLY say it. Guarantees:
+//! a backup is complete before it is noted; a history that cannot be written fails no backup.
 
 use std::time::Duration;
 
@@ -106,7 +106,11 @@ fn set_row(header: &SetHeader, done: &BackupDone) -> Vec<(&'static str, String)>
         ("last_recovery_fork_guid", guid(&header.last_fork)),
         (
             "fork_point_lsn",
-            if header.first_fork == header.last_fork { "NULL".into() } else { lsn(header.fork_lsn) },
+            if header.first_fork == header.last_fork {
+                "NULL".into()
+            } else {
+                lsn(header.fork_lsn)
+            },
         ),
         ("database_guid", guid(&header.database_guid)),
         ("family_guid", guid(&header.family)),
@@ -171,7 +175,8 @@ pub(super) fn note_backup(
     ));
     let about = Described::read(&header.engine);
     for file in &header.files {
-        let pages = done.end.pages.iter().find(|(id, _)| *id == file.id && !file.log).map_or(0, |p| p.1);
+        let pages =
+            done.end.pages.iter().find(|(id, _)| *id == file.id && !file.log).map_or(0, |p| p.1);
         let pages = if file.log { done.end.log_pages() } else { pages };
         let group = about.filegroups.get(usize::from(file.filegroup).wrapping_sub(1));
         text.push_str(&format!(

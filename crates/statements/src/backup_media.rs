@@ -1,5 +1,5 @@
-//! What BACKUP and RESTORE share: devices, options, progress, and the messages about pages and time.
-//! Guarantees: the messages have SQL Server's form, which tools read figures from.
+//! What BACKUP and RESTORE share: devices, options, progress, and the messages about pages and
+//! time. Guarantees: the messages have SQL Server's form, which tools read figures from.
 
 use std::time::Duration;
 
@@ -66,7 +66,9 @@ impl StmtCtx<'_> {
                 Device::Url(url) => {
                     self.url_device(&self.path_text(url)?, &url_options, &certificates, urls)?
                 }
-                Device::Tape(_) => return Err(errors::not_supported("BACKUP and RESTORE with TAPE")),
+                Device::Tape(_) => {
+                    return Err(errors::not_supported("BACKUP and RESTORE with TAPE"));
+                }
                 Device::Logical(name) => {
                     let device = backup_device::find(self.core, &self.name_of_database(name)?)?;
                     self.file_device(device.physical_name)?
@@ -117,12 +119,20 @@ impl StmtCtx<'_> {
                 *stats = Some(n.clamp(1, 100) as u8);
                 Ok(())
             }
-            _ => option_rules::check(statement, std::slice::from_ref(option), option_rules::BACKUP_COMMON),
+            _ => option_rules::check(
+                statement,
+                std::slice::from_ref(option),
+                option_rules::BACKUP_COMMON,
+            ),
         }
     }
 
     /// Sends the reason; the statement's own error is 3013.
-    pub(super) fn terminate(&mut self, place: &Place<'_>, e: &txn::backup::BackupError) -> SqlError {
+    pub(super) fn terminate(
+        &mut self,
+        place: &Place<'_>,
+        e: &txn::backup::BackupError,
+    ) -> SqlError {
         let reason = reason(place, e);
         self.terminate_with(place.command, reason)
     }
@@ -132,7 +142,8 @@ impl StmtCtx<'_> {
         terminated(command)
     }
 
-    /// Runs `work`, which reports percent, and passes on every `stats` percent. Cancelling the session gives it up.
+    /// Runs `work`, which reports percent, and passes on every `stats` percent. Cancelling the
+    /// session gives it up.
     pub(super) fn with_progress<T>(
         &mut self,
         stats: Option<u8>,

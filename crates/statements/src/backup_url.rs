@@ -1,5 +1,5 @@
-//! Devices that are URLs: `s3://host[:port]/bucket/path`, with what WITH and the credentials say of them.
-//! Guarantees: nothing goes over a connection without TLS unless the statement asks for it.
+//! Devices that are URLs: `s3://host[:port]/bucket/path`, with what WITH and the credentials say of
+//! them. Guarantees: nothing goes over a connection without TLS unless the statement asks for it.
 
 use disk::{DiskError, Op};
 use instance::OfInstance;
@@ -38,7 +38,8 @@ impl Default for UrlOptions {
 }
 
 impl StmtCtx<'_> {
-    /// The options among a statement's that are about URLs; those that URLs cannot have are errors. Errors: 3291, 3250, 3217.
+    /// The options among a statement's that are about URLs; those that URLs cannot have are errors.
+    /// Errors: 3291, 3250, 3217.
     pub(super) fn url_options(&self, items: &[OptionItem]) -> Result<UrlOptions, SqlError> {
         let mut options = UrlOptions::default();
         for item in items {
@@ -81,18 +82,19 @@ impl StmtCtx<'_> {
         };
         let credentials = instance.credentials();
         let credential = match &options.credential {
-            None => {
-                credentials.for_url(url).ok_or_else(|| refused(url, 50, "The request is not supported."))?
-            }
-            Some(name) => {
-                credentials.find(name).ok_or_else(|| SqlError::of(msg::CREDENTIAL_NOT_FOUND, [&name]))?
-            }
+            None => credentials
+                .for_url(url)
+                .ok_or_else(|| refused(url, 50, "The request is not supported."))?,
+            Some(name) => credentials
+                .find(name)
+                .ok_or_else(|| SqlError::of(msg::CREDENTIAL_NOT_FOUND, [&name]))?,
         };
         if !credential.identity.eq_ignore_ascii_case(IDENTITY) {
             return Err(SqlError::of(msg::S3_IDENTITY_INVALID, [&IDENTITY]));
         }
         let secret = credential.secret.as_deref().and_then(|secret| secret.split_once(':'));
-        let (key_id, secret) = secret.ok_or_else(|| refused(url, 87, "The parameter is incorrect."))?;
+        let (key_id, secret) =
+            secret.ok_or_else(|| refused(url, 87, "The parameter is incorrect."))?;
         let request = UrlRequest {
             url,
             key_id,
@@ -109,8 +111,13 @@ impl StmtCtx<'_> {
     /// Certificates that servers may be signed by. A folder that is not there has none.
     pub(super) fn certificates(&self) -> Vec<Vec<u8>> {
         let instance = self.core.instance();
-        let files = instance.disk.list(&instance.paths.root().join(CERTIFICATES)).unwrap_or_default();
-        files.iter().take(MAX_CERTIFICATES).filter_map(|file| instance.disk.read_small(file).ok()).collect()
+        let files =
+            instance.disk.list(&instance.paths.root().join(CERTIFICATES)).unwrap_or_default();
+        files
+            .iter()
+            .take(MAX_CERTIFICATES)
+            .filter_map(|file| instance.disk.read_small(file).ok())
+            .collect()
     }
 }
 
@@ -119,11 +126,14 @@ impl UrlOptions {
     fn read_json(&mut self, option: &str, text: &str) -> Result<(), SqlError> {
         let invalid = || SqlError::of(msg::INVALID_PARAMETER_VALUE, [&option]);
         let json: Json = serde_json::from_str(text).map_err(|_| invalid())?;
-        let outer = json.as_object().filter(|o| o.keys().all(|key| key == "s3")).ok_or_else(invalid)?;
+        let outer =
+            json.as_object().filter(|o| o.keys().all(|key| key == "s3")).ok_or_else(invalid)?;
         let Some(s3) = outer.get("s3") else { return Ok(()) };
         for (key, value) in s3.as_object().ok_or_else(invalid)? {
             match (key.as_str(), value) {
-                ("region", Json::String(region)) if !region.is_empty() => self.region.clone_from(region),
+                ("region", Json::String(region)) if !region.is_empty() => {
+                    self.region.clone_from(region)
+                }
                 ("tls", Json::Bool(tls)) => self.tls = *tls,
                 _ => return Err(invalid()),
             }
@@ -141,8 +151,10 @@ fn check_url(url: &str) -> Result<(), SqlError> {
         return Err(errors::not_supported("BACKUP and RESTORE with URLs other than s3://"));
     }
     let path = url.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
-    let named = path.is_some_and(|(host, path)| !host.is_empty() && !path.is_empty() && !path.ends_with('/'));
-    if !scheme.eq_ignore_ascii_case("s3") || !named || url.contains(['?', '#', '@', ' ', '\\', '%']) {
+    let named = path
+        .is_some_and(|(host, path)| !host.is_empty() && !path.is_empty() && !path.ends_with('/'));
+    if !scheme.eq_ignore_ascii_case("s3") || !named || url.contains(['?', '#', '@', ' ', '\\', '%'])
+    {
         return Err(SqlError::of(msg::URL_INVALID, []));
     }
     Ok(())
@@ -150,7 +162,10 @@ fn check_url(url: &str) -> Result<(), SqlError> {
 
 /// 3201 with an operating system error.
 fn refused(url: &str, code: i32, text: &str) -> SqlError {
-    opening(url, DiskError::Io { op: Op::Open, path: url.into(), offset: 0, code, text: text.into() })
+    opening(
+        url,
+        DiskError::Io { op: Op::Open, path: url.into(), offset: 0, code, text: text.into() },
+    )
 }
 
 fn opening(url: &str, cause: DiskError) -> SqlError {
@@ -178,17 +193,27 @@ mod tests {
         ] {
             assert_eq!(check_url(bad).map_err(|e| e.number), Err(number), "{bad}");
         }
-        assert_eq!(check_url(&format!("s3://h/{}", "x".repeat(260))).map_err(|e| e.number), Err(3057));
+        assert_eq!(
+            check_url(&format!("s3://h/{}", "x".repeat(260))).map_err(|e| e.number),
+            Err(3057)
+        );
     }
 
     #[test]
     fn options_are_json() {
         let mut options = UrlOptions::default();
-        options.read_json("BACKUP_OPTIONS", r#"{"s3": {"region":"eu-west-1", "tls": false}}"#).unwrap();
+        options
+            .read_json("BACKUP_OPTIONS", r#"{"s3": {"region":"eu-west-1", "tls": false}}"#)
+            .unwrap();
         assert_eq!((options.region.as_str(), options.tls), ("eu-west-1", false));
-        for bad in
-            ["", "[]", "{\"s3\": 1}", "{\"s3\": {\"region\": 1}}", "{\"azure\": {}}", "{\"s3\": {\"x\": 1}}"]
-        {
+        for bad in [
+            "",
+            "[]",
+            "{\"s3\": 1}",
+            "{\"s3\": {\"region\": 1}}",
+            "{\"azure\": {}}",
+            "{\"s3\": {\"x\": 1}}",
+        ] {
             let found = options.read_json("BACKUP_OPTIONS", bad).map_err(|e| e.number);
             assert_eq!(found, Err(3217), "{bad}");
         }

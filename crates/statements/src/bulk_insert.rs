@@ -1,5 +1,5 @@
-//! BULK INSERT: rows of a delimited file through the table's bulk load.
-//! Guarantees: text arrives as it was written, or its row is an error with row and column (4864): never as a `?`.
+//! BULK INSERT: rows of a delimited file through the table's bulk load. Guarantees: text arrives as
+//! it was written, or its row is an error with row and column (4864): never as a `?`.
 
 use std::io::Read;
 
@@ -34,14 +34,16 @@ impl StmtCtx<'_> {
         let (db, table) = resolve_table(self.core, &stmt.table)?;
         let options = self.bulk_options(&stmt.options)?;
         let input = Decoded::new(open(self.core, &stmt.file)?, options.encoding);
-        // A field per column, also of identity, computed and rowversion columns, which are passed over.
+        // A field per column, also of identity, computed and rowversion columns, which are passed
+        // over.
         let given = |at: &usize| {
             let column = &table.columns[*at];
             !column.is_made() && (options.load.keep_identity || column.identity.is_none())
         };
         let columns: Vec<usize> = (0..table.columns.len()).filter(given).collect();
         let order = row_order(&stmt.options, &table, &columns)?;
-        let load = BulkLoad { db, table: table.clone(), columns, options: options.load.clone(), order };
+        let load =
+            BulkLoad { db, table: table.clone(), columns, options: options.load.clone(), order };
         let mut rows = FileRows {
             fields: Fields::new(input, options.terminators.clone()),
             table: &table,
@@ -64,11 +66,14 @@ impl StmtCtx<'_> {
         let csv = match text("FORMAT")?.map(|format| format.to_ascii_uppercase()).as_deref() {
             None => false,
             Some("CSV") => true,
-            Some("PARQUET" | "DELTA") => return Err(errors::not_supported("BULK INSERT WITH FORMAT")),
+            Some("PARQUET" | "DELTA") => {
+                return Err(errors::not_supported("BULK INSERT WITH FORMAT"));
+            }
             Some(other) => return Err(errors::syntax_near(other)),
         };
         let ending = |name: &str, default: &[u8]| -> Result<Vec<u8>, SqlError> {
-            let given = text(name)?.map_or_else(|| default.to_vec(), |text| terminator(&text, encoding));
+            let given =
+                text(name)?.map_or_else(|| default.to_vec(), |text| terminator(&text, encoding));
             if given.is_empty() { Err(errors::syntax_near(name)) } else { Ok(given) }
         };
         let quote = match text("FIELDQUOTE")?.as_deref().map(str::as_bytes) {
@@ -111,14 +116,17 @@ impl StmtCtx<'_> {
 
     fn number_of(&self, item: &OptionItem) -> Result<u64, SqlError> {
         match &item.value {
-            OptionValue::Expr(expr) => self.value(expr)?.as_i64().and_then(|n| u64::try_from(n).ok()),
+            OptionValue::Expr(expr) => {
+                self.value(expr)?.as_i64().and_then(|n| u64::try_from(n).ok())
+            }
             _ => None,
         }
         .ok_or_else(|| errors::syntax_near(&item.name))
     }
 }
 
-/// What DATAFILETYPE and CODEPAGE say; a byte order mark in the file wins over it. UTF-8 when they say nothing.
+/// What DATAFILETYPE and CODEPAGE say; a byte order mark in the file wins over it. UTF-8 when they
+/// say nothing.
 fn encoding_of(file_type: Option<String>, page: Option<String>) -> Result<Encoding, SqlError> {
     match file_type.map(|file_type| file_type.to_ascii_lowercase()).as_deref() {
         None | Some("char") => {}
@@ -148,7 +156,9 @@ struct FileRows<'a> {
 
 impl BulkRows for FileRows<'_> {
     fn next(&mut self, row: &mut [Value]) -> Result<bool, SqlError> {
-        while self.row < self.options.last_row && !self.fields.at_end().map_err(|e| read_failed(&e))? {
+        while self.row < self.options.last_row
+            && !self.fields.at_end().map_err(|e| read_failed(&e))?
+        {
             self.row += 1;
             match self.read(row)? {
                 Ok(()) if self.row < self.options.first_row => {}
@@ -167,20 +177,23 @@ impl BulkRows for FileRows<'_> {
 }
 
 impl FileRows<'_> {
-    /// Reads a row. The inner error is the row's own and counts against MAXERRORS; a row before FIRSTROW has none.
+    /// Reads a row. The inner error is the row's own and counts against MAXERRORS; a row before
+    /// FIRSTROW has none.
     fn read(&mut self, values: &mut [Value]) -> Result<Result<(), SqlError>, SqlError> {
         let mut result = Ok(());
         let mut places = values.iter_mut();
         let count = self.table.columns.len();
         for (i, column) in self.table.columns.iter().enumerate() {
-            let end = self.fields.next(i + 1 == count, &mut self.raw).map_err(|e| read_failed(&e))?;
+            let end =
+                self.fields.next(i + 1 == count, &mut self.raw).map_err(|e| read_failed(&e))?;
             if end == End::TooLong {
                 return Err(too_long(self.row, i + 1));
             }
             if end == End::File && i + 1 < count {
                 return Err(unexpected_end());
             }
-            let skipped = column.is_made() || (column.identity.is_some() && !self.options.load.keep_identity);
+            let skipped =
+                column.is_made() || (column.identity.is_some() && !self.options.load.keep_identity);
             if skipped || self.row < self.options.first_row {
                 continue;
             }
@@ -194,8 +207,14 @@ impl FileRows<'_> {
     }
 }
 
-/// The value of a field for a column. Errors: it is no such value, or has characters that the column cannot hold.
-fn field_value(raw: &[u8], quoted: bool, column: &ColumnDef, dialect: Dialect) -> Result<Value, SqlError> {
+/// The value of a field for a column. Errors: it is no such value, or has characters that the
+/// column cannot hold.
+fn field_value(
+    raw: &[u8],
+    quoted: bool,
+    column: &ColumnDef,
+    dialect: Dialect,
+) -> Result<Value, SqlError> {
     if raw.is_empty() && !quoted {
         return Ok(Value::Null);
     }

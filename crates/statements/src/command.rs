@@ -1,4 +1,5 @@
-//! What a command is to the engine: who may run it, what clients take it for, what it does. They take no part in a transaction.
+//! What a command is to the engine: who may run it, what clients take it for, what it does. They
+//! take no part in a transaction.
 
 use exec::output::StatementKind;
 use exec::state::SessionCore;
@@ -7,7 +8,8 @@ use types::SqlError;
 
 use super::{COMMANDS, StmtCtx};
 
-/// A command as it is carried out; implemented for what the grammar gives, in the file of the command.
+/// A command as it is carried out; implemented for what the grammar gives, in the file of the
+/// command.
 pub trait CommandRun {
     /// The kind of statement in the token that ends it.
     fn kind(&self) -> StatementKind {

@@ -51,7 +51,9 @@ impl StmtCtx<'_> {
         let mut settings = DbSettings {
             create_date: clock::now_parts(),
             default_filegroup: files.default_filegroup,
-            ..model.as_ref().map_or_else(DbSettings::default, |model| model.settings().for_new_database())
+            ..model
+                .as_ref()
+                .map_or_else(DbSettings::default, |model| model.settings().for_new_database())
         };
         if let Some(log) = log {
             settings.log_growth = log.growth;
@@ -83,11 +85,16 @@ impl StmtCtx<'_> {
             ));
         }
         if let Some(option) = stmt.options.first() {
-            return Err(errors::not_supported(&format!("CREATE DATABASE FOR ATTACH WITH {}", option.name)));
+            return Err(errors::not_supported(&format!(
+                "CREATE DATABASE FOR ATTACH WITH {}",
+                option.name
+            )));
         }
         let sized = |f: &FileSpec| f.size.is_some() || f.max_size.is_some() || f.growth.is_some();
         if stmt.primary.iter().chain(&stmt.log).any(sized) {
-            return Err(errors::not_supported("SIZE, MAXSIZE and FILEGROWTH of a file that is attached"));
+            return Err(errors::not_supported(
+                "SIZE, MAXSIZE and FILEGROWTH of a file that is attached",
+            ));
         }
         let named = |f: &FileSpec| f.filename.clone().ok_or_else(|| errors::syntax_near("FOR"));
         let what = Attach {
@@ -117,7 +124,11 @@ impl StmtCtx<'_> {
         SqlError::of(msg::CREATE_DATABASE_FILES_FAILED, [])
     }
 
-    pub(super) fn drop_databases(&mut self, names: &[Ident], if_exists: bool) -> Result<(), SqlError> {
+    pub(super) fn drop_databases(
+        &mut self,
+        names: &[Ident],
+        if_exists: bool,
+    ) -> Result<(), SqlError> {
         if self.core.trancount() > 0 {
             return Err(errors::not_in_transaction("DROP DATABASE"));
         }

@@ -1,4 +1,5 @@
-//! CREATE, ALTER and DROP CREDENTIAL. They belong to the instance and take no part in a transaction.
+//! CREATE, ALTER and DROP CREDENTIAL. They belong to the instance and take no part in a
+//! transaction.
 
 use syntax::ast::{Credential, DropObjects};
 use types::{SqlError, msg};
@@ -30,7 +31,9 @@ impl StmtCtx<'_> {
         let credentials = self.core.instance().credentials();
         let secret = stmt.secret.as_deref();
         if stmt.alter {
-            credentials.alter(name, &stmt.identity, secret).map_err(|e| failed(e, missing("alter", name)))
+            credentials
+                .alter(name, &stmt.identity, secret)
+                .map_err(|e| failed(e, missing("alter", name)))
         } else {
             let taken = SqlError::of(msg::NAMED_OBJECT_EXISTS, [&"credential", &name]);
             credentials.create(name, &stmt.identity, secret).map_err(|e| failed(e, taken))

@@ -1,4 +1,5 @@
-//! ALTER DATABASE: files and filegroups. Data files and the log grow, change their limits, come and go.
+//! ALTER DATABASE: files and filegroups. Data files and the log grow, change their limits, come and
+//! go.
 
 use std::sync::Arc;
 
@@ -75,7 +76,9 @@ impl StmtCtx<'_> {
         if let Some(other) = instance.user_of(db.id(), &path) {
             return Err(in_use(shown, &other));
         }
-        let place = |f: &FileEntry| f.next.as_ref().map_or_else(|| f.path.clone(), |(path, _)| path.clone());
+        let place = |f: &FileEntry| {
+            f.next.as_ref().map_or_else(|| f.path.clone(), |(path, _)| path.clone())
+        };
         if db.entry().files.iter().any(|f| f.file_id != file.file_id && place(f) == path) {
             return Err(SqlError::of(msg::FILE_REUSED_BEFORE_BACKUP, [&shown]));
         }
@@ -125,7 +128,8 @@ impl StmtCtx<'_> {
 
     fn modify_data(&self, db: &Arc<Db>, file: &FileEntry, spec: &FileSpec) -> Result<(), SqlError> {
         let storage = db.storage()?;
-        let Some(info) = storage.store().files().into_iter().find(|f| f.spec.id == file.file_id) else {
+        let Some(info) = storage.store().files().into_iter().find(|f| f.spec.id == file.file_id)
+        else {
             return Err(SqlError::internal("a registered file is not open"));
         };
         let size = u64::from(info.pages) * PAGE_SIZE as u64;
@@ -172,7 +176,8 @@ impl StmtCtx<'_> {
         for spec in specs {
             let default = format!("{}_{}", db.name(), entry.files.len() + files.len());
             let file = file_specs::new_file(spec, &default, filegroup, file_specs::DEFAULT_SIZE)?;
-            let taken = entry.files.iter().map(|f| &f.name).chain(files.iter().map(|f: &NewFile| &f.name));
+            let taken =
+                entry.files.iter().map(|f| &f.name).chain(files.iter().map(|f: &NewFile| &f.name));
             if taken.into_iter().any(|name| fold_name(name) == fold_name(&file.name)) {
                 return Err(file_specs::name_taken(&file.name));
             }
@@ -186,7 +191,8 @@ impl StmtCtx<'_> {
         })
     }
 
-    /// REMOVE FILE. Errors: 5009 no such file, 5020 the primary file or the log, 5042 it is not empty.
+    /// REMOVE FILE. Errors: 5009 no such file, 5020 the primary file or the log, 5042 it is not
+    /// empty.
     pub(super) fn remove_file(
         &mut self,
         instance: &Arc<InstanceCore>,
@@ -224,12 +230,18 @@ impl StmtCtx<'_> {
     /// id.
     ///
     /// Errors: 5061 another transaction is changing properties of the database.
-    fn clear_properties(&mut self, db: &Arc<Db>, class: PropertyClass, id: i32) -> Result<(), SqlError> {
+    fn clear_properties(
+        &mut self,
+        db: &Arc<Db>,
+        class: PropertyClass,
+        id: i32,
+    ) -> Result<(), SqlError> {
         let cleared = properties::clear_id(self.core, db, class, id);
         cleared.map_err(|e| if e.number == 1222 { cannot_lock(db) } else { e })
     }
 
-    /// REMOVE FILEGROUP: the one that was added last, when it has no files. Error: 5042 it has some.
+    /// REMOVE FILEGROUP: the one that was added last, when it has no files. Error: 5042 it has
+    /// some.
     pub(super) fn remove_filegroup(
         &mut self,
         instance: &Arc<InstanceCore>,
@@ -239,7 +251,10 @@ impl StmtCtx<'_> {
         let entry = db.entry();
         let at = filegroup_of(db, &entry, name)?;
         let id = at as u16 + 1;
-        if at == 0 || entry.files.iter().any(|f| f.filegroup == id) || db.settings().default_filegroup == id {
+        if at == 0
+            || entry.files.iter().any(|f| f.filegroup == id)
+            || db.settings().default_filegroup == id
+        {
             return Err(SqlError::of(msg::NOT_EMPTY, [&"filegroup", &name]).state(8));
         }
         if id as usize != entry.filegroups.len() {

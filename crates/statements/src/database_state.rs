@@ -54,7 +54,8 @@ impl SessionsInTheWay {
     fn claim(self, instance: &InstanceCore, db: &Arc<Db>, own: i32) -> Result<Vec<i32>, SqlError> {
         match self {
             SessionsInTheWay::Access(UserAccess::Restricted) => {
-                let master = instance.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
+                let master =
+                    instance.db_by_id(MASTER).ok_or_else(|| errors::no_database("master"))?;
                 let may_stay = |spid: &i32| match session(instance, *spid) {
                     Some(session) => qualifies(&session, db, &master),
                     None => true,
@@ -67,8 +68,9 @@ impl SessionsInTheWay {
             SessionsInTheWay::Offline => Ok(db.claim(UserAccess::Nobody, &[])),
             SessionsInTheWay::ReadOnly => {
                 let storage = db.storage()?;
-                let writers =
-                    || -> Vec<i32> { storage.txns().active().iter().map(|txn| txn.session as i32).collect() };
+                let writers = || -> Vec<i32> {
+                    storage.txns().active().iter().map(|txn| txn.session as i32).collect()
+                };
                 let found = writers();
                 if !found.is_empty() {
                     return Ok(found);
@@ -88,8 +90,12 @@ impl SessionsInTheWay {
     /// Lets nobody in any more who would be in the way, while those that are go.
     fn close(self, db: &Db) {
         match self {
-            SessionsInTheWay::Access(UserAccess::Restricted) => db.set_user_access(UserAccess::Restricted),
-            SessionsInTheWay::Access(_) | SessionsInTheWay::Offline => db.set_user_access(UserAccess::Nobody),
+            SessionsInTheWay::Access(UserAccess::Restricted) => {
+                db.set_user_access(UserAccess::Restricted)
+            }
+            SessionsInTheWay::Access(_) | SessionsInTheWay::Offline => {
+                db.set_user_access(UserAccess::Nobody)
+            }
             SessionsInTheWay::ReadOnly => {}
         }
     }
@@ -116,7 +122,9 @@ impl Waiting {
         let now = Instant::now();
         let ends_them = match termination {
             Some(Termination::Immediate) => Some(now),
-            Some(Termination::After(seconds)) => now.checked_add(Duration::from_secs(seconds.min(LONGEST))),
+            Some(Termination::After(seconds)) => {
+                now.checked_add(Duration::from_secs(seconds.min(LONGEST)))
+            }
             Some(Termination::NoWait) | None => None,
         };
         let patience = u64::try_from(lock_timeout).ok().filter(|_| termination.is_none());
@@ -174,13 +182,16 @@ impl StmtCtx<'_> {
     ) -> Result<(), SqlError> {
         db.check_usable()?;
         if access != UserAccess::Multi && InstanceCore::is_reserved_name(&db.name()) {
-            let option = if access == UserAccess::Single { "SINGLE_USER" } else { "RESTRICTED_USER" };
+            let option =
+                if access == UserAccess::Single { "SINGLE_USER" } else { "RESTRICTED_USER" };
             return Err(cannot_be_set(option, db));
         }
         let before = db.user_access();
         match access {
             UserAccess::Multi => db.set_user_access(UserAccess::Multi),
-            _ => self.clear_way(instance, db, SessionsInTheWay::Access(access), termination, turn)?,
+            _ => {
+                self.clear_way(instance, db, SessionsInTheWay::Access(access), termination, turn)?
+            }
         }
         let settings = DbSettings { user_access: access as u8, ..db.settings() };
         save_settings(db, &settings).inspect_err(|_| db.set_user_access(before))
@@ -202,10 +213,16 @@ impl StmtCtx<'_> {
             return Ok(());
         }
         match termination {
-            Some(Termination::Immediate | Termination::After(_)) => {
-                self.clear_way(instance, db, SessionsInTheWay::Access(UserAccess::Single), termination, turn)
+            Some(Termination::Immediate | Termination::After(_)) => self.clear_way(
+                instance,
+                db,
+                SessionsInTheWay::Access(UserAccess::Single),
+                termination,
+                turn,
+            ),
+            Some(Termination::NoWait) | None => {
+                Err(SqlError::of(msg::SINGLE_USER_CONNECTED, [&db.name()]))
             }
-            Some(Termination::NoWait) | None => Err(SqlError::of(msg::SINGLE_USER_CONNECTED, [&db.name()])),
         }
     }
 

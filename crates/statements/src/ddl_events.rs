@@ -1,13 +1,16 @@
-//! What statements that change definitions tell the triggers of their database and of the server: which event, of what object.
-//! Guarantee: a trigger runs in the statement's transaction, when everything else of the statement is done, those of the server before those of
-//! the database; temporary tables raise nothing. Statements about databases have no transaction: CREATE and ALTER run first, DROP last.
+//! What statements that change definitions tell the triggers of their database and of the server:
+//! which event, of what object. Guarantee: a trigger runs in the statement's transaction, when
+//! everything else of the statement is done, those of the server before those of the database;
+//! temporary tables raise nothing. Statements about databases have no transaction: CREATE and ALTER
+//! run first, DROP last.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use compact_str::CompactString;
 use syntax::ast::{
-    DropKind, DropObjects, Ident, ModuleVerb, ObjectName, PrincipalKind, Span, Stmt, StmtKind, TriggerTarget,
+    DropKind, DropObjects, Ident, ModuleVerb, ObjectName, PrincipalKind, Span, Stmt, StmtKind,
+    TriggerTarget,
 };
 use types::{DataType, SqlError};
 
@@ -43,7 +46,8 @@ impl StmtCtx<'_> {
         raised
     }
 
-    /// The triggers that watch an event, and the database that keeps them, in the order in which they run.
+    /// The triggers that watch an event, and the database that keeps them, in the order in which
+    /// they run.
     fn triggers_of(&self, raised: &Raised) -> Vec<(Arc<Db>, Vec<Arc<ModuleDef>>)> {
         let master = self.core.host().db_by_id(MASTER).map(|master| (master, true));
         let homes = master.into_iter().chain(raised.db.clone().map(|db| (db, false)));
@@ -102,7 +106,10 @@ impl StmtCtx<'_> {
             Some(db) => {
                 let user = self.core.user_id();
                 let security = self.core.security(db);
-                add("UserName", &security.database.get(user).map(|u| u.name.clone()).unwrap_or_default());
+                add(
+                    "UserName",
+                    &security.database.get(user).map(|u| u.name.clone()).unwrap_or_default(),
+                );
                 add("DatabaseName", &db.name());
                 add("SchemaName", &raised.schema);
                 add("ObjectName", &raised.name);
@@ -158,7 +165,9 @@ impl<'c> Collected<'c> {
             StmtKind::DropIndex(s) => {
                 s.items.iter().for_each(|i| all.add_to("DROP", "INDEX", &bare(&i.index), &i.table));
             }
-            StmtKind::CreateStatistics(s) => all.add_to("CREATE", "STATISTICS", &bare(&s.name), &s.table),
+            StmtKind::CreateStatistics(s) => {
+                all.add_to("CREATE", "STATISTICS", &bare(&s.name), &s.table)
+            }
             StmtKind::UpdateStatistics(s) => {
                 let name = s.names.first().unwrap_or(&s.table.name);
                 all.add_to("UPDATE", "STATISTICS", &bare(name), &s.table);
@@ -172,7 +181,8 @@ impl<'c> Collected<'c> {
                     all.add_to(verb(s.verb, is_there), "TRIGGER", &s.name, table);
                 }
                 TriggerTarget::Database | TriggerTarget::Server => {
-                    let is_there = all.core.db().catalog().ddl_trigger(&s.name.name.value).is_some();
+                    let is_there =
+                        all.core.db().catalog().ddl_trigger(&s.name.name.value).is_some();
                     all.add(verb(s.verb, is_there), "TRIGGER", &s.name);
                 }
             },
@@ -199,7 +209,13 @@ impl<'c> Collected<'c> {
         self.push(verb, kind, name, Some(table));
     }
 
-    fn push(&mut self, verb: &str, kind: &'static str, name: &ObjectName, target: Option<&ObjectName>) {
+    fn push(
+        &mut self,
+        verb: &str,
+        kind: &'static str,
+        name: &ObjectName,
+        target: Option<&ObjectName>,
+    ) {
         let of = target.unwrap_or(name);
         let Ok(db) = database_of(self.core, of) else { return };
         if of.name.value.starts_with('#') {
@@ -312,7 +328,8 @@ impl OfServer {
 }
 
 fn of_server(kind: &StmtKind) -> Option<OfServer> {
-    let one = |verb, kind, name: &CompactString| Some(OfServer { verb, kind, names: vec![name.clone()] });
+    let one =
+        |verb, kind, name: &CompactString| Some(OfServer { verb, kind, names: vec![name.clone()] });
     match kind {
         StmtKind::CreateDatabase(create) => one("CREATE", "DATABASE", &create.name.value),
         StmtKind::AlterDatabase(alter) => one("ALTER", "DATABASE", &alter.name.as_ref()?.value),
@@ -349,7 +366,8 @@ fn kind_of_server(kind: PrincipalKind) -> Option<&'static str> {
 }
 
 fn watches(trigger: &ModuleDef, event: &str) -> bool {
-    !trigger.disabled && trigger.trigger().is_some_and(|t| t.events.iter().any(|word| covers(word, event)))
+    !trigger.disabled
+        && trigger.trigger().is_some_and(|t| t.events.iter().any(|word| covers(word, event)))
 }
 
 /// Whether the current database has a module of the name.
@@ -365,7 +383,10 @@ fn is_named(db: &Arc<Db>, kind: &str, name: &ObjectName) -> bool {
     match kind {
         "TABLE" => catalog.find(schema, own).is_some(),
         "SEQUENCE" | "SYNONYM" => catalog.find_other(schema, own).is_some(),
-        "TYPE" => catalog.find_type(schema, own).is_some() || catalog.find_table_type(schema, own).is_some(),
+        "TYPE" => {
+            catalog.find_type(schema, own).is_some()
+                || catalog.find_table_type(schema, own).is_some()
+        }
         "SCHEMA" => catalog.schemas.contains_key(&catalog::fold_name(own)),
         "TRIGGER" if catalog.ddl_trigger(own).is_some() => true,
         "USER" | "ROLE" | "APPLICATION ROLE" => catalog.security.database.find(own).is_some(),

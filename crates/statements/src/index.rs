@@ -84,7 +84,10 @@ impl StmtCtx<'_> {
             filter,
         };
         let drop_existing = stmt.options.iter().any(|o| o.name == "DROP_EXISTING" && o.is_on());
-        let old = table.all_indexes().find(|i| fold_name(&i.name) == fold_name(&stmt.name.value)).cloned();
+        let old = table
+            .all_indexes()
+            .find(|i| fold_name(&i.name) == fold_name(&stmt.name.value))
+            .cloned();
         if table.storage.options.disabled && !(new.clustered && drop_existing) {
             return Err(clustered_disabled(&stmt.name.value, &table.name));
         }
@@ -128,7 +131,8 @@ impl StmtCtx<'_> {
             Err(e) => return Err(e),
         };
         let name = fold_name(&item.index.value);
-        let index = table.all_indexes().find(|i| !i.name.is_empty() && fold_name(&i.name) == name).cloned();
+        let index =
+            table.all_indexes().find(|i| !i.name.is_empty() && fold_name(&i.name) == name).cloned();
         let Some(index) = index else {
             return if if_exists { Ok(()) } else { Err(errors::cannot_drop("index", &shown)) };
         };
@@ -147,8 +151,8 @@ impl StmtCtx<'_> {
     }
 }
 
-/// The index of a constraint as DROP_EXISTING makes it anew: the constraint is what it was, so only what it does not
-/// say may differ (directions, fill factor). Errors: 1907 for anything else.
+/// The index of a constraint as DROP_EXISTING makes it anew: the constraint is what it was, so only
+/// what it does not say may differ (directions, fill factor). Errors: 1907 for anything else.
 fn same_constraint(old: &IndexDef, new: &NewIndex) -> Result<IndexDef, SqlError> {
     let columns = |key: &[(usize, bool)]| key.iter().map(|(column, _)| *column).collect::<Vec<_>>();
     let same = new.unique
@@ -159,7 +163,9 @@ fn same_constraint(old: &IndexDef, new: &NewIndex) -> Result<IndexDef, SqlError>
         return Err(SqlError::of(msg::INDEX_DOES_NOT_MATCH_CONSTRAINT, [&old.name]));
     }
     if new.clustered && old.index_id != 1 {
-        return Err(errors::not_supported("DROP_EXISTING that makes a constraint's index clustered"));
+        return Err(errors::not_supported(
+            "DROP_EXISTING that makes a constraint's index clustered",
+        ));
     }
     let (key, fill_factor, options) = (new.key.clone(), new.fill_factor, new.options);
     Ok(IndexDef { key, fill_factor, options, ..old.clone() })
@@ -180,7 +186,8 @@ pub(super) fn with_stored(
     for at in 0..table.columns.len() {
         let used = index.key.iter().any(|(k, _)| *k == at) || index.included.contains(&at);
         if used && table.columns[at].is_virtual() {
-            let computed = computed_def::as_stored(SystemFunctions::of(work.core), &work.db, &table, at)?;
+            let computed =
+                computed_def::as_stored(SystemFunctions::of(work.core), &work.db, &table, at)?;
             let text = computed.text.to_string();
             let mut next = TableDef::clone(&table);
             next.columns[at].computed = Some(computed);
@@ -202,7 +209,11 @@ pub(super) fn add_index(
         if table.storage.index_id == 1 {
             return Err(SqlError::of(
                 msg::CLUSTERED_INDEX_EXISTS,
-                [&(if table.of_view.is_some() { "view" } else { "table" }), &table.name, &table.storage.name],
+                [
+                    &(if table.of_view.is_some() { "view" } else { "table" }),
+                    &table.name,
+                    &table.storage.name,
+                ],
             ));
         }
         let index = work.index(&table.name, table.object_id, 1, new, filegroup)?;
@@ -224,7 +235,11 @@ pub(super) fn add_index(
     Ok(after)
 }
 
-fn check_index_name(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> Result<(), SqlError> {
+fn check_index_name(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    index: &IndexDef,
+) -> Result<(), SqlError> {
     if table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&index.name)) {
         return Err(duplicate_index(&index.name, &table.full_name()));
     }
@@ -235,13 +250,18 @@ fn check_index_name(work: &mut Work<'_>, table: &TableDef, index: &IndexDef) -> 
     Ok(())
 }
 
-fn build(work: &mut Work<'_>, table: &Arc<TableDef>, index: &Arc<IndexDef>) -> Result<(), SqlError> {
+fn build(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    index: &Arc<IndexDef>,
+) -> Result<(), SqlError> {
     let db = work.db.clone();
     let mut ctx = ExecCtx { session: work.core, vars: &mut [] };
     build_index(&mut ctx, &db, table, index).map_err(|e| duplicate_key(e, table))
 }
 
-/// Copies the rows into a new base and builds the nonclustered indexes anew: their locators have changed.
+/// Copies the rows into a new base and builds the nonclustered indexes anew: their locators have
+/// changed.
 fn with_new_base(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
@@ -249,7 +269,9 @@ fn with_new_base(
 ) -> Result<Arc<TableDef>, SqlError> {
     let constraint = next.storage.primary_key.or(next.storage.unique_constraint).is_some();
     // A rebuild keeps its constraint, whose name is taken by itself.
-    if constraint && !table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&next.storage.name)) {
+    if constraint
+        && !table.all_indexes().any(|i| fold_name(&i.name) == fold_name(&next.storage.name))
+    {
         work.wait_for_name(&Name::object(&table.schema, &next.storage.name))?;
         work.check_free_name(&table.schema, &next.storage.name)?;
     }
@@ -287,7 +309,11 @@ pub(super) fn drop_from(
 }
 
 /// Gives an index another definition and a new unit.
-fn renew_as(work: &mut Work<'_>, table: &Arc<TableDef>, index: IndexDef) -> Result<Arc<TableDef>, SqlError> {
+fn renew_as(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    index: IndexDef,
+) -> Result<Arc<TableDef>, SqlError> {
     let id = index.index_id;
     let mut changed = TableDef::clone(table);
     if id == 1 {
@@ -298,7 +324,8 @@ fn renew_as(work: &mut Work<'_>, table: &Arc<TableDef>, index: IndexDef) -> Resu
     renew_changed(work, table, changed, id == 1, &|other| other.index_id == id)
 }
 
-/// Gives a table that is locked new units: all of it with its `base`, else the nonclustered indexes that are `wanted`.
+/// Gives a table that is locked new units: all of it with its `base`, else the nonclustered indexes
+/// that are `wanted`.
 pub fn renew(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,

@@ -1,5 +1,5 @@
-//! INSERT BULK: what a client sends before the rows of a bulk load. The statement checks the table, its columns and the hints;
-//! `Session::load_bulk` of the engine then takes the rows.
+//! INSERT BULK: what a client sends before the rows of a bulk load. The statement checks the table,
+//! its columns and the hints; `Session::load_bulk` of the engine then takes the rows.
 
 use catalog::{TableDef, errors, fold_name};
 use syntax::ast::{Expr, ExprKind, InsertBulk, OptionItem, OptionValue};
@@ -31,11 +31,13 @@ impl StmtCtx<'_> {
             columns.push(at);
         }
         if stmt.columns.is_empty() {
-            let given = |at: &usize| table.columns[*at].identity.is_none() && !table.columns[*at].is_made();
+            let given =
+                |at: &usize| table.columns[*at].identity.is_none() && !table.columns[*at].is_made();
             columns = (0..table.columns.len()).filter(given).collect();
         }
-        let on =
-            |name: &str| stmt.options.iter().any(|item| item.name == name && item.value != OptionValue::Off);
+        let on = |name: &str| {
+            stmt.options.iter().any(|item| item.name == name && item.value != OptionValue::Off)
+        };
         let mut order = row_order(&stmt.options, &table, &columns)?;
         // The order of other values is not that of the key.
         if order.iter().any(|(place, _)| converted.contains(place)) {
@@ -70,7 +72,9 @@ pub(super) fn row_order(
     columns: &[usize],
 ) -> Result<Vec<(usize, bool)>, SqlError> {
     let mut said = Vec::new();
-    for item in options.iter().filter(|option| option.name == "ORDER").flat_map(|option| &option.nested) {
+    for item in
+        options.iter().filter(|option| option.name == "ORDER").flat_map(|option| &option.nested)
+    {
         let at = match &item.value {
             OptionValue::Expr(Expr { kind: ExprKind::Column(column), .. }) => {
                 find(table, &column.name.value)?

@@ -1,7 +1,8 @@
-//! Statements of Ringwood other than queries, changes of rows and control of flow: one file each, who may run
-//! it ([`rights`]) and what it does; BACKUP and RESTORE, and DBCC ([`dbcc`]). Entry point: [`StmtCtx::run`].
-//! Guarantee: each works in the session's transaction and is undone as a whole when it fails, but for those
-//! that manage databases and sessions as a whole, which take no part in one.
+//! Statements of Ringwood other than queries, changes of rows and control of flow: one file each,
+//! who may run it ([`rights`]) and what it does; BACKUP and RESTORE, and DBCC ([`dbcc`]). Entry
+//! point: [`StmtCtx::run`]. Guarantee: each works in the session's transaction and is undone as a
+//! whole when it fails, but for those that manage databases and sessions as a whole, which take no
+//! part in one.
 
 mod admin;
 mod alter_database;
@@ -51,7 +52,8 @@ pub use statistics::update_changed as update_changed_statistics;
 
 use std::fmt::Display;
 use syntax::ast::{
-    AlterTableAction, DropElement, DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt, StmtKind,
+    AlterTableAction, DropElement, DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt,
+    StmtKind,
 };
 use syntax::commands::{Checkpoint, Kill, Reconfigure, SetUser};
 use types::{SqlError, Value, msg};
@@ -217,7 +219,9 @@ impl StmtCtx<'_> {
             StmtKind::InsertBulk(bulk) => self.insert_bulk(bulk)?,
             StmtKind::CreateStatistics(create) => self.create_statistics(create)?,
             StmtKind::UpdateStatistics(update) => self.update_statistics(update)?,
-            StmtKind::Foreign(foreign) if foreign.part => return Err(bind::unsupported(&foreign.what)),
+            StmtKind::Foreign(foreign) if foreign.part => {
+                return Err(bind::unsupported(&foreign.what));
+            }
             StmtKind::Foreign(foreign) => return Err(errors::not_supported(&foreign.what)),
             other => return Err(errors::not_supported(name_of(other))),
         }
@@ -256,7 +260,8 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// Sends an error that comes before the statement's own. A CATCH sees the last one alone, and nobody the others.
+    /// Sends an error that comes before the statement's own. A CATCH sees the last one alone, and
+    /// nobody the others.
     pub fn first_error(&mut self, reason: SqlError) {
         if !self.catching {
             // A client that cannot be told the reason cannot be told the error either.
@@ -296,7 +301,9 @@ impl StmtCtx<'_> {
             }
             (3725 | 3728, _) => SqlError::of(msg::CONSTRAINT_NOT_DROPPED, []),
             (4917, _) => SqlError::of(msg::CONSTRAINT_NOT_ENABLED, []),
-            (1904 | 1909 | 1911 | 1919, AlterTableAction::AlterColumn { .. }) => return Err(reason),
+            (1904 | 1909 | 1911 | 1919, AlterTableAction::AlterColumn { .. }) => {
+                return Err(reason);
+            }
             _ => return self.of_constraints(Err(reason)),
         };
         self.first_error(reason);

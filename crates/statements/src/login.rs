@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use catalog::security::{
-    Class, FIRST_LOGIN, Kind, PasswordAge, Permission, Principal, SYSADMIN, Scope, Securable, Security,
+    Class, FIRST_LOGIN, Kind, PasswordAge, Permission, Principal, SYSADMIN, Scope, Securable,
+    Security,
 };
 use catalog::{Db, clock, errors};
 use compact_str::CompactString;
@@ -20,7 +21,8 @@ use instance::OfInstance;
 use instance::security::change::Change;
 use instance::security::passwords::{self, PASSWORD_MAX};
 
-/// There are no accounts of Windows and no certificates: SQL Server's errors for those that cannot be found. `name`: DOMAIN\\user.
+/// There are no accounts of Windows and no certificates: SQL Server's errors for those that cannot
+/// be found. `name`: DOMAIN\\user.
 pub(super) fn not_from(provider: &str, name: &str, statement: &str) -> SqlError {
     match (provider, name.contains('\\')) {
         ("WINDOWS", true) => SqlError::of(msg::WINDOWS_USER_NOT_FOUND, [&name]),
@@ -49,7 +51,11 @@ impl LoginOptions {
     ///
     /// # Errors
     /// 15099, 15122, 15128: the options do not go together, or not with what the login has.
-    fn policy(&self, before: (bool, PasswordAge), latest: i32) -> Result<(bool, PasswordAge), SqlError> {
+    fn policy(
+        &self,
+        before: (bool, PasswordAge),
+        latest: i32,
+    ) -> Result<(bool, PasswordAge), SqlError> {
         let (policy_before, age) = before;
         let check_policy = self.check_policy.unwrap_or(policy_before);
         // Expiration comes and goes with the policy, unless the statement says otherwise.
@@ -160,7 +166,9 @@ impl StmtCtx<'_> {
         login.language = options.default_language.unwrap_or(login.language);
         if let Some(old) = &options.old_password {
             let passwords = &self.core.instance().authentication.passwords;
-            let turn = passwords.turn().ok_or_else(|| errors::not_supported("ALTER LOGIN at this moment"))?;
+            let turn = passwords
+                .turn()
+                .ok_or_else(|| errors::not_supported("ALTER LOGIN at this moment"))?;
             if !passwords.verify(&turn, old, before.hash.as_deref()) {
                 return Err(cannot("alter", "login", &before.name));
             }
@@ -206,7 +214,8 @@ impl StmtCtx<'_> {
             {
                 return Err(SqlError::of(msg::LOGIN_OWNS_DATABASES, [&login.name, &db.name()]));
             }
-            if security.server.iter().any(|role| role.kind == Kind::Role && role.owner == login.id) {
+            if security.server.iter().any(|role| role.kind == Kind::Role && role.owner == login.id)
+            {
                 return Err(SqlError::of(msg::LOGIN_OWNS_ROLE, [&login.name]));
             }
             let here = |s: &exec::state::core::SessionShared| {
@@ -221,7 +230,11 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    fn login_options(&self, statement: &str, options: &[OptionItem]) -> Result<LoginOptions, SqlError> {
+    fn login_options(
+        &self,
+        statement: &str,
+        options: &[OptionItem],
+    ) -> Result<LoginOptions, SqlError> {
         let mut out = LoginOptions::default();
         for option in options {
             match option.name.as_str() {
@@ -242,12 +255,13 @@ impl StmtCtx<'_> {
                 "DEFAULT_DATABASE" => {
                     let name = self.name_option(option)?;
                     let found = self.core.host().find_db(&name);
-                    out.default_database = Some(found.map(|db| db.name()).ok_or_else(|| no_database(&name))?);
+                    out.default_database =
+                        Some(found.map(|db| db.name()).ok_or_else(|| no_database(&name))?);
                 }
                 "DEFAULT_LANGUAGE" => {
                     let name = self.name_option(option)?;
-                    let language =
-                        Language::find(&name).ok_or_else(|| SqlError::of(msg::NOT_A_LANGUAGE, [&name]))?;
+                    let language = Language::find(&name)
+                        .ok_or_else(|| SqlError::of(msg::NOT_A_LANGUAGE, [&name]))?;
                     out.default_language = Some(language.id);
                 }
                 "NAME" if statement == "ALTER LOGIN" => out.name = Some(self.name_option(option)?),
@@ -265,7 +279,10 @@ impl StmtCtx<'_> {
                 "CHECK_POLICY" => out.check_policy = Some(switch(option)?),
                 "CHECK_EXPIRATION" => out.check_expiration = Some(switch(option)?),
                 "CREDENTIAL" | "NO CREDENTIAL" | "NO" | "UNLOCK" => {
-                    return Err(errors::not_supported(&format!("{statement} WITH {}", option.name)));
+                    return Err(errors::not_supported(&format!(
+                        "{statement} WITH {}",
+                        option.name
+                    )));
                 }
                 name => return Err(unknown_option(statement, name)),
             }
@@ -289,8 +306,8 @@ fn may_alter_logins(core: &mut SessionCore) -> Result<(), SqlError> {
     }
 }
 
-/// Everyone may change the own password who knows the old one. A sysadmin is changed by a sysadmin only: who could set its password
-/// would be one.
+/// Everyone may change the own password who knows the old one. A sysadmin is changed by a sysadmin
+/// only: who could set its password would be one.
 fn may_alter_login(
     core: &mut SessionCore,
     login: &Principal,
@@ -302,8 +319,9 @@ fn may_alter_login(
         o.name == "OLD_PASSWORD"
             || (o.name == "PASSWORD" && o.nested.iter().all(|n| n.name == "OLD_PASSWORD"))
     };
-    let knows =
-        options.iter().any(|o| o.name == "OLD_PASSWORD" || o.nested.iter().any(|n| n.name == "OLD_PASSWORD"));
+    let knows = options
+        .iter()
+        .any(|o| o.name == "OLD_PASSWORD" || o.nested.iter().any(|n| n.name == "OLD_PASSWORD"));
     if own && knows && options.iter().all(password_alone) {
         return Ok(());
     }

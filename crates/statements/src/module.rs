@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use syntax::ast::{
     CreateFunction, CreateProcedure, CreateTrigger, CreateView, DropKind, DropObjects, ExecuteAs,
-    FunctionBody, ModuleVerb, ObjectName, OptionItem, ReferentialAction, SwitchTrigger, TriggerTarget,
+    FunctionBody, ModuleVerb, ObjectName, OptionItem, ReferentialAction, SwitchTrigger,
+    TriggerTarget,
 };
 use types::{SqlError, msg};
 
@@ -93,8 +94,11 @@ impl StmtCtx<'_> {
         }
         new.parent = Some(parent.clone());
         let mut work = Work::begin(self.core, &db)?;
-        let before =
-            db.catalog().find_module(new.schema, new.name).filter(|m| m.kind == ModuleKind::Trigger).cloned();
+        let before = db
+            .catalog()
+            .find_module(new.schema, new.name)
+            .filter(|m| m.kind == ModuleKind::Trigger)
+            .cloned();
         if stmt.verb != ModuleVerb::Create
             && let Some(before) = before
             && before.parent != parent.id()
@@ -133,7 +137,8 @@ impl StmtCtx<'_> {
         modules::switch_triggers(&mut work, &parent, &names, stmt.enable)
     }
 
-    /// Which database keeps the triggers of a database or of the server, and whether they are the server's.
+    /// Which database keeps the triggers of a database or of the server, and whether they are the
+    /// server's.
     fn home_of_triggers(&self, on: &TriggerTarget) -> Result<(Arc<Db>, bool), SqlError> {
         match on {
             TriggerTarget::Server => Ok((self.core.host().database("master")?, true)),
@@ -153,8 +158,12 @@ impl StmtCtx<'_> {
             }
             Some(ExecuteAs::User(name)) => {
                 let master = self.core.host().database("master")?;
-                let known =
-                    self.core.security(&master).server.find(name).is_some_and(|p| p.kind == Kind::User);
+                let known = self
+                    .core
+                    .security(&master)
+                    .server
+                    .find(name)
+                    .is_some_and(|p| p.kind == Kind::User);
                 if known {
                     Ok(())
                 } else {
@@ -166,7 +175,8 @@ impl StmtCtx<'_> {
 
     /// CREATE TRIGGER ... ON DATABASE and ON ALL SERVER.
     ///
-    /// Errors: 1094 a schema before the name, 1084 no such event, 1098 one of another kind of trigger, 40510 one that is not raised.
+    /// Errors: 1094 a schema before the name, 1084 no such event, 1098 one of another kind of
+    /// trigger, 40510 one that is not raised.
     fn create_event_trigger(
         &mut self,
         stmt: &CreateTrigger,
@@ -183,7 +193,9 @@ impl StmtCtx<'_> {
             match events::known(event, of_server) {
                 Known::Raised => {}
                 Known::Elsewhere => return Err(invalid_events()),
-                Known::Missing => return Err(errors::not_supported(&format!("a trigger for {event}"))),
+                Known::Missing => {
+                    return Err(errors::not_supported(&format!("a trigger for {event}")));
+                }
                 Known::No => {
                     return Err(SqlError::of(msg::INVALID_EVENT_TYPE, [&event]));
                 }
@@ -204,7 +216,11 @@ impl StmtCtx<'_> {
     }
 
     /// DROP TRIGGER ... ON DATABASE and ON ALL SERVER.
-    fn drop_event_triggers(&mut self, stmt: &DropObjects, on: &TriggerTarget) -> Result<(), SqlError> {
+    fn drop_event_triggers(
+        &mut self,
+        stmt: &DropObjects,
+        on: &TriggerTarget,
+    ) -> Result<(), SqlError> {
         let (db, of_server) = self.home_of_triggers(on)?;
         for name in &stmt.names {
             let work = &mut Work::begin(self.core, &db)?;
@@ -216,9 +232,11 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    /// CREATE FUNCTION. Of an inline function the query is bound, of the others the statements are looked through.
+    /// CREATE FUNCTION. Of an inline function the query is bound, of the others the statements are
+    /// looked through.
     pub(super) fn create_function(&mut self, stmt: &CreateFunction) -> Result<(), SqlError> {
-        let known = ["SCHEMABINDING", "RETURNS NULL ON NULL INPUT", "CALLED ON NULL INPUT", "INLINE"];
+        let known =
+            ["SCHEMABINDING", "RETURNS NULL ON NULL INPUT", "CALLED ON NULL INPUT", "INLINE"];
         check_options("CREATE FUNCTION", &stmt.options, &known)?;
         let run_as = self.run_as(stmt.execute_as.as_ref())?;
         if run_as.is_some() && matches!(stmt.body, FunctionBody::Inline(_)) {
@@ -229,14 +247,19 @@ impl StmtCtx<'_> {
         }
         let db = self.own_database("FUNCTION", &stmt.name)?;
         let text = self.module_text(&stmt.text);
-        let mut new = self.new_module(ModuleKind::of_function(&stmt.body), stmt.verb, &stmt.name, &text);
+        let mut new =
+            self.new_module(ModuleKind::of_function(&stmt.body), stmt.verb, &stmt.name, &text);
         new.run_as = run_as;
         let mut work = Work::begin(self.core, &db)?;
         modules::put(&mut work, &new, check_function)
     }
 
     /// DROP VIEW, PROCEDURE, FUNCTION, TRIGGER.
-    pub(super) fn drop_modules(&mut self, stmt: &DropObjects, kind: ModuleKind) -> Result<(), SqlError> {
+    pub(super) fn drop_modules(
+        &mut self,
+        stmt: &DropObjects,
+        kind: ModuleKind,
+    ) -> Result<(), SqlError> {
         if let Some(on @ (TriggerTarget::Database | TriggerTarget::Server)) = &stmt.on {
             return self.drop_event_triggers(stmt, on);
         }
@@ -303,21 +326,27 @@ impl StmtCtx<'_> {
             Some(ExecuteAs::Login(_)) => Err(errors::syntax_near("LOGIN")),
             Some(ExecuteAs::User(name)) => {
                 let db = self.core.db().clone();
-                let found =
-                    self.core.security(&db).database.find(name).filter(|p| p.kind == Kind::User).cloned();
+                let found = self
+                    .core
+                    .security(&db)
+                    .database
+                    .find(name)
+                    .filter(|p| p.kind == Kind::User)
+                    .cloned();
                 let own = self.core.user_id();
                 let may = found.filter(|p| {
                     let on = Securable::new(Class::User, p.id);
                     p.id == own || self.core.has(&db, on, 0, Permission::Impersonate)
                 });
-                may.map(|p| Some(p.id))
-                    .ok_or_else(|| SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"find", &"user", &name]))
+                may.map(|p| Some(p.id)).ok_or_else(|| {
+                    SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"find", &"user", &name])
+                })
             }
         }
     }
 
-    /// What the catalog keeps: the whole batch, whose first statement it is; without what stands around it where the batch's
-    /// text hides secrets.
+    /// What the catalog keeps: the whole batch, whose first statement it is; without what stands
+    /// around it where the batch's text hides secrets.
     fn module_text(&self, statement: &str) -> String {
         if self.text.contains(statement) { self.text.to_string() } else { statement.to_string() }
     }
@@ -370,7 +399,8 @@ fn check_versioning(db: &Db, module: &ModuleDef, parent: &Parent) -> Result<(), 
         Temporal::Current { .. } if stands => 2,
         _ => return Ok(()),
     };
-    Err(SqlError::of(msg::TRIGGER_ON_VERSIONED, [&ddl::temporal::full_name(db, table)]).state(state))
+    Err(SqlError::of(msg::TRIGGER_ON_VERSIONED, [&ddl::temporal::full_name(db, table)])
+        .state(state))
 }
 
 /// One INSTEAD OF trigger for each action, and none beside a cascade that would take its place.
@@ -393,7 +423,10 @@ fn check_instead_of(
                 && m.stands_for(event)
         };
         if catalog.modules.values().any(same) {
-            return Err(SqlError::of(msg::INSTEAD_OF_EXISTS, [&module.name, &what, &target, &event]));
+            return Err(SqlError::of(
+                msg::INSTEAD_OF_EXISTS,
+                [&module.name, &what, &target, &event],
+            ));
         }
     }
     let Parent::Table(table) = parent else { return Ok(()) };
@@ -412,7 +445,11 @@ fn check_instead_of(
 ///
 /// # Errors
 /// What is wrong with it by now.
-pub fn refresh(core: &mut SessionCore, db: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+pub fn refresh(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    module: &Arc<ModuleDef>,
+) -> Result<(), SqlError> {
     let mut work = Work::begin(core, db)?;
     modules::refresh(&mut work, module, |work, after| match after.kind {
         ModuleKind::View => check_view(work, after),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use catalog::other::OtherObject;
 use catalog::security::{
-    Class, DBO, FIRST_LOGIN, Grant, GrantState, Kind, PUBLIC, Permission, Principal, SA, SERVER_PUBLIC,
-    Scope, Securable, Security, is_fixed_role,
+    Class, DBO, FIRST_LOGIN, Grant, GrantState, Kind, PUBLIC, Permission, Principal, SA,
+    SERVER_PUBLIC, Scope, Securable, Security, is_fixed_role,
 };
 use catalog::{Db, MASTER, ModuleKind, TableDef, errors, fold_name};
 use compact_str::CompactString;
@@ -32,8 +32,13 @@ struct Target {
     name: CompactString,
 }
 
-const OF_TABLE: &[Permission] =
-    &[Permission::Select, Permission::Insert, Permission::Update, Permission::Delete, Permission::References];
+const OF_TABLE: &[Permission] = &[
+    Permission::Select,
+    Permission::Insert,
+    Permission::Update,
+    Permission::Delete,
+    Permission::References,
+];
 const OF_PROCEDURE: &[Permission] = &[Permission::Execute];
 const OF_SEQUENCE: &[Permission] = &[Permission::Update];
 const OF_DATABASE: &[Permission] = &[
@@ -89,7 +94,12 @@ impl StmtCtx<'_> {
     }
 
     /// What the statement is about stays until the transaction ends.
-    fn hold_target(&mut self, db: &Arc<Db>, stmt: &Statement, target: &Target) -> Result<(), SqlError> {
+    fn hold_target(
+        &mut self,
+        db: &Arc<Db>,
+        stmt: &Statement,
+        target: &Target,
+    ) -> Result<(), SqlError> {
         hold(self.core, db, target.on)?;
         // It may have been dropped, or lost a column, while its lock was waited for.
         let now = self.target(stmt)?;
@@ -189,11 +199,14 @@ impl StmtCtx<'_> {
         let schema = name.schema.as_ref().map_or("dbo", |s| s.value.as_str());
         let schema_id = catalog.schemas.get(&fold_name(schema)).copied().ok_or_else(missing)?;
         let name = name.name.value.as_str();
-        let (id, table, all) = match (catalog.find(schema, name), catalog.find_module(schema, name)) {
+        let (id, table, all) = match (catalog.find(schema, name), catalog.find_module(schema, name))
+        {
             (Some(table), _) => (table.object_id, Some(table.clone()), OF_TABLE),
             (_, Some(module)) => match module.kind {
                 ModuleKind::View => (module.object_id, None, OF_TABLE),
-                ModuleKind::InlineFunction | ModuleKind::TableFunction => (module.object_id, None, OF_TABLE),
+                ModuleKind::InlineFunction | ModuleKind::TableFunction => {
+                    (module.object_id, None, OF_TABLE)
+                }
                 ModuleKind::Trigger => return Err(missing()),
                 _ => (module.object_id, None, OF_PROCEDURE),
             },
@@ -214,7 +227,12 @@ impl StmtCtx<'_> {
     }
 
     /// In whose name the caller gives or takes a permission. Errors: 15151, 4613.
-    fn grantor(&mut self, db: &Arc<Db>, target: &Target, permission: Permission) -> Result<i32, SqlError> {
+    fn grantor(
+        &mut self,
+        db: &Arc<Db>,
+        target: &Target,
+        permission: Permission,
+    ) -> Result<i32, SqlError> {
         let (on, schema) = (target.on, target.schema);
         let refused = || match on.class {
             Class::Database | Class::Server => SqlError::of(msg::GRANTOR_WITHOUT_GRANT, []),
@@ -258,7 +276,15 @@ impl StmtCtx<'_> {
 
 fn whole(class: Class, on: Securable, what: &'static str) -> Target {
     let all: &[Permission] = if class == Class::Database { OF_DATABASE } else { &[] };
-    Target { on, schema: 0, table: None, principal: None, all, what, name: CompactString::default() }
+    Target {
+        on,
+        schema: 0,
+        table: None,
+        principal: None,
+        all,
+        what,
+        name: CompactString::default(),
+    }
 }
 
 /// The principal among these that holds a permission with the grant option.
@@ -271,21 +297,25 @@ fn with_option(
 ) -> Option<i32> {
     ids.iter().copied().find(|id| {
         let grants = security.of(scope).grants_of(*id).iter();
-        grants
-            .into_iter()
-            .any(|g| g.on == on && g.permission == permission && g.state == GrantState::GrantWithOption)
+        grants.into_iter().any(|g| {
+            g.on == on && g.permission == permission && g.state == GrantState::GrantWithOption
+        })
     })
 }
 
 /// The permissions that are named, each with its column_ids; 0 for the whole.
-fn permissions(target: &Target, items: &[PermissionItem]) -> Result<Vec<(Permission, Vec<i32>)>, SqlError> {
+fn permissions(
+    target: &Target,
+    items: &[PermissionItem],
+) -> Result<Vec<(Permission, Vec<i32>)>, SqlError> {
     let mut out = Vec::new();
     for item in items {
         if matches!(item.name.as_str(), "ALL" | "ALL PRIVILEGES") {
             if target.all.is_empty() {
                 return Err(errors::syntax_near("ALL"));
             }
-            let columns = |p: Permission| if p.has_columns() { columns(target, item) } else { Ok(vec![0]) };
+            let columns =
+                |p: Permission| if p.has_columns() { columns(target, item) } else { Ok(vec![0]) };
             for permission in target.all {
                 out.push((*permission, columns(*permission)?));
             }
@@ -320,7 +350,9 @@ fn columns(target: &Target, item: &PermissionItem) -> Result<Vec<i32>, SqlError>
     };
     let id = |name: &syntax::ast::Ident| {
         let found = table.columns.iter().find(|c| fold_name(&c.name) == fold_name(&name.value));
-        found.map(|c| c.column_id).ok_or_else(|| SqlError::of(msg::COLUMN_NOT_IN_TARGET, [&name.value]))
+        found
+            .map(|c| c.column_id)
+            .ok_or_else(|| SqlError::of(msg::COLUMN_NOT_IN_TARGET, [&name.value]))
     };
     item.columns.iter().map(id).collect()
 }
@@ -349,14 +381,16 @@ fn apply(
     grant: Grant,
 ) -> Result<(), SqlError> {
     let same = |g: &&Grant| g.on == grant.on && g.permission == grant.permission;
-    let held: Vec<Grant> = security.of(scope).grants_of(grant.grantee).iter().filter(same).copied().collect();
+    let held: Vec<Grant> =
+        security.of(scope).grants_of(grant.grantee).iter().filter(same).copied().collect();
     match stmt.verb {
         PermissionVerb::Grant => {
             for before in held.iter().filter(|g| g.state == GrantState::Deny) {
                 change.delete_grant(scope, before)?;
             }
-            let had_option =
-                held.iter().any(|g| g.grantor == grant.grantor && g.state == GrantState::GrantWithOption);
+            let had_option = held
+                .iter()
+                .any(|g| g.grantor == grant.grantor && g.state == GrantState::GrantWithOption);
             let with = stmt.grant_option || had_option;
             let state = if with { GrantState::GrantWithOption } else { GrantState::Grant };
             change.put_grant(scope, &Grant { state, ..grant })
@@ -384,7 +418,8 @@ fn apply(
     }
 }
 
-/// Takes away what a principal holds, and with CASCADE what it has passed on. Error: 4611 it has passed it on.
+/// Takes away what a principal holds, and with CASCADE what it has passed on. Error: 4611 it has
+/// passed it on.
 fn take(
     change: &mut Change<'_>,
     security: &Security,
@@ -398,7 +433,10 @@ fn take(
         let mut from = vec![grant.grantee];
         while let Some(id) = from.pop() {
             let by = |g: &&Grant| {
-                g.grantor == id && g.grantee != id && g.on == grant.on && g.permission == grant.permission
+                g.grantor == id
+                    && g.grantee != id
+                    && g.on == grant.on
+                    && g.permission == grant.permission
             };
             for g in security.of(scope).grants().filter(by) {
                 if !passed.contains(g) {

@@ -9,8 +9,8 @@ use catalog::policy::{PolicyDef, PredicateDef, PredicateKind};
 use catalog::security::{Class, Permission, Securable};
 use catalog::{Db, ModuleDef, ModuleKind, clock, errors, fold_name};
 use syntax::ast::{
-    DropObjects, ObjectName, OptionItem, OptionValue, PredicateCall, PredicateChange, PredicateVerb,
-    SecurityPolicy,
+    DropObjects, ObjectName, OptionItem, OptionValue, PredicateCall, PredicateChange,
+    PredicateVerb, SecurityPolicy,
 };
 use types::{SqlError, msg};
 
@@ -47,7 +47,10 @@ impl StmtCtx<'_> {
         for change in &stmt.changes {
             let table = apply(&work, &mut next, change)?;
             if change.verb != PredicateVerb::Drop {
-                changed.push((table, next.predicates.last().map(|p| p.call.clone()).unwrap_or_default()));
+                changed.push((
+                    table,
+                    next.predicates.last().map(|p| p.call.clone()).unwrap_or_default(),
+                ));
             }
         }
         next.predicates.sort_by_key(|predicate| predicate.id);
@@ -115,8 +118,13 @@ fn options(next: &mut PolicyDef, stmt: &SecurityPolicy) -> Result<(), SqlError> 
 }
 
 /// Changes one predicate, which is the last one then.
-fn apply(work: &Work<'_>, next: &mut PolicyDef, change: &PredicateChange) -> Result<Target, SqlError> {
-    let kind = if change.block { PredicateKind::Block(change.operation) } else { PredicateKind::Filter };
+fn apply(
+    work: &Work<'_>,
+    next: &mut PolicyDef,
+    change: &PredicateChange,
+) -> Result<Target, SqlError> {
+    let kind =
+        if change.block { PredicateKind::Block(change.operation) } else { PredicateKind::Filter };
     let table = target(work, next, &change.target, kind)?;
     let id = table.id;
     let known = next.predicates.iter().position(|p| p.target == id && p.kind == kind);
@@ -131,7 +139,10 @@ fn apply(work: &Work<'_>, next: &mut PolicyDef, change: &PredicateChange) -> Res
             next.predicates.iter().map(|p| p.id).max().unwrap_or(0) + 1
         }
         (_, None) => {
-            return Err(SqlError::of(msg::POLICY_WITHOUT_PREDICATE, [&full_name(next), &table.name]));
+            return Err(SqlError::of(
+                msg::POLICY_WITHOUT_PREDICATE,
+                [&full_name(next), &table.name],
+            ));
         }
         (_, Some(at)) => next.predicates.remove(at).id,
     };
@@ -179,9 +190,9 @@ fn target(
             Some(view) if view.kind == ModuleKind::View && view.has_option("SCHEMABINDING") => {
                 match policy.bound {
                     true => Ok(of(view.object_id, &view.schema, &view.name)),
-                    false => {
-                        Err(errors::not_supported("A predicate on a view in a policy without schema binding"))
-                    }
+                    false => Err(errors::not_supported(
+                        "A predicate on a view in a policy without schema binding",
+                    )),
                 }
             }
             None if catalog.find_other(schema, own).is_none() => Err(missing(name)),
@@ -202,19 +213,28 @@ fn target(
 
 /// 4512: what a policy with schema binding names has its schema and is of the database.
 fn two_parts(policy: &PolicyDef, name: &ObjectName) -> Result<(), SqlError> {
-    if name.database.is_none() && name.server.is_none() && (name.schema.is_some() || !policy.bound) {
+    if name.database.is_none() && name.server.is_none() && (name.schema.is_some() || !policy.bound)
+    {
         return Ok(());
     }
-    Err(SqlError::of(msg::SCHEMA_BIND_INVALID_NAME, [&"security policy", &full_name(policy), &name]))
+    Err(SqlError::of(
+        msg::SCHEMA_BIND_INVALID_NAME,
+        [&"security policy", &full_name(policy), &name],
+    ))
 }
 
 /// The function of a predicate.
-fn function(work: &Work<'_>, policy: &PolicyDef, call: &PredicateCall) -> Result<Arc<ModuleDef>, SqlError> {
+fn function(
+    work: &Work<'_>,
+    policy: &PolicyDef,
+    call: &PredicateCall,
+) -> Result<Arc<ModuleDef>, SqlError> {
     let name = &call.function;
     two_parts(policy, name)?;
     let catalog = work.db.catalog();
     let found = catalog.find_module(schema_of(name), &name.name.value);
-    let Some(function) = found.filter(|module| module.kind == ModuleKind::InlineFunction).cloned() else {
+    let Some(function) = found.filter(|module| module.kind == ModuleKind::InlineFunction).cloned()
+    else {
         return Err(SqlError::of(msg::POLICY_FUNCTION_NOT_FOUND, [&name]));
     };
     if policy.bound && !function.has_option("SCHEMABINDING") {

@@ -1,6 +1,6 @@
-//! What statements on logins, users and roles have in common: names, finding who is named, membership, what keeps a principal from being
-//! dropped, and the errors for it.
-//! Guarantees: whoever is not there and whoever the caller may not change are answered alike (15151).
+//! What statements on logins, users and roles have in common: names, finding who is named,
+//! membership, what keeps a principal from being dropped, and the errors for it. Guarantees:
+//! whoever is not there and whoever the caller may not change are answered alike (15151).
 
 use std::sync::Arc;
 
@@ -33,7 +33,9 @@ impl StmtCtx<'_> {
 
     /// A name as it is written after `=`.
     pub(super) fn name_option(&self, option: &OptionItem) -> Result<CompactString, SqlError> {
-        let OptionValue::Word(word) = &option.value else { return Err(errors::syntax_near(&option.name)) };
+        let OptionValue::Word(word) = &option.value else {
+            return Err(errors::syntax_near(&option.name));
+        };
         // The parser has put a bare word in upper case.
         let span = option.span;
         let written = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
@@ -60,7 +62,8 @@ pub(super) fn unknown_option(statement: &str, name: &str) -> SqlError {
     SqlError::of(msg::UNKNOWN_OPTION, [&name, &statement])
 }
 
-/// A name that a principal can have. Errors: 103 too long, 15006 with characters that it cannot have.
+/// A name that a principal can have. Errors: 103 too long, 15006 with characters that it cannot
+/// have.
 pub(super) fn valid_name(name: &str) -> Result<CompactString, SqlError> {
     if name.chars().count() > NAME_MAX {
         return Err(SqlError::of(
@@ -137,8 +140,13 @@ pub(super) fn check_circle(
     Ok(())
 }
 
-/// Whether a role can be dropped. Errors: 15150 a fixed one, 15144 it has members, 15138 it owns something.
-pub(super) fn check_droppable(security: &Security, scope: Scope, role: &Principal) -> Result<(), SqlError> {
+/// Whether a role can be dropped. Errors: 15150 a fixed one, 15144 it has members, 15138 it owns
+/// something.
+pub(super) fn check_droppable(
+    security: &Security,
+    scope: Scope,
+    role: &Principal,
+) -> Result<(), SqlError> {
     if role.is_fixed(scope) {
         let what = if scope == Scope::Server { "server role" } else { "role" };
         return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"drop", &what, &role.name]));
@@ -185,7 +193,8 @@ pub(super) fn rename_role(
     if security.of(scope).find(&name).is_some_and(|other| other.id != role.id) {
         return Err(taken(if scope == Scope::Server { "server" } else { "" }, &name));
     }
-    change.put_principal(scope, &Principal { name, modified: clock::now(), ..Principal::clone(role) })
+    change
+        .put_principal(scope, &Principal { name, modified: clock::now(), ..Principal::clone(role) })
 }
 
 /// 15025, 15023.

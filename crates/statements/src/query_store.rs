@@ -31,7 +31,8 @@ impl StmtCtx<'_> {
     /// One `QUERY_STORE ...` of the list.
     ///
     /// # Errors
-    /// 12438 a system database; 153, 12401, 12445, 12452, 12453 a wrong value; 102 what is no option.
+    /// 12438 a system database; 153, 12401, 12445, 12452, 12453 a wrong value; 102 what is no
+    /// option.
     pub(super) fn set_query_store(
         &self,
         instance: &Arc<InstanceCore>,
@@ -55,7 +56,10 @@ impl StmtCtx<'_> {
         }
         for (at, item) in option.nested.iter().enumerate() {
             if option.nested[..at].iter().any(|before| before.name == item.name) {
-                return Err(SqlError::of(msg::OPTION_TWICE, [&"QUERY_STORE", &item.name.to_lowercase()]));
+                return Err(SqlError::of(
+                    msg::OPTION_TWICE,
+                    [&"QUERY_STORE", &item.name.to_lowercase()],
+                ));
             }
             self.set_store_option(options, item)?;
         }
@@ -66,7 +70,11 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    fn set_store_option(&self, options: &mut QueryStoreOptions, item: &OptionItem) -> Result<(), SqlError> {
+    fn set_store_option(
+        &self,
+        options: &mut QueryStoreOptions,
+        item: &OptionItem,
+    ) -> Result<(), SqlError> {
         let word = match &item.value {
             OptionValue::Word(word) => word.as_str(),
             OptionValue::On => "ON",
@@ -77,14 +85,19 @@ impl StmtCtx<'_> {
         match item.name.as_str() {
             "OPERATION_MODE" => {
                 let known = StoreState::ALL.iter().find(|(_, known)| *known == word);
-                options.state = known.filter(|(state, _)| *state != StoreState::Off).ok_or_else(near)?.0;
+                options.state =
+                    known.filter(|(state, _)| *state != StoreState::Off).ok_or_else(near)?.0;
             }
             "QUERY_CAPTURE_MODE" => {
                 options.capture =
                     CaptureMode::ALL.iter().find(|(_, known)| *known == word).ok_or_else(near)?.0;
             }
-            "SIZE_BASED_CLEANUP_MODE" if matches!(word, "AUTO" | "OFF") => options.cleanup = word == "AUTO",
-            "WAIT_STATS_CAPTURE_MODE" if matches!(word, "ON" | "OFF") => options.waits = word == "ON",
+            "SIZE_BASED_CLEANUP_MODE" if matches!(word, "AUTO" | "OFF") => {
+                options.cleanup = word == "AUTO"
+            }
+            "WAIT_STATS_CAPTURE_MODE" if matches!(word, "ON" | "OFF") => {
+                options.waits = word == "ON"
+            }
             "CLEANUP_POLICY" if !item.nested.is_empty() => {
                 item.nested.iter().try_for_each(|item| self.set_store_option(options, item))?;
             }
@@ -99,7 +112,9 @@ impl StmtCtx<'_> {
                 let wrong = || SqlError::of(msg::INVALID_OPTION_USAGE, [shown, &"ALTER DATABASE"]);
                 match *shown {
                     "flush_interval_seconds" if n < 60 => return Err(wrong().state(5)),
-                    "interval_length_minutes" if !INTERVALS.contains(&n) => return Err(wrong().state(6)),
+                    "interval_length_minutes" if !INTERVALS.contains(&n) => {
+                        return Err(wrong().state(6));
+                    }
                     "max_storage_size_mb" if n > MOST_MB => {
                         return Err(SqlError::of(msg::QUERY_STORE_SIZE, [&n, &MOST_MB]));
                     }
@@ -119,7 +134,11 @@ impl StmtCtx<'_> {
         Ok(())
     }
 
-    fn set_policy(&self, options: &mut QueryStoreOptions, item: &OptionItem) -> Result<(), SqlError> {
+    fn set_policy(
+        &self,
+        options: &mut QueryStoreOptions,
+        item: &OptionItem,
+    ) -> Result<(), SqlError> {
         let n = self.number(item)?.ok_or_else(|| errors::syntax_near(&item.name))?;
         let (place, state) = match item.name.as_str() {
             "STALE_CAPTURE_POLICY_THRESHOLD" => {

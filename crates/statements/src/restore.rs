@@ -1,6 +1,7 @@
 //! RESTORE DATABASE and RESTORE LOG.
 //!
-//! A restore leaves the database RESTORING from its first step on; WITH RECOVERY (the default) ends it.
+//! A restore leaves the database RESTORING from its first step on; WITH RECOVERY (the default) ends
+//! it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,8 +11,8 @@ use pages::FileSpec;
 use syntax::ast::{OptionItem, OptionValue, Restore, RestoreKind};
 use txn::RecoveryModel;
 use txn::backup::{
-    BackupError, MediaSet, Restored, RollTo, SetEntry, SetHeader, SetKind, Step, check_differential,
-    restore_state,
+    BackupError, MediaSet, Restored, RollTo, SetEntry, SetHeader, SetKind, Step,
+    check_differential, restore_state,
 };
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value, msg};
@@ -86,13 +87,16 @@ impl StmtCtx<'_> {
             options.moves.push((self.path_text(&item.logical)?, self.path_text(&item.path)?));
         }
         for option in &stmt.options {
-            if SWITCHES.contains(&option.name.as_str()) && !matches!(option.value, OptionValue::None) {
+            if SWITCHES.contains(&option.name.as_str())
+                && !matches!(option.value, OptionValue::None)
+            {
                 return Err(errors::syntax_near(&option.name));
             }
             match option.name.as_str() {
                 "FILE" => {
                     let n = self.option_number(option)?.and_then(|n| u16::try_from(n).ok());
-                    options.position = n.filter(|n| *n > 0).ok_or_else(|| errors::syntax_near("FILE"))?;
+                    options.position =
+                        n.filter(|n| *n > 0).ok_or_else(|| errors::syntax_near("FILE"))?;
                 }
                 "REPLACE" => options.replace = true,
                 "NORECOVERY" => options.no_recovery = true,
@@ -120,14 +124,16 @@ impl StmtCtx<'_> {
         Ok(options)
     }
 
-    /// STOPAT in microseconds since 1970. It names a whole tick of datetime2(7), UTC like all times here.
+    /// STOPAT in microseconds since 1970. It names a whole tick of datetime2(7), UTC like all times
+    /// here.
     fn stop_time(&self, option: &OptionItem) -> Result<u64, SqlError> {
         let value = match &option.value {
             OptionValue::Expr(expr) => self.value(expr)?,
             _ => Value::Null,
         };
         let bad = || SqlError::of(msg::STOPAT_NOT_A_DATE, []);
-        let moment = convert(&value, value.natural_type(), DataType::DateTime2(7), 0, Mode::Implicit);
+        let moment =
+            convert(&value, value.natural_type(), DataType::DateTime2(7), 0, Mode::Implicit);
         match moment.map_err(|_| bad())? {
             Value::DateTime2 { days, ticks } => {
                 let days = u64::try_from(i64::from(days) - EPOCH_DAYS).map_err(|_| bad())?;
@@ -169,7 +175,8 @@ impl StmtCtx<'_> {
         }
         let devices = self.devices(&stmt.devices, &stmt.options)?;
         let place = Place { command, database: &name, db: None };
-        let opened = MediaSet::open(&devices, false).and_then(|mut m| Ok((m.set(options.position)?, m)));
+        let opened =
+            MediaSet::open(&devices, false).and_then(|mut m| Ok((m.set(options.position)?, m)));
         let (set, mut media) = opened.map_err(|e| self.terminate(&place, &e))?;
         if set.end.is_none() {
             let device = devices.first().map_or(String::new(), |d| d.name().into());
@@ -184,14 +191,23 @@ impl StmtCtx<'_> {
             return Err(self.terminate(&place, &BackupError::StopsInside));
         }
         let done = match set.header.kind {
-            SetKind::Full => self.restore_full(&instance, db, &name, &set, &mut media, &options, command)?,
+            SetKind::Full => {
+                self.restore_full(&instance, db, &name, &set, &mut media, &options, command)?
+            }
             _ => self.restore_more(&instance, db, &name, &set, &mut media, &options, command)?,
         };
         let told = (options.replace, !options.no_recovery, options.stop_us);
-        if let Err(e) =
-            backup_history::note_restore(self.core, &name, &self.core.login, &done, told, devices.len())
-        {
-            instance.error_log().write("Restore", &format!("msdb could not note a restore: {}", e.message));
+        if let Err(e) = backup_history::note_restore(
+            self.core,
+            &name,
+            &self.core.login,
+            &done,
+            told,
+            devices.len(),
+        ) {
+            instance
+                .error_log()
+                .write("Restore", &format!("msdb could not note a restore: {}", e.message));
         }
         Ok(())
     }
@@ -210,7 +226,9 @@ impl StmtCtx<'_> {
         if db.status() != DbStatus::Restoring || options.no_recovery {
             return Err(SqlError::of(msg::ALREADY_RECOVERED, []));
         }
-        if let Err(e) = restore_state(&*instance.disk, &instance.home(&db.entry()), &log_path(&db.entry())) {
+        if let Err(e) =
+            restore_state(&*instance.disk, &instance.home(&db.entry()), &log_path(&db.entry()))
+        {
             return Err(self.terminate(&Place { command, database: name, db: None }, &e));
         }
         instance.end_restore(db, options.restricted)?;
@@ -239,11 +257,13 @@ impl StmtCtx<'_> {
         }
         let id = db.as_ref().map_or_else(|| instance.free_database_id(), |db| db.id());
         let reach = Reach::of(self.core);
-        let entry = instance.restored_entry(reach, id, name, header, &mut |_, _, logical, shown| {
-            let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
-            moved.map_or(shown, |(_, path)| path).into()
-        });
-        let entry = entry.map_err(|(name, shown, reason)| self.not_placed(&name, &shown, reason))?;
+        let entry =
+            instance.restored_entry(reach, id, name, header, &mut |_, _, logical, shown| {
+                let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
+                moved.map_or(shown, |(_, path)| path).into()
+            });
+        let entry =
+            entry.map_err(|(name, shown, reason)| self.not_placed(&name, &shown, reason))?;
         self.check_places(instance, db.as_ref(), &entry, options)?;
         let fresh = db.is_none();
         let db = match db {
@@ -282,17 +302,23 @@ impl StmtCtx<'_> {
         let other = || SqlError::of(msg::BACKUP_OF_OTHER_DATABASE, [&name]);
         let Some(storage) = db.storage_if_open() else {
             // A restore that never came to a log leaves nothing that could be lost.
-            return match restore_state(&*instance.disk, &instance.home(&db.entry()), &log_path(&db.entry())) {
+            return match restore_state(
+                &*instance.disk,
+                &instance.home(&db.entry()),
+                &log_path(&db.entry()),
+            ) {
                 Ok(state) if state.family != header.family => Err(other()),
                 _ => Ok(()),
             };
         };
         let state = storage.backup_state();
-        let family = if state.family == [0; 16] { storage.store().database() } else { state.family };
+        let family =
+            if state.family == [0; 16] { storage.store().database() } else { state.family };
         if family != header.family {
             return Err(other());
         }
-        let chain = state.recovery_model != Some(RecoveryModel::Simple) && !state.log_from.is_zero();
+        let chain =
+            state.recovery_model != Some(RecoveryModel::Simple) && !state.log_from.is_zero();
         if chain && options.stop_us.is_none() && storage.has_commits_since(state.log_from) {
             return Err(SqlError::of(msg::LOG_TAIL_NOT_BACKED_UP, [&name]));
         }
@@ -313,27 +339,38 @@ impl StmtCtx<'_> {
     ) -> Result<Restored, SqlError> {
         let db = db.ok_or_else(|| missing(name))?;
         if db.status() != DbStatus::Restoring {
-            return Err(self.terminate(&Place { command, database: name, db: None }, &BackupError::NotReady));
+            return Err(self
+                .terminate(&Place { command, database: name, db: None }, &BackupError::NotReady));
         }
         let old = db.entry();
         if set.header.kind == SetKind::Differential {
-            let checked = check_differential(&*instance.disk, &instance.home(&old), set, &log_path(&old));
-            checked.map_err(|e| self.terminate(&Place { command, database: name, db: None }, &e))?;
+            let checked =
+                check_differential(&*instance.disk, &instance.home(&old), set, &log_path(&old));
+            checked
+                .map_err(|e| self.terminate(&Place { command, database: name, db: None }, &e))?;
             // Files that were added since the base was taken are new.
             let reach = Reach::of(self.core);
-            let entry =
-                instance.restored_entry(reach, db.id(), name, &set.header, &mut |id, log, logical, shown| {
-                    let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
+            let entry = instance.restored_entry(
+                reach,
+                db.id(),
+                name,
+                &set.header,
+                &mut |id, log, logical, shown| {
+                    let moved =
+                        options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
                     let known = old.files.iter().find(|f| f.log == log && (log || f.file_id == id));
                     match (moved, known) {
                         (_, Some(file)) => file.shown.clone(),
                         (Some((_, path)), None) => CompactString::from(path.as_str()),
                         (None, None) => shown.into(),
                     }
-                });
-            let mut entry = entry.map_err(|(name, shown, reason)| self.not_placed(&name, &shown, reason))?;
+                },
+            );
+            let mut entry =
+                entry.map_err(|(name, shown, reason)| self.not_placed(&name, &shown, reason))?;
             self.check_places(instance, Some(&db), &entry, options)?;
-            // Those that it has lost stay the database's until the step has ended: whatever becomes of it, somebody removes them.
+            // Those that it has lost stay the database's until the step has ended: whatever becomes
+            // of it, somebody removes them.
             let lost = old.files.iter().filter(|f| !entry.files.iter().any(|n| n.path == f.path));
             let lost: Vec<_> = lost.cloned().collect();
             entry.files.extend(lost);
@@ -390,7 +427,8 @@ impl StmtCtx<'_> {
             let file = entry.files.iter().find(|f| !f.log && f.file_id == *id);
             files.push((file.map_or_else(|| id.to_string(), |f| f.name.to_string()), *pages));
         }
-        let log = entry.files.iter().find(|f| f.log).map_or_else(String::new, |f| f.name.to_string());
+        let log =
+            entry.files.iter().find(|f| f.log).map_or_else(String::new, |f| f.name.to_string());
         if done.header.kind == SetKind::Log {
             files.push((log.clone(), 0));
         }

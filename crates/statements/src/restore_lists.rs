@@ -1,4 +1,5 @@
-//! RESTORE HEADERONLY, FILELISTONLY, LABELONLY, VERIFYONLY: what backup files say of themselves, and whether they are whole.
+//! RESTORE HEADERONLY, FILELISTONLY, LABELONLY, VERIFYONLY: what backup files say of themselves,
+//! and whether they are whole.
 
 use std::time::Duration;
 
@@ -21,7 +22,11 @@ const SIZE: DataType = DataType::numeric(20, 0);
 type Row = Vec<(&'static str, DataType, Value)>;
 
 impl StmtCtx<'_> {
-    pub(super) fn restore_list(&mut self, stmt: &Restore, command: &'static str) -> Result<(), SqlError> {
+    pub(super) fn restore_list(
+        &mut self,
+        stmt: &Restore,
+        command: &'static str,
+    ) -> Result<(), SqlError> {
         let options = self.restore_options(stmt)?;
         let devices = self.devices(&stmt.devices, &stmt.options)?;
         let place = Place { command, database: "", db: None };
@@ -45,8 +50,9 @@ impl StmtCtx<'_> {
                     let device = devices.first().map_or(String::new(), |d| d.name().into());
                     return Err(self.terminate(&place, &BackupError::CutOff { device }));
                 }
-                let done =
-                    self.with_progress(options.stats, |progress| verify(&mut media, position, progress));
+                let done = self.with_progress(options.stats, |progress| {
+                    verify(&mut media, position, progress)
+                });
                 done.map_err(|e| self.terminate(&place, &e))?;
                 return self.inform(msg::BACKUP_SET_VALID, [&position]);
             }
@@ -57,8 +63,10 @@ impl StmtCtx<'_> {
     fn send(&mut self, rows: Vec<Row>) -> Result<(), SqlError> {
         let Some(first) = rows.first() else { return Ok(()) };
         let columns: Vec<_> = first.iter().map(|(name, ty, _)| column(name, *ty, true)).collect();
-        let rows: Vec<Vec<Value>> =
-            rows.into_iter().map(|row| row.into_iter().map(|(_, _, value)| value).collect()).collect();
+        let rows: Vec<Vec<Value>> = rows
+            .into_iter()
+            .map(|row| row.into_iter().map(|(_, _, value)| value).collect())
+            .collect();
         send(self.sink, &columns, &rows, self.core, false)
     }
 }
@@ -113,7 +121,11 @@ fn header_row(set: &SetEntry) -> Row {
         ("ServerName", SYSNAME, text(&h.server)),
         ("DatabaseName", SYSNAME, text(&h.database)),
         ("DatabaseVersion", Int, Value::Int(957)),
-        ("DatabaseCreationDate", DateTime, Value::DateTime { days: about.created.0, ticks: about.created.1 }),
+        (
+            "DatabaseCreationDate",
+            DateTime,
+            Value::DateTime { days: about.created.0, ticks: about.created.1 },
+        ),
         ("BackupSize", SIZE, whole(size(end.raw_bytes))),
         ("FirstLSN", LSN_NUMERIC, lsn(h.first_lsn)),
         ("LastLSN", LSN_NUMERIC, whole(lsn(end.last_lsn))),
@@ -184,7 +196,11 @@ fn file_rows(set: &SetEntry) -> Vec<Row> {
             ("LogicalName", SYSNAME, text(&file.name)),
             ("PhysicalName", path, text(&file.shown)),
             ("Type", DataType::Char(1), Value::str(if file.log { "L" } else { "D" })),
-            ("FileGroupName", SYSNAME, group.filter(|_| !file.log).map_or(Value::Null, |g| text(g))),
+            (
+                "FileGroupName",
+                SYSNAME,
+                group.filter(|_| !file.log).map_or(Value::Null, |g| text(g)),
+            ),
             ("Size", SIZE, size(file.size)),
             ("MaxSize", SIZE, size(max)),
             ("FileId", BigInt, Value::BigInt(file.id.into())),
@@ -202,7 +218,11 @@ fn file_rows(set: &SetEntry) -> Vec<Row> {
                 LSN_NUMERIC,
                 set.header.base.map_or(Value::Null, |b| lsn(b.checkpoint_lsn)),
             ),
-            ("DifferentialBaseGUID", GUID, set.header.base.map_or(Value::Null, |b| Value::Guid(b.set_id))),
+            (
+                "DifferentialBaseGUID",
+                GUID,
+                set.header.base.map_or(Value::Null, |b| Value::Guid(b.set_id)),
+            ),
             ("IsReadOnly", Bit, bit(about.read_only)),
             ("IsPresent", Bit, bit(true)),
             ("TDEThumbprint", DataType::VarBinary(Len::N(32)), Value::Null),

@@ -20,8 +20,9 @@ use instance::restore::in_use;
 
 /// Behind 3156.
 impl StmtCtx<'_> {
-    /// No file of another database or instance is in the way, none that somebody has open, and none that belongs to nobody
-    /// unless REPLACE; no two files go to one place. Errors: 3176; 1834, 3142, 3634, 3156, 3119.
+    /// No file of another database or instance is in the way, none that somebody has open, and none
+    /// that belongs to nobody unless REPLACE; no two files go to one place. Errors: 3176; 1834,
+    /// 3142, 3634, 3156, 3119.
     pub(super) fn check_places(
         &mut self,
         instance: &InstanceCore,
@@ -33,9 +34,10 @@ impl StmtCtx<'_> {
             let same = entry.files.iter().find(|f| f.file_id < file.file_id && f.path == file.path);
             same.map_or(Ok(()), |other| Err(claimed(file, other)))?;
         }
-        let own: Vec<PathBuf> =
-            db.map_or_else(Vec::new, |db| db.entry().files.iter().map(|f| f.path.clone()).collect());
-        // What the database has open is its own; what is there of one that is not open may be anybody's by now.
+        let own: Vec<PathBuf> = db
+            .map_or_else(Vec::new, |db| db.entry().files.iter().map(|f| f.path.clone()).collect());
+        // What the database has open is its own; what is there of one that is not open may be
+        // anybody's by now.
         let open = db.is_some_and(|db| db.storage_if_open().is_some());
         let mut problem = false;
         for file in &entry.files {
@@ -68,7 +70,8 @@ impl StmtCtx<'_> {
         SqlError::of(msg::RESTORE_PLANNING_FAILED, [])
     }
 
-    /// Why a step has failed. Of a file that could not be made the reason comes first, then 3156 and 3119.
+    /// Why a step has failed. Of a file that could not be made the reason comes first, then 3156
+    /// and 3119.
     pub(super) fn step_failed(
         &mut self,
         db: &Arc<Db>,
@@ -77,8 +80,9 @@ impl StmtCtx<'_> {
         refused: Option<SqlError>,
         shown: &[(String, CompactString)],
     ) -> SqlError {
-        let of =
-            |name: &String| shown.iter().find(|(n, _)| n == name).map_or("", |(_, shown)| shown.as_str());
+        let of = |name: &String| {
+            shown.iter().find(|(n, _)| n == name).map_or("", |(_, shown)| shown.as_str())
+        };
         let (name, shown, reason) = match e {
             BackupError::NoPlace { name, .. } => (name, of(name), refused),
             BackupError::CannotMake { name, cause, .. } => {
@@ -105,7 +109,8 @@ fn claimed(file: &FileEntry, other: &FileEntry) -> SqlError {
     )
 }
 
-/// Where a file goes that the log adds: where MOVE says, where an attempt before has put it, or where it was.
+/// Where a file goes that the log adds: where MOVE says, where an attempt before has put it, or
+/// where it was.
 pub(super) fn added_place(
     entry: &DbEntry,
     header: Option<&SetHeader>,

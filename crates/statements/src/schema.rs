@@ -42,7 +42,11 @@ impl StmtCtx<'_> {
             let mut change = Change::begin(self.core, &db)?;
             // The owner may have been dropped before this kept others from changing principals.
             if let Some(named) = &stmt.owner
-                && change.security().database.find(&named.value).is_none_or(|found| found.id != owner)
+                && change
+                    .security()
+                    .database
+                    .find(&named.value)
+                    .is_none_or(|found| found.id != owner)
             {
                 return Err(super::principal::cannot("find", "principal", &named.value));
             }
@@ -55,8 +59,15 @@ impl StmtCtx<'_> {
                     let mut table = table.clone();
                     table.name.schema.get_or_insert_with(|| stmt.name.clone());
                     in_database(self.core, &db, Permission::CreateTable)?;
-                    if table.name.schema.as_ref().is_some_and(|s| fold_name(&s.value) != fold_name(name)) {
-                        return Err(errors::not_supported("CREATE SCHEMA with a table of another schema"));
+                    if table
+                        .name
+                        .schema
+                        .as_ref()
+                        .is_some_and(|s| fold_name(&s.value) != fold_name(name))
+                    {
+                        return Err(errors::not_supported(
+                            "CREATE SCHEMA with a table of another schema",
+                        ));
                     }
                     self.create_table(&table)?;
                 }
@@ -135,13 +146,19 @@ impl StmtCtx<'_> {
                 return Err(SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"drop", &"schema", &name]));
             };
             if !is_user_schema(id) {
-                return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"drop", &"schema", &name]));
+                return Err(SqlError::of(
+                    msg::CANNOT_CHANGE_PRINCIPAL,
+                    [&"drop", &"schema", &name],
+                ));
             }
             // It may have come back, or be another's, since rights were looked at.
             may_drop_schema(self.core, &db, id, name)?;
             lock_schema(self.core, &db, id, LockMode::SchM)?;
             if let Some(object) = first_in(&db.catalog(), &folded) {
-                return Err(SqlError::of(msg::REFERENCED_BY_OBJECT, [&"drop schema", &name, &object]));
+                return Err(SqlError::of(
+                    msg::REFERENCED_BY_OBJECT,
+                    [&"drop schema", &name, &object],
+                ));
             }
             let txn = self.core.txn(&db)?;
             let deleted = open.trees.delete(txn, SysTable::Schemas, &[Value::Int(id)]);
@@ -168,8 +185,10 @@ fn first_in(catalog: &Catalog, folded: &str) -> Option<CompactString> {
     let tables = catalog.by_id.values().filter(|t| is(&t.schema)).map(|t| (t.object_id, &t.name));
     let modules = catalog.modules.values().filter(|m| !m.is_ddl_trigger() && is(&m.schema));
     let modules = modules.map(|m| (m.object_id, &m.name));
-    let others = catalog.others.values().filter(|o| is(o.schema())).map(|o| (o.object_id(), o.name()));
-    let table_types = catalog.table_types.values().filter(|t| is(&t.schema)).map(|t| (t.type_id, &t.name));
+    let others =
+        catalog.others.values().filter(|o| is(o.schema())).map(|o| (o.object_id(), o.name()));
+    let table_types =
+        catalog.table_types.values().filter(|t| is(&t.schema)).map(|t| (t.type_id, &t.name));
     let types = catalog.types.values().filter(|t| is(&t.schema)).map(|t| (t.type_id, &t.name));
     let objects = tables.chain(modules).chain(others);
     objects.min().or_else(|| table_types.chain(types).min()).map(|(_, name)| name.clone())

@@ -1,5 +1,5 @@
-//! ADD and DROP SENSITIVITY CLASSIFICATION: how sensitive a column is said to be. It is kept like an extended property, goes with
-//! its column, and is shown by sys.sensitivity_classifications.
+//! ADD and DROP SENSITIVITY CLASSIFICATION: how sensitive a column is said to be. It is kept like
+//! an extended property, goes with its column, and is shown by sys.sensitivity_classifications.
 
 use std::sync::Arc;
 
@@ -59,7 +59,9 @@ fn said(option: &OptionItem) -> Result<(i32, Value), SqlError> {
     let at = PARTS.iter().position(|part| *part == option.name);
     let at = at.ok_or_else(|| errors::syntax_near(&option.name))?;
     let value = match &option.value {
-        OptionValue::Word(word) if at == 4 && RANKS.iter().any(|(rank, _)| rank == word) => Value::str(word),
+        OptionValue::Word(word) if at == 4 && RANKS.iter().any(|(rank, _)| rank == word) => {
+            Value::str(word)
+        }
         OptionValue::Expr(expr) => match &expr.kind {
             ExprKind::Literal(Literal::String { value, .. }) if at < 4 => Value::str(value),
             _ => return Err(errors::syntax_near(&option.name)),

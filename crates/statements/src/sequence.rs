@@ -17,7 +17,8 @@ use instance::security::change::forget;
 type Kind = (&'static str, fn(&OtherObject) -> bool);
 
 /// DROP SEQUENCE.
-pub(super) const SEQUENCE: Kind = ("sequence object", |object| matches!(object, OtherObject::Sequence(_)));
+pub(super) const SEQUENCE: Kind =
+    ("sequence object", |object| matches!(object, OtherObject::Sequence(_)));
 /// DROP SYNONYM.
 pub(super) const SYNONYM: Kind = ("synonym", |object| matches!(object, OtherObject::Synonym(_)));
 
@@ -37,8 +38,17 @@ impl StmtCtx<'_> {
         let start = start.unwrap_or(if increment < 0 { max } else { min });
         let cycle = stmt.cycle.unwrap_or(false);
         let cache = cache(stmt.cache.as_ref(), &name)?.unwrap_or(Some(0));
-        let mut options =
-            SequenceOptions { ty, start, first: start, increment, min, max, cycle, cache, counter: 0 };
+        let mut options = SequenceOptions {
+            ty,
+            start,
+            first: start,
+            increment,
+            min,
+            max,
+            cycle,
+            cache,
+            counter: 0,
+        };
         check(&options, &name, (low, high))?;
         let mut work = Work::begin(self.core, &db)?;
         let schema = work.schema(stmt.name.schema.as_ref().map_or("", |s| s.value.as_str()))?;
@@ -47,7 +57,8 @@ impl StmtCtx<'_> {
         let now = clock::now();
         let state = Arc::new(SequenceState::new(None));
         let (create_date, modify_date) = (now.clone(), now);
-        let sequence = SequenceDef { object_id, schema, name, options, create_date, modify_date, state };
+        let sequence =
+            SequenceDef { object_id, schema, name, options, create_date, modify_date, state };
         others::create(&mut work, OtherObject::Sequence(Arc::new(sequence)))
     }
 
@@ -79,12 +90,14 @@ impl StmtCtx<'_> {
         let last = before.state.last();
         let state = match &stmt.restart {
             Some(_) => {
-                // A counter of its own: values are reserved outside of this transaction, which holds the old one's row.
+                // A counter of its own: values are reserved outside of this transaction, which
+                // holds the old one's row.
                 options.counter = work.object_id()?;
                 Arc::new(SequenceState::new(None))
             }
             None => {
-                if let Some(last) = last.filter(|last| !(options.min..=options.max).contains(last)) {
+                if let Some(last) = last.filter(|last| !(options.min..=options.max).contains(last))
+                {
                     return Err(SqlError::of(msg::SEQUENCE_CURRENT_RANGE, [&last, &name]));
                 }
                 before.state.clone()
@@ -99,11 +112,16 @@ impl StmtCtx<'_> {
             modify_date: clock::now(),
             state,
         };
-        let (before, after) = (OtherObject::Sequence(before), OtherObject::Sequence(Arc::new(after)));
+        let (before, after) =
+            (OtherObject::Sequence(before), OtherObject::Sequence(Arc::new(after)));
         others::replace(&mut work, Some(before), Some(after))
     }
 
-    pub(super) fn create_synonym(&mut self, name: &ObjectName, target: &ObjectName) -> Result<(), SqlError> {
+    pub(super) fn create_synonym(
+        &mut self,
+        name: &ObjectName,
+        target: &ObjectName,
+    ) -> Result<(), SqlError> {
         let db = self.no_database("CREATE SYNONYM", name)?;
         let mut work = Work::begin(self.core, &db)?;
         let schema = work.schema(name.schema.as_ref().map_or("", |s| s.value.as_str()))?;
@@ -118,7 +136,11 @@ impl StmtCtx<'_> {
     }
 
     /// DROP SEQUENCE and DROP SYNONYM.
-    pub(super) fn drop_others(&mut self, stmt: &DropObjects, (word, is): Kind) -> Result<(), SqlError> {
+    pub(super) fn drop_others(
+        &mut self,
+        stmt: &DropObjects,
+        (word, is): Kind,
+    ) -> Result<(), SqlError> {
         for name in &stmt.names {
             let db = database_of(self.core, name)?;
             db.check_usable()?;
@@ -138,7 +160,11 @@ impl StmtCtx<'_> {
     }
 
     /// The current database: these are made in no other. Error: 166.
-    pub(super) fn no_database(&self, what: &str, name: &ObjectName) -> Result<Arc<catalog::Db>, SqlError> {
+    pub(super) fn no_database(
+        &self,
+        what: &str,
+        name: &ObjectName,
+    ) -> Result<Arc<catalog::Db>, SqlError> {
         if name.database.is_some() {
             return Err(SqlError::of(msg::DATABASE_PREFIX_NOT_ALLOWED, [&what]));
         }
@@ -150,7 +176,13 @@ impl StmtCtx<'_> {
         let Some(written) = written else { return Ok(None) };
         let value = self.value(written)?;
         let ty = value.natural_type();
-        let value = types::convert::convert(&value, ty, DataType::BigInt, 0, types::convert::Mode::Implicit)?;
+        let value = types::convert::convert(
+            &value,
+            ty,
+            DataType::BigInt,
+            0,
+            types::convert::Mode::Implicit,
+        )?;
         match value {
             Value::BigInt(n) => Ok(Some(n)),
             _ => Err(errors::syntax_near("NULL")),
@@ -200,12 +232,16 @@ fn check(options: &SequenceOptions, name: &str, (low, high): (i64, i64)) -> Resu
     }
     if min < low || max > high {
         let ty = options.ty;
-        return Err(SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"expression", &ty.base_name()]).state(2));
+        return Err(
+            SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"expression", &ty.base_name()]).state(2)
+        );
     }
     if min >= max {
         return Err(SqlError::of(msg::SEQUENCE_MINIMUM, [&name]));
     }
-    if u128::from(options.increment.unsigned_abs()) > (i128::from(max) - i128::from(min)).unsigned_abs() {
+    if u128::from(options.increment.unsigned_abs())
+        > (i128::from(max) - i128::from(min)).unsigned_abs()
+    {
         return Err(SqlError::of(msg::SEQUENCE_INCREMENT_TOO_LARGE, [&name]));
     }
     if !(min..=max).contains(&options.first) || !(min..=max).contains(&options.start) {

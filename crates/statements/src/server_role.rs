@@ -1,5 +1,6 @@
 //! CREATE, ALTER and DROP of server roles. They are kept in master by the statement's transaction.
-//! Guarantees: a fixed role stays as it is but for its members, and those are chosen by its members.
+//! Guarantees: a fixed role stays as it is but for its members, and those are chosen by its
+//! members.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use types::SqlError;
 
 use super::StmtCtx;
 use super::principal::{
-    cannot, check_circle, check_droppable, find_member, find_role, new_role, public_members, rename_role,
-    special, taken, valid_name,
+    cannot, check_circle, check_droppable, find_member, find_role, new_role, public_members,
+    rename_role, special, taken, valid_name,
 };
 use exec::state::SessionCore;
 use instance::security::change::Change;
@@ -34,7 +35,11 @@ impl StmtCtx<'_> {
             PrincipalSource::None if stmt.options.is_empty() => caller,
             PrincipalSource::Authorization(owner) if stmt.options.is_empty() => {
                 match security.server.find(&owner.value) {
-                    Some(owner) if owner.id != SERVER_PUBLIC && (sysadmin || owner.id == caller) => owner.id,
+                    Some(owner)
+                        if owner.id != SERVER_PUBLIC && (sysadmin || owner.id == caller) =>
+                    {
+                        owner.id
+                    }
                     _ => return Err(cannot("find", "server principal", &owner.value)),
                 }
             }
@@ -48,7 +53,8 @@ impl StmtCtx<'_> {
     pub(super) fn alter_server_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {
         let master = self.core.host().database("master")?;
         let options = self.role_options("ALTER SERVER ROLE", &stmt.options)?;
-        let role = find_role(&self.core.security(&master), Scope::Server, "alter", &stmt.name.value)?;
+        let role =
+            find_role(&self.core.security(&master), Scope::Server, "alter", &stmt.name.value)?;
         may_alter_server_role(self.core, &master, &role, "alter")?;
         let mut change = Change::begin(self.core, &master)?;
         let security = change.security();
@@ -101,7 +107,8 @@ impl StmtCtx<'_> {
     }
 }
 
-/// The members of a fixed role choose its members; of others, whoever may alter server roles or owns it.
+/// The members of a fixed role choose its members; of others, whoever may alter server roles or
+/// owns it.
 fn may_alter_server_role(
     core: &mut SessionCore,
     master: &Arc<Db>,
@@ -111,10 +118,17 @@ fn may_alter_server_role(
     let security = core.security(master);
     let may = core.is_sysadmin()
         || match role.is_fixed(Scope::Server) {
-            true => role.id != SYSADMIN && security.server.is_member(role.id, core.caller.login_id()),
+            true => {
+                role.id != SYSADMIN && security.server.is_member(role.id, core.caller.login_id())
+            }
             false => {
                 core.has_server(Permission::AlterAnyServerRole)
-                    || core.has(master, Securable::new(Class::Login, role.id), 0, Permission::Control)
+                    || core.has(
+                        master,
+                        Securable::new(Class::Login, role.id),
+                        0,
+                        Permission::Control,
+                    )
             }
         };
     if may { Ok(()) } else { Err(cannot(verb, "server role", &role.name)) }

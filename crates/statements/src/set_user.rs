@@ -1,5 +1,6 @@
-//! SETUSER: the older form of EXECUTE AS USER, for the owner of a database. It ends with the next SETUSER, with REVERT, and as EXECUTE AS
-//! does with the module or text that it stands in; after WITH NORESET with the session.
+//! SETUSER: the older form of EXECUTE AS USER, for the owner of a database. It ends with the next
+//! SETUSER, with REVERT, and as EXECUTE AS does with the module or text that it stands in; after
+//! WITH NORESET with the session.
 
 use catalog::security::DBO;
 use exec::state::SessionCore;
@@ -15,7 +16,8 @@ use super::rights::not_permitted;
 const STAYS: i32 = 15_591;
 
 impl CommandRun for SetUser {
-    /// It is the right of whom the session acts as once an earlier SETUSER has ended: `run` checks it then.
+    /// It is the right of whom the session acts as once an earlier SETUSER has ended: `run` checks
+    /// it then.
     fn check_right(&self, _: &mut SessionCore) -> Result<(), SqlError> {
         Ok(())
     }

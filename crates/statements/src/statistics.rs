@@ -1,11 +1,12 @@
-//! CREATE, UPDATE and DROP STATISTICS.
-//! Guarantees: the statistics that a user makes are defined in his transaction; what is measured for them is kept whether it commits or
-//! not; plans that were made before are made anew.
+//! CREATE, UPDATE and DROP STATISTICS. Guarantees: the statistics that a user makes are defined in
+//! his transaction; what is measured for them is kept whether it commits or not; plans that were
+//! made before are made anew.
 
 use std::sync::Arc;
 
 use syntax::ast::{
-    CreateStatistics, DropObjects, ExprKind, Literal, ObjectName, OptionItem, OptionValue, UpdateStatistics,
+    CreateStatistics, DropObjects, ExprKind, Literal, ObjectName, OptionItem, OptionValue,
+    UpdateStatistics,
 };
 use types::{SqlError, msg};
 
@@ -78,7 +79,10 @@ fn sample_of(option: &OptionItem) -> Result<Amount, SqlError> {
 }
 
 /// The table of a statement, which stays as it is until the statement ends.
-fn table_of(core: &mut SessionCore, name: &ObjectName) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
+fn table_of(
+    core: &mut SessionCore,
+    name: &ObjectName,
+) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
     let (db, table) = resolve_table(core, name).map_err(|e| match e.number {
         208 => SqlError::of(msg::OBJECT_NOT_FOUND, [&name]),
         _ => e,
@@ -136,8 +140,11 @@ impl StmtCtx<'_> {
             filter: None,
             measured: None,
         };
-        let filter =
-            stmt.filter.as_ref().map(|e| self.statistics_filter(&db, &table, stmt, e)).transpose()?;
+        let filter = stmt
+            .filter
+            .as_ref()
+            .map(|e| self.statistics_filter(&db, &table, stmt, e))
+            .transpose()?;
         let work = Work::begin(self.core, &db)?;
         if let Some(NewFilter { text, terms }) = filter {
             let filter = RowFilter { object_id: work.object_id()?, text: text.into(), terms };
@@ -167,7 +174,13 @@ impl StmtCtx<'_> {
         self.core.options.check_for_filters("CREATE STATISTICS")?;
         let shown = stmt.table.to_string();
         let of = Filtered { what: "statistics", name: &stmt.name.value, table: &shown };
-        computed_def::new_filter(SystemFunctions::of(self.core), db, of, &table_def::new_columns(table), e)
+        computed_def::new_filter(
+            SystemFunctions::of(self.core),
+            db,
+            of,
+            &table_def::new_columns(table),
+            e,
+        )
     }
 
     pub(super) fn update_statistics(&mut self, stmt: &UpdateStatistics) -> Result<(), SqlError> {
@@ -260,8 +273,8 @@ fn renew(
     Ok(())
 }
 
-/// sp_updatestats: everything of a table that has changed since it was measured. `again`: as much of each as the last time.
-/// Gives how many were measured and how many not.
+/// sp_updatestats: everything of a table that has changed since it was measured. `again`: as much
+/// of each as the last time. Gives how many were measured and how many not.
 ///
 /// # Errors
 /// As UPDATE STATISTICS.
@@ -275,7 +288,8 @@ pub fn update_changed(
     let all = statistics::all(table);
     let mut renewed = 0;
     for statistics in &all {
-        let changed = statistics.measured.as_ref().is_none_or(|m| m.modified != table.state.modified());
+        let changed =
+            statistics.measured.as_ref().is_none_or(|m| m.modified != table.state.modified());
         if changed {
             let options = Options {
                 amount: Amount::Default,

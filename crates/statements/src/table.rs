@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use syntax::ast::{
-    CreateTable, CreateType, Declaration, DropKind, DropObjects, Span, TableElement, Truncate, TypeKind,
-    TypeName,
+    CreateTable, CreateType, Declaration, DropKind, DropObjects, Span, TableElement, Truncate,
+    TypeKind, TypeName,
 };
 use types::{SqlError, msg};
 
@@ -15,7 +15,9 @@ use ddl::system_functions::SystemFunctions;
 use ddl::table_def::{self, ColumnDefaults};
 use ddl::table_types::{self, NewTableType};
 use ddl::work::Work;
-use ddl::{alias_types, foreign_keys, option_rules, periods, policies, schemabinding, shape, tables, temps};
+use ddl::{
+    alias_types, foreign_keys, option_rules, periods, policies, schemabinding, shape, tables, temps,
+};
 use instance::security::change::forget;
 
 impl StmtCtx<'_> {
@@ -121,8 +123,8 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// Makes a table as variables of the type have it, and takes it away: what is wrong with columns and constraints is wrong with
-    /// the type.
+    /// Makes a table as variables of the type have it, and takes it away: what is wrong with
+    /// columns and constraints is wrong with the type.
     fn try_table_type(
         &mut self,
         stmt: &CreateType,
@@ -184,9 +186,17 @@ impl StmtCtx<'_> {
                     match resolve_table(self.core, name) {
                         Ok((db, table)) => {
                             let catalog = db.catalog();
-                            schemabinding::check_free(&catalog, "DROP TABLE", &table.schema, &table.name)?;
+                            schemabinding::check_free(
+                                &catalog,
+                                "DROP TABLE",
+                                &table.schema,
+                                &table.name,
+                            )?;
                             if catalog.is_in_policy(table.object_id) {
-                                policies::forget_table(&mut Work::begin(self.core, &db)?, table.object_id)?;
+                                policies::forget_table(
+                                    &mut Work::begin(self.core, &db)?,
+                                    table.object_id,
+                                )?;
                             }
                             tables::drop_table(self.core, &db, &table)?;
                             forget(self.core, &db, Class::Object, table.object_id)?;

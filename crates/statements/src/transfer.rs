@@ -1,5 +1,6 @@
-//! ALTER SCHEMA ... TRANSFER and ALTER AUTHORIZATION: where a thing is, and whose.
-//! Guarantees: what belongs to a table or view (triggers, constraints, indexes) goes with it; permissions on what is moved end.
+//! ALTER SCHEMA ... TRANSFER and ALTER AUTHORIZATION: where a thing is, and whose. Guarantees: what
+//! belongs to a table or view (triggers, constraints, indexes) goes with it; permissions on what is
+//! moved end.
 
 use std::sync::Arc;
 
@@ -25,7 +26,8 @@ fn schema_of(name: &ObjectName) -> &str {
 impl StmtCtx<'_> {
     /// ALTER SCHEMA schema TRANSFER [class::]name.
     ///
-    /// Errors: 15151 no such schema or thing, 15347 what belongs to a table, 15348 what is bound to a schema, 15530 the name is taken.
+    /// Errors: 15151 no such schema or thing, 15347 what belongs to a table, 15348 what is bound to
+    /// a schema, 15530 the name is taken.
     pub(super) fn transfer(&mut self, schema: &Ident, what: &Named) -> Result<(), SqlError> {
         let db = self.core.db().clone();
         let catalog = db.catalog();
@@ -38,13 +40,16 @@ impl StmtCtx<'_> {
         match what.class.as_deref().unwrap_or("OBJECT") {
             "OBJECT" => {}
             "TYPE" => {
-                let alias =
-                    catalog.find_type(from, name).cloned().ok_or_else(|| cannot("find", "type", name))?;
+                let alias = catalog
+                    .find_type(from, name)
+                    .cloned()
+                    .ok_or_else(|| cannot("find", "type", name))?;
                 if fold_name(&alias.schema) == fold_name(&to) {
                     return Ok(());
                 }
                 work.wait_for_name(&Name::of_type(&to, name))?;
-                alias_types::check_name(&db.catalog(), &to, name).map_err(|_| taken("type", name))?;
+                alias_types::check_name(&db.catalog(), &to, name)
+                    .map_err(|_| taken("type", name))?;
                 alias_types::transfer(&mut work, &alias, &to)?;
                 drop(work);
                 return forget(self.core, &db, Class::Type, alias.type_id);
@@ -58,8 +63,10 @@ impl StmtCtx<'_> {
         };
         // They go with their table or view.
         let triggers = |parent: i32| {
-            let own =
-                catalog.modules.values().filter(|m| m.kind == ModuleKind::Trigger && m.parent == parent);
+            let own = catalog
+                .modules
+                .values()
+                .filter(|m| m.kind == ModuleKind::Trigger && m.parent == parent);
             own.map(|trigger| trigger.name.clone()).collect::<Vec<_>>()
         };
         let same = |own: &str| fold_name(own) == fold_name(&to);
@@ -106,8 +113,12 @@ impl StmtCtx<'_> {
 
     /// ALTER AUTHORIZATION ON [class::]name TO principal.
     ///
-    /// Errors: 15151 no such thing or principal, 15346 what belongs to a table, 15247 without the right to it.
-    pub(super) fn alter_authorization(&mut self, stmt: &AlterAuthorization) -> Result<(), SqlError> {
+    /// Errors: 15151 no such thing or principal, 15346 what belongs to a table, 15247 without the
+    /// right to it.
+    pub(super) fn alter_authorization(
+        &mut self,
+        stmt: &AlterAuthorization,
+    ) -> Result<(), SqlError> {
         let (on, db) = (&stmt.on, self.core.db().clone());
         let name = on.name.name.value.as_str();
         match on.class.as_deref().unwrap_or("OBJECT") {
@@ -126,7 +137,10 @@ impl StmtCtx<'_> {
                 let find = || db.catalog().schemas.get(&fold_name(name)).copied();
                 let id = find().ok_or_else(|| cannot("find", "schema", name))?;
                 if !catalog::load::is_user_schema(id) {
-                    return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"alter", &"schema", &name]));
+                    return Err(SqlError::of(
+                        msg::CANNOT_CHANGE_PRINCIPAL,
+                        [&"alter", &"schema", &name],
+                    ));
                 }
                 let schema = Securable::new(Class::Schema, id);
                 self.check_takes(&db, schema, 0)?;
@@ -168,10 +182,18 @@ impl StmtCtx<'_> {
     }
 
     /// The principal that gets something, which the caller is or may act as.
-    fn new_owner(&mut self, db: &Arc<Db>, scope: Scope, name: &str) -> Result<Arc<Principal>, SqlError> {
+    fn new_owner(
+        &mut self,
+        db: &Arc<Db>,
+        scope: Scope,
+        name: &str,
+    ) -> Result<Arc<Principal>, SqlError> {
         let security = self.core.security(db);
-        let found =
-            security.of(scope).find(name).filter(|p| p.id != PUBLIC || scope == Scope::Server).cloned();
+        let found = security
+            .of(scope)
+            .find(name)
+            .filter(|p| p.id != PUBLIC || scope == Scope::Server)
+            .cloned();
         let found = found.ok_or_else(|| cannot("find", "principal", name))?;
         if self.core.owns_database(db) {
             return Ok(found);
@@ -190,11 +212,17 @@ impl StmtCtx<'_> {
 
     /// 15247: the caller may not say whose something is.
     fn check_takes(&mut self, db: &Arc<Db>, on: Securable, schema: i32) -> Result<(), SqlError> {
-        let takes = self.core.owns_database(db) || self.core.has(db, on, schema, Permission::TakeOwnership);
+        let takes =
+            self.core.owns_database(db) || self.core.has(db, on, schema, Permission::TakeOwnership);
         if takes { Ok(()) } else { Err(not_permitted()) }
     }
 
-    fn set_owner(&mut self, db: &Arc<Db>, on: Securable, stmt: &AlterAuthorization) -> Result<(), SqlError> {
+    fn set_owner(
+        &mut self,
+        db: &Arc<Db>,
+        on: Securable,
+        stmt: &AlterAuthorization,
+    ) -> Result<(), SqlError> {
         let owner = match (&stmt.to, on.class) {
             (None, Class::Object) => None,
             (None, _) => return Err(errors::syntax_near("SCHEMA")),
@@ -261,15 +289,22 @@ impl StmtCtx<'_> {
         if security.database.with_sid(&login.sid).is_some_and(|user| user.id != DBO) {
             return Err(SqlError::of(msg::OWNER_IS_USER, []));
         }
-        let dbo = security.database.get(DBO).ok_or_else(|| SqlError::internal("there is no dbo"))?;
-        change
-            .put_principal(Scope::Database, &Principal { sid: login.sid.clone(), ..Principal::clone(dbo) })?;
+        let dbo =
+            security.database.get(DBO).ok_or_else(|| SqlError::internal("there is no dbo"))?;
+        change.put_principal(
+            Scope::Database,
+            &Principal { sid: login.sid.clone(), ..Principal::clone(dbo) },
+        )?;
         change.finish()
     }
 }
 
 /// 15151: the new owner has been dropped before anybody could be kept from that.
-fn check_still_there(security: &Security, scope: Scope, owner: Option<&Principal>) -> Result<(), SqlError> {
+fn check_still_there(
+    security: &Security,
+    scope: Scope,
+    owner: Option<&Principal>,
+) -> Result<(), SqlError> {
     match owner.filter(|owner| !is_still_there(security, scope, owner)) {
         Some(gone) => Err(cannot("find", "principal", &gone.name)),
         None => Ok(()),
@@ -290,7 +325,11 @@ fn not_owned() -> SqlError {
 
 /// 15348: a module with SCHEMABINDING names it.
 fn unbound(db: &Db, schema: &str, name: &str) -> Result<(), SqlError> {
-    if schemabinding::bound_to(&db.catalog(), schema, name).is_some() { Err(bound()) } else { Ok(()) }
+    if schemabinding::bound_to(&db.catalog(), schema, name).is_some() {
+        Err(bound())
+    } else {
+        Ok(())
+    }
 }
 
 fn taken(what: &str, name: &str) -> SqlError {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use catalog::properties::PropertyClass;
 use catalog::security::{
-    Class, FIRST_USER, Kind, PUBLIC, PasswordAge, Permission, Principal, Scope, Securable, Security,
-    is_fixed_role,
+    Class, FIRST_USER, Kind, PUBLIC, PasswordAge, Permission, Principal, Scope, Securable,
+    Security, is_fixed_role,
 };
 use catalog::{Db, clock, errors, fold_name};
 use compact_str::CompactString;
@@ -15,8 +15,8 @@ use types::{SqlError, msg};
 use super::StmtCtx;
 use super::login::not_from;
 use super::principal::{
-    cannot, check_circle, check_droppable, check_owns_nothing, find_member, find_role, new_role, new_sid,
-    public_members, rename_role, special, taken, text_of, unknown_option, valid_name,
+    cannot, check_circle, check_droppable, check_owns_nothing, find_member, find_role, new_role,
+    new_sid, public_members, rename_role, special, taken, text_of, unknown_option, valid_name,
 };
 use super::rights::not_permitted;
 use exec::state::SessionCore;
@@ -99,7 +99,10 @@ impl StmtCtx<'_> {
         let security = change.security();
         let before = find_user(&security, "alter", &stmt.name.value)?;
         if before.is_fixed(Scope::Database) {
-            return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"alter", &"user", &before.name]));
+            return Err(SqlError::of(
+                msg::CANNOT_CHANGE_PRINCIPAL,
+                [&"alter", &"user", &before.name],
+            ));
         }
         let mut user = Principal::clone(&before);
         if let Some(name) = options.name {
@@ -129,7 +132,10 @@ impl StmtCtx<'_> {
                 user => user?,
             };
             if user.is_fixed(Scope::Database) {
-                return Err(SqlError::of(msg::CANNOT_CHANGE_PRINCIPAL, [&"drop", &"user", &user.name]));
+                return Err(SqlError::of(
+                    msg::CANNOT_CHANGE_PRINCIPAL,
+                    [&"drop", &"user", &user.name],
+                ));
             }
             check_owns_nothing(&security, Scope::Database, &user)?;
             check_granted_nothing(&security, &user)?;
@@ -173,8 +179,12 @@ impl StmtCtx<'_> {
         let options = self.role_options("ALTER ROLE", &stmt.options)?;
         let role = stmt.name.value.as_str();
         match (&stmt.source, options) {
-            (PrincipalSource::AddMember(member), None) => set_member(self.core, role, &member.value, true),
-            (PrincipalSource::DropMember(member), None) => set_member(self.core, role, &member.value, false),
+            (PrincipalSource::AddMember(member), None) => {
+                set_member(self.core, role, &member.value, true)
+            }
+            (PrincipalSource::DropMember(member), None) => {
+                set_member(self.core, role, &member.value, false)
+            }
             (PrincipalSource::None, Some(name)) => {
                 let found = find_role(&self.core.security(&db), Scope::Database, "alter", role)?;
                 may_alter_role(self.core, &db, &found, "alter")?;
@@ -232,12 +242,17 @@ impl StmtCtx<'_> {
                 "PASSWORD" => {
                     return Err(SqlError::of(msg::USER_PASSWORD_NOT_CONTAINED, []));
                 }
-                "NAME" if statement.starts_with("ALTER") => out.name = Some(self.name_option(option)?),
+                "NAME" if statement.starts_with("ALTER") => {
+                    out.name = Some(self.name_option(option)?)
+                }
                 "LOGIN" if statement == "ALTER USER" => out.login = Some(self.name_option(option)?),
                 "DEFAULT_LANGUAGE" | "ALLOW_ENCRYPTED_VALUE_MODIFICATIONS" | "SID"
                     if statement.ends_with("USER") =>
                 {
-                    return Err(errors::not_supported(&format!("{statement} WITH {}", option.name)));
+                    return Err(errors::not_supported(&format!(
+                        "{statement} WITH {}",
+                        option.name
+                    )));
                 }
                 name => return Err(unknown_option(statement, name)),
             }
@@ -270,8 +285,14 @@ fn may_alter_role(
 /// ALTER ROLE ADD and DROP MEMBER, sp_addrolemember and sp_droprolemember.
 ///
 /// # Errors
-/// 15151 no such role or member, or no permission; 15081 public; 15405 dbo and its kin; 15413 a circle.
-pub fn set_member(core: &mut SessionCore, role: &str, member: &str, present: bool) -> Result<(), SqlError> {
+/// 15151 no such role or member, or no permission; 15081 public; 15405 dbo and its kin; 15413 a
+/// circle.
+pub fn set_member(
+    core: &mut SessionCore,
+    role: &str,
+    member: &str,
+    present: bool,
+) -> Result<(), SqlError> {
     let db = core.db().clone();
     let found = find_role(&core.security(&db), Scope::Database, "alter", role)?;
     may_alter_role(core, &db, &found, "alter")?;
@@ -281,7 +302,8 @@ pub fn set_member(core: &mut SessionCore, role: &str, member: &str, present: boo
     if role.id == PUBLIC {
         return Err(public_members());
     }
-    let member = find_member(&security, Scope::Database, if present { "add" } else { "drop" }, member)?;
+    let member =
+        find_member(&security, Scope::Database, if present { "add" } else { "drop" }, member)?;
     if present {
         check_circle(&security, Scope::Database, &role, &member)?;
     }
@@ -317,7 +339,10 @@ fn check_sid_free(security: &Security, sid: &[u8], but: Option<i32>) -> Result<(
 }
 
 /// 15284: what a principal has granted keeps it.
-pub(super) fn check_granted_nothing(security: &Security, principal: &Principal) -> Result<(), SqlError> {
+pub(super) fn check_granted_nothing(
+    security: &Security,
+    principal: &Principal,
+) -> Result<(), SqlError> {
     if security.database.grants().any(|grant| grant.grantor == principal.id) {
         return Err(SqlError::of(msg::PRINCIPAL_HAS_GRANTED, []));
     }

@@ -1,6 +1,7 @@
-//! CREATE INDEX on a view: which view an index can be made on, and the first one, which makes the view keep its rows.
-//! Guarantees: a view that keeps its rows is bound to its tables, each row of it follows from one row of each of them, groups have
-//! only sums of what is not NULL and a count, and nothing in it depends on more than the rows.
+//! CREATE INDEX on a view: which view an index can be made on, and the first one, which makes the
+//! view keep its rows. Guarantees: a view that keeps its rows is bound to its tables, each row of
+//! it follows from one row of each of them, groups have only sums of what is not NULL and a count,
+//! and nothing in it depends on more than the rows.
 
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ fn shown(view: &ModuleDef) -> String {
     format!("{}.{}", view.schema, view.name)
 }
 
-/// The table of a name whose indexes are meant: one, or that of an indexed view; or the view, which keeps no rows.
+/// The table of a name whose indexes are meant: one, or that of an indexed view; or the view, which
+/// keeps no rows.
 pub enum Indexed {
     Table(Arc<Db>, Arc<TableDef>),
     View(Arc<Db>, Arc<ModuleDef>),
@@ -45,7 +47,8 @@ pub fn resolve_indexed(core: &SessionCore, name: &ast::ObjectName) -> Result<Ind
     let db = database_of(core, name)?;
     let catalog = db.catalog();
     let schema = name.schema.as_ref().map_or("", |schema| schema.value.as_str());
-    let view = catalog.find_module(schema, &name.name.value).filter(|module| module.view().is_some());
+    let view =
+        catalog.find_module(schema, &name.name.value).filter(|module| module.view().is_some());
     let Some(view) = view.cloned() else { return Err(missing) };
     match catalog.rows_of_view(view.object_id).cloned() {
         Some(rows) => Ok(Indexed::Table(db, rows)),
@@ -81,7 +84,10 @@ impl StmtCtx<'_> {
         ];
         let off: Vec<&str> = settings.iter().filter(|(on, _)| !on).map(|(_, name)| *name).collect();
         if !off.is_empty() {
-            return Err(SqlError::of(msg::CREATED_WITH_WRONG_SET_OPTIONS, [&view.name, &off.join(", ")]));
+            return Err(SqlError::of(
+                msg::CREATED_WITH_WRONG_SET_OPTIONS,
+                [&view.name, &off.join(", ")],
+            ));
         }
         let (fill_factor, options) = index_options::of_new(&stmt.options, true, None)?;
         if options.ignore_dup_key {
@@ -171,7 +177,11 @@ fn check(
 }
 
 /// 10100, 10101, 10118, 10119, 10121.
-fn check_clauses(view: &ModuleDef, query: &ast::Query, select: &ast::Select) -> Result<(), SqlError> {
+fn check_clauses(
+    view: &ModuleDef,
+    query: &ast::Query,
+    select: &ast::Select,
+) -> Result<(), SqlError> {
     let sets = |group: &ast::GroupBy| {
         group.with_rollup
             || group.with_cube
@@ -191,7 +201,8 @@ fn check_clauses(view: &ModuleDef, query: &ast::Query, select: &ast::Select) -> 
     }
 }
 
-/// 1937, 1947, 10102, 10105, 10107, 10109 to 10115, 10129, 10140, 10142, 10147, 10148: what the view reads.
+/// 1937, 1947, 10102, 10105, 10107, 10109 to 10115, 10129, 10140, 10142, 10147, 10148: what the
+/// view reads.
 fn check_sources(
     functions: SystemFunctions,
     db: &Arc<Db>,
@@ -219,19 +230,26 @@ fn check_sources(
                 let table = match found {
                     Named::Table(_, table) => table,
                     Named::Module(_, other) => {
-                        return Err(SqlError::of(msg::INDEXED_VIEW_OVER_VIEW, [&name, &shown(&other)]));
+                        return Err(SqlError::of(
+                            msg::INDEXED_VIEW_OVER_VIEW,
+                            [&name, &shown(&other)],
+                        ));
                     }
                     Named::View(..) => {
                         return Err(SqlError::of(msg::INDEXED_VIEW_ROWSET, [&name]));
                     }
                 };
                 if seen.contains(&table.object_id) {
-                    return Err(SqlError::of(msg::INDEXED_VIEW_SELF_JOIN, [&name, &table.full_name()]));
+                    return Err(SqlError::of(
+                        msg::INDEXED_VIEW_SELF_JOIN,
+                        [&name, &table.full_name()],
+                    ));
                 }
                 seen.push(table.object_id);
             }
             TableRefKind::Join { kind, hint, left, right, .. } => {
-                if matches!(kind, ast::JoinKind::Left | ast::JoinKind::Right | ast::JoinKind::Full) {
+                if matches!(kind, ast::JoinKind::Left | ast::JoinKind::Right | ast::JoinKind::Full)
+                {
                     return Err(SqlError::of(msg::INDEXED_VIEW_OUTER_JOIN, [&name]));
                 }
                 if hint.is_some() {
@@ -252,7 +270,9 @@ fn refused_source(view: &ModuleDef, kind: &TableRefKind) -> SqlError {
         TableRefKind::Derived { alias, .. } | TableRefKind::Values { alias, .. } => {
             SqlError::of(msg::INDEXED_VIEW_DERIVED_TABLE, [&view, alias])
         }
-        TableRefKind::Apply { outer: true, .. } => SqlError::of(msg::INDEXED_VIEW_OUTER_APPLY, [&view]),
+        TableRefKind::Apply { outer: true, .. } => {
+            SqlError::of(msg::INDEXED_VIEW_OUTER_APPLY, [&view])
+        }
         TableRefKind::Apply { .. } => SqlError::of(msg::INDEXED_VIEW_APPLY, [&view]),
         TableRefKind::Pivot { .. } => SqlError::of(msg::INDEXED_VIEW_PIVOT, [&view]),
         TableRefKind::Unpivot { .. } => SqlError::of(msg::INDEXED_VIEW_UNPIVOT, [&view]),
@@ -262,13 +282,19 @@ fn refused_source(view: &ModuleDef, kind: &TableRefKind) -> SqlError {
         TableRefKind::Function { name, .. } if name.name.is("openxml") => {
             SqlError::of(msg::INDEXED_VIEW_OPENXML, [&view])
         }
-        TableRefKind::Function { name, .. } => SqlError::of(msg::INDEXED_VIEW_TABLE_FUNCTION, [&view, name]),
+        TableRefKind::Function { name, .. } => {
+            SqlError::of(msg::INDEXED_VIEW_TABLE_FUNCTION, [&view, name])
+        }
         _ => errors::not_supported("index on a view with this source"),
     }
 }
 
 /// 1949, 1956, 10143, 10150: what depends on more than the rows.
-fn check_nature(functions: SystemFunctions, view: &ModuleDef, logical: &Logical) -> Result<(), SqlError> {
+fn check_nature(
+    functions: SystemFunctions,
+    view: &ModuleDef,
+    logical: &Logical,
+) -> Result<(), SqlError> {
     let mut found = Nature::default();
     let input = match logical {
         Logical::Project { input, exprs } => {
@@ -298,7 +324,10 @@ fn check_nature(functions: SystemFunctions, view: &ModuleDef, logical: &Logical)
         return Err(if FunctionNature::of(functions, db, function).deterministic {
             SqlError::of(msg::INDEXED_VIEW_INLINED_FUNCTION, [&name])
         } else {
-            SqlError::of(msg::INDEXED_VIEW_NONDETERMINISTIC_FUNCTION, [&name, &function.full_name()])
+            SqlError::of(
+                msg::INDEXED_VIEW_NONDETERMINISTIC_FUNCTION,
+                [&name, &function.full_name()],
+            )
         });
     }
     if let Some(function) = &found.varies {
@@ -348,7 +377,10 @@ fn check_groups(
         return Err(errors::not_supported("index on a view that aggregates without GROUP BY"));
     }
     if outputs.iter().any(|id| computed.contains(id)) {
-        return Err(SqlError::of(msg::INDEXED_VIEW_EXPRESSION_ON_AGGREGATE, [&index, &shown(view)]));
+        return Err(SqlError::of(
+            msg::INDEXED_VIEW_EXPRESSION_ON_AGGREGATE,
+            [&index, &shown(view)],
+        ));
     }
     if !grouped(select).is_some_and(|kept| kept.contains(&Kept::Count)) {
         return Err(SqlError::of(msg::INDEXED_VIEW_WITHOUT_COUNT_BIG, [&shown(view)]));
@@ -386,8 +418,14 @@ fn without_groups(query: &ast::Query, select: &ast::Select, kept: &[Kept]) -> as
 }
 
 /// 8662.
-fn check_sums(view: &ModuleDef, index: &str, kept: &[Kept], summed: &BoundQuery) -> Result<(), SqlError> {
-    let unknown = |(kept, column): (&Kept, &logical::tree::OutColumn)| *kept == Kept::Sum && column.nullable;
+fn check_sums(
+    view: &ModuleDef,
+    index: &str,
+    kept: &[Kept],
+    summed: &BoundQuery,
+) -> Result<(), SqlError> {
+    let unknown =
+        |(kept, column): (&Kept, &logical::tree::OutColumn)| *kept == Kept::Sum && column.nullable;
     if !kept.iter().zip(&summed.columns).any(unknown) {
         return Ok(());
     }

@@ -10,16 +10,17 @@
 //!        | locator, if the index is unique | length of the locator: u16, where nothing else tells it
 //! ```
 //! A column is read from the key if a key keeps the values of its type and the columns before it
-//! have a width that their types tell; from a locator that is a clustered key by the same rule; else
-//! from the row. A RID always has 8 bytes. A clustered key is what is left behind the key's columns
-//! if all of them have a width, or all of the value if there is no row in it; else two bytes at the
-//! end of the value say how long it is.
+//! have a width that their types tell; from a locator that is a clustered key by the same rule;
+//! else from the row. A RID always has 8 bytes. A clustered key is what is left behind the key's
+//! columns if all of them have a width, or all of the value if there is no row in it; else two
+//! bytes at the end of the value say how long it is.
 //!
 //! Guarantees: what was written comes back; no bytes whatever make a read panic.
 
 use access::IndexEntry;
 use types::{
-    ColumnType, Corrupt, KeyPart, RowLayout, Value, keeps_values, key_width, read_key_part, skip_key_part,
+    ColumnType, Corrupt, KeyPart, RowLayout, Value, keeps_values, key_width, read_key_part,
+    skip_key_part,
 };
 
 /// Bytes of a RID.
@@ -93,7 +94,8 @@ impl EntryFormat {
         let clustered_key = clustered.unwrap_or_default();
         let reached = with_width(clustered_key.iter().map(|(_, part)| part));
         let readable = |(_, part): &(usize, KeyPart)| keeps_values(part.ty);
-        let located = clustered_key[..reached].iter().rposition(readable).map_or(0, |last| last + 1);
+        let located =
+            clustered_key[..reached].iter().rposition(readable).map_or(0, |last| last + 1);
         let located = &clustered_key[..located];
         let reached = with_width(key.iter());
         let (mut sources, mut row_columns, mut row_types) = (Vec::new(), Vec::new(), Vec::new());
@@ -213,7 +215,8 @@ impl EntryFormat {
     }
 
     fn source(&self, at: usize) -> Option<Source> {
-        let located = || at.checked_sub(self.sources.len()).filter(|part| *part < self.located.len());
+        let located =
+            || at.checked_sub(self.sources.len()).filter(|part| *part < self.located.len());
         let own = self.sources.get(at).copied();
         own.or_else(|| located().map(|part| Source::Locator(part as u16)))
     }
@@ -222,7 +225,12 @@ impl EntryFormat {
     /// the index, or those of [`EntryFormat::located`].
     ///
     /// Errors: `OffRow` where the value is only in the base row; the entry is damaged.
-    pub fn decode(&self, entry: IndexEntry<'_>, wanted: &[u16], out: &mut [Value]) -> Result<(), Corrupt> {
+    pub fn decode(
+        &self,
+        entry: IndexEntry<'_>,
+        wanted: &[u16],
+        out: &mut [Value],
+    ) -> Result<(), Corrupt> {
         let (mut key, mut locator, mut row) = (Walk::new(&self.key, entry.key), None, None);
         let mut at = 0;
         while let (Some(&column), Some(place)) = (wanted.get(at), out.get_mut(at)) {

@@ -1,5 +1,6 @@
-//! Typed access to the storage of a table: heap or clustered index, nonclustered indexes, large values.
-//! A [`TableStore`] is made once per table definition and kept by plans; it knows layouts, key parts and locators.
+//! Typed access to the storage of a table: heap or clustered index, nonclustered indexes, large
+//! values. A [`TableStore`] is made once per table definition and kept by plans; it knows layouts,
+//! key parts and locators.
 //!
 //! A row's *locator* is its RID in a heap, its whole clustered key (with the uniquifier) otherwise.
 //! A nonclustered entry's key is the normalised key columns, followed by the locator unless the
@@ -53,13 +54,15 @@ pub struct IndexStore {
     pub tree: BTree,
     /// One per key column.
     pub parts: Vec<KeyPart>,
-    /// What the entries are ordered by: the key, and the clustered key behind it unless the index is unique.
+    /// What the entries are ordered by: the key, and the clustered key behind it unless the index
+    /// is unique.
     pub order: Vec<(usize, bool)>,
     /// One for each column of the order.
     pub order_parts: Vec<KeyPart>,
     /// How entries are made and read.
     pub format: EntryFormat,
-    /// Table positions of an entry's columns, without those of the locator: key columns, included columns.
+    /// Table positions of an entry's columns, without those of the locator: key columns, included
+    /// columns.
     pub columns: Vec<usize>,
 }
 
@@ -70,7 +73,8 @@ impl IndexStore {
         self.def.filter.as_ref().is_none_or(|filter| filter.admits(values))
     }
 
-    /// Table positions of the columns of which a row's entry is made, and of those that say whether it has one.
+    /// Table positions of the columns of which a row's entry is made, and of those that say whether
+    /// it has one.
     pub fn sources(&self) -> Vec<usize> {
         let mut all = self.columns.clone();
         all.extend(self.def.filter.iter().flat_map(|filter| filter.columns()));
@@ -79,7 +83,8 @@ impl IndexStore {
         all
     }
 
-    /// Where an entry has a table column: by its number among the columns, or as one of the locator.
+    /// Where an entry has a table column: by its number among the columns, or as one of the
+    /// locator.
     pub fn position(&self, column: usize) -> Option<usize> {
         let own = self.columns.iter().position(|c| *c == column);
         own.or_else(|| self.format.located(column))
@@ -92,9 +97,15 @@ impl IndexStore {
         own.is_some_and(|at| at >= self.def.key.len() && self.format.is_variable(at))
     }
 
-    /// Columns of an entry, by the positions that [`IndexStore::position`] gives, into the first places of `out`.
+    /// Columns of an entry, by the positions that [`IndexStore::position`] gives, into the first
+    /// places of `out`.
     #[inline]
-    pub fn decode(&self, entry: IndexEntry<'_>, wanted: &[u16], out: &mut [Value]) -> Result<(), Corrupt> {
+    pub fn decode(
+        &self,
+        entry: IndexEntry<'_>,
+        wanted: &[u16],
+        out: &mut [Value],
+    ) -> Result<(), Corrupt> {
         self.format.decode(entry, wanted, out)
     }
 
@@ -136,7 +147,8 @@ enum Place<'d> {
     Outside(UnitId, PageId),
 }
 
-/// An open storage unit, kept with the table's state so that all plans share insertion points and the like.
+/// An open storage unit, kept with the table's state so that all plans share insertion points and
+/// the like.
 enum Handle {
     Heap(Heap),
     Tree(BTree),
@@ -156,11 +168,14 @@ pub fn corrupt_row(table: &TableDef, e: &Corrupt) -> SqlError {
 impl TableStore {
     /// Opens a table. Errors: the database is not usable, a unit cannot be opened.
     pub fn open(db: &Arc<Db>, table: &Arc<TableDef>) -> Result<Arc<TableStore>, SqlError> {
-        let base = match &*handle(db, table, Place::Index(&table.storage), table.storage.index_id > 0)? {
-            Handle::Heap(heap) => Base::Heap(heap.clone()),
-            Handle::Tree(tree) => Base::Tree(tree.clone()),
-            Handle::Lob(_) => return Err(SqlError::internal("a table's unit holds large values")),
-        };
+        let base =
+            match &*handle(db, table, Place::Index(&table.storage), table.storage.index_id > 0)? {
+                Handle::Heap(heap) => Base::Heap(heap.clone()),
+                Handle::Tree(tree) => Base::Tree(tree.clone()),
+                Handle::Lob(_) => {
+                    return Err(SqlError::internal("a table's unit holds large values"));
+                }
+            };
         let mut indexes = Vec::with_capacity(table.indexes.len());
         for def in table.indexes.iter().filter(|def| def.is_stored()) {
             indexes.push(open_index(db, table, def)?);
@@ -171,10 +186,15 @@ impl TableStore {
             .enumerate()
             .filter(|(_, c)| c.ty.is_lob() && !c.is_virtual())
             .map(|(i, _)| i);
-        let lob = table.lob.map(|(unit, first_iam)| open_outside(db, table, unit, first_iam)).transpose()?;
+        let lob = table
+            .lob
+            .map(|(unit, first_iam)| open_outside(db, table, unit, first_iam))
+            .transpose()?;
         let may_overflow = table.overflow.is_some();
-        let movable = (0..table.columns.len()).filter(|c| may_overflow && table.may_move(*c)).collect();
-        let parts = if table.storage.index_id > 0 { key_parts(table, &table.storage) } else { Vec::new() };
+        let movable =
+            (0..table.columns.len()).filter(|c| may_overflow && table.may_move(*c)).collect();
+        let parts =
+            if table.storage.index_id > 0 { key_parts(table, &table.storage) } else { Vec::new() };
         Ok(Arc::new(TableStore {
             table: table.clone(),
             base,
@@ -209,7 +229,12 @@ impl TableStore {
 }
 
 /// Opens a unit of values outside the rows.
-fn open_outside(db: &Db, table: &TableDef, unit: UnitId, first_iam: PageId) -> Result<LobSpace, SqlError> {
+fn open_outside(
+    db: &Db,
+    table: &TableDef,
+    unit: UnitId,
+    first_iam: PageId,
+) -> Result<LobSpace, SqlError> {
     match &*handle(db, table, Place::Outside(unit, first_iam), false)? {
         Handle::Lob(space) => Ok(space.clone()),
         _ => Err(SqlError::internal("a unit of values outside the rows holds rows")),
@@ -217,14 +242,19 @@ fn open_outside(db: &Db, table: &TableDef, unit: UnitId, first_iam: PageId) -> R
 }
 
 /// Opens a nonclustered index.
-pub fn open_index(db: &Arc<Db>, table: &Arc<TableDef>, def: &Arc<IndexDef>) -> Result<IndexStore, SqlError> {
+pub fn open_index(
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+    def: &Arc<IndexDef>,
+) -> Result<IndexStore, SqlError> {
     let tree = match &*handle(db, table, Place::Index(def), true)? {
         Handle::Tree(tree) => tree.clone(),
         _ => return Err(SqlError::internal("an index is not a tree")),
     };
     let mut columns: Vec<usize> = def.key.iter().map(|(c, _)| *c).collect();
     columns.extend(def.included.iter().filter(|c| !def.key.iter().any(|(k, _)| k == *c)));
-    let types: Vec<(usize, ColumnType)> = columns.iter().map(|c| (*c, column_type(table, *c))).collect();
+    let types: Vec<(usize, ColumnType)> =
+        columns.iter().map(|c| (*c, column_type(table, *c))).collect();
     let order = table.entry_order(def);
     let parts = key_parts(table, def);
     let clustered: Vec<(usize, KeyPart)> =
@@ -271,8 +301,14 @@ fn names_unit(db: &Db, table: &TableDef, unit: UnitId, first_iam: PageId, root: 
 }
 
 /// The shared handle of a unit.
-fn handle(db: &Db, table: &TableDef, place: Place<'_>, tree: bool) -> Result<Arc<Handle>, SqlError> {
-    // Unit numbers are never used twice, so a handle can be kept under its unit's; only the root may move.
+fn handle(
+    db: &Db,
+    table: &TableDef,
+    place: Place<'_>,
+    tree: bool,
+) -> Result<Arc<Handle>, SqlError> {
+    // Unit numbers are never used twice, so a handle can be kept under its unit's; only the root
+    // may move.
     let (unit, first_iam, root) = match place {
         Place::Index(index) => (index.unit, index.first_iam, index.root),
         Place::Outside(unit, first_iam) => (unit, first_iam, PageId::NONE),
@@ -289,12 +325,14 @@ fn handle(db: &Db, table: &TableDef, place: Place<'_>, tree: bool) -> Result<Arc
     let named = || names_unit(db, table, unit, first_iam, root);
     let open = match store.open_unit(first_iam) {
         Ok(open) if open.id() == unit => open,
-        // Dropped and freed, or given to another table, since the catalog was read: that is no damage.
+        // Dropped and freed, or given to another table, since the catalog was read: that is no
+        // damage.
         _ if !named() => return Err(errors::schema_changed()),
         Ok(_) => return Err(SqlError::internal("a unit has another number than its table says")),
         Err(e) => return Err(errors::db_error(db, &e.into())),
     };
-    // The thread that moves the heads settles that itself, and first opens the table as it is: a copy is no root before.
+    // The thread that moves the heads settles that itself, and first opens the table as it is: a
+    // copy is no root before.
     let moving = open.is_moving();
     if !moving && open.first_iam() != first_iam && named() {
         // Undo has opened it by the head of its chain.
@@ -322,12 +360,18 @@ fn handle(db: &Db, table: &TableDef, place: Place<'_>, tree: bool) -> Result<Arc
     Ok(made)
 }
 
-/// A crash may have come between the commit that names another root and the end of the old one: that goes now, except in
-/// a read-only database (false), where the copy serves as it is. Nobody may be moving the root.
+/// A crash may have come between the commit that names another root and the end of the old one:
+/// that goes now, except in a read-only database (false), where the copy serves as it is. Nobody
+/// may be moving the root.
 ///
-/// Errors: [`errors::SCHEMA_CHANGED`] the root has moved since the catalog was read; its old page may be a node now, and
-/// would look like a copy of the root.
-fn settle_root(db: &Db, tree: &BTree, unit: &Unit, named: &dyn Fn() -> bool) -> Result<bool, SqlError> {
+/// Errors: [`errors::SCHEMA_CHANGED`] the root has moved since the catalog was read; its old page
+/// may be a node now, and would look like a copy of the root.
+fn settle_root(
+    db: &Db,
+    tree: &BTree,
+    unit: &Unit,
+    named: &dyn Fn() -> bool,
+) -> Result<bool, SqlError> {
     let known = unit.root();
     if !known.is_none() && known != tree.root() {
         return Err(errors::schema_changed());

@@ -16,7 +16,13 @@ impl TableStore {
     }
 
     #[inline]
-    fn column_read(&self, db: &Db, mode: TableMode, row: &[u8], column: usize) -> Result<Value, SqlError> {
+    fn column_read(
+        &self,
+        db: &Db,
+        mode: TableMode,
+        row: &[u8],
+        column: usize,
+    ) -> Result<Value, SqlError> {
         match self.table.layout.decode_column(row, column) {
             Ok(value) => Ok(value),
             Err(Corrupt::OffRow { .. }) => self.off_row(db, mode, row, column),
@@ -26,7 +32,13 @@ impl TableStore {
 
     /// Columns of a base row into the first places of `out`.
     #[inline]
-    pub fn columns(&self, db: &Db, row: &[u8], wanted: &[u16], out: &mut [Value]) -> Result<(), SqlError> {
+    pub fn columns(
+        &self,
+        db: &Db,
+        row: &[u8],
+        wanted: &[u16],
+        out: &mut [Value],
+    ) -> Result<(), SqlError> {
         self.columns_read(db, TableMode::Snapshot, row, wanted, out)
     }
 
@@ -74,20 +86,30 @@ impl TableStore {
     pub fn large_bytes(&self, row: &[u8], wanted: &[u16]) -> usize {
         let layout = &self.table.layout;
         let Ok(parts) = layout.parts(row) else { return 0 };
-        let large = wanted.iter().map(|at| usize::from(*at)).filter(|at| self.lob_columns.contains(at));
+        let large =
+            wanted.iter().map(|at| usize::from(*at)).filter(|at| self.lob_columns.contains(at));
         let pointers = large.filter_map(|at| layout.pointer(&parts, at));
-        let bytes = pointers.filter_map(|bytes| LobPointer::from_bytes(bytes).ok().map(|found| found.len));
+        let bytes =
+            pointers.filter_map(|bytes| LobPointer::from_bytes(bytes).ok().map(|found| found.len));
         bytes.fold(0, |sum, len| sum.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)))
     }
 
-    fn off_row(&self, db: &Db, mode: TableMode, row: &[u8], column: usize) -> Result<Value, SqlError> {
+    fn off_row(
+        &self,
+        db: &Db,
+        mode: TableMode,
+        row: &[u8],
+        column: usize,
+    ) -> Result<Value, SqlError> {
         let large = self.lob_columns.contains(&column);
         let space = if large { self.lob.as_ref() } else { self.overflow_space(db)? };
         match read_off_row(space, &self.table.layout, row, column) {
             Ok(Some(value)) => Ok(value),
             // Undo frees at once what a transaction has written, and its pages may be another
             // value's by now.
-            Ok(None) | Err(AccessError::Lob { .. }) if mode == TableMode::Dirty => Err(data_moved()),
+            Ok(None) | Err(AccessError::Lob { .. }) if mode == TableMode::Dirty => {
+                Err(data_moved())
+            }
             Ok(None) => Err(corrupt_row(&self.table, &Corrupt::OffRow { column })),
             Err(e) => Err(access_error(db, e)),
         }
@@ -150,7 +172,9 @@ pub fn fetch(
     batch: &mut RowBatch,
 ) -> Result<bool, SqlError> {
     let found = match (&store.base, locator) {
-        (Base::Heap(heap), Value::BigInt(n)) => heap.fetch(Rid::from_bytes(n.to_le_bytes()), mode, batch),
+        (Base::Heap(heap), Value::BigInt(n)) => {
+            heap.fetch(Rid::from_bytes(n.to_le_bytes()), mode, batch)
+        }
         (Base::Tree(tree), Value::Bytes(key)) => tree.fetch(key, mode, batch),
         _ => return Err(SqlError::internal("a locator of another table")),
     };

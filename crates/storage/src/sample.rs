@@ -1,11 +1,13 @@
-//! Samples of a table's values: what its statistics are made of. Whole pages are read, evenly spread over the heap or the
-//! clustered index; a small table is read as a whole.
+//! Samples of a table's values: what its statistics are made of. Whole pages are read, evenly
+//! spread over the heap or the clustered index; a small table is read as a whole.
 //!
-//! Values of one page depend on each other (rows that were inserted together lie together), so the number of different values is
-//! estimated from how many *pages* of the sample each value is on: Chaudhuri, Das, Srivastava, "Effective use of block-level
-//! sampling in statistics estimation" (SIGMOD 2004), with the estimator of Haas and Stokes (1998) that PostgreSQL uses on rows.
+//! Values of one page depend on each other (rows that were inserted together lie together), so the
+//! number of different values is estimated from how many *pages* of the sample each value is on:
+//! Chaudhuri, Das, Srivastava, "Effective use of block-level sampling in statistics estimation"
+//! (SIGMOD 2004), with the estimator of Haas and Stokes (1998) that PostgreSQL uses on rows.
 //!
-//! Uncommitted rows count: a statement that fills a table and the next one that reads it are often of one transaction.
+//! Uncommitted rows count: a statement that fills a table and the next one that reads it are often
+//! of one transaction.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -63,7 +65,8 @@ pub fn measure(
     statistics: &Statistics,
     amount: Amount,
 ) -> Result<Measured, SqlError> {
-    let positions: Vec<usize> = statistics.columns.iter().filter_map(|id| table.position(*id)).collect();
+    let positions: Vec<usize> =
+        statistics.columns.iter().filter_map(|id| table.position(*id)).collect();
     debug_assert_eq!(positions.len(), statistics.columns.len());
     let modified = table.state.modified();
     let store = TableStore::open(db, table)?;
@@ -71,9 +74,9 @@ pub fn measure(
         None => None,
         Some(filter) => {
             let of = filter.over(&store.table.columns);
-            Some(
-                of.ok_or_else(|| SqlError::internal("a filter names a column that the table does not have"))?,
-            )
+            Some(of.ok_or_else(|| {
+                SqlError::internal("a filter names a column that the table does not have")
+            })?)
         }
     };
     let sample = read(db, &store, (&positions, filter.as_ref()), amount)?;
@@ -95,7 +98,16 @@ pub fn measure(
     let scale = if sampled > 0.0 { rows / sampled } else { 1.0 };
     let histogram = keys.histogram(&sample, scale, densities.first().copied().unwrap_or(0.0));
     let lengths = lengths(&sample);
-    Ok(Measured { updated: clock::now(), rows, sampled, unfiltered, modified, histogram, densities, lengths })
+    Ok(Measured {
+        updated: clock::now(),
+        rows,
+        sampled,
+        unfiltered,
+        modified,
+        histogram,
+        densities,
+        lengths,
+    })
 }
 
 fn read(
@@ -109,41 +121,41 @@ fn read(
     let fail = |e: AccessError| access_error(db, e);
     let mut batch = RowBatch::new();
     // Values outside the rows are read after them, and are not freed meanwhile.
-    let _held = store.has_outside().then(|| db.storage().map(|storage| storage.snapshot())).transpose()?;
+    let _held =
+        store.has_outside().then(|| db.storage().map(|storage| storage.snapshot())).transpose()?;
     let mut values = vec![Value::Null; columns.len()];
     // The filter's tests are over these columns, one after another.
     let tested: Vec<u16> = filter.iter().flat_map(|f| f.columns()).map(|at| at as u16).collect();
-    let place = |at: usize| tested.iter().position(|tested| usize::from(*tested) == at).unwrap_or(usize::MAX);
+    let place = |at: usize| {
+        tested.iter().position(|tested| usize::from(*tested) == at).unwrap_or(usize::MAX)
+    };
     let filter = filter.map(|filter| filter.moved(place));
     let mut filtered = vec![Value::Null; tested.len()];
-    let mut take = |sample: &mut Sample, batch: &RowBatch, page: u32| -> Result<(), SqlError> {
-        // False: a value outside the row is not there, as the row's transaction has been rolled
-        // back.
-        let decode = |row: &[u8], columns: &[u16], values: &mut [Value]| match store.columns_read(
-            db,
-            TableMode::Dirty,
-            row,
-            columns,
-            values,
-        ) {
-            Err(e) if e.number == DATA_MOVED => Ok(false),
-            decoded => decoded.map(|()| true),
-        };
-        sample.read += batch.len();
-        for i in 0..batch.len() {
-            if let Some(filter) = &filter
-                && !(decode(batch.row(i), &tested, &mut filtered)? && filter.admits(&filtered))
+    let mut take =
+        |sample: &mut Sample, batch: &RowBatch, page: u32| -> Result<(), SqlError> {
+            // False: a value outside the row is not there, as the row's transaction has been rolled
+            // back.
+            let decode = |row: &[u8], columns: &[u16], values: &mut [Value]| match store
+                .columns_read(db, TableMode::Dirty, row, columns, values)
             {
-                continue;
+                Err(e) if e.number == DATA_MOVED => Ok(false),
+                decoded => decoded.map(|()| true),
+            };
+            sample.read += batch.len();
+            for i in 0..batch.len() {
+                if let Some(filter) = &filter
+                    && !(decode(batch.row(i), &tested, &mut filtered)? && filter.admits(&filtered))
+                {
+                    continue;
+                }
+                if !decode(batch.row(i), &columns, &mut values)? {
+                    continue;
+                }
+                sample.values.extend(values.iter_mut().map(shortened));
+                sample.pages.push(page);
             }
-            if !decode(batch.row(i), &columns, &mut values)? {
-                continue;
-            }
-            sample.values.extend(values.iter_mut().map(shortened));
-            sample.pages.push(page);
-        }
-        Ok(())
-    };
+            Ok(())
+        };
     let all = match &store.base {
         Base::Heap(heap) => heap.page_count().map_err(fail)?,
         Base::Tree(tree) => tree.leaf_estimate().map_err(fail)? as usize,
@@ -192,7 +204,8 @@ fn wanted_pages(table: &TableDef, amount: Amount, all: usize, columns: usize) ->
         Amount::Share(share) => ((all as f64 * share).ceil() as usize).max(PAGES.min(all)),
         Amount::Rows(wanted) => ((all as f64 * wanted / rows.max(1.0)).ceil() as usize).max(1),
     };
-    // Memory is bounded: beyond, the pages are spread evenly too, and the count of rows says how many were read.
+    // Memory is bounded: beyond, the pages are spread evenly too, and the count of rows says how
+    // many were read.
     let per_page = rows / all.max(1) as f64;
     let bound = MOST_VALUES / (per_page.max(1.0) * columns.max(1) as f64);
     wanted.min(bound.max(PAGES as f64) as usize)
@@ -260,12 +273,14 @@ impl Keys {
         order
     }
 
-    /// Different values of the first `prefix` columns in the whole table, when a share of its pages was read.
+    /// Different values of the first `prefix` columns in the whole table, when a share of its pages
+    /// was read.
     fn distinct(&self, prefix: usize, share: f64, rows: f64) -> f64 {
         let order = if prefix == 1 { self.sorted.clone() } else { self.sorted_by(prefix) };
         let (mut values, mut on_pages, mut once) = (0.0, 0.0, 0.0);
         for group in order.chunk_by(|a, b| self.key(*a, prefix) == self.key(*b, prefix)) {
-            let pages = group.chunk_by(|a, b| self.pages[*a as usize] == self.pages[*b as usize]).count();
+            let pages =
+                group.chunk_by(|a, b| self.pages[*a as usize] == self.pages[*b as usize]).count();
             values += 1.0;
             on_pages += pages as f64;
             once += f64::from(u8::from(pages == 1));

@@ -1,8 +1,8 @@
-//! Writing rows of a table: the base row, its large values, its nonclustered entries.
-//! Guarantees: a row and its entries change together or the statement fails and is rolled back; a statement that meets a row of a
-//! running transaction waits for it without holding a latch; a unique violation names the constraint and the key.
-//! Who has locked an entry that a change takes out is waited for before the row is changed
-//! (`entry_locks`).
+//! Writing rows of a table: the base row, its large values, its nonclustered entries. Guarantees: a
+//! row and its entries change together or the statement fails and is rolled back; a statement that
+//! meets a row of a running transaction waits for it without holding a latch; a unique violation
+//! names the constraint and the key. Who has locked an entry that a change takes out is waited for
+//! before the row is changed (`entry_locks`).
 
 mod entries;
 mod entry_locks;
@@ -103,7 +103,9 @@ impl RowWriter {
         store: &TableStore,
         values: &[Value],
     ) -> Result<(), SqlError> {
-        let Base::Tree(tree) = &store.base else { return Err(SqlError::internal("a heap has no key")) };
+        let Base::Tree(tree) = &store.base else {
+            return Err(SqlError::internal("a heap has no key"));
+        };
         self.key.clear();
         store.clustered_key(values, &mut self.key);
         let prefix = self.key.len();
@@ -140,7 +142,9 @@ impl RowWriter {
         key: &[u8],
         row: &[u8],
     ) -> Result<Vec<u8>, SqlError> {
-        let Base::Tree(tree) = &store.base else { return Err(SqlError::internal("a heap has no key")) };
+        let Base::Tree(tree) = &store.base else {
+            return Err(SqlError::internal("a heap has no key"));
+        };
         let prefix = key.len().saturating_sub(UNIQUIFIER);
         self.key.clear();
         self.key.extend_from_slice(&key[..prefix]);
@@ -158,19 +162,30 @@ impl RowWriter {
     }
 
     /// One more than the largest uniquifier of the rows with this key.
-    fn next_uniquifier(&mut self, db: &Arc<Db>, store: &TableStore, prefix: usize) -> Result<u32, SqlError> {
+    fn next_uniquifier(
+        &mut self,
+        db: &Arc<Db>,
+        store: &TableStore,
+        prefix: usize,
+    ) -> Result<u32, SqlError> {
         let Base::Tree(tree) = &store.base else { return Ok(0) };
         let lower = self.key[..prefix].to_vec();
         let upper = super::keys::after_prefix(lower.clone());
-        let mut cursor =
-            tree.cursor(Bound::Included(&lower), super::keys::borrowed(&upper), access::Direction::Backward);
-        let more = cursor.next_batch(ReadMode::Current, &mut self.batch).map_err(|e| access_error(db, e))?;
+        let mut cursor = tree.cursor(
+            Bound::Included(&lower),
+            super::keys::borrowed(&upper),
+            access::Direction::Backward,
+        );
+        let more = cursor
+            .next_batch(ReadMode::Current, &mut self.batch)
+            .map_err(|e| access_error(db, e))?;
         let last = if more { self.batch.key(0).get(prefix..prefix + UNIQUIFIER) } else { None };
         let last = last.and_then(|b| <[u8; 4]>::try_from(b).ok()).map_or(0, u32::from_be_bytes);
         last.checked_add(1).ok_or_else(|| SqlError::of(msg::UNIQUIFIER_EXHAUSTED, []))
     }
 
-    /// Deletes a row that the caller has just read as `row`: base first, then its large values and entries.
+    /// Deletes a row that the caller has just read as `row`: base first, then its large values and
+    /// entries.
     #[allow(clippy::too_many_arguments)] // a row is all of these
     pub fn delete(
         &mut self,
@@ -199,8 +214,9 @@ impl RowWriter {
         Ok(outcome)
     }
 
-    /// Changes a row that the caller has just read as `row` from `old` to `new`; `changed` are the columns that were set.
-    /// What has to wait until all rows of the statement have given up their old keys is said in the result.
+    /// Changes a row that the caller has just read as `row` from `old` to `new`; `changed` are the
+    /// columns that were set. What has to wait until all rows of the statement have given up their
+    /// old keys is said in the result.
     #[allow(clippy::too_many_arguments)] // a row is all of these
     pub fn update(
         &mut self,
@@ -269,8 +285,8 @@ impl RowWriter {
     }
 }
 
-/// What is left of the update of a row: new keys may be those that other rows of the statement are giving up, so they
-/// go in when all old ones are out.
+/// What is left of the update of a row: new keys may be those that other rows of the statement are
+/// giving up, so they go in when all old ones are out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rest {
     Nothing,

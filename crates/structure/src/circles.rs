@@ -1,4 +1,5 @@
-//! Circles among modules: strongly connected components (Tarjan, "Depth-First Search and Linear Graph Algorithms", 1972).
+//! Circles among modules: strongly connected components (Tarjan, "Depth-First Search and Linear
+//! Graph Algorithms", 1972).
 
 use crate::Uses;
 use std::collections::BTreeMap;
@@ -58,7 +59,9 @@ mod tests {
     #[test]
     fn circles_are_found() {
         let uses = |list: &[(&str, &[&str])]| -> Uses {
-            list.iter().map(|(m, u)| ((*m).into(), u.iter().map(|u| (*u).into()).collect())).collect()
+            list.iter()
+                .map(|(m, u)| ((*m).into(), u.iter().map(|u| (*u).into()).collect()))
+                .collect()
         };
         let graph = uses(&[
             ("a", &["b"]),

@@ -1,5 +1,5 @@
-//! How the files of each crate use each other: the circles among them, and a check that none grows; and
-//! that no code words an error that is not in the list of messages.
+//! How the files of each crate use each other: the circles among them, and a check that none grows;
+//! and that no code words an error that is not in the list of messages.
 //!
 //! ```text
 //! cargo run -p ringwood-structure                       every crate's circles, largest first
@@ -7,8 +7,9 @@
 //! cargo run -p ringwood-structure -- --check            fails where a circle has more files than it may, or code words an error
 //! ```
 //!
-//! A file uses another one when a path in it (`use`, or in the code) that begins with `crate`, `super` or `self`, or with a module
-//! that it imports, leads there. That a module declares its children is no use of them; that it exports their names again is.
+//! A file uses another one when a path in it (`use`, or in the code) that begins with `crate`,
+//! `super` or `self`, or with a module that it imports, leads there. That a module declares its
+//! children is no use of them; that it exports their names again is.
 
 mod circles;
 mod messages;
@@ -57,12 +58,18 @@ fn look(only: Option<&str>, check: bool) -> std::io::Result<bool> {
         let found = circles::of(&uses(&source)?);
         let largest = found.first().map_or(0, Vec::len);
         if largest > MOST {
-            println!("{name}: a circle of {largest} files, at most {MOST} may be: {}", found[0].join(", "));
+            println!(
+                "{name}: a circle of {largest} files, at most {MOST} may be: {}",
+                found[0].join(", ")
+            );
             sound = false;
         }
         if !check {
             let sizes: Vec<String> = found.iter().map(|circle| circle.len().to_string()).collect();
-            println!("{name}: {}", if sizes.is_empty() { "no circle".into() } else { sizes.join(", ") });
+            println!(
+                "{name}: {}",
+                if sizes.is_empty() { "no circle".into() } else { sizes.join(", ") }
+            );
             if only.is_some() {
                 found.iter().for_each(|circle| println!("  {}", circle.join(", ")));
             }
@@ -102,7 +109,8 @@ fn uses(source: &Path) -> std::io::Result<Uses> {
     Ok(all)
 }
 
-/// The module that a path leads to: the longest beginning of it that is one. The root of a crate is none.
+/// The module that a path leads to: the longest beginning of it that is one. The root of a crate is
+/// none.
 fn longest(path: &str, texts: &BTreeMap<String, String>) -> Option<String> {
     let mut path = path;
     loop {
@@ -119,7 +127,9 @@ fn read(folder: &Path, module: &str, texts: &mut BTreeMap<String, String>) -> st
         let inner = if module.is_empty() { name.clone() } else { format!("{module}::{name}") };
         if path.is_dir() {
             read(&path, &inner, texts)?;
-        } else if path.extension().is_some_and(|e| e == "rs") && name != "tests" && !name.ends_with("_tests")
+        } else if path.extension().is_some_and(|e| e == "rs")
+            && name != "tests"
+            && !name.ends_with("_tests")
         {
             let own = match name.as_str() {
                 "lib" | "main" if module.is_empty() => continue,

@@ -45,13 +45,17 @@ pub fn check(crates: &Path) -> io::Result<bool> {
                 if number.is_empty() && known.is_some() {
                     continue;
                 }
-                println!("{file}: SqlError::new({number}...): what Ringwood says is SqlError::of(msg::...)");
+                println!(
+                    "{file}: SqlError::new({number}...): what Ringwood says is SqlError::of(msg::...)"
+                );
                 sound = false;
             }
         })?;
     }
     for file in left {
-        println!("{file} calls SqlError::new no more: it leaves the list of structure/src/messages.rs");
+        println!(
+            "{file} calls SqlError::new no more: it leaves the list of structure/src/messages.rs"
+        );
         sound = false;
     }
     Ok(sound)
@@ -63,7 +67,8 @@ fn numbers(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let number = |(at, _): (usize, &str)| {
         let first = code[at + CALL.len()..].trim_start();
-        let digits = first.split(|c: char| !c.is_ascii_digit() && c != '_').next().unwrap_or_default();
+        let digits =
+            first.split(|c: char| !c.is_ascii_digit() && c != '_').next().unwrap_or_default();
         if digits == "0" { String::new() } else { digits.to_owned() }
     };
     code.match_indices(CALL).map(number).collect()

@@ -24,7 +24,8 @@ fn beginning_with(text: &str, start: &str) -> Vec<String> {
 
 /// Writes out the path that a text begins with, braces included; returns the rest of the text.
 fn tree<'t>(text: &'t str, before: &str, found: &mut Vec<String>) -> &'t str {
-    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).unwrap_or(text.len());
+    let end =
+        text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).unwrap_or(text.len());
     let (own, rest) = text.split_at(end);
     let path = format!("{before}{own}");
     let Some(mut rest) = rest.strip_prefix('{').filter(|_| own.ends_with("::")) else {

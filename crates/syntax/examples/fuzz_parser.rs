@@ -1,5 +1,5 @@
-//! Fuzzes the parser for a while: `./fuzz parser [--seconds N] [--seed S]`. Prints progress every few
-//! seconds; on a panic it prints the seed and the text and exits with 1. A seed is replayed by
+//! Fuzzes the parser for a while: `./fuzz parser [--seconds N] [--seed S]`. Prints progress every
+//! few seconds; on a panic it prints the seed and the text and exits with 1. A seed is replayed by
 //! `./fuzz parser SEED`.
 
 #[path = "../tests/it/fuzz_input/mod.rs"]

@@ -1,5 +1,5 @@
-//! Prints the statements of a script, one a line, or the whole trees with `--tree`: a tool to look at the
-//! parser by hand. `cargo run --example show -- [--tree] FILE`
+//! Prints the statements of a script, one a line, or the whole trees with `--tree`: a tool to look
+//! at the parser by hand. `cargo run --example show -- [--tree] FILE`
 
 use std::process::ExitCode;
 
@@ -25,7 +25,10 @@ fn main() -> ExitCode {
                         println!("{statement:#?}");
                     } else {
                         let line = batch.first_line + statement.span.line - 1;
-                        println!("{line}: {}", statement.span.text(batch.text).replace(['\n', '\r'], " "));
+                        println!(
+                            "{line}: {}",
+                            statement.span.text(batch.text).replace(['\n', '\r'], " ")
+                        );
                     }
                 }),
                 Err(error) => {

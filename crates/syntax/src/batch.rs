@@ -1,5 +1,5 @@
-//! What a client does before it sends T-SQL: splitting a script at GO, following quotes and comments. It works on text
-//! that need not parse.
+//! What a client does before it sends T-SQL: splitting a script at GO, following quotes and
+//! comments. It works on text that need not parse.
 
 /// One batch of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,10 @@ impl Scanner {
     /// The same after more text. A line break ends a comment that began with `--`.
     #[must_use]
     pub fn after(self, text: &str) -> Scanner {
-        Scanner(text.split_inclusive('\n').fold(self.0, |inside, line| scan_line(line.as_bytes(), inside)))
+        Scanner(
+            text.split_inclusive('\n')
+                .fold(self.0, |inside, line| scan_line(line.as_bytes(), inside)),
+        )
     }
 
     /// Inside of a comment of either kind.
@@ -49,8 +52,8 @@ enum Inside {
     Comment(u32),
 }
 
-/// Splits a script at the lines that hold only `GO` or `GO n`, in any case, unless they are inside a string,
-/// a quoted name or a block comment. Batches of nothing but white space are left out.
+/// Splits a script at the lines that hold only `GO` or `GO n`, in any case, unless they are inside
+/// a string, a quoted name or a block comment. Batches of nothing but white space are left out.
 #[must_use]
 pub fn split_batches<'a>(script: &'a str) -> Vec<Batch<'a>> {
     let script = script.strip_prefix('\u{feff}').unwrap_or(script);
@@ -112,7 +115,8 @@ fn scan_line(line: &[u8], mut inside: Inside) -> Inside {
             }
             (Inside::Nothing, (b'\'' | b'"', _)) => Inside::Quotes(*byte),
             (Inside::Nothing, (b'[', _)) => Inside::Quotes(b']'),
-            // A doubled mark closes and opens again, which comes to the same; `]]` needs a closer look.
+            // A doubled mark closes and opens again, which comes to the same; `]]` needs a closer
+            // look.
             (Inside::Quotes(close), (first, second)) if first == close => {
                 if close == b']' && second == b']' {
                     index += 1;

@@ -1,4 +1,5 @@
-//! The syntax error: SQL Server's number, severity, state, line and text, and the errors that the parser raises.
+//! The syntax error: SQL Server's number, severity, state, line and text, and the errors that the
+//! parser raises.
 
 use std::fmt::{self, Display};
 
@@ -7,7 +8,8 @@ use messages::{self as msg, Message};
 /// Why a batch cannot be parsed. Nothing of the batch may run then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// SQL Server's message number: 102, 103, 105, 113, 156, 191, 319, 1038, 4145 and some rarer ones.
+    /// SQL Server's message number: 102, 103, 105, 113, 156, 191, 319, 1038, 4145 and some rarer
+    /// ones.
     pub number: u32,
     /// Always 15: the user can correct it.
     pub severity: u8,
@@ -73,7 +75,14 @@ impl SyntaxError {
 
     /// Takes the place of the error of a text that is not read to its end.
     pub(crate) fn stopped() -> Self {
-        Self { number: 0, severity: 15, state: 1, line: 1, message: String::new(), after: Vec::new() }
+        Self {
+            number: 0,
+            severity: 15,
+            state: 1,
+            line: 1,
+            message: String::new(),
+            after: Vec::new(),
+        }
     }
 
     pub(crate) fn near(line: u32, text: &str) -> Self {

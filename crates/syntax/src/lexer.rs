@@ -1,6 +1,7 @@
-//! The lexer: a batch's text to tokens with byte positions and lines. It never fails: what cannot be a token
-//! ends the list with [`Tok::Bad`] and its error, so that an earlier error of the grammar is reported first.
-//! Values are not copied here; [`Token`] only points at the text, and the functions at the end decode it.
+//! The lexer: a batch's text to tokens with byte positions and lines. It never fails: what cannot
+//! be a token ends the list with [`Tok::Bad`] and its error, so that an earlier error of the
+//! grammar is reported first. Values are not copied here; [`Token`] only points at the text, and
+//! the functions at the end decode it.
 
 mod scan;
 mod values;
@@ -115,7 +116,8 @@ pub struct Tokens {
     pub only_parsed: bool,
 }
 
-/// The SET options that take effect while a batch is read, wherever in it they stand: also in a branch that never runs.
+/// The SET options that take effect while a batch is read, wherever in it they stand: also in a
+/// branch that never runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ParseSettings {
     /// QUOTED_IDENTIFIER: `"x"` is a name; OFF, it is a string.
@@ -148,7 +150,11 @@ pub fn tokenize_with(text: &str, settings: ParseSettings) -> Tokens {
 /// As [`tokenize_with`], as long as `wanted` says so, which is asked once for some thousand tokens;
 /// none when the tokens are not wanted any more.
 #[must_use]
-pub fn tokenize_while(text: &str, settings: ParseSettings, wanted: &dyn Fn() -> bool) -> Option<Tokens> {
+pub fn tokenize_while(
+    text: &str,
+    settings: ParseSettings,
+    wanted: &dyn Fn() -> bool,
+) -> Option<Tokens> {
     let only_parsed = settings.parse_only;
     let mut tokens = Tokens { list: Vec::new(), error: None, settings, only_parsed };
     if text.len() > MAX_BATCH {
@@ -176,7 +182,9 @@ pub fn tokenize_while(text: &str, settings: ParseSettings, wanted: &dyn Fn() -> 
                 }
             }
             Err(error) => {
-                tokens.list.push(Token { kind: Tok::Bad, span: lexer.span_from(lexer.pos, lexer.line) });
+                tokens
+                    .list
+                    .push(Token { kind: Tok::Bad, span: lexer.span_from(lexer.pos, lexer.line) });
                 tokens.error = Some(error);
                 return Some(tokens);
             }
@@ -185,7 +193,8 @@ pub fn tokenize_while(text: &str, settings: ParseSettings, wanted: &dyn Fn() -> 
 }
 
 impl Tokens {
-    /// Honours `SET QUOTED_IDENTIFIER | PARSEONLY ON | OFF`, alone or in a list of switches, when the last token ends one.
+    /// Honours `SET QUOTED_IDENTIFIER | PARSEONLY ON | OFF`, alone or in a list of switches, when
+    /// the last token ends one.
     fn apply_switch(&mut self, text: &str) {
         let is = |token: &Token, word: &str| token.span.text(text).eq_ignore_ascii_case(word);
         let Some((last, before)) = self.list.split_last() else { return };
@@ -196,7 +205,9 @@ impl Tokens {
         let mut at = before.len();
         // name [, name]... back to SET
         loop {
-            let Some(name) = at.checked_sub(1).filter(|at| before[*at].kind == Tok::Word) else { return };
+            let Some(name) = at.checked_sub(1).filter(|at| before[*at].kind == Tok::Word) else {
+                return;
+            };
             match name.checked_sub(1).map(|at| before[at]) {
                 Some(token) if token.kind == Tok::Comma => at = name - 1,
                 Some(token) if token.kind == Tok::Reserved && is(&token, "SET") => {

@@ -1,6 +1,7 @@
-//! What a statement mentions: objects, columns and types, block by block, in the order in which their sources come into sight. It knows
-//! names only: what they mean is the reader's affair.
-//! Guarantee: names of common table expressions, table variables and of aliases that are the target of a change are not told as objects.
+//! What a statement mentions: objects, columns and types, block by block, in the order in which
+//! their sources come into sight. It knows names only: what they mean is the reader's affair.
+//! Guarantee: names of common table expressions, table variables and of aliases that are the target
+//! of a change are not told as objects.
 
 mod queries;
 
@@ -136,11 +137,15 @@ impl Walk<'_> {
             }
             StmtKind::Return(Some(expr)) | StmtKind::Print(expr) => self.expr(expr),
             StmtKind::RaisError(error) => {
-                [&error.message, &error.severity, &error.state].into_iter().for_each(|e| self.expr(e));
+                [&error.message, &error.severity, &error.state]
+                    .into_iter()
+                    .for_each(|e| self.expr(e));
                 self.exprs(&error.args);
             }
             StmtKind::Throw(Some(error)) => {
-                [&error.number, &error.message, &error.state].into_iter().for_each(|e| self.expr(e));
+                [&error.number, &error.message, &error.state]
+                    .into_iter()
+                    .for_each(|e| self.expr(e));
             }
             _ => {}
         }
@@ -182,7 +187,9 @@ impl Walk<'_> {
                 self.to.object(name, None, Use::Execute);
                 self.exprs(args.iter().map(|arg| &arg.value));
             }
-            ExecuteWhat::ProcedureVariable { args, .. } => self.exprs(args.iter().map(|arg| &arg.value)),
+            ExecuteWhat::ProcedureVariable { args, .. } => {
+                self.exprs(args.iter().map(|arg| &arg.value))
+            }
             ExecuteWhat::Text { text, args, .. } => {
                 self.expr(text);
                 self.exprs(args.iter().map(|arg| &arg.value));
@@ -317,7 +324,8 @@ impl Walk<'_> {
     // ---- expressions ----
 }
 
-/// The object that a source names, if the source goes by this name; `Some(None)` for one that is no object.
+/// The object that a source names, if the source goes by this name; `Some(None)` for one that is no
+/// object.
 #[allow(clippy::option_option)] // a source of that name that names nothing is an answer
 fn named_as<'t>(
     table: &'t TableRef,
@@ -328,7 +336,9 @@ fn named_as<'t>(
         TableRefKind::Named { name, alias: Some(alias), .. } if is(alias.as_str()) => {
             Some(Some((name, Some(alias))))
         }
-        TableRefKind::Named { name, alias: None, .. } if is(name.name.as_str()) => Some(Some((name, None))),
+        TableRefKind::Named { name, alias: None, .. } if is(name.name.as_str()) => {
+            Some(Some((name, None)))
+        }
         TableRefKind::Variable { alias: Some(alias), .. } | TableRefKind::Derived { alias, .. }
             if is(alias.as_str()) =>
         {

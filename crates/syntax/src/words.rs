@@ -1,5 +1,6 @@
-//! The reserved words of T-SQL. A word of this list is a name only in brackets or quotes, and an error next
-//! to it is 156 instead of 102. All other words of the grammar are ordinary names elsewhere.
+//! The reserved words of T-SQL. A word of this list is a name only in brackets or quotes, and an
+//! error next to it is 156 instead of 102. All other words of the grammar are ordinary names
+//! elsewhere.
 
 /// Upper case, sorted.
 const RESERVED: &[&str] = &[
@@ -219,6 +220,11 @@ mod tests {
     #[test]
     fn words_are_found_in_any_case() {
         assert!(is_reserved("select") && is_reserved("Add") && is_reserved("WRITETEXT"));
-        assert!(!is_reserved("selec") && !is_reserved("GO") && !is_reserved("öffnen") && !is_reserved(""));
+        assert!(
+            !is_reserved("selec")
+                && !is_reserved("GO")
+                && !is_reserved("öffnen")
+                && !is_reserved("")
+        );
     }
 }

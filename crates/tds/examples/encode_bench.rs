@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use ringwood_tds::client::ClientCodec;
 use ringwood_tds::request::{BulkEvent, BulkReader};
 use ringwood_tds::{
-    Column, ColumnFlags, Event, Limits, MessageBuffer, MessageReader, RowColumns, TdsVersion, TokenWriter,
-    TypeInfo,
+    Column, ColumnFlags, Event, Limits, MessageBuffer, MessageReader, RowColumns, TdsVersion,
+    TokenWriter, TypeInfo,
 };
 use types::{Collation, ColumnType, DataType, Decimal, Len, ResultRows, RowLayout, Value};
 
@@ -38,7 +38,9 @@ fn measure(name: &str, types: &[TypeInfo], rows: &[Vec<Value>]) {
         let start = Instant::now();
         bytes = 0;
         for row in rows.iter().cycle().take(ROWS) {
-            TokenWriter::new(buffer.payload(), TdsVersion::V7_4).row(types, row).expect("the row fits");
+            TokenWriter::new(buffer.payload(), TdsVersion::V7_4)
+                .row(types, row)
+                .expect("the row fits");
             if buffer.pending() > GATHERED {
                 bytes += buffer.take_full(&mut out);
                 black_box(&out);
@@ -93,9 +95,11 @@ fn measure_together(types: &[TypeInfo], rows: &[Vec<Value>]) -> f64 {
 
 /// The median time in ns of reading a row as a bulk load's, from one piece of bytes.
 fn measure_reading(types: &[TypeInfo], rows: &[Vec<Value>]) -> f64 {
-    let columns: Vec<Column> = types.iter().map(|&ty| Column::new("c", ty, ColumnFlags::NULLABLE)).collect();
+    let columns: Vec<Column> =
+        types.iter().map(|&ty| Column::new("c", ty, ColumnFlags::NULLABLE)).collect();
     let rows: Vec<Vec<Value>> = rows.iter().cycle().take(ROWS / 10).cloned().collect();
-    let message = ClientCodec::new(TdsVersion::V7_4).bulk(&columns, &rows, true).expect("the rows fit");
+    let message =
+        ClientCodec::new(TdsVersion::V7_4).bulk(&columns, &rows, true).expect("the rows fit");
     let mut payload = Vec::new();
     let (mut reader, mut input) = (MessageReader::new(0, true), &message[..]);
     while let Ok(Some(Event::Bulk { bytes, .. })) = reader.read(&mut input) {
@@ -121,7 +125,8 @@ fn measure_reading(types: &[TypeInfo], rows: &[Vec<Value>]) -> f64 {
 /// A number and ten texts of 100 characters, from stored rows: how long one takes in each way.
 fn measure_stored(name: &str, text: DataType) {
     let declared = [&[DataType::Int][..], &[text; 10]].concat();
-    let column = |ty: &DataType| ColumnType { ty: *ty, nullable: true, collation: Collation::DEFAULT };
+    let column =
+        |ty: &DataType| ColumnType { ty: *ty, nullable: true, collation: Collation::DEFAULT };
     let layout = RowLayout::new(&declared.iter().map(column).collect::<Vec<_>>());
     let stored: Vec<Vec<u8>> = (0..63)
         .map(|i: usize| {
@@ -154,9 +159,13 @@ fn measure_stored(name: &str, text: DataType) {
                     }
                 }
                 let mut tokens = TokenWriter::new(buffer.payload(), TdsVersion::V7_4);
-                let of_values = ResultRows::of_values(rows.len(), width, &values[..rows.len() * width]);
+                let of_values =
+                    ResultRows::of_values(rows.len(), width, &values[..rows.len() * width]);
                 match way {
-                    0 => values.chunks(width).take(rows.len()).try_for_each(|row| tokens.row(&types, row)),
+                    0 => values
+                        .chunks(width)
+                        .take(rows.len())
+                        .try_for_each(|row| tokens.row(&types, row)),
                     1 => tokens.rows(&columns, &of_values, usize::MAX).map(drop),
                     _ => {
                         let of_cells = ResultRows::of_cells(rows.len(), width, &cells);

@@ -124,7 +124,12 @@ impl Column {
     }
 
     /// Appends COLMETADATA.
-    pub(crate) fn write_all(columns: &[Column], version: TdsVersion, sender: Sender, out: &mut Vec<u8>) {
+    pub(crate) fn write_all(
+        columns: &[Column],
+        version: TdsVersion,
+        sender: Sender,
+        out: &mut Vec<u8>,
+    ) {
         debug_assert!(columns.len() <= 4 * MAX_COLUMNS);
         out.push(token::COLMETADATA);
         out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
@@ -156,7 +161,10 @@ pub(crate) fn write_user_type(user_type: u32, version: TdsVersion, out: &mut Vec
     }
 }
 
-pub(crate) fn read_user_type(reader: &mut Reader<'_>, version: TdsVersion) -> Result<u32, TdsError> {
+pub(crate) fn read_user_type(
+    reader: &mut Reader<'_>,
+    version: TdsVersion,
+) -> Result<u32, TdsError> {
     if version >= TdsVersion::V7_2 { reader.u32() } else { reader.u16().map(u32::from) }
 }
 

@@ -1,5 +1,5 @@
-//! Bytes to values. Guarantees: a value that comes out is one that its type can hold; at most one copy of a value's
-//! bytes is made.
+//! Bytes to values. Guarantees: a value that comes out is one that its type can hold; at most one
+//! copy of a value's bytes is made.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use crate::text::{WireCollation, read_utf16};
 use crate::typeinfo::{Fixed, Short, Size, TypeInfo};
 use crate::variant;
 
-/// Where a value stands: text, ntext and image have a text pointer in rows, a plain length in parameters.
+/// Where a value stands: text, ntext and image have a text pointer in rows, a plain length in
+/// parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     Row,
@@ -30,9 +31,13 @@ const MAX_OFFSET: i16 = 840;
 
 /// Reads the value of a type.
 ///
-/// Errors: 8016 for a length that the type does not allow, 8023 for bytes that are no such value, 8028 for half
-/// characters, 8007 for chunks, 4002 when the bytes end.
-pub fn decode_value(reader: &mut Reader<'_>, ty: &TypeInfo, place: Place) -> Result<Value, TdsError> {
+/// Errors: 8016 for a length that the type does not allow, 8023 for bytes that are no such value,
+/// 8028 for half characters, 8007 for chunks, 4002 when the bytes end.
+pub fn decode_value(
+    reader: &mut Reader<'_>,
+    ty: &TypeInfo,
+    place: Place,
+) -> Result<Value, TdsError> {
     match *ty {
         TypeInfo::Null => Ok(Value::Null),
         TypeInfo::Fixed(fixed) => fixed_value(reader, fixed),
@@ -51,7 +56,9 @@ pub fn decode_value(reader: &mut Reader<'_>, ty: &TypeInfo, place: Place) -> Res
             Some(bytes) => content(bytes, ty),
             None => Ok(Value::Null),
         },
-        TypeInfo::Text(_) | TypeInfo::NText(_) | TypeInfo::Image => old_large_object(reader, ty, place),
+        TypeInfo::Text(_) | TypeInfo::NText(_) | TypeInfo::Image => {
+            old_large_object(reader, ty, place)
+        }
         TypeInfo::Variant => variant::decode(reader),
         TypeInfo::Short(_, size) => short(reader, ty, size),
         _ => {
@@ -89,7 +96,11 @@ fn short(reader: &mut Reader<'_>, ty: &TypeInfo, size: u8) -> Result<Value, TdsE
     if bytes.is_empty() { Ok(Value::Null) } else { content(Cow::Borrowed(bytes), ty) }
 }
 
-fn old_large_object(reader: &mut Reader<'_>, ty: &TypeInfo, place: Place) -> Result<Value, TdsError> {
+fn old_large_object(
+    reader: &mut Reader<'_>,
+    ty: &TypeInfo,
+    place: Place,
+) -> Result<Value, TdsError> {
     if place == Place::Row {
         let pointer = reader.u8()?;
         if pointer == 0 {
@@ -110,15 +121,16 @@ fn old_large_object(reader: &mut Reader<'_>, ty: &TypeInfo, place: Place) -> Res
 /// The value of a string's or binary's bytes.
 pub(crate) fn content(bytes: Cow<'_, [u8]>, ty: &TypeInfo) -> Result<Value, TdsError> {
     match *ty {
-        TypeInfo::Char(_, collation) | TypeInfo::VarChar(_, collation) | TypeInfo::Text(collation) => {
-            Ok(Value::Str(collation.code_page()?.decode(&bytes)))
-        }
+        TypeInfo::Char(_, collation)
+        | TypeInfo::VarChar(_, collation)
+        | TypeInfo::Text(collation) => Ok(Value::Str(collation.code_page()?.decode(&bytes))),
         TypeInfo::Short(Short::Char | Short::VarChar, _) => {
             Ok(Value::Str(WireCollation::DATABASE.code_page()?.decode(&bytes)))
         }
-        TypeInfo::NChar(..) | TypeInfo::NVarChar(..) | TypeInfo::NText(_) | TypeInfo::AsText(..) => {
-            utf16(&bytes, ty)
-        }
+        TypeInfo::NChar(..)
+        | TypeInfo::NVarChar(..)
+        | TypeInfo::NText(_)
+        | TypeInfo::AsText(..) => utf16(&bytes, ty),
         TypeInfo::Xml => xml(&bytes, ty),
         _ => Ok(Value::Bytes(match bytes {
             Cow::Borrowed(bytes) => Arc::from(bytes),
@@ -148,9 +160,10 @@ pub(crate) fn scalar(bytes: &[u8], ty: &TypeInfo) -> Result<Value, TdsError> {
     let mut reader = Reader::new(bytes, "value");
     let expected = match *ty {
         TypeInfo::Bit => 1,
-        TypeInfo::Int(size) | TypeInfo::Float(size) | TypeInfo::Money(size) | TypeInfo::DateTime(size) => {
-            size
-        }
+        TypeInfo::Int(size)
+        | TypeInfo::Float(size)
+        | TypeInfo::Money(size)
+        | TypeInfo::DateTime(size) => size,
         TypeInfo::Guid => 16,
         TypeInfo::Date => 3,
         TypeInfo::Time(scale) => time_bytes(scale),

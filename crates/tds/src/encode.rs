@@ -1,5 +1,6 @@
-//! Values to bytes. Guarantees: nothing is allocated per value (only types sent as text are formatted first); a value
-//! that does not fit its column is an error and leaves the output as it was.
+//! Values to bytes. Guarantees: nothing is allocated per value (only types sent as text are
+//! formatted first); a value that does not fit its column is an error and leaves the output as it
+//! was.
 
 use types::datatype::{decimal_bytes, time_bytes};
 use types::{DataType, Decimal, Value, format_value};
@@ -27,7 +28,12 @@ pub fn encode_value(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(
 ///
 /// Errors: `Mismatch` for a value of another kind, `ValueTooLong` for one over the declared length.
 #[inline]
-pub fn encode_at(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Result<(), TdsError> {
+pub fn encode_at(
+    value: &Value,
+    ty: &TypeInfo,
+    place: Place,
+    out: &mut Vec<u8>,
+) -> Result<(), TdsError> {
     let start = out.len();
     let done = write(value, ty, place, out);
     if done.is_err() {
@@ -65,7 +71,12 @@ fn write(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Resul
     }
 }
 
-fn write_other(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Result<(), TdsError> {
+fn write_other(
+    value: &Value,
+    ty: &TypeInfo,
+    place: Place,
+    out: &mut Vec<u8>,
+) -> Result<(), TdsError> {
     match *ty {
         TypeInfo::Fixed(fixed) => fixed_value(value, fixed, out),
         TypeInfo::Bit => prefixed(1, out, |out| bit(value, out)),
@@ -90,7 +101,9 @@ fn write_other(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) ->
             }),
             ref other => Err(mismatch(other, ty)),
         },
-        TypeInfo::Time(scale) => prefixed(time_bytes(scale), out, |out| temporal(value, ty, scale, out)),
+        TypeInfo::Time(scale) => {
+            prefixed(time_bytes(scale), out, |out| temporal(value, ty, scale, out))
+        }
         TypeInfo::DateTime2(scale) => {
             prefixed(time_bytes(scale) + 3, out, |out| temporal(value, ty, scale, out))
         }
@@ -120,7 +133,9 @@ fn write_other(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) ->
         | TypeInfo::VarBinary(Size::Max)
         | TypeInfo::Hierarchy
         | TypeInfo::Xml => plp::write_with(out, |out| large(value, ty, out)),
-        TypeInfo::Text(_) | TypeInfo::NText(_) | TypeInfo::Image => old_large_object(value, ty, place, out),
+        TypeInfo::Text(_) | TypeInfo::NText(_) | TypeInfo::Image => {
+            old_large_object(value, ty, place, out)
+        }
         TypeInfo::Null
         | TypeInfo::Char(..)
         | TypeInfo::VarChar(..)
@@ -138,7 +153,9 @@ fn null(ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Result<(), TdsError> 
         TypeInfo::Null => {}
         TypeInfo::Fixed(_) => return Err(TdsError::Mismatch { value: "NULL", ty: ty.name() }),
         _ if ty.is_chunked() => plp::write_null(out),
-        _ if ty.is_old_large_object() && place == Place::Parameter => out.extend_from_slice(&[0xFF; 4]),
+        _ if ty.is_old_large_object() && place == Place::Parameter => {
+            out.extend_from_slice(&[0xFF; 4])
+        }
         _ => match ty.null_len() {
             2 => out.extend_from_slice(&NULL_LEN),
             n => out.resize(out.len() + n, 0),
@@ -255,7 +272,12 @@ fn datetime(value: &Value, size: u8, out: &mut Vec<u8>) -> Result<(), TdsError> 
 }
 
 /// Sign and magnitude; the number is brought to the column's scale.
-pub(crate) fn decimal(value: &Value, precision: u8, scale: u8, out: &mut Vec<u8>) -> Result<(), TdsError> {
+pub(crate) fn decimal(
+    value: &Value,
+    precision: u8,
+    scale: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), TdsError> {
     let ty = TypeInfo::Decimal { precision, scale, numeric: true };
     let number = match value {
         Value::Decimal(d) => *d,
@@ -319,12 +341,17 @@ fn large(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(), TdsError
     Ok(())
 }
 
-fn old_large_object(value: &Value, ty: &TypeInfo, place: Place, out: &mut Vec<u8>) -> Result<(), TdsError> {
+fn old_large_object(
+    value: &Value,
+    ty: &TypeInfo,
+    place: Place,
+    out: &mut Vec<u8>,
+) -> Result<(), TdsError> {
     after_pointer(place, out, |out| large(value, ty, out))
 }
 
-/// In rows after a text pointer and a timestamp. They are those that SQL Server sends with a value that is not a column's
-/// own: clients know them and do not try to write through them.
+/// In rows after a text pointer and a timestamp. They are those that SQL Server sends with a value
+/// that is not a column's own: clients know them and do not try to write through them.
 #[inline]
 pub(crate) fn after_pointer(
     place: Place,
@@ -368,7 +395,8 @@ fn short(value: &Value, ty: &TypeInfo, out: &mut Vec<u8>) -> Result<(), TdsError
     Ok(())
 }
 
-/// The description that a value of a type gets when nothing else is declared: NULL possible, newest version.
+/// The description that a value of a type gets when nothing else is declared: NULL possible, newest
+/// version.
 pub fn type_of(ty: DataType) -> TypeInfo {
     TypeInfo::of(ty, true, types::Collation::DEFAULT, crate::version::TdsVersion::LATEST)
 }

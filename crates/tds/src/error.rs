@@ -1,5 +1,6 @@
-//! What can be wrong with bytes from the other side, and with values to be written. Guarantees: every error says what
-//! SQL Server answers in its place: number, severity, text, and whether the connection ends.
+//! What can be wrong with bytes from the other side, and with values to be written. Guarantees:
+//! every error says what SQL Server answers in its place: number, severity, text, and whether the
+//! connection ends.
 
 use types::msg::Message;
 use types::{SqlError, msg};
@@ -15,8 +16,8 @@ pub enum TdsError {
     /// The bytes end before the structure does: error 4002.
     #[error("{what} ends unexpectedly at byte {at}")]
     Truncated { what: &'static str, at: usize },
-    /// A length, count, offset or flag contradicts another or is out of range: error 4002 (in requests), 17832 (in
-    /// login packets).
+    /// A length, count, offset or flag contradicts another or is out of range: error 4002 (in
+    /// requests), 17832 (in login packets).
     #[error("{what} is malformed at byte {at}")]
     Malformed { what: &'static str, at: usize },
     /// A message, row or value needs more memory than the server gives one: error 701 or 17803.
@@ -37,16 +38,19 @@ pub enum TdsError {
     /// A type byte that does not exist: error 8009.
     #[error("data type 0x{0:02X} is unknown")]
     UnknownType(u8),
-    /// A length in a type's description, or a value's length, that the type does not allow: error 8016.
+    /// A length in a type's description, or a value's length, that the type does not allow: error
+    /// 8016.
     #[error("data type 0x{0:02X} has an invalid data length or metadata length")]
     TypeLength(u8),
-    /// A wrong precision, scale or other type-specific description: error 8017 (8001 for sql_variant).
+    /// A wrong precision, scale or other type-specific description: error 8017 (8001 for
+    /// sql_variant).
     #[error("data type 0x{0:02X} has an invalid precision or scale")]
     TypeMetadata(u8),
     /// Bytes that are no value of the type, such as a day after 9999-12-31: error 8023.
     #[error("the supplied value is not a valid instance of data type {0}")]
     InvalidValue(&'static str),
-    /// A value's length that its type cannot have, such as an odd number of bytes of nchar: error 8028.
+    /// A value's length that its type cannot have, such as an odd number of bytes of nchar: error
+    /// 8028.
     #[error("the supplied length is not valid for data type {0}")]
     ValueLength(&'static str),
     /// Chunks of a large value that contradict their total: error 8007.
@@ -67,8 +71,8 @@ pub enum TdsError {
     /// text, ntext or image as an OUTPUT parameter: error 8018.
     #[error("data type 0x{0:02X} is deprecated and marked as output parameter")]
     DeprecatedOutput(u8),
-    /// A table type that the parameter's description cannot have: too many columns (8050), a database name (8047),
-    /// a column order (8055), a token that does not belong there (8029).
+    /// A table type that the parameter's description cannot have: too many columns (8050), a
+    /// database name (8047), a column order (8055), a token that does not belong there (8029).
     #[error("table-valued parameter:{}", fault_of_table(.message))]
     Table { message: Message<1> },
     /// An error in a parameter, with its number (from 1) and name.
@@ -77,7 +81,8 @@ pub enum TdsError {
     /// A value handed to the writer does not belong into its column: a fault of the caller.
     #[error("a {value} cannot be written as {ty}")]
     Mismatch { value: &'static str, ty: &'static str },
-    /// A value handed to the writer is longer than its column's declared length: a fault of the caller.
+    /// A value handed to the writer is longer than its column's declared length: a fault of the
+    /// caller.
     #[error("{len} bytes do not fit a column of {limit} bytes")]
     ValueTooLong { len: usize, limit: usize },
 }
@@ -94,8 +99,7 @@ pub enum AfterError {
 /// The number of errors without a message of their own.
 const OF_USER: i32 = 50_000;
 
-const RPC: &str =
-    "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect.";
+const RPC: &str = "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect.";
 
 impl TdsError {
     /// Whether the connection can go on.
@@ -164,7 +168,9 @@ impl TdsError {
             TdsError::OutOfMemory => SqlError::of(msg::OUT_OF_MEMORY, [&"default"]).state(1),
             TdsError::Login(what) => SqlError::of(msg::LOGIN_PACKET_INVALID, [what]),
             TdsError::IntegratedLogin => SqlError::of(msg::UNTRUSTED_DOMAIN, []),
-            TdsError::Unsupported(what) => SqlError::of(msg::REQUEST_NOT_SUPPORTED, [&capitalised(what)]),
+            TdsError::Unsupported(what) => {
+                SqlError::of(msg::REQUEST_NOT_SUPPORTED, [&capitalised(what)])
+            }
             TdsError::UnknownType(ty) => {
                 SqlError::of(msg::PARAMETER_TYPE_UNKNOWN, [&place, &format_args!("{ty:02X}")])
             }
@@ -178,8 +184,12 @@ impl TdsError {
             }
             TdsError::InvalidValue(ty) => SqlError::of(msg::RPC_VALUE_INVALID, [&place, ty]),
             TdsError::ValueLength(ty) => SqlError::of(msg::RPC_LENGTH_INVALID, [&place, ty]),
-            TdsError::Chunks(ty) => SqlError::of(msg::PARAMETER_CHUNKS, [&place, &format_args!("{ty:02X}")]),
-            TdsError::TooManyParameters(limit) => SqlError::of(msg::TOO_MANY_RPC_PARAMETERS, [limit]),
+            TdsError::Chunks(ty) => {
+                SqlError::of(msg::PARAMETER_CHUNKS, [&place, &format_args!("{ty:02X}")])
+            }
+            TdsError::TooManyParameters(limit) => {
+                SqlError::of(msg::TOO_MANY_RPC_PARAMETERS, [limit])
+            }
             TdsError::ProcedureName => SqlError::of(msg::RPC_NAME_INVALID, []),
             TdsError::ParameterFlags => SqlError::of(msg::PARAMETER_FLAGS, [&place]),
             TdsError::UntypedOutput => SqlError::of(msg::UNTYPED_OUTPUT, [&place]),

@@ -1,10 +1,12 @@
-//! MS-TDS, the protocol between SQL Server and its clients, as data and bytes: versions 7.1 to 7.4 and 8.0.
-//! Guarantees: pure (no I/O, no threads, no clock); no input makes it panic; decoded data takes no more memory than
-//! the caller's limit; what cannot be understood is a [`TdsError`] that says how SQL Server would react.
+//! MS-TDS, the protocol between SQL Server and its clients, as data and bytes: versions 7.1 to 7.4
+//! and 8.0. Guarantees: pure (no I/O, no threads, no clock); no input makes it panic; decoded data
+//! takes no more memory than the caller's limit; what cannot be understood is a [`TdsError`] that
+//! says how SQL Server would react.
 //!
-//! Bytes from a client go through [`packet::MessageReader`], which hands over whole messages (and bulk load data in
-//! pieces); [`prelogin`], [`login`] and [`request`] decode those. An answer is written by
-//! [`tokens::TokenWriter`] into a [`packet::MessageBuffer`], which cuts it into packets. [`client`] is the other side.
+//! Bytes from a client go through [`packet::MessageReader`], which hands over whole messages (and
+//! bulk load data in pieces); [`prelogin`], [`login`] and [`request`] decode those. An answer is
+//! written by [`tokens::TokenWriter`] into a [`packet::MessageBuffer`], which cuts it into packets.
+//! [`client`] is the other side.
 
 pub mod client;
 pub mod column;

@@ -1,6 +1,7 @@
-//! Bounds on what a decoded request may take. Guarantees: decoding charges before it keeps anything whose number the
-//! other side chose, so memory stays within [`Limits::memory`] plus the message's own bytes; where
-//! somebody grants the memory ([`Grant`]) no more than a step is in use that was not granted.
+//! Bounds on what a decoded request may take. Guarantees: decoding charges before it keeps anything
+//! whose number the other side chose, so memory stays within [`Limits::memory`] plus the message's
+//! own bytes; where somebody grants the memory ([`Grant`]) no more than a step is in use that was
+//! not granted.
 
 use crate::error::TdsError;
 

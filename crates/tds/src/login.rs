@@ -1,5 +1,5 @@
-//! LOGIN7: who wants to log in, to what, and how. Guarantees: every offset is checked; a password never shows in
-//! debug output.
+//! LOGIN7: who wants to log in, to what, and how. Guarantees: every offset is checked; a password
+//! never shows in debug output.
 
 use std::fmt;
 
@@ -78,7 +78,8 @@ pub struct LoginOptions {
     pub language_notices: bool,
     /// The login fails if the language is unknown.
     pub language_fatal: bool,
-    /// An ODBC client: ANSI settings on, TEXTSIZE and ROWCOUNT unlimited, IMPLICIT_TRANSACTIONS off.
+    /// An ODBC client: ANSI settings on, TEXTSIZE and ROWCOUNT unlimited, IMPLICIT_TRANSACTIONS
+    /// off.
     pub odbc: bool,
     /// An OLE DB client: settings as for ODBC.
     pub oledb: bool,
@@ -155,22 +156,24 @@ impl Login7 {
         }
     }
 
-    /// Reads a LOGIN7 message. `Login` for what cannot be right or is too old; SQL Server then logs error 17832
-    /// (17828 for 7.0's predecessors) and closes the connection without an answer.
+    /// Reads a LOGIN7 message. `Login` for what cannot be right or is too old; SQL Server then logs
+    /// error 17832 (17828 for 7.0's predecessors) and closes the connection without an answer.
     pub fn parse(payload: &[u8]) -> Result<Login7, TdsError> {
         if payload.len() > MAX_LOGIN {
             return Err(TdsError::TooLarge { what: "LOGIN7", limit: MAX_LOGIN });
         }
         let mut reader = Reader::new(payload, "LOGIN7");
         let length = reader.u32()? as usize;
-        let payload = payload.get(..length).ok_or(TdsError::Login("its length is not the message's"))?;
+        let payload =
+            payload.get(..length).ok_or(TdsError::Login("its length is not the message's"))?;
         let mut reader = Reader::new(payload, "LOGIN7");
         reader.u32()?;
         let version_number = reader.u32()?;
-        let version =
-            TdsVersion::negotiate(version_number).ok_or(TdsError::Login("a protocol version before 7.1"))?;
+        let version = TdsVersion::negotiate(version_number)
+            .ok_or(TdsError::Login("a protocol version before 7.1"))?;
         let packet_size = reader.u32()?;
-        let (client_version, client_pid, connection_id) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let (client_version, client_pid, connection_id) =
+            (reader.u32()?, reader.u32()?, reader.u32()?);
         let flags: [u8; 4] = reader.array()?;
         let options = LoginOptions::from_bytes(flags)?;
         let (time_zone, lcid) = (reader.i32()?, reader.u32()?);
@@ -227,7 +230,8 @@ impl Login7 {
         })
     }
 
-    /// What this server does not do: Windows and federated authentication, user instances, attaching a file.
+    /// What this server does not do: Windows and federated authentication, user instances,
+    /// attaching a file.
     pub fn check_supported(&self) -> Result<(), TdsError> {
         if self.options.integrated_security {
             return Err(TdsError::IntegratedLogin);
@@ -251,7 +255,8 @@ impl Login7 {
         }
     }
 
-    /// The version number of LOGINACK: the negotiated one; 7.1's first revision has a number of its own.
+    /// The version number of LOGINACK: the negotiated one; 7.1's first revision has a number of its
+    /// own.
     pub fn ack_number(&self) -> u32 {
         if self.version_number == 0x7100_0000 { 0x0701_0000 } else { self.version.number() }
     }
@@ -340,7 +345,9 @@ impl LoginOptions {
     }
 
     fn to_bytes(self) -> [u8; 4] {
-        let bits = |bits: &[(bool, u8)]| bits.iter().filter(|(on, _)| *on).fold(0, |all, (_, bit)| all | bit);
+        let bits = |bits: &[(bool, u8)]| {
+            bits.iter().filter(|(on, _)| *on).fold(0, |all, (_, bit)| all | bit)
+        };
         [
             bits(&[
                 (self.use_db_notices, OPTION1_USE_DB),
@@ -397,13 +404,15 @@ impl<'a> Fields<'a> {
         if units > MAX_NAME {
             return Err(TdsError::Login("a password is too long"));
         }
-        let plain: Vec<u8> = self.bytes(at, 2 * units)?.iter().map(|b| (b ^ 0xA5).rotate_left(4)).collect();
+        let plain: Vec<u8> =
+            self.bytes(at, 2 * units)?.iter().map(|b| (b ^ 0xA5).rotate_left(4)).collect();
         Ok(Password(from_utf16(&plain)))
     }
 
     fn features(&self, (at, len): (usize, usize)) -> Result<Vec<Feature>, TdsError> {
         let pointer = self.bytes(at, len)?.first_chunk::<4>();
-        let at = u32::from_le_bytes(*pointer.ok_or(TdsError::Login("the extension has no offset"))?) as usize;
+        let at = u32::from_le_bytes(*pointer.ok_or(TdsError::Login("the extension has no offset"))?)
+            as usize;
         let block = self.payload.get(at..).ok_or(TdsError::Login("the extension lies outside"))?;
         let mut reader = Reader::new(block, "LOGIN7 feature extension");
         let mut features = Vec::new();

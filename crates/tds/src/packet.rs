@@ -1,6 +1,6 @@
-//! Packets: the eight-byte header and the messages that they carry. Guarantees: a reader keeps at most its limit of
-//! payload, nothing of a message that is refused, and nothing between messages; a writer's packets
-//! are full except the last, and only the last says so.
+//! Packets: the eight-byte header and the messages that they carry. Guarantees: a reader keeps at
+//! most its limit of payload, nothing of a message that is refused, and nothing between messages; a
+//! writer's packets are full except the last, and only the last says so.
 
 use crate::error::TdsError;
 
@@ -103,7 +103,8 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether the session is to be reset first; both reset bits together mean that the transaction stays.
+    /// Whether the session is to be reset first; both reset bits together mean that the transaction
+    /// stays.
     pub fn resets(&self) -> bool {
         self.status & RESETS != 0
     }
@@ -130,7 +131,8 @@ pub enum Event<'a> {
     },
 }
 
-/// What was found in packets of any type: a whole message, or a piece of one of the type that is streamed.
+/// What was found in packets of any type: a whole message, or a piece of one of the type that is
+/// streamed.
 #[derive(Debug)]
 pub(crate) enum Step<'a> {
     Message(Message),
@@ -167,8 +169,8 @@ pub struct MessageReader {
 }
 
 impl MessageReader {
-    /// A reader that refuses messages of more than `limit` bytes. With `streams_bulk`, bulk load data comes in
-    /// pieces and is not limited.
+    /// A reader that refuses messages of more than `limit` bytes. With `streams_bulk`, bulk load
+    /// data comes in pieces and is not limited.
     pub fn new(limit: usize, streams_bulk: bool) -> MessageReader {
         MessageReader::streaming(limit, streams_bulk.then_some(PacketType::BulkLoad))
     }
@@ -212,7 +214,8 @@ impl MessageReader {
         }
     }
 
-    /// Largest packet to accept: what the login agreed on. It is never taken below the size before login.
+    /// Largest packet to accept: what the login agreed on. It is never taken below the size before
+    /// login.
     pub fn set_max_packet(&mut self, size: usize) {
         self.max_packet = size.clamp(DEFAULT_PACKET_SIZE, MAX_PACKET_SIZE);
     }
@@ -227,12 +230,15 @@ impl MessageReader {
         self.header_len > 0 || self.current.is_some()
     }
 
-    /// Reads from the front of `input`, which it shortens, until something is complete; `None` when all of `input`
-    /// is used up. After an error the stream has no known position any more: close it.
+    /// Reads from the front of `input`, which it shortens, until something is complete; `None` when
+    /// all of `input` is used up. After an error the stream has no known position any more: close
+    /// it.
     pub fn read<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Event<'a>>, TdsError> {
         Ok(self.step(input)?.map(|step| match step {
             Step::Message(message) => Event::Message(message),
-            Step::Piece { status, bytes, last, ignored } => Event::Bulk { status, bytes, last, ignored },
+            Step::Piece { status, bytes, last, ignored } => {
+                Event::Bulk { status, bytes, last, ignored }
+            }
         }))
     }
 
@@ -258,7 +264,8 @@ impl MessageReader {
         }
     }
 
-    /// Takes in what there is of the packet at hand; an event when that ends the message or hands over a piece.
+    /// Takes in what there is of the packet at hand; an event when that ends the message or hands
+    /// over a piece.
     fn body<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Step<'a>>, TdsError> {
         let Some(current) = &mut self.current else { return Ok(None) };
         let (bytes, rest) = input.split_at(input.len().min(current.left));
@@ -294,7 +301,8 @@ impl MessageReader {
         }))
     }
 
-    /// A complete header begins a packet. An attention in the middle of a message withdraws that message.
+    /// A complete header begins a packet. An attention in the middle of a message withdraws that
+    /// message.
     fn start_packet(&mut self) -> Result<Option<Step<'static>>, TdsError> {
         let [kind, status, len_high, len_low, spid_high, spid_low, _, _] = self.header;
         let kind = PacketType::from_byte(kind).ok_or(TdsError::Packet("unknown packet type"))?;
@@ -392,7 +400,10 @@ impl MessageBuffer {
 
     /// The size of the packets from the next message on; brought into 512..=32767.
     pub fn set_packet_size(&mut self, size: usize) {
-        debug_assert!(self.payload.is_empty() && self.packets == 0, "the size changes between messages");
+        debug_assert!(
+            self.payload.is_empty() && self.packets == 0,
+            "the size changes between messages"
+        );
         self.packet_size = size.clamp(MIN_PACKET_SIZE, MAX_PACKET_SIZE);
     }
 
@@ -426,8 +437,8 @@ impl MessageBuffer {
         self.packets > 0
     }
 
-    /// Appends all packets to `out` that are full while the message goes on; the bytes appended. What it keeps is
-    /// at most one packet, so that the last one is never empty.
+    /// Appends all packets to `out` that are full while the message goes on; the bytes appended.
+    /// What it keeps is at most one packet, so that the last one is never empty.
     pub fn take_full(&mut self, out: &mut Vec<u8>) -> usize {
         let room = self.packet_size - HEADER;
         let before = out.len();
@@ -454,7 +465,8 @@ impl MessageBuffer {
         self.packets = 0;
     }
 
-    /// Ends a message that was begun and shall not be carried out (a client cancels before its end).
+    /// Ends a message that was begun and shall not be carried out (a client cancels before its
+    /// end).
     pub fn finish_ignored(&mut self, out: &mut Vec<u8>) {
         self.payload.clear();
         self.packet(0..0, self.status | status::END_OF_MESSAGE | status::IGNORE, out);
@@ -472,7 +484,16 @@ impl MessageBuffer {
         let [spid_high, spid_low] = self.spid.to_be_bytes();
         self.packets += 1;
         let id = self.packets as u8;
-        out.extend_from_slice(&[self.kind.byte(), status, len_high, len_low, spid_high, spid_low, id, 0]);
+        out.extend_from_slice(&[
+            self.kind.byte(),
+            status,
+            len_high,
+            len_low,
+            spid_high,
+            spid_low,
+            id,
+            0,
+        ]);
         out.extend_from_slice(&self.payload[range]);
     }
 }

@@ -1,5 +1,5 @@
-//! Partially length-prefixed values (PLP): MAX types and xml, in chunks after a total that may be unknown.
-//! Guarantees: a total on the wire is never believed for an allocation.
+//! Partially length-prefixed values (PLP): MAX types and xml, in chunks after a total that may be
+//! unknown. Guarantees: a total on the wire is never believed for an allocation.
 
 use std::borrow::Cow;
 
@@ -58,7 +58,8 @@ pub(crate) fn write_with(
     Ok(())
 }
 
-/// Reads a value; `None` for NULL. Borrows when it came in one chunk. `Chunks` if the chunks contradict the total.
+/// Reads a value; `None` for NULL. Borrows when it came in one chunk. `Chunks` if the chunks
+/// contradict the total.
 pub(crate) fn read<'a>(reader: &mut Reader<'a>, id: u8) -> Result<Option<Cow<'a, [u8]>>, TdsError> {
     let total = reader.u64()?;
     if total == NULL {

@@ -1,5 +1,6 @@
-//! PRELOGIN: the exchange of versions and of encryption before a login. Guarantees: the reply follows the
-//! protocol's table of encryption, and its options come in an order that every known client reads.
+//! PRELOGIN: the exchange of versions and of encryption before a login. Guarantees: the reply
+//! follows the protocol's table of encryption, and its options come in an order that every known
+//! client reads.
 
 use crate::error::TdsError;
 use crate::reader::Reader;
@@ -39,7 +40,8 @@ impl Encryption {
         }
     }
 
-    /// The value of a byte; the bits that announce a client certificate and that are reserved are left out.
+    /// The value of a byte; the bits that announce a client certificate and that are reserved are
+    /// left out.
     pub fn from_byte(byte: u8) -> Option<Encryption> {
         match byte & !(CLIENT_CERTIFICATE | RESERVED) {
             0 => Some(Encryption::Off),
@@ -72,7 +74,8 @@ pub enum AfterPrelogin {
     LoginOnly,
     /// A TLS handshake; everything is encrypted.
     Everything,
-    /// One side needs what the other has not: the client ends the connection after the reply, or is closed.
+    /// One side needs what the other has not: the client ends the connection after the reply, or is
+    /// closed.
     Impossible,
 }
 
@@ -88,8 +91,12 @@ impl ServerEncryption {
             (ServerEncryption::Optional, NotSupported) => (NotSupported, AfterPrelogin::Plain),
             (ServerEncryption::Forced, Off) => (Required, AfterPrelogin::Everything),
             (ServerEncryption::Forced, NotSupported) => (Required, AfterPrelogin::Impossible),
-            (ServerEncryption::Unavailable, Off | NotSupported) => (NotSupported, AfterPrelogin::Plain),
-            (ServerEncryption::Unavailable, On | Required) => (NotSupported, AfterPrelogin::Impossible),
+            (ServerEncryption::Unavailable, Off | NotSupported) => {
+                (NotSupported, AfterPrelogin::Plain)
+            }
+            (ServerEncryption::Unavailable, On | Required) => {
+                (NotSupported, AfterPrelogin::Impossible)
+            }
         }
     }
 }
@@ -102,7 +109,8 @@ pub struct Prelogin {
     pub encryption: Option<Encryption>,
     /// A client certificate follows (bit 0x80).
     pub client_certificate: bool,
-    /// From a client the instance's name, from a server 0 or 1 ("that is not my name"), as raw bytes.
+    /// From a client the instance's name, from a server 0 or 1 ("that is not my name"), as raw
+    /// bytes.
     pub instance: Option<Vec<u8>>,
     pub thread: Option<u32>,
     pub mars: Option<bool>,
@@ -113,8 +121,9 @@ pub struct Prelogin {
 }
 
 impl Prelogin {
-    /// Reads a PRELOGIN message. Unknown options are skipped; an option whose place lies outside the message, or a
-    /// first one that is not VERSION, is `Malformed` (SQL Server closes the connection).
+    /// Reads a PRELOGIN message. Unknown options are skipped; an option whose place lies outside
+    /// the message, or a first one that is not VERSION, is `Malformed` (SQL Server closes the
+    /// connection).
     pub fn parse(payload: &[u8]) -> Result<Prelogin, TdsError> {
         let mut reader = Reader::new(payload, "PRELOGIN");
         if payload.first().is_some_and(|&option| option != VERSION) {
@@ -129,7 +138,8 @@ impl Prelogin {
             let [a, b, c, d] = reader.array()?;
             let (at, len) =
                 (usize::from(u16::from_be_bytes([a, b])), usize::from(u16::from_be_bytes([c, d])));
-            let data = payload.get(at..at + len).ok_or_else(|| reader.malformed("PRELOGIN option"))?;
+            let data =
+                payload.get(at..at + len).ok_or_else(|| reader.malformed("PRELOGIN option"))?;
             prelogin.set(option, data).ok_or_else(|| reader.malformed("PRELOGIN option"))?;
         }
     }
@@ -154,12 +164,18 @@ impl Prelogin {
         Some(())
     }
 
-    /// The server's answer to a client's PRELOGIN: no MARS, no instance mismatch, no federated authentication.
-    /// `version` is the product's: major, minor, build. A client that does not speak of encryption gets
-    /// `NotSupported`, as a client from before encryption does.
-    /// A client certificate is not looked at, and without encryption there is no place for one.
-    pub fn reply(&self, server: ServerEncryption, version: (u8, u8, u16)) -> (Prelogin, AfterPrelogin) {
-        let (encryption, after) = match server.answer(self.encryption.unwrap_or(Encryption::NotSupported)) {
+    /// The server's answer to a client's PRELOGIN: no MARS, no instance mismatch, no federated
+    /// authentication. `version` is the product's: major, minor, build. A client that does not
+    /// speak of encryption gets `NotSupported`, as a client from before encryption does. A client
+    /// certificate is not looked at, and without encryption there is no place for one.
+    pub fn reply(
+        &self,
+        server: ServerEncryption,
+        version: (u8, u8, u16),
+    ) -> (Prelogin, AfterPrelogin) {
+        let (encryption, after) = match server
+            .answer(self.encryption.unwrap_or(Encryption::NotSupported))
+        {
             (encryption, AfterPrelogin::Plain) if self.client_certificate => {
                 let asked_for_plain = self.encryption == Some(Encryption::NotSupported);
                 let encryption = if asked_for_plain { Encryption::Required } else { encryption };
@@ -179,8 +195,8 @@ impl Prelogin {
         (reply, after)
     }
 
-    /// Appends the message's payload. THREADID is always there, without data when there is none, and never last:
-    /// go-mssqldb refuses an empty option at the end.
+    /// Appends the message's payload. THREADID is always there, without data when there is none,
+    /// and never last: go-mssqldb refuses an empty option at the end.
     pub fn write(&self, out: &mut Vec<u8>) {
         let mut options: Vec<(u8, Vec<u8>)> = vec![(VERSION, self.version.to_vec())];
         if let Some(encryption) = self.encryption {

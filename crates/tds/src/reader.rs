@@ -1,5 +1,5 @@
-//! A cursor over bytes of the other side. Guarantees: never reads past the end (`Truncated`), never allocates more
-//! than the bytes that are there.
+//! A cursor over bytes of the other side. Guarantees: never reads past the end (`Truncated`), never
+//! allocates more than the bytes that are there.
 
 use crate::error::TdsError;
 use crate::text;

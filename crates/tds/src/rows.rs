@@ -80,7 +80,9 @@ struct RowColumn {
 impl RowColumn {
     fn of(ty: TypeInfo) -> RowColumn {
         // Texts of a page that is not supported fail one by one.
-        let narrow = |collation: WireCollation| collation.code_page().map_or(Content::Other, Content::Narrow);
+        let narrow = |collation: WireCollation| {
+            collation.code_page().map_or(Content::Other, Content::Narrow)
+        };
         let (content, frame) = match ty {
             TypeInfo::Char(size, collation) | TypeInfo::VarChar(Size::Bytes(size), collation) => {
                 (narrow(collation), Frame::Counted(size))
@@ -131,7 +133,9 @@ impl RowColumn {
     #[inline]
     fn put_value(&self, value: &Value, out: &mut Vec<u8>) -> Result<(), TdsError> {
         match (self.content, value) {
-            (Content::Narrow(page), Value::Str(text)) => self.put(out, |out| page.encode(text, out)),
+            (Content::Narrow(page), Value::Str(text)) => {
+                self.put(out, |out| page.encode(text, out))
+            }
             (Content::Wide, Value::Str(text)) => self.put(out, |out| push_utf16(text, out)),
             (Content::Int, Value::Int(n)) => self.put_bytes(n.to_le_bytes(), out),
             (Content::BigInt, Value::BigInt(n)) => self.put_bytes(n.to_le_bytes(), out),
@@ -140,7 +144,9 @@ impl RowColumn {
             (Content::Bit, Value::Bit(bit)) => self.put_bytes([u8::from(*bit)], out),
             (Content::Float, Value::Float(f)) => self.put_bytes(f.to_le_bytes(), out),
             // The high half comes first.
-            (Content::Money, Value::Money(units)) => self.put_bytes(units.rotate_left(32).to_le_bytes(), out),
+            (Content::Money, Value::Money(units)) => {
+                self.put_bytes(units.rotate_left(32).to_le_bytes(), out)
+            }
             (Content::DateTime, Value::DateTime { days, ticks }) => {
                 let ([a, b, c, d], [e, f, g, h]) = (days.to_le_bytes(), ticks.to_le_bytes());
                 self.put_bytes([a, b, c, d, e, f, g, h], out)

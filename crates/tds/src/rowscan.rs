@@ -1,5 +1,5 @@
-//! Rows whose bytes arrive in pieces. Guarantees: each value is decoded once, when its row is complete; what has arrived is
-//! walked over once, however many pieces the row comes in.
+//! Rows whose bytes arrive in pieces. Guarantees: each value is decoded once, when its row is
+//! complete; what has arrived is walked over once, however many pieces the row comes in.
 
 use types::Value;
 
@@ -26,8 +26,8 @@ impl RowScan {
         self.active && self.column == types.len()
     }
 
-    /// Reads the row whose token is the first of `bytes`; the bytes that it took. `Truncated` until it is complete;
-    /// the next call must bring the same bytes and more.
+    /// Reads the row whose token is the first of `bytes`; the bytes that it took. `Truncated` until
+    /// it is complete; the next call must bring the same bytes and more.
     pub(crate) fn read(
         &mut self,
         bytes: &[u8],
@@ -56,7 +56,8 @@ impl RowScan {
     fn advance(&mut self, row: &[u8], types: &[TypeInfo]) -> Result<(), TdsError> {
         let has_bitmap = row.first() == Some(&token::NBCROW);
         let bitmap_len = if has_bitmap { types.len().div_ceil(8) } else { 0 };
-        let bitmap = row.get(1..1 + bitmap_len).ok_or(TdsError::Truncated { what: "row", at: row.len() })?;
+        let bitmap =
+            row.get(1..1 + bitmap_len).ok_or(TdsError::Truncated { what: "row", at: row.len() })?;
         self.at = self.at.max(1 + bitmap_len);
         while let Some(ty) = types.get(self.column) {
             let i = self.column;

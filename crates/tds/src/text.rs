@@ -9,8 +9,8 @@ use types::{CodePage, Collation, codepage, units};
 
 use crate::error::TdsError;
 
-/// A collation as the protocol says it: locale, comparison flags and version in 32 bits, and the sort id of an old
-/// SQL collation. All zeros ask for the database's own.
+/// A collation as the protocol says it: locale, comparison flags and version in 32 bits, and the
+/// sort id of an old SQL collation. All zeros ask for the database's own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub struct WireCollation(pub [u8; 5]);
 

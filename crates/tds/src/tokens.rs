@@ -1,9 +1,11 @@
-//! The tokens of a server's answer. Guarantees: each method appends one whole token in the layout of the client's
-//! version; a row that cannot be written leaves nothing behind.
+//! The tokens of a server's answer. Guarantees: each method appends one whole token in the layout
+//! of the client's version; a row that cannot be written leaves nothing behind.
 
 use types::{SqlError, Value};
 
-use crate::column::{Column, ColumnFlags, Sender, push_b_varchar, push_us_varchar, write_user_type};
+use crate::column::{
+    Column, ColumnFlags, Sender, push_b_varchar, push_us_varchar, write_user_type,
+};
 use crate::encode::encode_value;
 use crate::error::TdsError;
 use crate::text::{WireCollation, first_utf16};
@@ -94,7 +96,8 @@ pub mod command {
     pub const PRINT: u16 = 0xF7;
 }
 
-/// Longest message text of ERROR and INFO in UTF-16 units; the rest is cut off, so that the token's length fits.
+/// Longest message text of ERROR and INFO in UTF-16 units; the rest is cut off, so that the token's
+/// length fits.
 const MAX_MESSAGE: usize = 16_000;
 
 /// Which of the three DONE tokens.
@@ -252,7 +255,8 @@ impl<'a> TokenWriter<'a> {
         self.out.extend_from_slice(&[token::COLMETADATA, 0xFF, 0xFF]);
     }
 
-    /// ROW, or NBCROW where it is shorter and the client knows it. One value per type; on an error nothing stays.
+    /// ROW, or NBCROW where it is shorter and the client knows it. One value per type; on an error
+    /// nothing stays.
     #[inline]
     pub fn row(&mut self, types: &[TypeInfo], values: &[Value]) -> Result<(), TdsError> {
         if types.len() != values.len() {
@@ -330,7 +334,9 @@ impl<'a> TokenWriter<'a> {
             if version >= TdsVersion::V7_2 {
                 out.extend_from_slice(&message.line.to_le_bytes());
             } else {
-                out.extend_from_slice(&u16::try_from(message.line).unwrap_or(u16::MAX).to_le_bytes());
+                out.extend_from_slice(
+                    &u16::try_from(message.line).unwrap_or(u16::MAX).to_le_bytes(),
+                );
             }
         });
     }
@@ -346,8 +352,9 @@ impl<'a> TokenWriter<'a> {
         });
     }
 
-    /// LOGINACK: `version` is the number from [`Login7::ack_number`](crate::login::Login7::ack_number), `product` the
-    /// server's major, minor and build number. Clients want the name `Microsoft SQL Server`.
+    /// LOGINACK: `version` is the number from
+    /// [`Login7::ack_number`](crate::login::Login7::ack_number), `product` the server's major,
+    /// minor and build number. Clients want the name `Microsoft SQL Server`.
     pub fn login_ack(&mut self, version: u32, name: &str, product: (u8, u8, u16)) {
         self.counted(token::LOGIN_ACK, |out| {
             out.push(1);
@@ -385,7 +392,8 @@ impl<'a> TokenWriter<'a> {
         write_user_type(value.user_type, self.version, self.out);
         self.out.extend_from_slice(&value.flags.0.to_le_bytes());
         value.ty.write(self.out);
-        let done = crate::encode::encode_at(value.value, &value.ty, crate::Place::Parameter, self.out);
+        let done =
+            crate::encode::encode_at(value.value, &value.ty, crate::Place::Parameter, self.out);
         if done.is_err() {
             self.out.truncate(start);
         }

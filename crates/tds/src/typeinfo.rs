@@ -1,5 +1,5 @@
-//! TYPE_INFO: the types of columns and parameters. Guarantees: a `TypeInfo` that was read is within SQL Server's
-//! ranges; one made for a protocol version only uses types that this version has.
+//! TYPE_INFO: the types of columns and parameters. Guarantees: a `TypeInfo` that was read is within
+//! SQL Server's ranges; one made for a protocol version only uses types that this version has.
 
 use types::datatype::DecimalName;
 use types::{Collation, DataType, Len};
@@ -32,7 +32,8 @@ pub enum Fixed {
     BigInt,
 }
 
-/// Strings and bytes with a length of one byte, from before version 7.0; read, never written by a server.
+/// Strings and bytes with a length of one byte, from before version 7.0; read, never written by a
+/// server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Short {
     Char,
@@ -141,9 +142,10 @@ impl Fixed {
 }
 
 impl TypeInfo {
-    /// How a server describes a column of a type to a client of a version. With `nullable` false, numbers and old
-    /// dates take the form without a length byte. Below 7.3 the newer dates become nvarchar; below 7.2 the MAX types
-    /// become text, ntext and image: as SQL Server does for such clients.
+    /// How a server describes a column of a type to a client of a version. With `nullable` false,
+    /// numbers and old dates take the form without a length byte. Below 7.3 the newer dates become
+    /// nvarchar; below 7.2 the MAX types become text, ntext and image: as SQL Server does for such
+    /// clients.
     pub fn of(ty: DataType, nullable: bool, collation: Collation, version: TdsVersion) -> TypeInfo {
         let wire = WireCollation::from(collation);
         let fixed = |fixed: Fixed| if nullable { fixed.nullable() } else { TypeInfo::Fixed(fixed) };
@@ -170,7 +172,9 @@ impl TypeInfo {
             DataType::VarChar(Len::Max) if has_max => TypeInfo::VarChar(Size::Max, wire),
             DataType::VarChar(Len::Max | Len::Old) => TypeInfo::Text(wire),
             DataType::NChar(n) => TypeInfo::NChar(n.saturating_mul(2), wire),
-            DataType::NVarChar(Len::N(n)) => TypeInfo::NVarChar(Size::Bytes(n.saturating_mul(2)), wire),
+            DataType::NVarChar(Len::N(n)) => {
+                TypeInfo::NVarChar(Size::Bytes(n.saturating_mul(2)), wire)
+            }
             DataType::NVarChar(Len::Max) if has_max => TypeInfo::NVarChar(Size::Max, wire),
             DataType::NVarChar(Len::Max | Len::Old) => TypeInfo::NText(wire),
             DataType::Binary(n) => TypeInfo::Binary(n),
@@ -182,11 +186,14 @@ impl TypeInfo {
             DataType::Time(scale) if has_dates => TypeInfo::Time(scale),
             DataType::DateTime2(scale) if has_dates => TypeInfo::DateTime2(scale),
             DataType::DateTimeOffset(scale) if has_dates => TypeInfo::DateTimeOffset(scale),
-            DataType::Date | DataType::Time(_) | DataType::DateTime2(_) | DataType::DateTimeOffset(_) => {
-                TypeInfo::AsText(ty, wire)
-            }
+            DataType::Date
+            | DataType::Time(_)
+            | DataType::DateTime2(_)
+            | DataType::DateTimeOffset(_) => TypeInfo::AsText(ty, wire),
             DataType::HierarchyId if has_max => TypeInfo::Hierarchy,
-            DataType::HierarchyId => TypeInfo::VarBinary(Size::Bytes(types::hierarchy::MAX_BYTES as u16)),
+            DataType::HierarchyId => {
+                TypeInfo::VarBinary(Size::Bytes(types::hierarchy::MAX_BYTES as u16))
+            }
             DataType::Xml if has_max => TypeInfo::Xml,
             DataType::Xml => TypeInfo::NText(wire),
             DataType::UniqueIdentifier => TypeInfo::Guid,
@@ -194,7 +201,8 @@ impl TypeInfo {
         }
     }
 
-    /// The SQL type: of a parameter, or of a column that a bulk load brings. `None` for a NULL without a type.
+    /// The SQL type: of a parameter, or of a column that a bulk load brings. `None` for a NULL
+    /// without a type.
     pub fn data_type(&self) -> Option<DataType> {
         Some(match *self {
             TypeInfo::Null => return None,
@@ -211,8 +219,12 @@ impl TypeInfo {
             TypeInfo::DateTime(4) => DataType::SmallDateTime,
             TypeInfo::DateTime(_) => DataType::DateTime,
             TypeInfo::Guid => DataType::UniqueIdentifier,
-            TypeInfo::Decimal { precision, scale, numeric: false } => DataType::decimal(precision, scale),
-            TypeInfo::Decimal { precision, scale, numeric: true } => DataType::numeric(precision, scale),
+            TypeInfo::Decimal { precision, scale, numeric: false } => {
+                DataType::decimal(precision, scale)
+            }
+            TypeInfo::Decimal { precision, scale, numeric: true } => {
+                DataType::numeric(precision, scale)
+            }
             TypeInfo::Date => DataType::Date,
             TypeInfo::Time(scale) => DataType::Time(scale),
             TypeInfo::DateTime2(scale) => DataType::DateTime2(scale),
@@ -231,7 +243,9 @@ impl TypeInfo {
             TypeInfo::Short(Short::Char, n) => DataType::Char(u16::from(n).max(1)),
             TypeInfo::Short(Short::VarChar, n) => DataType::VarChar(Len::N(u16::from(n).max(1))),
             TypeInfo::Short(Short::Binary, n) => DataType::Binary(u16::from(n).max(1)),
-            TypeInfo::Short(Short::VarBinary, n) => DataType::VarBinary(Len::N(u16::from(n).max(1))),
+            TypeInfo::Short(Short::VarBinary, n) => {
+                DataType::VarBinary(Len::N(u16::from(n).max(1)))
+            }
             TypeInfo::AsText(ty, _) => ty,
         })
     }

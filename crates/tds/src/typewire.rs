@@ -121,9 +121,9 @@ impl TypeInfo {
             TypeInfo::Decimal { precision, scale, .. } => {
                 out.extend_from_slice(&[decimal_bytes(precision), precision, scale]);
             }
-            TypeInfo::Time(scale) | TypeInfo::DateTime2(scale) | TypeInfo::DateTimeOffset(scale) => {
-                out.push(scale)
-            }
+            TypeInfo::Time(scale)
+            | TypeInfo::DateTime2(scale)
+            | TypeInfo::DateTimeOffset(scale) => out.push(scale),
             TypeInfo::Char(size, collation) | TypeInfo::NChar(size, collation) => {
                 sized(size, out);
                 out.extend_from_slice(&collation.0);
@@ -163,7 +163,10 @@ impl TypeInfo {
 
     /// Reads the description of a parameter, whose value follows. Errors: as [`TypeInfo::read`];
     /// 8016 for a value of a type that is said to take no bytes.
-    pub fn read_parameter(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
+    pub fn read_parameter(
+        reader: &mut Reader<'_>,
+        version: TdsVersion,
+    ) -> Result<TypeInfo, TdsError> {
         if reader.peek() == Some(byte::UDT) {
             reader.u8()?;
             return named_udt(reader);
@@ -176,8 +179,9 @@ impl TypeInfo {
         }
     }
 
-    /// Reads a description. Errors: 8009 for an unknown type byte (a table type, which only parameters have, counts
-    /// as unknown here), 8016 and 8017 for lengths, precisions and scales; CLR types are `Unsupported`.
+    /// Reads a description. Errors: 8009 for an unknown type byte (a table type, which only
+    /// parameters have, counts as unknown here), 8016 and 8017 for lengths, precisions and scales;
+    /// CLR types are `Unsupported`.
     pub fn read(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
         TypeInfo::read_as(reader, version, Lengths::Exact)
     }
@@ -185,12 +189,20 @@ impl TypeInfo {
     /// The same as clients describe what they send: lengths and precisions that no NULL needs may
     /// be 0, the type is the widest then, and what the length of a decimal is to be says its
     /// precision.
-    pub(crate) fn read_loose(reader: &mut Reader<'_>, version: TdsVersion) -> Result<TypeInfo, TdsError> {
+    pub(crate) fn read_loose(
+        reader: &mut Reader<'_>,
+        version: TdsVersion,
+    ) -> Result<TypeInfo, TdsError> {
         TypeInfo::read_as(reader, version, Lengths::Loose)
     }
 
-    fn read_as(reader: &mut Reader<'_>, version: TdsVersion, lengths: Lengths) -> Result<TypeInfo, TdsError> {
-        let one_of = |reader: &mut Reader<'_>, id, allowed: &[u8]| one_of(reader, id, allowed, lengths);
+    fn read_as(
+        reader: &mut Reader<'_>,
+        version: TdsVersion,
+        lengths: Lengths,
+    ) -> Result<TypeInfo, TdsError> {
+        let one_of =
+            |reader: &mut Reader<'_>, id, allowed: &[u8]| one_of(reader, id, allowed, lengths);
         let id = reader.u8()?;
         if let Some(fixed) = Fixed::from_byte(id) {
             return Ok(TypeInfo::Fixed(fixed));
@@ -246,7 +258,12 @@ impl Size {
 }
 
 /// One of the lengths that a type has, in ascending order.
-fn one_of(reader: &mut Reader<'_>, id: u8, allowed: &[u8], lengths: Lengths) -> Result<u8, TdsError> {
+fn one_of(
+    reader: &mut Reader<'_>,
+    id: u8,
+    allowed: &[u8],
+    lengths: Lengths,
+) -> Result<u8, TdsError> {
     let size = reader.u8()?;
     match allowed.last() {
         Some(widest) if size == 0 && lengths == Lengths::Loose => Ok(*widest),
@@ -275,7 +292,12 @@ fn of_no_bytes(mut described: Reader<'_>) -> Option<u8> {
 }
 
 /// The length on the wire is not looked at beyond its range: clients send 17 for any precision.
-fn decimal(reader: &mut Reader<'_>, id: u8, numeric: bool, lengths: Lengths) -> Result<TypeInfo, TdsError> {
+fn decimal(
+    reader: &mut Reader<'_>,
+    id: u8,
+    numeric: bool,
+    lengths: Lengths,
+) -> Result<TypeInfo, TdsError> {
     let [len, mut precision, scale] = reader.array()?;
     if lengths == Lengths::Exact && !(1..=17).contains(&len) {
         return Err(TdsError::TypeLength(id));

@@ -1,5 +1,5 @@
-//! sql_variant: a value with its type in front. Guarantees: what is written is the value's own type, with its length and collation;
-//! a value that was read has them.
+//! sql_variant: a value with its type in front. Guarantees: what is written is the value's own
+//! type, with its length and collation; a value that was read has them.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,8 @@ use crate::typewire::byte;
 /// Most bytes of data in a sql_variant.
 const MAX_DATA: usize = 8000;
 
-/// Appends a value as sql_variant: total, base type, length of properties, properties, data. A bare value is of its natural type.
+/// Appends a value as sql_variant: total, base type, length of properties, properties, data. A bare
+/// value is of its natural type.
 pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), TdsError> {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -125,7 +126,11 @@ fn other_fixed(value: &Value, fixed: Fixed, out: &mut Vec<u8>) -> Result<(), Tds
 }
 
 /// The declared length, the data's own where none is given, and the data.
-fn sized(declared: Option<u16>, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) -> Result<(), TdsError> {
+fn sized(
+    declared: Option<u16>,
+    out: &mut Vec<u8>,
+    data: impl FnOnce(&mut Vec<u8>),
+) -> Result<(), TdsError> {
     let at = out.len();
     out.extend_from_slice(&[0; 2]);
     data(out);
@@ -137,7 +142,8 @@ fn sized(declared: Option<u16>, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8
     Ok(())
 }
 
-/// Reads a sql_variant. Errors: 8011 to 8014 of SQL Server are `VariantLength` and `TypeMetadata` of type 0x62.
+/// Reads a sql_variant. Errors: 8011 to 8014 of SQL Server are `VariantLength` and `TypeMetadata`
+/// of type 0x62.
 pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Value, TdsError> {
     let total = reader.u32()? as usize;
     if total == 0 {
@@ -145,7 +151,8 @@ pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Value, TdsError> {
     }
     let mut inner = Reader::new(reader.bytes(total)?, "sql_variant");
     let metadata = || TdsError::TypeMetadata(byte::VARIANT);
-    let (id, properties) = (inner.u8().map_err(|_| metadata())?, inner.u8().map_err(|_| metadata())?);
+    let (id, properties) =
+        (inner.u8().map_err(|_| metadata())?, inner.u8().map_err(|_| metadata())?);
     let mut properties = Reader::new(
         inner.bytes(usize::from(properties)).map_err(|_| metadata())?,
         "properties of sql_variant",
@@ -173,7 +180,9 @@ pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Value, TdsError> {
             }
             decode::content(Cow::Borrowed(data), &ty)
         }
-        TypeInfo::Decimal { precision, .. } if data.len() > usize::from(decimal_bytes(precision)) => {
+        TypeInfo::Decimal { precision, .. }
+            if data.len() > usize::from(decimal_bytes(precision)) =>
+        {
             Err(TdsError::TypeLength(byte::VARIANT))
         }
         TypeInfo::Fixed(fixed) => decode::scalar(data, &fixed.nullable()),

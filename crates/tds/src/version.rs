@@ -1,9 +1,11 @@
-//! Protocol versions. Guarantees: they are ordered by age, so `version >= TdsVersion::V7_2` asks for a feature.
+//! Protocol versions. Guarantees: they are ordered by age, so `version >= TdsVersion::V7_2` asks
+//! for a feature.
 
 /// A version of the protocol that this crate speaks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum TdsVersion {
-    /// SQL Server 2000: 16-bit user types and line numbers, 32-bit row counts, no ALL_HEADERS, no MAX types.
+    /// SQL Server 2000: 16-bit user types and line numbers, 32-bit row counts, no ALL_HEADERS, no
+    /// MAX types.
     V7_1,
     /// SQL Server 2005: ALL_HEADERS, MAX types, xml.
     V7_2,
@@ -21,8 +23,9 @@ impl TdsVersion {
     /// The newest version of the classic (not strict) protocol.
     pub const LATEST: TdsVersion = TdsVersion::V7_4;
 
-    /// The version that a server of up to 7.4 speaks with a client that asked for `number` in LOGIN7 (8.0 only if the
-    /// client said so itself). `None` for 7.0 and older, which use other layouts.
+    /// The version that a server of up to 7.4 speaks with a client that asked for `number` in
+    /// LOGIN7 (8.0 only if the client said so itself). `None` for 7.0 and older, which use other
+    /// layouts.
     pub fn negotiate(number: u32) -> Option<TdsVersion> {
         match number {
             0x0800_0000 => Some(TdsVersion::V8_0),

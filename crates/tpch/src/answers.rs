@@ -1,5 +1,6 @@
-//! The published answers of scale factor 1, and whether a result is one of them.
-//! Amounts may differ by 0.01 where the answer was rounded, averages by as much; text is compared without the blanks at its end.
+//! The published answers of scale factor 1, and whether a result is one of them. Amounts may differ
+//! by 0.01 where the answer was rounded, averages by as much; text is compared without the blanks
+//! at its end.
 
 use tpchgen::q_and_a::answers_sf1::answer;
 
@@ -17,8 +18,8 @@ impl std::fmt::Display for Wrong {
     }
 }
 
-/// The answer of Q17 in the specification's answer set (version 3). The generator's text has 348406.02, of an engine that rounds
-/// the average in between.
+/// The answer of Q17 in the specification's answer set (version 3). The generator's text has
+/// 348406.02, of an engine that rounds the average in between.
 const Q17: &str = "avg_yearly\n348406.05\n";
 /// The generator's text of Q11 has only the first four digits of the part keys, its first column.
 const CUT: (usize, usize) = (11, 0);
@@ -59,7 +60,8 @@ pub fn check(query: usize, rows: &[Vec<String>]) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Compares the rows of two engines; rows that are equal in what the query orders by may come in another order.
+/// Compares the rows of two engines; rows that are equal in what the query orders by may come in
+/// another order.
 ///
 /// # Errors
 /// The first difference.
@@ -68,8 +70,10 @@ pub fn same_rows(first: &[Vec<String>], second: &[Vec<String>]) -> Result<(), St
         return Err(format!("{} and {} rows", first.len(), second.len()));
     }
     let sorted = |rows: &[Vec<String>]| {
-        let mut rows: Vec<Vec<String>> =
-            rows.iter().map(|row| row.iter().map(|cell| cell.trim().to_string()).collect()).collect();
+        let mut rows: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| row.iter().map(|cell| cell.trim().to_string()).collect())
+            .collect();
         rows.sort();
         rows
     };

@@ -1,7 +1,8 @@
-//! TPC-H as far as the lab and the tests need it: the eight tables with primary keys only, rows from a generator, the 22 queries in
-//! T-SQL with the validation's parameters, and the published answers for scale factor 1.
-//! Source: TPC Benchmark H, standard specification, revision 3. Results here are no TPC results: neither the load, the refreshes nor
-//! the streams of the specification are run.
+//! TPC-H as far as the lab and the tests need it: the eight tables with primary keys only, rows
+//! from a generator, the 22 queries in T-SQL with the validation's parameters, and the published
+//! answers for scale factor 1. Source: TPC Benchmark H, standard specification, revision 3. Results
+//! here are no TPC results: neither the load, the refreshes nor the streams of the specification
+//! are run.
 
 mod answers;
 mod queries;
@@ -74,8 +75,8 @@ mod tests {
     #[test]
     fn every_table_has_rows_of_its_width() {
         for table in TABLES {
-            let width =
-                table.create.matches(" NOT NULL").count() + table.create.matches("varchar(152)").count();
+            let width = table.create.matches(" NOT NULL").count()
+                + table.create.matches("varchar(152)").count();
             let rows: Vec<_> = rows(table.name, 0.001).take(20).collect();
             assert!(rows.len() >= 5, "{}", table.name);
             assert!(rows.iter().all(|row| row.len() == width), "{}: {width}", table.name);

@@ -1,5 +1,5 @@
-//! The 22 queries with the parameters of the specification's validation; constant dates are written out. They are T-SQL;
-//! [`for_postgres`] says them in PostgreSQL's words.
+//! The 22 queries with the parameters of the specification's validation; constant dates are written
+//! out. They are T-SQL; [`for_postgres`] says them in PostgreSQL's words.
 
 /// The queries, Q1 first. `{fraction}` in Q11 depends on the scale factor: [`query`] fills it in.
 pub const QUERIES: [&str; 22] = [
@@ -177,7 +177,8 @@ pub fn query(number: usize, scale: f64) -> String {
     QUERIES[number - 1].replace("{fraction}", &format!("{:.10}", 0.0001 / scale))
 }
 
-/// A query of these in PostgreSQL's words: LIMIT at the end for TOP at the front, and its functions.
+/// A query of these in PostgreSQL's words: LIMIT at the end for TOP at the front, and its
+/// functions.
 #[must_use]
 pub fn for_postgres(query: &str) -> String {
     let mut text = query.replace("year(", "date_part('year', ");

@@ -3,8 +3,8 @@
 use tpchgen::dates::TPCHDate;
 use tpchgen::decimal::TPCHDecimal;
 use tpchgen::generators::{
-    CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator, PartSuppGenerator,
-    RegionGenerator, SupplierGenerator,
+    CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator,
+    PartSuppGenerator, RegionGenerator, SupplierGenerator,
 };
 use types::{Decimal, Value};
 
@@ -26,10 +26,12 @@ fn amount(value: TPCHDecimal) -> Value {
 fn date(value: TPCHDate) -> Value {
     // The generator counts years from 1900.
     let (year, month, day) = value.to_ymd();
-    types::datetime::date_from_parts(i64::from(year) + 1900, month.into(), day.into()).unwrap_or_default()
+    types::datetime::date_from_parts(i64::from(year) + 1900, month.into(), day.into())
+        .unwrap_or_default()
 }
 
-/// The rows of a table at a scale factor (1 is about 1 GB); none for a name that is no table of TPC-H.
+/// The rows of a table at a scale factor (1 is about 1 GB); none for a name that is no table of
+/// TPC-H.
 pub fn rows(table: &str, scale: f64) -> Rows {
     match table {
         "region" => Box::new(
@@ -37,11 +39,9 @@ pub fn rows(table: &str, scale: f64) -> Rows {
                 .into_iter()
                 .map(|r| vec![key(r.r_regionkey), text(r.r_name), text(r.r_comment)]),
         ),
-        "nation" => Box::new(
-            NationGenerator::new(scale, 1, 1)
-                .into_iter()
-                .map(|n| vec![key(n.n_nationkey), text(n.n_name), key(n.n_regionkey), text(n.n_comment)]),
-        ),
+        "nation" => Box::new(NationGenerator::new(scale, 1, 1).into_iter().map(|n| {
+            vec![key(n.n_nationkey), text(n.n_name), key(n.n_regionkey), text(n.n_comment)]
+        })),
         "supplier" => Box::new(SupplierGenerator::new(scale, 1, 1).into_iter().map(|s| {
             vec![
                 key(s.s_suppkey),

@@ -1,8 +1,7 @@
-//! Two ways to begin a transaction, in turns: a new one, and in the place of the session's last one,
-//! which then keeps its locks on tables for itself; empty ones, such that lock a table, and such
-//! that insert a row besides, in one thread and in many. And what an S, X or SCH-M on a table takes
-//! while many sessions have a place for such locks.
-//! `./bench begin [--help]`
+//! Two ways to begin a transaction, in turns: a new one, and in the place of the session's last
+//! one, which then keeps its locks on tables for itself; empty ones, such that lock a table, and
+//! such that insert a row besides, in one thread and in many. And what an S, X or SCH-M on a table
+//! takes while many sessions have a place for such locks. `./bench begin [--help]`
 
 #[path = "../../engine/examples/support/measure.rs"]
 mod measure;
@@ -17,10 +16,13 @@ use std::time::{Duration, Instant};
 use disk::OsDisk;
 use measure::{Arguments, Done, Rows, in_turns, seconds};
 use support::{create, env, log_options};
-use txn::{Database, DbState, DelayedDurability, Durability, LockMode, Txn, TxnError, WaitArgs, What};
+use txn::{
+    Database, DbState, DelayedDurability, Durability, LockMode, Txn, TxnError, WaitArgs, What,
+};
 use wal::Growth;
 
-const HELP: &str = "begin_again [--threads N,N] [--sessions N,N,N] [--rounds N] [--milliseconds N] [--json]
+const HELP: &str =
+    "begin_again [--threads N,N] [--sessions N,N,N] [--rounds N] [--milliseconds N] [--json]
 
   --threads       that begin transactions, 1,16 unless said
   --sessions      beside an S, X or SCH-M: three numbers, 0,1000,10000 unless said
@@ -96,8 +98,9 @@ fn together(
 ) -> Done<f64> {
     let begin = Instant::now();
     let counts: Vec<Result<u64, TxnError>> = std::thread::scope(|scope| {
-        let spawn =
-            |number: u32| scope.spawn(move || until(db, heap, (51 + number, work, in_place), begin + time));
+        let spawn = |number: u32| {
+            scope.spawn(move || until(db, heap, (51 + number, work, in_place), begin + time))
+        };
         let running: Vec<_> = (0..threads).map(spawn).collect();
         running.into_iter().map(|thread| thread.join().expect("a thread panicked")).collect()
     });
@@ -110,7 +113,12 @@ fn together(
 }
 
 /// Both ways to begin, by what the transactions do and how many threads there are.
-fn beginnings(db: &Arc<Database>, heap: &access::Heap, threads: &[u32], wanted: &Wanted) -> Done<()> {
+fn beginnings(
+    db: &Arc<Database>,
+    heap: &access::Heap,
+    threads: &[u32],
+    wanted: &Wanted,
+) -> Done<()> {
     let labels = &[("a transaction of", 16)];
     let figures = &[("threads", 0), ("new ns", 0), ("in place ns", 0), ("ratio", 3)];
     let mut printed = Rows::new(wanted.json, "begin", labels, figures);
@@ -180,7 +188,8 @@ fn beside(db: &Arc<Database>, counts: [u32; 3], wanted: &Wanted) -> Done<()> {
 }
 
 fn main() -> Done<()> {
-    let arguments = Arguments::read(HELP, &["--threads", "--sessions", "--rounds", "--milliseconds"])?;
+    let arguments =
+        Arguments::read(HELP, &["--threads", "--sessions", "--rounds", "--milliseconds"])?;
     let wanted = Wanted {
         rounds: arguments.number("--rounds", 7)?,
         time: Duration::from_millis(arguments.number("--milliseconds", 100)?),

@@ -1,5 +1,6 @@
 //! Runs many seeds of the crash explorer: `./fuzz crash [--seeds N] [--from SEED]`. Prints progress
-//! and the seeds that fail; exit code 1 if any did. A failing seed replays with `./fuzz crash SEED`.
+//! and the seeds that fail; exit code 1 if any did. A failing seed replays with `./fuzz crash
+//! SEED`.
 
 #[path = "../tests/it/support/mod.rs"]
 mod support;
@@ -31,9 +32,15 @@ fn main() {
         }
         let done = seed - from + 1;
         if done % 100 == 0 {
-            println!("{done} seeds, {failed} failed, {:.1} s, {sum:?}", start.elapsed().as_secs_f64());
+            println!(
+                "{done} seeds, {failed} failed, {:.1} s, {sum:?}",
+                start.elapsed().as_secs_f64()
+            );
         }
     }
-    println!("{seeds} seeds from {from}: {failed} failed, {:.1} s, {sum:?}", start.elapsed().as_secs_f64());
+    println!(
+        "{seeds} seeds from {from}: {failed} failed, {:.1} s, {sum:?}",
+        start.elapsed().as_secs_f64()
+    );
     std::process::exit(i32::from(failed > 0));
 }

@@ -12,8 +12,10 @@ use txn::{LockManager, LockMode, LockOwner, Resource, WaitArgs, What};
 /// Seconds that the process has been on processors.
 fn processor() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = |field: usize| fields.get(field - 3).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
+    let fields: Vec<&str> =
+        text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks =
+        |field: usize| fields.get(field - 3).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
     (ticks(14) + ticks(15)) / 100.0
 }
 

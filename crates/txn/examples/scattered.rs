@@ -1,12 +1,13 @@
-//! What a checkpoint of scattered pages, redo of scattered updates and the scan of a fragmented index make of a disk, beside
-//! raw requests of the same size in the same run; or how much faster they are on a modelled array than on one of its disks.
+//! What a checkpoint of scattered pages, redo of scattered updates and the scan of a fragmented
+//! index make of a disk, beside raw requests of the same size in the same run; or how much faster
+//! they are on a modelled array than on one of its disks.
 //!
-//! `./bench scattered [FOLDER [LEAVES [ROUNDS]]]` (defaults: a temporary folder, 40000
-//! leaves of 8 KB, 5): pages a second over the raw disk's random requests of 8 KB a second at 32 in flight, median of the
-//! rounds, raw and engine in turns.
-//! `... scattered -- --array [SPINDLES [LEAVES [SCALE]]]` (defaults 8, 16000 and 2): disks of 15,000 rpm without a cache, striped
-//! (crate model, with a clock SCALE times as fast), the log on a real disk: pages a second on one disk and on the array, and
-//! the share of requests that the machine below made late.
+//! `./bench scattered [FOLDER [LEAVES [ROUNDS]]]` (defaults: a temporary folder, 40000 leaves of 8
+//! KB, 5): pages a second over the raw disk's random requests of 8 KB a second at 32 in flight,
+//! median of the rounds, raw and engine in turns. `... scattered -- --array [SPINDLES [LEAVES
+//! [SCALE]]]` (defaults 8, 16000 and 2): disks of 15,000 rpm without a cache, striped (crate model,
+//! with a clock SCALE times as fast), the log on a real disk: pages a second on one disk and on the
+//! array, and the share of requests that the machine below made late.
 //!
 //! Prints one line of JSON for each figure.
 
@@ -30,8 +31,8 @@ use txn::{CreateSpec, Database, DbState, Durability, Phase};
 use wal::{Growth, LogOptions};
 
 const PAGE: usize = 8192;
-/// Of so many leaves one is changed in a round: on the real disk, and on a modelled one, which is faster at writing what lies
-/// near together.
+/// Of so many leaves one is changed in a round: on the real disk, and on a modelled one, which is
+/// faster at writing what lies near together.
 const OF: u64 = 6;
 const OF_MODEL: u64 = 16;
 /// One row fills a leaf more than half.
@@ -49,7 +50,8 @@ fn shuffled(n: u64) -> Vec<u64> {
     keys
 }
 
-/// A database with an index whose leaves lie in the order of the insertions, which is no order of the keys.
+/// A database with an index whose leaves lie in the order of the insertions, which is no order of
+/// the keys.
 fn load(disk: &Arc<dyn Disk>, leaves: u64) {
     for folder in ["data", "log"] {
         disk.create_dir_all(Path::new(folder)).expect("a folder");
@@ -64,8 +66,13 @@ fn load(disk: &Arc<dyn Disk>, leaves: u64) {
         max_size: None,
     };
     let settings = DbState::initial();
-    let spec =
-        CreateSpec { guid: [7; 16], files: vec![file], log_path: LOG.into(), log: log_options(), settings };
+    let spec = CreateSpec {
+        guid: [7; 16],
+        files: vec![file],
+        log_path: LOG.into(),
+        log: log_options(),
+        settings,
+    };
     let db = Database::create(env(disk.clone(), frames(leaves), false), spec).expect("a database");
     let unit = db.create_unit(UnitId(100), 1).expect("a unit");
     let tree = BTree::create(db.store().clone(), unit.clone()).expect("an index");
@@ -88,9 +95,14 @@ fn frames(leaves: u64) -> u64 {
     leaves * 5 / 4 + 2000
 }
 
-fn open(disk: &Arc<dyn Disk>, leaves: u64, progress: &mut dyn FnMut(Phase, u8)) -> (Arc<Database>, BTree) {
+fn open(
+    disk: &Arc<dyn Disk>,
+    leaves: u64,
+    progress: &mut dyn FnMut(Phase, u8),
+) -> (Arc<Database>, BTree) {
     let env = env(disk.clone(), frames(leaves), false);
-    let db = Database::open(env, Path::new(DATA), Path::new(LOG), log_options(), progress).expect("opened");
+    let db = Database::open(env, Path::new(DATA), Path::new(LOG), log_options(), progress)
+        .expect("opened");
     let meta = db.settings().meta.clone();
     let page = |i: usize| PageId::from_bytes(meta[i * 6..i * 6 + 6].try_into().expect("six bytes"));
     let tree = BTree::open(db.store().clone(), db.open_unit(page(0)).expect("the unit"), page(1));
@@ -104,8 +116,9 @@ fn update(db: &Arc<Database>, tree: &BTree, leaves: u64, of: u64, round: u64) ->
     let mut value = [1; ROW];
     value[100] = round as u8 + 2;
     let mut changed = 0;
-    for key in
-        shuffled(leaves).into_iter().filter(|key| key.wrapping_mul(0x9e37_79b9) / 64 % of == round % of)
+    for key in shuffled(leaves)
+        .into_iter()
+        .filter(|key| key.wrapping_mul(0x9e37_79b9) / 64 % of == round % of)
     {
         let key = key.to_be_bytes();
         assert!(tree.fetch(&key, ReadMode::Current, &mut batch).expect("a row"));
@@ -174,7 +187,8 @@ fn raw(folder: &Path, leaves: u64, figures: &mut Figures) {
     let disk = OsDisk::new(folder).with_io(IoOptions { depth: Some(32), ..IoOptions::default() });
     let (path, bytes) = (Path::new("raw.tmp"), leaves * PAGE as u64);
     let there = disk.exists(path).expect("a folder");
-    let file = disk.open(path, if there { OpenMode::Open } else { OpenMode::Create }).expect("a file");
+    let file =
+        disk.open(path, if there { OpenMode::Open } else { OpenMode::Create }).expect("a file");
     if !there {
         file.write_zeros(0, bytes).expect("space");
     }
@@ -185,18 +199,22 @@ fn raw(folder: &Path, leaves: u64, figures: &mut Figures) {
     let mut buf = AlignedBuf::new(count * PAGE);
     // The engine's frames have their memory when they are read into; so has this.
     buf.fill(1);
-    let end = &mut |_: usize, _: &mut Request<'_>, result: Result<(), disk::DiskError>| result.expect("I/O");
+    let end = &mut |_: usize, _: &mut Request<'_>, result: Result<(), disk::DiskError>| {
+        result.expect("I/O")
+    };
     let mut slices: Vec<IoSliceMut<'_>> = buf.chunks_mut(PAGE).map(IoSliceMut::new).collect();
     let each = slices.chunks_mut(1).zip(&offsets);
-    let mut requests: Vec<Request<'_>> =
-        each.map(|(one, &offset)| Request { file: &*file, offset, data: Data::Read(one) }).collect();
+    let mut requests: Vec<Request<'_>> = each
+        .map(|(one, &offset)| Request { file: &*file, offset, data: Data::Read(one) })
+        .collect();
     let start = Instant::now();
     transfer(&mut requests, end);
     figures.raw_reads.push(count as f64 / start.elapsed().as_secs_f64());
     let slices: Vec<IoSlice<'_>> = buf.chunks(PAGE).map(IoSlice::new).collect();
     let each = slices.chunks(1).zip(&offsets);
-    let mut requests: Vec<Request<'_>> =
-        each.map(|(one, &offset)| Request { file: &*file, offset, data: Data::Write(one) }).collect();
+    let mut requests: Vec<Request<'_>> = each
+        .map(|(one, &offset)| Request { file: &*file, offset, data: Data::Write(one) })
+        .collect();
     let start = Instant::now();
     transfer(&mut requests, end);
     file.sync().expect("a sync");
@@ -257,13 +275,17 @@ fn on_a_model(folder: &Path, spindles: u32, leaves: u64, scale: f64) -> (Figures
 fn main() {
     let scratch = tempfile::tempdir().expect("a temporary folder");
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let number =
-        |at: usize, default: u64| args.get(at).map_or(default, |text| text.parse().expect("a number"));
+    let number = |at: usize, default: u64| {
+        args.get(at).map_or(default, |text| text.parse().expect("a number"))
+    };
     if args.first().is_some_and(|arg| arg == "--array") {
-        let (spindles, leaves, scale) = (number(1, 8) as u32, number(2, 16_000), number(3, 2) as f64);
+        let (spindles, leaves, scale) =
+            (number(1, 8) as u32, number(2, 16_000), number(3, 2) as f64);
         let (one, late_one) = on_a_model(&scratch.path().join("one"), 1, leaves, scale);
         let (many, late_many) = on_a_model(&scratch.path().join("many"), spindles, leaves, scale);
-        println!("{{\"late requests on one disk\": {late_one:.4}, \"on {spindles}\": {late_many:.4}}}");
+        println!(
+            "{{\"late requests on one disk\": {late_one:.4}, \"on {spindles}\": {late_many:.4}}}"
+        );
         for (name, one, many) in [
             ("checkpoint of scattered pages", &one.checkpoint, &many.checkpoint),
             ("redo of scattered updates", &one.redo, &many.redo),

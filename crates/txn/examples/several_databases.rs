@@ -29,6 +29,9 @@ fn main() {
             }
         }
     }
-    println!("{seeds} seeds from {from}: {failed} failed, {:.1} s, {sum:?}", start.elapsed().as_secs_f64());
+    println!(
+        "{seeds} seeds from {from}: {failed} failed, {:.1} s, {sum:?}",
+        start.elapsed().as_secs_f64()
+    );
     std::process::exit(i32::from(failed > 0));
 }

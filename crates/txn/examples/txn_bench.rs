@@ -1,5 +1,6 @@
-//! Figures of the transaction room on a real file: durable single-row commits against raw durable writes of the same
-//! size, inserts within a transaction, snapshots, locks. `txn_bench [FOLDER]` (default: a temporary folder).
+//! Figures of the transaction room on a real file: durable single-row commits against raw durable
+//! writes of the same size, inserts within a transaction, snapshots, locks. `txn_bench [FOLDER]`
+//! (default: a temporary folder).
 
 #[path = "../tests/it/support/mod.rs"]
 mod support;
@@ -13,7 +14,9 @@ use std::time::Instant;
 
 use disk::{AlignedBuf, BlockFile, Disk, OpenMode, OsDisk};
 use support::{create, env, log_options};
-use txn::{Database, DbState, DelayedDurability, Durability, LockMode, LockOwner, Resource, WaitArgs, What};
+use txn::{
+    Database, DbState, DelayedDurability, Durability, LockMode, LockOwner, Resource, WaitArgs, What,
+};
 use wal::Growth;
 
 fn median(mut v: Vec<f64>) -> f64 {
@@ -43,7 +46,8 @@ fn ns(n: u32, mut f: impl FnMut()) -> f64 {
 
 fn main() {
     let scratch = tempfile::tempdir().expect("temporary folder");
-    let folder = std::env::args().nth(1).map_or_else(|| scratch.path().to_path_buf(), PathBuf::from);
+    let folder =
+        std::env::args().nth(1).map_or_else(|| scratch.path().to_path_buf(), PathBuf::from);
     let disk: Arc<dyn Disk> = Arc::new(OsDisk::new(&folder));
     let log = log_options(256 << 20, Growth::Bytes(64 << 20), true);
     let settings = DbState { delayed: DelayedDurability::Allowed, ..DbState::initial() };
@@ -120,7 +124,10 @@ fn inserts(db: &Arc<Database>, heap: &access::Heap) {
     println!("insert of 200 bytes within a transaction: {:.2} us", each / 1000.0);
     let start = Instant::now();
     t.rollback().expect("rollback");
-    println!("rollback of 200,000 inserts: {:.2} us each", start.elapsed().as_secs_f64() * 1e6 / 200_000.0);
+    println!(
+        "rollback of 200,000 inserts: {:.2} us each",
+        start.elapsed().as_secs_f64() * 1e6 / 200_000.0
+    );
     let empty = ns(200_000, || drop(db.begin(51).expect("begin").commit(Durability::Full)));
     println!("empty transaction: {empty:.0} ns");
 }

@@ -71,7 +71,8 @@ impl Threads {
         Ok(())
     }
 
-    /// Stops and joins all. Called from one of the threads themselves it does not wait for that one.
+    /// Stops and joins all. Called from one of the threads themselves it does not wait for that
+    /// one.
     pub fn stop(&self) {
         let list = std::mem::take(&mut *self.running.lock());
         for (bell, _) in &list {

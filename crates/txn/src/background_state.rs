@@ -1,6 +1,7 @@
-//! What the background threads of a database have to do, and how far they are: ghosts to remove, work after commits,
-//! discarded values to free, extents to look through, delayed commits to make durable. The work itself is in `cleanup`,
-//! `discard`, `reclaim` and `delayed`. Nothing here is durable.
+//! What the background threads of a database have to do, and how far they are: ghosts to remove,
+//! work after commits, discarded values to free, extents to look through, delayed commits to make
+//! durable. The work itself is in `cleanup`, `discard`, `reclaim` and `delayed`. Nothing here is
+//! durable.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
@@ -56,7 +57,8 @@ impl GhostQueue {
     pub(crate) fn take(&self, below: TxnId, max: usize) -> Vec<(UnitId, PageId)> {
         let mut q = self.pages.lock();
         let mut out = Vec::new();
-        // Transactions end in another order than they begin: one that is still needed does not hold up the rest.
+        // Transactions end in another order than they begin: one that is still needed does not hold
+        // up the rest.
         for _ in 0..q.len() {
             if out.len() == max {
                 break;
@@ -122,8 +124,8 @@ pub(crate) const NOTHING: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct Discards {
     pub values: OnceLock<DiscardedValues>,
-    /// No entry on the list is of an older transaction; [`NOTHING`] for an empty list. The list is not looked at before
-    /// every snapshot sees this one.
+    /// No entry on the list is of an older transaction; [`NOTHING`] for an empty list. The list is
+    /// not looked at before every snapshot sees this one.
     pub oldest: AtomicU64,
     /// One thread frees at a time.
     pub turn: Mutex<()>,
@@ -148,7 +150,8 @@ pub(crate) enum SweepAt {
     /// Nobody has found a filegroup full.
     #[default]
     NotBegun,
-    /// The extents of files with smaller numbers, and those before this one of the file, have been looked at.
+    /// The extents of files with smaller numbers, and those before this one of the file, have been
+    /// looked at.
     At(u16, u32),
     Done(Instant),
 }

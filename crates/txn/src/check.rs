@@ -1,6 +1,6 @@
 //! The integrity check of a database: structures, and allocation maps against their owners.
-//! Guarantees: a damaged page is reported and does not end the check; every allocated extent belongs to exactly one
-//! unit of the caller's list or is reported.
+//! Guarantees: a damaged page is reported and does not end the check; every allocated extent
+//! belongs to exactly one unit of the caller's list or is reported.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,8 @@ pub enum CheckUnit<'a> {
     Heap(&'a Heap, Unit),
     /// A B+tree.
     Tree(&'a BTree, Unit),
-    /// A LOB space and all pointers to it from rows; those of the list of discarded values are known.
+    /// A LOB space and all pointers to it from rows; those of the list of discarded values are
+    /// known.
     Lob(&'a LobSpace, &'a [LobPointer], Unit),
     /// Only the allocation of a unit (one that waits to be dropped).
     Space(Unit),
@@ -25,9 +26,10 @@ pub enum CheckUnit<'a> {
 impl CheckUnit<'_> {
     fn unit(&self) -> &Unit {
         match self {
-            CheckUnit::Heap(_, u) | CheckUnit::Tree(_, u) | CheckUnit::Lob(_, _, u) | CheckUnit::Space(u) => {
-                u
-            }
+            CheckUnit::Heap(_, u)
+            | CheckUnit::Tree(_, u)
+            | CheckUnit::Lob(_, _, u)
+            | CheckUnit::Space(u) => u,
         }
     }
 
@@ -36,7 +38,8 @@ impl CheckUnit<'_> {
             CheckUnit::Heap(h, _) => h.check(),
             CheckUnit::Tree(t, _) => t.check(),
             CheckUnit::Lob(l, pointers, _) => {
-                let discarded = db.discarded_values().map(|d| d.of_unit(l.unit_id())).transpose()?;
+                let discarded =
+                    db.discarded_values().map(|d| d.of_unit(l.unit_id())).transpose()?;
                 l.check(pointers, &discarded.unwrap_or_default())
             }
             CheckUnit::Space(_) => Ok(CheckReport::default()),
@@ -61,15 +64,18 @@ impl CheckResult {
 
     /// All faults as text.
     pub fn messages(&self) -> Vec<String> {
-        let found =
-            self.reports.iter().flat_map(|(u, r)| r.findings.iter().map(move |f| format!("unit {u}: {f}")));
+        let found = self
+            .reports
+            .iter()
+            .flat_map(|(u, r)| r.findings.iter().map(move |f| format!("unit {u}: {f}")));
         found.chain(self.allocation.iter().cloned()).collect()
     }
 }
 
 impl Database {
-    /// Checks the units, which must be all there are, and the allocation maps. The units must not change meanwhile (the
-    /// caller holds their locks and [`Database::hold_background`]), else half-seen changes are reported.
+    /// Checks the units, which must be all there are, and the allocation maps. The units must not
+    /// change meanwhile (the caller holds their locks and [`Database::hold_background`]), else
+    /// half-seen changes are reported.
     pub fn check(&self, units: &[CheckUnit<'_>]) -> Result<CheckResult, TxnError> {
         let mut result = CheckResult::default();
         for u in units {
@@ -79,21 +85,28 @@ impl Database {
         Ok(result)
     }
 
-    fn check_allocation(&self, units: &[CheckUnit<'_>], result: &mut CheckResult) -> Result<(), TxnError> {
+    fn check_allocation(
+        &self,
+        units: &[CheckUnit<'_>],
+        result: &mut CheckResult,
+    ) -> Result<(), TxnError> {
         let mut owners: HashMap<ExtentId, UnitId> = HashMap::new();
         for u in units {
             for extent in u.unit().extents() {
                 if let Some(other) = owners.insert(extent, u.unit().id()) {
-                    result
-                        .allocation
-                        .push(format!("extent {extent} belongs to units {other} and {}", u.unit().id()));
+                    result.allocation.push(format!(
+                        "extent {extent} belongs to units {other} and {}",
+                        u.unit().id()
+                    ));
                 }
             }
         }
         for file in self.store().files() {
             for extent in self.store().allocated_extents(file.spec.id)? {
                 if owners.remove(&extent).is_none() && !extent.is_system() {
-                    result.allocation.push(format!("extent {extent} is allocated but belongs to no unit"));
+                    result
+                        .allocation
+                        .push(format!("extent {extent} is allocated but belongs to no unit"));
                 }
             }
         }

@@ -1,10 +1,12 @@
-//! Fuzzy checkpoints, log truncation, and what holds it back.
-//! Guarantees: a checkpoint is recorded only after every page changed before its redo LSN is on disk and its records
-//! are durable; the log is truncated only below what redo, undo, snapshots and backups need; nobody is stopped meanwhile.
+//! Fuzzy checkpoints, log truncation, and what holds it back. Guarantees: a checkpoint is recorded
+//! only after every page changed before its redo LSN is on disk and its records are durable; the
+//! log is truncated only below what redo, undo, snapshots and backups need; nobody is stopped
+//! meanwhile.
 //!
-//! Order: CkptBegin is appended; dirty pages are written; the active transactions are listed, each under the mutex
-//! that it holds while it appends, so that what it wrote before CkptBegin is in the list and what it writes later is
-//! after CkptBegin, where analysis sees it; CkptEnd is appended and made durable; the log's header gets the new start.
+//! Order: CkptBegin is appended; dirty pages are written; the active transactions are listed, each
+//! under the mutex that it holds while it appends, so that what it wrote before CkptBegin is in the
+//! list and what it writes later is after CkptBegin, where analysis sees it; CkptEnd is appended
+//! and made durable; the log's header gets the new start.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -31,12 +33,13 @@ pub struct CheckpointReport {
     pub took: Duration,
 }
 
-/// Payload of the records that list active transactions: the checkpoint they belong to, then 26 bytes each.
+/// Payload of the records that list active transactions: the checkpoint they belong to, then 26
+/// bytes each.
 pub const ACTIVE_LIST: RecordKind = RecordKind::Misc(1);
 const ENTRY: usize = 26;
 const ENTRIES_PER_RECORD: usize = 1500;
-/// So many transactions may begin while a checkpoint is written before it takes more log than it has set aside; each has
-/// set some aside for that as well.
+/// So many transactions may begin while a checkpoint is written before it takes more log than it
+/// has set aside; each has set some aside for that as well.
 const ACTIVE_MORE: usize = 64;
 
 /// One active transaction of a checkpoint.
@@ -74,8 +77,8 @@ pub(crate) fn decode_list(b: &[u8]) -> Option<(Lsn, Vec<ActiveEntry>)> {
     Some((Lsn::from_bytes(*head), list.collect::<Option<_>>()?))
 }
 
-/// The payload of the log header's checkpoint slot: the next transaction id, whether the database was closed after this
-/// checkpoint, and what backups need to know.
+/// The payload of the log header's checkpoint slot: the next transaction id, whether the database
+/// was closed after this checkpoint, and what backups need to know.
 pub(crate) fn encode_header(next: TxnId, clean: bool, backup: &BackupState) -> Vec<u8> {
     let mut b = next.0.to_le_bytes().to_vec();
     b.push(clean.into());
@@ -86,7 +89,8 @@ pub(crate) fn encode_header(next: TxnId, clean: bool, backup: &BackupState) -> V
 pub(crate) fn decode_header(b: &[u8]) -> Option<(TxnId, bool, BackupState)> {
     let (id, rest) = b.split_first_chunk::<8>()?;
     let (clean, backup) = rest.split_first()?;
-    let backup = if backup.is_empty() { BackupState::default() } else { BackupState::decode(backup)? };
+    let backup =
+        if backup.is_empty() { BackupState::default() } else { BackupState::decode(backup)? };
     Some((TxnId(u64::from_le_bytes(*id)), *clean != 0, backup))
 }
 
@@ -94,9 +98,9 @@ impl Database {
     /// Writes a checkpoint and, where the recovery model allows, truncates the log.
     ///
     /// # Errors
-    /// [`PageError::Unwritten`] when the device refuses to write some pages: there is a checkpoint all the same, which keeps the
-    /// log that these pages need, and another attempt follows by itself. [`TxnError::LogFull`]. Anything else has taken the
-    /// database offline.
+    /// [`PageError::Unwritten`] when the device refuses to write some pages: there is a checkpoint
+    /// all the same, which keeps the log that these pages need, and another attempt follows by
+    /// itself. [`TxnError::LogFull`]. Anything else has taken the database offline.
     pub fn checkpoint(&self) -> Result<CheckpointReport, TxnError> {
         self.checkpoint_as(false)
     }
@@ -116,7 +120,8 @@ impl Database {
                 last.redo_lsn = r.redo_lsn;
                 last.bytes = self.log_bytes();
                 last.error = unwritten.as_ref().map(ToString::to_string);
-                last.unwritten = unwritten.as_ref().map(|_| Unwritten::after(last.unwritten, r.redo_lsn));
+                last.unwritten =
+                    unwritten.as_ref().map(|_| Unwritten::after(last.unwritten, r.redo_lsn));
             }
             Err(e) => last.error = Some(e.to_string()),
         }
@@ -147,14 +152,18 @@ impl Database {
     }
 
     /// Also where the device refuses some pages, which hold redo then: the error says so.
-    fn write_checkpoint(&self, clean: bool) -> Result<(CheckpointReport, Option<PageError>), TxnError> {
+    fn write_checkpoint(
+        &self,
+        clean: bool,
+    ) -> Result<(CheckpointReport, Option<PageError>), TxnError> {
         let start = Instant::now();
         let log = self.log();
-        // One that frees at least what it takes may use the last of a full log: without it nothing would become free.
+        // One that frees at least what it takes may use the last of a full log: without it nothing
+        // would become free.
         let decisions = self.coordinator().list_bytes().div_ceil(ENTRY);
         let active = self.txns().active().len() + decisions + ACTIVE_MORE;
-        let useful =
-            clean || log.bytes_before_vlf(self.needed_otherwise().0.vlf) >= log.checkpoint_cost(active);
+        let useful = clean
+            || log.bytes_before_vlf(self.needed_otherwise().0.vlf) >= log.checkpoint_cost(active);
         let _space = log.reserve_checkpoint(active, useful)?;
         let mut rec = RecordBuilder::new();
         rec.begin(RecordKind::CkptBegin).payload(&time_bytes())?;
@@ -163,7 +172,8 @@ impl Database {
             Ok(_) => None,
             Err(e @ PageError::Unwritten { .. }) => Some(e),
             Err(e) => {
-                // Pages may be lost in a failed sync: only the log knows them now, so a restart has to redo.
+                // Pages may be lost in a failed sync: only the log knows them now, so a restart has
+                // to redo.
                 let e = TxnError::from(e);
                 self.fail("checkpoint", &e);
                 return Err(e);
@@ -213,11 +223,11 @@ impl Database {
             .collect()
     }
 
-    /// The oldest log that is needed, and what keeps it from being reused: the checkpoint that is due, or what would hold the
-    /// log all the same after it.
+    /// The oldest log that is needed, and what keeps it from being reused: the checkpoint that is
+    /// due, or what would hold the log all the same after it.
     pub fn log_holder(&self) -> (Lsn, LogReuseWait) {
-        // The checkpoint first: what begins after the table is asked needs nothing from before that moment, and the
-        // checkpoint read before lies further back still.
+        // The checkpoint first: what begins after the table is asked needs nothing from before that
+        // moment, and the checkpoint read before lies further back still.
         let last = self.checkpointer().last.lock();
         let checkpoint = last.redo_lsn.min(last.lsn);
         drop(last);
@@ -225,7 +235,8 @@ impl Database {
         if other.0 <= checkpoint {
             return other;
         }
-        // A checkpoint would free what lies between; it is the reason if that is at least what the other goes on holding.
+        // A checkpoint would free what lies between; it is the reason if that is at least what the
+        // other goes on holding.
         let freed = self.log().bytes_before_vlf(other.0.vlf);
         let held = self.log().space().used.saturating_sub(freed);
         let named = other.1 == LogReuseWait::Checkpoint || (freed > 0 && freed >= held);
@@ -238,7 +249,8 @@ impl Database {
         self.log().bytes_before_vlf(self.needed_otherwise().0.min(unwritten).vlf) > 0
     }
 
-    /// The oldest log that would be needed right after a checkpoint, and by whom; Checkpoint where nobody needs any.
+    /// The oldest log that would be needed right after a checkpoint, and by whom; Checkpoint where
+    /// nobody needs any.
     fn needed_otherwise(&self) -> (Lsn, LogReuseWait) {
         let (chain, running) = *self.checkpointer().holds.lock();
         self.txns().note_log_end(|| self.log().end());
@@ -249,7 +261,10 @@ impl Database {
         let running = running.map(|l| (l, LogReuseWait::ActiveBackupOrRestore));
         let nobody = (Lsn::MAX, LogReuseWait::Checkpoint);
         // The first of equals.
-        [backup, txn, running].into_iter().flatten().fold(nobody, |min, h| if h.0 < min.0 { h } else { min })
+        [backup, txn, running]
+            .into_iter()
+            .flatten()
+            .fold(nobody, |min, h| if h.0 < min.0 { h } else { min })
     }
 
     /// The current reason why the log is not truncated further (log_reuse_wait_desc).
@@ -259,7 +274,8 @@ impl Database {
         if lsn.vlf == self.log().end().vlf { LogReuseWait::Nothing } else { why }
     }
 
-    /// Adds to "the log is full" why it is and from which record on (error 9002); other errors stay as they are.
+    /// Adds to "the log is full" why it is and from which record on (error 9002); other errors stay
+    /// as they are.
     pub fn explain(&self, e: TxnError) -> TxnError {
         if e.kind() != ErrorKind::LogFull {
             return e;
@@ -302,9 +318,13 @@ impl Database {
         *self.checkpointer().backup.lock() = state;
     }
 
-    /// Changes what the header keeps for backups; durable on return. `change` is called under the lock that all changes of it
-    /// take, so what it decides by (the log chain, the recovery model) is what is true when its change takes effect.
-    pub(crate) fn change_backup_state(&self, change: impl FnOnce(&mut BackupState)) -> Result<(), TxnError> {
+    /// Changes what the header keeps for backups; durable on return. `change` is called under the
+    /// lock that all changes of it take, so what it decides by (the log chain, the recovery model)
+    /// is what is true when its change takes effect.
+    pub(crate) fn change_backup_state(
+        &self,
+        change: impl FnOnce(&mut BackupState),
+    ) -> Result<(), TxnError> {
         let _one = self.checkpointer().one.lock();
         self.change_backup_state_locked(change)
     }
@@ -319,7 +339,10 @@ impl Database {
         self.change_backup_state_locked(|state| state.log_from = Lsn::ZERO)
     }
 
-    fn change_backup_state_locked(&self, change: impl FnOnce(&mut BackupState)) -> Result<(), TxnError> {
+    fn change_backup_state_locked(
+        &self,
+        change: impl FnOnce(&mut BackupState),
+    ) -> Result<(), TxnError> {
         let c = self.checkpointer();
         {
             let mut state = c.backup.lock();
@@ -343,7 +366,8 @@ impl Database {
         self.log_bytes().saturating_sub(self.checkpointer().last.lock().bytes)
     }
 
-    /// How many checkpoints have ended since the database was opened, and how long they took together.
+    /// How many checkpoints have ended since the database was opened, and how long they took
+    /// together.
     pub fn checkpoints(&self) -> (u64, Duration) {
         let last = self.checkpointer().last.lock();
         (last.count, last.time)
@@ -361,7 +385,8 @@ impl Database {
         last.redo_lsn = redo_lsn;
     }
 
-    /// Share of what ordinary records may use of the log that is in use or reserved, 0 to about 100.
+    /// Share of what ordinary records may use of the log that is in use or reserved, 0 to about
+    /// 100.
     pub(crate) fn log_percent(&self) -> u64 {
         let s = self.log().space();
         // The file's header, and what the log keeps free for checkpoints and rollbacks.
@@ -385,19 +410,21 @@ impl Database {
             || (self.log_percent() >= 70 && self.checkpoint_frees())
     }
 
-    /// One round of the checkpoint thread. Errors are kept; those that matter have taken the database offline.
+    /// One round of the checkpoint thread. Errors are kept; those that matter have taken the
+    /// database offline.
     pub(crate) fn checkpoint_round(&self) {
         let asked = self.checkpointer().asked.swap(false, Relaxed);
-        let due =
-            self.check_online().is_ok() && self.pace().checkpoints() && (asked || self.checkpoint_due());
+        let due = self.check_online().is_ok()
+            && self.pace().checkpoints()
+            && (asked || self.checkpoint_due());
         if due && self.checkpoint().is_err() {
             // Nothing becomes free: growth no longer waits for it.
             self.log().truncate_to(Lsn::ZERO);
         }
     }
 
-    /// At a statement boundary: pokes the checkpoint thread when the log is 70 % full and waits for it when the log is
-    /// over 90 % full and a checkpoint would help.
+    /// At a statement boundary: pokes the checkpoint thread when the log is 70 % full and waits for
+    /// it when the log is over 90 % full and a checkpoint would help.
     pub fn throttle(&self) {
         let c = self.checkpointer();
         let end = self.log().end();
@@ -447,7 +474,10 @@ mod tests {
         assert_eq!(decode_list(&b[..b.len() - 1]), None);
         assert_eq!(decode_list(&[]), None);
         let state = BackupState { log_from: at, ..BackupState::default() };
-        assert_eq!(decode_header(&encode_header(TxnId(77), true, &state)), Some((TxnId(77), true, state)));
+        assert_eq!(
+            decode_header(&encode_header(TxnId(77), true, &state)),
+            Some((TxnId(77), true, state))
+        );
         assert_eq!(
             decode_header(&[1, 0, 0, 0, 0, 0, 0, 0, 0]),
             Some((TxnId(1), false, BackupState::default()))

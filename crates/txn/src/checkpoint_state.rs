@@ -1,4 +1,5 @@
-//! What a database knows of its checkpoints, and of what keeps its log: the state that `checkpoint` works on.
+//! What a database knows of its checkpoints, and of what keeps its log: the state that `checkpoint`
+//! works on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};

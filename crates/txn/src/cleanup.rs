@@ -1,8 +1,8 @@
-//! Ghost cleanup and work after commits: queues, and the thread that works them off.
-//! The queue of pages is not durable: what a restart forgets is queued again when a scan meets it.
-//! Guarantees: a page is cleaned only when every snapshot, present or future, sees the transaction that left its
-//! ghosts; deferred work runs once, after its transaction has committed, or not at all if the process ends first
-//! (the transaction that defers work keeps a durable note of it).
+//! Ghost cleanup and work after commits: queues, and the thread that works them off. The queue of
+//! pages is not durable: what a restart forgets is queued again when a scan meets it. Guarantees: a
+//! page is cleaned only when every snapshot, present or future, sees the transaction that left its
+//! ghosts; deferred work runs once, after its transaction has committed, or not at all if the
+//! process ends first (the transaction that defers work keeps a durable note of it).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use crate::error::TxnError;
 const BATCH: usize = 64;
 
 impl Database {
-    /// Removes ghosts from queued pages as far as snapshots allow; returns how many ghosts went. Pages without rows go too.
+    /// Removes ghosts from queued pages as far as snapshots allow; returns how many ghosts went.
+    /// Pages without rows go too.
     ///
     /// # Errors
     /// The database is not online; damaged pages, I/O, the log's errors.
@@ -45,8 +46,8 @@ impl Database {
         removed
     }
 
-    /// `later`: pages that are to be visited again, once every snapshot sees a transaction. `empty`: leaves without rows
-    /// whose place in their index is not known.
+    /// `later`: pages that are to be visited again, once every snapshot sees a transaction.
+    /// `empty`: leaves without rows whose place in their index is not known.
     fn clean_pages(
         &self,
         end: Option<Instant>,
@@ -64,8 +65,9 @@ impl Database {
                 break;
             }
             for (unit, page) in pages {
-                // A unit that is not open any more was dropped, and its ghosts with it. The table of units stays locked, so
-                // that a unit's extents are not freed under the cleanup of one of its pages.
+                // A unit that is not open any more was dropped, and its ghosts with it. The table
+                // of units stays locked, so that a unit's extents are not freed under the cleanup
+                // of one of its pages.
                 let _work = self.background_work();
                 let units = self.open_units();
                 let Some(open) = units.open.get(&unit) else { continue };
@@ -87,7 +89,8 @@ impl Database {
         Ok(removed)
     }
 
-    /// Runs all deferred work now, on this thread, and waits for what another thread is doing of it.
+    /// Runs all deferred work now, on this thread, and waits for what another thread is doing of
+    /// it.
     pub fn run_deferred(self: &Arc<Self>) {
         let _turn = self.deferred().turn.lock();
         while let Some(deferred) = self.deferred().next() {

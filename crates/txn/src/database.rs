@@ -1,6 +1,7 @@
 //! An open database: page store, log, transactions, background tasks, and the state it is in.
-//! Guarantees: nobody gets a database before recovery has finished; after a failure that may lose data it answers
-//! every change with the cause and is repaired only by opening it again; closing it leaves nothing to redo.
+//! Guarantees: nobody gets a database before recovery has finished; after a failure that may lose
+//! data it answers every change with the cause and is repaired only by opening it again; closing it
+//! leaves nothing to redo.
 
 mod settings;
 mod status;
@@ -16,7 +17,9 @@ use std::sync::{Arc, Weak};
 use disk::Disk;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use pages::{BufferPool, Closed, FreeingPaused, Home, PageError, RecordBuilder, RecordSink, Store, TxnId};
+use pages::{
+    BufferPool, Closed, FreeingPaused, Home, PageError, RecordBuilder, RecordSink, Store, TxnId,
+};
 use wal::{Log, Lsn};
 
 use crate::background::{Bell, Threads};
@@ -56,20 +59,26 @@ pub struct Env {
 
 impl std::fmt::Debug for Env {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Env").field("db", &self.db).field("pace", &self.pace).finish_non_exhaustive()
+        f.debug_struct("Env")
+            .field("db", &self.db)
+            .field("pace", &self.pace)
+            .finish_non_exhaustive()
     }
 }
 
 /// What a panic in a background thread means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterPanic {
-    /// The database fails: without the thread, log is not flushed or not freed, and what it was doing is in an unknown state.
+    /// The database fails: without the thread, log is not flushed or not freed, and what it was
+    /// doing is in an unknown state.
     Fail,
-    /// The next round goes on with what is left to do. Where pages or the log were being changed the database has failed already.
+    /// The next round goes on with what is left to do. Where pages or the log were being changed
+    /// the database has failed already.
     GoOn,
 }
 
-/// No background work changes rows or extents while this is held, and no allocation frees dropped units.
+/// No background work changes rows or extents while this is held, and no allocation frees dropped
+/// units.
 #[derive(Debug)]
 pub struct HeldBackground<'a> {
     _work: RwLockWriteGuard<'a, ()>,
@@ -83,7 +92,8 @@ pub struct Database {
     store: Arc<Store>,
     txns: TxnTable,
     settings: RwLock<DbState>,
-    /// The setting and its window again, for commits, which must not wait for the lock of `settings`.
+    /// The setting and its window again, for commits, which must not wait for the lock of
+    /// `settings`.
     delayed: AtomicU8,
     window_ms: AtomicU32,
     window_kb: AtomicU32,
@@ -96,7 +106,8 @@ pub struct Database {
     ghosts: GhostQueue,
     units: RwLock<Units>,
     discards: Discards,
-    /// Held shared by each step of background work that changes structures, exclusively by a thread that must see none of it.
+    /// Held shared by each step of background work that changes structures, exclusively by a thread
+    /// that must see none of it.
     background: RwLock<()>,
     deferred: DeferredQueue,
     sweep: Sweep,
@@ -174,7 +185,8 @@ impl Database {
     pub(crate) fn go_online(self: &Arc<Self>, report: RecoveryReport) -> Result<(), TxnError> {
         *self.recovery.lock() = report;
         self.txns.note_log_end(|| self.log.end());
-        // Whoever opens a database has its log read and its parts of other databases' transactions ended.
+        // Whoever opens a database has its log read and its parts of other databases' transactions
+        // ended.
         self.join_outcomes();
         self.env.outcomes.recovered(self.store.database());
         self.set_status(Status::Online);
@@ -194,7 +206,8 @@ impl Database {
         let every = Some(pace.ghost_interval);
         self.spawn(&format!("cleanup-{db}"), &self.cleaner, every, AfterPanic::GoOn, |d| {
             d.run_deferred();
-            // A failure that matters has taken the database offline; any other page is met again by the next delete.
+            // A failure that matters has taken the database offline; any other page is met again by
+            // the next delete.
             drop(d.clean_ghosts());
             // What fails here is tried again in the next round.
             drop(d.free_discarded());
@@ -205,7 +218,8 @@ impl Database {
         self.spawn(&format!("log-flush-{db}"), bell, None, AfterPanic::Fail, |d| d.flush_round())
     }
 
-    /// A thread that runs `round` whenever its bell rings or `every` has passed. It does not keep the database alive.
+    /// A thread that runs `round` whenever its bell rings or `every` has passed. It does not keep
+    /// the database alive.
     pub(crate) fn spawn(
         self: &Arc<Self>,
         name: &str,
@@ -219,15 +233,17 @@ impl Database {
         let body = move || {
             while own.wait(every) {
                 let Some(db) = weak.upgrade() else { return };
-                if catch_unwind(AssertUnwindSafe(|| round(&db))).is_err() && db.panicked(&thread, after_panic)
+                if catch_unwind(AssertUnwindSafe(|| round(&db))).is_err()
+                    && db.panicked(&thread, after_panic)
                 {
                     return;
                 }
             }
         };
         let started = self.threads.start(name, bell, body);
-        started
-            .map_err(|e| PageError::Offline { cause: format!("thread {name} cannot be started: {e}") }.into())
+        started.map_err(|e| {
+            PageError::Offline { cause: format!("thread {name} cannot be started: {e}") }.into()
+        })
     }
 
     /// A round of a background thread has panicked. True if the thread has to end.
@@ -245,7 +261,8 @@ impl Database {
         self.env.outcomes.register(self.store.database(), self.env.db, self.coordinator.clone());
     }
 
-    /// Recovery gives it up before it has appended anything: its files are free for another attempt.
+    /// Recovery gives it up before it has appended anything: its files are free for another
+    /// attempt.
     pub(crate) fn give_up_recovery(&self, cause: &str) {
         self.set_status(Status::Suspect);
         self.store.abandon(cause);
@@ -332,14 +349,15 @@ impl Database {
         &self.discards
     }
 
-    /// To be held for a step of background work that changes rows or extents (a page's ghosts, a value's pages, a
-    /// unit's extents). Waits while [`Database::hold_background`] is in force; not to be taken twice by one thread.
+    /// To be held for a step of background work that changes rows or extents (a page's ghosts, a
+    /// value's pages, a unit's extents). Waits while [`Database::hold_background`] is in force; not
+    /// to be taken twice by one thread.
     pub fn background_work(&self) -> RwLockReadGuard<'_, ()> {
         self.background.read()
     }
 
-    /// Waits for the running steps of background work; none begins while this is held. For checks, which report
-    /// half-seen changes as damage.
+    /// Waits for the running steps of background work; none begins while this is held. For checks,
+    /// which report half-seen changes as damage.
     pub fn hold_background(&self) -> HeldBackground<'_> {
         HeldBackground { _work: self.background.write(), _freeing: self.store.pause_freeing() }
     }
@@ -415,8 +433,8 @@ impl Database {
         Ok(self.log.flush_all()?)
     }
 
-    /// Gives up a database that failed, before its files are opened anew: a session that still holds it can neither commit nor
-    /// write a page or a log block when this returns.
+    /// Gives up a database that failed, before its files are opened anew: a session that still
+    /// holds it can neither commit nor write a page or a log block when this returns.
     pub fn abandon(&self) {
         let cause = PageError::Offline { cause: "its files are being reopened".into() };
         self.fail("reopen", &cause.into());
@@ -428,7 +446,8 @@ impl Database {
     }
 
     /// Closes the database: nothing is to be redone or undone when it is opened next. Fails with
-    /// [`TxnError::Busy`] while transactions that have written are running. Afterwards its files are free for others.
+    /// [`TxnError::Busy`] while transactions that have written are running. Afterwards its files
+    /// are free for others.
     pub fn close(&self) -> Result<(), TxnError> {
         self.check_online()?;
         let active = self.txns.active().len();
@@ -440,13 +459,14 @@ impl Database {
         self.tidy_up();
         let next = self.txns.next_id();
         let done = match self.checkpoint_as(true) {
-            // Nothing is lost without it: the next recovery begins at an earlier one, or redoes the pages that the device
-            // refuses.
+            // Nothing is lost without it: the next recovery begins at an earlier one, or redoes the
+            // pages that the device refuses.
             Err(e) if e.kind() == ErrorKind::LogFull || e.is_unwritten() => None,
             done => Some(done?),
         };
         self.set_status(Status::Offline);
-        // A delayed commit that still found the database online is in the log by now: closing the log makes it durable.
+        // A delayed commit that still found the database online is in the log by now: closing the
+        // log makes it durable.
         fence(Ordering::SeqCst);
         let closed = self.log.close();
         // Nothing has been changed since the checkpoint: the pages are whole without the log.

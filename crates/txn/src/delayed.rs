@@ -1,8 +1,9 @@
-//! When delayed commits become durable: by a thread of its own, within the loss window's time and before its bytes are used up as
-//! long as the disk keeps up; else commits wait.
+//! When delayed commits become durable: by a thread of its own, within the loss window's time and
+//! before its bytes are used up as long as the disk keeps up; else commits wait.
 //!
-//! Guarantees: a commit that was answered is durable within [`LossWindow::ms`](crate::LossWindow) plus a flush; no more than
-//! [`LossWindow::kb`](crate::LossWindow) of log waits when a commit is answered; none is forgotten when the database closes.
+//! Guarantees: a commit that was answered is durable within [`LossWindow::ms`](crate::LossWindow)
+//! plus a flush; no more than [`LossWindow::kb`](crate::LossWindow) of log waits when a commit is
+//! answered; none is forgotten when the database closes.
 
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
@@ -13,10 +14,12 @@ use crate::database::{Database, Status};
 use crate::error::TxnError;
 
 impl Database {
-    /// A delayed commit is in the log buffer. From three quarters of the window on, the flusher is called, so that the disk works
-    /// while commits go on; a commit that finds the window full waits until it is not.
+    /// A delayed commit is in the log buffer. From three quarters of the window on, the flusher is
+    /// called, so that the disk works while commits go on; a commit that finds the window full
+    /// waits until it is not.
     pub(crate) fn flush_delayed(&self, commit: Lsn) -> Result<(), TxnError> {
-        // Pairs with close(), which changes the status before it flushes, and with the flusher's: one of the two sees the other.
+        // Pairs with close(), which changes the status before it flushes, and with the flusher's:
+        // one of the two sees the other.
         fence(Ordering::SeqCst);
         if self.status() != Status::Online {
             // Nobody would come for it.
@@ -67,19 +70,23 @@ impl Database {
             // Not a sleep: closing must not wait for a long window.
             let time = Duration::from_millis(self.loss_window().ms.into());
             let go_on = flusher.called.load(Ordering::Acquire) || flusher.bell.wait(Some(time));
-            // Before the flush: a commit that comes meanwhile makes it due again. A flusher that was called comes again by itself, so that
-            // commits need not wake him twice for each flush.
+            // Before the flush: a commit that comes meanwhile makes it due again. A flusher that
+            // was called comes again by itself, so that commits need not wake him twice for each
+            // flush.
             let called = flusher.called.load(Ordering::Acquire);
             flusher.due.store(called, Ordering::Release);
-            // Pairs with the commit's: either it sees that nobody comes, or the flush sees its record.
+            // Pairs with the commit's: either it sees that nobody comes, or the flush sees its
+            // record.
             fence(Ordering::SeqCst);
             if let Err(e) = self.log().flush_all() {
                 return self.fail("log flush", &e.into());
             }
-            // Where a good part of the window fills during a flush, a flusher that went to sleep would be called again at once.
+            // Where a good part of the window fills during a flush, a flusher that went to sleep
+            // would be called again at once.
             let again = called && self.log().not_durable() > self.loss_window().bytes() / 6;
             flusher.called.store(again, Ordering::Release);
-            // Unless he was called, a commit may have rung the bell meanwhile: that must not cut the next wait short.
+            // Unless he was called, a commit may have rung the bell meanwhile: that must not cut
+            // the next wait short.
             if !go_on || !called {
                 return;
             }

@@ -1,6 +1,7 @@
-//! Large values that transactions have discarded: the list of them, and the background work that frees them.
-//! Guarantees: a value is freed only when every snapshot, present or future, sees the transaction that discarded it; what
-//! a crash leaves on the list is freed after the restart; a rollback keeps the value.
+//! Large values that transactions have discarded: the list of them, and the background work that
+//! frees them. Guarantees: a value is freed only when every snapshot, present or future, sees the
+//! transaction that discarded it; what a crash leaves on the list is freed after the restart; a
+//! rollback keeps the value.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +14,8 @@ use crate::error::TxnError;
 use crate::txn::Txn;
 
 impl Database {
-    /// Says which tree holds the list of discarded values. To be called once, when the database has been opened.
+    /// Says which tree holds the list of discarded values. To be called once, when the database has
+    /// been opened.
     pub fn set_discarded_values(&self, tree: BTree) {
         let _ = self.discards().values.set(DiscardedValues::new(tree));
     }
@@ -26,7 +28,8 @@ impl Database {
     /// Frees discarded values as far as snapshots allow; returns how many pages.
     ///
     /// # Errors
-    /// The database is not online; damaged pages, I/O, the log's errors. The rest is freed by a later call.
+    /// The database is not online; damaged pages, I/O, the log's errors. The rest is freed by a
+    /// later call.
     pub fn free_discarded(&self) -> Result<u64, TxnError> {
         let discards = self.discards();
         let Some(values) = discards.values.get() else { return Ok(0) };
@@ -75,7 +78,8 @@ impl Database {
     fn find_space(&self, id: UnitId, first_iam: PageId) -> Result<Option<Unit>, TxnError> {
         let unit = match self.store().open_unit(first_iam) {
             Ok(unit) => unit,
-            // Its extents were given back before the database was opened, and hold something else or nothing now.
+            // Its extents were given back before the database was opened, and hold something else
+            // or nothing now.
             Err(e) if e.is_damage() => return Ok(None),
             Err(PageError::Corrupt { .. } | PageError::NoSuchPage { .. }) => return Ok(None),
             Err(e) => return Err(e.into()),
@@ -85,8 +89,8 @@ impl Database {
 }
 
 impl Txn {
-    /// The last row version that names this value is gone if the transaction commits: its pages are freed once no
-    /// snapshot can need them.
+    /// The last row version that names this value is gone if the transaction commits: its pages are
+    /// freed once no snapshot can need them.
     ///
     /// # Errors
     /// The value was discarded before; no space; the log's errors.

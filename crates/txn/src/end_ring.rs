@@ -1,18 +1,19 @@
-//! When each transaction ended: a ring of atomic words, one for each of the newest ids, and a short list of what is
-//! older and still matters. Readers ask it about single transactions; they take no lock, except for the few ids that
-//! the list has.
+//! When each transaction ended: a ring of atomic words, one for each of the newest ids, and a short
+//! list of what is older and still matters. Readers ask it about single transactions; they take no
+//! lock, except for the few ids that the list has.
 //!
 //! An end has a number, from a counter that the caller keeps (`TxnTable`). Invariants:
-//! - Ids are begun in ascending order, ended once, and both under the caller's lock. The word of an id at or above
-//!   `floor` says 0 while it runs, then the number of its end.
-//! - An id below `floor` that the list does not have ended before every live snapshot was taken, or began after it.
-//! - A word is used again only after `floor` has passed its former id: whoever reads a word and then finds the id at or
-//!   above `floor` has read the word of that id.
-//! - `marks` has a bit for each id of the list, set before `floor` passes the id. Ids share bits: a bit that is not set
-//!   proves that the list does not have the id.
+//! - Ids are begun in ascending order, ended once, and both under the caller's lock. The word of an
+//!   id at or above `floor` says 0 while it runs, then the number of its end.
+//! - An id below `floor` that the list does not have ended before every live snapshot was taken, or
+//!   began after it.
+//! - A word is used again only after `floor` has passed its former id: whoever reads a word and
+//!   then finds the id at or above `floor` has read the word of that id.
+//! - `marks` has a bit for each id of the list, set before `floor` passes the id. Ids share bits: a
+//!   bit that is not set proves that the list does not have the id.
 //!
-//! Memory is bounded by the transactions that run and those that were running when a snapshot in use was taken; how many
-//! have come and gone meanwhile does not matter.
+//! Memory is bounded by the transactions that run and those that were running when a snapshot in
+//! use was taken; how many have come and gone meanwhile does not matter.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,7 +37,8 @@ struct Old {
     end: u64,
 }
 
-/// What live snapshots may still ask: `(moment, xmax)` of each, ascending by moment, xmax being the largest so far.
+/// What live snapshots may still ask: `(moment, xmax)` of each, ascending by moment, xmax being the
+/// largest so far.
 #[derive(Debug, Default)]
 pub(crate) struct Questions(Vec<(u64, u64)>);
 
@@ -96,7 +98,8 @@ impl EndRing {
         &self.words[id as usize & (self.words.len() - 1)]
     }
 
-    /// Recovery: ids below `next` have been used. None of them runs, except those that are brought back.
+    /// Recovery: ids below `next` have been used. None of them runs, except those that are brought
+    /// back.
     pub fn jump(&self, next: u64) {
         self.floor.store(next, Ordering::Release);
     }
@@ -114,7 +117,10 @@ impl EndRing {
     /// `id` begins, the next one of all. `live` is asked when old ids have to leave the ring.
     pub fn begin(&self, id: u64, live: impl FnOnce() -> Questions) {
         let floor = self.floor.load(Ordering::Relaxed);
-        debug_assert!(id >= floor && id - floor <= self.words.len() as u64, "ids begin one after the other");
+        debug_assert!(
+            id >= floor && id - floor <= self.words.len() as u64,
+            "ids begin one after the other"
+        );
         if id - floor >= self.words.len() as u64 {
             self.leave(floor, &live());
         }
@@ -157,7 +163,11 @@ impl EndRing {
     pub fn end(&self, id: u64, end: u64) {
         debug_assert!(end > LONG_AGO);
         if id >= self.floor.load(Ordering::Relaxed) {
-            debug_assert_eq!(self.word(id).load(Ordering::Relaxed), RUNNING, "transaction {id} ended twice");
+            debug_assert_eq!(
+                self.word(id).load(Ordering::Relaxed),
+                RUNNING,
+                "transaction {id} ended twice"
+            );
             self.word(id).store(end, Ordering::Release);
             return;
         }

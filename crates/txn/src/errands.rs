@@ -1,6 +1,7 @@
-//! Work that a statement leaves to a thread of its database because nobody has to wait for it: statistics that are to be measured
-//! again. The thread is started with the first such work.
-//! Guarantees: work runs in the order in which it was left, at most once, and never after the database is closed; it may never run.
+//! Work that a statement leaves to a thread of its database because nobody has to wait for it:
+//! statistics that are to be measured again. The thread is started with the first such work.
+//! Guarantees: work runs in the order in which it was left, at most once, and never after the
+//! database is closed; it may never run.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -41,7 +42,10 @@ impl Database {
         if !queue.has_thread {
             let name = format!("errands-{}", self.id());
             let rounds = |d: &Arc<Database>| d.run_errands();
-            if self.spawn(&name, &errands.bell, Some(LONGEST_SLEEP), AfterPanic::GoOn, rounds).is_err() {
+            if self
+                .spawn(&name, &errands.bell, Some(LONGEST_SLEEP), AfterPanic::GoOn, rounds)
+                .is_err()
+            {
                 return false;
             }
             queue.has_thread = true;

@@ -1,5 +1,6 @@
-//! The one error of this crate and of what lies below it, with the kinds that an engine answers differently.
-//! Guarantees: every error has one SQL Server number; an error never hides that a database went offline.
+//! The one error of this crate and of what lies below it, with the kinds that an engine answers
+//! differently. Guarantees: every error has one SQL Server number; an error never hides that a
+//! database went offline.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,10 +42,12 @@ pub enum TxnError {
     /// Restart recovery failed (3414).
     #[error("recovery of the database failed at {phase} (log record {lsn}): {cause}")]
     Recovery { phase: &'static str, lsn: Lsn, cause: String },
-    /// Transactions over several databases are prepared, and the databases that decide on them cannot say how (3437).
+    /// Transactions over several databases are prepared, and the databases that decide on them
+    /// cannot say how (3437).
     #[error("{}", show_doubts(.0))]
     InDoubt(Arc<[InDoubt]>),
-    /// The coordinator of a transaction over several databases has failed before its decision was certain.
+    /// The coordinator of a transaction over several databases has failed before its decision was
+    /// certain.
     #[error(
         "the outcome of the transaction with the UOW {{{0}}} is unknown until the database that decides on it has been recovered"
     )]
@@ -71,7 +74,10 @@ fn show_doubts(list: &[InDoubt]) -> String {
         format!("UOW {{{}}}, decided by database '{}'", doubt.prepared.id, doubt.prepared.name)
     };
     let list: Vec<String> = list.iter().map(one).collect();
-    format!("the completion status of transactions over several databases is not known: {}", list.join(", "))
+    format!(
+        "the completion status of transactions over several databases is not known: {}",
+        list.join(", ")
+    )
 }
 
 /// What an error means to the caller.
@@ -204,9 +210,9 @@ fn of_page(e: &PageError) -> ErrorKind {
         PageError::Record { .. } | PageError::Apply { .. } => ErrorKind::LogCorrupt,
         PageError::NoFrames => ErrorKind::NoFrames,
         PageError::FilegroupFull { .. } => ErrorKind::FilegroupFull,
-        PageError::NotADataFile { .. } | PageError::OtherFormat { .. } | PageError::Foreign { .. } => {
-            ErrorKind::File
-        }
+        PageError::NotADataFile { .. }
+        | PageError::OtherFormat { .. }
+        | PageError::Foreign { .. } => ErrorKind::File,
         PageError::Offline { .. } => ErrorKind::LogNotAvailable,
         _ => ErrorKind::Internal,
     }
@@ -228,7 +234,9 @@ fn of_disk(e: &DiskError) -> ErrorKind {
     match e {
         DiskError::NoSpace { .. } | DiskError::FileLimit { .. } => ErrorKind::DiskFull,
         DiskError::Io { op: Op::Allocate | Op::SetLength, .. } => ErrorKind::DiskFull,
-        DiskError::NotFound { .. } | DiskError::Exists { .. } | DiskError::Locked { .. } => ErrorKind::File,
+        DiskError::NotFound { .. } | DiskError::Exists { .. } | DiskError::Locked { .. } => {
+            ErrorKind::File
+        }
         _ => ErrorKind::Io,
     }
 }

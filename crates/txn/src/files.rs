@@ -1,6 +1,7 @@
-//! Data files of an open database: added, changed, removed.
-//! Guarantees: a file that [`Database::add_file`] has returned is there after a crash, one that
-//! [`Database::remove_file`] has taken out is not; a change of size, growth or limit is durable on return, a smaller size too.
+//! Data files of an open database: added, changed, removed. Guarantees: a file that
+//! [`Database::add_file`] has returned is there after a crash, one that [`Database::remove_file`]
+//! has taken out is not; a change of size, growth or limit is durable on return, a smaller size
+//! too.
 
 use pages::{FileEvent, FileGrowth, FileSpec};
 use parking_lot::MutexGuard;
@@ -10,7 +11,8 @@ use crate::error::TxnError;
 use crate::txn::now_us;
 
 impl Database {
-    /// While this is held no backup of the data begins and no file comes or goes elsewhere: a backup is of one list of files.
+    /// While this is held no backup of the data begins and no file comes or goes elsewhere: a
+    /// backup is of one list of files.
     ///
     /// # Errors
     /// [`TxnError::FilesBusy`] while one of these is going on.
@@ -18,9 +20,10 @@ impl Database {
         self.checkpointer().data_backup.try_lock().ok_or(TxnError::FilesBusy)
     }
 
-    /// Adds a data file; its number is `spec.id` (see [`pages::Store::next_file_id`]). It takes its share of new extents
-    /// at once. The caller holds the files ([`hold_files`](Self::hold_files)). After an error the file may be left on the disk,
-    /// listed or not: opening the database again decides.
+    /// Adds a data file; its number is `spec.id` (see [`pages::Store::next_file_id`]). It takes its
+    /// share of new extents at once. The caller holds the files ([`hold_files`](Self::hold_files)).
+    /// After an error the file may be left on the disk, listed or not: opening the database again
+    /// decides.
     ///
     /// # Errors
     /// The file is there already or cannot be made; the log's errors.
@@ -41,8 +44,8 @@ impl Database {
         Ok(store.use_file(spec.id, &spec.path)?)
     }
 
-    /// Takes a data file out of the database; false when something is allocated in it. The caller holds the files and
-    /// removes this one itself.
+    /// Takes a data file out of the database; false when something is allocated in it. The caller
+    /// holds the files and removes this one itself.
     ///
     /// # Errors
     /// [`pages::PageError::Invalid`] for the primary file; no such file; the log's errors.
@@ -63,7 +66,8 @@ impl Database {
         if let Err(e) = &done
             && self.list_file(id, Some(&file.spec)).is_err()
         {
-            // In use and not listed: the next open would not find what is written to it from now on.
+            // In use and not listed: the next open would not find what is written to it from now
+            // on.
             self.fail("removing a data file", e);
         }
         store.end_close(id, done.is_ok());
@@ -80,7 +84,12 @@ impl Database {
     ///
     /// # Errors
     /// No such file; the log's errors.
-    pub fn limit_file(&self, id: u16, growth: FileGrowth, max_size: Option<u64>) -> Result<(), TxnError> {
+    pub fn limit_file(
+        &self,
+        id: u16,
+        growth: FileGrowth,
+        max_size: Option<u64>,
+    ) -> Result<(), TxnError> {
         self.check_online()?;
         self.store().limit_file(&mut self.system_sink(), id, growth, max_size)?;
         Ok(self.log().flush_all()?)
@@ -96,8 +105,8 @@ impl Database {
         Ok(self.log().flush_all()?)
     }
 
-    /// Gives the free extents at the end of a data file back to the disk, down to `least` pages. The caller holds the files.
-    /// A file that has to grow meanwhile stays as long as it is.
+    /// Gives the free extents at the end of a data file back to the disk, down to `least` pages.
+    /// The caller holds the files. A file that has to grow meanwhile stays as long as it is.
     ///
     /// # Errors
     /// No such file; I/O; the log's errors.

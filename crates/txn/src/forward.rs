@@ -1,7 +1,8 @@
-//! Analysis and redo side by side: one thread reads the log and learns from it, one has the pages read that a batch of records
-//! names, many in flight at a time, one redoes batch after batch. The first two mostly wait for the disk.
-//! Guarantees: records are redone in log order by one thread; pages are not read ahead of a record that changes the list of
-//! files, as they might be those of another file with the same number.
+//! Analysis and redo side by side: one thread reads the log and learns from it, one has the pages
+//! read that a batch of records names, many in flight at a time, one redoes batch after batch. The
+//! first two mostly wait for the disk. Guarantees: records are redone in log order by one thread;
+//! pages are not read ahead of a record that changes the list of files, as they might be those of
+//! another file with the same number.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,7 +19,8 @@ use crate::recovery_report::RecoveryReport;
 
 /// Bytes of log in a batch.
 const BATCH_BYTES: usize = 4 << 20;
-/// Records in a batch, and pages that they may name, as a share of the pool: all batches together take a quarter of it.
+/// Records in a batch, and pages that they may name, as a share of the pool: all batches together
+/// take a quarter of it.
 const BATCH_RECORDS: usize = 8192;
 const POOL_SHARE: usize = 16;
 /// One for each thread and one that waits.
@@ -68,7 +70,8 @@ struct Read {
 }
 
 impl Database {
-    /// Reads the log from `from` to its end, and redoes it. A failure of redo goes before one of reading, which is after it.
+    /// Reads the log from `from` to its end, and redoes it. A failure of redo goes before one of
+    /// reading, which is after it.
     pub(crate) fn analyse_and_redo(
         &self,
         from: Lsn,
@@ -79,12 +82,15 @@ impl Database {
         let (filled, to_fetch) = sync_channel(BATCHES);
         let (fetched, to_redo) = sync_channel(BATCHES);
         let (redone, empty) = sync_channel(BATCHES);
-        let no_thread =
-            |e: std::io::Error| TxnError::Recovery { phase: "analysis", lsn: from, cause: e.to_string() };
+        let no_thread = |e: std::io::Error| TxnError::Recovery {
+            phase: "analysis",
+            lsn: from,
+            cause: e.to_string(),
+        };
         std::thread::scope(|scope| {
             let named = |name: &str| std::thread::Builder::new().name(name.into());
-            let fetcher =
-                named("recovery-pages").spawn_scoped(scope, move || self.fetch_pages(&to_fetch, &fetched));
+            let fetcher = named("recovery-pages")
+                .spawn_scoped(scope, move || self.fetch_pages(&to_fetch, &fetched));
             fetcher.map_err(no_thread)?;
             let reader = named("recovery-log")
                 .spawn_scoped(scope, move || self.read_batches(from, analysis, &filled, &empty))
@@ -133,7 +139,8 @@ impl Database {
         }
     }
 
-    /// Has the pages of each batch read, and gives it on while they are: redo waits for those that it comes to.
+    /// Has the pages of each batch read, and gives it on while they are: redo waits for those that
+    /// it comes to.
     fn fetch_pages(&self, to_fetch: &Receiver<Batch>, fetched: &SyncSender<Batch>) {
         let mut under_way: VecDeque<Reads> = VecDeque::new();
         while let Ok(mut batch) = to_fetch.recv() {
@@ -145,7 +152,8 @@ impl Database {
             while under_way.len() > stay
                 && let Some(reads) = under_way.pop_front()
             {
-                // A damaged or missing page is met again by redo, which knows whether a record rebuilds it.
+                // A damaged or missing page is met again by redo, which knows whether a record
+                // rebuilds it.
                 drop(reads.wait());
             }
             if fetched.send(batch).is_err() {
@@ -164,7 +172,9 @@ impl Database {
     ) -> Result<bool, TxnError> {
         let most_pages = (self.store().pool().frames() as usize / POOL_SHARE).max(64);
         while !batch.is_full(most_pages) {
-            let Some((lsn, bytes)) = scan.next_record().map_err(|e| failed("analysis", read.to, e))? else {
+            let Some((lsn, bytes)) =
+                scan.next_record().map_err(|e| failed("analysis", read.to, e))?
+            else {
                 return Ok(false);
             };
             let view = RecordView::decode(bytes).map_err(|e| failed("analysis", lsn, e))?;
@@ -172,7 +182,11 @@ impl Database {
             (read.to, read.records) = (lsn, read.records + 1);
             read.bytes += bytes.len() as u64;
             if matches!(view.kind(), RecordKind::Change | RecordKind::Compensation) {
-                batch.push(lsn, bytes, view.pages().map_err(|e| failed("analysis", lsn, e))?.into_iter());
+                batch.push(
+                    lsn,
+                    bytes,
+                    view.pages().map_err(|e| failed("analysis", lsn, e))?.into_iter(),
+                );
             }
         }
         Ok(true)
@@ -189,8 +203,8 @@ impl Database {
             progress(Phase::Redo, 50);
             let start = Instant::now();
             for (lsn, range) in &batch.records {
-                let view =
-                    RecordView::decode(&batch.bytes[range.clone()]).map_err(|e| failed("redo", *lsn, e))?;
+                let view = RecordView::decode(&batch.bytes[range.clone()])
+                    .map_err(|e| failed("redo", *lsn, e))?;
                 self.store().redo(*lsn, &view).map_err(|e| failed("redo", *lsn, e))?;
             }
             report.redone += batch.records.len() as u64;
@@ -212,7 +226,8 @@ mod tests {
     use wal::LogOptions;
 
     fn database() -> Arc<Database> {
-        let pool = BufferPool::new(PoolOptions { bytes: 400 * 8192, ..PoolOptions::default() }).unwrap();
+        let pool =
+            BufferPool::new(PoolOptions { bytes: 400 * 8192, ..PoolOptions::default() }).unwrap();
         let env = Env {
             home: Default::default(),
             disk: Arc::new(sim::SimDisk::new(1)),
@@ -236,7 +251,11 @@ mod tests {
             guid: [7; 16],
             files: vec![file],
             log_path: "test_log.ldf".into(),
-            log: LogOptions { initial_size: 4 << 20, background_writer: false, ..LogOptions::default() },
+            log: LogOptions {
+                initial_size: 4 << 20,
+                background_writer: false,
+                ..LogOptions::default()
+            },
             settings: DbState::initial(),
         };
         Database::create(env, spec).unwrap()

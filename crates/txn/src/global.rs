@@ -63,7 +63,8 @@ impl GlobalId {
         if parts.iter().map(|part| part.len()).ne([8, 4, 4, 4, 12]) {
             return None;
         }
-        let digits: Vec<u32> = parts.concat().chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+        let digits: Vec<u32> =
+            parts.concat().chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
         let mut bytes = [0; 16];
         let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
         for (pair, at) in digits.as_chunks::<2>().0.iter().zip(order) {
@@ -86,7 +87,8 @@ pub struct Prepared {
 
 impl Prepared {
     pub(crate) fn put(&self, rec: &mut RecordBuilder, time_us: u64) -> Result<(), TxnError> {
-        let parts = [&time_us.to_le_bytes()[..], &self.id.0, &self.coordinator, self.name.as_bytes()];
+        let parts =
+            [&time_us.to_le_bytes()[..], &self.id.0, &self.coordinator, self.name.as_bytes()];
         let bytes = parts.concat();
         rec.begin(RecordKind::Prepare).payload(&bytes)?;
         Ok(())
@@ -170,7 +172,8 @@ mod tests {
 
     #[test]
     fn decisions_survive_their_encoding() {
-        let decision = |n: u8| Decision { id: GlobalId([n; 16]), databases: vec![[n; 16]; n as usize] };
+        let decision =
+            |n: u8| Decision { id: GlobalId([n; 16]), databases: vec![[n; 16]; n as usize] };
         let all: Vec<_> = (0..200).map(decision).collect();
         let at = Lsn { vlf: 3, block: 16, slot: 9 };
         let records = Decision::encode_list(at, &all);

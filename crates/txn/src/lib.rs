@@ -1,8 +1,8 @@
-//! Transactions: locks, snapshots, commit and rollback, checkpoints, restart recovery, and the [`Database`] that joins
-//! page store and log.
+//! Transactions: locks, snapshots, commit and rollback, checkpoints, restart recovery, and the
+//! [`Database`] that joins page store and log.
 //!
-//! Rows are their own locks (their headers name the writer); the lock manager has the rest. Readers take snapshots and
-//! find older versions in the log. docs/internals/access.md has the reasons.
+//! Rows are their own locks (their headers name the writer); the lock manager has the rest. Readers
+//! take snapshots and find older versions in the log. docs/internals/access.md has the reasons.
 
 mod apart;
 mod background;
@@ -50,9 +50,13 @@ pub use database::{Database, Env, HeldBackground, Status, SystemWriter};
 pub use errands::Errand;
 pub use error::{ErrorKind, TxnError};
 pub use global::{DatabaseGuid, GlobalId, MAX_DATABASES, Prepared};
-pub use locks::{Grant, LockError, LockManager, LockMode, LockOwner, Resource, Until, WaitArgs, What};
+pub use locks::{
+    Grant, LockError, LockManager, LockMode, LockOwner, Resource, Until, WaitArgs, What,
+};
 pub use open::{CreateSpec, FileIdentity, OTHER_LOG, OTHER_TIME, identify};
-pub use options::{DbState, DelayedDurability, Durability, LogReuseWait, LossWindow, Pace, RecoveryModel};
+pub use options::{
+    DbState, DelayedDurability, Durability, LogReuseWait, LossWindow, Pace, RecoveryModel,
+};
 pub use outcomes::{InDoubt, Outcome, Outcomes};
 pub use recovery::Phase;
 pub use recovery_report::RecoveryReport;

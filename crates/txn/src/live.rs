@@ -1,16 +1,18 @@
-//! The clock of a database's transactions, and the snapshots that are in use. A snapshot is taken without a lock and
-//! without a look at any other transaction: a place of its own is claimed, the clock is read.
+//! The clock of a database's transactions, and the snapshots that are in use. A snapshot is taken
+//! without a lock and without a look at any other transaction: a place of its own is claimed, the
+//! clock is read.
 //!
 //! Invariants:
-//! - The clock's numbers only grow. They are changed under the lock of the transaction table, in the order of
-//!   [`Clock::ended`]: a reader who finds a number finds all that was set before it.
-//! - A snapshot announces itself **before** it reads what it will see, with a bound from below that it has read before
-//!   that. Who wants to know what is still needed reads the clock first and looks for announcements then
-//!   ([`LiveSnapshots::each`]). Both steps of either side are sequentially consistent, so of the two at least one sees
-//!   the other: either the announcement is found, or the snapshot sees all that the clock said to who looked.
-//! - What an announcement says may be too low for a moment, never too high. A place that changes hands while it is
-//!   looked at may show parts of both owners: the former does not need anything any more, and the new one sees
-//!   everything that the looker knew of, by the rule above.
+//! - The clock's numbers only grow. They are changed under the lock of the transaction table, in
+//!   the order of [`Clock::ended`]: a reader who finds a number finds all that was set before it.
+//! - A snapshot announces itself **before** it reads what it will see, with a bound from below that
+//!   it has read before that. Who wants to know what is still needed reads the clock first and
+//!   looks for announcements then ([`LiveSnapshots::each`]). Both steps of either side are
+//!   sequentially consistent, so of the two at least one sees the other: either the announcement is
+//!   found, or the snapshot sees all that the clock said to who looked.
+//! - What an announcement says may be too low for a moment, never too high. A place that changes
+//!   hands while it is looked at may show parts of both owners: the former does not need anything
+//!   any more, and the new one sees everything that the looker knew of, by the rule above.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
@@ -86,13 +88,15 @@ impl Clock {
         self.next.store(next, Ordering::Release);
     }
 
-    /// The log that may be needed begins here. It never goes back, but when recovery brings a transaction back.
+    /// The log that may be needed begins here. It never goes back, but when recovery brings a
+    /// transaction back.
     pub fn raise_hold(&self, hold: Lsn) {
         let hold = hold.key().max(self.hold.load(Ordering::Relaxed));
         self.hold.store(hold, Ordering::Release);
     }
 
-    /// Readers of a transaction's work have to wait for its commit. Before anybody can find that it has ended.
+    /// Readers of a transaction's work have to wait for its commit. Before anybody can find that it
+    /// has ended.
     pub fn raise_commit(&self, commit: Lsn) {
         let commit = commit.key().max(self.commit.load(Ordering::Relaxed));
         self.commit.store(commit, Ordering::Release);
@@ -114,7 +118,8 @@ impl Clock {
         self.hold.store(hold.key(), Ordering::Release);
     }
 
-    /// What a reader sees from now on. The oldest ids first: all below have ended at the moment that is read next.
+    /// What a reader sees from now on. The oldest ids first: all below have ended at the moment
+    /// that is read next.
     fn read(&self, own: TxnId) -> Snapshot {
         let oldest = self.oldest.load(Ordering::SeqCst);
         let xmin = if oldest == own.0 { self.second.load(Ordering::SeqCst) } else { oldest };
@@ -149,7 +154,10 @@ struct Slot {
 impl Slot {
     fn claim(&self) -> bool {
         self.xmin.load(Ordering::Relaxed) == FREE
-            && self.xmin.compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            && self
+                .xmin
+                .compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
     }
 
     /// The place is the caller's.
@@ -208,7 +216,8 @@ impl Default for LiveSnapshots {
 }
 
 impl LiveSnapshots {
-    /// Takes a snapshot of now. `stays`: it is kept for longer than a statement, and leaves the slots to others.
+    /// Takes a snapshot of now. `stays`: it is kept for longer than a statement, and leaves the
+    /// slots to others.
     pub fn take(&self, clock: &Clock, own: TxnId, stays: bool) -> (Snapshot, Place) {
         if !stays {
             // Each thread keeps to its slots.
@@ -269,7 +278,8 @@ impl LiveSnapshots {
         }
     }
 
-    /// Calls `f` for every snapshot that does not see everything that the caller has read from the clock.
+    /// Calls `f` for every snapshot that does not see everything that the caller has read from the
+    /// clock.
     pub fn each(&self, mut f: impl FnMut(Needs)) {
         fence(Ordering::SeqCst);
         self.slots.iter().filter_map(Slot::needs).for_each(&mut f);

@@ -1,4 +1,5 @@
-//! Where transactions hold locks on rows: a count by unit, which writers ask before they ask for locks.
+//! Where transactions hold locks on rows: a count by unit, which writers ask before they ask for
+//! locks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,7 +21,8 @@ impl Lockers {
         &self.0[unit.0 as usize % SLOTS]
     }
 
-    /// Whether there may be any. The latch under which a writer asks orders this against [`Lockers::add`].
+    /// Whether there may be any. The latch under which a writer asks orders this against
+    /// [`Lockers::add`].
     pub fn any(&self, unit: UnitId) -> bool {
         self.slot(unit).load(Ordering::SeqCst) != 0
     }

@@ -1,6 +1,6 @@
-//! Creating a database and opening it, recovery included.
-//! Guarantees: a database that could not be created leaves no files; a database that could be opened has been
-//! recovered and has written a checkpoint after its recovery.
+//! Creating a database and opening it, recovery included. Guarantees: a database that could not be
+//! created leaves no files; a database that could be opened has been recovered and has written a
+//! checkpoint after its recovery.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,8 +74,8 @@ impl Database {
         Ok(db)
     }
 
-    /// Opens a database and recovers it. `progress` hears phase and percent. After an error of recovery the files are
-    /// as they were or further recovered, and may be opened again.
+    /// Opens a database and recovers it. `progress` hears phase and percent. After an error of
+    /// recovery the files are as they were or further recovered, and may be opened again.
     pub fn open(
         env: Env,
         primary: &Path,
@@ -84,7 +84,8 @@ impl Database {
         progress: &mut dyn FnMut(Phase, u8),
     ) -> Result<Arc<Database>, TxnError> {
         let (waits, home) = (log.waits.clone(), env.home.clone());
-        // Nothing is written before all files are locked and known to be the database's and this instance's.
+        // Nothing is written before all files are locked and known to be the database's and this
+        // instance's.
         let (file, identity) = open_log(&*env.disk, log_path, &home)?;
         let files = DataFiles::open(&*env.disk, primary, &home)?;
         let what = |what| TxnError::NotADatabase { path: log_path.into(), what };
@@ -96,7 +97,8 @@ impl Database {
         let closed = files.closed();
         let (log, found) = Log::open_file(file, log)?;
         let info = found.checkpoint;
-        // Files that were closed cleanly know at which checkpoint: another one's log has nothing to do with them.
+        // Files that were closed cleanly know at which checkpoint: another one's log has nothing to
+        // do with them.
         if closed.is_some_and(|closed| closed.end < info.redo_lsn || closed.end > found.last) {
             return Err(what(OTHER_TIME));
         }
@@ -121,8 +123,8 @@ impl Database {
         })?;
         report.clean = clean && report.rolled_back == 0 && report.redone == 0;
         let boot = db.store().read_boot()?;
-        let settings =
-            DbState::decode(&boot).map_err(|what| TxnError::NotADatabase { path: primary.into(), what })?;
+        let settings = DbState::decode(&boot)
+            .map_err(|what| TxnError::NotADatabase { path: primary.into(), what })?;
         db.adopt_settings(settings);
         let model = db.settings().recovery_model;
         let restored = backup.end_restore(model);
@@ -147,10 +149,12 @@ impl Database {
         Ok(db)
     }
 
-    /// Opens a database whose log is lost, with a new one: of data files that were closed cleanly. Its log chain begins anew.
+    /// Opens a database whose log is lost, with a new one: of data files that were closed cleanly.
+    /// Its log chain begins anew.
     ///
     /// # Errors
-    /// [`TxnError::NotClosed`] when the log would be needed; as for [`Database::open`] and [`Database::create`].
+    /// [`TxnError::NotClosed`] when the log would be needed; as for [`Database::open`] and
+    /// [`Database::create`].
     pub fn open_without_log(
         env: Env,
         primary: &Path,
@@ -173,7 +177,8 @@ impl Database {
         db.store().settle_files(false)?;
         let settings = DbState::decode(&db.store().read_boot()?);
         db.adopt_settings(settings.map_err(TxnError::Invalid)?);
-        // The log is whole before the first page changes, and the files say that they need it before the second.
+        // The log is whole before the first page changes, and the files say that they need it
+        // before the second.
         db.checkpoint()?;
         db.store().claim_files()?;
         db.change_settings(|state| state.log_chain = false)?;
@@ -225,7 +230,11 @@ pub struct FileIdentity {
 ///
 /// # Errors
 /// I/O; [`DiskError::Locked`] when somebody has it open.
-pub fn identify(disk: &dyn Disk, path: &Path, home: &Home) -> Result<Option<FileIdentity>, TxnError> {
+pub fn identify(
+    disk: &dyn Disk,
+    path: &Path,
+    home: &Home,
+) -> Result<Option<FileIdentity>, TxnError> {
     let file = disk.open(path, OpenMode::Read)?;
     let found = match wal::identify(&*file) {
         Ok(log) => {

@@ -1,5 +1,6 @@
-//! What a database is told to be: recovery model, durability, checkpoint pace; and how that is kept in the boot page.
-//! Guarantees: [`DbState::decode`] accepts what [`DbState::encode`] made and rejects everything else with an error.
+//! What a database is told to be: recovery model, durability, checkpoint pace; and how that is kept
+//! in the boot page. Guarantees: [`DbState::decode`] accepts what [`DbState::encode`] made and
+//! rejects everything else with an error.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,10 +76,11 @@ impl DelayedDurability {
 /// How much work of delayed commits a crash may lose, at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LossWindow {
-    /// Milliseconds from a delayed commit to the flush that makes it durable, the flush itself not counted; 1 to
-    /// [`LossWindow::MAX_MS`].
+    /// Milliseconds from a delayed commit to the flush that makes it durable, the flush itself not
+    /// counted; 1 to [`LossWindow::MAX_MS`].
     pub ms: u32,
-    /// Log that may not be durable yet, in KB; 4 to [`LossWindow::MAX_KB`]. The delayed commit that exceeds it waits.
+    /// Log that may not be durable yet, in KB; 4 to [`LossWindow::MAX_KB`]. The delayed commit that
+    /// exceeds it waits.
     pub kb: u32,
 }
 
@@ -100,7 +102,8 @@ impl LossWindow {
 }
 
 impl Default for LossWindow {
-    /// 10 milliseconds and what four log buffers hold: with one, commits of 200 bytes wait for the disk every 300.
+    /// 10 milliseconds and what four log buffers hold: with one, commits of 200 bytes wait for the
+    /// disk every 300.
     fn default() -> Self {
         LossWindow { ms: 10, kb: 240 }
     }
@@ -118,7 +121,8 @@ pub enum Durability {
 /// How the background tasks of a database pace themselves. Not kept in the database.
 #[derive(Clone, Debug)]
 pub struct Pace {
-    /// Run background threads at all. Without them checkpoints, ghost cleanup and delayed flushes happen only when called.
+    /// Run background threads at all. Without them checkpoints, ghost cleanup and delayed flushes
+    /// happen only when called.
     pub background: bool,
     /// A checkpoint starts after this many bytes of log (default 256 MB).
     pub checkpoint_bytes: u64,
@@ -126,7 +130,8 @@ pub struct Pace {
     pub checkpoint_interval: Duration,
     /// Ghost cleanup looks at its queue this often (default 1 s).
     pub ghost_interval: Duration,
-    /// While set, no checkpoint begins by itself, not even when the log is nearly full. Shared by the databases of an instance.
+    /// While set, no checkpoint begins by itself, not even when the log is nearly full. Shared by
+    /// the databases of an instance.
     pub checkpoints_held: Arc<AtomicBool>,
 }
 
@@ -201,18 +206,24 @@ impl DbState {
         b
     }
 
-    /// Reads what [`DbState::encode`] made; bytes after it are ignored. The error says what is wrong.
+    /// Reads what [`DbState::encode`] made; bytes after it are ignored. The error says what is
+    /// wrong.
     pub fn decode(b: &[u8]) -> Result<DbState, &'static str> {
-        let Some((head, rest)) = b.split_at_checked(HEAD) else { return Err("boot page is too short") };
+        let Some((head, rest)) = b.split_at_checked(HEAD) else {
+            return Err("boot page is too short");
+        };
         if &head[..4] != MAGIC {
             return Err("boot page has no database record");
         }
         if head[4] != VERSION {
             return Err("database version is not known");
         }
-        let recovery_model = RecoveryModel::from_u8(head[5]).ok_or("recovery model is not known")?;
-        let delayed = DelayedDurability::from_u8(head[6]).ok_or("delayed durability is not known")?;
-        let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let recovery_model =
+            RecoveryModel::from_u8(head[5]).ok_or("recovery model is not known")?;
+        let delayed =
+            DelayedDurability::from_u8(head[6]).ok_or("delayed durability is not known")?;
+        let number =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let window = LossWindow { ms: number(12), kb: number(16) };
         if !window.is_valid() {
             return Err("loss window is out of range");

@@ -72,7 +72,8 @@ impl Decisions {
     /// Forgets the oldest decisions as far as everybody has acknowledged them.
     fn forget_oldest(&mut self) {
         while let Some(id) = self.order.front() {
-            let open = self.committed.get(id).is_some_and(|members| !members.iter().all(Member::is_over));
+            let open =
+                self.committed.get(id).is_some_and(|members| !members.iter().all(Member::is_over));
             if open {
                 return;
             }
@@ -149,7 +150,10 @@ impl Coordinator {
         decisions.retain(|members| !members.iter().all(Member::is_over));
         let decision = |id: &GlobalId| {
             let members = decisions.committed.get(id)?;
-            Some(Decision { id: *id, databases: members.iter().map(|member| member.database).collect() })
+            Some(Decision {
+                id: *id,
+                databases: members.iter().map(|member| member.database).collect(),
+            })
         };
         decisions.order.iter().filter_map(decision).collect()
     }
@@ -237,12 +241,22 @@ impl Outcomes {
     }
 
     /// A database's log has been read: its decisions are known.
-    pub(crate) fn register(&self, database: DatabaseGuid, number: u16, coordinator: Arc<Coordinator>) {
+    pub(crate) fn register(
+        &self,
+        database: DatabaseGuid,
+        number: u16,
+        coordinator: Arc<Coordinator>,
+    ) {
         self.known.lock().coordinators.insert((database, number), coordinator);
     }
 
     /// A database was closed: it cannot be asked any more.
-    pub(crate) fn unregister(&self, database: DatabaseGuid, number: u16, coordinator: &Arc<Coordinator>) {
+    pub(crate) fn unregister(
+        &self,
+        database: DatabaseGuid,
+        number: u16,
+        coordinator: &Arc<Coordinator>,
+    ) {
         let mut known = self.known.lock();
         let there = known.coordinators.get(&(database, number));
         if there.is_some_and(|there| Arc::ptr_eq(there, coordinator)) {
@@ -278,8 +292,11 @@ impl Outcomes {
             return if *commit { Outcome::Committed } else { Outcome::RolledBack };
         }
         let range = (prepared.coordinator, 0)..=(prepared.coordinator, u16::MAX);
-        let answers: Vec<Outcome> =
-            known.coordinators.range(range).map(|(_, coordinator)| coordinator.ask(prepared.id)).collect();
+        let answers: Vec<Outcome> = known
+            .coordinators
+            .range(range)
+            .map(|(_, coordinator)| coordinator.ask(prepared.id))
+            .collect();
         // Of copies of one database only one can have decided.
         if answers.contains(&Outcome::Committed) {
             Outcome::Committed
@@ -293,7 +310,9 @@ impl Outcomes {
     /// A database cannot be opened because of these.
     pub(crate) fn note_in_doubt(&self, list: &[InDoubt]) {
         let mut known = self.known.lock();
-        known.in_doubt.extend(list.iter().map(|doubt| ((doubt.prepared.id, doubt.database), doubt.clone())));
+        known
+            .in_doubt
+            .extend(list.iter().map(|doubt| ((doubt.prepared.id, doubt.database), doubt.clone())));
     }
 
     /// The transactions that keep databases from being opened.
@@ -306,7 +325,8 @@ impl Outcomes {
     pub fn tell(&self, id: GlobalId, commit: bool) -> Vec<InDoubt> {
         let mut known = self.known.lock();
         let range = (id, [0; 16])..=(id, [u8::MAX; 16]);
-        let doubts: Vec<InDoubt> = known.in_doubt.range(range).map(|(_, doubt)| doubt.clone()).collect();
+        let doubts: Vec<InDoubt> =
+            known.in_doubt.range(range).map(|(_, doubt)| doubt.clone()).collect();
         if !doubts.is_empty() {
             known.told.insert(id, commit);
         }

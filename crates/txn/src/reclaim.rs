@@ -1,8 +1,8 @@
-//! Space that nobody needs any more goes back to the filegroups: extents whose pages are all free, and, when an allocation
-//! has found no room, everything that is on its way to that at once.
+//! Space that nobody needs any more goes back to the filegroups: extents whose pages are all free,
+//! and, when an allocation has found no room, everything that is on its way to that at once.
 //!
-//! Ghosts that a crash has made the cleanup forget are looked for only then, page by page through the files. A statement
-//! does that for a limited time; the cleanup thread goes on with it.
+//! Ghosts that a crash has made the cleanup forget are looked for only then, page by page through
+//! the files. A statement does that for a limited time; the cleanup thread goes on with it.
 //! Guarantee: nothing that a snapshot, a rollback or a check may need is given back.
 
 use std::sync::Arc;
@@ -24,7 +24,8 @@ const SOME_EXTENTS: u64 = 16;
 /// How long a clean stop removes ghosts.
 const STOP_CLEANING: Duration = Duration::from_secs(1);
 
-/// Whether the cleanup has something to do on a page: ghosts, or a page of a heap or a leaf that is empty.
+/// Whether the cleanup has something to do on a page: ghosts, or a page of a heap or a leaf that is
+/// empty.
 fn wants_cleanup(page: &Page) -> bool {
     match page.page_type() {
         Some(PageType::Data) => page.ghost_count() > 0 || page.free_bytes() >= BODY,
@@ -39,8 +40,8 @@ fn wants_cleanup(page: &Page) -> bool {
 const BODY: usize = pages::PAGE_SIZE - pages::HEADER_SIZE - 1024;
 
 impl Database {
-    /// Gives extents of open units back to their filegroups; returns how many. `all`: also those that were taken ahead of
-    /// need.
+    /// Gives extents of open units back to their filegroups; returns how many. `all`: also those
+    /// that were taken ahead of need.
     ///
     /// # Errors
     /// The database is not online; damaged pages, I/O, the log's errors.
@@ -61,9 +62,9 @@ impl Database {
         Ok(released)
     }
 
-    /// An allocation has found no room: what is about to give space back is done now, by this thread or by the one that
-    /// is at it. Whether the filegroup has more room then than the caller can have given back itself. No latch may be
-    /// held.
+    /// An allocation has found no room: what is about to give space back is done now, by this
+    /// thread or by the one that is at it. Whether the filegroup has more room then than the caller
+    /// can have given back itself. No latch may be held.
     ///
     /// # Errors
     /// The database is not online; damaged pages, I/O, the log's errors.
@@ -88,7 +89,8 @@ impl Database {
         Ok(self.free_extents(filegroup)? > before + SOME_EXTENTS)
     }
 
-    /// Does at once what is known to give space back: dropped units, ghosts, discarded values, extents without pages.
+    /// Does at once what is known to give space back: dropped units, ghosts, discarded values,
+    /// extents without pages.
     ///
     /// # Errors
     /// As [`Database::reclaim`].
@@ -99,8 +101,8 @@ impl Database {
         self.release_extents(false).map(drop)
     }
 
-    /// Looks through the whole database for ghosts that the cleanup has forgotten, and does what gives space back. For
-    /// maintenance: it reads every page in use.
+    /// Looks through the whole database for ghosts that the cleanup has forgotten, and does what
+    /// gives space back. For maintenance: it reads every page in use.
     ///
     /// # Errors
     /// As [`Database::reclaim`].
@@ -127,8 +129,8 @@ impl Database {
         Ok(())
     }
 
-    /// Looks through some extents for pages that the cleanup has something to do on, and queues them. False: all have
-    /// been looked through.
+    /// Looks through some extents for pages that the cleanup has something to do on, and queues
+    /// them. False: all have been looked through.
     fn sweep_some(&self, end: Instant) -> Result<bool, TxnError> {
         let mut at = self.sweep().at.lock();
         let (file, mut extent) = match *at {
@@ -181,7 +183,8 @@ impl Database {
         Ok(())
     }
 
-    /// A clean stop: no transaction is open, so all ghosts can go. What there is no time for is found by scans later.
+    /// A clean stop: no transaction is open, so all ghosts can go. What there is no time for is
+    /// found by scans later.
     pub(crate) fn tidy_up(&self) {
         if self.has_background() {
             // A failure that matters has taken the database offline.

@@ -1,7 +1,8 @@
-//! Restart recovery: analysis and redo in one pass over the log since the last checkpoint, then undo of the losers.
-//! Guarantees: afterwards the database holds the work of exactly those transactions whose commit record is in the log;
-//! a crash during recovery leaves a log from which recovery starts again; the log is read once, from the checkpoint's
-//! redo LSN to its end (`forward`); nothing depends on the number of virtual log files.
+//! Restart recovery: analysis and redo in one pass over the log since the last checkpoint, then
+//! undo of the losers. Guarantees: afterwards the database holds the work of exactly those
+//! transactions whose commit record is in the log; a crash during recovery leaves a log from which
+//! recovery starts again; the log is read once, from the checkpoint's redo LSN to its end
+//! (`forward`); nothing depends on the number of virtual log files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -34,8 +35,8 @@ pub type Progress<'a> = &'a mut dyn FnMut(Phase, u8);
 pub(crate) struct Analysis {
     checkpoint: Lsn,
     running: BTreeMap<TxnId, TxnLog>,
-    /// Ended since the scan began, until the checkpoint's list of active transactions is complete: the list may name
-    /// a transaction whose end came into the log before the list did.
+    /// Ended since the scan began, until the checkpoint's list of active transactions is complete:
+    /// the list may name a transaction whose end came into the log before the list did.
     ended: HashSet<TxnId>,
     list_complete: bool,
     /// The newest checkpoint whose end has been seen.
@@ -51,7 +52,8 @@ impl Analysis {
         Analysis { checkpoint, newest: checkpoint, ..Analysis::default() }
     }
 
-    /// The newest checkpoint that the log has whole: where a later recovery may begin once all pages are on disk.
+    /// The newest checkpoint that the log has whole: where a later recovery may begin once all
+    /// pages are on disk.
     pub fn newest_checkpoint(&self) -> Lsn {
         self.newest
     }
@@ -80,7 +82,8 @@ impl Analysis {
                 }
             }
             _ => {
-                let t = self.running.entry(id).or_insert(TxnLog { begin: lsn, ..TxnLog::default() });
+                let t =
+                    self.running.entry(id).or_insert(TxnLog { begin: lsn, ..TxnLog::default() });
                 t.last = lsn;
                 t.records += 1;
             }
@@ -100,8 +103,8 @@ impl Analysis {
                 self.ended = HashSet::new();
             }
             ACTIVE_LIST => {
-                let (checkpoint, list) =
-                    decode_list(view.payload()?).ok_or(TxnError::Invalid("checkpoint record is damaged"))?;
+                let (checkpoint, list) = decode_list(view.payload()?)
+                    .ok_or(TxnError::Invalid("checkpoint record is damaged"))?;
                 if checkpoint != self.checkpoint {
                     return Ok(()); // of a checkpoint that was never completed
                 }
@@ -110,7 +113,10 @@ impl Analysis {
                     if self.ended.contains(&e.id) {
                         continue;
                     }
-                    let t = self.running.entry(e.id).or_insert(TxnLog { last: e.last, ..TxnLog::default() });
+                    let t = self
+                        .running
+                        .entry(e.id)
+                        .or_insert(TxnLog { last: e.last, ..TxnLog::default() });
                     t.begin = e.begin;
                     t.last = t.last.max(e.last);
                 }
@@ -143,8 +149,12 @@ fn micros(d: Duration) -> u64 {
 }
 
 impl Database {
-    /// Brings the database to a transaction-consistent state. Called once, before anybody else has it.
-    pub(crate) fn recover(self: &Arc<Self>, progress: Progress<'_>) -> Result<RecoveryReport, TxnError> {
+    /// Brings the database to a transaction-consistent state. Called once, before anybody else has
+    /// it.
+    pub(crate) fn recover(
+        self: &Arc<Self>,
+        progress: Progress<'_>,
+    ) -> Result<RecoveryReport, TxnError> {
         let info = self.log().checkpoint();
         let mut report = RecoveryReport::default();
         let from = info.checkpoint_lsn.min(info.redo_lsn);
@@ -163,7 +173,8 @@ impl Database {
         self.join_outcomes();
         let [committed, losers] = self.settle_prepared(analysis.losers().collect())?;
         let start = Instant::now();
-        // All come back to life first: while one is undone the rows of the others must not look free.
+        // All come back to life first: while one is undone the rows of the others must not look
+        // free.
         let resume = |(id, log): &(TxnId, TxnLog)| Txn::resume(self.clone(), *id, *log);
         let committed: Vec<Txn> = committed.iter().map(resume).collect();
         let mut txns: Vec<Txn> = losers.iter().map(resume).collect();
@@ -200,7 +211,8 @@ mod tests {
         a.record(lsn(at), &RecordView::decode(rec.bytes()).unwrap()).unwrap();
     }
 
-    /// The list is written after the transactions went on: ends between the checkpoint's begin and its list count.
+    /// The list is written after the transactions went on: ends between the checkpoint's begin and
+    /// its list count.
     #[test]
     fn the_list_of_a_checkpoint_may_be_older_than_its_place() {
         let ckpt = lsn(10);

@@ -1,9 +1,12 @@
-//! Locks on single rows and gaps, for readers who ask for them: REPEATABLE READ, SERIALIZABLE, UPDLOCK and the like.
+//! Locks on single rows and gaps, for readers who ask for them: REPEATABLE READ, SERIALIZABLE,
+//! UPDLOCK and the like.
 //!
-//! A writer's rows are locked by its id in them, so most transactions never come here. A transaction that wants to keep others from
-//! changing a row that it only reads announces itself for the unit, locks the row in the lock manager, and reads the
-//! page then. A transaction that changes a row asks, under the page's latch, whether the unit has lockers, and only then for locks.
-//! Guarantee: of a locking reader and a writer of one row, one sees the other, whatever the order.
+//! A writer's rows are locked by its id in them, so most transactions never come here. A
+//! transaction that wants to keep others from changing a row that it only reads announces itself
+//! for the unit, locks the row in the lock manager, and reads the page then. A transaction that
+//! changes a row asks, under the page's latch, whether the unit has lockers, and only then for
+//! locks. Guarantee: of a locking reader and a writer of one row, one sees the other, whatever the
+//! order.
 
 use std::sync::atomic::Ordering;
 
@@ -117,7 +120,8 @@ impl Txn {
         self.locks.unlock_taken(&r);
     }
 
-    /// After [`access::Outcome::Locked`]: waits for the lock that forbade the change, and holds it for the statement.
+    /// After [`access::Outcome::Locked`]: waits for the lock that forbade the change, and holds it
+    /// for the statement.
     ///
     /// # Errors
     /// Timeout, deadlock, cancellation.
@@ -164,8 +168,8 @@ impl Txn {
         forbidden
     }
 
-    /// A new key divides the gap below `next`. If the gap is this transaction's, both parts must stay so; false when
-    /// the part below the new key cannot be had at once.
+    /// A new key divides the gap below `next`. If the gap is this transaction's, both parts must
+    /// stay so; false when the part below the new key cannot be had at once.
     pub(crate) fn inherits_gap(&mut self, next: What, key: What) -> bool {
         let db = self.database().id();
         let next = Resource { db, what: next };

@@ -1,7 +1,7 @@
-//! The list of running transactions that have written, oldest first.
-//! Guarantees: the two oldest and the newest are at hand; adding, finding and removing one costs the same however many
-//! there are, apart from a binary search (one that ends in the middle leaves a gap, and gaps never outnumber what runs by
-//! much); what a transaction holds of the log ascends with its id.
+//! The list of running transactions that have written, oldest first. Guarantees: the two oldest and
+//! the newest are at hand; adding, finding and removing one costs the same however many there are,
+//! apart from a binary search (one that ends in the middle leaves a gap, and gaps never outnumber
+//! what runs by much); what a transaction holds of the log ascends with its id.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -65,7 +65,10 @@ impl Running {
     /// One begins: its id and its hold are the largest.
     pub fn push(&mut self, active: Active) {
         debug_assert!(self.entries.back().is_none_or(|e| e.id < active.id), "ids ascend");
-        debug_assert!(self.iter().next_back().is_none_or(|a| a.hold <= active.hold), "holds ascend");
+        debug_assert!(
+            self.iter().next_back().is_none_or(|a| a.hold <= active.hold),
+            "holds ascend"
+        );
         self.entries.push_back(Entry { id: active.id, active: Some(active) });
     }
 
@@ -158,7 +161,9 @@ mod tests {
                 } else if !model.is_empty() {
                     let id = model.remove(rng.usize(..model.len()));
                     assert_eq!(running.remove(TxnId(id)).map(|a| a.id), Some(TxnId(id)));
-                    assert!(running.remove(TxnId(id)).is_none() && running.get_mut(TxnId(id)).is_none());
+                    assert!(
+                        running.remove(TxnId(id)).is_none() && running.get_mut(TxnId(id)).is_none()
+                    );
                 }
                 assert_eq!(running.len(), model.len());
                 assert_eq!(running.first().map(|a| a.id.0), model.first().copied());

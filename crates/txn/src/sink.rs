@@ -1,6 +1,7 @@
-//! The log as the page store uses it, for records of the system (allocation, page splits, ghost removal), and as rollbacks do.
-//! Guarantees: a record that is part of a rollback or of restart recovery gets through a full log, because neither may fail:
-//! where the space that was set aside for it is not enough, the log grows past its limits.
+//! The log as the page store uses it, for records of the system (allocation, page splits, ghost
+//! removal), and as rollbacks do. Guarantees: a record that is part of a rollback or of restart
+//! recovery gets through a full log, because neither may fail: where the space that was set aside
+//! for it is not enough, the log grows past its limits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pages::{LogHandle, PageError, Undoing};
 use wal::{Log, LogError, Lsn};
 
-/// Appends a record of the system, which reserves nothing. `recovering`: nobody else has the database yet.
+/// Appends a record of the system, which reserves nothing. `recovering`: nobody else has the
+/// database yet.
 pub(crate) fn append_system(log: &Log, record: &[u8], recovering: bool) -> Result<Lsn, PageError> {
     if recovering || Undoing::now() {
         return Ok(append_at_any_cost(log, record, 0)?);
@@ -16,7 +18,8 @@ pub(crate) fn append_system(log: &Log, record: &[u8], recovering: bool) -> Resul
     Ok(log.append(&[record], 0)?)
 }
 
-/// Appends a record that ends or undoes something, and gives back `release` bytes of what was set aside.
+/// Appends a record that ends or undoes something, and gives back `release` bytes of what was set
+/// aside.
 ///
 /// # Errors
 /// The volume is full and the reserve was not enough; offline.

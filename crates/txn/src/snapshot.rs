@@ -1,6 +1,6 @@
 //! A live snapshot: what a statement or a transaction sees, registered as long as it is held.
-//! Guarantees: while the guard lives, every version that it sees can be read; `acknowledge` returns only when
-//! everything that it may have seen is durable.
+//! Guarantees: while the guard lives, every version that it sees can be read; `acknowledge` returns
+//! only when everything that it may have seen is durable.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ impl Database {
 }
 
 impl SnapshotGuard {
-    /// A snapshot of now for the transaction `own` (0: has written nothing). `stays`: it is kept for longer than a
-    /// statement.
+    /// A snapshot of now for the transaction `own` (0: has written nothing). `stays`: it is kept
+    /// for longer than a statement.
     pub(crate) fn take(db: Arc<Database>, own: TxnId, stays: bool) -> SnapshotGuard {
         let (snapshot, ticket) = db.txns().snapshot(own, stays);
         SnapshotGuard { db, snapshot, ticket, live: true }
@@ -77,8 +77,8 @@ impl SnapshotGuard {
         self.snapshot.sees(txn, self.db.txns().endings())
     }
 
-    /// Waits until every durable commit that this snapshot may have seen is durable. To be called before an answer made
-    /// from it goes out.
+    /// Waits until every durable commit that this snapshot may have seen is durable. To be called
+    /// before an answer made from it goes out.
     pub fn acknowledge(&self) -> Result<(), TxnError> {
         if self.db.log().is_durable(self.ticket.commit) {
             return Ok(());

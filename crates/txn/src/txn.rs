@@ -1,7 +1,7 @@
-//! One transaction: its identity, its log chain, its locks, its end.
-//! Guarantees: nothing is logged before the first change; a failed append leaves the transaction able to roll back;
-//! rows and locks are free once the commit record is in the log buffer, the caller is answered when it is durable;
-//! a transaction that is dropped is rolled back.
+//! One transaction: its identity, its log chain, its locks, its end. Guarantees: nothing is logged
+//! before the first change; a failed append leaves the transaction able to roll back; rows and
+//! locks are free once the commit record is in the log buffer, the caller is answered when it is
+//! durable; a transaction that is dropped is rolled back.
 
 mod commit;
 mod undo;
@@ -65,7 +65,8 @@ pub struct Txn {
     ended: bool,
     /// Another database decides on it.
     prepared: bool,
-    /// Its newest record and what is kept free for its rollback: as in the shared part, which only this thread changes.
+    /// Its newest record and what is kept free for its rollback: as in the shared part, which only
+    /// this thread changes.
     newest: Newest,
     latest: LatestUpdates,
     pub(crate) waited: AtomicBool,
@@ -75,11 +76,15 @@ pub struct Txn {
 
 impl std::fmt::Debug for Txn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Txn").field("id", &self.id()).field("ended", &self.ended).finish_non_exhaustive()
+        f.debug_struct("Txn")
+            .field("id", &self.id())
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
     }
 }
 
-/// The time as it is kept in begin, commit and checkpoint records: microseconds since 1970, UTC, little-endian.
+/// The time as it is kept in begin, commit and checkpoint records: microseconds since 1970, UTC,
+/// little-endian.
 pub(crate) fn time_bytes() -> [u8; 8] {
     now_us().to_le_bytes()
 }
@@ -173,7 +178,8 @@ impl Txn {
         self.shared.as_ref().map_or(TxnId(0), |s| s.id)
     }
 
-    /// The id, which the transaction gets now if it has changed nothing yet: for what is given to it before its first change.
+    /// The id, which the transaction gets now if it has changed nothing yet: for what is given to
+    /// it before its first change.
     ///
     /// # Errors
     /// The log is full or has failed.
@@ -254,7 +260,8 @@ impl Txn {
         self.waited.store(true, Relaxed);
     }
 
-    /// Whether it has waited for another transaction since this was asked last: it may have seen work that is not durable.
+    /// Whether it has waited for another transaction since this was asked last: it may have seen
+    /// work that is not durable.
     pub fn take_waited(&self) -> bool {
         self.waited.load(Relaxed) && self.waited.swap(false, Relaxed)
     }
@@ -269,7 +276,8 @@ impl Txn {
         SnapshotGuard::take(self.db.clone(), self.id(), true)
     }
 
-    /// Runs `work` once the transaction has committed; forgotten when it (or the part since a savepoint) is rolled back.
+    /// Runs `work` once the transaction has committed; forgotten when it (or the part since a
+    /// savepoint) is rolled back.
     pub fn defer(&mut self, work: Deferred) {
         self.deferred.push(work);
     }
@@ -322,13 +330,19 @@ impl Txn {
         &mut self,
         make: impl FnOnce(TxnId, Lsn) -> Result<Vec<u8>, TxnError>,
     ) -> Result<Lsn, TxnError> {
-        let s = self.shared.as_deref().ok_or(TxnError::Invalid("a transaction without changes ends"))?;
+        let s = self
+            .shared
+            .as_deref()
+            .ok_or(TxnError::Invalid("a transaction without changes ends"))?;
         self.append_end_as(s, make)
     }
 
     /// The commit record of a transaction in one database.
     pub(crate) fn append_commit(&mut self) -> Result<Lsn, TxnError> {
-        let s = self.shared.as_deref().ok_or(TxnError::Invalid("a transaction without changes ends"))?;
+        let s = self
+            .shared
+            .as_deref()
+            .ok_or(TxnError::Invalid("a transaction without changes ends"))?;
         self.append_end(s, RecordKind::Commit)
     }
 
@@ -367,7 +381,8 @@ impl Txn {
         self.newest.reserved.saturating_sub(since.reserved)
     }
 
-    /// The commit record is in the log: rows and locks are free. `durable`: readers of its work wait for the record.
+    /// The commit record is in the log: rows and locks are free. `durable`: readers of its work
+    /// wait for the record.
     pub(crate) fn leave_table(&mut self, commit: Lsn, durable: bool) {
         self.db.counters().commits();
         let id = self.id();
@@ -395,8 +410,8 @@ impl Txn {
         self.prepared = prepared;
     }
 
-    /// Ends a transaction that has written nothing and is to do nothing afterwards, as [`Txn::commit`] does. False, and nothing
-    /// has happened: it is another one.
+    /// Ends a transaction that has written nothing and is to do nothing afterwards, as
+    /// [`Txn::commit`] does. False, and nothing has happened: it is another one.
     #[inline]
     pub fn end_unwritten(&mut self) -> bool {
         let unwritten = self.shared.is_none() && !self.doomed && self.deferred.is_empty();
@@ -412,7 +427,8 @@ impl Txn {
         self.rows.forget(self.db.lockers());
     }
 
-    /// At the end of a statement: in SIMPLE, waits for the checkpoint that makes room when the log is nearly full.
+    /// At the end of a statement: in SIMPLE, waits for the checkpoint that makes room when the log
+    /// is nearly full.
     pub fn throttle(&self) {
         self.db.throttle();
     }
@@ -422,8 +438,9 @@ impl Drop for Txn {
     fn drop(&mut self) {
         if !self.ended && self.prepared {
             // A panic between the preparation and the decision: a restart learns what became of it.
-            let cause =
-                PageError::Offline { cause: "the commit over several databases was not finished".into() };
+            let cause = PageError::Offline {
+                cause: "the commit over several databases was not finished".into(),
+            };
             self.db.fail("commit", &cause.into());
         } else if !self.ended {
             self.roll_back_dropped();

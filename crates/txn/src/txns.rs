@@ -1,14 +1,16 @@
 //! The transaction table: ids, running transactions, snapshots in use, what they hold back.
-//! Guarantees: ids ascend in the order in which transactions appear to snapshots; a snapshot sees a transaction if and
-//! only if it had ended when the snapshot was taken, whenever it is asked; no log that a live snapshot or transaction may
-//! need is below [`TxnTable::log_hold`]; a snapshot costs the same however many transactions run.
+//! Guarantees: ids ascend in the order in which transactions appear to snapshots; a snapshot sees a
+//! transaction if and only if it had ended when the snapshot was taken, whenever it is asked; no
+//! log that a live snapshot or transaction may need is below [`TxnTable::log_hold`]; a snapshot
+//! costs the same however many transactions run.
 //!
-//! Transactions begin and end under one lock, which readers never take. What an end sets, it sets in this order: the
-//! newest durable commit (`live::Clock`), the end's number in the ring (`EndRing`), the clock's number, the oldest
-//! running ids. So whoever finds that a transaction has ended, in whichever way, finds the commit that an answer made from its
-//! work has to wait for; and a reader who has found the clock's number finds the ends of all transactions up to it. A
-//! transaction that has no number up to the snapshot's when it is asked about will get a larger one: answers do not
-//! change.
+//! Transactions begin and end under one lock, which readers never take. What an end sets, it sets
+//! in this order: the newest durable commit (`live::Clock`), the end's number in the ring
+//! (`EndRing`), the clock's number, the oldest running ids. So whoever finds that a transaction has
+//! ended, in whichever way, finds the commit that an answer made from its work has to wait for; and
+//! a reader who has found the clock's number finds the ends of all transactions up to it. A
+//! transaction that has no number up to the snapshot's when it is asked about will get a larger
+//! one: answers do not change.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -23,8 +25,9 @@ use access::{Endings, Snapshot};
 use pages::{PageId, TxnId};
 use wal::Lsn;
 
-/// What the log knows of a running transaction. Its mutex is held while the transaction appends, so that a checkpoint
-/// that locks it sees either the record or a transaction that will append after the checkpoint's beginning.
+/// What the log knows of a running transaction. Its mutex is held while the transaction appends, so
+/// that a checkpoint that locks it sees either the record or a transaction that will append after
+/// the checkpoint's beginning.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TxnLog {
     /// Its first record.
@@ -83,8 +86,8 @@ pub enum Holder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticket {
     place: Place,
-    /// The newest durable commit that the snapshot may have seen, or an earlier record of the same log block: answers wait
-    /// until this is durable.
+    /// The newest durable commit that the snapshot may have seen, or an earlier record of the same
+    /// log block: answers wait until this is durable.
     pub commit: Lsn,
 }
 
@@ -169,7 +172,8 @@ impl TxnTable {
         let mut t = self.inner.lock();
         let id = TxnId(t.next);
         t.next += 1;
-        let new = TxnShared { id, owner: who.id, session: who.session, began, log: Mutex::default() };
+        let new =
+            TxnShared { id, owner: who.id, session: who.session, began, log: Mutex::default() };
         let shared = in_place_of(spare, new);
         let hold = log_end();
         self.ring.begin(id.0, || self.live.questions());
@@ -177,7 +181,8 @@ impl TxnTable {
             self.clock.raise_hold(hold);
         }
         t.running.push(Active { id, hold, owner: who.id, waited: false, shared: shared.clone() });
-        // The oldest two stay what they are: where there were less, the new one's id has stood for it.
+        // The oldest two stay what they are: where there were less, the new one's id has stood for
+        // it.
         self.clock.begun(t.next);
         shared
     }
@@ -201,8 +206,9 @@ impl TxnTable {
         shared
     }
 
-    /// Takes a transaction out of the table and wakes those that wait for it. From here on new snapshots see it. `last` is its
-    /// last record (zero: it has none); `durable`: readers of its work have to wait for that.
+    /// Takes a transaction out of the table and wakes those that wait for it. From here on new
+    /// snapshots see it. `last` is its last record (zero: it has none); `durable`: readers of its
+    /// work have to wait for that.
     pub(crate) fn end(&self, id: TxnId, last: Lsn, durable: bool) {
         let mut t = self.inner.lock();
         let Some(gone) = t.running.remove(id) else {
@@ -244,8 +250,8 @@ impl TxnTable {
         })
     }
 
-    /// Takes a snapshot for `own` (0: has written nothing) and registers it until [`TxnTable::release`]. `stays`: it is kept
-    /// for longer than a statement.
+    /// Takes a snapshot for `own` (0: has written nothing) and registers it until
+    /// [`TxnTable::release`]. `stays`: it is kept for longer than a statement.
     pub fn snapshot(&self, own: TxnId, stays: bool) -> (Snapshot, Ticket) {
         let (snapshot, place) = self.live.take(&self.clock, own, stays);
         (snapshot, Ticket { place, commit: self.clock.commit() })
@@ -274,7 +280,8 @@ impl TxnTable {
         TxnId(oldest)
     }
 
-    /// The oldest log that transactions and snapshots need, and for whom; None when nobody needs any.
+    /// The oldest log that transactions and snapshots need, and for whom; None when nobody needs
+    /// any.
     pub fn log_hold(&self) -> Option<(Lsn, Holder)> {
         let t = self.inner.lock();
         let txn = t.running.first().map(|a| (a.hold, Holder::Transaction(a.id)));
@@ -305,7 +312,8 @@ impl TxnTable {
         TxnId(self.clock.next())
     }
 
-    /// The newest fully durable commit, or an earlier record of the same log block; zero before the first.
+    /// The newest fully durable commit, or an earlier record of the same log block; zero before the
+    /// first.
     pub fn newest_commit(&self) -> Lsn {
         self.clock.commit()
     }

@@ -86,7 +86,8 @@ fn holds_follow_the_oldest_transaction_and_snapshot() {
     t.release(k2);
     assert_eq!(t.log_hold(), None);
     assert_eq!(t.oldest_xmin(), TxnId(12));
-    // With nobody active a snapshot holds what comes after the last end, and no more than the log's end.
+    // With nobody active a snapshot holds what comes after the last end, and no more than the log's
+    // end.
     let (_, k3) = t.snapshot(TxnId(0), false);
     assert_eq!(t.log_hold(), Some((lsn(6), Holder::Snapshot)));
     t.note_log_end(|| lsn(50));
@@ -150,7 +151,12 @@ impl Reference {
         let next = t.next_id().0;
         for s in &self.live {
             for id in (0..8).map(|_| rng.u64(10..next + 2)).chain(self.active.iter().map(|a| a.0)) {
-                assert_eq!(sees(t, &s.snapshot, id), s.seen.contains(&id), "{id} for {:?}", s.snapshot);
+                assert_eq!(
+                    sees(t, &s.snapshot, id),
+                    s.seen.contains(&id),
+                    "{id} for {:?}",
+                    s.snapshot
+                );
             }
             assert_eq!(s.ticket.commit, s.commit);
         }
@@ -214,7 +220,8 @@ fn one_thread_agrees_with_a_simple_reference() {
     }
 }
 
-/// One snapshot stays long, with one transaction that was running when it was taken; another stays open for ever.
+/// One snapshot stays long, with one transaction that was running when it was taken; another stays
+/// open for ever.
 #[test]
 fn a_million_transactions_leave_no_trace_beside_an_old_one() {
     let (t, who) = table();

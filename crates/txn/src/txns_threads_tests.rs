@@ -11,7 +11,8 @@ const ENDED: u64 = 3;
 struct Shared {
     table: TxnTable,
     states: Vec<AtomicU64>,
-    /// What ended as a durable commit (0: it did not), and the record that began it, as block numbers.
+    /// What ended as a durable commit (0: it did not), and the record that began it, as block
+    /// numbers.
     commits: Vec<AtomicU64>,
     holds: Vec<AtomicU64>,
     log: AtomicU64,
@@ -58,7 +59,8 @@ impl Shared {
         open.into_iter().for_each(|id| self.end(id, true));
     }
 
-    /// The first ones leave nothing to wait for: snapshots are taken before any durable commit, too.
+    /// The first ones leave nothing to wait for: snapshots are taken before any durable commit,
+    /// too.
     fn end(&self, id: TxnId, durable: bool) {
         let durable = durable && id.0 > 60;
         let last = self.log.fetch_add(1, Ordering::SeqCst);
@@ -150,7 +152,8 @@ fn many_threads_keep_every_promise() {
     }
 }
 
-/// One writer as fast as it can, one who looks for what is still needed, and readers who ask at once and again.
+/// One writer as fast as it can, one who looks for what is still needed, and readers who ask at
+/// once and again.
 #[test]
 fn narrow_moments() {
     let (t, who) = table_with(64);

@@ -1,8 +1,10 @@
-//! Read-ahead of a rollback: it goes backwards through a transaction's records, which name the pages that it will need.
-//! Neighbouring pages are read together ([`ReadAround`]); where the pages are scattered and not in memory, the records to come
-//! are looked through and their pages asked for, many in flight at a time.
+//! Read-ahead of a rollback: it goes backwards through a transaction's records, which name the
+//! pages that it will need. Neighbouring pages are read together ([`ReadAround`]); where the pages
+//! are scattered and not in memory, the records to come are looked through and their pages asked
+//! for, many in flight at a time.
 //!
-//! Guarantees: a rollback of pages that are in memory looks at each record once. What cannot be read is found by the undo itself.
+//! Guarantees: a rollback of pages that are in memory looks at each record once. What cannot be
+//! read is found by the undo itself.
 
 use pages::{PageId, ReadAround, RecordKind, RecordView};
 use wal::Lsn;
@@ -19,13 +21,15 @@ const LOOK: u32 = 128;
 pub(crate) struct UndoAhead {
     around: ReadAround,
     misses: u32,
-    /// Records to come that were looked through, and the one after them; none before the first time.
+    /// Records to come that were looked through, and the one after them; none before the first
+    /// time.
     looked: u32,
     next: Option<Lsn>,
 }
 
 impl UndoAhead {
-    /// These pages are about to be visited by the undo of a record; `before` is the one to be undone next.
+    /// These pages are about to be visited by the undo of a record; `before` is the one to be
+    /// undone next.
     pub fn visit(&mut self, db: &Database, pages: impl IntoIterator<Item = PageId>, before: Lsn) {
         self.looked = self.looked.saturating_sub(1);
         for page in pages {

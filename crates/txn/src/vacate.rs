@@ -1,6 +1,7 @@
-//! Data files that are vacated: nodes of B+trees go elsewhere, extents without pages go back to their file.
-//! Guarantees: each step is one log record of its own, done while no check holds the background, so a crash or an error
-//! between two leaves the same rows; a unit that is dropped meanwhile is left alone.
+//! Data files that are vacated: nodes of B+trees go elsewhere, extents without pages go back to
+//! their file. Guarantees: each step is one log record of its own, done while no check holds the
+//! background, so a crash or an error between two leaves the same rows; a unit that is dropped
+//! meanwhile is left alone.
 
 use access::{BTree, Moved};
 use pages::UnitId;
@@ -18,11 +19,13 @@ impl Database {
         Ok(self.store().bar(id, page)?)
     }
 
-    /// Moves the nodes of an index, its root excepted, from past the bar of a file: to the file's front if `inside`, else to
-    /// wherever new pages come from. `go_on` is asked between the steps. False: there was no room in the file.
+    /// Moves the nodes of an index, its root excepted, from past the bar of a file: to the file's
+    /// front if `inside`, else to wherever new pages come from. `go_on` is asked between the steps.
+    /// False: there was no room in the file.
     ///
     /// # Errors
-    /// What `go_on` says; the filegroup is full; damaged pages, I/O, the log's errors. What was moved before is moved.
+    /// What `go_on` says; the filegroup is full; damaged pages, I/O, the log's errors. What was
+    /// moved before is moved.
     pub fn move_nodes<E: From<TxnError>>(
         &self,
         tree: &BTree,
@@ -36,7 +39,8 @@ impl Database {
             self.check_online().map_err(TxnError::from)?;
             let step = {
                 let _work = self.background_work();
-                // The table of units stays locked, so that the unit's extents are not freed under this.
+                // The table of units stays locked, so that the unit's extents are not freed under
+                // this.
                 let units = self.open_units();
                 if !units.open.contains_key(&tree.unit_id()) {
                     return Ok(true);
@@ -51,8 +55,8 @@ impl Database {
         }
     }
 
-    /// Gives the extents of a unit back that lie past the bar of a file and have no page in use any more; returns how many
-    /// are left there.
+    /// Gives the extents of a unit back that lie past the bar of a file and have no page in use any
+    /// more; returns how many are left there.
     ///
     /// # Errors
     /// Damaged pages, I/O, the log's errors.

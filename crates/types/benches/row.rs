@@ -1,10 +1,13 @@
 //! Nanoseconds per row of encoding and decoding TPC-C's customer row, 21 columns, and of its key.
-//! Guarantees: every figure is taken from many runs over rows that differ, and what is decoded is checked.
+//! Guarantees: every figure is taken from many runs over rows that differ, and what is decoded is
+//! checked.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use ringwood_types::{Collation, ColumnType, DataType, Decimal, KeyPart, RowLayout, Value, encode_key};
+use ringwood_types::{
+    Collation, ColumnType, DataType, Decimal, KeyPart, RowLayout, Value, encode_key,
+};
 
 const ROWS: usize = 100;
 const RUNS: usize = 401;
@@ -55,7 +58,9 @@ fn value(rng: &mut fastrand::Rng, ty: DataType) -> Value {
         }
         DataType::Decimal { precision, scale, .. } => {
             let digits = rng.i128(-9999..10_000);
-            Value::Decimal(Decimal::new(digits, precision, scale).unwrap_or(Decimal::zero(precision, scale)))
+            Value::Decimal(
+                Decimal::new(digits, precision, scale).unwrap_or(Decimal::zero(precision, scale)),
+            )
         }
         _ => Value::Null,
     }
@@ -106,7 +111,8 @@ fn main() {
         layout.decode_some(&stored[i], &wanted, &mut values).expect("the row is sound");
         black_box(&values);
     });
-    let part = |i: usize| KeyPart { ty: columns[i].ty, descending: false, collation: Collation::DEFAULT };
+    let part =
+        |i: usize| KeyPart { ty: columns[i].ty, descending: false, collation: Collation::DEFAULT };
     let mut key = Vec::with_capacity(64);
     let keys = measure(|i| {
         key.clear();

@@ -64,7 +64,9 @@ impl CodePage {
         match self {
             CodePage::Latin => encode(text, out),
             CodePage::Utf8 => out.extend_from_slice(units::plain(text).as_bytes()),
-            CodePage::Listed(..) if is_ascii(text.as_bytes()) => out.extend_from_slice(text.as_bytes()),
+            CodePage::Listed(..) if is_ascii(text.as_bytes()) => {
+                out.extend_from_slice(text.as_bytes())
+            }
             CodePage::Listed(number, encoding) => {
                 let (bytes, _, missing) = encoding.encode(text);
                 if !missing {
@@ -73,7 +75,9 @@ impl CodePage {
                 }
                 for c in text.chars() {
                     match fitting(c, number, encoding) {
-                        Some(fit) => out.extend_from_slice(&encoding.encode(fit.encode_utf8(&mut [0; 4])).0),
+                        Some(fit) => {
+                            out.extend_from_slice(&encoding.encode(fit.encode_utf8(&mut [0; 4])).0)
+                        }
                         None => out.extend(std::iter::repeat_n(b'?', unit_len(c))),
                     }
                 }
@@ -102,7 +106,8 @@ impl CodePage {
             CodePage::Utf8 if units::lone(c).is_some() => 2,
             CodePage::Utf8 => c.len_utf8(),
             CodePage::Listed(..) if c.is_ascii() => 1,
-            CodePage::Listed(number, encoding) => match encoding.encode(c.encode_utf8(&mut [0; 4])) {
+            CodePage::Listed(number, encoding) => match encoding.encode(c.encode_utf8(&mut [0; 4]))
+            {
                 (bytes, _, false) => bytes.len(),
                 _ => match fitting(c, number, encoding) {
                     Some(fit) => encoding.encode(fit.encode_utf8(&mut [0; 4])).0.len(),
@@ -156,12 +161,13 @@ fn push_fitting(c: char, fit: Option<char>, out: &mut String) {
     }
 }
 
-/// Characters of bytes 0x80..=0x9F; the five unassigned bytes stand for the C1 control of the same number.
+/// Characters of bytes 0x80..=0x9F; the five unassigned bytes stand for the C1 control of the same
+/// number.
 const HIGH: [char; 32] = [
-    '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2C6}',
-    '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}', '\u{8F}', '\u{90}', '\u{2018}',
-    '\u{2019}', '\u{201C}', '\u{201D}', '\u{2022}', '\u{2013}', '\u{2014}', '\u{2DC}', '\u{2122}', '\u{161}',
-    '\u{203A}', '\u{153}', '\u{9D}', '\u{17E}', '\u{178}',
+    '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}',
+    '\u{2C6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}', '\u{8F}',
+    '\u{90}', '\u{2018}', '\u{2019}', '\u{201C}', '\u{201D}', '\u{2022}', '\u{2013}', '\u{2014}',
+    '\u{2DC}', '\u{2122}', '\u{161}', '\u{203A}', '\u{153}', '\u{9D}', '\u{17E}', '\u{178}',
 ];
 
 /// The byte of a character in code page 1252, if it has one.
@@ -215,14 +221,17 @@ pub fn replaced(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Whether all bytes are ASCII; eight at a time also for short texts, where the standard check goes byte by byte.
+/// Whether all bytes are ASCII; eight at a time also for short texts, where the standard check goes
+/// byte by byte.
 #[inline]
 pub fn is_ascii(bytes: &[u8]) -> bool {
     const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
     match bytes.last_chunk::<8>() {
         Some(last) => {
             let (chunks, _) = bytes.as_chunks::<8>();
-            let all = chunks.iter().fold(u64::from_le_bytes(*last), |all, c| all | u64::from_le_bytes(*c));
+            let all = chunks
+                .iter()
+                .fold(u64::from_le_bytes(*last), |all, c| all | u64::from_le_bytes(*c));
             all & HIGH_BITS == 0
         }
         None => bytes.iter().fold(0, |all, b| all | b) < 0x80,
@@ -274,7 +283,8 @@ mod tests {
 
     #[test]
     fn no_stand_in_is_the_character_itself() {
-        for page in [874, 932, 936, 949, 950, 1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258] {
+        for page in [874, 932, 936, 949, 950, 1250, 1251, 1252, 1253, 1254, 1255, 1256, 1257, 1258]
+        {
             let all = ('\u{80}'..='\u{FFFF}').filter_map(|c| Some((c, best_fit(page, c)?)));
             assert!(all.clone().all(|(c, fit)| c != fit), "{page}");
             assert!(all.count() >= 80, "{page}");

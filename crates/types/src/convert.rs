@@ -1,6 +1,7 @@
 //! Conversions between types: one set of rules for CAST, CONVERT, mixed expressions and assignment.
-//! Guarantees: the result is a value of the target type, padded or cut to its length and rounded to its scale, or
-//! SQL Server's error; NULL stays NULL. TRY_CAST and TRY_CONVERT are the caller's: an error becomes NULL.
+//! Guarantees: the result is a value of the target type, padded or cut to its length and rounded to
+//! its scale, or SQL Server's error; NULL stays NULL. TRY_CAST and TRY_CONVERT are the caller's: an
+//! error becomes NULL.
 
 mod numbers;
 mod strings;
@@ -33,7 +34,8 @@ pub enum Mode {
     Assignment,
 }
 
-/// Whether the conversion exists for this caller. Errors: 529, 206 it does not, 257 only explicitly.
+/// Whether the conversion exists for this caller. Errors: 529, 206 it does not, 257 only
+/// explicitly.
 pub fn check_conversion(from: DataType, to: DataType, mode: Mode) -> Result<(), SqlError> {
     match (conversion(from, to), mode) {
         (Conversion::Implicit, _) | (Conversion::ExplicitOnly, Mode::Explicit) => Ok(()),
@@ -43,7 +45,8 @@ pub fn check_conversion(from: DataType, to: DataType, mode: Mode) -> Result<(), 
     }
 }
 
-/// Whether a conversion depends on the session's [`Dialect`]: a text becomes a date, or a date a text.
+/// Whether a conversion depends on the session's [`Dialect`]: a text becomes a date, or a date a
+/// text.
 #[inline]
 pub fn depends_on_dialect(from: DataType, to: DataType) -> bool {
     let text = |ty: DataType| ty.is_string() || ty == DataType::SqlVariant;
@@ -51,8 +54,8 @@ pub fn depends_on_dialect(from: DataType, to: DataType) -> bool {
     (text(from) && date(to)) || (date(from) && text(to))
 }
 
-/// Whether a conversion gives the same in every session, by SQL Server's rules: one between texts and dates does under a style that
-/// fixes the order and writes no names.
+/// Whether a conversion gives the same in every session, by SQL Server's rules: one between texts
+/// and dates does under a style that fixes the order and writes no names.
 pub fn is_deterministic(from: DataType, to: DataType, style: i32) -> bool {
     if !depends_on_dialect(from, to) || from == DataType::SqlVariant || to == DataType::SqlVariant {
         return true;
@@ -127,7 +130,12 @@ pub fn convert_with(
     dialect: Dialect,
     page: CodePage,
 ) -> Result<Value, SqlError> {
-    convert_by(value, from, to, &ConvertOptions { dialect, page, ..ConvertOptions::new(style, mode) })
+    convert_by(
+        value,
+        from,
+        to,
+        &ConvertOptions { dialect, page, ..ConvertOptions::new(style, mode) },
+    )
 }
 
 /// Converts a value of type `from` to type `to`.
@@ -160,7 +168,12 @@ pub fn convert_by(
         return convert_by(variant.value(), variant.ty(), to, &how);
     }
     if from == DataType::SqlVariant && to != DataType::SqlVariant {
-        return convert_by(value, value.natural_type(), to, &ConvertOptions { mode: Mode::Explicit, ..*how });
+        return convert_by(
+            value,
+            value.natural_type(),
+            to,
+            &ConvertOptions { mode: Mode::Explicit, ..*how },
+        );
     }
     check_conversion(from, to, mode)?;
     if from == DataType::Xml || to == DataType::Xml {
@@ -187,8 +200,9 @@ pub fn convert_by(
 }
 
 impl Value {
-    /// This value as a column of the type stores it: char and binary padded, decimals at the column's scale; the
-    /// value must already be of the type's kind. Errors: 2628 too long, 8115 too many digits.
+    /// This value as a column of the type stores it: char and binary padded, decimals at the
+    /// column's scale; the value must already be of the type's kind. Errors: 2628 too long, 8115
+    /// too many digits.
     pub fn check_and_pad(self, ty: DataType, page: CodePage) -> Result<Value, SqlError> {
         match (self, ty) {
             (Value::Str(s), ty) if ty.is_string() => fit_string(s, ty, Mode::Assignment, page),
@@ -234,7 +248,8 @@ fn to_temporal(
         return moment.to_value(to).ok_or_else(|| SqlError::date_out_of_range(from, to));
     }
     if let Value::Bytes(b) = value {
-        return convertbin::temporal_from_bytes(b, to).ok_or_else(|| SqlError::error_converting(from, to));
+        return convertbin::temporal_from_bytes(b, to)
+            .ok_or_else(|| SqlError::error_converting(from, to));
     }
     // Numbers are days since 1900-01-01 with a fraction, for datetime and smalldatetime only.
     let Value::Float(days) = to_float(value, from, DataType::Float)? else {

@@ -1,5 +1,6 @@
-//! Binary values from and to the other types. Guarantees: numbers keep their last bytes and are big-endian, texts
-//! keep their first; what `to_binary` makes of a number, decimal or date converts back to it.
+//! Binary values from and to the other types. Guarantees: numbers keep their last bytes and are
+//! big-endian, texts keep their first; what `to_binary` makes of a number, decimal or date converts
+//! back to it.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use crate::look::Look;
 use crate::numtext;
 use crate::value::Value;
 
-/// The bytes of a value as CAST(... AS varbinary) gives them; numbers come out right-aligned to the target.
+/// The bytes of a value as CAST(... AS varbinary) gives them; numbers come out right-aligned to the
+/// target.
 pub(crate) fn to_binary(
     value: &Value,
     from: DataType,
@@ -51,7 +53,8 @@ pub(crate) fn to_binary(
     }
 }
 
-/// A number's last bytes for a fixed binary (zeros in front), all of them for varbinary that has the room.
+/// A number's last bytes for a fixed binary (zeros in front), all of them for varbinary that has
+/// the room.
 fn right_aligned(bytes: &[u8], to: DataType) -> Arc<[u8]> {
     let room = to.length().unwrap_or(bytes.len());
     let used = &bytes[bytes.len().saturating_sub(room)..];
@@ -150,7 +153,8 @@ pub(crate) fn temporal_from_bytes(bytes: &[u8], to: DataType) -> Option<Value> {
         }
         DataType::SmallDateTime => {
             let wide = integer_from_bytes(bytes, DataType::Int) as u32;
-            let stored = [(wide as u16).to_le_bytes(), ((wide >> 16) as u16).to_le_bytes()].concat();
+            let stored =
+                [(wide as u16).to_le_bytes(), ((wide >> 16) as u16).to_le_bytes()].concat();
             decode_fixed(Cell::SmallDateTime, &stored)
         }
         DataType::Date => (bytes.len() == 3).then(|| decode_fixed(Cell::Date, bytes)).flatten(),

@@ -1,4 +1,5 @@
-//! hierarchyid from and to strings and bytes. Guarantee: a value of the type is the bytes of a path.
+//! hierarchyid from and to strings and bytes. Guarantee: a value of the type is the bytes of a
+//! path.
 
 use crate::codepage::CodePage;
 use crate::convert::{Mode, fit_bytes, fit_string};
@@ -32,7 +33,12 @@ pub fn path_of(bytes: &[u8]) -> Result<Path, SqlError> {
 }
 
 /// A conversion with hierarchyid on one side at least.
-pub(crate) fn convert(value: &Value, from: DataType, to: DataType, mode: Mode) -> Result<Value, SqlError> {
+pub(crate) fn convert(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+    mode: Mode,
+) -> Result<Value, SqlError> {
     match value {
         Value::Str(text) if to == DataType::HierarchyId => parsed(text),
         Value::Bytes(bytes) if to == DataType::HierarchyId => {

@@ -1,5 +1,5 @@
-//! xml from and to strings and bytes. Guarantee: a value of type xml is well-formed, and its text is in the normal form that crate
-//! `xml` writes.
+//! xml from and to strings and bytes. Guarantee: a value of type xml is well-formed, and its text
+//! is in the normal form that crate `xml` writes.
 
 use compact_str::CompactString;
 use xml::{Source, Whitespace};
@@ -39,7 +39,11 @@ pub(crate) fn convert(
     }
 }
 
-fn from_xml(text: &CompactString, to: DataType, how: &ConvertOptions<'_>) -> Result<Value, SqlError> {
+fn from_xml(
+    text: &CompactString,
+    to: DataType,
+    how: &ConvertOptions<'_>,
+) -> Result<Value, SqlError> {
     if to == DataType::Xml {
         return Ok(Value::Str(text.clone()));
     }
@@ -54,7 +58,8 @@ fn from_xml(text: &CompactString, to: DataType, how: &ConvertOptions<'_>) -> Res
         }
         return fit_bytes(bytes.into(), to, Mode::Explicit);
     }
-    let units = if to.is_unicode() { codepage::utf16_len(text) } else { how.page.encoded_len(text) };
+    let units =
+        if to.is_unicode() { codepage::utf16_len(text) } else { how.page.encoded_len(text) };
     if to.length().is_some_and(|limit| units > limit) {
         return Err(small());
     }
@@ -87,7 +92,8 @@ fn to_xml(text: &str, source: Source, how: &ConvertOptions<'_>) -> Result<Value,
 /// 9420: the character at a byte of a text is none of XML.
 pub fn illegal_character(text: &str, at: usize) -> SqlError {
     let before = text.get(..at).unwrap_or(text);
-    let (line, start) = (before.matches('\n').count() + 1, before.rfind('\n').map_or(0, |end| end + 1));
+    let (line, start) =
+        (before.matches('\n').count() + 1, before.rfind('\n').map_or(0, |end| end + 1));
     let character = units::utf16_len(&before[start..]) + 1;
     SqlError::of(msg::XML_ILLEGAL_CHARACTER, [&line, &character])
 }

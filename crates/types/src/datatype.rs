@@ -1,6 +1,6 @@
-//! SQL data types: kinds, catalog numbers, lengths, precedence.
-//! Guarantees: a `DataType` built by `from_name` is within SQL Server's ranges (lengths 1..=8000 bytes or
-//! 1..=4000 characters, decimal precision 1..=38 and scale 0..=precision, fractional seconds 0..=7).
+//! SQL data types: kinds, catalog numbers, lengths, precedence. Guarantees: a `DataType` built by
+//! `from_name` is within SQL Server's ranges (lengths 1..=8000 bytes or 1..=4000 characters,
+//! decimal precision 1..=38 and scale 0..=precision, fractional seconds 0..=7).
 
 mod common;
 mod conversions;
@@ -49,18 +49,20 @@ pub enum DataType {
     DateTime2(u8),
     DateTimeOffset(u8),
     UniqueIdentifier,
-    /// rowversion, whose older name timestamp clients know: eight bytes, of the database's counter where a column has them.
+    /// rowversion, whose older name timestamp clients know: eight bytes, of the database's counter
+    /// where a column has them.
     RowVersion,
     /// Documents and fragments as text in the normal form that crate `xml` writes.
     Xml,
     /// A path in a tree, as the bytes of [`crate::hierarchy::Path`].
     HierarchyId,
-    /// A value that carries its own type; it passes through expressions but cannot be stored in a row.
+    /// A value that carries its own type; it passes through expressions but cannot be stored in a
+    /// row.
     SqlVariant,
 }
 
-/// By which of its two names a decimal type is known: clients tell them apart, nothing else does. All names are equal, so that
-/// types are compared without them.
+/// By which of its two names a decimal type is known: clients tell them apart, nothing else does.
+/// All names are equal, so that types are compared without them.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum DecimalName {
     #[default]
@@ -80,12 +82,14 @@ impl std::hash::Hash for DecimalName {
     fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
-/// Length of a variable type: bytes for varchar and varbinary (1..=8000), UTF-16 units for nvarchar (1..=4000).
+/// Length of a variable type: bytes for varchar and varbinary (1..=8000), UTF-16 units for nvarchar
+/// (1..=4000).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Len {
     N(u16),
     Max,
-    /// text, ntext and image: as long as MAX, but hardly anything takes them ([`DataType::is_old_lob`]).
+    /// text, ntext and image: as long as MAX, but hardly anything takes them
+    /// ([`DataType::is_old_lob`]).
     Old,
 }
 
@@ -123,12 +127,15 @@ impl DataType {
         }
     }
 
-    /// A decimal type by the name of one of its operands, `numeric` before `decimal`; another type as it is.
+    /// A decimal type by the name of one of its operands, `numeric` before `decimal`; another type
+    /// as it is.
     #[must_use]
     pub fn named_as(self, operands: [DataType; 2]) -> DataType {
         let numeric = operands.iter().any(|ty| matches!(ty.decimal_name(), DecimalName::Numeric));
         match self {
-            DataType::Decimal { precision, scale, .. } if numeric => DataType::numeric(precision, scale),
+            DataType::Decimal { precision, scale, .. } if numeric => {
+                DataType::numeric(precision, scale)
+            }
             other => other,
         }
     }
@@ -197,7 +204,9 @@ impl DataType {
             | DataType::NVarChar(Len::Max)
             | DataType::Xml => -1,
             // Of the pointer that SQL Server's rows have.
-            DataType::VarChar(Len::Old) | DataType::VarBinary(Len::Old) | DataType::NVarChar(Len::Old) => 16,
+            DataType::VarChar(Len::Old)
+            | DataType::VarBinary(Len::Old)
+            | DataType::NVarChar(Len::Old) => 16,
             DataType::Date => 3,
             DataType::Time(scale) => i16::from(time_bytes(scale)),
             DataType::DateTime2(scale) => i16::from(time_bytes(scale)) + 3,
@@ -303,7 +312,9 @@ impl DataType {
     pub fn is_old_lob(self) -> bool {
         matches!(
             self,
-            DataType::VarChar(Len::Old) | DataType::NVarChar(Len::Old) | DataType::VarBinary(Len::Old)
+            DataType::VarChar(Len::Old)
+                | DataType::NVarChar(Len::Old)
+                | DataType::VarBinary(Len::Old)
         )
     }
 
@@ -332,7 +343,8 @@ impl DataType {
         self == DataType::Xml || self.is_old_lob()
     }
 
-    /// Why values of the type have no order and no equality, for types that have none. Errors: 305, 306.
+    /// Why values of the type have no order and no equality, for types that have none. Errors: 305,
+    /// 306.
     pub fn check_comparable(self) -> Result<(), SqlError> {
         if self == DataType::Xml {
             return Err(SqlError::of(msg::XML_NOT_COMPARABLE, []));
@@ -345,7 +357,10 @@ impl DataType {
 
     /// char, varchar, nchar, nvarchar, text, ntext.
     pub fn is_string(self) -> bool {
-        matches!(self, DataType::Char(_) | DataType::VarChar(_) | DataType::NChar(_) | DataType::NVarChar(_))
+        matches!(
+            self,
+            DataType::Char(_) | DataType::VarChar(_) | DataType::NChar(_) | DataType::NVarChar(_)
+        )
     }
 
     /// nchar, nvarchar, ntext.
@@ -358,7 +373,8 @@ impl DataType {
         matches!(self, DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion)
     }
 
-    /// varchar, nvarchar, varbinary, hierarchyid, and text, ntext, image, xml: stored with their own length.
+    /// varchar, nvarchar, varbinary, hierarchyid, and text, ntext, image, xml: stored with their
+    /// own length.
     pub fn is_variable(self) -> bool {
         matches!(
             self,
@@ -378,7 +394,10 @@ impl DataType {
     /// Numbers, bit and money included.
     pub fn is_number(self) -> bool {
         self.is_integer()
-            || matches!(self, DataType::Bit | DataType::Decimal { .. } | DataType::Float | DataType::Real)
+            || matches!(
+                self,
+                DataType::Bit | DataType::Decimal { .. } | DataType::Float | DataType::Real
+            )
             || self.is_money()
     }
 

@@ -1,5 +1,5 @@
-//! Dates and times as text: CONVERT's styles. Guarantees: a style that a type has always succeeds; Hijri (130, 131)
-//! and unknown styles are error 281.
+//! Dates and times as text: CONVERT's styles. Guarantees: a style that a type has always succeeds;
+//! Hijri (130, 131) and unknown styles are error 281.
 
 use std::fmt::Write;
 
@@ -29,7 +29,8 @@ enum Clock {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Day {
     None,
-    /// Fields in order with a separator: `m`, `d`, `y` (two or four digits), `b` (short month name).
+    /// Fields in order with a separator: `m`, `d`, `y` (two or four digits), `b` (short month
+    /// name).
     Fields(&'static str, char),
     /// `Jan  5 2020`
     Default,
@@ -97,7 +98,10 @@ fn write_day(day: Day, days: i32, short: bool, dialect: Dialect, out: &mut Strin
 fn fraction(value: &Value, moment: Moment, ty: DataType) -> String {
     match (value, ty) {
         (Value::DateTime { ticks, .. }, _) => format!("{:03}", (ticks % 300 * 10 + 1) / 3),
-        (_, DataType::Time(scale) | DataType::DateTime2(scale) | DataType::DateTimeOffset(scale)) => {
+        (
+            _,
+            DataType::Time(scale) | DataType::DateTime2(scale) | DataType::DateTimeOffset(scale),
+        ) => {
             let digits = format!("{:07}", moment.ticks % 10_000_000);
             digits[..usize::from(scale.min(7))].to_owned()
         }
@@ -118,7 +122,8 @@ fn write_clock(clock: Clock, value: &Value, moment: Moment, ty: DataType, out: &
     let half = if h < 12 { "AM" } else { "PM" };
     let digits = fraction(value, moment, ty);
     // The newer types put a point before the fraction in every style.
-    let newer = matches!(ty, DataType::Time(_) | DataType::DateTime2(_) | DataType::DateTimeOffset(_));
+    let newer =
+        matches!(ty, DataType::Time(_) | DataType::DateTime2(_) | DataType::DateTimeOffset(_));
     let mut with_fraction = |start: String, separator: char, end: &str| {
         out.push_str(&start);
         if !digits.is_empty() {
@@ -139,10 +144,15 @@ fn write_clock(clock: Clock, value: &Value, moment: Moment, ty: DataType, out: &
     }
 }
 
-/// A date or time value of type `ty` in a style. Style 0 is the type's default: 100 for datetime and
-/// smalldatetime, 121 for the newer types. Months have the names of the dialect's language. Error: 281 for a style that does not
-/// exist.
-pub fn format(value: &Value, ty: DataType, style: i32, dialect: Dialect) -> Result<String, SqlError> {
+/// A date or time value of type `ty` in a style. Style 0 is the type's default: 100 for datetime
+/// and smalldatetime, 121 for the newer types. Months have the names of the dialect's language.
+/// Error: 281 for a style that does not exist.
+pub fn format(
+    value: &Value,
+    ty: DataType,
+    style: i32,
+    dialect: Dialect,
+) -> Result<String, SqlError> {
     let Some(moment) = Moment::of(value) else {
         return Err(SqlError::internal("only dates and times have date styles"));
     };

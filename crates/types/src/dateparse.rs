@@ -1,5 +1,6 @@
-//! Dates and times from text: SQL Server's usual literal formats. Guarantees: any text gives a moment or a reason,
-//! never a panic; the order of day, month and year is only guessed where the text leaves it open.
+//! Dates and times from text: SQL Server's usual literal formats. Guarantees: any text gives a
+//! moment or a reason, never a panic; the order of day, month and year is only guessed where the
+//! text leaves it open.
 
 use crate::datatype::DataType;
 use crate::datetime::{DAY_1900, DAY_TICKS, MAX_DAY, Moment, days_from_civil, ticks_of_day};
@@ -42,7 +43,8 @@ struct Scanner<'a> {
     at: usize,
     /// Whose names months have, and the order of digits.
     dialect: Dialect,
-    /// The types since 2008: a date of digits that begins with its year and has hyphens is always year, month, day.
+    /// The types since 2008: a date of digits that begins with its year and has hyphens is always
+    /// year, month, day.
     modern: bool,
 }
 
@@ -122,8 +124,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Three numbers as year, month and day. Four digits are the year wherever they stand; the order then says which of the others is
-/// the month.
+/// Three numbers as year, month and day. Four digits are the year wherever they stand; the order
+/// then says which of the others is the month.
 fn arranged(numbers: [Number; 3], order: DateOrder) -> (Number, Number, Number) {
     let usual = match order {
         DateOrder::Mdy | DateOrder::Dmy => 2,
@@ -214,7 +216,12 @@ impl Parsed {
     }
 
     /// The rest of `a-b-c` behind the first separator; b may be a month's name.
-    fn triple(&mut self, first: Number, separator: u8, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
+    fn triple(
+        &mut self,
+        first: Number,
+        separator: u8,
+        scanner: &mut Scanner<'_>,
+    ) -> Result<(), Failure> {
         if scanner.peek().is_some_and(|b| !b.is_ascii_digit()) {
             self.month = Some(scanner.month().ok_or(Failure::Syntax)?);
             if scanner.separator() != Some(separator) {
@@ -247,7 +254,8 @@ impl Parsed {
 
     /// The rest of `h:m[:s[.f]] [AM|PM]` after the hour.
     fn time(&mut self, hour: Number, scanner: &mut Scanner<'_>) -> Result<(), Failure> {
-        let small = |n: Option<Number>| n.filter(|n| n.digits <= 2).map(|n| n.value).ok_or(Failure::Syntax);
+        let small =
+            |n: Option<Number>| n.filter(|n| n.digits <= 2).map(|n| n.value).ok_or(Failure::Syntax);
         let mut time = [small(Some(hour))?, 0, 0, 0];
         scanner.at += 1;
         time[1] = small(scanner.number())?;
@@ -268,10 +276,18 @@ impl Parsed {
     fn fraction(&mut self, fraction: Number, thousandths: bool) -> Result<i64, Failure> {
         self.fraction_digits = fraction.digits;
         if thousandths {
-            return if fraction.digits <= 3 { Ok(fraction.value * 10_000) } else { Err(Failure::Syntax) };
+            return if fraction.digits <= 3 {
+                Ok(fraction.value * 10_000)
+            } else {
+                Err(Failure::Syntax)
+            };
         }
         let unit = 10i64.pow(fraction.digits.abs_diff(7) as u32);
-        Ok(if fraction.digits <= 7 { fraction.value * unit } else { (fraction.value + unit / 2) / unit })
+        Ok(if fraction.digits <= 7 {
+            fraction.value * unit
+        } else {
+            (fraction.value + unit / 2) / unit
+        })
     }
 
     fn set_time(&mut self, mut time: [i64; 4], afternoon: Option<bool>) -> Result<(), Failure> {
@@ -338,7 +354,8 @@ impl Parsed {
             }
             _ => return Err(Failure::Syntax),
         };
-        let ticks = ticks_of_day(h, m, s, f.min(LAST_TICK)).ok_or(Failure::Range)? + u64::from(f > LAST_TICK);
+        let ticks = ticks_of_day(h, m, s, f.min(LAST_TICK)).ok_or(Failure::Range)?
+            + u64::from(f > LAST_TICK);
         let (days, ticks) = match ticks {
             DAY_TICKS if days < MAX_DAY && !day_alone => (days + 1, 0),
             // The end of time stays the end.
@@ -351,15 +368,21 @@ impl Parsed {
 
 /// A date or time value of type `to` from text of type `from` (which only the messages name).
 ///
-/// Errors: 241 not a date (295 for smalldatetime), 242 a date that does not exist or lies outside datetime's or
-/// smalldatetime's range.
-pub fn parse(text: &str, from: DataType, to: DataType, dialect: Dialect) -> Result<Value, SqlError> {
+/// Errors: 241 not a date (295 for smalldatetime), 242 a date that does not exist or lies outside
+/// datetime's or smalldatetime's range.
+pub fn parse(
+    text: &str,
+    from: DataType,
+    to: DataType,
+    dialect: Dialect,
+) -> Result<Value, SqlError> {
     let coarse = matches!(to, DataType::DateTime | DataType::SmallDateTime);
     let syntax = || match to {
         DataType::SmallDateTime => SqlError::smalldatetime_syntax(),
         _ => SqlError::date_syntax(),
     };
-    let range = || if coarse { SqlError::date_out_of_range(from, to) } else { SqlError::date_syntax() };
+    let range =
+        || if coarse { SqlError::date_out_of_range(from, to) } else { SqlError::date_syntax() };
     let failed = |failure| match failure {
         Failure::Syntax => syntax(),
         Failure::Range => range(),

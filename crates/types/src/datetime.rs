@@ -1,6 +1,7 @@
-//! The civil calendar and SQL Server's date arithmetic: DATEADD, DATEDIFF, DATEPART, DATENAME, EOMONTH and the
-//! constructors. Guarantees: every value that comes out lies in its type's range; leaving it is error 517, 535 or
-//! 242, never a wrapped date. (Only time of day wraps at midnight, as SQL Server's does.)
+//! The civil calendar and SQL Server's date arithmetic: DATEADD, DATEDIFF, DATEPART, DATENAME,
+//! EOMONTH and the constructors. Guarantees: every value that comes out lies in its type's range;
+//! leaving it is error 517, 535 or 242, never a wrapped date. (Only time of day wraps at midnight,
+//! as SQL Server's does.)
 
 mod part;
 
@@ -113,7 +114,9 @@ impl Moment {
         let (days, ticks, offset) = match *value {
             Value::Date(days) => (days, 0, 0),
             Value::Time(ticks) => (DAY_1900, ticks, 0),
-            Value::DateTime { days, ticks } => (days + DAY_1900, (u64::from(ticks) * 100_000 + 1) / 3, 0),
+            Value::DateTime { days, ticks } => {
+                (days + DAY_1900, (u64::from(ticks) * 100_000 + 1) / 3, 0)
+            }
             Value::SmallDateTime { days, minutes } => {
                 (i32::from(days) + DAY_1900, u64::from(minutes) * MINUTE, 0)
             }
@@ -129,7 +132,8 @@ impl Moment {
         Some(Moment { days, ticks, offset })
     }
 
-    /// The moment of a clock reading: nanoseconds since 1970-01-01, taken as local time at `offset` minutes.
+    /// The moment of a clock reading: nanoseconds since 1970-01-01, taken as local time at `offset`
+    /// minutes.
     pub fn from_unix(nanoseconds: i128, offset: i16) -> Moment {
         let local = nanoseconds.div_euclid(100) + i128::from(offset) * i128::from(MINUTE);
         let (days, ticks) = split(local);
@@ -160,14 +164,22 @@ impl Moment {
     /// precision.
     fn rounded_within(self, unit: u64) -> Moment {
         let rounded = self.rounded(unit);
-        if rounded.days <= MAX_DAY { rounded } else { Moment { ticks: self.ticks / unit * unit, ..self } }
+        if rounded.days <= MAX_DAY {
+            rounded
+        } else {
+            Moment { ticks: self.ticks / unit * unit, ..self }
+        }
     }
 
     /// A time of day in a scale's precision, cut where rounding would begin the next day.
     pub(crate) fn of_day(self, scale: u8) -> Moment {
         let unit = 10u64.pow(7 - u32::from(scale.min(7)));
         let rounded = self.rounded(unit);
-        if rounded.days == self.days { rounded } else { Moment { ticks: self.ticks / unit * unit, ..self } }
+        if rounded.days == self.days {
+            rounded
+        } else {
+            Moment { ticks: self.ticks / unit * unit, ..self }
+        }
     }
 
     /// The value of a date or time type, rounded to what the type keeps; `None` outside its range.
@@ -210,11 +222,16 @@ impl Moment {
     /// Days since 0001-01-01 and 1/300 s, rounded to the nearest.
     fn in_300ths(self) -> (i32, u32) {
         let ticks = ((self.ticks * 3 + 50_000) / 100_000) as u32;
-        if ticks >= DAY_TICKS_300 { (self.days + 1, ticks - DAY_TICKS_300) } else { (self.days, ticks) }
+        if ticks >= DAY_TICKS_300 {
+            (self.days + 1, ticks - DAY_TICKS_300)
+        } else {
+            (self.days, ticks)
+        }
     }
 }
 
-/// The same day of the month some months on, or the month's last day; `None` outside years 1..=9999.
+/// The same day of the month some months on, or the month's last day; `None` outside years
+/// 1..=9999.
 fn add_months(days: i32, months: i64) -> Option<i32> {
     let (year, month, day) = civil_from_days(days);
     let total = (i64::from(year) * 12 + i64::from(month) - 1).checked_add(months)?;
@@ -230,7 +247,12 @@ fn operand(value: &Value, ty: DataType) -> Result<Moment, SqlError> {
 /// DATEADD: the value `number` parts later, in the same type. NULL gives NULL.
 ///
 /// Errors: 517 outside the type's range, 9810 for a part that the type does not have.
-pub fn dateadd(part: DatePart, number: i64, value: &Value, ty: DataType) -> Result<Value, SqlError> {
+pub fn dateadd(
+    part: DatePart,
+    number: i64,
+    value: &Value,
+    ty: DataType,
+) -> Result<Value, SqlError> {
     if value.is_null() {
         return Ok(Value::Null);
     }
@@ -248,7 +270,10 @@ pub fn dateadd(part: DatePart, number: i64, value: &Value, ty: DataType) -> Resu
         _ => Some(number),
     };
     let moved = match part.ticks() {
-        None => Moment { days: months.and_then(|m| add_months(moment.days, m)).ok_or_else(fail)?, ..moment },
+        None => Moment {
+            days: months.and_then(|m| add_months(moment.days, m)).ok_or_else(fail)?,
+            ..moment
+        },
         Some((numerator, denominator)) => {
             let delta = i128::from(number) * numerator;
             // Nanoseconds round to the nearest tick.
@@ -261,7 +286,8 @@ pub fn dateadd(part: DatePart, number: i64, value: &Value, ty: DataType) -> Resu
     moved.to_value(ty).ok_or_else(fail)
 }
 
-/// DATEDIFF_BIG: how many boundaries of the part lie between two moments (of any date types). NULL gives `None`.
+/// DATEDIFF_BIG: how many boundaries of the part lie between two moments (of any date types). NULL
+/// gives `None`.
 ///
 /// Errors: 535 when the count exceeds a bigint, 9810 for parts without boundaries.
 pub fn datediff_big(part: DatePart, start: &Value, end: &Value) -> Result<Option<i64>, SqlError> {
@@ -285,7 +311,11 @@ pub fn datediff_big(part: DatePart, start: &Value, end: &Value) -> Result<Option
         DatePart::Week => (d2 + 1).div_euclid(7) - (d1 + 1).div_euclid(7),
         DatePart::DayOfYear | DatePart::Day | DatePart::Weekday => d2 - d1,
         DatePart::TzOffset | DatePart::IsoWeek => {
-            return Err(SqlError::datepart_unsupported(part.name(), "datediff", start.natural_type()));
+            return Err(SqlError::datepart_unsupported(
+                part.name(),
+                "datediff",
+                start.natural_type(),
+            ));
         }
         _ => {
             let (unit, per_tick) = part.ticks().unwrap_or((1, 1));
@@ -315,8 +345,8 @@ fn iso_week(days: i32) -> i32 {
     (thursday.clamp(0, MAX_DAY) - days_before_year(year)) / 7 + 1
 }
 
-/// DATEPART: one part as a number; `date_first` is SET DATEFIRST's 1..=7 (7 = Sunday, the default). NULL gives
-/// `None`. Error: 9810 for a part that the type does not have.
+/// DATEPART: one part as a number; `date_first` is SET DATEFIRST's 1..=7 (7 = Sunday, the default).
+/// NULL gives `None`. Error: 9810 for a part that the type does not have.
 pub fn datepart(
     part: DatePart,
     value: &Value,
@@ -327,7 +357,9 @@ pub fn datepart(
         return Ok(None);
     }
     part.check("datepart", ty)?;
-    if part == DatePart::TzOffset && !matches!(ty, DataType::DateTimeOffset(_) | DataType::DateTime2(_)) {
+    if part == DatePart::TzOffset
+        && !matches!(ty, DataType::DateTimeOffset(_) | DataType::DateTime2(_))
+    {
         return Err(SqlError::datepart_unsupported(part.name(), "datepart", ty));
     }
     let moment = operand(value, ty)?;
@@ -420,9 +452,14 @@ pub fn ticks_of_day(hour: i64, minute: i64, second: i64, fraction: i64) -> Optio
     sound.then(|| ((hour * 60 + minute) * 60 + second) as u64 * SECOND + fraction as u64)
 }
 
-/// DATETIMEFROMPARTS, DATETIME2FROMPARTS, TIMEFROMPARTS and so on: date (year, month, day), time (hour, minute,
-/// second, fraction in 100 ns), offset in minutes, into the type. Error: 289.
-pub fn from_parts(date: [i64; 3], time: [i64; 4], offset: i64, ty: DataType) -> Result<Value, SqlError> {
+/// DATETIMEFROMPARTS, DATETIME2FROMPARTS, TIMEFROMPARTS and so on: date (year, month, day), time
+/// (hour, minute, second, fraction in 100 ns), offset in minutes, into the type. Error: 289.
+pub fn from_parts(
+    date: [i64; 3],
+    time: [i64; 4],
+    offset: i64,
+    ty: DataType,
+) -> Result<Value, SqlError> {
     let build = || {
         let days = civil(date[0], date[1], date[2])?;
         let ticks = ticks_of_day(time[0], time[1], time[2], time[3])?;
@@ -432,8 +469,8 @@ pub fn from_parts(date: [i64; 3], time: [i64; 4], offset: i64, ty: DataType) -> 
     build().ok_or_else(|| SqlError::construct_date(ty))
 }
 
-/// SWITCHOFFSET: the same instant shown at another offset, in minutes -840..=840. `None` for other types, offsets
-/// out of range and instants that leave the calendar.
+/// SWITCHOFFSET: the same instant shown at another offset, in minutes -840..=840. `None` for other
+/// types, offsets out of range and instants that leave the calendar.
 pub fn switch_offset(value: &Value, offset: i16) -> Option<Value> {
     match *value {
         Value::DateTimeOffset { days, ticks, .. } if offset.unsigned_abs() <= 840 => {

@@ -1,6 +1,6 @@
-//! Fixed-point numbers of up to 38 digits. Guarantees: a `Decimal`'s mantissa always has at most `precision`
-//! digits; arithmetic follows SQL Server's result precision and scale; anything that does not fit is an error,
-//! never a wrong number.
+//! Fixed-point numbers of up to 38 digits. Guarantees: a `Decimal`'s mantissa always has at most
+//! `precision` digits; arithmetic follows SQL Server's result precision and scale; anything that
+//! does not fit is an error, never a wrong number.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -27,7 +27,8 @@ pub const POW10: [i128; 39] = {
 /// A decimal number: mantissa * 10^-scale. Compared by value, so 1.0 equals 1.00.
 #[derive(Clone, Copy)]
 pub struct Decimal {
-    // Two halves instead of one i128: an i128's alignment of 16 would grow every Value from 32 to 48 bytes.
+    // Two halves instead of one i128: an i128's alignment of 16 would grow every Value from 32 to
+    // 48 bytes.
     high: i64,
     low: u64,
     precision: u8,
@@ -60,8 +61,8 @@ fn wide_pow10(n: u32) -> I256 {
 }
 
 impl Decimal {
-    /// A decimal of a given type, or `None` when the mantissa has more than `precision` digits or the type is
-    /// outside precision 1..=38, scale 0..=precision.
+    /// A decimal of a given type, or `None` when the mantissa has more than `precision` digits or
+    /// the type is outside precision 1..=38, scale 0..=precision.
     #[inline]
     pub fn new(mantissa: i128, precision: u8, scale: u8) -> Option<Decimal> {
         if !(1..=MAX_PRECISION).contains(&precision) || scale > precision {
@@ -123,7 +124,8 @@ impl Decimal {
         self.high < 0
     }
 
-    /// The value in another type, rounded half away from zero; `None` when it has too many digits for it.
+    /// The value in another type, rounded half away from zero; `None` when it has too many digits
+    /// for it.
     pub fn rescale(self, precision: u8, scale: u8) -> Option<Decimal> {
         if scale == self.scale {
             return Decimal::new(self.mantissa(), precision, scale);
@@ -141,7 +143,8 @@ impl Decimal {
         self.mantissa() / POW10[usize::from(self.scale)]
     }
 
-    /// The same digits with fewer after the point, toward zero; the scale stays, the digits become 0.
+    /// The same digits with fewer after the point, toward zero; the scale stays, the digits become
+    /// 0.
     #[must_use]
     pub fn truncate_to(self, scale: u8) -> Decimal {
         if scale >= self.scale {
@@ -151,7 +154,8 @@ impl Decimal {
         Decimal::raw(self.mantissa() / unit * unit, self.precision, self.scale)
     }
 
-    /// ROUND(x, digits): the scale stays; negative digits round before the point. `None` on overflow.
+    /// ROUND(x, digits): the scale stays; negative digits round before the point. `None` on
+    /// overflow.
     pub fn round_to(self, digits: i32) -> Option<Decimal> {
         let drop = i64::from(self.scale) - i64::from(digits);
         if drop <= 0 {
@@ -191,8 +195,9 @@ impl Decimal {
         Decimal::parse(&text).ok()?.rescale(precision, scale)
     }
 
-    /// Reads `[+|-]digits[.digits]` with blanks around it; precision and scale are those of the text (at least
-    /// 1 digit). Digits after the 38th are rounded away when they come after the point.
+    /// Reads `[+|-]digits[.digits]` with blanks around it; precision and scale are those of the
+    /// text (at least 1 digit). Digits after the 38th are rounded away when they come after the
+    /// point.
     pub fn parse(text: &str) -> Result<Decimal, ParseDecimalError> {
         let text = text.trim();
         let (negative, digits) = match text.as_bytes() {
@@ -269,8 +274,8 @@ impl Decimal {
         narrow(self.wide(common) + other.wide(common), common, precision, scale)
     }
 
-    /// The mantissa at a scale that is not smaller, when both are numbers of 64 bits: few numbers are not, and wider products take
-    /// several times as long.
+    /// The mantissa at a scale that is not smaller, when both are numbers of 64 bits: few numbers
+    /// are not, and wider products take several times as long.
     #[inline]
     fn mantissa_at(self, scale: u8) -> Option<i128> {
         let unit = i64::try_from(POW10[usize::from(scale - self.scale)]).ok()?;
@@ -284,7 +289,8 @@ impl Decimal {
         (low >> 63 == self.high).then_some(low)
     }
 
-    /// Product in the type that [`multiply_type`] gives, rounded when the scale had to be cut. Error: 8115.
+    /// Product in the type that [`multiply_type`] gives, rounded when the scale had to be cut.
+    /// Error: 8115.
     pub fn checked_mul(self, other: Decimal) -> Result<Decimal, SqlError> {
         let (precision, scale) = multiply_type(self.parts(), other.parts());
         self.mul_as(other, precision, scale)
@@ -301,12 +307,14 @@ impl Decimal {
         if from == scale
             && let Some(product) = product()
         {
-            return Decimal::new(product, precision, scale).ok_or_else(|| overflow(precision, scale));
+            return Decimal::new(product, precision, scale)
+                .ok_or_else(|| overflow(precision, scale));
         }
         narrow(I256::from(self.mantissa()) * I256::from(other.mantissa()), from, precision, scale)
     }
 
-    /// Quotient in the type that [`divide_type`] gives, truncated as SQL Server does. Errors: 8134, 8115.
+    /// Quotient in the type that [`divide_type`] gives, truncated as SQL Server does. Errors: 8134,
+    /// 8115.
     pub fn checked_div(self, other: Decimal) -> Result<Decimal, SqlError> {
         let (precision, scale) = divide_type(self.parts(), other.parts());
         self.div_as(other, precision, scale)
@@ -319,9 +327,11 @@ impl Decimal {
         }
         let fail = || overflow(precision, scale);
         let shift = i32::from(scale) - i32::from(self.scale) + i32::from(other.scale);
-        let (mut dividend, mut divisor) = (I256::from(self.mantissa()), I256::from(other.mantissa()));
+        let (mut dividend, mut divisor) =
+            (I256::from(self.mantissa()), I256::from(other.mantissa()));
         if shift >= 0 {
-            // Beyond 256 bits the quotient by a divisor of 38 digits has more than 38 digits as well.
+            // Beyond 256 bits the quotient by a divisor of 38 digits has more than 38 digits as
+            // well.
             dividend = dividend.checked_mul(wide_pow10(shift as u32)).ok_or_else(fail)?;
         } else {
             divisor = divisor.checked_mul(wide_pow10(shift.unsigned_abs())).ok_or_else(fail)?;
@@ -330,7 +340,8 @@ impl Decimal {
         Decimal::new(quotient, precision, scale).ok_or_else(fail)
     }
 
-    /// Remainder with the dividend's sign, in the type that [`modulo_type`] gives. Errors: 8134, 8115.
+    /// Remainder with the dividend's sign, in the type that [`modulo_type`] gives. Errors: 8134,
+    /// 8115.
     pub fn checked_rem(self, other: Decimal) -> Result<Decimal, SqlError> {
         let (precision, scale) = modulo_type(self.parts(), other.parts());
         self.rem_as(other, precision, scale)
@@ -403,7 +414,8 @@ pub fn modulo_type((p1, s1): Parts, (p2, s2): Parts) -> Parts {
     cut(u16::from((p1 - s1).min(p2 - s2)) + u16::from(scale), u16::from(scale))
 }
 
-/// The 38-digit cap of products and quotients: the integral part is kept, the scale gives way down to 6.
+/// The 38-digit cap of products and quotients: the integral part is kept, the scale gives way down
+/// to 6.
 fn cut(precision: u16, scale: u16) -> Parts {
     let limit = u16::from(MAX_PRECISION);
     if precision <= limit {

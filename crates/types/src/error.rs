@@ -1,6 +1,6 @@
-//! The error a user sees: SQL Server's number, severity, state and text, with constructors for the errors
-//! that conversions, arithmetic and the row format raise. Guarantees: texts and numbers are SQL Server's own;
-//! the line is 0 until the statement that knows it fills it in.
+//! The error a user sees: SQL Server's number, severity, state and text, with constructors for the
+//! errors that conversions, arithmetic and the row format raise. Guarantees: texts and numbers are
+//! SQL Server's own; the line is 0 until the statement that knows it fills it in.
 
 use std::fmt::Display;
 use std::ops::{Deref, DerefMut};
@@ -13,7 +13,8 @@ use crate::msg;
 
 /// An error as `Msg number, Level severity, State state, Line line` shows it.
 ///
-/// A pointer: nearly all results are no errors, and what is handed on from call to call is as small as the value then.
+/// A pointer: nearly all results are no errors, and what is handed on from call to call is as small
+/// as the value then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.message)]
 pub struct SqlError(Box<Raised>);
@@ -68,7 +69,10 @@ fn shown(value: &str) -> &str {
 impl SqlError {
     /// A message of the list with its values, in its usual state, without a line yet.
     #[cold]
-    pub fn of<const VALUES: usize>(message: Message<VALUES>, values: [&dyn Display; VALUES]) -> SqlError {
+    pub fn of<const VALUES: usize>(
+        message: Message<VALUES>,
+        values: [&dyn Display; VALUES],
+    ) -> SqlError {
         SqlError::new(message.number(), message.severity(), message.state(), message.text(values))
     }
 
@@ -154,7 +158,9 @@ impl SqlError {
     pub fn string_overflows_integer(from: DataType, value: &str, to: DataType) -> SqlError {
         let (from, value) = (from.message_name(), shown(value));
         match to {
-            DataType::TinyInt => SqlError::of(msg::STRING_OVERFLOWS_SMALL_INTEGER, [&from, &value, &"INT1"]),
+            DataType::TinyInt => {
+                SqlError::of(msg::STRING_OVERFLOWS_SMALL_INTEGER, [&from, &value, &"INT1"])
+            }
             DataType::SmallInt => {
                 SqlError::of(msg::STRING_OVERFLOWS_SMALL_INTEGER, [&from, &value, &"INT2"]).state(2)
             }
@@ -292,8 +298,8 @@ impl SqlError {
         SqlError::of(msg::TRUNCATED_VALUE, [&shown(value)])
     }
 
-    /// 2628 with table and column: what an INSERT or UPDATE makes of a truncation, `value` being the part that
-    /// would have fitted.
+    /// 2628 with table and column: what an INSERT or UPDATE makes of a truncation, `value` being
+    /// the part that would have fitted.
     pub fn truncation_in(table: &str, column: &str, value: &str) -> SqlError {
         SqlError::of(msg::TRUNCATED, [&table, &column, &shown(value)])
     }

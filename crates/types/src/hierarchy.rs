@@ -1,19 +1,25 @@
-//! Paths in a tree as SQL Server's hierarchyid has them: `/1/2.1/`, and bytes that compare as the tree is walked, parents first.
-//! Guarantees: the bytes are SQL Server's; `to_text` of what `parse` made is the same path; bytes that are no path are none, never a
-//! panic.
+//! Paths in a tree as SQL Server's hierarchyid has them: `/1/2.1/`, and bytes that compare as the
+//! tree is walked, parents first. Guarantees: the bytes are SQL Server's; `to_text` of what `parse`
+//! made is the same path; bytes that are no path are none, never a panic.
 //!
-//! A path is a list of nodes, a node a list of ordinals with points between them. Each ordinal is a pattern of bits that depends on
-//! its size, so that patterns compare as the numbers do; the last bit says whether the node ends here. One that does not end is
-//! written as its successor, so that what follows it lies between the two.
+//! A path is a list of nodes, a node a list of ordinals with points between them. Each ordinal is a
+//! pattern of bits that depends on its size, so that patterns compare as the numbers do; the last
+//! bit says whether the node ends here. One that does not end is written as its successor, so that
+//! what follows it lies between the two.
 
 use std::cmp::Ordering;
 
 /// Bytes of a value at most.
 pub const MAX_BYTES: usize = 892;
 
-/// Smallest and greatest ordinal of a pattern, and its bits: `x` are those of the number from the smallest on, high ones first.
+/// Smallest and greatest ordinal of a pattern, and its bits: `x` are those of the number from the
+/// smallest on, high ones first.
 const PATTERNS: [(i64, i64, &str); 13] = [
-    (-281_479_271_682_120, -4_294_971_465, "000100xxxxxxxxxxxxxx0xxxxxxxxxxxxxxxxxxxxx0xxxxxx0xxx0x1xxx"),
+    (
+        -281_479_271_682_120,
+        -4_294_971_465,
+        "000100xxxxxxxxxxxxxx0xxxxxxxxxxxxxxxxxxxxx0xxxxxx0xxx0x1xxx",
+    ),
     (-4_294_971_464, -4_169, "000101xxxxxxxxxxxxxxxxxxx0xxxxxx0xxx0x1xxx"),
     (-4_168, -73, "000110xxxxx0xxx0x1xxx"),
     (-72, -9, "0010xx0x1xxx"),
@@ -25,7 +31,11 @@ const PATTERNS: [(i64, i64, &str); 13] = [
     (80, 1_103, "1110xxx0xxx0x1xxx"),
     (1_104, 5_199, "11110xxxxx0xxx0x1xxx"),
     (5_200, 4_294_972_495, "111110xxxxxxxxxxxxxxxxxxx0xxxxxx0xxx0x1xxx"),
-    (4_294_972_496, 281_479_271_683_151, "111111xxxxxxxxxxxxxx0xxxxxxxxxxxxxxxxxxxxx0xxxxxx0xxx0x1xxx"),
+    (
+        4_294_972_496,
+        281_479_271_683_151,
+        "111111xxxxxxxxxxxxxx0xxxxxxxxxxxxxxxxxxxxx0xxxxxx0xxx0x1xxx",
+    ),
 ];
 
 /// A path: nodes of ordinals, none of them empty.
@@ -53,7 +63,8 @@ impl Writer {
     /// An ordinal. None: no pattern has it.
     fn ordinal(&mut self, ordinal: i64, last: bool) -> Option<()> {
         let ordinal = if last { ordinal } else { ordinal.checked_add(1)? };
-        let (low, _, pattern) = PATTERNS.iter().find(|(low, high, _)| (*low..=*high).contains(&ordinal))?;
+        let (low, _, pattern) =
+            PATTERNS.iter().find(|(low, high, _)| (*low..=*high).contains(&ordinal))?;
         let offset = ordinal - low;
         let mut left = pattern.bytes().filter(|b| *b == b'x').count();
         for bit in pattern.bytes() {
@@ -89,7 +100,11 @@ fn ordinal_at(bytes: &[u8], at: usize) -> Option<(i64, bool, usize)> {
         }
         let last = bit_at(bytes, at + pattern.len())?;
         let ordinal = low + offset;
-        return (ordinal <= high).then_some((ordinal - i64::from(!last), last, at + pattern.len() + 1));
+        return (ordinal <= high).then_some((
+            ordinal - i64::from(!last),
+            last,
+            at + pattern.len() + 1,
+        ));
     }
     None
 }
@@ -198,10 +213,13 @@ pub enum Misplaced {
 
 fn ordinal_of(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+    (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
-/// A node between two. None: the first is not the lesser one. A node comes before what has more ordinals behind the same ones.
+/// A node between two. None: the first is not the lesser one. A node comes before what has more
+/// ordinals behind the same ones.
 fn between(low: &[i64], high: &[i64]) -> Option<Vec<i64>> {
     let same = low.iter().zip(high).take_while(|(a, b)| a == b).count();
     let mut node = low[..same].to_vec();
@@ -246,8 +264,10 @@ mod tests {
 
     #[test]
     fn paths_come_back_and_compare_as_the_tree_is_walked() {
-        let ends =
-            PATTERNS.iter().flat_map(|(low, high, _)| [*low, *high]).filter(|n| n.unsigned_abs() < 1 << 47);
+        let ends = PATTERNS
+            .iter()
+            .flat_map(|(low, high, _)| [*low, *high])
+            .filter(|n| n.unsigned_abs() < 1 << 47);
         let mut ordinals: Vec<i64> = ends.chain([-5, -1, 2, 70, 100, 1_000, 100_000]).collect();
         ordinals.sort_unstable();
         ordinals.dedup();
@@ -268,7 +288,9 @@ mod tests {
 
     #[test]
     fn what_is_no_path() {
-        for text in ["", "1", "/1", "1/", "//", "/a/", "/1..2/", "/-/", "/1/ /", "/999999999999999999/"] {
+        for text in
+            ["", "1", "/1", "1/", "//", "/a/", "/1..2/", "/-/", "/1/ /", "/999999999999999999/"]
+        {
             assert_eq!(Path::parse(text), None, "{text}");
         }
         for bytes in [&[0x01][..], &[0x50], &[0x58, 0x00], &[0x60], &[0xFF; 20]] {

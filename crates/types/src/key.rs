@@ -1,7 +1,8 @@
-//! Normalised keys: bytes whose memcmp order is SQL's order. Guarantees: for values of the part's type, keys
-//! compare as `ops::compare` does, NULL first, a descending part the other way round; no key is a prefix of
-//! another with the same parts, so keys of several columns simply follow each other. Keys of numbers, dates and GUIDs give their
-//! values back ([`keeps_values`]); no bytes make a value that its type does not have.
+//! Normalised keys: bytes whose memcmp order is SQL's order. Guarantees: for values of the part's
+//! type, keys compare as `ops::compare` does, NULL first, a descending part the other way round; no
+//! key is a prefix of another with the same parts, so keys of several columns simply follow each
+//! other. Keys of numbers, dates and GUIDs give their values back ([`keeps_values`]); no bytes make
+//! a value that its type does not have.
 
 use crate::collation::Collation;
 use crate::datatype::DataType;
@@ -57,9 +58,9 @@ fn encode_any_part(value: &Value, part: &KeyPart, out: &mut Vec<u8>) {
     turn(part.descending, &mut out[start..]);
 }
 
-/// Appends one column's part of a key whose declared type is not at hand, as that of a sort is not: the column's values
-/// are of one kind, and decimals may have any precision and scale. Such a key is longer than one of
-/// [`encode_key_part`] and does not compare with it.
+/// Appends one column's part of a key whose declared type is not at hand, as that of a sort is not:
+/// the column's values are of one kind, and decimals may have any precision and scale. Such a key
+/// is longer than one of [`encode_key_part`] and does not compare with it.
 pub fn encode_sort_part(value: &Value, descending: bool, collation: Collation, out: &mut Vec<u8>) {
     let start = out.len();
     match value {
@@ -151,7 +152,8 @@ fn put_decimal(d: Decimal, ty: DataType, out: &mut Vec<u8>) {
     debug_assert_eq!(d.scale(), scale, "a decimal key holds one scale");
     let mantissa = d.mantissa();
     if precision <= SHORT_DECIMAL {
-        let short = i64::try_from(mantissa).unwrap_or(if mantissa < 0 { i64::MIN } else { i64::MAX });
+        let short =
+            i64::try_from(mantissa).unwrap_or(if mantissa < 0 { i64::MIN } else { i64::MAX });
         put_i64(short, out);
     } else {
         out.extend_from_slice(&((mantissa as u128) ^ (1 << 127)).to_be_bytes());
@@ -196,8 +198,8 @@ pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// Whether a key keeps the values of a type as they are. Strings lose their case and trailing blanks, binary values trailing zeros,
-/// -0.0 its sign, an instant its time zone.
+/// Whether a key keeps the values of a type as they are. Strings lose their case and trailing
+/// blanks, binary values trailing zeros, -0.0 its sign, an instant its time zone.
 pub fn keeps_values(ty: DataType) -> bool {
     let exact = ty.is_number() && !matches!(ty, DataType::Float | DataType::Real);
     let instant = ty.is_temporal() && !matches!(ty, DataType::DateTimeOffset(_));
@@ -277,8 +279,8 @@ pub fn read_key_part(part: &KeyPart, key: &mut &[u8], place: &mut Value) -> Opti
     Some(())
 }
 
-/// Takes one column's part from the beginning of a key: the other way round than [`encode_key_part`], for types whose values a key
-/// keeps. `None`: it is no such key.
+/// Takes one column's part from the beginning of a key: the other way round than
+/// [`encode_key_part`], for types whose values a key keeps. `None`: it is no such key.
 pub fn decode_key_part(part: &KeyPart, key: &mut &[u8]) -> Option<Value> {
     let mut bytes = Bytes { key, descending: part.descending };
     match bytes.take::<1>()? {
@@ -313,7 +315,8 @@ pub fn decode_key_part(part: &KeyPart, key: &mut &[u8]) -> Option<Value> {
             known.then_some(Value::DateTime { days, ticks })?
         }
         DataType::SmallDateTime => {
-            let (days, minutes) = (u16::from_be_bytes(bytes.take()?), u16::from_be_bytes(bytes.take()?));
+            let (days, minutes) =
+                (u16::from_be_bytes(bytes.take()?), u16::from_be_bytes(bytes.take()?));
             (minutes < DAY_MINUTES).then_some(Value::SmallDateTime { days, minutes })?
         }
         DataType::DateTime2(_) => Value::DateTime2 { days: bytes.day()?, ticks: bytes.time()? },

@@ -1,5 +1,5 @@
-//! The languages of sessions, and the orders of dates. Guarantee: a [`Dialect`] is a language of [`LANGUAGES`] with one of the six
-//! orders.
+//! The languages of sessions, and the orders of dates. Guarantee: a [`Dialect`] is a language of
+//! [`LANGUAGES`] with one of the six orders.
 
 pub use crate::language_names::LANGUAGES;
 
@@ -46,7 +46,9 @@ impl DateOrder {
         match style {
             1 | 10 | 22 | 101 | 110 => Some(DateOrder::Mdy),
             3..=6 | 13 | 103..=106 | 113 => Some(DateOrder::Dmy),
-            2 | 11 | 12 | 20 | 21 | 23 | 25 | 102 | 111 | 112 | 120 | 121 | 126 | 127 => Some(DateOrder::Ymd),
+            2 | 11 | 12 | 20 | 21 | 23 | 25 | 102 | 111 | 112 | 120 | 121 | 126 | 127 => {
+                Some(DateOrder::Ymd)
+            }
             _ => None,
         }
     }
@@ -77,7 +79,9 @@ impl Language {
     /// The language of a name or an alias, compared without case.
     pub fn find(name: &str) -> Option<&'static Language> {
         let wanted = name.trim().to_lowercase();
-        LANGUAGES.iter().find(|l| l.name.to_lowercase() == wanted || l.alias.to_lowercase() == wanted)
+        LANGUAGES
+            .iter()
+            .find(|l| l.name.to_lowercase() == wanted || l.alias.to_lowercase() == wanted)
     }
 
     /// The name of a month 1 to 12.
@@ -95,8 +99,8 @@ impl Language {
         nth(self.days, day)
     }
 
-    /// The month that a text begins with, as `(month, bytes of its name)`: the longest name that fits, whole or short, and
-    /// followed by no letter.
+    /// The month that a text begins with, as `(month, bytes of its name)`: the longest name that
+    /// fits, whole or short, and followed by no letter.
     fn month_at(&self, text: &str) -> Option<(i64, usize)> {
         let own = self.months.split(',').zip(1..).chain(self.short_months.split(',').zip(1..));
         let fits = |name: &str| {
@@ -169,7 +173,12 @@ mod tests {
             assert_eq!(usize::from(language.id), at);
             let by_name = Language::find(&language.name.to_uppercase()).map(|l| l.id);
             assert_eq!(by_name, Some(language.id), "{}", language.name);
-            assert_eq!(Language::find(language.alias).map(|l| l.id), Some(language.id), "{}", language.alias);
+            assert_eq!(
+                Language::find(language.alias).map(|l| l.id),
+                Some(language.id),
+                "{}",
+                language.alias
+            );
             assert_eq!(language.months.split(',').count(), 12);
             assert_eq!(language.short_months.split(',').count(), 12);
             assert_eq!(language.days.split(',').count(), 7);

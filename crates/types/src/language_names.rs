@@ -1,5 +1,6 @@
-//! What SET LANGUAGE knows: the names of months and days, the order of dates and the first day of the week of each language
-//! (`sys.syslanguages`). Guarantees: a language stands at its number; every list has its twelve or seven names.
+//! What SET LANGUAGE knows: the names of months and days, the order of dates and the first day of
+//! the week of each language (`sys.syslanguages`). Guarantees: a language stands at its number;
+//! every list has its twelve or seven names.
 
 use crate::language::{DateOrder, Language};
 

@@ -1,6 +1,6 @@
-//! SQL values, types and their rules: conversions, arithmetic, dates, collations, the row and key formats.
-//! Guarantees: pure (no I/O, no clock, no global state), one set of SQL Server's rules for everyone, and no
-//! input, stored bytes included, makes it panic.
+//! SQL values, types and their rules: conversions, arithmetic, dates, collations, the row and key
+//! formats. Guarantees: pure (no I/O, no clock, no global state), one set of SQL Server's rules for
+//! everyone, and no input, stored bytes included, makes it panic.
 
 pub mod codepage;
 pub mod collation;
@@ -42,8 +42,8 @@ pub use decimal::Decimal;
 pub use display::format_value;
 pub use error::{Corrupt, Raised, SqlError};
 pub use key::{
-    KeyPart, decode_key_part, encode_key, encode_key_part, encode_sort_part, has_key_end, keeps_values,
-    key_part_length, key_width, read_key_part, skip_key_part,
+    KeyPart, decode_key_part, encode_key, encode_key_part, encode_sort_part, has_key_end,
+    keeps_values, key_part_length, key_width, read_key_part, skip_key_part,
 };
 pub use language::{DateOrder, Dialect, LANGUAGES, Language};
 pub use like::LikePattern;

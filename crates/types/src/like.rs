@@ -87,10 +87,13 @@ impl LikePattern {
         let mut prefix = units::joined(items.iter().map_while(literal).collect());
         // The first half of a character may be the whole character in a text.
         prefix.truncate(
-            prefix.trim_end_matches(|c: char| units::lone(c).is_some_and(|unit| unit < 0xDC00)).len(),
+            prefix
+                .trim_end_matches(|c: char| units::lone(c).is_some_and(|unit| unit < 0xDC00))
+                .len(),
         );
         let bytes = items.iter().map(Item::byte).collect();
-        let apart = units::may_have_pairs(pattern).then(|| items.iter().flat_map(Item::apart).collect());
+        let apart =
+            units::may_have_pairs(pattern).then(|| items.iter().flat_map(Item::apart).collect());
         Ok(LikePattern { items, apart, prefix, bytes })
     }
 
@@ -107,7 +110,8 @@ impl LikePattern {
     /// Whether a text matches. Trailing blanks of a text that is not Unicode do not count against
     /// it.
     pub fn matches(&self, text: &str, collation: Collation, unicode: bool) -> bool {
-        let Ok(matches) = self.matches_or_stop(text, collation, unicode, |_| Ok::<(), Infallible>(()));
+        let Ok(matches) =
+            self.matches_or_stop(text, collation, unicode, |_| Ok::<(), Infallible>(()));
         matches
     }
 
@@ -175,7 +179,10 @@ impl LikePattern {
                 }
                 Some(single) => ahead.next().is_some_and(|c| single.accepts(c, collation)),
                 None if text.is_empty() => return Ok(true),
-                None if !unicode && text.low.is_none() && text.chars.as_str().len() <= whole.blanks => {
+                None if !unicode
+                    && text.low.is_none()
+                    && text.chars.as_str().len() <= whole.blanks =>
+                {
                     return Ok(true);
                 }
                 None => false,
@@ -289,7 +296,8 @@ fn matches_ascii<E>(
         _ => (at <= text.len()).then_some(at),
     };
     // Sixteen bytes and more are searched in a step.
-    let searched = |from: usize, to: Option<usize>| to.unwrap_or(text.len()).saturating_sub(from) / 16;
+    let searched =
+        |from: usize, to: Option<usize>| to.unwrap_or(text.len()).saturating_sub(from) / 16;
     let (mut at, mut item) = (0, 0);
     // The item after the last % and where it was tried last.
     let mut retry: Option<(usize, usize)> = None;
@@ -346,7 +354,8 @@ impl Item {
 
     /// The same for texts whose characters are one unit each.
     fn apart(&self) -> SmallVec<[Item; 2]> {
-        let both = |c: char| units::halves(c).map_or_else(|| (c, None), |(high, low)| (high, Some(low)));
+        let both =
+            |c: char| units::halves(c).map_or_else(|| (c, None), |(high, low)| (high, Some(low)));
         match self {
             Item::Char(c) => {
                 let (first, second) = both(*c);
@@ -376,7 +385,8 @@ impl Item {
             Item::Char(own) => collation.same_char(*own, c),
             Item::Set { negated, ranges } => {
                 let inside = ranges.iter().any(|(low, high)| {
-                    collation.compare_chars(*low, c).is_le() && collation.compare_chars(c, *high).is_le()
+                    collation.compare_chars(*low, c).is_le()
+                        && collation.compare_chars(c, *high).is_le()
                 });
                 inside != *negated
             }

@@ -16,7 +16,10 @@ const PIECE: usize = 64 << 10;
 
 /// The parts of a text, with a look before each but the first. A character that is held as its
 /// halves is in one of them.
-pub fn pieces<'t>(text: &'t str, look: Look<'t>) -> impl Iterator<Item = Result<&'t str, SqlError>> {
+pub fn pieces<'t>(
+    text: &'t str,
+    look: Look<'t>,
+) -> impl Iterator<Item = Result<&'t str, SqlError>> {
     let mut rest = text;
     let mut first = true;
     std::iter::from_fn(move || {
@@ -37,7 +40,10 @@ pub fn pieces<'t>(text: &'t str, look: Look<'t>) -> impl Iterator<Item = Result<
 
 /// The parts of bytes, an even number in each but the last one, with a look before each but the
 /// first.
-pub fn byte_pieces<'b>(bytes: &'b [u8], look: Look<'b>) -> impl Iterator<Item = Result<&'b [u8], SqlError>> {
+pub fn byte_pieces<'b>(
+    bytes: &'b [u8],
+    look: Look<'b>,
+) -> impl Iterator<Item = Result<&'b [u8], SqlError>> {
     let looked = move |at| if at > 0 { look() } else { Ok(()) };
     bytes.chunks(PIECE).enumerate().map(move |(at, piece)| looked(at).map(|()| piece))
 }
@@ -62,7 +68,9 @@ mod tests {
         for text in [halves.clone(), format!("x{halves}"), format!("xyz\u{20AC}{halves}")] {
             let parts: Result<Vec<&str>, SqlError> = pieces(&text, &look).collect();
             let parts = parts.expect("nobody stops");
-            assert!(parts.len() > 1 && parts.iter().all(|part| units::first_unpaired(part).is_none()));
+            assert!(
+                parts.len() > 1 && parts.iter().all(|part| units::first_unpaired(part).is_none())
+            );
             assert_eq!(parts.concat(), text);
         }
         looks.set(0);

@@ -1,10 +1,11 @@
-//! Numbers, money, uniqueidentifiers and binary values as text and back. Guarantees: SQL Server's text forms (float
-//! with three exponent digits, money with two or four decimals); parsers take any text and never panic.
+//! Numbers, money, uniqueidentifiers and binary values as text and back. Guarantees: SQL Server's
+//! text forms (float with three exponent digits, money with two or four decimals); parsers take any
+//! text and never panic.
 
 use std::fmt::Write;
 
-/// A float in CONVERT's style: 0 six digits where needed, 1 eight, 2 sixteen, 3 seventeen, always `1.5e+003` for 1
-/// to 3.
+/// A float in CONVERT's style: 0 six digits where needed, 1 eight, 2 sixteen, 3 seventeen, always
+/// `1.5e+003` for 1 to 3.
 pub fn float_text(value: f64, style: i32) -> String {
     let digits = match style {
         1 => 8,
@@ -37,8 +38,8 @@ fn with_exponent(mantissa: &str, exponent: i32) -> String {
     format!("{mantissa}e{sign}{:03}", exponent.unsigned_abs())
 }
 
-/// A float as a result set shows it: the shortest digits that read back as the same number, `1.0`, `0.1`,
-/// `1.0E+20`.
+/// A float as a result set shows it: the shortest digits that read back as the same number, `1.0`,
+/// `0.1`, `1.0E+20`.
 pub fn float_display(shortest: &str) -> String {
     let Some((mantissa, exponent)) = shortest.split_once('e') else {
         return shortest.to_owned();
@@ -66,8 +67,8 @@ pub fn float_display(shortest: &str) -> String {
     format!("{sign}{}.{}", &digits[..point], &digits[point..])
 }
 
-/// A float from text; an empty text is 0. `None` for anything but digits, point, sign and exponent, and for
-/// numbers beyond the type.
+/// A float from text; an empty text is 0. `None` for anything but digits, point, sign and exponent,
+/// and for numbers beyond the type.
 pub fn parse_float(text: &str) -> Option<f64> {
     let text = text.trim();
     if text.is_empty() {
@@ -145,8 +146,8 @@ fn is_currency(c: char) -> bool {
     )
 }
 
-/// Money from text: sign, currency sign, commas among the digits, 4 decimals kept (rounded). `None` when it is no
-/// money, `Some(None)` when it is well-formed and too large.
+/// Money from text: sign, currency sign, commas among the digits, 4 decimals kept (rounded). `None`
+/// when it is no money, `Some(None)` when it is well-formed and too large.
 pub fn parse_money(text: &str) -> Option<Option<i64>> {
     let mut digits = String::with_capacity(text.len());
     let (mut negative, mut point, mut signed, mut currency) = (false, false, false, false);

@@ -1,5 +1,6 @@
-//! Operators: comparison, arithmetic, bitwise, concatenation and the types of their results. Guarantees: results
-//! never wrap and never become infinite: they are 8115 or 8134 instead; NULL beside anything gives NULL.
+//! Operators: comparison, arithmetic, bitwise, concatenation and the types of their results.
+//! Guarantees: results never wrap and never become infinite: they are 8115 or 8134 instead; NULL
+//! beside anything gives NULL.
 
 use std::cmp::Ordering;
 
@@ -38,14 +39,19 @@ pub fn compare(a: &Value, b: &Value, collation: Collation) -> Option<Ordering> {
         (V::Bytes(a), V::Bytes(b)) => without_trailing_zeros(a).cmp(without_trailing_zeros(b)),
         (V::Date(a), V::Date(b)) => a.cmp(b),
         (V::Time(a), V::Time(b)) => a.cmp(b),
-        (V::DateTime { days: a, ticks: s }, V::DateTime { days: b, ticks: t }) => (a, s).cmp(&(b, t)),
+        (V::DateTime { days: a, ticks: s }, V::DateTime { days: b, ticks: t }) => {
+            (a, s).cmp(&(b, t))
+        }
         (V::SmallDateTime { days: a, minutes: s }, V::SmallDateTime { days: b, minutes: t }) => {
             (a, s).cmp(&(b, t))
         }
-        (V::DateTime2 { days: a, ticks: s }, V::DateTime2 { days: b, ticks: t }) => (a, s).cmp(&(b, t)),
-        (V::DateTimeOffset { days: a, ticks: s, .. }, V::DateTimeOffset { days: b, ticks: t, .. }) => {
+        (V::DateTime2 { days: a, ticks: s }, V::DateTime2 { days: b, ticks: t }) => {
             (a, s).cmp(&(b, t))
         }
+        (
+            V::DateTimeOffset { days: a, ticks: s, .. },
+            V::DateTimeOffset { days: b, ticks: t, .. },
+        ) => (a, s).cmp(&(b, t)),
         (V::Guid(a), V::Guid(b)) => compare_guids(a, b),
         (V::Variant(_), _) | (_, V::Variant(_)) => crate::variant::compare(a, b)?,
         // Integers of several sizes meet in sql_variant.
@@ -86,7 +92,8 @@ impl BinaryOp {
     }
 }
 
-/// What an operator does with two types: what each operand is converted to first, and the type of the result.
+/// What an operator does with two types: what each operand is converted to first, and the type of
+/// the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpTypes {
     pub left: DataType,
@@ -107,8 +114,8 @@ pub fn result_type(op: BinaryOp, left: DataType, right: DataType) -> Result<Data
 
 /// The conversions and the result of `left op right`.
 ///
-/// Errors: 8117 a type that the operator never takes, 402 two types that it does not take together, 206 types that
-/// do not convert to each other.
+/// Errors: 8117 a type that the operator never takes, 402 two types that it does not take together,
+/// 206 types that do not convert to each other.
 pub fn operand_types(op: BinaryOp, left: DataType, right: DataType) -> Result<OpTypes, SqlError> {
     let no_operand = |ty: DataType| {
         matches!(ty, DataType::UniqueIdentifier | DataType::HierarchyId | DataType::SqlVariant)
@@ -220,14 +227,16 @@ fn numeric_types(op: BinaryOp, left: DataType, right: DataType) -> Result<OpType
         BinaryOp::Mod => decimal::modulo_type(l, r),
         _ => decimal::add_type(l, r),
     };
-    let exact = |(precision, scale): (u8, u8)| DataType::decimal(precision, scale).named_as([left, right]);
+    let exact =
+        |(precision, scale): (u8, u8)| DataType::decimal(precision, scale).named_as([left, right]);
     Ok(OpTypes { left: exact(l), right: exact(r), result: exact((precision, scale)) })
 }
 
-/// `left op right` on operands that have the types of [`operand_types`]; NULL beside anything gives NULL. The page is that of a
-/// result of char or varchar.
+/// `left op right` on operands that have the types of [`operand_types`]; NULL beside anything gives
+/// NULL. The page is that of a result of char or varchar.
 ///
-/// Errors: 8134 division by zero, 8115 a result outside its type, 3624 operands that were not converted.
+/// Errors: 8134 division by zero, 8115 a result outside its type, 3624 operands that were not
+/// converted.
 #[inline]
 pub fn evaluate(
     op: BinaryOp,
@@ -243,7 +252,9 @@ pub fn evaluate(
         (V::BigInt(a), V::BigInt(b)) => {
             checked_i64(op, *a, *b)?.map(V::BigInt).ok_or_else(|| SqlError::overflow(result))
         }
-        (V::SmallInt(_), V::SmallInt(_)) | (V::TinyInt(_), V::TinyInt(_)) | (V::Bit(_), V::Bit(_)) => {
+        (V::SmallInt(_), V::SmallInt(_))
+        | (V::TinyInt(_), V::TinyInt(_))
+        | (V::Bit(_), V::Bit(_)) => {
             let (a, b) = (left.as_i64().unwrap_or(0), right.as_i64().unwrap_or(0));
             let n = checked_i64(op, a, b)?;
             n.and_then(|n| narrow_integer(n, result)).ok_or_else(|| SqlError::overflow(result))
@@ -263,7 +274,10 @@ pub fn evaluate(
             let total = |d: i32, t: u32| i64::from(d) * day + i64::from(t);
             date_sum(op, total(*d1, *t1), total(*d2, *t2), day, result)
         }
-        (V::SmallDateTime { days: d1, minutes: m1 }, V::SmallDateTime { days: d2, minutes: m2 }) => {
+        (
+            V::SmallDateTime { days: d1, minutes: m1 },
+            V::SmallDateTime { days: d2, minutes: m2 },
+        ) => {
             let total = |d: u16, m: u16| i64::from(d) * 1440 + i64::from(m);
             date_sum(op, total(*d1, *m1), total(*d2, *m2), 1440, result)
         }
@@ -302,15 +316,26 @@ fn checked_i64(op: BinaryOp, a: i64, b: i64) -> Result<Option<i64>, SqlError> {
 #[inline]
 fn decimal_op(op: BinaryOp, a: Decimal, b: Decimal, result: DataType) -> Result<Value, SqlError> {
     match (op, result) {
-        (BinaryOp::Add, DataType::Decimal { precision, scale, .. }) => a.add_as(b, precision, scale),
-        (BinaryOp::Sub, DataType::Decimal { precision, scale, .. }) => a.add_as(b.negate(), precision, scale),
-        (BinaryOp::Mul, DataType::Decimal { precision, scale, .. }) => a.mul_as(b, precision, scale),
+        (BinaryOp::Add, DataType::Decimal { precision, scale, .. }) => {
+            a.add_as(b, precision, scale)
+        }
+        (BinaryOp::Sub, DataType::Decimal { precision, scale, .. }) => {
+            a.add_as(b.negate(), precision, scale)
+        }
+        (BinaryOp::Mul, DataType::Decimal { precision, scale, .. }) => {
+            a.mul_as(b, precision, scale)
+        }
         _ => return other_decimal_op(op, a, b, result),
     }
     .map(Value::Decimal)
 }
 
-fn other_decimal_op(op: BinaryOp, a: Decimal, b: Decimal, result: DataType) -> Result<Value, SqlError> {
+fn other_decimal_op(
+    op: BinaryOp,
+    a: Decimal,
+    b: Decimal,
+    result: DataType,
+) -> Result<Value, SqlError> {
     let DataType::Decimal { precision, scale, .. } = result else {
         return Err(SqlError::internal("decimals give a decimal"));
     };
@@ -432,15 +457,17 @@ pub fn bit_not(value: &Value, ty: DataType) -> Result<Value, SqlError> {
     }
 }
 
-/// Equality of two values of the same kind, byte for byte and NULL equal to NULL: what tests and caches need.
-/// SQL's equality is [`compare`] with a collation.
+/// Equality of two values of the same kind, byte for byte and NULL equal to NULL: what tests and
+/// caches need. SQL's equality is [`compare`] with a collation.
 impl PartialEq for Value {
     fn eq(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Null, Value::Null) => true,
             (Value::Str(a), Value::Str(b)) => a == b,
             (Value::Variant(a), Value::Variant(b)) => a == b,
-            (Value::DateTimeOffset { offset: a, .. }, Value::DateTimeOffset { offset: b, .. }) if a != b => {
+            (Value::DateTimeOffset { offset: a, .. }, Value::DateTimeOffset { offset: b, .. })
+                if a != b =>
+            {
                 false
             }
             (a, b) => compare(a, b, Collation::BIN2).is_some_and(|o| o.is_eq()),

@@ -1,6 +1,7 @@
-//! Rows packed as bytes for a while: what a sort keeps in memory and writes to its run files. Guarantees: every value
-//! comes back exactly as it was, kind, precision and scale included; bytes that no row was packed to are an error,
-//! never a panic. The form may change with any version: nothing that outlives a statement is kept in it.
+//! Rows packed as bytes for a while: what a sort keeps in memory and writes to its run files.
+//! Guarantees: every value comes back exactly as it was, kind, precision and scale included; bytes
+//! that no row was packed to are an error, never a panic. The form may change with any version:
+//! nothing that outlives a statement is kept in it.
 
 use crate::decimal::Decimal;
 use crate::error::Corrupt;
@@ -75,7 +76,8 @@ fn pack(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Guid(g) => put(GUID, *g, out),
         Value::Variant(_) => {
-            // As a column stores it: what is one can be stored, or reading it back says what is wrong.
+            // As a column stores it: what is one can be stored, or reading it back says what is
+            // wrong.
             let mut bytes = Vec::new();
             let _ = crate::variantcell::encode(value, &mut bytes);
             put_long(VARIANT, &bytes, out);
@@ -160,16 +162,18 @@ fn unpack(rest: &mut &[u8], place: &mut Value) -> Option<()> {
         BYTES => Value::Bytes(take_long(rest)?.into()),
         DATE => Value::Date(i32::from_le_bytes(take(rest)?)),
         TIME => Value::Time(u64::from_le_bytes(take(rest)?)),
-        DATE_TIME => {
-            Value::DateTime { days: i32::from_le_bytes(take(rest)?), ticks: u32::from_le_bytes(take(rest)?) }
-        }
+        DATE_TIME => Value::DateTime {
+            days: i32::from_le_bytes(take(rest)?),
+            ticks: u32::from_le_bytes(take(rest)?),
+        },
         SMALL_DATE_TIME => Value::SmallDateTime {
             days: u16::from_le_bytes(take(rest)?),
             minutes: u16::from_le_bytes(take(rest)?),
         },
-        DATE_TIME_2 => {
-            Value::DateTime2 { days: i32::from_le_bytes(take(rest)?), ticks: u64::from_le_bytes(take(rest)?) }
-        }
+        DATE_TIME_2 => Value::DateTime2 {
+            days: i32::from_le_bytes(take(rest)?),
+            ticks: u64::from_le_bytes(take(rest)?),
+        },
         DATE_TIME_OFFSET => Value::DateTimeOffset {
             days: i32::from_le_bytes(take(rest)?),
             ticks: u64::from_le_bytes(take(rest)?),

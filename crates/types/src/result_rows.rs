@@ -73,8 +73,12 @@ impl<'r> ResultRows<'r> {
     pub fn first(&self, n: usize) -> ResultRows<'r> {
         let count = self.count.min(n);
         let items = match self.items {
-            RowItems::Values(values) => RowItems::Values(values.get(..count * self.width).unwrap_or(values)),
-            RowItems::Cells(cells) => RowItems::Cells(cells.get(..count * self.width).unwrap_or(cells)),
+            RowItems::Values(values) => {
+                RowItems::Values(values.get(..count * self.width).unwrap_or(values))
+            }
+            RowItems::Cells(cells) => {
+                RowItems::Cells(cells.get(..count * self.width).unwrap_or(cells))
+            }
         };
         ResultRows { items, width: self.width, count }
     }
@@ -85,8 +89,12 @@ impl<'r> ResultRows<'r> {
     pub fn skip(&self, n: usize) -> ResultRows<'r> {
         let n = self.count.min(n);
         let items = match self.items {
-            RowItems::Values(values) => RowItems::Values(values.get(n * self.width..).unwrap_or_default()),
-            RowItems::Cells(cells) => RowItems::Cells(cells.get(n * self.width..).unwrap_or_default()),
+            RowItems::Values(values) => {
+                RowItems::Values(values.get(n * self.width..).unwrap_or_default())
+            }
+            RowItems::Cells(cells) => {
+                RowItems::Cells(cells.get(n * self.width..).unwrap_or_default())
+            }
         };
         ResultRows { items, width: self.width, count: self.count - n }
     }
@@ -106,7 +114,9 @@ impl<'r> ResultRows<'r> {
                 let mut row = Vec::with_capacity(self.width);
                 (0..self.count).try_for_each(|i| {
                     row.clear();
-                    row.extend(cells.get(place(i)).unwrap_or_default().iter().map(StoredCell::to_value));
+                    row.extend(
+                        cells.get(place(i)).unwrap_or_default().iter().map(StoredCell::to_value),
+                    );
                     each(&row)
                 })
             }

@@ -92,7 +92,11 @@ pub fn reach(value: &Value, from: DataType, to: DataType) -> (Option<Value>, Opt
 
 /// Of a date. What becomes it is at most a unit of its type away from it, and by as much as zones
 /// differ if they are taken off.
-fn of_moment(value: &Value, from: DataType, to: DataType) -> Option<(Option<Value>, Option<Value>)> {
+fn of_moment(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+) -> Option<(Option<Value>, Option<Value>)> {
     const MOST_OFFSET: i128 = 840 * MINUTE as i128;
     let (from_unit, to_unit) = (i128::from(unit(from)?), i128::from(unit(to)?));
     let at = Moment::of(value)?.utc_total();
@@ -202,21 +206,27 @@ mod tests {
         let Some(kept) = kept(from, to) else { return 0 };
         let there = |x: &Value| convert(x, from, to, 0, Mode::Explicit).ok();
         let values = values(from, texts);
-        let all: Vec<(&Value, Value)> = values.iter().filter_map(|x| Some((x, there(x)?))).collect();
+        let all: Vec<(&Value, Value)> =
+            values.iter().filter_map(|x| Some((x, there(x)?))).collect();
         for (x, fx) in &all {
             let (least, greatest) = reach(fx, from, to);
             for (y, fy) in &all {
                 let what = format!("{from} to {to}: {x:?} is {fx:?}, {y:?} is {fy:?}");
                 match kept {
                     Kept::Each => assert_eq!(order(x, y), order(fx, fy), "{what}"),
-                    Kept::Rounded if order(x, y).is_lt() => assert!(order(fx, fy).is_le(), "{what}"),
+                    Kept::Rounded if order(x, y).is_lt() => {
+                        assert!(order(fx, fy).is_le(), "{what}")
+                    }
                     _ => {}
                 }
                 if kept == Kept::Each {
                     continue;
                 }
                 if order(fy, fx).is_ge() {
-                    assert!(least.as_ref().is_none_or(|end| order(y, end).is_ge()), "{what}: {least:?}");
+                    assert!(
+                        least.as_ref().is_none_or(|end| order(y, end).is_ge()),
+                        "{what}: {least:?}"
+                    );
                 }
                 if order(fy, fx).is_le() {
                     assert!(
@@ -286,8 +296,10 @@ mod tests {
                 seen += check(from, to, &texts);
             }
         }
-        let floats = ["-1e300", "-3e38", "-16777217", "-1e-50", "-0", "0", "1e-50", "1e-45", "1e-40", "0.1"];
-        seen += check(Float, Real, &floats) + check(Real, Float, &floats) + check(Float, Real, &texts);
+        let floats =
+            ["-1e300", "-3e38", "-16777217", "-1e-50", "-0", "0", "1e-50", "1e-45", "1e-40", "0.1"];
+        seen +=
+            check(Float, Real, &floats) + check(Real, Float, &floats) + check(Float, Real, &texts);
         assert!(seen > 500, "{seen}");
         assert_eq!(kept(Int, Bit), None);
         assert_eq!(kept(Int, DataType::decimal(12, 2)), Some(Kept::Each));
@@ -298,11 +310,16 @@ mod tests {
     fn a_day_is_from_its_first_moment_to_its_last() {
         let day = Value::Date(737_483);
         let of = |from| reach(&day, from, DataType::Date);
-        let Some(Value::DateTime { days, ticks }) = of(DataType::DateTime).1 else { panic!("an end") };
+        let Some(Value::DateTime { days, ticks }) = of(DataType::DateTime).1 else {
+            panic!("an end")
+        };
         assert_eq!((days + 693_595, ticks), (737_483, 25_919_999));
         let (Some(first), Some(last)) = of(DataType::DateTime2(3)) else { panic!("two ends") };
         assert!(matches!(first, Value::DateTime2 { days: 737_483, ticks: 0 }), "{first:?}");
-        assert!(matches!(last, Value::DateTime2 { days: 737_483, ticks: 863_999_990_000 }), "{last:?}");
+        assert!(
+            matches!(last, Value::DateTime2 { days: 737_483, ticks: 863_999_990_000 }),
+            "{last:?}"
+        );
         // Beyond the type's own ends there is nothing to name.
         assert!(reach(&Value::Date(0), DataType::DateTime, DataType::Date).0.is_none());
         assert!(reach(&Value::Date(3_652_058), DataType::DateTime, DataType::Date).1.is_some());

@@ -4,17 +4,18 @@
 //! status A | status B | end of fixed part: u16 | fixed columns | column count: u16 | null bitmap
 //!          | variable column count: u16 | end offset of each: u16 | variable data
 //! ```
-//! The variable part is there only when some variable column is not empty (status A, bit 0x20); an end offset
-//! with its high bit set marks bytes that are a pointer to a value outside the row. Status A has bit 0x40 where the value of a
-//! column that is not a MAX one is outside. Fixed columns take their space
-//! even when NULL; bit columns share bytes; char and varchar are in their collation's code page, nchar and nvarchar UTF-16LE.
+//! The variable part is there only when some variable column is not empty (status A, bit 0x20); an
+//! end offset with its high bit set marks bytes that are a pointer to a value outside the row.
+//! Status A has bit 0x40 where the value of a column that is not a MAX one is outside. Fixed
+//! columns take their space even when NULL; bit columns share bytes; char and varchar are in their
+//! collation's code page, nchar and nvarchar UTF-16LE.
 //!
 //! A bare row ([`RowLayout::bare`]) is for places that tell its length, and whose rows all have the
 //! columns of the layout: `fixed columns | null bitmap | end offset of each variable column: u16 |
 //! variable data`. Of a layout without columns it has no bytes at all.
 //!
-//! Guarantees: what `encode` wrote, `decode` gives back; columns added to the layout later read as NULL from older
-//! rows; no bytes whatever make `decode` panic.
+//! Guarantees: what `encode` wrote, `decode` gives back; columns added to the layout later read as
+//! NULL from older rows; no bytes whatever make `decode` panic.
 
 mod compare;
 mod decode;
@@ -83,7 +84,8 @@ struct Column {
     place: Place,
 }
 
-/// Where each column of a table lies in its rows. Made once per table version, shared by all its rows.
+/// Where each column of a table lies in its rows. Made once per table version, shared by all its
+/// rows.
 #[derive(Clone, Debug)]
 pub struct RowLayout {
     columns: Vec<Column>,
@@ -148,7 +150,8 @@ impl RowLayout {
     /// Numbers the stretches of char columns and tells each of them its own.
     fn find_runs(&mut self) {
         for column in &mut self.columns {
-            let (Cell::Char { run }, Place::Fixed { offset, width }) = (&mut column.cell, column.place)
+            let (Cell::Char { run }, Place::Fixed { offset, width }) =
+                (&mut column.cell, column.place)
             else {
                 continue;
             };
@@ -186,15 +189,18 @@ impl RowLayout {
         if self.bare { 0 } else { 2 }
     }
 
-    /// Bytes of the largest row that this layout could want; above [`MAX_ROW`] some rows will need values outside
-    /// the row or fail with 511. MAX columns count as the 8000 bytes that may stay in the row.
+    /// Bytes of the largest row that this layout could want; above [`MAX_ROW`] some rows will need
+    /// values outside the row or fail with 511. MAX columns count as the 8000 bytes that may stay
+    /// in the row.
     pub fn max_row_size(&self) -> usize {
         let lengths = self.variable.iter().map(|&c| {
             let ty = self.types[usize::from(c)].ty;
             usize::try_from(ty.max_length()).unwrap_or(8000) + 2
         });
         let variable: usize = lengths.sum();
-        self.min_row_size() + variable + if self.variable.is_empty() { 0 } else { self.count_bytes() }
+        self.min_row_size()
+            + variable
+            + if self.variable.is_empty() { 0 } else { self.count_bytes() }
     }
 
     /// Bytes of a row in which each variable column takes so many: its value, or the pointer that
@@ -214,7 +220,9 @@ impl RowLayout {
 
     /// Whether rows of this layout can be copied byte for byte into a table of the other.
     pub fn same_bytes_as(&self, other: &RowLayout) -> bool {
-        self.columns == other.columns && self.fixed_end == other.fixed_end && self.bare == other.bare
+        self.columns == other.columns
+            && self.fixed_end == other.fixed_end
+            && self.bare == other.bare
     }
 
     /// Whether a column may hold a pointer instead of its value.
@@ -222,8 +230,8 @@ impl RowLayout {
         self.columns.get(i).is_some_and(|c| matches!(c.place, Place::Variable { .. }))
     }
 
-    /// Where a fixed column's bytes lie in every row that has the column: offset and width, for writing in place.
-    /// `None` for variable columns and bits.
+    /// Where a fixed column's bytes lie in every row that has the column: offset and width, for
+    /// writing in place. `None` for variable columns and bits.
     pub fn fixed_place(&self, i: usize) -> Option<(usize, usize)> {
         let column = self.columns.get(i)?;
         match (column.place, column.cell) {

@@ -1,5 +1,6 @@
-//! One column's value as stored bytes. Guarantees: `decode` of what `encode` wrote is the same value; decoding
-//! checks every number and date for its type's range, so no stored byte can become an impossible value.
+//! One column's value as stored bytes. Guarantees: `decode` of what `encode` wrote is the same
+//! value; decoding checks every number and date for its type's range, so no stored byte can become
+//! an impossible value.
 
 use std::sync::Arc;
 
@@ -132,7 +133,8 @@ fn put_uint(value: u64, slot: &mut [u8]) {
     slot[..n].copy_from_slice(&value.to_le_bytes()[..n]);
 }
 
-/// Dates have 3 bytes, times 3 to 5: each width is read by moves of its own, which a copy of any length is not.
+/// Dates have 3 bytes, times 3 to 5: each width is read by moves of its own, which a copy of any
+/// length is not.
 #[inline(always)]
 fn get_uint(bytes: &[u8]) -> u64 {
     match *bytes {
@@ -147,7 +149,8 @@ fn get_uint(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(wide)
 }
 
-/// Writes a fixed column; `slot` is zeroed and exactly as wide as the column. Bits are set in the shared byte.
+/// Writes a fixed column; `slot` is zeroed and exactly as wide as the column. Bits are set in the
+/// shared byte.
 #[inline(always)]
 pub(crate) fn encode_fixed(cell: Cell, value: &Value, slot: &mut [u8]) -> Result<(), SqlError> {
     match (cell, value) {
@@ -266,8 +269,8 @@ pub(crate) fn decode_fixed(cell: Cell, bytes: &[u8]) -> Option<Value> {
     Some(value)
 }
 
-/// As [`decode_fixed`], written where it belongs: a `Value` that is returned through an `Option` is copied in odd
-/// pieces, which costs more than the decoding.
+/// As [`decode_fixed`], written where it belongs: a `Value` that is returned through an `Option` is
+/// copied in odd pieces, which costs more than the decoding.
 #[inline(always)]
 pub(crate) fn decode_fixed_into(cell: Cell, bytes: &[u8], place: &mut Value) -> Option<()> {
     match cell {
@@ -284,7 +287,8 @@ pub(crate) fn decode_fixed_into(cell: Cell, bytes: &[u8], place: &mut Value) -> 
         Cell::Date => *place = Value::Date(get_day(bytes)?),
         Cell::DateTime => {
             let (ticks, days) = bytes.split_first_chunk::<4>()?;
-            let (ticks, days) = (u32::from_le_bytes(*ticks), i32::from_le_bytes(*days.first_chunk()?));
+            let (ticks, days) =
+                (u32::from_le_bytes(*ticks), i32::from_le_bytes(*days.first_chunk()?));
             if ticks >= DAY_TICKS_300 || !(-53_690..=2_958_463).contains(&days) {
                 return None;
             }
@@ -447,8 +451,8 @@ pub fn encode_utf16(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Puts a text into a place; a long one into the memory of the string that is there, if that has about its size.
-/// (For short ones a new string is faster: it needs no memory.)
+/// Puts a text into a place; a long one into the memory of the string that is there, if that has
+/// about its size. (For short ones a new string is faster: it needs no memory.)
 #[inline(always)]
 pub(crate) fn set_text(place: &mut Value, text: &str) {
     if text.len() > size_of::<CompactString>()

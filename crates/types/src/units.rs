@@ -347,7 +347,8 @@ pub fn cut(text: &str, from: usize, to: usize) -> Cow<'_, str> {
 #[inline]
 pub fn has_halves(text: &str) -> bool {
     let bytes = text.as_bytes();
-    memchr::memchr_iter(LEAD, bytes).any(|at| matches!(bytes.get(at + 1..at + 3), Some([0x8F, 0xA0..=0xBF])))
+    memchr::memchr_iter(LEAD, bytes)
+        .any(|at| matches!(bytes.get(at + 1..at + 3), Some([0x8F, 0xA0..=0xBF])))
 }
 
 /// Where the first half begins of a character whose other half, each held by itself, is behind a

@@ -1,6 +1,6 @@
-//! A SQL value in memory. Guarantees: at most 32 bytes, no allocation for numbers, dates and strings of up to 24
-//! bytes; a value knows its kind but not its declared length, precision of a fraction or collation: those belong
-//! to the [`DataType`] beside it.
+//! A SQL value in memory. Guarantees: at most 32 bytes, no allocation for numbers, dates and
+//! strings of up to 24 bytes; a value knows its kind but not its declared length, precision of a
+//! fraction or collation: those belong to the [`DataType`] beside it.
 
 use std::sync::Arc;
 
@@ -173,8 +173,8 @@ impl Value {
         }
     }
 
-    /// The type that this value has on its own (a sql_variant's base type); NULL is int, as SQL Server types a
-    /// bare NULL.
+    /// The type that this value has on its own (a sql_variant's base type); NULL is int, as SQL
+    /// Server types a bare NULL.
     pub fn natural_type(&self) -> DataType {
         let length = |n: usize, limit: u16| match u16::try_from(n) {
             Ok(n) if n <= limit => Len::N(n.max(1)),
@@ -204,8 +204,8 @@ impl Value {
         }
     }
 
-    /// Whether this is a value of the type that stays as it is where the type has neither length, precision nor scale.
-    /// False where one look does not tell.
+    /// Whether this is a value of the type that stays as it is where the type has neither length,
+    /// precision nor scale. False where one look does not tell.
     #[inline]
     pub fn is_plainly(&self, ty: DataType) -> bool {
         matches!(
@@ -220,18 +220,22 @@ impl Value {
         )
     }
 
-    /// Whether this value may stand in a column of the type: its kind fits (lengths are not looked at).
+    /// Whether this value may stand in a column of the type: its kind fits (lengths are not looked
+    /// at).
     pub fn is_kind_of(&self, ty: DataType) -> bool {
         match self {
             Value::Null => true,
             Value::Str(_) => ty.is_string() || ty == DataType::Xml || ty == DataType::SqlVariant,
-            Value::Bytes(_) => ty.is_binary() || matches!(ty, DataType::HierarchyId | DataType::SqlVariant),
+            Value::Bytes(_) => {
+                ty.is_binary() || matches!(ty, DataType::HierarchyId | DataType::SqlVariant)
+            }
             Value::Variant(_) => ty == DataType::SqlVariant,
             other => ty == DataType::SqlVariant || other.natural_type().is_kind_of(ty),
         }
     }
 
-    /// Becomes a text; a long one goes into the memory of the string that is there, if that has about its size.
+    /// Becomes a text; a long one goes into the memory of the string that is there, if that has
+    /// about its size.
     #[inline]
     pub fn set_text(&mut self, text: &str) {
         crate::rowcell::set_text(self, text);

@@ -1,7 +1,9 @@
-//! The values of sql_variant: a value with the type that it had. Guarantees: what a column of sql_variant stored comes back with its
-//! base type, length, precision, scale and collation; keys order as [`compare`] does, which is SQL Server's order: the
-//! family of the base type first (dates, approximate numbers, exact numbers, texts, bytes, GUIDs, from the highest to the lowest), then the value.
-//! A value whose type is sql_variant may also stand there bare: then it is of its natural type.
+//! The values of sql_variant: a value with the type that it had. Guarantees: what a column of
+//! sql_variant stored comes back with its base type, length, precision, scale and collation; keys
+//! order as [`compare`] does, which is SQL Server's order: the family of the base type first
+//! (dates, approximate numbers, exact numbers, texts, bytes, GUIDs, from the highest to the
+//! lowest), then the value. A value whose type is sql_variant may also stand there bare: then it is
+//! of its natural type.
 
 use std::cmp::Ordering;
 
@@ -66,13 +68,15 @@ pub fn key(value: &Value, out: &mut Vec<u8>) {
         (Family::Exact, value) => put_any_decimal(exact(value), out),
         (Family::Approximate, Value::Float(f)) => put_float(*f, out),
         (Family::Approximate, Value::Real(f)) => put_float(f64::from(*f), out),
-        (Family::Moment, value) => match convert(value, ty, DataType::DateTimeOffset(7), 0, Mode::Explicit) {
-            Ok(Value::DateTimeOffset { days, ticks, .. }) => {
-                put_i32(days, out);
-                out.extend_from_slice(&ticks.to_be_bytes());
+        (Family::Moment, value) => {
+            match convert(value, ty, DataType::DateTimeOffset(7), 0, Mode::Explicit) {
+                Ok(Value::DateTimeOffset { days, ticks, .. }) => {
+                    put_i32(days, out);
+                    out.extend_from_slice(&ticks.to_be_bytes());
+                }
+                _ => put_i32(i32::MIN, out),
             }
-            _ => put_i32(i32::MIN, out),
-        },
+        }
         (_, Value::Bytes(bytes)) => put_bytes(bytes, out),
         _ => {}
     }

@@ -1,5 +1,6 @@
-//! The stored form of a value of sql_variant. Guarantee: what `encode` wrote, `decode` gives back with its base type, length, precision, scale
-//! and collation; other bytes are no value, never a panic.
+//! The stored form of a value of sql_variant. Guarantee: what `encode` wrote, `decode` gives back
+//! with its base type, length, precision, scale and collation; other bytes are no value, never a
+//! panic.
 //!
 //! ```text
 //! type: u8 | precision, scale or length: 2 bytes | name of a decimal: u8, or collation: u32 | the value as its own column has it
@@ -14,7 +15,8 @@ use crate::value::{Value, of_variant as of, parts};
 /// Most bytes of a base type's value.
 const MAX_DATA: usize = 8000;
 
-/// Appends a value as a column of sql_variant stores it. Error: 3624 for a value of no type that it takes.
+/// Appends a value as a column of sql_variant stores it. Error: 3624 for a value of no type that it
+/// takes.
 pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), SqlError> {
     let (value, ty, collation) = parts(value);
     if ty.is_lob() {
@@ -22,9 +24,12 @@ pub(crate) fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), SqlError> {
     }
     let [a, b] = match ty {
         DataType::Decimal { precision, scale, .. } => [precision, scale],
-        DataType::Time(scale) | DataType::DateTime2(scale) | DataType::DateTimeOffset(scale) => [scale, 0],
+        DataType::Time(scale) | DataType::DateTime2(scale) | DataType::DateTimeOffset(scale) => {
+            [scale, 0]
+        }
         _ => {
-            let length = if ty.is_string() || ty.is_binary() { ty.length().unwrap_or(MAX_DATA) } else { 0 };
+            let length =
+                if ty.is_string() || ty.is_binary() { ty.length().unwrap_or(MAX_DATA) } else { 0 };
             u16::try_from(length).unwrap_or(8000).to_le_bytes()
         }
     };

@@ -1,6 +1,7 @@
-//! What the log costs over the bare device: durable one-record commits against raw durable writes of the same size into the
-//! same kind of prepared file, interleaved; group commit with several threads; bulk appending; and bulk appending into a
-//! log of small VLFs against one of few large ones, in turn.
+//! What the log costs over the bare device: durable one-record commits against raw durable writes
+//! of the same size into the same kind of prepared file, interleaved; group commit with several
+//! threads; bulk appending; and bulk appending into a log of small VLFs against one of few large
+//! ones, in turn.
 //!
 //! Usage: `commit_latency [FOLDER] [SECONDS]`. The folder must be on the device to be measured.
 
@@ -30,7 +31,13 @@ fn commits(log: &Log, time: Duration, samples: &mut Vec<f64>) {
     }
 }
 
-fn raw_writes(file: &Arc<dyn BlockFile>, at: &mut u64, time: Duration, samples: &mut Vec<f64>, block: usize) {
+fn raw_writes(
+    file: &Arc<dyn BlockFile>,
+    at: &mut u64,
+    time: Duration,
+    samples: &mut Vec<f64>,
+    block: usize,
+) {
     let mut buf = AlignedBuf::new(block);
     buf[..200].copy_from_slice(&RECORD);
     let start = Instant::now();
@@ -126,12 +133,16 @@ fn bulk(log: &Log, record: usize) {
     );
 }
 
-/// Two logs of the same size, one cut into VLFs of `vlf` bytes: the same bytes appended to both in turn, in records of the
-/// given size that are cut at the ends of VLFs; the ratio of times.
+/// Two logs of the same size, one cut into VLFs of `vlf` bytes: the same bytes appended to both in
+/// turn, in records of the given size that are cut at the ends of VLFs; the ratio of times.
 fn small_vlfs(disk: &OsDisk, vlf: u32, record: usize) {
     let make = |name: &str, vlf_rule| {
-        let options =
-            LogOptions { initial_size: SIZE, growth: Growth::None, vlf_rule, ..LogOptions::default() };
+        let options = LogOptions {
+            initial_size: SIZE,
+            growth: Growth::None,
+            vlf_rule,
+            ..LogOptions::default()
+        };
         Log::create(disk, Path::new(name), options).expect("log")
     };
     let logs = [
@@ -215,7 +226,9 @@ fn main() {
     for record in [60, 200, 1000, 8000] {
         bulk(&log, record);
     }
-    for (vlf, record) in [(64 << 10, 8000), (128 << 10, 9000), (128 << 10, 15_000), (256 << 10, 15_000)] {
+    for (vlf, record) in
+        [(64 << 10, 8000), (128 << 10, 9000), (128 << 10, 15_000), (256 << 10, 15_000)]
+    {
         small_vlfs(&disk, vlf, record);
     }
     println!("{:?}", log.stats());

@@ -1,8 +1,10 @@
-//! What small growth steps of the log cost against large ones, in turn: growing step by step, filling the log that was grown,
-//! and filling a log that grows by itself. The last figure of each line is the median of the ratios within a round.
+//! What small growth steps of the log cost against large ones, in turn: growing step by step,
+//! filling the log that was grown, and filling a log that grows by itself. The last figure of each
+//! line is the median of the ratios within a round.
 //!
-//! Usage: `growth_steps [FOLDER] [SIZE_MB] [SMALL_KB] [LARGE_KB] [ROUNDS]`. The folder must be on the device to be measured;
-//! the defaults are the published sizes: 2,048 MB by 1,024 KB and by 1,024,000 KB.
+//! Usage: `growth_steps [FOLDER] [SIZE_MB] [SMALL_KB] [LARGE_KB] [ROUNDS]`. The folder must be on
+//! the device to be measured; the defaults are the published sizes: 2,048 MB by 1,024 KB and by
+//! 1,024,000 KB.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +17,8 @@ const RECORD: [u8; 16_200] = [7; 16_200];
 const MEASURES: [&str; 3] = ["growing", "filling, pre-grown", "filling, autogrow"];
 
 fn create(disk: &OsDisk, step: u64) -> Arc<Log> {
-    let options = LogOptions { initial_size: 1 << 20, growth: Growth::Bytes(step), ..LogOptions::default() };
+    let options =
+        LogOptions { initial_size: 1 << 20, growth: Growth::Bytes(step), ..LogOptions::default() };
     Log::create(disk, Path::new("growth.ldf"), options).expect("create")
 }
 

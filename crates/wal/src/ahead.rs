@@ -1,13 +1,16 @@
 //! Growth ahead of need: steps that are in the map on disk already but not yet part of the log.
 //!
-//! An appender that finds no space takes the next waiting step: its VLFs are added to the map in memory, and nothing is
-//! written. A step has no visible effect before it is taken: sizes, VLFs and counters are those of a log that grows when it must.
-//! A VLF is in the map on disk before it is in the map in memory, so a crash finds every VLF that a block was written
-//! to. The steps that were not taken are then part of the log, as if it had grown just before. A clean stop takes them back.
+//! An appender that finds no space takes the next waiting step: its VLFs are added to the map in
+//! memory, and nothing is written. A step has no visible effect before it is taken: sizes, VLFs and
+//! counters are those of a log that grows when it must. A VLF is in the map on disk before it is in
+//! the map in memory, so a crash finds every VLF that a block was written to. The steps that were
+//! not taken are then part of the log, as if it had grown just before. A clean stop takes them
+//! back.
 //!
-//! States of a stretch of the file, and what moves it from one to the next. In file order the stretches are always IN LOG,
-//! WAITING, DROPPED, PREPARED, ABSENT; the ends of the first four are `Tail::map.end()`, [`OnDisk::map`]`.end()`,
-//! [`OnDisk::known_end`] and [`Meta::prepared_end`](crate::on_disk::Meta::prepared_end).
+//! States of a stretch of the file, and what moves it from one to the next. In file order the
+//! stretches are always IN LOG, WAITING, DROPPED, PREPARED, ABSENT; the ends of the first four are
+//! `Tail::map.end()`, [`OnDisk::map`]`.end()`, [`OnDisk::known_end`] and
+//! [`Meta::prepared_end`](crate::on_disk::Meta::prepared_end).
 //!
 //! ```text
 //!           +---------------------------+
@@ -37,14 +40,18 @@
 //!  shrink_to [K], from every state: all that lies past the new end of the log
 //! ```
 //!
-//! - A: an appender, or a thread that reserves space, that finds none (`make_room`: `take_step`, else `grow_from`).
-//! - C: a caller that requests a size (`grow`). R: a rollback in need (`grow_past_limit`, through `grow_by`).
-//! - G: the log's grower thread, woken when the log runs low (`prepare_ahead`; other callers may call it too).
-//! - S: a change of the growth settings (`set_growth`). K: a shrink that removes VLFs (`shrink_to`). X: a clean stop
-//!   (`close`, through `cut_prepared`).
+//! - A: an appender, or a thread that reserves space, that finds none (`make_room`: `take_step`,
+//!   else `grow_from`).
+//! - C: a caller that requests a size (`grow`). R: a rollback in need (`grow_past_limit`, through
+//!   `grow_by`).
+//! - G: the log's grower thread, woken when the log runs low (`prepare_ahead`; other callers may
+//!   call it too).
+//! - S: a change of the growth settings (`set_growth`). K: a shrink that removes VLFs
+//!   (`shrink_to`). X: a clean stop (`close`, through `cut_prepared`).
 //! - O: opening after a crash. All that the map on disk names is log then.
 //!
-//! All but `take_step` and opening happen under the lock `meta`. A failed write of the map takes the log offline.
+//! All but `take_step` and opening happen under the lock `meta`. A failed write of the map takes
+//! the log offline.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -57,10 +64,12 @@ use crate::on_disk::{GROWTH_UNIT, OnDisk, Step, Taken};
 use crate::options::{Growth, GrowthEvent, VlfRule};
 use crate::tail::Tail;
 
-/// Growth prepares at most this much of the file for the steps to come, or one step if that is larger. It prepares many steps at
-/// once because each extension of a file costs a commit of the file system's journal, and one map write publishes any number.
+/// Growth prepares at most this much of the file for the steps to come, or one step if that is
+/// larger. It prepares many steps at once because each extension of a file costs a commit of the
+/// file system's journal, and one map write publishes any number.
 const AHEAD_MAX: u64 = 64 << 20;
-/// Bytes prepared in one go in the background: checkpoints and truncations wait for the header no longer than this takes.
+/// Bytes prepared in one go in the background: checkpoints and truncations wait for the header no
+/// longer than this takes.
 const PIECE: u64 = 16 << 20;
 
 /// Bytes of the next growth; 0 if the file may not grow.
@@ -68,9 +77,13 @@ fn next_step(policy: &GrowthPolicy, size: u64) -> u64 {
     let step = match policy.growth {
         Growth::None => 0,
         Growth::Bytes(bytes) => bytes,
-        Growth::Percent(percent) => (size / 100).saturating_mul(u64::from(percent)).max(GROWTH_UNIT),
+        Growth::Percent(percent) => {
+            (size / 100).saturating_mul(u64::from(percent)).max(GROWTH_UNIT)
+        }
     };
-    let room = policy.max_size.map_or(u64::MAX, |max| max.saturating_sub(size) / GROWTH_UNIT * GROWTH_UNIT);
+    let room = policy
+        .max_size
+        .map_or(u64::MAX, |max| max.saturating_sub(size) / GROWTH_UNIT * GROWTH_UNIT);
     step.next_multiple_of(GROWTH_UNIT).min(room)
 }
 
@@ -81,14 +94,17 @@ pub(crate) fn far_end(size: u64, wish: u64, step: u64, max_size: Option<u64>) ->
 }
 
 impl Log {
-    /// Makes a waiting step of `size` bytes part of the log, unless the log no longer ends at `seen_end`. Writes nothing.
+    /// Makes a waiting step of `size` bytes part of the log, unless the log no longer ends at
+    /// `seen_end`. Writes nothing.
     pub(crate) fn take_step(&self, seen_end: u64, size: u64) -> Taken {
         let mut tail = self.tail.lock();
         if tail.map.end() != seen_end {
             return Taken::Already;
         }
         let mut steps = self.steps.lock();
-        let Some(step) = steps.pop_front_if(|step| step.size == size) else { return Taken::Nothing };
+        let Some(step) = steps.pop_front_if(|step| step.size == size) else {
+            return Taken::Nothing;
+        };
         let left = steps.back().map_or(0, |last| last.end - step.end);
         drop(steps);
         for (vlf_size, count) in step.vlfs {
@@ -107,7 +123,8 @@ impl Log {
         Taken::Grown(step.end)
     }
 
-    /// Removes the waiting steps from the queue and from `on_disk`'s map. They stay in the file until its map is written again.
+    /// Removes the waiting steps from the queue and from `on_disk`'s map. They stay in the file
+    /// until its map is written again.
     pub(crate) fn drop_steps(&self, on_disk: &mut OnDisk) {
         // Under the tail's lock, so that no thread takes one meanwhile.
         let tail = self.tail.lock();
@@ -118,7 +135,8 @@ impl Log {
         }
     }
 
-    /// Publishes growths of these sizes in the map on disk and adds them to the waiting steps. The file is long enough for them.
+    /// Publishes growths of these sizes in the map on disk and adds them to the waiting steps. The
+    /// file is long enough for them.
     pub(crate) fn publish_steps(
         &self,
         on_disk: &mut OnDisk,
@@ -176,8 +194,8 @@ impl Log {
         next_step(&self.policy.lock(), size)
     }
 
-    /// Grows by the configured step and returns the new size; `None` if another thread has grown the log, so that it no longer
-    /// ends at `seen_end`. The slow path, for when no step waits.
+    /// Grows by the configured step and returns the new size; `None` if another thread has grown
+    /// the log, so that it no longer ends at `seen_end`. The slow path, for when no step waits.
     pub(crate) fn grow_from(&self, seen_end: u64) -> Result<Option<u64>, LogError> {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");
@@ -204,7 +222,8 @@ impl Log {
         }
     }
 
-    /// Grows by `step` bytes unless the log no longer ends at `seen_end`, whatever the policy allows.
+    /// Grows by `step` bytes unless the log no longer ends at `seen_end`, whatever the policy
+    /// allows.
     pub(crate) fn grow_by(&self, seen_end: u64, step: u64) -> Result<(), LogError> {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");
@@ -225,15 +244,19 @@ impl Log {
         Ok(())
     }
 
-    /// True while less than a quarter of the log is free, or a sixteenth when a truncation is to come.
+    /// True while less than a quarter of the log is free, or a sixteenth when a truncation is to
+    /// come.
     pub(crate) fn is_running_low(&self, size: u64) -> bool {
         let share = if self.truncation_due.load(Ordering::Acquire) { 16 } else { 4 };
-        let free =
-            self.headroom.load(Ordering::Acquire).saturating_sub(self.reserved.load(Ordering::Relaxed));
+        let free = self
+            .headroom
+            .load(Ordering::Acquire)
+            .saturating_sub(self.reserved.load(Ordering::Relaxed));
         free < size / share
     }
 
-    /// Announces that the log is about to be truncated: until then growth is prepared only if almost no space is left.
+    /// Announces that the log is about to be truncated: until then growth is prepared only if
+    /// almost no space is left.
     pub fn expect_truncation(&self) {
         self.truncation_due.store(true, Ordering::Release);
     }
@@ -244,8 +267,9 @@ impl Log {
         self.tell_headroom(tail);
     }
 
-    /// Prepares a piece of the growths to come if the log is running low, so that each of them costs no more than taking it.
-    /// Returns true if there is more to do. Called by the log's own thread; other threads may call it too.
+    /// Prepares a piece of the growths to come if the log is running low, so that each of them
+    /// costs no more than taking it. Returns true if there is more to do. Called by the log's own
+    /// thread; other threads may call it too.
     pub fn prepare_ahead(&self) -> Result<bool, LogError> {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");
@@ -270,7 +294,8 @@ impl Log {
         }
         if piece > 0 {
             if let Err(cause) = self.file.write_zeros(from, piece) {
-                // Not final: a full volume matters only if the log really has to grow, and that growth will report it.
+                // Not final: a full volume matters only if the log really has to grow, and that
+                // growth will report it.
                 self.prepared.store(true, Ordering::Release);
                 return Err(self.no_room(cause));
             }
@@ -288,7 +313,8 @@ impl Log {
         if std::mem::replace(&mut *self.policy.lock(), policy) == policy {
             return;
         }
-        // What waits was made by the old rules. If the write fails, the log is offline, and the next append reports it.
+        // What waits was made by the old rules. If the write fails, the log is offline, and the
+        // next append reports it.
         self.drop_steps(&mut on_disk);
         let _ = self.forget_dropped(&mut on_disk);
         self.prepared.store(false, Ordering::Release);
@@ -304,7 +330,8 @@ impl Log {
         on_disk.publish(&*self.file, runs).map_err(|cause| self.poison(cause))
     }
 
-    /// Removes what was prepared for growths that did not come. The caller is the last user of the log.
+    /// Removes what was prepared for growths that did not come. The caller is the last user of the
+    /// log.
     pub(crate) fn cut_prepared(&self) -> Result<(), LogError> {
         let mut on_disk = self.meta.lock();
         let _guard = self.fails_on_panic("its map was changed");

@@ -1,11 +1,13 @@
-//! Reading a stretch of the log as it lies in the file, for a backup: whole log blocks, verified, in log order.
+//! Reading a stretch of the log as it lies in the file, for a backup: whole log blocks, verified,
+//! in log order.
 //!
-//! The file is read in pieces of 1 MB that continue across the borders of VLFs wherever neighbours in the file are
-//! neighbours in sequence, so the cost follows the bytes and not the number of VLFs. The stretch ends where the log
-//! is durable; nothing after that is used, so appends and growth continue meanwhile. Truncation must not pass it.
+//! The file is read in pieces of 1 MB that continue across the borders of VLFs wherever neighbours
+//! in the file are neighbours in sequence, so the cost follows the bytes and not the number of
+//! VLFs. The stretch ends where the log is durable; nothing after that is used, so appends and
+//! growth continue meanwhile. Truncation must not pass it.
 //!
-//! Works on an open log ([`Log::archive`]) and on the file alone ([`LogArchive::open`]), which is all that a lost
-//! database may have left.
+//! Works on an open log ([`Log::archive`]) and on the file alone ([`LogArchive::open`]), which is
+//! all that a lost database may have left.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +27,8 @@ use crate::{CheckpointInfo, LogError, Lsn};
 /// Bytes read at once.
 const READ_BYTES: usize = 1 << 20;
 
-/// VLFs with consecutive sequence numbers in consecutive positions of a file, all of the same size and the same `room`.
+/// VLFs with consecutive sequence numbers in consecutive positions of a file, all of the same size
+/// and the same `room`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VlfRun {
     /// Sequence number of the first.
@@ -65,13 +68,15 @@ pub struct LogArchive {
 }
 
 impl Log {
-    /// The position after the last durable block: the first block that a backup taken now does not hold. Its slot is 1.
+    /// The position after the last durable block: the first block that a backup taken now does not
+    /// hold. Its slot is 1.
     pub fn durable_end(&self) -> Lsn {
         let key = self.durable_to.load(Ordering::Acquire);
         Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 }
     }
 
-    /// The log from the block of `from` up to [`durable_end`](Self::durable_end). Errors: `from` is truncated.
+    /// The log from the block of `from` up to [`durable_end`](Self::durable_end). Errors: `from` is
+    /// truncated.
     pub fn archive(&self, from: Lsn) -> Result<LogArchive, LogError> {
         let to = self.durable_end();
         let (map, history, oldest) = {
@@ -86,8 +91,9 @@ impl Log {
 }
 
 impl LogArchive {
-    /// The log in a file that no log has open for writing (or whose log has failed), to its end, from the block that `from`
-    /// chooses. `from` gets the header's checkpoint and the oldest record. Changes nothing in the file.
+    /// The log in a file that no log has open for writing (or whose log has failed), to its end,
+    /// from the block that `from` chooses. `from` gets the header's checkpoint and the oldest
+    /// record. Changes nothing in the file.
     pub fn open(
         disk: &dyn Disk,
         path: &Path,
@@ -126,7 +132,8 @@ impl LogArchive {
                 _ => layout.push((run.vlf_size, run.count)),
             }
         }
-        let chunk = (map.end().min(READ_BYTES as u64) as usize).max(BLOCK_MAX).next_multiple_of(4096);
+        let chunk =
+            (map.end().min(READ_BYTES as u64) as usize).max(BLOCK_MAX).next_multiple_of(4096);
         Ok(LogArchive {
             file,
             log_id,
@@ -185,8 +192,8 @@ impl LogArchive {
             .saturating_sub(last.saturating_sub(distance(self.to.block)))
     }
 
-    /// Appends whole blocks to `out` until it has `most` bytes or more, or the stretch ends. Returns the number of
-    /// blocks; 0 at the end.
+    /// Appends whole blocks to `out` until it has `most` bytes or more, or the stretch ends.
+    /// Returns the number of blocks; 0 at the end.
     ///
     /// # Errors
     /// I/O; [`LogError::Corrupt`] for a block that is not the one expected here.
@@ -204,8 +211,10 @@ impl LogArchive {
                     && h.block == self.at.block
                     && self.chain.is_none_or(|crc| crc == h.prev_crc)
             });
-            let header = header
-                .ok_or(LogError::Corrupt { offset, reason: "a log block before the end is not valid" })?;
+            let header = header.ok_or(LogError::Corrupt {
+                offset,
+                reason: "a log block before the end is not valid",
+            })?;
             let start = (offset - self.chunk_at) as usize;
             out.extend_from_slice(&self.chunk[start..start + header.len as usize]);
             self.chain = Some(header.crc);
@@ -222,8 +231,11 @@ impl LogArchive {
         let found = self.vlfs.get(i).zip(self.places.get(i)).filter(|(run, _)| run.seq <= at.vlf);
         let (run, first) = found.ok_or(LogError::NoRecord { lsn: at })?;
         let nth = at.vlf - run.seq;
-        let place =
-            Place { index: run.index + nth, offset: first.offset + run.size * u64::from(nth), ..*first };
+        let place = Place {
+            index: run.index + nth,
+            offset: first.offset + run.size * u64::from(nth),
+            ..*first
+        };
         match place.rest(at.block) {
             0 => Err(LogError::NoRecord { lsn: at }),
             rest => Ok((place.at(at.block), rest)),
@@ -232,10 +244,11 @@ impl LogArchive {
 
     /// The chunk's bytes from `offset` on, at least `want` of them.
     fn bytes(&mut self, offset: u64, want: usize) -> Result<&[u8], LogError> {
-        let inside = offset >= self.chunk_at && offset + want as u64 <= self.chunk_at + self.have as u64;
+        let inside =
+            offset >= self.chunk_at && offset + want as u64 <= self.chunk_at + self.have as u64;
         if !inside {
-            // Up to the end of those VLFs of the stretch that are adjacent in the file. What the last of them holds after the
-            // stretch is read too, but not used.
+            // Up to the end of those VLFs of the stretch that are adjacent in the file. What the
+            // last of them holds after the stretch is read too, but not used.
             let end = self.run_end(offset);
             let fill = (self.chunk.len() as u64).min(end - offset).max(want as u64) as usize;
             self.have = 0;
@@ -247,7 +260,8 @@ impl LogArchive {
         Ok(&self.chunk[start..self.have])
     }
 
-    /// End of the VLFs of the stretch that are adjacent in the file, from the one around `offset` on.
+    /// End of the VLFs of the stretch that are adjacent in the file, from the one around `offset`
+    /// on.
     fn run_end(&self, offset: u64) -> u64 {
         let mut end = None;
         for (run, place) in self.vlfs.iter().zip(&self.places) {
@@ -262,7 +276,8 @@ impl LogArchive {
     }
 }
 
-/// The VLFs `first..=last` as runs of one size and room, and the location of the first VLF of each. All must be in the history.
+/// The VLFs `first..=last` as runs of one size and room, and the location of the first VLF of each.
+/// All must be in the history.
 fn cut_runs(
     map: &VlfMap,
     history: &History,
@@ -278,7 +293,8 @@ fn cut_runs(
         let stop = (known.seq + known.count).min(last + 1);
         while seq < stop {
             let index = known.index + (seq - known.seq);
-            let (place, same) = map.alike(index).ok_or(LogError::NoRecord { lsn: vlf_start(seq) })?;
+            let (place, same) =
+                map.alike(index).ok_or(LogError::NoRecord { lsn: vlf_start(seq) })?;
             let count = same.min(stop - seq);
             runs.push(VlfRun { seq, index, count, size: place.size, room: place.room() });
             places.push(place);
@@ -288,7 +304,9 @@ fn cut_runs(
     if seq <= last {
         return Err(LogError::NoRecord { lsn: vlf_start(seq) });
     }
-    debug_assert!(runs.iter().all(|run| run.size > AREA && block_key(run.seq, 0) <= block_key(last, 0)));
+    debug_assert!(
+        runs.iter().all(|run| run.size > AREA && block_key(run.seq, 0) <= block_key(last, 0))
+    );
     Ok((runs, places))
 }
 

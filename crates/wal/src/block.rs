@@ -1,4 +1,5 @@
-//! The log block on disk: header, records, slot table, padding to the alignment, one CRC-32C over all of it.
+//! The log block on disk: header, records, slot table, padding to the alignment, one CRC-32C over
+//! all of it.
 //!
 //! | at | bytes | field |
 //! |----|-------|-------|
@@ -19,12 +20,13 @@
 //! | 64 | 4  | sum of everything but this field and the CRC (version 1: zero) |
 //! | 68 | 4  | CRC-32C of everything else in the block |
 //!
-//! A block is never rewritten. What is left from an earlier use of the space fails on the sequence number; what is left
-//! from before a crash fails on the chain or the incarnation; what is torn fails on the CRC. A block that has decayed since it
-//! was written fails on the CRC too: the CRC shows which single bit would explain the damage, and the sum confirms or refutes it.
-//! In the block's first sector only decay can be explained by one bit. Further sectors say nothing
-//! of who wrote them, so one that a torn write left as it was may differ from the new content in
-//! just one bit (see `evidence`).
+//! A block is never rewritten. What is left from an earlier use of the space fails on the sequence
+//! number; what is left from before a crash fails on the chain or the incarnation; what is torn
+//! fails on the CRC. A block that has decayed since it was written fails on the CRC too: the CRC
+//! shows which single bit would explain the damage, and the sum confirms or refutes it. In the
+//! block's first sector only decay can be explained by one bit. Further sectors say nothing of who
+//! wrote them, so one that a torn write left as it was may differ from the new content in just one
+//! bit (see `evidence`).
 
 use crate::{LogError, Lsn};
 
@@ -32,13 +34,15 @@ use crate::{LogError, Lsn};
 pub(crate) const HEADER: usize = 72;
 /// Slot table bytes for each record.
 pub(crate) const SLOT: usize = 2;
-/// Largest block in bytes: the smallest VLF holds a whole one, so small VLFs make no more blocks than large ones.
+/// Largest block in bytes: the smallest VLF holds a whole one, so small VLFs make no more blocks
+/// than large ones.
 pub(crate) const BLOCK_MAX: usize = 64 << 10;
 /// Most records of one block.
 pub(crate) const ITEMS_MAX: usize = 4096;
 /// Unit of block numbers.
 pub(crate) const UNIT: u64 = 512;
-/// Number of the first block of a VLF, whether the VLF begins with a map area or not: as SQL Server counts.
+/// Number of the first block of a VLF, whether the VLF begins with a map area or not: as SQL Server
+/// counts.
 pub(crate) const FIRST_BLOCK: u32 = (crate::options::AREA / UNIT) as u32;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"RWLB");
@@ -50,7 +54,8 @@ const LEN_AT: usize = 36;
 const SUM_AT: usize = 64;
 const CRC_AT: usize = 68;
 
-/// A decayed header may differ in this many of the bits of those 32 bytes whose content is known beforehand.
+/// A decayed header may differ in this many of the bits of those 32 bytes whose content is known
+/// beforehand.
 const FEW_BITS: u32 = 8;
 
 /// What the header of a block holds.
@@ -114,7 +119,8 @@ impl BlockHeader {
         front[56..64].copy_from_slice(&self.durable_to.to_le_bytes());
     }
 
-    /// Puts sum and CRC of header, records and the rest (slots and padding) into the header and returns the CRC.
+    /// Puts sum and CRC of header, records and the rest (slots and padding) into the header and
+    /// returns the CRC.
     pub fn stamp(front: &mut [u8], records: &[u8], rest: &[u8]) -> u32 {
         let sum = sum_of(&[&front[..SUM_AT], records, rest]);
         front[SUM_AT..SUM_AT + 4].copy_from_slice(&sum.to_le_bytes());
@@ -125,7 +131,8 @@ impl BlockHeader {
         crc
     }
 
-    /// Reads a header without checking the CRC. `None` if it cannot be one, or its lengths contradict each other or `room`.
+    /// Reads a header without checking the CRC. `None` if it cannot be one, or its lengths
+    /// contradict each other or `room`.
     pub fn decode(bytes: &[u8], room: usize) -> Option<BlockHeader> {
         let known = matches!(u16_at(bytes, 4), VERSION_WITHOUT_SUM | VERSION);
         if bytes.len() < HEADER || u32_at(bytes, 0) != MAGIC || !known {
@@ -174,8 +181,8 @@ impl BlockHeader {
         }
         // The bit may be one of the length.
         let lens = (0..u32::BITS).map(|bit| (bit, (len ^ 1 << bit) as usize));
-        let fitting =
-            lens.filter(|(_, len)| *len > HEADER && *len <= most && len.is_multiple_of(UNIT as usize));
+        let fitting = lens
+            .filter(|(_, len)| *len > HEADER && *len <= most && len.is_multiple_of(UNIT as usize));
         let mut blocks = fitting.filter_map(|(bit, len)| {
             let (byte, bit) = (LEN_AT + bit as usize / 8, bit % 8);
             repaired(&bytes[..len], byte, bit).map(|header| (header, byte, bit))
@@ -188,7 +195,8 @@ impl BlockHeader {
         (1..=len).contains(&u32_at(bytes, LEN_AT))
     }
 
-    /// Whether `bytes` began as the header of the block that continues the chain at `place` (VLF, block), apart from a few bits.
+    /// Whether `bytes` began as the header of the block that continues the chain at `place` (VLF,
+    /// block), apart from a few bits.
     pub fn resembles(bytes: &[u8], log_id: &[u8; 16], place: (u32, u32), prev_crc: u32) -> bool {
         let differing = |at: usize, wanted: &[u8]| -> u32 {
             wanted.iter().zip(&bytes[at..]).map(|(a, b)| (a ^ b).count_ones()).sum()
@@ -213,12 +221,14 @@ impl BlockHeader {
     }
 }
 
-/// A checksum that has nothing in common with a CRC: the sum of the parts as numbers of eight bytes, folded.
+/// A checksum that has nothing in common with a CRC: the sum of the parts as numbers of eight
+/// bytes, folded.
 fn sum_of(parts: &[&[u8]]) -> u32 {
     let mut sum = 0u64;
     for part in parts {
         let (words, rest) = part.as_chunks::<8>();
-        let words = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
+        let words =
+            words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
         let mut last = [0; 8];
         last[..rest.len()].copy_from_slice(rest);
         sum = sum.wrapping_add(words).wrapping_add(u64::from_le_bytes(last));
@@ -230,8 +240,8 @@ fn sum_of(parts: &[&[u8]]) -> u32 {
 fn repaired(block: &[u8], byte: usize, bit: u32) -> Option<BlockHeader> {
     let mut block = block.to_vec();
     block[byte] ^= 1 << bit;
-    let header =
-        BlockHeader::verify(&block, block.len()).filter(|header| header.len as usize == block.len())?;
+    let header = BlockHeader::verify(&block, block.len())
+        .filter(|header| header.len as usize == block.len())?;
     let used = header.used as usize;
     let sum = sum_of(&[&block[..SUM_AT], &block[HEADER..used], &block[used..]]);
     (u16_at(&block, 4) == VERSION && sum == u32_at(&block, SUM_AT)).then_some(header)
@@ -341,7 +351,8 @@ mod tests {
         assert_eq!(BlockHeader::verify(&block, 100), None, "no room");
     }
 
-    /// A flip of any bit of small and large blocks is explained; sectors that differ in more than that are not.
+    /// A flip of any bit of small and large blocks is explained; sectors that differ in more than
+    /// that are not.
     #[test]
     fn a_flipped_bit_is_told_from_lost_sectors() {
         let mut rng = fastrand::Rng::with_seed(5);
@@ -350,7 +361,8 @@ mod tests {
             let block = sample(&[&body[..len / 2], &body[len / 2..]], (len > 999).then_some(3));
             let good = BlockHeader::verify(&block, block.len());
             let bits = if len < 1000 { 0..block.len() * 8 } else { 0..600 };
-            for bit in bits.map(|bit| if len < 1000 { bit } else { rng.usize(0..block.len() * 8) }) {
+            for bit in bits.map(|bit| if len < 1000 { bit } else { rng.usize(0..block.len() * 8) })
+            {
                 let mut bad = [&block[..], &[0xee; 512]].concat();
                 bad[bit / 8] ^= 1 << (bit % 8);
                 let found = BlockHeader::flip_of(&bad, bad.len());

@@ -1,7 +1,8 @@
-//! Log blocks in memory: the ones being filled or written, and recently written or read ones for rollback and versions.
+//! Log blocks in memory: the ones being filled or written, and recently written or read ones for
+//! rollback and versions.
 //!
-//! A block is in the cache from the moment it opens; it may leave only after it was written. So a reader that does not find
-//! a block here finds it in the file, provided it checked here first.
+//! A block is in the cache from the moment it opens; it may leave only after it was written. So a
+//! reader that does not find a block here finds it in the file, provided it checked here first.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,8 +31,8 @@ pub(crate) struct Sealed {
     pub next: (u32, u32),
     /// Index of the VLF that follows, if the block is the last one of its own.
     pub successor: Option<u32>,
-    /// Bytes between this block and the following one in the file that a write may overwrite: 0 if they touch, `None` if the
-    /// next block is elsewhere.
+    /// Bytes between this block and the following one in the file that a write may overwrite: 0 if
+    /// they touch, `None` if the next block is elsewhere.
     pub gap: Option<u64>,
 }
 
@@ -57,12 +58,13 @@ impl Block {
         Block { vlf, block, offset, cap, rest, buf, sealed: OnceLock::new() }
     }
 
-    /// Bytes of the largest record that fits this block or the rest of the VLF after it. An estimate: other threads append
-    /// meanwhile.
+    /// Bytes of the largest record that fits this block or the rest of the VLF after it. An
+    /// estimate: other threads append meanwhile.
     pub fn room(&self) -> usize {
         let content = self.buf.used() + SLOT * self.buf.items();
         // The block after this one begins on the alignment, which is hardly ever larger than this.
-        let behind = self.rest.saturating_sub(content.next_multiple_of(4096) as u64).min(BLOCK_MAX as u64);
+        let behind =
+            self.rest.saturating_sub(content.next_multiple_of(4096) as u64).min(BLOCK_MAX as u64);
         let here = self.cap.saturating_sub(content);
         here.max((behind as usize).saturating_sub(HEADER)).saturating_sub(SLOT)
     }
@@ -162,8 +164,10 @@ impl BlockCache {
     /// A block was written: from now on it may be evicted.
     pub fn add_written(&self, block: Arc<Block>) {
         let key = block.key();
-        // Without padding: a small commit then costs the cache little memory, and the processor few cache lines.
-        let copy = block.content().filter(|content| content.len() <= COPY_MAX).map(Arc::<[u8]>::from);
+        // Without padding: a small commit then costs the cache little memory, and the processor few
+        // cache lines.
+        let copy =
+            block.content().filter(|content| content.len() <= COPY_MAX).map(Arc::<[u8]>::from);
         let mut inner = self.inner.lock();
         match copy {
             Some(bytes) => {

@@ -7,10 +7,12 @@ use crate::Lsn;
 /// What can go wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    /// No VLF can be reused and the file cannot grow (error 9002). `cause` is set if growing was tried and failed.
+    /// No VLF can be reused and the file cannot grow (error 9002). `cause` is set if growing was
+    /// tried and failed.
     #[error("the transaction log is full")]
     Full { cause: Option<DiskError> },
-    /// An earlier write or sync of the log failed; the log takes nothing more until it is opened again.
+    /// An earlier write or sync of the log failed; the log takes nothing more until it is opened
+    /// again.
     #[error("the log is offline after a failed write: {cause}")]
     Offline { cause: DiskError },
     /// Reading, creating or opening failed.
@@ -22,8 +24,9 @@ pub enum LogError {
     /// Header or map are damaged, the file is too short, or a block that must be there is not.
     #[error("the log is damaged at byte {offset}: {reason}")]
     Corrupt { offset: u64, reason: &'static str },
-    /// Log that was durable cannot be read: what opening found at `from` is damaged, and it knows of log up to `to`, which is not
-    /// part of the range. Records from there on are not the end of the log but missing from it (error 9004).
+    /// Log that was durable cannot be read: what opening found at `from` is damaged, and it knows
+    /// of log up to `to`, which is not part of the range. Records from there on are not the end of
+    /// the log but missing from it (error 9004).
     #[error(
         "the log is damaged at byte {offset}: the log records from {from} to {to} were durable and are missing ({reason})"
     )]

@@ -1,20 +1,23 @@
 //! How opening distinguishes the end of the log from a hole in it.
 //!
-//! A block that does not continue the chain is the normal end of a log after a crash: the write that it belongs to was never
-//! acknowledged. It is a hole if the log was once durable beyond it. Four kinds of evidence show that:
+//! A block that does not continue the chain is the normal end of a log after a crash: the write
+//! that it belongs to was never acknowledged. It is a hole if the log was once durable beyond it.
+//! Four kinds of evidence show that:
 //!
-//! 1. The file header records how far the log was durable when the header was written: at each checkpoint, truncation and growth,
-//!    at a clean stop, and automatically when nothing was flushed for [`SEAL_AFTER`] (a *seal*). After a clean stop it names the
-//!    end exactly.
-//! 2. Each block records how far the log was durable when the block was finished. Blocks after the position in question are
-//!    searched for in its VLF and in those that follow, past anything damaged, until a stretch longer than a flush can have in
-//!    flight holds no newer block. Blocks of a flush that never ended are no evidence: when they were finished, the log was
-//!    durable up to the start of that flush at most.
+//! 1. The file header records how far the log was durable when the header was written: at each
+//!    checkpoint, truncation and growth, at a clean stop, and automatically when nothing was
+//!    flushed for [`SEAL_AFTER`] (a *seal*). After a clean stop it names the end exactly.
+//! 2. Each block records how far the log was durable when the block was finished. Blocks after the
+//!    position in question are searched for in its VLF and in those that follow, past anything
+//!    damaged, until a stretch longer than a flush can have in flight holds no newer block. Blocks
+//!    of a flush that never ended are no evidence: when they were finished, the log was durable up
+//!    to the start of that flush at most.
 //! 3. A block that is valid but for one bit of its first sector has decayed. That sector holds the
 //!    header and is written whole or not at all. What lay there before came from another
 //!    incarnation or another use of the VLF and says so; two blocks that differ in one bit of that
 //!    have different CRCs, so more than one bit would differ.
-//! 4. A block of one sector cannot be torn: if its header is right up to a few bits, it has decayed.
+//! 4. A block of one sector cannot be torn: if its header is right up to a few bits, it has
+//!    decayed.
 //!
 //! One bit in a further sector is no evidence. A write that the power loss has torn leaves old
 //! content there, and that may differ from the new in a single bit: zeros where the new content
@@ -40,10 +43,11 @@ use crate::{LogError, Lsn};
 
 /// A log that was not flushed for so long records in its header how far it is durable.
 pub(crate) const SEAL_AFTER: Duration = Duration::from_millis(100);
-/// Bytes after the end, or after the newest block found, that are searched for blocks that are newer than the end: more than
-/// one flush writes.
+/// Bytes after the end, or after the newest block found, that are searched for blocks that are
+/// newer than the end: more than one flush writes.
 pub(crate) const PROBE_BYTES: u64 = 9 << 20;
-/// The blocks that may wait, the open one that a flush takes along, and some that were sealed meanwhile.
+/// The blocks that may wait, the open one that a flush takes along, and some that were sealed
+/// meanwhile.
 const _: () = assert!(PROBE_BYTES >= (BUFFERS_MAX as u64 + 8) * BLOCK_MAX as u64);
 
 /// LSN of the first record of the block with this key.
@@ -51,7 +55,8 @@ fn lsn_of(key: u64) -> Lsn {
     Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 }
 }
 
-/// For so many VLFs after the end, the search covers all VLFs in which the log may have continued, not only the next in the file.
+/// For so many VLFs after the end, the search covers all VLFs in which the log may have continued,
+/// not only the next in the file.
 const BEGINNINGS: u32 = 2;
 
 /// What was found after the end.
@@ -64,15 +69,17 @@ struct Search {
 }
 
 impl Recovery {
-    /// Checks that the log reaches what the header knew to be durable, and what any block after the end says was durable when it
-    /// was finished, and that it does not end at a block that has decayed.
+    /// Checks that the log reaches what the header knew to be durable, and what any block after the
+    /// end says was durable when it was finished, and that it does not end at a block that has
+    /// decayed.
     ///
     /// # Errors
     /// [`LogError::Missing`].
     pub fn settle_end(&mut self, header: &FileHeader) -> Result<(), LogError> {
         let end = block_key(self.seq, self.block);
         let offset = self.place.at(self.block);
-        let missing = |to, reason| LogError::Missing { offset, from: lsn_of(end), to: lsn_of(to), reason };
+        let missing =
+            |to, reason| LogError::Missing { offset, from: lsn_of(end), to: lsn_of(to), reason };
         if !header.clean || header.durable_to != end {
             let newest = self.search()?.max(header.durable_to);
             if newest > end {
@@ -87,7 +94,8 @@ impl Recovery {
         Ok(())
     }
 
-    /// If the block at the end of the log was written whole and has changed since: the key of the block after it.
+    /// If the block at the end of the log was written whole and has changed since: the key of the
+    /// block after it.
     fn decayed(&mut self) -> Result<Option<u64>, LogError> {
         if self.place.rest(self.block) == 0 {
             return Ok(None);
@@ -98,7 +106,9 @@ impl Recovery {
             return Ok(None);
         }
         let mine = |header: &BlockHeader| {
-            let place = header.log_id == self.log_id && header.vlf == self.seq && header.block == self.block;
+            let place = header.log_id == self.log_id
+                && header.vlf == self.seq
+                && header.block == self.block;
             place && header.prev_crc == self.prev_crc && header.incarnation >= self.incarnation
         };
         let sector = self.step * UNIT as u32;
@@ -125,16 +135,21 @@ impl Recovery {
                 break;
             }
             seq += 1;
-            // If the header's history does not name the VLF of `seq`, it is taken to be the next one in the file. Where nothing
-            // of it is found, perhaps because it was a single block that is damaged, the search continues after it.
+            // If the header's history does not name the VLF of `seq`, it is taken to be the next
+            // one in the file. Where nothing of it is found, perhaps because it was a single block
+            // that is damaged, the search continues after it.
             let behind = if index + 1 < self.map.count() { index + 1 } else { 0 };
             let next = self.history.index_of(seq).unwrap_or(behind);
             let found = match self.map.place(next) {
-                Some(place) => self.search_vlf(seq, &place, FIRST_BLOCK, &mut search)?.then_some(next),
+                Some(place) => {
+                    self.search_vlf(seq, &place, FIRST_BLOCK, &mut search)?.then_some(next)
+                }
                 None => None,
             };
             let found = match found {
-                None if seq - self.seq <= BEGINNINGS => self.search_beginnings(seq, index, &mut search)?,
+                None if seq - self.seq <= BEGINNINGS => {
+                    self.search_beginnings(seq, index, &mut search)?
+                }
                 found => found,
             };
             index = found.unwrap_or(next);
@@ -142,8 +157,8 @@ impl Recovery {
         Ok(search.durable)
     }
 
-    /// Searches the beginnings of all VLFs in which the log may have continued after the one at `index`; returns the one in which
-    /// it did.
+    /// Searches the beginnings of all VLFs in which the log may have continued after the one at
+    /// `index`; returns the one in which it did.
     fn search_beginnings(
         &mut self,
         seq: u32,
@@ -162,7 +177,8 @@ impl Recovery {
         Ok(None)
     }
 
-    /// Searches the blocks of a VLF from the block `from` on. True if there is one of this use of the VLF, the one as `seq`.
+    /// Searches the blocks of a VLF from the block `from` on. True if there is one of this use of
+    /// the VLF, the one as `seq`.
     fn search_vlf(
         &mut self,
         seq: u32,
@@ -174,7 +190,9 @@ impl Recovery {
         while place.rest(block) > 0 && left > 0 {
             let bytes = self.reader.bytes(place, block)?;
             let header = BlockHeader::decode(bytes, bytes.len())
-                .filter(|header| header.log_id == self.log_id && header.vlf == seq && header.block == block)
+                .filter(|header| {
+                    header.log_id == self.log_id && header.vlf == seq && header.block == block
+                })
                 .and_then(|_| BlockHeader::verify(bytes, bytes.len()));
             let step = match header {
                 Some(header) => {
@@ -194,8 +212,9 @@ impl Recovery {
 }
 
 impl Log {
-    /// Records in the header how far the log is durable, so that damage up to there is not taken for the log's end. Does nothing
-    /// if the header says so already. The log does it by itself when it is idle and at a clean stop.
+    /// Records in the header how far the log is durable, so that damage up to there is not taken
+    /// for the log's end. Does nothing if the header says so already. The log does it by itself
+    /// when it is idle and at a clean stop.
     ///
     /// # Errors
     /// A failed write is final for the log.
@@ -220,14 +239,16 @@ impl Log {
         meta.write_area(&*self.file, 0, map.runs()).map_err(|cause| self.poison(cause))
     }
 
-    /// The log was flushed, so it must be sealed once it is idle. Costs a flush one check of a flag.
+    /// The log was flushed, so it must be sealed once it is idle. Costs a flush one check of a
+    /// flag.
     pub(crate) fn was_flushed(&self) {
         if !self.unsealed.load(Ordering::Relaxed) && !self.unsealed.swap(true, Ordering::AcqRel) {
             self.low.call();
         }
     }
 
-    /// Seals a log that was not flushed since the last call. Returns the time after which to call again, if it should be.
+    /// Seals a log that was not flushed since the last call. Returns the time after which to call
+    /// again, if it should be.
     pub(crate) fn seal_when_idle(&self) -> Option<Duration> {
         if !self.unsealed.load(Ordering::Acquire) {
             return None;
@@ -236,7 +257,8 @@ impl Log {
         if self.looked_at.swap(end, Ordering::AcqRel) != end {
             return Some(SEAL_AFTER);
         }
-        // Before `seal` reads the durable end: a flush that ends after this sets the flag and wakes the thread again.
+        // Before `seal` reads the durable end: a flush that ends after this sets the flag and wakes
+        // the thread again.
         self.unsealed.store(false, Ordering::Release);
         // A failure has taken the log offline; the next operation reports it.
         drop(self.seal());

@@ -1,10 +1,12 @@
-//! Making the log durable: group commit on the committers' own threads, and the background writer of full blocks.
+//! Making the log durable: group commit on the committers' own threads, and the background writer
+//! of full blocks.
 //!
-//! One thread at a time holds the right to write, its turn ([`Turns`](crate::turns::Turns)). A committer that finds it free takes
-//! it, seals the open block, writes all that is sealed and makes it durable: no other thread is involved. Committers that arrive
-//! meanwhile wait. When the flush ends, the first of them whose record is not durable yet becomes the next writer and writes
-//! everything that has gathered; those whose records are durable are woken together. A large batch that need not be durable yet
-//! is written by two threads ([`Second`]).
+//! One thread at a time holds the right to write, its turn ([`Turns`](crate::turns::Turns)). A
+//! committer that finds it free takes it, seals the open block, writes all that is sealed and makes
+//! it durable: no other thread is involved. Committers that arrive meanwhile wait. When the flush
+//! ends, the first of them whose record is not durable yet becomes the next writer and writes
+//! everything that has gathered; those whose records are durable are woken together. A large batch
+//! that need not be durable yet is written by two threads ([`Second`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,14 +23,17 @@ use crate::signal::Signal;
 use crate::writes::{Batch, gather, write_runs};
 use crate::{LogError, Lsn};
 
-/// The background writer takes at most this many bytes in one turn, so that a commit does not wait long for it.
+/// The background writer takes at most this many bytes in one turn, so that a commit does not wait
+/// long for it.
 const BACKGROUND_BYTES: usize = 1 << 20;
 /// Batches of at least this many bytes are written by two threads.
 const SPLIT_LEAST: usize = 512 << 10;
-/// Bytes of sealed blocks for which the background writer is woken. Not a number of blocks: at the ends of VLFs they are short.
+/// Bytes of sealed blocks for which the background writer is woken. Not a number of blocks: at the
+/// ends of VLFs they are short.
 const BACKGROUND_LEAST: u64 = 240 << 10;
 
-/// The right to write, held by the calling thread. It is released when this is dropped, also when the thread panics.
+/// The right to write, held by the calling thread. It is released when this is dropped, also when
+/// the thread panics.
 struct Turn<'a> {
     log: &'a Log,
     guard: FailsOnPanic<'a>,
@@ -44,8 +49,9 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Starts the threads that write full blocks and prepare growth. They keep the log alive only while they work. Without them
-/// appenders write themselves when the buffers run out, and growths prepare their space themselves.
+/// Starts the threads that write full blocks and prepare growth. They keep the log alive only while
+/// they work. Without them appenders write themselves when the buffers run out, and growths prepare
+/// their space themselves.
 pub(crate) fn spawn_threads(log: &Arc<Log>) {
     log.io.lock().second = Second::start(&log.file);
     spawn(log, "log writer", &log.signal, |log| {
@@ -59,8 +65,14 @@ pub(crate) fn spawn_threads(log: &Arc<Log>) {
     });
 }
 
-/// Starts a thread that runs `work` whenever it is woken, and again after the time that `work` returned.
-fn spawn(log: &Arc<Log>, name: &'static str, signal: &Arc<Signal>, work: fn(&Log) -> Option<Duration>) {
+/// Starts a thread that runs `work` whenever it is woken, and again after the time that `work`
+/// returned.
+fn spawn(
+    log: &Arc<Log>,
+    name: &'static str,
+    signal: &Arc<Signal>,
+    work: fn(&Log) -> Option<Duration>,
+) {
     let (weak, signal) = (Arc::downgrade(log), Arc::clone(signal));
     let body = move || {
         let mut timeout = None;
@@ -75,8 +87,9 @@ fn spawn(log: &Arc<Log>, name: &'static str, signal: &Arc<Signal>, work: fn(&Log
 }
 
 impl Log {
-    /// Returns when the record at `lsn` is durable. If no thread is flushing, the calling thread writes everything that has
-    /// been appended; otherwise it waits for its turn to write or for another thread's flush to cover its record.
+    /// Returns when the record at `lsn` is durable. If no thread is flushing, the calling thread
+    /// writes everything that has been appended; otherwise it waits for its turn to write or for
+    /// another thread's flush to cover its record.
     pub fn flush_to(&self, lsn: Lsn) -> Result<(), LogError> {
         if self.is_durable(lsn) {
             return Ok(());
@@ -103,8 +116,8 @@ impl Log {
         self.flush_key(key)
     }
 
-    /// Returns when no more than `limit` bytes are appended but not durable (WRITELOG): waits for the running flush, and
-    /// makes one itself only when there is none or it was not enough.
+    /// Returns when no more than `limit` bytes are appended but not durable (WRITELOG): waits for
+    /// the running flush, and makes one itself only when there is none or it was not enough.
     pub fn flush_beyond(&self, limit: u64) -> Result<(), LogError> {
         let poisoned = || self.poisoned.load(Ordering::Acquire);
         let beyond = || self.not_durable() > limit && !poisoned();
@@ -121,8 +134,9 @@ impl Log {
         if poisoned() { Err(self.offline()) } else { Ok(()) }
     }
 
-    /// Makes everything durable, ends the background threads and releases the file, the last two also if the first fails. Call it
-    /// before the file is opened again in this process: a log that is merely dropped may still have a write in flight.
+    /// Makes everything durable, ends the background threads and releases the file, the last two
+    /// also if the first fails. Call it before the file is opened again in this process: a log that
+    /// is merely dropped may still have a write in flight.
     pub fn close(&self) -> Result<(), LogError> {
         let result = self.flush_all();
         self.signal.stop();
@@ -151,7 +165,8 @@ impl Log {
                 continue;
             }
             let _turn = self.turn();
-            // Durable by now if a flush ended between the check above and the turn: another flush would be wasted.
+            // Durable by now if a flush ended between the check above and the turn: another flush
+            // would be wasted.
             let hard = key < self.durable_to.load(Ordering::Acquire);
             if !hard {
                 self.write_out(true)?;
@@ -164,8 +179,8 @@ impl Log {
         Turn { log: self, guard: self.fails_on_panic("it was writing") }
     }
 
-    /// Waits until a block may be sealed although many are unwritten (LOGBUFFER). If no thread is writing, writes some blocks
-    /// itself.
+    /// Waits until a block may be sealed although many are unwritten (LOGBUFFER). If no thread is
+    /// writing, writes some blocks itself.
     pub(crate) fn wait_for_buffer(&self) -> Result<(), LogError> {
         let start = self.waits(WaitKind::LogBuffer);
         let full = || {
@@ -205,8 +220,9 @@ impl Log {
         }
     }
 
-    /// Writes sealed blocks; the caller holds the right to write. `durable`: seals and includes the open block, writes all of
-    /// them and makes them durable; else at most [`BACKGROUND_BYTES`] or a little more.
+    /// Writes sealed blocks; the caller holds the right to write. `durable`: seals and includes the
+    /// open block, writes all of them and makes them durable; else at most [`BACKGROUND_BYTES`] or
+    /// a little more.
     fn write_out(&self, durable: bool) -> Result<(), LogError> {
         let mut io = self.io.lock();
         if self.poisoned.load(Ordering::Acquire) {
@@ -222,7 +238,8 @@ impl Log {
         if let Some(last) = batch.last() {
             self.written_end.store(last.next_key(), Ordering::Release);
         }
-        let lens = batch.iter().filter_map(|block| block.sealed.get()).map(|sealed| sealed.len as u64);
+        let lens =
+            batch.iter().filter_map(|block| block.sealed.get()).map(|sealed| sealed.len as u64);
         let len = lens.sum::<u64>();
         let written = self.written_bytes.fetch_add(len, Ordering::AcqRel) + len;
         if durable {
@@ -238,9 +255,14 @@ impl Log {
         Ok(())
     }
 
-    /// Finishes and writes a batch; of a large one that need not be durable the second writer writes the first half while this
-    /// thread writes the rest.
-    fn write_halves(&self, io: &mut Io, batch: &[Arc<Block>], durable: bool) -> Result<(), disk::DiskError> {
+    /// Finishes and writes a batch; of a large one that need not be durable the second writer
+    /// writes the first half while this thread writes the rest.
+    fn write_halves(
+        &self,
+        io: &mut Io,
+        batch: &[Arc<Block>],
+        durable: bool,
+    ) -> Result<(), disk::DiskError> {
         let cut = if durable || io.second.is_none() { 0 } else { half(batch) };
         let (first, rest) = batch.split_at(cut);
         first.iter().for_each(|block| self.finish(io, block));
@@ -250,14 +272,16 @@ impl Log {
             return self.write_batch(io, batch, durable);
         }
         io.unsynced = true;
-        // Waits for the other half even if this one failed: no write may be in flight when the turn ends.
+        // Waits for the other half even if this one failed: no write may be in flight when the turn
+        // ends.
         let here = self.write_batch(io, rest, false);
         let there = io.second.as_ref().map_or(Ok(vec![]), |second| second.end(self.file.path()));
         there?.into_iter().for_each(|len| self.counters.count_write(len));
         here
     }
 
-    /// Takes sealed blocks from the queue, after sealing the open one if everything is to become durable.
+    /// Takes sealed blocks from the queue, after sealing the open one if everything is to become
+    /// durable.
     fn take_batch(&self, durable: bool) -> Result<Batch, LogError> {
         let mut tail = self.tail.lock();
         let _guard = self.fails_on_panic("a block was sealed");
@@ -281,7 +305,8 @@ impl Log {
         Ok(batch)
     }
 
-    /// Waits for the last copies into a sealed block, then writes its header, slot table and padding.
+    /// Waits for the last copies into a sealed block, then writes its header, slot table and
+    /// padding.
     fn finish(&self, io: &mut Io, block: &Block) {
         let mut turns = 0u32;
         while !block.buf.is_complete() {
@@ -321,11 +346,16 @@ impl Log {
         }
     }
 
-    /// Writes finished blocks, neighbours in one call: the unused end of a VLF is written with zeros, so that a log of small VLFs
-    /// is written in pieces as large as one of large VLFs.
-    fn write_batch(&self, io: &mut Io, batch: &[Arc<Block>], durable: bool) -> Result<(), disk::DiskError> {
-        // A durable write makes only its own bytes durable, so it serves if all of the batch is one write and nothing else is
-        // unsynced.
+    /// Writes finished blocks, neighbours in one call: the unused end of a VLF is written with
+    /// zeros, so that a log of small VLFs is written in pieces as large as one of large VLFs.
+    fn write_batch(
+        &self,
+        io: &mut Io,
+        batch: &[Arc<Block>],
+        durable: bool,
+    ) -> Result<(), disk::DiskError> {
+        // A durable write makes only its own bytes durable, so it serves if all of the batch is one
+        // write and nothing else is unsynced.
         if let Some(first) = batch.first().filter(|_| durable && !io.unsynced) {
             let (images, len, taken) = gather(batch);
             if taken == batch.len() {
@@ -337,7 +367,9 @@ impl Log {
         }
         if !batch.is_empty() {
             io.unsynced = true;
-            write_runs(&*self.file, batch)?.into_iter().for_each(|len| self.counters.count_write(len));
+            write_runs(&*self.file, batch)?
+                .into_iter()
+                .for_each(|len| self.counters.count_write(len));
         }
         if durable && io.unsynced {
             self.file.sync()?;

@@ -1,14 +1,15 @@
 //! The file header and the map areas on disk.
 //!
-//! An area is 8 KB: two slots of 4 KB written alternately, each with a sequence number and a CRC-32C; the newest valid one
-//! counts, so a torn write leaves the older. The first area is the file's start and carries identity, checkpoint, the
-//! history of VLF use and the first runs of the map; when it is full, further runs go to the first 8 KB of the next VLF
-//! that a growth makes, chained by file offset. An area inside a VLF describes only this and later VLFs, so cutting the file
-//! cuts whole areas.
+//! An area is 8 KB: two slots of 4 KB written alternately, each with a sequence number and a
+//! CRC-32C; the newest valid one counts, so a torn write leaves the older. The first area is the
+//! file's start and carries identity, checkpoint, the history of VLF use and the first runs of the
+//! map; when it is full, further runs go to the first 8 KB of the next VLF that a growth makes,
+//! chained by file offset. An area inside a VLF describes only this and later VLFs, so cutting the
+//! file cuts whole areas.
 //!
-//! Common to both kinds: 0 magic (4), 4 version (2), 8 sequence number of the write (8), 16 log id (16),
-//! 32 number of runs (2), 36 index of the first VLF (4), 40 its offset (8), 48 offset of the next area or 0 (8), 4092 CRC.
-//! The runs are packed (see `runs`).
+//! Common to both kinds: 0 magic (4), 4 version (2), 8 sequence number of the write (8), 16 log id
+//! (16), 32 number of runs (2), 36 index of the first VLF (4), 40 its offset (8), 48 offset of the
+//! next area or 0 (8), 4092 CRC. The runs are packed (see `runs`).
 
 use crate::block::{id_at, u16_at, u32_at, u64_at};
 use crate::vlf::{Run, SeqRun};
@@ -79,7 +80,14 @@ fn lsn_at(bytes: &[u8], at: usize) -> Lsn {
     Lsn::from_bytes(raw)
 }
 
-fn encode_common(slot: &mut [u8], magic: u32, seqno: u64, log_id: &[u8; 16], part: &MapPart, runs_at: usize) {
+fn encode_common(
+    slot: &mut [u8],
+    magic: u32,
+    seqno: u64,
+    log_id: &[u8; 16],
+    part: &MapPart,
+    runs_at: usize,
+) {
     slot.fill(0);
     slot[..4].copy_from_slice(&magic.to_le_bytes());
     slot[4..6].copy_from_slice(&VERSION.to_le_bytes());
@@ -101,14 +109,17 @@ fn seal(slot: &mut [u8]) {
 
 fn decode_part(slot: &[u8], runs_at: usize) -> Option<MapPart> {
     let (first_index, first_offset) = (u32_at(slot, 36), u64_at(slot, 40));
-    let runs = runs::unpack(&slot[runs_at..CRC_AT], u16_at(slot, 32).into(), first_index, first_offset)?;
+    let runs =
+        runs::unpack(&slot[runs_at..CRC_AT], u16_at(slot, 32).into(), first_index, first_offset)?;
     Some(MapPart { runs, next: u64_at(slot, 48) })
 }
 
 /// The write sequence number of a slot, if the slot is valid.
 fn valid(slot: &[u8], magic: u32) -> Option<u64> {
-    let intact =
-        slot.len() == SLOT_SIZE && u32_at(slot, 0) == magic && u16_at(slot, 4) == VERSION && is_sealed(slot);
+    let intact = slot.len() == SLOT_SIZE
+        && u32_at(slot, 0) == magic
+        && u16_at(slot, 4) == VERSION
+        && is_sealed(slot);
     intact.then(|| u64_at(slot, 8))
 }
 
@@ -193,10 +204,12 @@ pub(crate) struct Found<T> {
     pub seqno: u64,
 }
 
-/// Reads the file header's area. `Err(true)`: it is of this format but damaged; `Err(false)`: it is something else.
+/// Reads the file header's area. `Err(true)`: it is of this format but damaged; `Err(false)`: it is
+/// something else.
 pub(crate) fn read_file_area(area: &[u8]) -> Result<Found<(FileHeader, MapPart)>, bool> {
     let Some((slot, seqno)) = newest(area, FILE_MAGIC) else {
-        // Damaged if it was a log of this version. The header of another version is intact but cannot be read.
+        // Damaged if it was a log of this version. The header of another version is intact but
+        // cannot be read.
         let ours = |slot: &[u8]| u32_at(slot, 0) == FILE_MAGIC;
         let other = |slot: &[u8]| ours(slot) && u16_at(slot, 4) != VERSION && is_sealed(slot);
         let mut slots = area.chunks_exact(SLOT_SIZE);
@@ -228,7 +241,11 @@ mod tests {
             incarnation: 4,
             alignment: 512,
             first_seq: 43,
-            checkpoint: CheckpointInfo { checkpoint_lsn: lsn(44), redo_lsn: lsn(43), payload: vec![5; 1024] },
+            checkpoint: CheckpointInfo {
+                checkpoint_lsn: lsn(44),
+                redo_lsn: lsn(43),
+                payload: vec![5; 1024],
+            },
             oldest: lsn(42),
             durable_to: 77,
             clean: true,
@@ -252,7 +269,10 @@ mod tests {
         let newer = FileHeader { incarnation: 5, ..header.clone() };
         encode_file(&mut area[SLOT_SIZE..], 8, &newer, &part);
         let found = read_file_area(&area).expect("both valid");
-        assert_eq!((found.slot, found.seqno, &found.content.0, &found.content.1), (1, 8, &newer, &part));
+        assert_eq!(
+            (found.slot, found.seqno, &found.content.0, &found.content.1),
+            (1, 8, &newer, &part)
+        );
         area[SLOT_SIZE + 3000] ^= 1;
         assert_eq!(read_file_area(&area).expect("one valid").content.0, header);
         area[100] ^= 1;

@@ -1,6 +1,7 @@
-//! Reading one record by its LSN: from memory, or its block from the file. A rollback reads a long transaction backwards, block
-//! after block. The log recognizes such a trail of reads and then reads half a megabyte of the preceding blocks in one transfer,
-//! across VLFs too. Guarantees: only whole blocks of this log at their own positions are used; without a trail one block is read.
+//! Reading one record by its LSN: from memory, or its block from the file. A rollback reads a long
+//! transaction backwards, block after block. The log recognizes such a trail of reads and then
+//! reads half a megabyte of the preceding blocks in one transfer, across VLFs too. Guarantees: only
+//! whole blocks of this log at their own positions are used; without a trail one block is read.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,8 +21,9 @@ const BEHIND: u64 = 512 << 10;
 const ALIGN: u64 = 64 << 10;
 
 impl Log {
-    /// Copies the record at `lsn` into `out` (which is emptied first). Any record from the truncation point to the end can be
-    /// read, durable or not. After a record was read from the file, its neighbours come from memory for a while.
+    /// Copies the record at `lsn` into `out` (which is emptied first). Any record from the
+    /// truncation point to the end can be read, durable or not. After a record was read from the
+    /// file, its neighbours come from memory for a while.
     pub fn read(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), LogError> {
         out.clear();
         if lsn.vlf < self.oldest_vlf.load(Ordering::Acquire) {
@@ -40,7 +42,8 @@ impl Log {
         tail.history.index_of(vlf).and_then(|index| tail.map.place(index))
     }
 
-    /// Reads the block of a record from the file into the cache, and the blocks around it that come with it.
+    /// Reads the block of a record from the file into the cache, and the blocks around it that come
+    /// with it.
     fn load(&self, lsn: Lsn) -> Result<Stored, LogError> {
         let written_end = self.written_end.load(Ordering::Acquire);
         if lsn.key() >= written_end || lsn.block < FIRST_BLOCK {
@@ -52,7 +55,8 @@ impl Log {
             let mut trails = self.trails.lock();
             (trails.goes_on(offset), trails.buf.take())
         };
-        let behind = if trail { BEHIND.min(self.cache.limit() as u64 / 4 / ALIGN * ALIGN) } else { 0 };
+        let behind =
+            if trail { BEHIND.min(self.cache.limit() as u64 / 4 / ALIGN * ALIGN) } else { 0 };
         let vlfs = self.vlfs_before(lsn.vlf, place, offset.saturating_sub(behind));
         let first = vlfs.last().map_or(offset, |(_, place)| place.at(FIRST_BLOCK));
         let start = first.max(offset - behind.min(offset));
@@ -62,7 +66,8 @@ impl Log {
         self.file.read_at(start, &mut buf[..len])?;
         // The blocks before it first, so that the block itself is the newest in the cache.
         for (vlf, place) in vlfs.iter().rev() {
-            let (from, to) = (place.at(FIRST_BLOCK).max(start), (place.offset + place.size).min(offset));
+            let (from, to) =
+                (place.at(FIRST_BLOCK).max(start), (place.offset + place.size).min(offset));
             if from < to {
                 let bytes = &buf[(from - start) as usize..(to - start) as usize];
                 self.take_blocks(*vlf, place, from, bytes, written_end);
@@ -79,7 +84,8 @@ impl Log {
         wanted.map(|(copy, _)| Stored::Bytes(copy)).ok_or(LogError::NoRecord { lsn })
     }
 
-    /// The VLF, and those before it that are its neighbours in the log and in the file, down to the file offset `floor`.
+    /// The VLF, and those before it that are its neighbours in the log and in the file, down to the
+    /// file offset `floor`.
     fn vlfs_before(&self, vlf: u32, place: Place, floor: u64) -> Vec<(u32, Place)> {
         let oldest = self.oldest_vlf.load(Ordering::Acquire);
         let mut found = vec![(vlf, place)];
@@ -95,8 +101,8 @@ impl Log {
         found
     }
 
-    /// Adds the blocks of a VLF that lie wholly in `bytes`, read from the offset `from`, to the cache. `from` may lie in the
-    /// middle of a block.
+    /// Adds the blocks of a VLF that lie wholly in `bytes`, read from the offset `from`, to the
+    /// cache. `from` may lie in the middle of a block.
     fn take_blocks(&self, vlf: u32, place: &Place, from: u64, bytes: &[u8], written_end: u64) {
         let mut at = 0;
         while at < bytes.len() {
@@ -108,7 +114,8 @@ impl Log {
         }
     }
 
-    /// Adds the block at the start of `bytes` to the cache, if it is there; returns it with its length in the file.
+    /// Adds the block at the start of `bytes` to the cache, if it is there; returns it with its
+    /// length in the file.
     fn take_block(&self, vlf: u32, block: u32, bytes: &[u8]) -> Option<(Arc<[u8]>, usize)> {
         let header = BlockHeader::decode(bytes, bytes.len())?;
         let mine = header.log_id == self.log_id && header.vlf == vlf && header.block == block;

@@ -1,5 +1,5 @@
-//! The log: appending records, and queries about its state. Flushing is in `flush`, growing in `grow` and `ahead`, reading in
-//! `read` and `load`, opening in `open`.
+//! The log: appending records, and queries about its state. Flushing is in `flush`, growing in
+//! `grow` and `ahead`, reading in `read` and `load`, opening in `open`.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
@@ -23,7 +23,8 @@ use crate::{LogError, Lsn, block};
 
 /// Blocks that may wait to be written before appenders wait for a buffer.
 pub(crate) const BUFFERS_MAX: usize = 128;
-/// With fewer bytes than this left in the VLF, [`Log::room`] does not advise cutting a record to fit them.
+/// With fewer bytes than this left in the VLF, [`Log::room`] does not advise cutting a record to
+/// fit them.
 const ROOM_MIN: usize = 1 << 10;
 
 /// Callback that gets the reason why the log has gone offline.
@@ -52,13 +53,15 @@ pub(crate) struct Io {
 
 /// One database's transaction log. All methods take `&self` and may be called from many threads.
 ///
-/// Locks, outermost first: `meta` (header and map on disk), that of `turns` (which thread flushes), `io` (only the thread that
-/// flushes), `tail`, `steps`, `open`, cache. `trails` is never held together with another one.
+/// Locks, outermost first: `meta` (header and map on disk), that of `turns` (which thread flushes),
+/// `io` (only the thread that flushes), `tail`, `steps`, `open`, cache. `trails` is never held
+/// together with another one.
 pub struct Log {
     pub(crate) file: Arc<dyn BlockFile>,
     pub(crate) log_id: [u8; 16],
     pub(crate) incarnation: u32,
-    /// Alignment in bytes of the blocks of new VLFs; not less than that of the VLF that was in use when the log was opened.
+    /// Alignment in bytes of the blocks of new VLFs; not less than that of the VLF that was in use
+    /// when the log was opened.
     pub(crate) block_align: u64,
     /// The block that takes records; changed only under the tail's lock.
     pub(crate) open: RwLock<Arc<Block>>,
@@ -71,12 +74,14 @@ pub struct Log {
     pub(crate) steps: Mutex<VecDeque<Step>>,
     pub(crate) turns: Turns,
     pub(crate) io: Mutex<Io>,
-    /// Wakes the thread that writes full blocks (`signal`), and the one that prepares growth (`low`).
+    /// Wakes the thread that writes full blocks (`signal`), and the one that prepares growth
+    /// (`low`).
     pub(crate) signal: Arc<Signal>,
     pub(crate) low: Arc<Signal>,
     /// These threads; taken out when they are joined.
     pub(crate) threads: Mutex<Vec<std::thread::JoinHandle<()>>>,
-    /// Growth is prepared as far ahead as it should be, or preparing it has failed: the thread need not be woken for it.
+    /// Growth is prepared as far ahead as it should be, or preparing it has failed: the thread need
+    /// not be woken for it.
     pub(crate) prepared: AtomicBool,
     /// The log is about to be truncated.
     pub(crate) truncation_due: AtomicBool,
@@ -88,11 +93,12 @@ pub struct Log {
     /// Everything before this block is durable.
     pub(crate) durable_to: AtomicU64,
     pub(crate) durable_lsn: Mutex<Lsn>,
-    /// The log was flushed since the header last recorded how far it is durable; `looked_at`: `durable_to` at the last check of
-    /// that.
+    /// The log was flushed since the header last recorded how far it is durable; `looked_at`:
+    /// `durable_to` at the last check of that.
     pub(crate) unsealed: AtomicBool,
     pub(crate) looked_at: AtomicU64,
-    /// Bytes of the blocks sealed since the log was opened, how many of them are in the file, and how many durable.
+    /// Bytes of the blocks sealed since the log was opened, how many of them are in the file, and
+    /// how many durable.
     pub(crate) sealed_bytes: AtomicU64,
     pub(crate) written_bytes: AtomicU64,
     pub(crate) durable_bytes: AtomicU64,
@@ -180,24 +186,28 @@ impl Log {
         log
     }
 
-    /// Appends one record made of `parts` and returns its LSN. The record is in memory; [`flush_to`](Self::flush_to) makes
-    /// it durable. `undo_reserve` bytes of log space are set aside for undoing it (see [`undo_reserve`](Self::undo_reserve))
-    /// until [`release_reserve`](Self::release_reserve) or [`append_reserved`](Self::append_reserved) releases them.
+    /// Appends one record made of `parts` and returns its LSN. The record is in memory;
+    /// [`flush_to`](Self::flush_to) makes it durable. `undo_reserve` bytes of log space are set
+    /// aside for undoing it (see [`undo_reserve`](Self::undo_reserve)) until
+    /// [`release_reserve`](Self::release_reserve) or [`append_reserved`](Self::append_reserved)
+    /// releases them.
     ///
-    /// Never waits for a commit's flush. Waits for a log buffer, which [`LogStats`](crate::LogStats) counts as LOGBUFFER, and for
-    /// growth.
+    /// Never waits for a commit's flush. Waits for a log buffer, which
+    /// [`LogStats`](crate::LogStats) counts as LOGBUFFER, and for growth.
     ///
     /// # Errors
-    /// [`LogError::Full`] when the record would need space that is set aside for other records; offline.
+    /// [`LogError::Full`] when the record would need space that is set aside for other records;
+    /// offline.
     #[inline]
     pub fn append(&self, parts: &[&[u8]], undo_reserve: u32) -> Result<Lsn, LogError> {
         let len = block::check_len(parts)?;
         self.reserve(undo_reserve.into(), undo_reserve)?;
-        self.append_checked(parts, len, false).inspect_err(|_| self.release_reserve(u64::from(undo_reserve)))
+        self.append_checked(parts, len, false)
+            .inspect_err(|_| self.release_reserve(u64::from(undo_reserve)))
     }
 
-    /// Appends the first record of a transaction and sets aside the space that the transaction's last record will take. Returns
-    /// the bytes set aside: [`end_reserve`](Self::end_reserve).
+    /// Appends the first record of a transaction and sets aside the space that the transaction's
+    /// last record will take. Returns the bytes set aside: [`end_reserve`](Self::end_reserve).
     ///
     /// # Errors
     /// As [`append`](Self::append).
@@ -205,12 +215,15 @@ impl Log {
         let len = block::check_len(parts)?;
         let reserve = self.end_reserve();
         self.reserve(reserve, 0)?;
-        let lsn = self.append_checked(parts, len, false).inspect_err(|_| self.release_reserve(reserve))?;
+        let lsn = self
+            .append_checked(parts, len, false)
+            .inspect_err(|_| self.release_reserve(reserve))?;
         Ok((lsn, reserve))
     }
 
-    /// Appends a record that ends a transaction or undoes a change, or a record of a checkpoint: it may use the space that other
-    /// records must leave free. Releases `release` bytes of what was set aside.
+    /// Appends a record that ends a transaction or undoes a change, or a record of a checkpoint: it
+    /// may use the space that other records must leave free. Releases `release` bytes of what was
+    /// set aside.
     ///
     /// # Errors
     /// [`LogError::Full`] when there is no space at all and the file may not grow.
@@ -222,12 +235,18 @@ impl Log {
     }
 
     #[inline]
-    fn append_checked(&self, parts: &[&[u8]], len: usize, privileged: bool) -> Result<Lsn, LogError> {
+    fn append_checked(
+        &self,
+        parts: &[&[u8]],
+        len: usize,
+        privileged: bool,
+    ) -> Result<Lsn, LogError> {
         loop {
             if self.poisoned.load(Ordering::Acquire) {
                 return Err(self.offline());
             }
-            // Appenders share the lock, and hold it for the copy: who opens the next block waits so long.
+            // Appenders share the lock, and hold it for the copy: who opens the next block waits so
+            // long.
             let open = self.open.read();
             if let Ok(claim) = open.buf.claim(len) {
                 let slot = claim.item() as u16 + 1;
@@ -240,7 +259,8 @@ impl Log {
         }
     }
 
-    /// The open block cannot take a record of `len` bytes: opens the next one, growing the file if it must.
+    /// The open block cannot take a record of `len` bytes: opens the next one, growing the file if
+    /// it must.
     fn roll(&self, seen: &Arc<Block>, len: usize, privileged: bool) -> Result<(), LogError> {
         if self.unwritten.load(Ordering::Acquire) as usize >= BUFFERS_MAX {
             return self.wait_for_buffer();
@@ -251,7 +271,8 @@ impl Log {
         if !Arc::ptr_eq(&tail.open, seen) {
             return Ok(());
         }
-        // No record can join it any more, so its length is final; a failure below leaves it sealed and still flushable.
+        // No record can join it any more, so its length is final; a failure below leaves it sealed
+        // and still flushable.
         seen.buf.seal();
         let (next, left) = tail.next_for(len)?;
         let successor = match next {
@@ -279,7 +300,8 @@ impl Log {
             self.unwritten.fetch_add(1, Ordering::AcqRel);
             sealed = old.sealed.get().map_or(0, |sealed| sealed.len as u64);
             // Counted here and not with every append, which then touches fewer shared cache lines.
-            self.counters.count_records(old.buf.items() as u64, (old.buf.used() - block::HEADER) as u64);
+            self.counters
+                .count_records(old.buf.items() as u64, (old.buf.used() - block::HEADER) as u64);
         }
         {
             // Together, so that `not_durable` counts a block as open or as sealed, never as both.
@@ -301,7 +323,8 @@ impl Log {
         }
     }
 
-    /// Grows the log unless another thread has done so since its map ended at `seen_end`. Waits only if no growth is prepared.
+    /// Grows the log unless another thread has done so since its map ended at `seen_end`. Waits
+    /// only if no growth is prepared.
     pub(crate) fn make_room(&self, seen_end: u64) -> Result<(), LogError> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(self.offline());
@@ -323,9 +346,9 @@ impl Log {
     }
 
     /// Length in bytes with which a record still fits the VLF in use, where that is nearly full;
-    /// [`MAX_RECORD`](crate::MAX_RECORD) elsewhere, and where too little is left to be worth filling. A hint for callers that can
-    /// cut their records as they like: a record that does not fit leaves the end of the VLF unused, which costs most in a log of
-    /// small VLFs.
+    /// [`MAX_RECORD`](crate::MAX_RECORD) elsewhere, and where too little is left to be worth
+    /// filling. A hint for callers that can cut their records as they like: a record that does not
+    /// fit leaves the end of the VLF unused, which costs most in a log of small VLFs.
     pub fn room(&self) -> usize {
         match self.open.read().room() {
             0..ROOM_MIN => crate::MAX_RECORD,
@@ -349,8 +372,9 @@ impl Log {
         lsn.key() < self.durable_to.load(Ordering::Acquire)
     }
 
-    /// Bytes of log that a crash now could lose: everything appended that is not durable. A sealed block counts as what it takes in
-    /// the file, so the number may grow by less than one alignment when the open block is sealed.
+    /// Bytes of log that a crash now could lose: everything appended that is not durable. A sealed
+    /// block counts as what it takes in the file, so the number may grow by less than one alignment
+    /// when the open block is sealed.
     pub fn not_durable(&self) -> u64 {
         let durable = self.durable_bytes.load(Ordering::Acquire);
         let open = self.open.read();
@@ -423,8 +447,9 @@ impl Log {
         LogError::Offline { cause: self.poison.lock().clone().unwrap_or(DiskError::Crashed) }
     }
 
-    /// Registers `tell`, which is called once, when the log goes offline. It runs on the thread that met the failure, which may
-    /// hold locks of the log and latches, so it must take neither. Only the first registration counts.
+    /// Registers `tell`, which is called once, when the log goes offline. It runs on the thread
+    /// that met the failure, which may hold locks of the log and latches, so it must take neither.
+    /// Only the first registration counts.
     pub fn on_failure(&self, tell: impl Fn(&DiskError) + Send + Sync + 'static) {
         // A log has one owner, so there is only one registration.
         let _ = self.on_failure.set(Box::new(tell));

@@ -1,4 +1,5 @@
-//! Log sequence numbers: (VLF sequence number, block in units of 512 bytes, slot), ordered, printed as SQL Server does.
+//! Log sequence numbers: (VLF sequence number, block in units of 512 bytes, slot), ordered, printed
+//! as SQL Server does.
 
 use std::fmt;
 
@@ -45,7 +46,9 @@ impl Lsn {
 
     /// The numeric(25,0) form: `vlf * 10^15 + block * 10^5 + slot`.
     pub fn to_numeric(self) -> u128 {
-        u128::from(self.vlf) * 10u128.pow(15) + u128::from(self.block) * 10u128.pow(5) + u128::from(self.slot)
+        u128::from(self.vlf) * 10u128.pow(15)
+            + u128::from(self.block) * 10u128.pow(5)
+            + u128::from(self.slot)
     }
 
     /// The inverse of [`to_numeric`](Self::to_numeric); `None` if a part is out of range.
@@ -80,14 +83,19 @@ impl Lsn {
         parts.next().is_none().then_some(Lsn { vlf, block, slot })
     }
 
-    /// VLF and block in one number, which is enough to compare blocks and to wait for one: a block becomes durable as a whole.
+    /// VLF and block in one number, which is enough to compare blocks and to wait for one: a block
+    /// becomes durable as a whole.
     pub fn key(self) -> u64 {
         block_key(self.vlf, self.block)
     }
 
     /// The first record of the block that [`key`](Self::key) names; [`Lsn::ZERO`] of 0.
     pub fn of_key(key: u64) -> Lsn {
-        if key == 0 { Lsn::ZERO } else { Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 } }
+        if key == 0 {
+            Lsn::ZERO
+        } else {
+            Lsn { vlf: (key >> 32) as u32, block: key as u32, slot: 1 }
+        }
     }
 }
 

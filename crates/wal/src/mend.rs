@@ -70,8 +70,11 @@ impl Recovery {
         if BlockHeader::verify(bytes, bytes.len()).is_some() {
             return Ok(None);
         }
-        let Some((header, byte, bit)) = BlockHeader::flip_of(bytes, bytes.len()) else { return Ok(None) };
-        let place = header.log_id == self.log_id && header.vlf == self.seq && header.block == self.block;
+        let Some((header, byte, bit)) = BlockHeader::flip_of(bytes, bytes.len()) else {
+            return Ok(None);
+        };
+        let place =
+            header.log_id == self.log_id && header.vlf == self.seq && header.block == self.block;
         let chain = self.is_at_checkpoint()
             || (header.prev_crc == self.prev_crc && header.incarnation >= self.incarnation);
         Ok((place && chain).then_some(MendedBit { offset: start + byte as u64, bit }))

@@ -1,5 +1,6 @@
-//! Header and map of the log as they are on disk, and the growths that wait to be taken. Changed under the lock `meta` of the
-//! log (the waiting growths under `steps`); what each write guarantees is said in `grow` and `ahead`.
+//! Header and map of the log as they are on disk, and the growths that wait to be taken. Changed
+//! under the lock `meta` of the log (the waiting growths under `steps`); what each write guarantees
+//! is said in `grow` and `ahead`.
 
 use disk::{AlignedBuf, BlockFile, DiskError};
 use smallvec::SmallVec;
@@ -27,19 +28,26 @@ pub(crate) struct Area {
 /// The state of header and map on disk.
 #[derive(Debug)]
 pub(crate) struct Meta {
-    /// The header as last written; history, truncation point and durable end are refreshed with every write.
+    /// The header as last written; history, truncation point and durable end are refreshed with
+    /// every write.
     pub header: FileHeader,
     pub areas: Vec<Area>,
     /// Sequence number of the last slot written anywhere.
     pub seqno: u64,
-    /// The file is written with zeros and synced up to here: at least to the end of the map. The rest is for growths to come.
+    /// The file is written with zeros and synced up to here: at least to the end of the map. The
+    /// rest is for growths to come.
     pub prepared_end: u64,
 }
 
 impl Meta {
-    /// Writes the slot of an area that is not the newest, durably: header and runs `first_run..` up to the next area or the end
-    /// of `runs`.
-    pub fn write_area(&mut self, file: &dyn BlockFile, index: usize, runs: &[Run]) -> Result<(), DiskError> {
+    /// Writes the slot of an area that is not the newest, durably: header and runs `first_run..` up
+    /// to the next area or the end of `runs`.
+    pub fn write_area(
+        &mut self,
+        file: &dyn BlockFile,
+        index: usize,
+        runs: &[Run],
+    ) -> Result<(), DiskError> {
         let end = self.areas.get(index + 1).map_or(runs.len(), |next| next.first_run);
         let next = self.areas.get(index + 1).map_or(0, |next| next.offset);
         let Some(area) = self.areas.get_mut(index) else { return Ok(()) };
@@ -57,7 +65,8 @@ impl Meta {
         Ok(())
     }
 
-    /// Copies into the header what the tail knows (truncation point, history) and how far the log is durable.
+    /// Copies into the header what the tail knows (truncation point, history) and how far the log
+    /// is durable.
     pub fn refresh(&mut self, tail: &Tail, durable_to: u64) {
         self.header.oldest = tail.oldest;
         self.header.durable_to = durable_to;
@@ -68,7 +77,8 @@ impl Meta {
         self.header.history = runs.skip(skip).copied().collect();
     }
 
-    /// Adds areas for those runs at the end of the map that do not fit the last area; `old` runs were there before the growth.
+    /// Adds areas for those runs at the end of the map that do not fit the last area; `old` runs
+    /// were there before the growth.
     pub fn place_areas(&mut self, map: &mut VlfMap, old: usize) {
         let last = self.areas.len() - 1;
         let mut first = self.areas[last].first_run;
@@ -86,8 +96,8 @@ impl Meta {
         }
     }
 
-    /// Adds new runs at the end of the map to the map on disk; `old` is how many there were before. Costs one write, and one more
-    /// for each area that becomes full.
+    /// Adds new runs at the end of the map to the map on disk; `old` is how many there were before.
+    /// Costs one write, and one more for each area that becomes full.
     pub fn publish_growth(
         &mut self,
         file: &dyn BlockFile,
@@ -106,11 +116,12 @@ pub(crate) struct OnDisk {
     pub meta: Meta,
     /// The log's map and, after its end, the waiting steps.
     pub map: VlfMap,
-    /// The end of the map as it was last written: further than that of `map` while dropped steps are still in it. The file is
-    /// never cut before this offset.
+    /// The end of the map as it was last written: further than that of `map` while dropped steps
+    /// are still in it. The file is never cut before this offset.
     pub known_end: u64,
-    /// A map area was dropped, and the area before it still names it in the file. The dropped area's space must not be written
-    /// again until that has changed: a torn write would break the chain of areas.
+    /// A map area was dropped, and the area before it still names it in the file. The dropped
+    /// area's space must not be written again until that has changed: a torn write would break the
+    /// chain of areas.
     pub named: bool,
     /// Bytes of the last growth that was requested with [`Log::grow`](crate::Log::grow).
     pub asked: u64,

@@ -1,4 +1,5 @@
-//! Creating a log, and opening one: header, map, then the blocks from the checkpoint to the first that does not continue the log.
+//! Creating a log, and opening one: header, map, then the blocks from the checkpoint to the first
+//! that does not continue the log.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +36,8 @@ pub struct OpenReport {
 }
 
 impl Log {
-    /// Makes a new log file with zeroed VLFs. The name must be free; a file that could not be finished is removed.
+    /// Makes a new log file with zeroed VLFs. The name must be free; a file that could not be
+    /// finished is removed.
     pub fn create(disk: &dyn Disk, path: &Path, options: LogOptions) -> Result<Arc<Log>, LogError> {
         let size = options.checked_size()?;
         let file = disk.open(path, OpenMode::Create)?;
@@ -47,8 +49,8 @@ impl Log {
         made
     }
 
-    /// Opens an existing log: finds its end, and continues after it as a new incarnation. Records after the last valid
-    /// block are lost; the caller reads the others with [`scan`](Self::scan).
+    /// Opens an existing log: finds its end, and continues after it as a new incarnation. Records
+    /// after the last valid block are lost; the caller reads the others with [`scan`](Self::scan).
     pub fn open(
         disk: &dyn Disk,
         path: &Path,
@@ -66,7 +68,8 @@ impl Log {
         let alignment = options.alignment.resolve(file.sectors())?;
         let (mut meta, map) = read_meta(&*file, path)?;
         let cut = cut_to_map(&*file, &map)?;
-        // What an earlier process left in the device's cache must be durable before anything is built on it.
+        // What an earlier process left in the device's cache must be durable before anything is
+        // built on it.
         file.sync()?;
         let mut found = Recovery::new(&file, &meta.header, map)?;
         found.find_end()?;
@@ -76,7 +79,9 @@ impl Log {
         let cache = BlockCache::new(options.cache_bytes);
         let pos = distance(found.block);
         if !pos.is_multiple_of(u64::from(file.sectors().logical)) {
-            return Err(LogError::Option { reason: "the device's sectors are larger than the log's blocks" });
+            return Err(LogError::Option {
+                reason: "the device's sectors are larger than the log's blocks",
+            });
         }
         let Recovery { map, history, seq, place, prev_crc, last, blocks, .. } = found;
         let tail = Tail::new(map, history, seq, place, pos, u64::from(alignment), oldest, &cache);
@@ -85,9 +90,11 @@ impl Log {
         meta.refresh(&tail, tail.open.key());
         meta.write_area(&*file, 0, tail.map.runs())?;
 
-        let report = OpenReport { checkpoint: meta.header.checkpoint.clone(), last, oldest, blocks, cut };
+        let report =
+            OpenReport { checkpoint: meta.header.checkpoint.clone(), last, oldest, blocks, cut };
         let (log_id, incarnation) = (meta.header.log_id, meta.header.incarnation);
-        let start = Start { file, log_id, incarnation, tail, cache, meta, prev_crc, durable_lsn: last };
+        let start =
+            Start { file, log_id, incarnation, tail, cache, meta, prev_crc, durable_lsn: last };
         Ok((start_log(start, &options), report))
     }
 }
@@ -125,7 +132,11 @@ pub fn check(file: &Arc<dyn BlockFile>) -> Result<(), LogError> {
     found.settle_end(&meta.header)
 }
 
-fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Result<Arc<Log>, LogError> {
+fn create_in(
+    file: &Arc<dyn BlockFile>,
+    size: u64,
+    options: &LogOptions,
+) -> Result<Arc<Log>, LogError> {
     let alignment = options.alignment.resolve_new(file.sectors())?;
     file.write_zeros(0, size)?;
     let mut map = VlfMap::default();
@@ -146,8 +157,12 @@ fn create_in(file: &Arc<dyn BlockFile>, size: u64, options: &LogOptions) -> Resu
         first_seq: options.first_vlf_seq,
         ..FileHeader::default()
     };
-    let mut meta =
-        Meta { header, areas: vec![Area { offset: 0, first_run: 0, slot: 1 }], seqno: 0, prepared_end: size };
+    let mut meta = Meta {
+        header,
+        areas: vec![Area { offset: 0, first_run: 0, slot: 1 }],
+        seqno: 0,
+        prepared_end: size,
+    };
     meta.refresh(&tail, tail.open.key());
     // Both slots, so that from the beginning either of them may become damaged.
     for _ in 0..2 {
@@ -187,8 +202,9 @@ pub(crate) fn read_meta(file: &dyn BlockFile, path: &Path) -> Result<(Meta, VlfM
         Err(DiskError::ShortRead { .. }) => return Err(not_a_log()),
         other => other?,
     }
-    let first = read_file_area(&area)
-        .map_err(|damaged| if damaged { corrupt(0, "the file header is damaged") } else { not_a_log() })?;
+    let first = read_file_area(&area).map_err(|damaged| {
+        if damaged { corrupt(0, "the file header is damaged") } else { not_a_log() }
+    })?;
     let (header, part) = first.content;
     let areas = vec![Area { offset: 0, first_run: 0, slot: first.slot }];
     let mut meta = Meta { areas, seqno: first.seqno, prepared_end: 0, header };
@@ -246,7 +262,8 @@ pub(crate) fn cut_to_map(file: &dyn BlockFile, map: &VlfMap) -> Result<u64, LogE
     Ok(len - end)
 }
 
-/// Whether runs of VLFs can be the history of a file of so many: within it, none empty, ascending, whatever numbers they have.
+/// Whether runs of VLFs can be the history of a file of so many: within it, none empty, ascending,
+/// whatever numbers they have.
 fn is_history(runs: &[SeqRun], vlfs: u32) -> bool {
     let end = |run: &SeqRun| run.seq.checked_add(run.count);
     let fits = |run: &SeqRun| {
@@ -271,14 +288,19 @@ pub(crate) struct Recovery {
     pub incarnation: u32,
     /// Device sector in units of 512 bytes: blocks start on it.
     pub step: u32,
-    /// The next block is the checkpoint's. It is durable, so it must be there; the checksum chain starts with it.
+    /// The next block is the checkpoint's. It is durable, so it must be there; the checksum chain
+    /// starts with it.
     anchor: bool,
     last: Lsn,
     blocks: u64,
 }
 
 impl Recovery {
-    pub fn new(file: &Arc<dyn BlockFile>, header: &FileHeader, map: VlfMap) -> Result<Recovery, LogError> {
+    pub fn new(
+        file: &Arc<dyn BlockFile>,
+        header: &FileHeader,
+        map: VlfMap,
+    ) -> Result<Recovery, LogError> {
         if !is_history(&header.history, map.count()) {
             return Err(corrupt(0, "the history of VLFs is damaged"));
         }
@@ -288,8 +310,11 @@ impl Recovery {
         if history.oldest_connected().is_some_and(|first| header.oldest.vlf < first) {
             history = read_history(file, header, &map, &history)?;
         }
-        let (seq, block) =
-            if anchor { (checkpoint.vlf, checkpoint.block) } else { (header.first_seq, FIRST_BLOCK) };
+        let (seq, block) = if anchor {
+            (checkpoint.vlf, checkpoint.block)
+        } else {
+            (header.first_seq, FIRST_BLOCK)
+        };
         let place = history.index_of(seq).and_then(|index| map.place(index));
         let place = place.ok_or(corrupt(0, "the checkpoint's VLF is not in the history"))?;
         if place.rest(block) == 0 {
@@ -326,7 +351,8 @@ impl Recovery {
             if let Some(index) = header.successor {
                 let offset = self.place.offset;
                 let place = self.map.place(index).filter(|_| self.seq < u32::MAX - 1);
-                self.place = place.ok_or(corrupt(offset, "a VLF names a successor that does not exist"))?;
+                self.place =
+                    place.ok_or(corrupt(offset, "a VLF names a successor that does not exist"))?;
                 if self.history.index_of(seq) != Some(index) {
                     self.history.activate(index, seq);
                 }
@@ -351,20 +377,23 @@ impl Recovery {
         }
         let bytes = self.reader.bytes(&self.place, self.block)?;
         let Some(header) = BlockHeader::verify(bytes, bytes.len()) else { return Ok(None) };
-        let place = header.log_id == self.log_id && header.vlf == self.seq && header.block == self.block;
-        let chain =
-            self.anchor || (header.prev_crc == self.prev_crc && header.incarnation >= self.incarnation);
+        let place =
+            header.log_id == self.log_id && header.vlf == self.seq && header.block == self.block;
+        let chain = self.anchor
+            || (header.prev_crc == self.prev_crc && header.incarnation >= self.incarnation);
         Ok((place && chain).then_some(header))
     }
 
-    /// The truncation point, moved up if VLFs before it have been used again since the header was written.
+    /// The truncation point, moved up if VLFs before it have been used again since the header was
+    /// written.
     pub fn oldest(&self, persisted: Lsn) -> Lsn {
         let first = self.history.oldest_connected().unwrap_or(self.seq);
         persisted.max(Lsn { vlf: first, block: FIRST_BLOCK, slot: 1 })
     }
 }
 
-/// The header holds only part of the history: reads the first block of every other VLF. Rare, and then costs a read per VLF.
+/// The header holds only part of the history: reads the first block of every other VLF. Rare, and
+/// then costs a read per VLF.
 fn read_history(
     file: &Arc<dyn BlockFile>,
     header: &FileHeader,

@@ -10,7 +10,8 @@ pub(crate) const AREA: u64 = 8192;
 const UNIT: u64 = 64 << 10;
 const MB: u64 = 1 << 20;
 
-/// Which release's rule decides how many VLFs a growth makes; follows the database's compatibility level.
+/// Which release's rule decides how many VLFs a growth makes; follows the database's compatibility
+/// level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VlfRule {
     /// Until 2012: by the size of the growth alone.
@@ -24,8 +25,9 @@ pub enum VlfRule {
 }
 
 impl VlfRule {
-    /// Sizes of the VLFs in a chunk of `chunk` bytes, from first to last. `log_size` is the size of the file before a
-    /// growth, `None` when the file is made (then `chunk` does not count the 8 KB file header).
+    /// Sizes of the VLFs in a chunk of `chunk` bytes, from first to last. `log_size` is the size of
+    /// the file before a growth, `None` when the file is made (then `chunk` does not count the 8 KB
+    /// file header).
     pub(crate) fn cut(self, chunk: u64, log_size: Option<u64>) -> Vec<(u64, u32)> {
         if let VlfRule::Fixed(size) = self {
             let size = u64::from(size);
@@ -50,7 +52,8 @@ impl VlfRule {
     }
 }
 
-/// `count` VLFs of `size` bytes as runs of equal size; the last one takes what is left of the chunk.
+/// `count` VLFs of `size` bytes as runs of equal size; the last one takes what is left of the
+/// chunk.
 fn with_remainder(size: u64, count: u64, chunk: u64) -> Vec<(u64, u32)> {
     let last = chunk - size * (count - 1);
     let count = count as u32;
@@ -77,13 +80,13 @@ pub enum Growth {
 /// Size on which every log write starts and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alignment {
-    /// 4096, whatever the device reports: a volume may hide sectors of 4096 bytes behind reported ones of 512, and each smaller
-    /// write makes such a device read first.
+    /// 4096, whatever the device reports: a volume may hide sectors of 4096 bytes behind reported
+    /// ones of 512, and each smaller write makes such a device read first.
     Auto,
     /// The physical sector that the device reports, at most 4096.
     Device,
-    /// 512 or 4096. An existing log changes with the next VLF. Less than the device's logical sector is refused for a new log,
-    /// and an existing one takes the sector size instead.
+    /// 512 or 4096. An existing log changes with the next VLF. Less than the device's logical
+    /// sector is refused for a new log, and an existing one takes the sector size instead.
     Force(u32),
 }
 
@@ -122,11 +125,13 @@ pub trait WaitSink: Send + Sync + Debug {
     fn failed(&self, _what: &str) {}
 }
 
-/// How a log is made (all fields) or opened (`initial_size`, `first_vlf_seq` and `log_id` are ignored).
+/// How a log is made (all fields) or opened (`initial_size`, `first_vlf_seq` and `log_id` are
+/// ignored).
 #[derive(Clone, Debug)]
 pub struct LogOptions {
     pub vlf_rule: VlfRule,
-    /// File size in bytes, rounded up to 8 KB; at least 512 KB (with [`VlfRule::Fixed`]: header plus two VLFs).
+    /// File size in bytes, rounded up to 8 KB; at least 512 KB (with [`VlfRule::Fixed`]: header
+    /// plus two VLFs).
     pub initial_size: u64,
     pub growth: Growth,
     /// Largest file size in bytes.
@@ -136,7 +141,8 @@ pub struct LogOptions {
     pub alignment: Alignment,
     /// Identity of the log; blocks of another one are never taken for its own.
     pub log_id: [u8; 16],
-    /// Write full blocks on a thread of their own. Without it appenders write when the buffers run out.
+    /// Write full blocks on a thread of their own. Without it appenders write when the buffers run
+    /// out.
     pub background_writer: bool,
     /// Memory in bytes for log blocks that are written already, kept for rollback and row versions.
     pub cache_bytes: usize,
@@ -176,7 +182,9 @@ impl LogOptions {
             return Err(LogError::Option { reason: "VLF sequence numbers start at 1" });
         }
         if self.max_size.is_some_and(|max| max < self.initial_size) {
-            return Err(LogError::Option { reason: "the maximum size is less than the initial size" });
+            return Err(LogError::Option {
+                reason: "the maximum size is less than the initial size",
+            });
         }
         Ok(self.initial_size.max(least).next_multiple_of(AREA))
     }
@@ -200,9 +208,9 @@ impl Alignment {
     pub(crate) fn resolve_new(self, sectors: disk::Sectors) -> Result<u32, LogError> {
         let resolved = self.resolve(sectors)?;
         match self {
-            Alignment::Force(size) if size < resolved => {
-                Err(LogError::Option { reason: "the alignment is less than the sector of the device" })
-            }
+            Alignment::Force(size) if size < resolved => Err(LogError::Option {
+                reason: "the alignment is less than the sector of the device",
+            }),
             _ => Ok(resolved),
         }
     }
@@ -234,7 +242,10 @@ mod tests {
         assert_eq!(grown(VlfRule::R100, 10_240 * MB, 0, 0), 16);
         assert_eq!(grown(VlfRule::R100, MB, 1000 * MB, 2), 20);
         assert_eq!(
-            (count(&VlfRule::R100.cut(64 * MB, Some(MB))), count(&VlfRule::R100.cut(1024 * MB, Some(MB)))),
+            (
+                count(&VlfRule::R100.cut(64 * MB, Some(MB))),
+                count(&VlfRule::R100.cut(1024 * MB, Some(MB)))
+            ),
             (4, 8)
         );
     }

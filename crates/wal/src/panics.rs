@@ -1,9 +1,11 @@
-//! A panic inside the log takes the log offline. The locks of this crate do not poison, and a thread that panics in the middle of
-//! a change of the tail, of a write or of the map on disk leaves an unknown state. So such a panic is final for the log, as a
-//! failed write is: waiting threads get an error, nothing more is written, and opening recovers what was acknowledged.
+//! A panic inside the log takes the log offline. The locks of this crate do not poison, and a
+//! thread that panics in the middle of a change of the tail, of a write or of the map on disk
+//! leaves an unknown state. So such a panic is final for the log, as a failed write is: waiting
+//! threads get an error, nothing more is written, and opening recovers what was acknowledged.
 //!
-//! Threads: a committer that writes for other threads ends its turn when it panics; "log writer" and "log grower" end; if the
-//! second writer panics, the thread that waits for its result gets none, which counts as a failed write (`second`).
+//! Threads: a committer that writes for other threads ends its turn when it panics; "log writer"
+//! and "log grower" end; if the second writer panics, the thread that waits for its result gets
+//! none, which counts as a failed write (`second`).
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +19,8 @@ use crate::log::Log;
 pub(crate) struct FailsOnPanic<'a> {
     log: &'a Log,
     during: &'static str,
-    /// The thread was panicking already when this was made, and is cleaning up: that panic did not interrupt the guarded change.
+    /// The thread was panicking already when this was made, and is cleaning up: that panic did not
+    /// interrupt the guarded change.
     before: bool,
 }
 

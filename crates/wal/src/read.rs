@@ -1,4 +1,5 @@
-//! Reading all records from an LSN on. Blocks come from memory or, verified, from the file. Single records are read in `load`.
+//! Reading all records from an LSN on. Blocks come from memory or, verified, from the file. Single
+//! records are read in `load`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,7 +28,8 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// A reader that reads `chunk` bytes at once, at least the largest block. `limit`: where the last VLF ends.
+    /// A reader that reads `chunk` bytes at once, at least the largest block. `limit`: where the
+    /// last VLF ends.
     pub fn new(file: Arc<dyn BlockFile>, chunk: usize, limit: u64) -> Self {
         Reader { file, chunk: AlignedBuf::new(chunk), at: 0, have: 0, limit }
     }
@@ -37,13 +39,15 @@ impl Reader {
         self.have = 0;
     }
 
-    /// The bytes from a block's start: at least as many as the largest block, unless the VLF ends earlier.
+    /// The bytes from a block's start: at least as many as the largest block, unless the VLF ends
+    /// earlier.
     pub fn bytes(&mut self, place: &Place, block: u32) -> Result<&[u8], DiskError> {
         let (rest, offset) = (place.rest(block), place.at(block));
         let want = rest.min(BLOCK_MAX as u64) as usize;
         let skip = offset.wrapping_sub(self.at);
         if offset < self.at || skip + want as u64 > self.have as u64 {
-            // Past the VLF's end too: the next VLF in the file is nearly always the next one in the log.
+            // Past the VLF's end too: the next VLF in the file is nearly always the next one in the
+            // log.
             let chunk = self.chunk.len() as u64;
             let fill = self.limit.saturating_sub(offset).max(rest).min(chunk) as usize;
             let least = rest.min(chunk) as usize;
@@ -64,8 +68,8 @@ impl Reader {
 }
 
 impl Log {
-    /// All records from `from` (or from the oldest one kept, if that is later) to the end of the log as it is now. Truncation
-    /// must not pass the scan.
+    /// All records from `from` (or from the oldest one kept, if that is later) to the end of the
+    /// log as it is now. Truncation must not pass the scan.
     pub fn scan(&self, from: Lsn) -> LogScan<'_> {
         let oldest_vlf = self.oldest_vlf.load(Ordering::Acquire);
         let (limit, oldest) = {
@@ -74,7 +78,8 @@ impl Log {
         };
         let chunk = limit.min(SCAN_BYTES as u64) as usize;
         // The log may begin in the middle of its oldest VLF, as a restored one does.
-        let block = if oldest.vlf == oldest_vlf { oldest.block.max(FIRST_BLOCK) } else { FIRST_BLOCK };
+        let block =
+            if oldest.vlf == oldest_vlf { oldest.block.max(FIRST_BLOCK) } else { FIRST_BLOCK };
         let from = from.max(Lsn { vlf: oldest_vlf, block, slot: 1 });
         LogScan {
             log: self,
@@ -95,7 +100,8 @@ struct Current {
     next: Option<(u32, u32)>,
 }
 
-/// Forward scan over records. [`next_record`](Self::next_record) returns references to the bytes; the iterator copies them.
+/// Forward scan over records. [`next_record`](Self::next_record) returns references to the bytes;
+/// the iterator copies them.
 #[derive(Debug)]
 pub struct LogScan<'a> {
     log: &'a Log,
@@ -164,8 +170,10 @@ impl LogScan<'_> {
             header.log_id == self.log.log_id && header.vlf == lsn.vlf && header.block == lsn.block
         });
         let offset = place.at(lsn.block);
-        let header =
-            header.ok_or(LogError::Corrupt { offset, reason: "a log block before the end is not valid" })?;
+        let header = header.ok_or(LogError::Corrupt {
+            offset,
+            reason: "a log block before the end is not valid",
+        })?;
         let stored = Stored::Bytes(Arc::from(&bytes[..header.content_len()]));
         Ok(Current { stored, next: Some(following(&header)) })
     }

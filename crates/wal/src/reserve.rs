@@ -1,23 +1,27 @@
 //! Log space that is set aside, so that there is always space for the end of a transaction.
 //!
-//! Three kinds of records share the free space. *Ordinary* ones must leave what is reserved and the slack. A *checkpoint* that
-//! will free log may use the slack. Records that *undo or end* a transaction may use everything.
+//! Three kinds of records share the free space. *Ordinary* ones must leave what is reserved and the
+//! slack. A *checkpoint* that will free log may use the slack. Records that *undo or end* a
+//! transaction may use everything.
 //!
 //! What is reserved is what the records will really take from the file:
-//! - The end of a transaction may be flushed alone. Its block begins with a header and is filled up to the alignment, whatever
-//!   else is in the block: [`Log::end_reserve`]. It also pays for the transaction's entry in the list of a checkpoint.
-//! - Compensation records pay for their bytes and their slots, and for the header and the padding of blocks that they fill:
-//!   two neighbouring blocks that were sealed because they were full have at least 64 KB together.
-//! - The end of a VLF stays unused when the next record does not fit it: less than the largest record that anything was
-//!   reserved for, and a block's header and padding. `capacity_of` takes that off for each VLF that the reserve may
-//!   go through, as if all were as small as the smallest one.
+//! - The end of a transaction may be flushed alone. Its block begins with a header and is filled up
+//!   to the alignment, whatever else is in the block: [`Log::end_reserve`]. It also pays for the
+//!   transaction's entry in the list of a checkpoint.
+//! - Compensation records pay for their bytes and their slots, and for the header and the padding
+//!   of blocks that they fill: two neighbouring blocks that were sealed because they were full have
+//!   at least 64 KB together.
+//! - The end of a VLF stays unused when the next record does not fit it: less than the largest
+//!   record that anything was reserved for, and a block's header and padding. `capacity_of` takes
+//!   that off for each VLF that the reserve may go through, as if all were as small as the smallest
+//!   one.
 //!
-//! Not reserved is the padding of flushes that no end of a transaction pays for: those for pages that leave the buffer pool, or
-//! for a checkpoint, while a transaction rolls back. The slack covers some; beyond that [`Log::grow_past_limit`] gives the
-//! rollback space.
+//! Not reserved is the padding of flushes that no end of a transaction pays for: those for pages
+//! that leave the buffer pool, or for a checkpoint, while a transaction rolls back. The slack
+//! covers some; beyond that [`Log::grow_past_limit`] gives the rollback space.
 //!
-//! The reserve is one counter. An ordinary append adds to it and compares it with a number that is computed when a block is
-//! sealed, so its cost does not depend on the number of transactions.
+//! The reserve is one counter. An ordinary append adds to it and compares it with a number that is
+//! computed when a block is sealed, so its cost does not depend on the number of transactions.
 
 use std::sync::atomic::Ordering;
 
@@ -27,7 +31,8 @@ use crate::log::Log;
 use crate::on_disk::GROWTH_UNIT;
 use crate::tail::Tail;
 
-/// Bytes of a record that ends a transaction, with its slot and a block's header, and of an entry in a checkpoint's list.
+/// Bytes of a record that ends a transaction, with its slot and a block's header, and of an entry
+/// in a checkpoint's list.
 const END_RECORD: u64 = 144;
 const LIST_ENTRY: u64 = 32;
 /// Bytes by which [`Log::grow_past_limit`] makes the file longer, if the volume has so much.
@@ -47,19 +52,21 @@ impl Drop for CheckpointSpace<'_> {
 }
 
 impl Log {
-    /// Bytes that the end of a transaction may take: its record, its entry in a checkpoint's list, and the rounding up of its
-    /// block.
+    /// Bytes that the end of a transaction may take: its record, its entry in a checkpoint's list,
+    /// and the rounding up of its block.
     #[inline]
     pub fn end_reserve(&self) -> u64 {
         self.block_align + END_RECORD + LIST_ENTRY
     }
 
-    /// Bytes to set aside for compensation records of `bytes` bytes with their slots: their share of the blocks' headers and
-    /// padding comes on top.
+    /// Bytes to set aside for compensation records of `bytes` bytes with their slots: their share
+    /// of the blocks' headers and padding comes on top.
     #[inline]
     pub fn undo_reserve(&self, bytes: usize) -> u32 {
-        // At most 13 %: a block of at least 32 KB, on average, has one header and less than one alignment of padding.
-        let share = (bytes as u64 * (HEADER as u64 + self.block_align)).div_ceil(BLOCK_MAX as u64 / 2);
+        // At most 13 %: a block of at least 32 KB, on average, has one header and less than one
+        // alignment of padding.
+        let share =
+            (bytes as u64 * (HEADER as u64 + self.block_align)).div_ceil(BLOCK_MAX as u64 / 2);
         (bytes as u64 + share) as u32
     }
 
@@ -73,7 +80,11 @@ impl Log {
         if largest > self.largest_undo.load(Ordering::Relaxed) {
             self.has_larger_undo(largest);
         }
-        if now < self.capacity.load(Ordering::SeqCst) { Ok(()) } else { self.find_capacity(now, bytes) }
+        if now < self.capacity.load(Ordering::SeqCst) {
+            Ok(())
+        } else {
+            self.find_capacity(now, bytes)
+        }
     }
 
     #[cold]
@@ -97,7 +108,8 @@ impl Log {
         Ok(())
     }
 
-    /// Gives back space that was set aside: the transaction has ended or the record was undone. Never goes below zero.
+    /// Gives back space that was set aside: the transaction has ended or the record was undone.
+    /// Never goes below zero.
     pub fn release_reserve(&self, bytes: u64) {
         if bytes > 0 {
             // The closure always returns `Some`, so this cannot fail.
@@ -106,7 +118,8 @@ impl Log {
         }
     }
 
-    /// Bytes of reserved records that `free` bytes can hold however much is wasted at the ends of VLFs; the reserve must be less.
+    /// Bytes of reserved records that `free` bytes can hold however much is wasted at the ends of
+    /// VLFs; the reserve must be less.
     pub(crate) fn capacity_of(&self, free: u64, tail: &Tail) -> u64 {
         let largest = u64::from(self.largest_undo.load(Ordering::SeqCst)).max(END_RECORD);
         let waste = largest + (HEADER + SLOT) as u64 + self.block_align;
@@ -116,7 +129,8 @@ impl Log {
         if room <= waste {
             return free / 2;
         }
-        // A log has at most 2 TB, and what is wasted is less than a block and a record: no overflow.
+        // A log has at most 2 TB, and what is wasted is less than a block and a record: no
+        // overflow.
         free - (free * waste).div_ceil(room).min(free)
     }
 
@@ -126,12 +140,16 @@ impl Log {
         self.reserved.load(Ordering::SeqCst) < capacity
     }
 
-    /// Sets aside what a checkpoint with `active` transactions in its list will append. `useful`: it will free at least as much,
-    /// so it may use what ordinary records leave free.
+    /// Sets aside what a checkpoint with `active` transactions in its list will append. `useful`:
+    /// it will free at least as much, so it may use what ordinary records leave free.
     ///
     /// # Errors
     /// [`LogError::Full`]; offline.
-    pub fn reserve_checkpoint(&self, active: usize, useful: bool) -> Result<CheckpointSpace<'_>, LogError> {
+    pub fn reserve_checkpoint(
+        &self,
+        active: usize,
+        useful: bool,
+    ) -> Result<CheckpointSpace<'_>, LogError> {
         let bytes = self.checkpoint_cost(active);
         if useful {
             let tail = self.tail.lock();
@@ -149,11 +167,13 @@ impl Log {
 
     /// Bytes of log that a checkpoint with so many active transactions takes at most.
     pub fn checkpoint_cost(&self, active: usize) -> u64 {
-        // Its first record, its list and its last record, each in a block of its own, and a flush between.
+        // Its first record, its list and its last record, each in a block of its own, and a flush
+        // between.
         3 * self.end_reserve() + u64::from(self.undo_reserve(active * LIST_ENTRY as usize))
     }
 
-    /// Bytes for log blocks in the VLFs that would become free if nothing before the VLF `vlf` was needed any more.
+    /// Bytes for log blocks in the VLFs that would become free if nothing before the VLF `vlf` was
+    /// needed any more.
     pub fn bytes_before_vlf(&self, vlf: u32) -> u64 {
         let tail = self.tail.lock();
         let from = |seq: u32| -> u64 {
@@ -162,8 +182,8 @@ impl Log {
         from(tail.oldest.vlf).saturating_sub(from(vlf.min(tail.seq).max(tail.oldest.vlf)))
     }
 
-    /// Makes the file longer although FILEGROWTH or the largest size forbid it: for a rollback that would fail otherwise, and
-    /// take the database offline with it.
+    /// Makes the file longer although FILEGROWTH or the largest size forbid it: for a rollback that
+    /// would fail otherwise, and take the database offline with it.
     ///
     /// # Errors
     /// [`LogError::Full`] with its cause if the volume is full; offline.
@@ -185,11 +205,13 @@ mod tests {
 
     use crate::{Alignment, Growth, Log, LogError, LogOptions, VlfRule};
 
-    /// A full log of VLFs of 64 KB takes every compensation record that space was set aside for, of sizes that leave as much
-    /// of each VLF unused as possible, and for each transaction an end in a block of its own.
+    /// A full log of VLFs of 64 KB takes every compensation record that space was set aside for, of
+    /// sizes that leave as much of each VLF unused as possible, and for each transaction an end in
+    /// a block of its own.
     #[test]
     fn what_was_set_aside_is_there() {
-        for (align, seed) in [512, 4096].into_iter().flat_map(|align| (0..60).map(move |seed| (align, seed)))
+        for (align, seed) in
+            [512, 4096].into_iter().flat_map(|align| (0..60).map(move |seed| (align, seed)))
         {
             let mut rng = fastrand::Rng::with_seed(seed);
             let options = LogOptions {
@@ -225,7 +247,8 @@ mod tests {
             let size = log.space().size;
             while ends > 0 || !undo.is_empty() {
                 if let Some(len) = undo.pop() {
-                    log.append_reserved(&[&vec![3; len]], log.undo_reserve(len + 2)).expect("undo has room");
+                    log.append_reserved(&[&vec![3; len]], log.undo_reserve(len + 2))
+                        .expect("undo has room");
                 }
                 if ends > 0 && (undo.is_empty() || rng.u8(0..10) == 0) {
                     ends -= 1;

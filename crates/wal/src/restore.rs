@@ -1,13 +1,16 @@
 //! Building a log file again from the blocks of backups, so that every LSN means what it meant.
 //!
-//! A VLF gets the size that it had under the same sequence number. Its position in the file is the same where that is
-//! free, else another. Therefore each block is stamped again: identity of the log, checksum chain, index of the next VLF.
+//! A VLF gets the size that it had under the same sequence number. Its position in the file is the
+//! same where that is free, else another. Therefore each block is stamped again: identity of the
+//! log, checksum chain, index of the next VLF.
 //!
 //! # Invariants
-//! - What a session lays (writes as blocks of this log) becomes part of the log as a whole: its first block is written last,
-//!   after all others are durable. A crash before that leaves the log that was there.
+//! - What a session lays (writes as blocks of this log) becomes part of the log as a whole: its
+//!   first block is written last, after all others are durable. A crash before that leaves the log
+//!   that was there.
 //! - A VLF is overwritten only if all its records lie below the oldest that is kept.
-//! - A new file has no valid header, so is no log, until [`LogRestore::finish`] has written everything else.
+//! - A new file has no valid header, so is no log, until [`LogRestore::finish`] has written
+//!   everything else.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +18,9 @@ use std::sync::Arc;
 use disk::{AlignedBuf, BlockFile, Disk, OpenMode};
 
 use crate::archive::{LogLayout, VlfRun};
-use crate::block::{BLOCK_MAX, BlockHeader, FIRST_BLOCK, HEADER, SLOT, UNIT, chain_start, record, u16_at};
+use crate::block::{
+    BLOCK_MAX, BlockHeader, FIRST_BLOCK, HEADER, SLOT, UNIT, chain_start, record, u16_at,
+};
 use crate::header::{FileHeader, HISTORY_MAX};
 use crate::lsn::block_key;
 use crate::on_disk::{Area, Meta};
@@ -56,7 +61,8 @@ impl<'a> LogBlock<'a> {
     /// Its records in log order.
     pub fn records(&self) -> impl Iterator<Item = (Lsn, &'a [u8])> + use<'a> {
         let (bytes, at) = (self.bytes, self.lsn());
-        (1..=self.header.records).filter_map(move |slot| Some((Lsn { slot, ..at }, record(bytes, slot)?)))
+        (1..=self.header.records)
+            .filter_map(move |slot| Some((Lsn { slot, ..at }, record(bytes, slot)?)))
     }
 }
 
@@ -127,7 +133,8 @@ impl Drop for LogRestore {
 }
 
 impl LogRestore {
-    /// Makes a log file with the given VLFs, for blocks from `from` on. `vlfs` indicates which VLF of the layout holds that.
+    /// Makes a log file with the given VLFs, for blocks from `from` on. `vlfs` indicates which VLF
+    /// of the layout holds that.
     pub fn create(
         disk: &dyn Disk,
         path: &Path,
@@ -234,8 +241,9 @@ impl LogRestore {
         self.log_id
     }
 
-    /// The blocks of another backup follow: `vlfs` are its VLFs, `layout` is how its log file was cut then. If that file had
-    /// grown by VLFs after those that this one has, this one gets them too.
+    /// The blocks of another backup follow: `vlfs` are its VLFs, `layout` is how its log file was
+    /// cut then. If that file had grown by VLFs after those that this one has, this one gets them
+    /// too.
     pub fn begin_set(&mut self, layout: &LogLayout, vlfs: &[VlfRun]) -> Result<(), LogError> {
         self.vlfs = vlfs.to_vec();
         for (size, count) in growth_of(&self.map, layout) {
@@ -244,7 +252,8 @@ impl LogRestore {
         Ok(())
     }
 
-    /// Lays the first `keep` records of a block (all: `u16::MAX`). Returns false for a block that is there already.
+    /// Lays the first `keep` records of a block (all: `u16::MAX`). Returns false for a block that
+    /// is there already.
     ///
     /// # Errors
     /// I/O; no space; [`LogError::NoRecord`] if the block is not the one that comes next.
@@ -259,9 +268,9 @@ impl LogRestore {
             return Err(LogError::NoRecord { lsn: self.end() });
         }
         let successor = match block.header.successor {
-            Some(_) => {
-                Some(self.place_for(self.seq.checked_add(1).ok_or(damaged("VLF numbers are used up"))?)?)
-            }
+            Some(_) => Some(
+                self.place_for(self.seq.checked_add(1).ok_or(damaged("VLF numbers are used up"))?)?,
+            ),
             None => None,
         };
         let offset = self.place.at(self.block);
@@ -343,14 +352,16 @@ impl LogRestore {
         Ok(())
     }
 
-    /// A VLF for a sequence number, of the size that it had in the source and with space for what filled it there.
+    /// A VLF for a sequence number, of the size that it had in the source and with space for what
+    /// filled it there.
     fn place_for(&mut self, seq: u32) -> Result<Place, LogError> {
         let run = *run_of(&self.vlfs, seq).ok_or(damaged("a VLF of the backup is not named"))?;
         let wanted = run.index.saturating_add(seq - run.seq);
         if let Some(place) = self.free_place(wanted, &run) {
             return Ok(place);
         }
-        // Rare: the source has cut its file and grown it again since, or this file has a map area there.
+        // Rare: the source has cut its file and grown it again since, or this file has a map area
+        // there.
         let same = self.map.runs().iter().filter(|r| r.vlf_size == run.size);
         let mut indexes = same.flat_map(|r| r.first_index..r.first_index + r.count);
         if let Some(place) = indexes.find_map(|index| self.free_place(index, &run)) {
@@ -368,7 +379,9 @@ impl LogRestore {
 
     fn free_place(&self, index: u32, run: &VlfRun) -> Option<Place> {
         let used = self.history.seq_of(index).is_some_and(|(seq, _)| seq >= self.oldest.vlf);
-        self.map.place(index).filter(|place| !used && place.size == run.size && place.room() >= run.room)
+        self.map
+            .place(index)
+            .filter(|place| !used && place.size == run.size && place.room() >= run.room)
     }
 
     fn grow(&mut self, size: u64, count: u32) -> Result<(), LogError> {
@@ -390,8 +403,9 @@ impl LogRestore {
         Ok(())
     }
 
-    /// Makes what was laid part of the log, and `info` its checkpoint; records below `oldest` are not kept. Durable on
-    /// return. The header gets the new payload before the blocks count: the payload may be newer than the log, never older.
+    /// Makes what was laid part of the log, and `info` its checkpoint; records below `oldest` are
+    /// not kept. Durable on return. The header gets the new payload before the blocks count: the
+    /// payload may be newer than the log, never older.
     pub fn finish(mut self, info: CheckpointInfo, oldest: Lsn) -> Result<(), LogError> {
         self.write_buffer()?;
         self.file.sync()?;
@@ -473,9 +487,16 @@ mod tests {
         map.push(65536, 2, Lsn::ZERO);
         map.push(65536, 1, Lsn::ZERO);
         map.push(131072, 1, Lsn::ZERO);
-        assert_eq!(growth_of(&map, &vec![(65536, 3), (131072, 3), (65536, 1)]), [(131072, 2), (65536, 1)]);
+        assert_eq!(
+            growth_of(&map, &vec![(65536, 3), (131072, 3), (65536, 1)]),
+            [(131072, 2), (65536, 1)]
+        );
         assert_eq!(growth_of(&map, &vec![(65536, 3), (131072, 1)]), []);
         assert_eq!(growth_of(&map, &vec![(65536, 2)]), [], "it was cut since");
-        assert_eq!(growth_of(&map, &vec![(65536, 4), (131072, 9)]), [], "it was cut and grown differently");
+        assert_eq!(
+            growth_of(&map, &vec![(65536, 4), (131072, 9)]),
+            [],
+            "it was cut and grown differently"
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Runs of the map, packed: a log of thousands of growths is opened with few reads.
 //!
-//! A run is five numbers of variable length, 7 bits in a byte, the lowest first, the top bit clear in the last byte only: VLF
-//! size in units of 8 KB, count, and the create LSN (VLF, block, slot), its VLF as the difference from the previous run's (the
-//! first: from 0). Index and offset follow from the previous runs. Most runs take 6 to 8 bytes, none more than 23.
+//! A run is five numbers of variable length, 7 bits in a byte, the lowest first, the top bit clear
+//! in the last byte only: VLF size in units of 8 KB, count, and the create LSN (VLF, block, slot),
+//! its VLF as the difference from the previous run's (the first: from 0). Index and offset follow
+//! from the previous runs. Most runs take 6 to 8 bytes, none more than 23.
 
 use crate::Lsn;
 use crate::options::AREA;
@@ -11,7 +12,8 @@ use crate::vlf::Run;
 /// The numbers of a run.
 fn numbers(run: &Run, before: Option<&Run>) -> [u32; 5] {
     let Lsn { vlf, block, slot } = run.create_lsn;
-    // In a restored log growths may have any create LSNs, also descending ones: the difference wraps.
+    // In a restored log growths may have any create LSNs, also descending ones: the difference
+    // wraps.
     let since = vlf.wrapping_sub(before.map_or(0, |run| run.create_lsn.vlf));
     [(run.vlf_size / AREA) as u32, run.count, since, block, slot.into()]
 }
@@ -39,7 +41,9 @@ pub(crate) fn pack(runs: &[Run], out: &mut [u8]) {
     for run in runs {
         for mut number in numbers(run, before) {
             for left in (0..len_of(number)).rev() {
-                let Some(byte) = bytes.next() else { return debug_assert!(false, "runs that do not fit") };
+                let Some(byte) = bytes.next() else {
+                    return debug_assert!(false, "runs that do not fit");
+                };
                 *byte = number as u8 & 0x7f | if left > 0 { 0x80 } else { 0 };
                 number >>= 7;
             }
@@ -48,8 +52,14 @@ pub(crate) fn pack(runs: &[Run], out: &mut [u8]) {
     }
 }
 
-/// Reads `count` runs, the first of which has this index and offset. `None` if they cannot be valid.
-pub(crate) fn unpack(bytes: &[u8], count: usize, first_index: u32, first_offset: u64) -> Option<Vec<Run>> {
+/// Reads `count` runs, the first of which has this index and offset. `None` if they cannot be
+/// valid.
+pub(crate) fn unpack(
+    bytes: &[u8],
+    count: usize,
+    first_index: u32,
+    first_offset: u64,
+) -> Option<Vec<Run>> {
     let mut bytes = bytes.iter();
     let mut number = || {
         let mut number = 0u64;

@@ -1,8 +1,8 @@
-//! The second writer: a thread that writes the first half of a large batch of blocks while the log's writer finishes and
-//! writes the other half. A device serves two transfers at a time faster than one after the other.
-//! Guarantees: it holds the file, never the log; it writes only between `begin` and `end`, both in one turn to write (see
-//! `turns`). Neither half is durable before the next sync, which comes after both, so a crash may leave any part of them, as with
-//! one writer.
+//! The second writer: a thread that writes the first half of a large batch of blocks while the
+//! log's writer finishes and writes the other half. A device serves two transfers at a time faster
+//! than one after the other. Guarantees: it holds the file, never the log; it writes only between
+//! `begin` and `end`, both in one turn to write (see `turns`). Neither half is durable before the
+//! next sync, which comes after both, so a crash may leave any part of them, as with one writer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +45,8 @@ impl Second {
         Some(Second { jobs: Some(jobs), done, thread: Some(thread) })
     }
 
-    /// Begins to write finished blocks. False if the thread no longer exists: nothing is being written then.
+    /// Begins to write finished blocks. False if the thread no longer exists: nothing is being
+    /// written then.
     pub fn begin(&self, blocks: &[Arc<Block>]) -> bool {
         self.jobs.as_ref().is_some_and(|jobs| jobs.send(blocks.iter().cloned().collect()).is_ok())
     }
@@ -165,7 +166,8 @@ mod tests {
         assert!(partial > 0);
     }
 
-    /// The half that follows a gap is not part of the log, nor of the log that is written in its place later.
+    /// The half that follows a gap is not part of the log, nor of the log that is written in its
+    /// place later.
     #[test]
     fn only_one_half_of_a_batch() {
         for first in [true, false] {
@@ -178,7 +180,8 @@ mod tests {
             assert!(if first { found > 10 && found < 40 } else { found == 0 }, "{found} records");
             let log = with_second(Log::open(&after, Path::new(PATH), options()).unwrap().0);
             // The same records in the same positions, except those that the first half has left.
-            let again: Vec<Lsn> = (found..300).map(|i| log.append(&[&record(i)], 0).unwrap()).collect();
+            let again: Vec<Lsn> =
+                (found..300).map(|i| log.append(&[&record(i)], 0).unwrap()).collect();
             log.flush_all().unwrap();
             let lsns = [&lsns[..found], &again].concat();
             assert_eq!(survivors(&after.crash(1), &lsns), 300);
@@ -211,7 +214,8 @@ mod tests {
         assert_eq!(survivors(&disk, &lsns), 300);
     }
 
-    /// What a thread has written that ends in the middle is unknown, so it counts as a failed write.
+    /// What a thread has written that ends in the middle is unknown, so it counts as a failed
+    /// write.
     #[test]
     fn a_thread_that_ends_while_it_writes_is_a_failure() {
         let log = create(&SimDisk::new(4));

@@ -36,14 +36,17 @@ impl Signal {
         self.state.lock().stop
     }
 
-    /// Waits for work, or until `timeout` has passed if there is one; false when the log is closed or dropped.
+    /// Waits for work, or until `timeout` has passed if there is one; false when the log is closed
+    /// or dropped.
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let mut state = self.state.lock();
         while !state.work && !state.stop {
             match deadline {
                 None => self.changed.wait(&mut state),
-                Some(deadline) if self.changed.wait_until(&mut state, deadline).timed_out() => break,
+                Some(deadline) if self.changed.wait_until(&mut state, deadline).timed_out() => {
+                    break;
+                }
                 Some(_) => {}
             }
         }

@@ -42,7 +42,11 @@ impl Log {
                     status: if used.is_some() && seq >= oldest { 2 } else { 0 },
                     parity,
                     create_lsn: run.create_lsn,
-                    first_lsn: used.map_or(Lsn::ZERO, |_| Lsn { vlf: seq, block: FIRST_BLOCK, slot: 1 }),
+                    first_lsn: used.map_or(Lsn::ZERO, |_| Lsn {
+                        vlf: seq,
+                        block: FIRST_BLOCK,
+                        slot: 1,
+                    }),
                 });
             }
         }
@@ -54,7 +58,8 @@ impl Log {
         // Records of the open block are counted when it is sealed.
         let tail = self.tail.lock();
         let open = &tail.open.buf;
-        let (open_records, open_bytes) = (open.items() as u64, open.used().saturating_sub(HEADER) as u64);
+        let (open_records, open_bytes) =
+            (open.items() as u64, open.used().saturating_sub(HEADER) as u64);
         let counted = self.counters.read();
         LogStats {
             records: counted.records + open_records,
@@ -64,10 +69,12 @@ impl Log {
         }
     }
 
-    /// Bytes of log between two records, VLFs that lie between them counted whole; for log_since_* columns.
+    /// Bytes of log between two records, VLFs that lie between them counted whole; for log_since_*
+    /// columns.
     pub fn bytes_between(&self, from: Lsn, to: Lsn) -> Result<u64, LogError> {
         let tail = self.tail.lock();
-        let place = |lsn: Lsn| tail.history.index_of(lsn.vlf).and_then(|index| tail.map.place(index));
+        let place =
+            |lsn: Lsn| tail.history.index_of(lsn.vlf).and_then(|index| tail.map.place(index));
         let (Some(first), Some(_)) = (place(from), place(to)) else {
             return Err(LogError::NoRecord { lsn: from });
         };
@@ -75,10 +82,12 @@ impl Log {
         if from.vlf == to.vlf {
             return Ok(end.saturating_sub(distance(from.block)));
         }
-        let between: u64 =
-            (tail.history.since(from.vlf + 1).map(|(index, count)| tail.map.usable_range(index, count)))
-                .sum::<u64>()
-                .saturating_sub(tail.history.since(to.vlf).map(|(i, n)| tail.map.usable_range(i, n)).sum());
+        let between: u64 = (tail
+            .history
+            .since(from.vlf + 1)
+            .map(|(index, count)| tail.map.usable_range(index, count)))
+        .sum::<u64>()
+        .saturating_sub(tail.history.since(to.vlf).map(|(i, n)| tail.map.usable_range(i, n)).sum());
         Ok(first.rest(from.block) + between + end)
     }
 }

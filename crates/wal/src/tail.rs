@@ -1,7 +1,8 @@
-//! The end of the log: the VLF in use, the open block, sealed blocks that wait to be written, and what is free.
+//! The end of the log: the VLF in use, the open block, sealed blocks that wait to be written, and
+//! what is free.
 //!
-//! Everything here is protected by one lock that is held for moments only: when a block is sealed, when the log is truncated
-//! or has grown. Appending to the open block does not take it.
+//! Everything here is protected by one lock that is held for moments only: when a block is sealed,
+//! when the log is truncated or has grown. Appending to the open block does not take it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use crate::buffer::{Block, BlockCache, Sealed};
 use crate::vlf::{History, Place, VlfMap};
 use crate::{LogError, Lsn};
 
-/// Free space in bytes that ordinary records leave to checkpoints and rollbacks, at most; a sixteenth of a small log.
+/// Free space in bytes that ordinary records leave to checkpoints and rollbacks, at most; a
+/// sixteenth of a small log.
 const SLACK_MAX: u64 = 64 << 10;
 /// Blocks of the largest alignment that the slack always has space for.
 const SLACK_BLOCKS: u64 = 4;
@@ -51,9 +53,9 @@ pub(crate) enum Next {
     Grow,
 }
 
-/// Largest length of a block that starts with `rest` bytes left in its VLF. It may reach the VLF's end only if there is a
-/// `spare` VLF in which the log can continue. Otherwise one unit of the alignment is kept for the block that closes the VLF, so
-/// that a flush never has to grow the file.
+/// Largest length of a block that starts with `rest` bytes left in its VLF. It may reach the VLF's
+/// end only if there is a `spare` VLF in which the log can continue. Otherwise one unit of the
+/// alignment is kept for the block that closes the VLF, so that a flush never has to grow the file.
 fn block_cap(rest: u64, align: u64, spare: bool) -> usize {
     let kept = if spare { 0 } else { align };
     let cap = rest.saturating_sub(kept).min(BLOCK_MAX as u64);
@@ -150,8 +152,8 @@ impl Tail {
         }
     }
 
-    /// Decides where a block for a record of `len` bytes can open, and how much is free once it is used up. The open block
-    /// must take no more records.
+    /// Decides where a block for a record of `len` bytes can open, and how much is free once it is
+    /// used up. The open block must take no more records.
     pub fn next_for(&self, len: usize) -> Result<(Next, u64), LogError> {
         let need = HEADER + len + SLOT;
         let rest = self.rest().saturating_sub(self.open_len());
@@ -171,15 +173,20 @@ impl Tail {
         Ok((Next::Vlf(index), self.free_vlf_bytes().saturating_sub(cap as u64)))
     }
 
-    /// Seals the open block, queues it, and opens the next one, in the VLF `successor` if given or if this one is full. An
-    /// empty block is sealed only to close a VLF; otherwise it is replaced in place. Returns true if a block was queued.
-    pub fn advance(&mut self, successor: Option<u32>, cache: &BlockCache) -> Result<bool, LogError> {
+    /// Seals the open block, queues it, and opens the next one, in the VLF `successor` if given or
+    /// if this one is full. An empty block is sealed only to close a VLF; otherwise it is replaced
+    /// in place. Returns true if a block was queued.
+    pub fn advance(
+        &mut self,
+        successor: Option<u32>,
+        cache: &BlockCache,
+    ) -> Result<bool, LogError> {
         let old = Arc::clone(&self.open);
         old.buf.seal();
         let full = successor.is_none() && self.open_len() == self.rest();
         let successor = match successor {
-            // `block_cap` lets a block fill its VLF only if another is free. Continuing without one would write past the VLF's
-            // end.
+            // `block_cap` lets a block fill its VLF only if another is free. Continuing without one
+            // would write past the VLF's end.
             None if full => {
                 let offset = self.place.at(block_at(self.pos));
                 let reason = "the last block of a VLF has no VLF to go on in";
@@ -190,10 +197,15 @@ impl Tail {
         let target = match successor {
             Some(index) => {
                 let place = self.map.place(index);
-                let place =
-                    place.ok_or(LogError::Corrupt { offset: 0, reason: "the next VLF is not in the map" })?;
+                let place = place.ok_or(LogError::Corrupt {
+                    offset: 0,
+                    reason: "the next VLF is not in the map",
+                })?;
                 let seq = self.seq.checked_add(1);
-                Some((place, seq.ok_or(LogError::Option { reason: "VLF sequence numbers are used up" })?))
+                Some((
+                    place,
+                    seq.ok_or(LogError::Option { reason: "VLF sequence numbers are used up" })?,
+                ))
             }
             None => None,
         };
@@ -210,8 +222,8 @@ impl Tail {
             (self.place, self.seq, self.pos, self.align) = (place, seq, 0, self.next_align);
             self.history.activate(place.index, seq);
             self.vlf_changes += 1;
-            // It was free, so all its bytes are new. Recomputing the sum would look up VLFs in a map of many runs, once for each
-            // VLF that a large statement fills.
+            // It was free, so all its bytes are new. Recomputing the sum would look up VLFs in a
+            // map of many runs, once for each VLF that a large statement fills.
             self.active_usable += place.room();
             debug_assert_eq!(self.active_usable, self.active_bytes());
         }

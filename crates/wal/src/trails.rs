@@ -18,7 +18,8 @@ pub(crate) struct Trails {
 }
 
 impl Trails {
-    /// Whether the read at `offset` continues an earlier one towards the log's start. The earlier one is then forgotten.
+    /// Whether the read at `offset` continues an earlier one towards the log's start. The earlier
+    /// one is then forgotten.
     pub fn goes_on(&mut self, offset: u64) -> bool {
         let near = |at: &u64| offset < *at && at - offset <= BLOCK_MAX as u64;
         let found = self.at.iter().position(near);

@@ -1,13 +1,15 @@
 //! Which thread writes the log, and which threads wait for it. A turn is the right to write.
-//! Guarantees: one thread at a time has the turn. A thread that asks for it either gets it or waits for the end of a flush that
-//! covers its record: the running flush or the one after it. A group of waiting threads is woken by one system call.
+//! Guarantees: one thread at a time has the turn. A thread that asks for it either gets it or waits
+//! for the end of a flush that covers its record: the running flush or the one after it. A group of
+//! waiting threads is woken by one system call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Condvar, Mutex};
 
-/// An event that happens once; `OnceLock` wakes all threads that wait for it together, and none of them needs a lock then.
+/// An event that happens once; `OnceLock` wakes all threads that wait for it together, and none of
+/// them needs a lock then.
 type Event = Arc<OnceLock<()>>;
 
 /// The turn to write, and the threads that wait for it.
@@ -47,8 +49,9 @@ fn happened(event: Option<Event>) {
 }
 
 impl Turns {
-    /// Waits for the turn, for a flush of everything that is appended, `key` included. False when instead another thread's flush
-    /// has ended that covered `key`, or just missed it: the caller must check and ask again.
+    /// Waits for the turn, for a flush of everything that is appended, `key` included. False when
+    /// instead another thread's flush has ended that covered `key`, or just missed it: the caller
+    /// must check and ask again.
     pub fn take(&self, key: u64) -> bool {
         let (event, mine) = {
             let mut queue = self.queue.lock();
@@ -82,8 +85,8 @@ impl Turns {
         free
     }
 
-    /// Waits while `full` returns true. Returns true if then no thread is writing: the caller has the turn, as by
-    /// [`try_take`](Self::try_take).
+    /// Waits while `full` returns true. Returns true if then no thread is writing: the caller has
+    /// the turn, as by [`try_take`](Self::try_take).
     pub fn take_while(&self, full: impl Fn() -> bool) -> bool {
         let mut queue = self.queue.lock();
         while full() {
@@ -97,13 +100,14 @@ impl Turns {
         false
     }
 
-    /// Called by the thread that has the turn: its flush ends at this block. Records from there on come too late for it.
+    /// Called by the thread that has the turn: its flush ends at this block. Records from there on
+    /// come too late for it.
     pub fn covers(&self, key: u64) {
         self.covers.store(key, Ordering::Relaxed);
     }
 
-    /// Gives the turn to the first thread that waits for it and wakes those whose flush has ended. True when no thread writes
-    /// now.
+    /// Gives the turn to the first thread that waits for it and wakes those whose flush has ended.
+    /// True when no thread writes now.
     pub fn release(&self) -> bool {
         let (turn, ended) = {
             let mut queue = self.queue.lock();
@@ -132,7 +136,8 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    /// Waits until `count` threads wait for the flush after the running one, including the one that will run it.
+    /// Waits until `count` threads wait for the flush after the running one, including the one that
+    /// will run it.
     fn await_next(turns: &Turns, count: usize) {
         let waiting = || {
             let queue = turns.queue.lock();

@@ -1,8 +1,9 @@
 //! The VLFs of a log in memory: where each one lies, and its latest sequence number.
 //!
-//! [`VlfMap`] is runs of VLFs of equal size, one or two for each growth; finding a VLF is a binary search over growths.
-//! [`History`] knows which VLF has which sequence number, as runs too: VLFs are used in file order, so a window of any
-//! length is a handful of runs. Neither is ever walked VLF by VLF except to list them.
+//! [`VlfMap`] is runs of VLFs of equal size, one or two for each growth; finding a VLF is a binary
+//! search over growths. [`History`] knows which VLF has which sequence number, as runs too: VLFs
+//! are used in file order, so a window of any length is a handful of runs. Neither is ever walked
+//! VLF by VLF except to list them.
 
 use std::collections::VecDeque;
 
@@ -122,8 +123,9 @@ impl VlfMap {
         self.smallest = self.runs.iter().map(|run| run.vlf_size).min().unwrap_or(0);
     }
 
-    /// Bytes from `end`, the end of the last block in the VLF `from`, to the first block of `to`, if `to` directly follows
-    /// `from` in the file and nothing between the two blocks is worth keeping: then one write may cover both VLFs.
+    /// Bytes from `end`, the end of the last block in the VLF `from`, to the first block of `to`,
+    /// if `to` directly follows `from` in the file and nothing between the two blocks is worth
+    /// keeping: then one write may cover both VLFs.
     pub fn gap(from: &Place, end: u64, to: &Place) -> Option<u64> {
         let neighbours = from.offset + from.size == to.offset && end <= to.offset;
         (neighbours && to.head == 0).then(|| to.offset - end)
@@ -182,7 +184,8 @@ impl History {
     pub fn from_runs(runs: impl IntoIterator<Item = SeqRun>) -> Self {
         let runs: VecDeque<SeqRun> = runs.into_iter().collect();
         let mut history = History { runs, ..History::default() };
-        let mut by_index: Vec<(u32, u32)> = history.runs.iter().map(|run| (run.index, run.count)).collect();
+        let mut by_index: Vec<(u32, u32)> =
+            history.runs.iter().map(|run| (run.index, run.count)).collect();
         by_index.sort_unstable();
         for (index, count) in by_index {
             if index > history.high_water {
@@ -217,7 +220,8 @@ impl History {
 
     /// Latest sequence number and parity of a VLF; `None` if it was never used.
     pub fn seq_of(&self, index: u32) -> Option<(u32, u8)> {
-        let run = self.runs.iter().find(|run| run.index <= index && index - run.index < run.count)?;
+        let run =
+            self.runs.iter().find(|run| run.index <= index && index - run.index < run.count)?;
         Some((run.seq + (index - run.index), run.parity))
     }
 
@@ -235,7 +239,10 @@ impl History {
         self.adopt(index);
         if let Some(last) = self.runs.back_mut() {
             debug_assert!(last.seq + last.count <= seq, "sequence numbers grow");
-            if last.seq + last.count == seq && last.index + last.count == index && last.parity == parity {
+            if last.seq + last.count == seq
+                && last.index + last.count == index
+                && last.parity == parity
+            {
                 last.count += 1;
                 return;
             }
@@ -245,13 +252,16 @@ impl History {
 
     /// Drops the sequence number of a VLF and returns its parity; the run around it is split.
     fn forget(&mut self, index: u32) -> Option<u8> {
-        let at = self.runs.iter().position(|run| run.index <= index && index - run.index < run.count)?;
+        let at =
+            self.runs.iter().position(|run| run.index <= index && index - run.index < run.count)?;
         let run = self.runs.remove(at)?;
         let before = index - run.index;
         let behind = run.count - before - 1;
         if behind > 0 {
-            self.runs
-                .insert(at, SeqRun { seq: run.seq + before + 1, index: index + 1, count: behind, ..run });
+            self.runs.insert(
+                at,
+                SeqRun { seq: run.seq + before + 1, index: index + 1, count: behind, ..run },
+            );
         }
         if before > 0 {
             self.runs.insert(at, SeqRun { count: before, ..run });
@@ -260,7 +270,8 @@ impl History {
     }
 
     fn adopt(&mut self, index: u32) {
-        let Some(at) = self.orphans.iter().position(|range| range.0 <= index && index - range.0 < range.1)
+        let Some(at) =
+            self.orphans.iter().position(|range| range.0 <= index && index - range.0 < range.1)
         else {
             return;
         };
@@ -283,8 +294,9 @@ impl History {
         self.high_water = self.high_water.min(count);
     }
 
-    /// The VLF to use after `current`: the next in the file if it is free, else one whose sequence number is unknown, else the
-    /// one whose content is oldest, else one that was never used. `None` if all hold sequence numbers from `oldest_active` on.
+    /// The VLF to use after `current`: the next in the file if it is free, else one whose sequence
+    /// number is unknown, else the one whose content is oldest, else one that was never used.
+    /// `None` if all hold sequence numbers from `oldest_active` on.
     pub fn next_free(&self, current: u32, oldest_active: u32, count: u32) -> Option<u32> {
         let is_free = |index| self.seq_of(index).is_none_or(|(seq, _)| seq < oldest_active);
         if current + 1 < count && is_free(current + 1) {
@@ -300,12 +312,17 @@ impl History {
         }
     }
 
-    /// Every VLF that [`next_free`](Self::next_free) may have chosen after `current`, whichever VLFs were free then.
+    /// Every VLF that [`next_free`](Self::next_free) may have chosen after `current`, whichever
+    /// VLFs were free then.
     pub fn candidates(&self, current: u32, count: u32) -> impl Iterator<Item = u32> + use<> {
         let orphans = self.orphans.iter().map(|range| range.0);
         let oldest = self.runs.front().map(|run| run.index);
-        let all: Vec<u32> =
-            [current + 1].into_iter().chain(orphans).chain(oldest).chain([self.high_water]).collect();
+        let all: Vec<u32> = [current + 1]
+            .into_iter()
+            .chain(orphans)
+            .chain(oldest)
+            .chain([self.high_water])
+            .collect();
         all.into_iter().filter(move |index| *index < count && *index != current)
     }
 
@@ -352,7 +369,10 @@ mod tests {
         let (area, plain) = (map.place(2).expect("in the map"), map.place(1).expect("in the map"));
         assert_eq!((area.room(), area.at(FIRST_BLOCK)), (2_031_616 - AREA, 4_071_424 + AREA));
         assert_eq!((plain.room(), plain.at(FIRST_BLOCK + 2)), (2_031_616, 2_039_808 + 2 * UNIT));
-        assert_eq!((plain.rest(FIRST_BLOCK - 1), plain.rest(FIRST_BLOCK + 2)), (0, 2_031_616 - 2 * UNIT));
+        assert_eq!(
+            (plain.rest(FIRST_BLOCK - 1), plain.rest(FIRST_BLOCK + 2)),
+            (0, 2_031_616 - 2 * UNIT)
+        );
 
         map.truncate(2);
         assert_eq!((map.end(), map.count()), (4_071_424, 2));
@@ -367,12 +387,24 @@ mod tests {
         let end = places[0].offset + 65_000;
         assert_eq!(VlfMap::gap(&places[0], end, &places[1]), Some(536));
         assert_eq!(VlfMap::gap(&places[0], end, &places[3]), None, "a VLF lies between");
-        assert_eq!(VlfMap::gap(&places[1], places[1].offset + AREA, &places[2]), None, "an area lies there");
-        assert_eq!(VlfMap::gap(&places[3], places[3].offset + AREA, &places[0]), None, "the ring closes");
+        assert_eq!(
+            VlfMap::gap(&places[1], places[1].offset + AREA, &places[2]),
+            None,
+            "an area lies there"
+        );
+        assert_eq!(
+            VlfMap::gap(&places[3], places[3].offset + AREA, &places[0]),
+            None,
+            "the ring closes"
+        );
         map.truncate(2);
         map.push(65_536, 1, Lsn::ZERO);
         let new = map.place(2).expect("in the map");
-        assert_eq!(VlfMap::gap(&places[1], new.offset, &new), Some(0), "the area went with its VLF");
+        assert_eq!(
+            VlfMap::gap(&places[1], new.offset, &new),
+            Some(0),
+            "the area went with its VLF"
+        );
     }
 
     proptest! {

@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 
 use crate::buffer::Block;
 
-/// Largest gap between the last block of a VLF and the first of the next one that is filled with zeros to make one write of both.
-/// More than the end of a VLF that a record of the largest size can leave unused.
+/// Largest gap between the last block of a VLF and the first of the next one that is filled with
+/// zeros to make one write of both. More than the end of a VLF that a record of the largest size
+/// can leave unused.
 const GAP_MAX: usize = 64 << 10;
 
 /// Finished blocks in log order.
@@ -30,8 +31,8 @@ pub(crate) fn write_runs(
     Ok(lens)
 }
 
-/// The images of the first blocks of a batch that one write can cover, with zeros in the gaps between VLFs; their length
-/// in bytes and the number of blocks.
+/// The images of the first blocks of a batch that one write can cover, with zeros in the gaps
+/// between VLFs; their length in bytes and the number of blocks.
 pub(crate) fn gather(batch: &[Arc<Block>]) -> (SmallVec<[&[u8]; 24]>, u64, usize) {
     let mut images = SmallVec::new();
     let (mut len, mut gap, mut taken) = (0, 0, 0);

@@ -19,7 +19,8 @@ impl Encoding {
         let digit = |digits: &[u8], at: u32| char::from(digits[at as usize % digits.len()]);
         match self {
             Encoding::Hex => {
-                let halves = bytes.iter().flat_map(|byte| [u32::from(byte >> 4), u32::from(byte & 15)]);
+                let halves =
+                    bytes.iter().flat_map(|byte| [u32::from(byte >> 4), u32::from(byte & 15)]);
                 halves.map(|half| digit(HEX, half)).collect()
             }
             Encoding::Base64 => {

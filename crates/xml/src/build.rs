@@ -50,7 +50,11 @@ fn number(count: usize) -> Result<u32, BuildError> {
 
 impl Default for Builder {
     fn default() -> Builder {
-        Builder { document: Document::default(), open: vec![Open::default()], numbers: HashMap::new() }
+        Builder {
+            document: Document::default(),
+            open: vec![Open::default()],
+            numbers: HashMap::new(),
+        }
     }
 }
 
@@ -221,7 +225,12 @@ impl Builder {
         self.leaf(Kind::Comment, 0, mark)
     }
 
-    pub fn instruction(&mut self, target: &str, text: &str, pace: &Pace<'_>) -> Result<(), BuildError> {
+    pub fn instruction(
+        &mut self,
+        target: &str,
+        text: &str,
+        pace: &Pace<'_>,
+    ) -> Result<(), BuildError> {
         let name = self.named(Name { local: target.into(), ..Name::default() })?;
         let mark = self.text_mark();
         self.put_all(text, pace)?;
@@ -292,13 +301,23 @@ impl Builder {
         Ok(())
     }
 
-    fn copied_text(&mut self, from: &Document, span: Span, pace: &Pace<'_>) -> Result<Span, BuildError> {
+    fn copied_text(
+        &mut self,
+        from: &Document,
+        span: Span,
+        pace: &Pace<'_>,
+    ) -> Result<Span, BuildError> {
         let mark = self.text_mark();
         self.put_all(from.part(span), pace)?;
         Ok(self.since(mark))
     }
 
-    fn copied_attributes(&mut self, from: &Document, id: u32, pace: &Pace<'_>) -> Result<Span, BuildError> {
+    fn copied_attributes(
+        &mut self,
+        from: &Document,
+        id: u32,
+        pace: &Pace<'_>,
+    ) -> Result<Span, BuildError> {
         let at = number(self.document.attributes.len())?;
         let own = from.attributes(id);
         for attribute in own {

@@ -130,7 +130,10 @@ fn insertion(parser: &mut Parser<'_>) -> Result<Action, QueryError> {
     let place = place(parser)?;
     let target = parser.single()?;
     if target.is_many() {
-        return Err(QueryError::of(msg::XQUERY_INSERT_TARGET_MANY, [&PLACE, &"element(*,xdt:untyped) *"]));
+        return Err(QueryError::of(
+            msg::XQUERY_INSERT_TARGET_MANY,
+            [&PLACE, &"element(*,xdt:untyped) *"],
+        ));
     }
     Ok(Action::Insert { what, place, target })
 }
@@ -176,14 +179,20 @@ fn place(parser: &mut Parser<'_>) -> Result<Place, QueryError> {
 
 /// 2356: what cannot have another value.
 fn check_replace(document: &Document, node: NodeRef) -> Result<(), QueryError> {
-    if node.attribute > 0 || !matches!(document.node(node.node).kind(), Kind::Element | Kind::Root) {
+    if node.attribute > 0 || !matches!(document.node(node.node).kind(), Kind::Element | Kind::Root)
+    {
         return Ok(());
     }
     Err(QueryError::of(msg::XQUERY_REPLACE_TARGET, [&PLACE, &"element(*,xdt:untyped) ?"]))
 }
 
 /// Gives a node another value.
-fn replace(edits: &mut Edits<'_>, run: &mut Run<'_>, target: &Expr, value: &Expr) -> Result<(), QueryError> {
+fn replace(
+    edits: &mut Edits<'_>,
+    run: &mut Run<'_>,
+    target: &Expr,
+    value: &Expr,
+) -> Result<(), QueryError> {
     let target = run.eval(target)?;
     let items = run.eval(value)?;
     let Some(node) = target.first().and_then(own) else { return Ok(()) };
@@ -275,7 +284,9 @@ fn insert<'r>(
         match item {
             Item::Node(node) if node.attribute > 0 => attributes.push((run.doc(*node), *node)),
             Item::Node(node) => match node.node {
-                0 => list.extend(run.doc(*node).children(0).map(|id| Inserted::Node(run.doc(*node), id))),
+                0 => list.extend(
+                    run.doc(*node).children(0).map(|id| Inserted::Node(run.doc(*node), id)),
+                ),
                 id if run.doc(*node).is_empty_text(id) => {}
                 id => list.push(Inserted::Node(run.doc(*node), id)),
             },

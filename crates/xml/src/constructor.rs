@@ -139,9 +139,11 @@ impl Parser<'_> {
         let value = if empty { Expr::Sequence(Vec::new()) } else { self.nested(Self::sequence)? };
         self.scan.wanted("}")?;
         if word == "element" {
-            let name = Name { prefix: prefix.into(), local: local.into(), uri: self.space(prefix)? };
+            let name =
+                Name { prefix: prefix.into(), local: local.into(), uri: self.space(prefix)? };
             let content = vec![Content::Value(value)];
-            let constructor = Constructor { name, spaces: Vec::new(), attributes: Vec::new(), content };
+            let constructor =
+                Constructor { name, spaces: Vec::new(), attributes: Vec::new(), content };
             return Ok(Expr::Element(Box::new(constructor)));
         }
         if matches!((prefix, local), ("", "xmlns") | ("xmlns", _)) {
@@ -167,8 +169,12 @@ impl Parser<'_> {
             self.scan.space();
             let value = self.attribute_value()?;
             let space = match (prefix, local, &value[..]) {
-                ("xmlns", prefix, [Content::Text(uri)]) => Some((prefix.into(), uri.as_str().into())),
-                ("", "xmlns", [Content::Text(uri)]) => Some((CompactString::default(), uri.as_str().into())),
+                ("xmlns", prefix, [Content::Text(uri)]) => {
+                    Some((prefix.into(), uri.as_str().into()))
+                }
+                ("", "xmlns", [Content::Text(uri)]) => {
+                    Some((CompactString::default(), uri.as_str().into()))
+                }
                 ("", "xmlns", []) => Some((CompactString::default(), CompactString::default())),
                 _ => None,
             };
@@ -179,7 +185,8 @@ impl Parser<'_> {
         }
         let mut attributes: Vec<(Name, Vec<Content>)> = Vec::with_capacity(written.len());
         for (prefix, local, value) in written {
-            let uri = if prefix.is_empty() { CompactString::default() } else { self.space(prefix)? };
+            let uri =
+                if prefix.is_empty() { CompactString::default() } else { self.space(prefix)? };
             let name = Name { prefix: prefix.into(), local: local.into(), uri };
             if attributes.iter().any(|(known, _)| known.is(&name)) {
                 let message = match prefix.is_empty() {
@@ -232,7 +239,12 @@ impl Parser<'_> {
     }
 
     /// A character of text: a reference, a doubled brace, an expression in braces, or itself.
-    fn piece(&mut self, c: char, text: &mut String, parts: &mut Vec<Content>) -> Result<(), QueryError> {
+    fn piece(
+        &mut self,
+        c: char,
+        text: &mut String,
+        parts: &mut Vec<Content>,
+    ) -> Result<(), QueryError> {
         match c {
             '&' => text.push(self.scan.reference()?),
             '{' | '}' if self.scan.peek() == Some(c) => {
@@ -252,7 +264,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What stands in an element, up to behind the `</` of its end tag. Text of white space alone goes.
+    /// What stands in an element, up to behind the `</` of its end tag. Text of white space alone
+    /// goes.
     fn content(&mut self) -> Result<Vec<Content>, QueryError> {
         let mut parts = Vec::new();
         let mut text = String::new();

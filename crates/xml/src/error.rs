@@ -8,8 +8,8 @@ use crate::build::BuildError;
 use crate::pace::Stopped;
 use crate::tree::Name;
 
-/// What stands for the method of which errors of a query tell: whoever calls the crate knows it, and
-/// writes `XQuery [method()]: ` before the text.
+/// What stands for the method of which errors of a query tell: whoever calls the crate knows it,
+/// and writes `XQuery [method()]: ` before the text.
 pub(crate) const PLACE: &str = "";
 
 /// Why a text is no XML.
@@ -20,7 +20,8 @@ pub struct ReadError {
 }
 
 impl ReadError {
-    /// An error at a byte of the text: lines and characters count from 1, characters in UTF-16 units.
+    /// An error at a byte of the text: lines and characters count from 1, characters in UTF-16
+    /// units.
     pub(crate) fn at(message: Message<2>, text: &str, offset: usize) -> ReadError {
         let mut offset = offset.min(text.len());
         while !text.is_char_boundary(offset) {

@@ -51,7 +51,8 @@ pub(crate) struct Run<'d> {
 }
 
 impl Query {
-    /// Runs it over a document from a node on. `externals`: a value for each of [`Query::externals`], none for NULL.
+    /// Runs it over a document from a node on. `externals`: a value for each of
+    /// [`Query::externals`], none for NULL.
     ///
     /// # Errors
     /// 40517 what is not there; a sequence where one item must be.
@@ -101,7 +102,8 @@ impl Answer<'_> {
         for item in &self.items {
             match item {
                 Item::Node(node) if node.attribute > 0 => {
-                    let alone = |item: &Item| matches!(item, Item::Node(node) if node.attribute > 0);
+                    let alone =
+                        |item: &Item| matches!(item, Item::Node(node) if node.attribute > 0);
                     return Err(match self.items.iter().all(alone) {
                         true => QueryError::of(msg::XQUERY_ATTRIBUTE_ALONE, [&PLACE]),
                         false => QueryError::attribute_outside(),
@@ -133,7 +135,14 @@ impl<'d> Run<'d> {
         pace: &'d Pace<'d>,
     ) -> Run<'d> {
         let focus = Focus { item: Item::Node(from), position: 1, last: 1 };
-        Run { document, made: Vec::new(), pace, externals, variables: vec![Vec::new(); variables], focus }
+        Run {
+            document,
+            made: Vec::new(),
+            pace,
+            externals,
+            variables: vec![Vec::new(); variables],
+            focus,
+        }
     }
 
     pub fn focus(&self) -> &Focus {
@@ -151,7 +160,9 @@ impl<'d> Run<'d> {
     pub fn atom(&self, item: &Item) -> Result<Atom, QueryError> {
         let atom = match item {
             Item::Atom(atom) => (**atom).clone(),
-            Item::Node(node) => Atom::Untyped(self.doc(*node).string_value(*node, self.pace)?.into_owned()),
+            Item::Node(node) => {
+                Atom::Untyped(self.doc(*node).string_value(*node, self.pace)?.into_owned())
+            }
         };
         self.pace.step(atom.bytes())?;
         Ok(atom)
@@ -289,7 +300,9 @@ impl<'d> Run<'d> {
                 let value = self.first(&items)?.and_then(|a| cast_to(*cast, &a));
                 Ok(value.map(Item::from).into_iter().collect())
             }
-            Expr::Variable(number) => self.copied(self.variables.get(*number).map_or(&[], Vec::as_slice)),
+            Expr::Variable(number) => {
+                self.copied(self.variables.get(*number).map_or(&[], Vec::as_slice))
+            }
             Expr::External(number) => self.external(*number),
             Expr::Flwor { .. } => self.flwor(expr),
             Expr::Quantified { every, variable, of, test } => {
@@ -333,7 +346,8 @@ impl<'d> Run<'d> {
             for b in &right {
                 self.pace.step(a.bytes().min(b.bytes()))?;
                 let order = compared(a, b);
-                let other = op == Compare::NotEqual && order.is_none() && !is_number(a) && !is_number(b);
+                let other =
+                    op == Compare::NotEqual && order.is_none() && !is_number(a) && !is_number(b);
                 if other || order.is_some_and(|order| satisfies(op, order)) {
                     return Ok(vec![Atom::Bool(true).into()]);
                 }
@@ -343,7 +357,9 @@ impl<'d> Run<'d> {
     }
 
     fn arithmetic(&self, op: Arithmetic, left: &Items, right: &Items) -> Result<Items, QueryError> {
-        let (Some(a), Some(b)) = (self.first(left)?, self.first(right)?) else { return Ok(Vec::new()) };
+        let (Some(a), Some(b)) = (self.first(left)?, self.first(right)?) else {
+            return Ok(Vec::new());
+        };
         let (a, b) = (a.number(), b.number());
         let n = match op {
             Arithmetic::Add => a + b,
@@ -376,7 +392,8 @@ impl<'d> Run<'d> {
             Ok(())
         })?;
         if !order.is_empty() {
-            let compare = |(a, _): &(Vec<Option<Atom>>, Items), (b, _): &(Vec<Option<Atom>>, Items)| {
+            let compare = |(a, _): &(Vec<Option<Atom>>, Items),
+                           (b, _): &(Vec<Option<Atom>>, Items)| {
                 let parts = a.iter().zip(b).zip(order).map(|((a, b), (_, descending))| {
                     let order = match (a, b) {
                         (None, None) => Ordering::Equal,

@@ -55,7 +55,9 @@ static FUNCTIONS: &[Function] = &[
     f("max", 1, 1, |run, args| best(run, &args[0], false)),
     Function {
         many: true,
-        ..f("data", 1, 1, |run, args| Ok(run.atoms(&args[0])?.into_iter().map(Item::from).collect()))
+        ..f("data", 1, 1, |run, args| {
+            Ok(run.atoms(&args[0])?.into_iter().map(Item::from).collect())
+        })
     },
     Function {
         many: true,
@@ -106,7 +108,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Function> {
 }
 
 /// SQL Server's functions over values whose types an XML schema gives: there are no schemas here.
-const OF_SCHEMAS: &[&str] = &["id", "expanded-QName", "local-name-from-QName", "namespace-uri-from-QName"];
+const OF_SCHEMAS: &[&str] =
+    &["id", "expanded-QName", "local-name-from-QName", "namespace-uri-from-QName"];
 
 /// 2395; 40517 for [`OF_SCHEMAS`].
 pub(crate) fn unknown(prefix: &str, local: &str, parser: &Parser<'_>) -> QueryError {
@@ -176,7 +179,8 @@ fn mapped(run: &Run<'_>, text: &str, map: fn(&str) -> String) -> Result<Items, Q
 fn best(run: &Run<'_>, items: &Items, least: bool) -> Result<Items, QueryError> {
     let atoms = run.atoms(items)?;
     let numeric = atoms.iter().all(|a| !matches!(a, Atom::Text(_)) && !a.number().is_nan());
-    let less = |a: &Atom, b: &Atom| if numeric { a.number() < b.number() } else { a.text() < b.text() };
+    let less =
+        |a: &Atom, b: &Atom| if numeric { a.number() < b.number() } else { a.text() < b.text() };
     let mut found: Option<&Atom> = None;
     for atom in &atoms {
         run.pace.step(atom.bytes())?;

@@ -79,7 +79,9 @@ impl Atom {
                 "INF" => f64::INFINITY,
                 "-INF" => f64::NEG_INFINITY,
                 // Rust reads more words than XQuery does.
-                text if text.chars().any(|c| c.is_alphabetic() && !matches!(c, 'e' | 'E')) => f64::NAN,
+                text if text.chars().any(|c| c.is_alphabetic() && !matches!(c, 'e' | 'E')) => {
+                    f64::NAN
+                }
                 text => text.parse().unwrap_or(f64::NAN),
             },
         }

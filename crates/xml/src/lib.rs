@@ -1,8 +1,9 @@
-//! XML as SQL Server's type `xml` has it: documents and fragments as trees ([`Document`]), their text in one normal form, queries
-//! ([`Query`]) in the part of XQuery that the methods of the type speak, and changes ([`Change`]) in its data manipulation language.
-//! It knows neither SQL's types nor values: what a query asks of its surroundings comes as [`Atom`]s.
-//! Guarantees: a tree that was read is well-formed; no text makes anything here panic, nor takes
-//! more than [`MAX_DEPTH`] nested calls; work on a long text asks its [`Pace`] whether to go on.
+//! XML as SQL Server's type `xml` has it: documents and fragments as trees ([`Document`]), their
+//! text in one normal form, queries ([`Query`]) in the part of XQuery that the methods of the type
+//! speak, and changes ([`Change`]) in its data manipulation language. It knows neither SQL's types
+//! nor values: what a query asks of its surroundings comes as [`Atom`]s. Guarantees: a tree that
+//! was read is well-formed; no text makes anything here panic, nor takes more than [`MAX_DEPTH`]
+//! nested calls; work on a long text asks its [`Pace`] whether to go on.
 
 mod binary;
 mod build;

@@ -54,7 +54,10 @@ impl std::fmt::Debug for Pace<'_> {
 ///
 /// # Errors
 /// That of `look`; what the work gave is dropped then.
-pub fn watched<T, E>(look: impl Fn() -> Result<(), E>, work: impl FnOnce(&Pace<'_>) -> T) -> Result<T, E> {
+pub fn watched<T, E>(
+    look: impl Fn() -> Result<(), E>,
+    work: impl FnOnce(&Pace<'_>) -> T,
+) -> Result<T, E> {
     let stopped = RefCell::new(None);
     let go_on = || match look() {
         Ok(()) => true,
@@ -71,7 +74,10 @@ pub fn watched<T, E>(look: impl Fn() -> Result<(), E>, work: impl FnOnce(&Pace<'
 }
 
 /// The parts of a text, each at most 4 KB long, reported one by one.
-pub(crate) fn pieces<'t>(text: &'t str, pace: &Pace<'_>) -> impl Iterator<Item = Result<&'t str, Stopped>> {
+pub(crate) fn pieces<'t>(
+    text: &'t str,
+    pace: &Pace<'_>,
+) -> impl Iterator<Item = Result<&'t str, Stopped>> {
     const PIECE: usize = 4 << 10;
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -164,7 +170,8 @@ mod tests {
         );
         assert_eq!(whole.expect("nobody stopped it").len(), text.len());
         assert!((40..60).contains(&looks.get()), "{} looks", looks.get());
-        let stopped = watched(|| Err("stop"), |pace| pieces(&text, pace).all(|piece| piece.is_ok()));
+        let stopped =
+            watched(|| Err("stop"), |pace| pieces(&text, pace).all(|piece| piece.is_ok()));
         assert_eq!(stopped, Err("stop"));
     }
 }

@@ -151,7 +151,9 @@ impl Expr {
     pub(crate) fn is_many(&self) -> bool {
         match self {
             Expr::Path(start, steps) => start.is_many() || steps.iter().any(Step::is_many),
-            Expr::Filter(of, predicates) => of.is_many() && !predicates.iter().any(Expr::is_one_place),
+            Expr::Filter(of, predicates) => {
+                of.is_many() && !predicates.iter().any(Expr::is_one_place)
+            }
             Expr::Sequence(list) => list.len() > 1 || list.iter().any(Expr::is_many),
             Expr::Union(..) | Expr::Flwor { .. } => true,
             Expr::If(parts) => parts[1].is_many() || parts[2].is_many(),

@@ -1,6 +1,5 @@
-//! The text of a query becomes a tree.
-//! Guarantees: names are in their namespaces (2229 for prefixes that nobody declared); functions exist and have the arguments they
-//! take; nesting is bounded.
+//! The text of a query becomes a tree. Guarantees: names are in their namespaces (2229 for prefixes
+//! that nobody declared); functions exist and have the arguments they take; nesting is bounded.
 
 mod clauses;
 mod steps;
@@ -251,7 +250,8 @@ impl<'t> Parser<'t> {
             ("is", C::Is),
         ];
         let sign = signs.iter().find(|(sign, _)| self.scan.eat(sign)).map(|(_, op)| *op);
-        let op = sign.or_else(|| words.iter().find(|(word, _)| self.scan.eat_word(word)).map(|(_, op)| *op));
+        let op = sign
+            .or_else(|| words.iter().find(|(word, _)| self.scan.eat_word(word)).map(|(_, op)| *op));
         match op {
             None => Ok(left),
             Some(op) => Ok(Expr::Compare(op, Box::new(left), Box::new(self.additive()?))),
@@ -386,7 +386,8 @@ impl<'t> Parser<'t> {
                 "column" => External::Column(name),
                 _ => return Err(functions::unknown(prefix, local, self)),
             };
-            let known = self.externals.iter().skip(self.inserted).position(|known| *known == external);
+            let known =
+                self.externals.iter().skip(self.inserted).position(|known| *known == external);
             let number = known.map(|at| at + self.inserted).unwrap_or_else(|| {
                 self.externals.push(external);
                 self.externals.len() - 1

@@ -1,5 +1,6 @@
-//! Texts become trees: the parser is quick-xml's, what it does not look at is tested here (names, characters, namespaces).
-//! Guarantee: every error has SQL Server's number and the place in the text where it was seen.
+//! Texts become trees: the parser is quick-xml's, what it does not look at is tested here (names,
+//! characters, namespaces). Guarantee: every error has SQL Server's number and the place in the
+//! text where it was seen.
 
 mod refused;
 
@@ -178,7 +179,9 @@ impl Reading<'_> {
                 self.put_raw(&text, start, false)?;
                 self.leaf(Kind::Comment, 0, mark)
             }
-            Event::PI(instruction) => self.instruction(instruction.target(), instruction.content(), end),
+            Event::PI(instruction) => {
+                self.instruction(instruction.target(), instruction.content(), end)
+            }
             Event::Decl(_) | Event::DocType(_) | Event::Eof => Ok(()),
         }
     }
@@ -256,9 +259,8 @@ impl Reading<'_> {
                 };
             }
             Some(digits) => match digits.strip_prefix(['x', 'X']) {
-                Some(hex) => {
-                    u32::from_str_radix(hex, 16).map_err(|_| self.error(msg::XML_HEXADECIMAL_EXPECTED, at))?
-                }
+                Some(hex) => u32::from_str_radix(hex, 16)
+                    .map_err(|_| self.error(msg::XML_HEXADECIMAL_EXPECTED, at))?,
                 None => digits.parse().map_err(|_| self.error(msg::XML_DECIMAL_EXPECTED, at))?,
             },
         };
@@ -275,7 +277,8 @@ impl Reading<'_> {
 
     /// The text so far becomes a node.
     fn end_text(&mut self) -> Result<(), ReadError> {
-        let kept = self.whitespace == Whitespace::Kept || self.open.last().is_some_and(|open| open.keeps);
+        let kept =
+            self.whitespace == Whitespace::Kept || self.open.last().is_some_and(|open| open.keeps);
         let some = self.built.text_mark() > self.run;
         if some && (self.solid || kept) {
             self.built.leaf(Kind::Text, 0, self.run)?;
@@ -314,7 +317,10 @@ impl Reading<'_> {
         for (key, value) in given {
             self.pace.step(32)?;
             let name = self.name(key, false, end)?;
-            if prefixed > 1 && !name.uri.is_empty() && !seen.insert((name.local.clone(), name.uri.clone())) {
+            if prefixed > 1
+                && !name.uri.is_empty()
+                && !seen.insert((name.local.clone(), name.uri.clone()))
+            {
                 return Err(self.error(msg::XML_ATTRIBUTE_TWICE, end));
             }
             if name.local == "space" && name.uri == XML {
@@ -414,7 +420,9 @@ impl Reading<'_> {
             };
             self.put_blanked(plain, at)?;
             let Some(after) = after else { return Ok(()) };
-            let Some(end) = after.find(';') else { return Err(self.error(msg::XML_SEMICOLON_EXPECTED, at)) };
+            let Some(end) = after.find(';') else {
+                return Err(self.error(msg::XML_SEMICOLON_EXPECTED, at));
+            };
             self.pace.step(16)?;
             let c = self.reference(&after[..end], at)?;
             self.built.put(c.encode_utf8(&mut [0; 4]))?;
@@ -451,7 +459,9 @@ impl Reading<'_> {
             AttrError::ExpectedValue(offset) | AttrError::UnquotedValue(offset) => {
                 self.error(msg::XML_STRING_EXPECTED, at(*offset))
             }
-            AttrError::ExpectedQuote(offset, _) => self.error(msg::XML_STRING_EXPECTED, at(*offset)),
+            AttrError::ExpectedQuote(offset, _) => {
+                self.error(msg::XML_STRING_EXPECTED, at(*offset))
+            }
             AttrError::Duplicated(offset, _) => self.error(msg::XML_ATTRIBUTE_TWICE, at(*offset)),
         }
     }

@@ -1,4 +1,5 @@
-//! The text of a query, read piece by piece: words, signs, names, literals; comments `(: :)` count as white space.
+//! The text of a query, read piece by piece: words, signs, names, literals; comments `(: :)` count
+//! as white space.
 
 use messages as msg;
 
@@ -132,7 +133,8 @@ impl<'t> Scan<'t> {
 
     /// A sign or word that must come, else 2205.
     pub fn wanted(&mut self, word: &str) -> Result<(), QueryError> {
-        let found = if word.starts_with(is_name_start) { self.eat_word(word) } else { self.eat(word) };
+        let found =
+            if word.starts_with(is_name_start) { self.eat_word(word) } else { self.eat(word) };
         if found { Ok(()) } else { Err(QueryError::of(msg::XQUERY_WORD_EXPECTED, [&PLACE, &word])) }
     }
 
@@ -224,7 +226,8 @@ impl<'t> Scan<'t> {
     pub fn number(&mut self) -> Option<f64> {
         self.space();
         let rest = self.rest();
-        let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let digits =
+            |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let mut end = digits(rest);
         if rest[end..].starts_with('.') {
             let more = digits(&rest[end + 1..]);

@@ -224,7 +224,11 @@ impl Document {
     }
 
     /// The text of a node and all below it, without comments.
-    pub(crate) fn string_value(&self, at: NodeRef, pace: &Pace<'_>) -> Result<Cow<'_, str>, Stopped> {
+    pub(crate) fn string_value(
+        &self,
+        at: NodeRef,
+        pace: &Pace<'_>,
+    ) -> Result<Cow<'_, str>, Stopped> {
         if at.attribute > 0 {
             return Ok(self.attribute(at).map_or("", |a| self.part(a.value)).into());
         }

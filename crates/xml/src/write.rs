@@ -169,9 +169,14 @@ impl<'p> Writer<'p> {
             }
         }
         self.need(name)?;
-        let added = edits.attributes.as_ref().filter(|(at, _)| *at == id).map(|(_, list)| list.as_slice());
         let added =
-            || added.unwrap_or_default().iter().filter_map(|(from, at)| Some((*from, from.attribute(*at)?)));
+            edits.attributes.as_ref().filter(|(at, _)| *at == id).map(|(_, list)| list.as_slice());
+        let added = || {
+            added
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|(from, at)| Some((*from, from.attribute(*at)?)))
+        };
         let own = || (1..).zip(document.attributes(id)).filter(|(at, _)| !edits.is_gone(id, *at));
         let names = own().map(|(_, a)| document.name_of(a.name));
         for name in names.chain(added().map(|(from, a)| from.name_of(a.name))) {
@@ -275,7 +280,12 @@ impl<'p> Writer<'p> {
     }
 
     /// Whether anything is written in an element.
-    fn has_content(&self, document: &Document, id: u32, edits: &Edits<'_>) -> Result<bool, Stopped> {
+    fn has_content(
+        &self,
+        document: &Document,
+        id: u32,
+        edits: &Edits<'_>,
+    ) -> Result<bool, Stopped> {
         if edits.puts_into(id) {
             return Ok(true);
         }
@@ -375,7 +385,8 @@ impl Document {
         let (place, text) = text.strip_prefix(Document::ROW)?.split_once(Document::ROW)?;
         let (depth, attribute) = place.split_once('/')?;
         let (depth, attribute) = (depth.parse::<u32>().ok()?, attribute.parse::<u32>().ok()?);
-        let mut document = crate::read(text, crate::Source::Wide, crate::Whitespace::Kept, pace).ok()?;
+        let mut document =
+            crate::read(text, crate::Source::Wide, crate::Whitespace::Kept, pace).ok()?;
         // The root is partial too: what stands beside is not there. Each one around is the only
         // child of the one before.
         document.partial = depth + 1;

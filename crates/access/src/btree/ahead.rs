@@ -1,8 +1,10 @@
-//! Read-ahead of a range scan: the leaves to come are taken from the parents' lists of children, wherever they lie, and asked
-//! for in the background. So a scan of an index whose leaves are scattered has as many reads in flight as one of neighbours.
+//! Read-ahead of a range scan: the leaves to come are taken from the parents' lists of children,
+//! wherever they lie, and asked for in the background. So a scan of an index whose leaves are
+//! scattered has as many reads in flight as one of neighbours.
 //!
-//! Guarantees: what is wrong here costs time, never rows: the scan finds its leaves itself and reports what cannot be read. A
-//! scan of a few leaves asks for a few. Nothing beyond the scan's range is asked for.
+//! Guarantees: what is wrong here costs time, never rows: the scan finds its leaves itself and
+//! reports what cannot be read. A scan of a few leaves asks for a few. Nothing beyond the scan's
+//! range is asked for.
 
 use super::BTree;
 use super::cursor::Direction;
@@ -34,10 +36,18 @@ pub(super) struct LeafAhead {
 
 impl LeafAhead {
     pub fn new(direction: Direction) -> LeafAhead {
-        LeafAhead { direction, leaves: VecDeque::new(), asked: 0, beyond: None, whole: false, seen: 0 }
+        LeafAhead {
+            direction,
+            leaves: VecDeque::new(),
+            asked: 0,
+            beyond: None,
+            whole: false,
+            seen: 0,
+        }
     }
 
-    /// The scan has come to a leaf otherwise than from its neighbour: the list may be of another place.
+    /// The scan has come to a leaf otherwise than from its neighbour: the list may be of another
+    /// place.
     pub fn lost(&mut self) {
         self.leaves.clear();
         (self.asked, self.beyond, self.whole) = (0, None, false);
@@ -95,7 +105,8 @@ impl LeafAhead {
         };
         let before = self.leaves.len();
         let mut beyond = Fence::default();
-        let inside = tree.leaves_beside(target, self.direction, end, &mut self.leaves, &mut beyond)?;
+        let inside =
+            tree.leaves_beside(target, self.direction, end, &mut self.leaves, &mut beyond)?;
         if first && forward && self.leaves.len() > before {
             // The leaf that the scan has just read: its last key is where the range goes on.
             self.leaves.remove(before);
@@ -135,7 +146,11 @@ impl BTree {
 
     /// The node above the leaf of a key, and in `beyond` the key with which the next such node
     /// begins; none where the root is a leaf.
-    fn parent_of(&self, key: &[u8], beyond: &mut Fence) -> Result<Option<PageRef<'_>>, AccessError> {
+    fn parent_of(
+        &self,
+        key: &[u8],
+        beyond: &mut Fence,
+    ) -> Result<Option<PageRef<'_>>, AccessError> {
         beyond.set(None);
         let mut page = self.space.store.read(self.root)?;
         check_node(&page, self.unit_id())?;
@@ -154,9 +169,10 @@ impl BTree {
         Ok(Some(page))
     }
 
-    /// Appends the leaf for `target` and those beside it, in the direction, below the same parent and not beyond `end`. `beyond`
-    /// is the separator at which the next parent's leaves begin (forward) or before which they end, none at the tree's end.
-    /// False when the list was cut at `end`.
+    /// Appends the leaf for `target` and those beside it, in the direction, below the same parent
+    /// and not beyond `end`. `beyond` is the separator at which the next parent's leaves begin
+    /// (forward) or before which they end, none at the tree's end. False when the list was cut at
+    /// `end`.
     fn leaves_beside(
         &self,
         target: Target<'_>,

@@ -40,7 +40,8 @@ impl BTree {
         while let Some(visit) = todo.pop() {
             visits += 1;
             if visits % STEP == 0 {
-                let next: Vec<PageId> = todo.iter().rev().take(AHEAD).map(|visit| visit.id).collect();
+                let next: Vec<PageId> =
+                    todo.iter().rev().take(AHEAD).map(|visit| visit.id).collect();
                 self.space.store.read_ahead(&next);
             }
             if !seen.insert(visit.id) {

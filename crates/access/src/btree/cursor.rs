@@ -89,11 +89,17 @@ pub struct Cursor {
 /// How many times as many slots are read of a leaf when those before were not enough.
 const GROWTH: u16 = 8;
 
-/// Searches by key that may find a leaf whose neighbour is changing at that moment; beyond, the links are damaged.
+/// Searches by key that may find a leaf whose neighbour is changing at that moment; beyond, the
+/// links are damaged.
 const MISSES_MAX: u32 = 10_000;
 
 impl Cursor {
-    pub(super) fn new(tree: BTree, lower: Bound<&[u8]>, upper: Bound<&[u8]>, direction: Direction) -> Cursor {
+    pub(super) fn new(
+        tree: BTree,
+        lower: Bound<&[u8]>,
+        upper: Bound<&[u8]>,
+        direction: Direction,
+    ) -> Cursor {
         Cursor {
             tree,
             lower: lower.map(<[u8]>::to_vec),
@@ -108,7 +114,8 @@ impl Cursor {
         }
     }
 
-    /// A few rows are probably all that is wanted: the next batches have no more slots than this, then more and more.
+    /// A few rows are probably all that is wanted: the next batches have no more slots than this,
+    /// then more and more.
     #[must_use]
     pub fn beginning_with(mut self, few: u16) -> Cursor {
         self.at_most(few);
@@ -144,11 +151,16 @@ impl Cursor {
         }
     }
 
-    /// Fills `batch` with the rows of the next leaf that has visible rows in the range; false at the end.
+    /// Fills `batch` with the rows of the next leaf that has visible rows in the range; false at
+    /// the end.
     ///
     /// # Errors
     /// Damaged pages, I/O.
-    pub fn next_batch(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
+    pub fn next_batch(
+        &mut self,
+        mode: ReadMode<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<bool, AccessError> {
         batch.clear();
         self.passed = PassedLeaves::None;
         while !matches!(self.state, State::End) {
@@ -170,7 +182,11 @@ impl Cursor {
         Ok(false)
     }
 
-    fn leaf_forward(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<(), AccessError> {
+    fn leaf_forward(
+        &mut self,
+        mode: ReadMode<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<(), AccessError> {
         let (mut next, mut unreadable) = (None, None);
         if let State::Next(neighbour) = self.state {
             match neighbour.read(&self.tree) {
@@ -199,7 +215,10 @@ impl Cursor {
                 }
                 self.misses += 1;
                 if self.misses > MISSES_MAX {
-                    return Err(corrupt(leaf.id(), "the leaf's right neighbour does not lead back to it"));
+                    return Err(corrupt(
+                        leaf.id(),
+                        "the leaf's right neighbour does not lead back to it",
+                    ));
                 }
                 leaf
             }
@@ -226,7 +245,11 @@ impl Cursor {
         Ok(())
     }
 
-    fn leaf_backward(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<(), AccessError> {
+    fn leaf_backward(
+        &mut self,
+        mode: ReadMode<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<(), AccessError> {
         let target = match &self.upper {
             Bound::Unbounded => Target::Last,
             Bound::Included(k) => Target::Key(k),
@@ -241,8 +264,8 @@ impl Cursor {
         batch.reverse();
         self.state = State::End;
         if begin > rest {
-            let key =
-                leaf_key(page.slot(begin)?).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
+            let key = leaf_key(page.slot(begin)?)
+                .ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
             move_bound(&mut self.upper, key);
             self.state = State::Rest;
         } else if begin == 0
@@ -263,7 +286,11 @@ fn portion(most: &mut u16, slots: u16) -> u16 {
 }
 
 /// The leaf where the rest of the range begins.
-fn seek<'t>(tree: &'t BTree, lower: &Bound<Vec<u8>>, route: &mut Route) -> Result<PageRef<'t>, AccessError> {
+fn seek<'t>(
+    tree: &'t BTree,
+    lower: &Bound<Vec<u8>>,
+    route: &mut Route,
+) -> Result<PageRef<'t>, AccessError> {
     let target = match lower {
         Bound::Unbounded => Target::First,
         Bound::Included(k) | Bound::Excluded(k) => Target::Key(k),
@@ -296,7 +323,8 @@ fn first_slot(page: &Page, lower: &Bound<Vec<u8>>) -> Result<u16, AccessError> {
     if page.slot_count() == 0 {
         return Ok(0);
     }
-    let first = leaf_key(page.slot(0)?).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
+    let first =
+        leaf_key(page.slot(0)?).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?;
     match lower {
         Bound::Unbounded => Ok(0),
         // The usual case of a scan that came from the leaf to the left.
@@ -317,7 +345,8 @@ fn end_slot(page: &Page, begin: u16, upper: &Bound<Vec<u8>>) -> Result<(u16, boo
     Ok((end.max(begin), end < count))
 }
 
-/// Copies the slots' rows into the batch as far as the page alone tells that they may be part of the result.
+/// Copies the slots' rows into the batch as far as the page alone tells that they may be part of
+/// the result.
 pub(super) fn copy_rows(
     page: &Page,
     begin: u16,
@@ -337,7 +366,8 @@ pub(super) fn copy_rows(
     let clean = all_visible(page, mode);
     for slot in begin..end {
         let content = page.slot(slot)?;
-        let key_len = leaf_key(content).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?.len();
+        let key_len =
+            leaf_key(content).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))?.len();
         let state = if clean {
             RowState::Live
         } else {
@@ -347,7 +377,8 @@ pub(super) fn copy_rows(
         if state == RowState::Gone {
             continue;
         }
-        let head = if whole { (content.as_ptr() as usize - base) as u32 } else { batch.put(content) };
+        let head =
+            if whole { (content.as_ptr() as usize - base) as u32 } else { batch.put(content) };
         let skip = (ROW_HEADER + 2 + key_len) as u32;
         debug_assert!(!whole || head as usize + content.len() <= PAGE_SIZE);
         batch.push(RowRef {
@@ -364,11 +395,17 @@ pub(super) fn copy_rows(
 }
 
 impl BTree {
-    /// The version of the entry with this key that the reader sees, as the only row of `batch`; false if there is none.
+    /// The version of the entry with this key that the reader sees, as the only row of `batch`;
+    /// false if there is none.
     ///
     /// # Errors
     /// Damaged pages, I/O.
-    pub fn fetch(&self, key: &[u8], mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
+    pub fn fetch(
+        &self,
+        key: &[u8],
+        mode: ReadMode<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<bool, AccessError> {
         let (leaf, slot, found) = self.place_to_read(key)?;
         if !found {
             batch.clear();

@@ -1,7 +1,9 @@
-//! The way from the root to a leaf: shared latches down, coupled, and an exclusive one on the leaf that is to change.
+//! The way from the root to a leaf: shared latches down, coupled, and an exclusive one on the leaf
+//! that is to change.
 //!
-//! Latch order is top-down and, on one level, left to right. A child's latch is taken before its parent's is given
-//! up, so that a page cannot be unlinked between the look at the parent and the look at the page.
+//! Latch order is top-down and, on one level, left to right. A child's latch is taken before its
+//! parent's is given up, so that a page cannot be unlinked between the look at the parent and the
+//! look at the page.
 
 use super::BTree;
 use super::node::{Between, check_node, child_before, child_between, inner_entry};
@@ -71,7 +73,11 @@ impl BTree {
 
     /// The slot by which the way goes on; `between` learns where the key is.
     #[inline]
-    fn slot_between(page: &Page, target: Target<'_>, between: &mut Between) -> Result<u16, AccessError> {
+    fn slot_between(
+        page: &Page,
+        target: Target<'_>,
+        between: &mut Between,
+    ) -> Result<u16, AccessError> {
         match target {
             Target::First => Ok(0),
             Target::Last => Ok(page.slot_count().saturating_sub(1)),
@@ -113,7 +119,8 @@ impl BTree {
         Ok((page, between))
     }
 
-    /// The leaf for `key`, with an exclusive latch. `high` gets the upper fence of the leaf if wanted.
+    /// The leaf for `key`, with an exclusive latch. `high` gets the upper fence of the leaf if
+    /// wanted.
     pub(crate) fn descend_write(
         &self,
         key: &[u8],

@@ -1,7 +1,8 @@
 //! New entries: one at a time with the unique check, and sorted runs with one record per leaf.
 //!
-//! An entry is looked for and put in under the exclusive latch of its leaf alone; only when the leaf is full the way
-//! down is taken again with exclusive latches (`split`), and then the insert starts over.
+//! An entry is looked for and put in under the exclusive latch of its leaf alone; only when the
+//! leaf is full the way down is taken again with exclusive latches (`split`), and then the insert
+//! starts over.
 
 use super::node::{LEAF_HEAD, MAX_ENTRY_LEN, MAX_KEY_LEN, leaf_entry, leaf_key, lower_bound};
 use super::{BTree, descend::Route};
@@ -10,7 +11,8 @@ use crate::record::with_record;
 use crate::{Outcome, RowName, Writer};
 use pages::{Page, RecordBuilder, SLOT_SIZE};
 
-/// Free bytes per cent of a page that `insert_batch` leaves on the pages it fills at the end of an index.
+/// Free bytes per cent of a page that `insert_batch` leaves on the pages it fills at the end of an
+/// index.
 const FULL: usize = 100;
 
 /// What is known of the place of a new entry.
@@ -24,13 +26,18 @@ enum Place {
 }
 
 impl BTree {
-    /// Inserts an entry. `Duplicate`: a live entry of a committed transaction (or one's own) has the key.
-    /// `Wait`: a running transaction has inserted or deleted the key; wait for it and try again. `Locked`: another
-    /// transaction has locked the place.
+    /// Inserts an entry. `Duplicate`: a live entry of a committed transaction (or one's own) has
+    /// the key. `Wait`: a running transaction has inserted or deleted the key; wait for it and try
+    /// again. `Locked`: another transaction has locked the place.
     ///
     /// # Errors
     /// `KeyTooLong`, `RowTooLong`; no space; the log's errors.
-    pub fn insert(&self, w: &mut dyn Writer, key: &[u8], value: &[u8]) -> Result<Outcome<()>, AccessError> {
+    pub fn insert(
+        &self,
+        w: &mut dyn Writer,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Outcome<()>, AccessError> {
         check_lengths(key, value)?;
         let size = LEAF_HEAD + key.len() + value.len();
         loop {
@@ -52,7 +59,9 @@ impl BTree {
             }
             return with_record(|rec| {
                 match place {
-                    Place::New(slot) => rec.insert_in((self.root, leaf.page_id()), slot, key, value)?,
+                    Place::New(slot) => {
+                        rec.insert_in((self.root, leaf.page_id()), slot, key, value)?
+                    }
                     _ => {
                         rec.change_in(self.root, leaf.page_id());
                         add_entry(rec, &leaf, &place, 0, key, value)?;
@@ -64,9 +73,9 @@ impl BTree {
         }
     }
 
-    /// Inserts entries in ascending key order, with one log record per leaf. Returns how many are in, and why the next
-    /// one is not: `Done` when all are, else as for `insert`. `fill` (1 to 100) is how full the pages become that are
-    /// added at the end of the index, in per cent.
+    /// Inserts entries in ascending key order, with one log record per leaf. Returns how many are
+    /// in, and why the next one is not: `Done` when all are, else as for `insert`. `fill` (1 to
+    /// 100) is how full the pages become that are added at the end of the index, in per cent.
     ///
     /// # Errors
     /// As for `insert`; entries before the failing one may be in, and the caller rolls back.
@@ -101,8 +110,8 @@ impl BTree {
         Ok((done, Outcome::Done(())))
     }
 
-    /// Puts as many of the rows into the record as belong to this leaf and fit. The rows are ascending, so each
-    /// earlier one of the run moves the slots of the later ones by one.
+    /// Puts as many of the rows into the record as belong to this leaf and fit. The rows are
+    /// ascending, so each earlier one of the run moves the slots of the later ones by one.
     fn collect_run(
         &self,
         w: &mut dyn Writer,
@@ -178,7 +187,8 @@ impl BTree {
         }
     }
 
-    /// The key at a slot of a latched leaf, or the first one after it; `None` at the end of the index.
+    /// The key at a slot of a latched leaf, or the first one after it; `None` at the end of the
+    /// index.
     fn next_key(&self, leaf: &Page, slot: u16) -> Result<Option<Vec<u8>>, AccessError> {
         let key_at = |page: &Page, slot: u16| {
             let key = leaf_key(page.slot(slot)?);
@@ -216,7 +226,8 @@ enum Stop {
 #[inline]
 pub(super) fn at_end(leaf: &Page, key: &[u8]) -> Result<bool, AccessError> {
     let Some(last) = leaf.slot_count().checked_sub(1) else { return Ok(leaf.next().is_none()) };
-    let last = leaf_key(leaf.slot(last)?).ok_or_else(|| corrupt(leaf.id(), "index entry is cut short"))?;
+    let last =
+        leaf_key(leaf.slot(last)?).ok_or_else(|| corrupt(leaf.id(), "index entry is cut short"))?;
     Ok(leaf.next().is_none() && last < key)
 }
 

@@ -1,5 +1,5 @@
-//! B+trees over memcmp-ordered keys. Entries are versioned rows; the root page keeps its place while anybody uses the
-//! tree.
+//! B+trees over memcmp-ordered keys. Entries are versioned rows; the root page keeps its place
+//! while anybody uses the tree.
 
 mod ahead;
 mod check;
@@ -48,8 +48,8 @@ impl fmt::Debug for BTree {
 }
 
 impl BTree {
-    /// Makes an empty index in an allocation unit. The root page is never undone: rolling back the creation frees the
-    /// unit.
+    /// Makes an empty index in an allocation unit. The root page is never undone: rolling back the
+    /// creation frees the unit.
     ///
     /// # Errors
     /// No space; I/O and the log's errors.
@@ -60,7 +60,14 @@ impl BTree {
             with_record(|rec| {
                 rec.system();
                 page.format(rec, 0, PageId::NONE, PageId::NONE, page.id())?;
-                NewPage::change(&space.store, &mut space.store.system(), rec, &mut [], &mut [&mut page], None)
+                NewPage::change(
+                    &space.store,
+                    &mut space.store.system(),
+                    rec,
+                    &mut [],
+                    &mut [&mut page],
+                    None,
+                )
             })?;
             page.id()
         };

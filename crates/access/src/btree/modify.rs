@@ -1,4 +1,5 @@
-//! Changes of existing entries: many rows of a leaf with one record, each guarded by the header its caller saw.
+//! Changes of existing entries: many rows of a leaf with one record, each guarded by the header its
+//! caller saw.
 
 use super::BTree;
 use super::insert::check_lengths;
@@ -37,12 +38,14 @@ fn stopped(changes: &[EntryChange<'_>], at: usize) -> bool {
 }
 
 impl BTree {
-    /// Applies the changes, which are in ascending key order, with one record per leaf. Each row's outcome says what
-    /// came of it. Stops after the first row that is to be tried again, so that the caller can wait for it before it
-    /// holds any later row: rows are locked in the order in which they are given. Returns how many have an outcome.
+    /// Applies the changes, which are in ascending key order, with one record per leaf. Each row's
+    /// outcome says what came of it. Stops after the first row that is to be tried again, so that
+    /// the caller can wait for it before it holds any later row: rows are locked in the order in
+    /// which they are given. Returns how many have an outcome.
     ///
     /// # Errors
-    /// `RowTooLong`; I/O and the log's errors. Rows before the failing one may be changed, and the caller rolls back.
+    /// `RowTooLong`; I/O and the log's errors. Rows before the failing one may be changed, and the
+    /// caller rolls back.
     pub fn apply_batch(
         &self,
         w: &mut dyn Writer,
@@ -98,8 +101,8 @@ impl BTree {
         Ok(one.outcome)
     }
 
-    /// Applies what belongs to this leaf, from `at` on. Returns the bytes that the row at `at` lacks, if that is why
-    /// it stopped.
+    /// Applies what belongs to this leaf, from `at` on. Returns the bytes that the row at `at`
+    /// lacks, if that is why it stopped.
     fn apply_leaf(
         &self,
         w: &mut dyn Writer,
@@ -115,7 +118,8 @@ impl BTree {
         let mut free = leaf.free_bytes();
         let mut room = None;
         while let Some(change) = changes.get_mut(*at) {
-            // A row twice in one batch: the second sees what the first made of it, so it goes into the next record.
+            // A row twice in one batch: the second sees what the first made of it, so it goes into
+            // the next record.
             match apply_entry(w, self.unit_id(), rec, leaf, change, *at == first, &mut free)? {
                 Step::Settled => *at += 1,
                 Step::Flush => break,
@@ -158,7 +162,8 @@ fn find(leaf: &Page, key: &[u8], hint: u16) -> Result<Option<u16>, AccessError> 
 /// Whether the key may be on a leaf further right than this one.
 fn beyond(leaf: &Page, key: &[u8]) -> Result<bool, AccessError> {
     let Some(last) = leaf.slot_count().checked_sub(1) else { return Ok(true) };
-    let last = leaf_key(leaf.slot(last)?).ok_or_else(|| corrupt(leaf.id(), "index entry is cut short"))?;
+    let last =
+        leaf_key(leaf.slot(last)?).ok_or_else(|| corrupt(leaf.id(), "index entry is cut short"))?;
     Ok(key > last)
 }
 

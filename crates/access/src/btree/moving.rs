@@ -1,12 +1,13 @@
 //! Nodes that go to other pages, because their file is to be emptied or to become shorter.
 //!
-//! A walk visits every inner node, level by level from the root's down and on each level by key, under an exclusive
-//! latch, and moves those of its children that lie past the bar of a file. One system record moves a node: the new
-//! page gets its entries as they are, with the headers that versions and undo go by; parent and neighbours name the
-//! new page; the old one is free. Readers that remember the old page find that it left the tree, and search by key;
-//! undo searches by key anyway. The root keeps its place.
-//! Guarantees: after a walk without `NoRoom` no node was past the bar that was there when it began and did not have
-//! changing neighbours at that moment; a walk may stop after any step.
+//! A walk visits every inner node, level by level from the root's down and on each level by key,
+//! under an exclusive latch, and moves those of its children that lie past the bar of a file. One
+//! system record moves a node: the new page gets its entries as they are, with the headers that
+//! versions and undo go by; parent and neighbours name the new page; the old one is free. Readers
+//! that remember the old page find that it left the tree, and search by key; undo searches by key
+//! anyway. The root keeps its place. Guarantees: after a walk without `NoRoom` no node was past the
+//! bar that was there when it began and did not have changing neighbours at that moment; a walk may
+//! stop after any step.
 
 use super::BTree;
 use super::node::{check_node, child_for, inner_bytes, inner_entry};
@@ -49,7 +50,8 @@ struct Parent<'t> {
 }
 
 impl BTree {
-    /// A walk that moves the nodes past the bar of `file`: to its front if `inside`, else to where new pages come from.
+    /// A walk that moves the nodes past the bar of `file`: to its front if `inside`, else to where
+    /// new pages come from.
     pub fn move_nodes(&self, file: u16, inside: bool) -> Move {
         Move { tree: self.clone(), file, inside, level: None, from: Vec::new() }
     }
@@ -83,7 +85,8 @@ impl BTree {
         }
     }
 
-    /// Moves the child in this slot of its parent to the new page; false when its left neighbour is changing.
+    /// Moves the child in this slot of its parent to the new page; false when its left neighbour is
+    /// changing.
     fn move_child<'s>(
         &'s self,
         parent: &mut PageMut<'s>,
@@ -93,11 +96,14 @@ impl BTree {
         let (id, separator) = inner_entry(parent, slot)?;
         let mut entry = Vec::with_capacity(separator.len() + 6);
         inner_bytes(new.id(), separator, &mut entry);
-        // The parent's latch keeps the child in its place; its left neighbour may be another parent's and is checked.
+        // The parent's latch keeps the child in its place; its left neighbour may be another
+        // parent's and is checked.
         let prev = self.space.store.read(id)?.prev();
         let mut left = if prev.is_none() { None } else { Some(self.space.store.write(prev)?) };
         if left.as_ref().is_some_and(|l| {
-            check_node(l, self.unit_id()).is_err() || l.level() + 1 != parent.level() || l.next() != id
+            check_node(l, self.unit_id()).is_err()
+                || l.level() + 1 != parent.level()
+                || l.next() != id
         }) {
             return Ok(false);
         }
@@ -123,9 +129,11 @@ impl BTree {
             rec.page(parent.id());
             rec.replace_raw(slot, &entry)?;
             rec.page(id);
-            // As for a leaf that is unlinked: a thread that remembers the page sees that it is no node any more.
+            // As for a leaf that is unlinked: a thread that remembers the page sees that it is no
+            // node any more.
             rec.format(PageType::Index, 0, child.unit(), PageId::NONE, PageId::NONE, PageId::NONE)?;
-            let mut all: smallvec::SmallVec<[&mut PageMut<'_>; 4]> = smallvec::smallvec![parent, &mut child];
+            let mut all: smallvec::SmallVec<[&mut PageMut<'_>; 4]> =
+                smallvec::smallvec![parent, &mut child];
             all.extend(left.as_mut());
             all.extend(right.as_mut());
             space::change_and_move(&self.space, rec, &mut all, &mut new, id)

@@ -1,15 +1,19 @@
 //! Entries of B+tree nodes and the search in them.
 //!
-//! Leaf slot: row header (18), key length u16, key, value. Inner slot: child page id (6), separator; the first
-//! slot's separator is empty and stands for minus infinity. Entries are in ascending memcmp order of their keys.
-//! Everything that is read from a page is checked: a damaged page gives an error, never a panic.
+//! Leaf slot: row header (18), key length u16, key, value. Inner slot: child page id (6),
+//! separator; the first slot's separator is empty and stands for minus infinity. Entries are in
+//! ascending memcmp order of their keys. Everything that is read from a page is checked: a damaged
+//! page gives an error, never a panic.
 //!
-//! The search compares the first eight bytes of keys as numbers, and in a leaf looks first where the key would be if the keys in
-//! between were spread evenly: ascending numbers are found at the first look instead of the seventh. Inner nodes are halved: how
-//! full their leaves are differs, so the first look would miss, and they are near in the processor's caches.
+//! The search compares the first eight bytes of keys as numbers, and in a leaf looks first where
+//! the key would be if the keys in between were spread evenly: ascending numbers are found at the
+//! first look instead of the seventh. Inner nodes are halved: how full their leaves are differs, so
+//! the first look would miss, and they are near in the processor's caches.
 
 use crate::error::{AccessError, corrupt};
-use pages::{MAX_SLOT_LEN, MAX_SLOTS, Page, PageId, PageType, ROW_HEADER, RowHeader, SLOT_SIZE, UnitId};
+use pages::{
+    MAX_SLOT_LEN, MAX_SLOTS, Page, PageId, PageType, ROW_HEADER, RowHeader, SLOT_SIZE, UnitId,
+};
 use std::cmp::Ordering;
 
 /// Longest key of an entry in bytes: an inner node holds at least four separators of this length.
@@ -50,7 +54,8 @@ pub(crate) fn leaf_entry(page: &Page, slot: u16) -> Result<LeafEntry<'_>, Access
     entry.ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
-/// Header, key and value of each row of a leaf that can be read, without its tree: for what is left of a damaged database.
+/// Header, key and value of each row of a leaf that can be read, without its tree: for what is left
+/// of a damaged database.
 pub fn leaf_rows(page: &Page) -> impl Iterator<Item = (RowHeader, &[u8], &[u8])> {
     let leaf = page.page_type() == Some(PageType::Index) && page.level() == 0;
     let slots = if leaf { slots(page).unwrap_or(0) } else { 0 };
@@ -91,7 +96,8 @@ pub(crate) fn head_of(key: &[u8]) -> u64 {
     if let Some(bytes) = key.first_chunk::<8>() {
         return u64::from_be_bytes(*bytes);
     }
-    // In words that overlap: to copy a few bytes, and then to read them as one number, takes longer than both.
+    // In words that overlap: to copy a few bytes, and then to read them as one number, takes longer
+    // than both.
     if let (Some(first), Some(last)) = (key.first_chunk::<4>(), key.last_chunk::<4>()) {
         let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
         return u64::from(first) << 32 | u64::from(last) << (64 - 8 * key.len());
@@ -100,8 +106,8 @@ pub(crate) fn head_of(key: &[u8]) -> u64 {
 }
 
 impl SlotKey {
-    /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry. The page has the slot, see [`slots`]. `None` where
-    /// it is cut short.
+    /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry. The page has the slot,
+    /// see [`slots`]. `None` where it is cut short.
     #[inline]
     fn at<const HEAD: usize>(page: &Page, slot: u16) -> Option<SlotKey> {
         let (off, len) = page.place_of(slot)?;
@@ -134,7 +140,8 @@ impl SlotKey {
         if self.head != wanted.head {
             return Some(self.head.cmp(&wanted.head));
         }
-        // Of two short keys that differ in zeros at their end the shorter one is a prefix of the other.
+        // Of two short keys that differ in zeros at their end the shorter one is a prefix of the
+        // other.
         if self.len <= 8 && wanted.key.len() <= 8 {
             return Some(self.len.cmp(&wanted.key.len()));
         }
@@ -144,7 +151,8 @@ impl SlotKey {
 
 /// Fewer slots than this are halved at once.
 const FEW: u16 = 6;
-/// Slots beside the first guess among which the key is looked for then; twice as many each time that it is further away.
+/// Slots beside the first guess among which the key is looked for then; twice as many each time
+/// that it is further away.
 const NEAR: u16 = 2;
 
 /// How many slots the page has; `None` if it cannot have so many.
@@ -153,8 +161,9 @@ fn slots(page: &Page) -> Option<u16> {
     Some(page.slot_count()).filter(|count| usize::from(*count) <= MAX_SLOTS)
 }
 
-/// The separators around a node, as numbers: what the way down to it tells of where a key is in it. A hint: no answer depends on
-/// it, but with it the search need not look at both ends of the node, which lie far apart in memory.
+/// The separators around a node, as numbers: what the way down to it tells of where a key is in it.
+/// A hint: no answer depends on it, but with it the search need not look at both ends of the node,
+/// which lie far apart in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Between {
     low: Option<u64>,
@@ -196,7 +205,8 @@ fn find(page: &Page, wanted: Wanted<'_>, between: Between) -> Option<(u16, bool)
     let order = |slot: u16| SlotKey::at::<LEAF_HEAD>(page, slot)?.cmp(page, &wanted);
     let (mut low, mut high) = (0, slots(page)?);
     if high > FEW {
-        let mut ends = between.low.zip(between.high).map(|(least, most)| ((low, least), (high, most)));
+        let mut ends =
+            between.low.zip(between.high).map(|(least, most)| ((low, least), (high, most)));
         if ends.is_none() {
             let (least, most) =
                 (SlotKey::at::<LEAF_HEAD>(page, low)?, SlotKey::at::<LEAF_HEAD>(page, high - 1)?);
@@ -212,7 +222,8 @@ fn find(page: &Page, wanted: Wanted<'_>, between: Between) -> Option<(u16, bool)
             // Slot `low - 1` is below the key, slot `high` above it.
             ends = Some(((low - 1, least.head), (high, most.head)));
         }
-        if let Some(guess) = ends.and_then(|(least, most)| interpolate(least, most, wanted.head, (low, high)))
+        if let Some(guess) =
+            ends.and_then(|(least, most)| interpolate(least, most, wanted.head, (low, high)))
         {
             let mut step = NEAR;
             match order(guess)? {
@@ -257,8 +268,9 @@ fn find(page: &Page, wanted: Wanted<'_>, between: Between) -> Option<(u16, bool)
     Some((low, false))
 }
 
-/// In an inner node, from slot 1 on: slot 0 stands for minus infinity. Tells `between` what separators the key lies between that
-/// have been looked at: those beside the place, unless the key is one of them.
+/// In an inner node, from slot 1 on: slot 0 stands for minus infinity. Tells `between` what
+/// separators the key lies between that have been looked at: those beside the place, unless the key
+/// is one of them.
 #[inline]
 fn find_child(page: &Page, wanted: Wanted<'_>, between: &mut Between) -> Option<(u16, bool)> {
     let (first, count) = (1, slots(page)?);
@@ -301,8 +313,8 @@ fn find_child(page: &Page, wanted: Wanted<'_>, between: &mut Between) -> Option<
     Some((low, false))
 }
 
-/// The slot in `low..high` where the number would be if the ones between two slots with their numbers were spread evenly; none
-/// where those are equal, or the range is empty.
+/// The slot in `low..high` where the number would be if the ones between two slots with their
+/// numbers were spread evenly; none where those are equal, or the range is empty.
 #[inline]
 fn interpolate(
     (first, least): (u16, u64),
@@ -316,12 +328,13 @@ fn interpolate(
     }
     // A page has less than 2,048 slots: after the shift the product fits.
     let shift = if range >> 52 == 0 { 0 } else { 12 };
-    let offset = (wanted.checked_sub(least)? >> shift).min(range >> shift) * slots / (range >> shift);
+    let offset =
+        (wanted.checked_sub(least)? >> shift).min(range >> shift) * slots / (range >> shift);
     Some((first + offset as u16).clamp(low, high - 1))
 }
 
-/// The slot of a leaf where the key is if the keys around it are spread evenly between the separators; none where those are not
-/// known, or the leaf is small. Reads no entry.
+/// The slot of a leaf where the key is if the keys around it are spread evenly between the
+/// separators; none where those are not known, or the leaf is small. Reads no entry.
 #[inline]
 pub(crate) fn likely_slot(page: &Page, key: &[u8], between: Between) -> Option<u16> {
     let count = slots(page).filter(|count| *count > FEW)?;
@@ -380,7 +393,11 @@ pub(crate) fn child_for(page: &Page, key: &[u8]) -> Result<u16, AccessError> {
 
 /// As [`child_for`]; `between` learns of the separators around the child.
 #[inline]
-pub(crate) fn child_between(page: &Page, key: &[u8], between: &mut Between) -> Result<u16, AccessError> {
+pub(crate) fn child_between(
+    page: &Page,
+    key: &[u8],
+    between: &mut Between,
+) -> Result<u16, AccessError> {
     let (at, equal) = search_children(page, key, between)?;
     if equal {
         between.narrow(page, at);
@@ -394,9 +411,14 @@ pub(crate) fn child_before(page: &Page, key: &[u8]) -> Result<u16, AccessError> 
     Ok(search_children(page, key, &mut Between::default())?.0 - 1)
 }
 
-/// The first slot after slot 0, which stands for minus infinity, whose separator is `>= key`, and whether it is equal.
+/// The first slot after slot 0, which stands for minus infinity, whose separator is `>= key`, and
+/// whether it is equal.
 #[inline]
-fn search_children(page: &Page, key: &[u8], between: &mut Between) -> Result<(u16, bool), AccessError> {
+fn search_children(
+    page: &Page,
+    key: &[u8],
+    between: &mut Between,
+) -> Result<(u16, bool), AccessError> {
     if page.slot_count() == 0 {
         return Err(corrupt(page.id(), "inner index page without a child"));
     }
@@ -404,11 +426,13 @@ fn search_children(page: &Page, key: &[u8], between: &mut Between) -> Result<(u1
     find_child(page, wanted, between).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
-/// Checks that a page is a node of the tree in this unit. Which root the page names does not matter, as a root that moves
-/// leaves the other nodes as they are; one that has left the tree names none.
+/// Checks that a page is a node of the tree in this unit. Which root the page names does not
+/// matter, as a root that moves leaves the other nodes as they are; one that has left the tree
+/// names none.
 #[inline]
 pub(crate) fn check_node(page: &Page, unit: UnitId) -> Result<(), AccessError> {
-    let own = page.page_type() == Some(PageType::Index) && page.unit() == unit && !page.root().is_none();
+    let own =
+        page.page_type() == Some(PageType::Index) && page.unit() == unit && !page.root().is_none();
     if !own || page.level() >= MAX_LEVELS {
         return Err(corrupt(page.id(), "page is not a node of the index"));
     }
@@ -450,7 +474,12 @@ mod tests {
         for (slot, key) in keys.iter().enumerate() {
             let slot = slot as u16;
             if level == 0 {
-                put(PageOp::Insert { slot, flags: 0, key: Some(key), value: &[9; 3][..key.len() % 4] });
+                put(PageOp::Insert {
+                    slot,
+                    flags: 0,
+                    key: Some(key),
+                    value: &[9; 3][..key.len() % 4],
+                });
             } else {
                 let content = [&[7; INNER_HEAD], key.as_slice()].concat();
                 put(PageOp::InsertRaw { slot, content: &content });
@@ -494,7 +523,11 @@ mod tests {
             for wanted in wanted.iter().chain(&keys) {
                 let at = keys.partition_point(|key| key < wanted);
                 let equal = keys.get(at) == Some(wanted);
-                assert_eq!(lower_bound(&leaf, wanted).unwrap(), (at as u16, equal), "{wanted:?} in {keys:?}");
+                assert_eq!(
+                    lower_bound(&leaf, wanted).unwrap(),
+                    (at as u16, equal),
+                    "{wanted:?} in {keys:?}"
+                );
                 // No answer depends on the hint, right or wrong.
                 let right = Between {
                     low: keys.first().map(|key| head_of(key)),

@@ -1,7 +1,9 @@
-//! The change of one entry by its key: it is found, looked at and changed under one latch, with one way down.
+//! The change of one entry by its key: it is found, looked at and changed under one latch, with one
+//! way down.
 //!
-//! Whatever would have to be waited for (another transaction's row, a ghost, a lock) is left to the caller, who then reads
-//! the entry and changes it in two steps ([`BTree::fetch`], [`BTree::apply_batch`]).
+//! Whatever would have to be waited for (another transaction's row, a ghost, a lock) is left to the
+//! caller, who then reads the entry and changes it in two steps ([`BTree::fetch`],
+//! [`BTree::apply_batch`]).
 
 use super::BTree;
 use super::node::leaf_entry;
@@ -40,7 +42,8 @@ pub enum Edited {
     Left,
     /// There is no entry with the key.
     Missing,
-    /// Nothing was done: the entry is another transaction's, or deleted, or may be locked, or the caller could not tell.
+    /// Nothing was done: the entry is another transaction's, or deleted, or may be locked, or the
+    /// caller could not tell.
     Undecided,
 }
 
@@ -53,8 +56,9 @@ enum Prepared {
 }
 
 impl BTree {
-    /// Looks for the entry with this key ([`super::ways`]) and lets `wish` say what is to become of its value. `wish` runs under the leaf's
-    /// exclusive latch: it computes, and neither waits nor reads pages. `expected` is what [`BTree::look_ahead`] has told of the key.
+    /// Looks for the entry with this key ([`super::ways`]) and lets `wish` say what is to become of
+    /// its value. `wish` runs under the leaf's exclusive latch: it computes, and neither waits nor
+    /// reads pages. `expected` is what [`BTree::look_ahead`] has told of the key.
     ///
     /// # Errors
     /// Damaged pages, I/O, the log's errors.

@@ -1,10 +1,12 @@
 //! The root page of an index goes to another place, while nobody else uses the index.
 //!
-//! The catalog names the root, and log records of transactions name it for undo. So the caller locks everybody out,
-//! those with open transactions too, and no background work cleans the index meanwhile. [`BTree::copy_root`] makes a
-//! copy in the caller's transaction, which makes the catalog name it; a rollback or a crash takes the copy away. Behind
-//! the commit the copy is the root. It still names the page that it was copied from, whatever becomes of it, until
-//! [`BTree::settle_root`] has freed that page: right after the commit, or after a crash before the index is used.
+//! The catalog names the root, and log records of transactions name it for undo. So the caller
+//! locks everybody out, those with open transactions too, and no background work cleans the index
+//! meanwhile. [`BTree::copy_root`] makes a copy in the caller's transaction, which makes the
+//! catalog name it; a rollback or a crash takes the copy away. Behind the commit the copy is the
+//! root. It still names the page that it was copied from, whatever becomes of it, until
+//! [`BTree::settle_root`] has freed that page: right after the commit, or after a crash before the
+//! index is used.
 
 use super::BTree;
 use super::node::check_node;
@@ -48,11 +50,12 @@ impl BTree {
         Ok(root.root())
     }
 
-    /// Makes this index's root the only one if it is a copy, and frees the page that it was copied from.
+    /// Makes this index's root the only one if it is a copy, and frees the page that it was copied
+    /// from.
     ///
     /// # Errors
-    /// The page cannot be the root: it has neighbours, or the one that it names is above it. I/O and the log's errors;
-    /// the index must not be used then.
+    /// The page cannot be the root: it has neighbours, or the one that it names is above it. I/O
+    /// and the log's errors; the index must not be used then.
     pub fn settle_root(&self) -> Result<(), AccessError> {
         let named = self.named_root()?;
         if named == self.root {
@@ -65,7 +68,8 @@ impl BTree {
             return Ok(());
         }
         check_node(&old, self.unit_id())?;
-        // The copy may have been split since. Any other node lies below the root that its header names.
+        // The copy may have been split since. Any other node lies below the root that its header
+        // names.
         if root.level() < old.level() || !root.prev().is_none() || !root.next().is_none() {
             return Err(corrupt(self.root, "a node is taken for the root of its index"));
         }
@@ -79,7 +83,13 @@ impl BTree {
             rec.page(named);
             rec.format(PageType::Index, 0, unit, PageId::NONE, PageId::NONE, PageId::NONE)?;
             let latched = &mut [&mut old, &mut root];
-            space::change_and_free(&self.space, &mut self.space.store.system(), rec, latched, &[named])
+            space::change_and_free(
+                &self.space,
+                &mut self.space.store.system(),
+                rec,
+                latched,
+                &[named],
+            )
         })
     }
 }

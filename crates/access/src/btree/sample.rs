@@ -1,7 +1,8 @@
 //! A sample of an index: leaves that lie evenly over the keys, read without a look at the others.
 //!
-//! A leaf is found by a share of the way from the first to the last: at each level the share chooses among the children, what is
-//! left of it among theirs. Leaves below inner pages with few children are met a little more often than others.
+//! A leaf is found by a share of the way from the first to the last: at each level the share
+//! chooses among the children, what is left of it among theirs. Leaves below inner pages with few
+//! children are met a little more often than others.
 
 use super::BTree;
 use super::cursor::copy_rows;
@@ -31,11 +32,17 @@ impl BTree {
         Ok((sum / f64::from(PROBES)).round() as u64)
     }
 
-    /// Fills `batch` with the rows of the leaf at a share (0 to 1) of the way through the tree; it may have none.
+    /// Fills `batch` with the rows of the leaf at a share (0 to 1) of the way through the tree; it
+    /// may have none.
     ///
     /// # Errors
     /// Damaged pages, I/O.
-    pub fn leaf_at(&self, share: f64, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<(), AccessError> {
+    pub fn leaf_at(
+        &self,
+        share: f64,
+        mode: ReadMode<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<(), AccessError> {
         batch.clear();
         let leaf = self.descend_share(share, &mut |_| {})?;
         copy_rows(&leaf, 0, leaf.slot_count(), mode, batch)?;
@@ -46,7 +53,11 @@ impl BTree {
     }
 
     /// As `descend_read`; `met` gets the number of children of each inner page.
-    fn descend_share(&self, share: f64, met: &mut dyn FnMut(u16)) -> Result<PageRef<'_>, AccessError> {
+    fn descend_share(
+        &self,
+        share: f64,
+        met: &mut dyn FnMut(u16),
+    ) -> Result<PageRef<'_>, AccessError> {
         let mut share = share.clamp(0.0, 1.0);
         let mut page = self.space.store.read(self.root)?;
         check_node(&page, self.unit_id())?;

@@ -1,12 +1,14 @@
 //! Making room: page splits, one log record each.
 //!
-//! A split takes exclusive latches from the root down, two levels at a time. Inner pages that might not take one more
-//! separator are split on the way, so a split never has to climb. The root keeps its place for life: when it is full,
-//! its content goes to two new pages and the root becomes their parent. Entries only ever move to the right.
+//! A split takes exclusive latches from the root down, two levels at a time. Inner pages that might
+//! not take one more separator are split on the way, so a split never has to climb. The root keeps
+//! its place for life: when it is full, its content goes to two new pages and the root becomes
+//! their parent. Entries only ever move to the right.
 
 use super::BTree;
 use super::node::{
-    check_node, child_for, fits, inner_bytes, inner_entry, leaf_entry, leaf_key, lower_bound, separator,
+    check_node, child_for, fits, inner_bytes, inner_entry, leaf_entry, leaf_key, lower_bound,
+    separator,
 };
 use crate::error::{AccessError, corrupt};
 use crate::record::with_record;
@@ -25,8 +27,8 @@ struct Cut {
 }
 
 impl BTree {
-    /// Splits until the leaf for `key` has `need` free bytes (contents and slots), or one split is done: the caller
-    /// looks again. `need` must fit an empty leaf.
+    /// Splits until the leaf for `key` has `need` free bytes (contents and slots), or one split is
+    /// done: the caller looks again. `need` must fit an empty leaf.
     pub(crate) fn make_room(&self, key: &[u8], need: usize) -> Result<(), AccessError> {
         let mut reserve = USUAL_SEPARATOR.max(key.len());
         loop {
@@ -51,8 +53,8 @@ impl BTree {
         }
     }
 
-    /// Goes down from an inner root with room. `Some(n)`: an inner page turned out to need room for a separator of n
-    /// bytes; start again.
+    /// Goes down from an inner root with room. `Some(n)`: an inner page turned out to need room for
+    /// a separator of n bytes; start again.
     fn split_below<'s>(
         &'s self,
         root: PageMut<'s>,
@@ -172,7 +174,9 @@ impl BTree {
                 None,
             )
         })?;
-        [left.page(), right.page()].into_iter().for_each(|page| self.space.store.ghosts_moved(page));
+        [left.page(), right.page()]
+            .into_iter()
+            .for_each(|page| self.space.store.ghosts_moved(page));
         Ok(())
     }
 }
@@ -191,8 +195,14 @@ pub(super) fn copy_entries(
     Ok(())
 }
 
-/// Puts entries into the new right page; there the first separator of an inner page becomes minus infinity.
-fn move_entries(rec: &mut RecordBuilder, page: &Page, from: u16, count: u16) -> Result<(), AccessError> {
+/// Puts entries into the new right page; there the first separator of an inner page becomes minus
+/// infinity.
+fn move_entries(
+    rec: &mut RecordBuilder,
+    page: &Page,
+    from: u16,
+    count: u16,
+) -> Result<(), AccessError> {
     if page.level() == 0 || count == 0 {
         return copy_entries(rec, page, from, count, 0);
     }
@@ -232,8 +242,8 @@ fn cut_leaf(page: &Page, key: &[u8], need: usize) -> Result<Cut, AccessError> {
     for s in 0..count {
         total += page.slot(s)?.len() + SLOT_SIZE;
     }
-    // Left of a cut at s: entries 0..s, and the new bytes if they belong before s. Entry 0 stays left unless the new
-    // entry alone shall have the left page.
+    // Left of a cut at s: entries 0..s, and the new bytes if they belong before s. Entry 0 stays
+    // left unless the new entry alone shall have the left page.
     let (mut best, mut best_max, mut left) = (1.min(count - 1), usize::MAX, 0);
     for s in 0..count {
         // A grown entry (`found`) goes right when the cut is at its own slot.
@@ -248,7 +258,8 @@ fn cut_leaf(page: &Page, key: &[u8], need: usize) -> Result<Cut, AccessError> {
         return Err(corrupt(page.id(), "entry does not fit an empty page"));
     }
     let right = key_at(page, best)?;
-    // The separator must lie above everything that stays left, the new key included if it belongs there.
+    // The separator must lie above everything that stays left, the new key included if it belongs
+    // there.
     let mut low = if best > 0 { key_at(page, best - 1)? } else { &[] };
     if pos == best && !found && key > low {
         low = key;

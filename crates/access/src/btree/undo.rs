@@ -32,7 +32,8 @@ impl BTree {
         let tree = BTree::by_id(Arc::clone(store), unit, root);
         let key = undo.key(end - 1);
         let mut leaf = tree.descend_write(key, None)?;
-        // How far the record will reach decides what it names as next, so it is built for that at once.
+        // How far the record will reach decides what it names as next, so it is built for that at
+        // once.
         let probe = tree.reach(&leaf, undo, end)?;
         if let (true, Some(need)) = (probe.end == end, probe.room) {
             drop(leaf);
@@ -61,7 +62,8 @@ impl BTree {
         Ok(pass.end)
     }
 
-    /// The first operation that goes into the same record as `end - 1`: descending keys of this leaf, room for all.
+    /// The first operation that goes into the same record as `end - 1`: descending keys of this
+    /// leaf, room for all.
     fn reach(&self, leaf: &PageMut<'_>, undo: &Undo<'_>, end: usize) -> Result<Pass, AccessError> {
         let mut probe = RecordBuilder::new();
         probe.compensation(undo.lsn);
@@ -71,7 +73,8 @@ impl BTree {
     }
 }
 
-/// Adds the compensation of operations `first..end` to the record, the last first, until one does not fit.
+/// Adds the compensation of operations `first..end` to the record, the last first, until one does
+/// not fit.
 fn undo_leaf(
     rec: &mut RecordBuilder,
     leaf: &PageMut<'_>,
@@ -86,7 +89,8 @@ fn undo_leaf(
         let i = pass.end - 1;
         let (slot, found) = lower_bound(leaf, undo.key(i))?;
         if !found {
-            // On another leaf, or undone before: only the one the leaf was looked up for is known to be gone.
+            // On another leaf, or undone before: only the one the leaf was looked up for is known
+            // to be gone.
             if i + 1 < end {
                 break;
             }

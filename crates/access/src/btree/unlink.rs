@@ -1,10 +1,11 @@
 //! Ghost removal from leaves, and unlinking of leaves without rows.
 //!
-//! One system record takes a leaf out of the tree, together with the inner nodes above it that have no other child: links of
-//! the neighbours, the entry in the lowest node that has other children, the pages in the maps. The ghosts of the leaf
-//! go with it, so that a crash leaves a leaf with ghosts, which a scan meets, or none. A tree without rows is its root, an
-//! empty leaf. Latches are taken top-down and left to right; where a node above the leaf goes too its neighbours are
-//! only tried, because the order of two levels' neighbours cannot be kept.
+//! One system record takes a leaf out of the tree, together with the inner nodes above it that have
+//! no other child: links of the neighbours, the entry in the lowest node that has other children,
+//! the pages in the maps. The ghosts of the leaf go with it, so that a crash leaves a leaf with
+//! ghosts, which a scan meets, or none. A tree without rows is its root, an empty leaf. Latches are
+//! taken top-down and left to right; where a node above the leaf goes too its neighbours are only
+//! tried, because the order of two levels' neighbours cannot be kept.
 
 use super::BTree;
 use super::node::{check_node, child_for, inner_entry, leaf_entry};
@@ -38,7 +39,8 @@ enum Try {
     Busy(PageId),
 }
 
-/// How many ghosts a leaf has if it has nothing else, and every snapshot sees all of them (`< oldest`).
+/// How many ghosts a leaf has if it has nothing else, and every snapshot sees all of them (`<
+/// oldest`).
 fn only_ghosts(leaf: &Page, oldest: TxnId) -> Result<Option<usize>, AccessError> {
     for slot in 0..leaf.slot_count() {
         let header = leaf_entry(leaf, slot)?.header;
@@ -50,8 +52,8 @@ fn only_ghosts(leaf: &Page, oldest: TxnId) -> Result<Option<usize>, AccessError>
 }
 
 impl BTree {
-    /// Removes the ghosts of one leaf whose transactions every snapshot sees (`< oldest`), and the leaf itself if that
-    /// leaves it empty.
+    /// Removes the ghosts of one leaf whose transactions every snapshot sees (`< oldest`), and the
+    /// leaf itself if that leaves it empty.
     pub(crate) fn cleanup(&self, leaf: PageMut<'_>, oldest: TxnId) -> Result<Cleanup, AccessError> {
         let mut leaf = leaf;
         let mut result = Cleanup::default();
@@ -95,9 +97,15 @@ impl BTree {
         Ok(result)
     }
 
-    /// Takes a leaf out of the tree that has nothing but ghosts `< oldest`, or nothing; returns how many ghosts. `None`:
-    /// it has rows, is not where `key` leads, or is the root; or a neighbour was busy.
-    pub(crate) fn unlink(&self, key: &[u8], id: PageId, oldest: TxnId) -> Result<Option<usize>, AccessError> {
+    /// Takes a leaf out of the tree that has nothing but ghosts `< oldest`, or nothing; returns how
+    /// many ghosts. `None`: it has rows, is not where `key` leads, or is the root; or a neighbour
+    /// was busy.
+    pub(crate) fn unlink(
+        &self,
+        key: &[u8],
+        id: PageId,
+        oldest: TxnId,
+    ) -> Result<Option<usize>, AccessError> {
         for _ in 0..TRIES {
             let Some(path) = self.path_to(key, id)? else { return Ok(None) };
             let done = match path.len() {
@@ -107,7 +115,8 @@ impl BTree {
             match done {
                 Try::Done(ghosts) => return Ok(Some(ghosts)),
                 Try::Changed => return Ok(None),
-                // Perhaps it only has to be read; the thread that has it may be waiting for what was latched here.
+                // Perhaps it only has to be read; the thread that has it may be waiting for what
+                // was latched here.
                 Try::Busy(page) => {
                     let _ = self.space.store.read(page);
                     std::thread::yield_now();
@@ -151,7 +160,8 @@ impl BTree {
         oldest: TxnId,
     ) -> Result<Try, AccessError> {
         let parent = &mut path[0];
-        // The parent's latch keeps the leaf in its place; its left neighbour may be another parent's and is checked.
+        // The parent's latch keeps the leaf in its place; its left neighbour may be another
+        // parent's and is checked.
         let prev = self.space.store.read(id)?.prev();
         let left = if prev.is_none() { None } else { Some(self.space.store.write(prev)?) };
         if left.as_ref().is_some_and(|l| !self.is_own_leaf(l) || l.next() != id) {
@@ -163,7 +173,8 @@ impl BTree {
             return Ok(Try::Busy(id));
         }
         let Some(ghosts) = only_ghosts(&leaf, oldest)? else { return Ok(Try::Changed) };
-        let right = if leaf.next().is_none() { None } else { Some(self.space.store.write(leaf.next())?) };
+        let right =
+            if leaf.next().is_none() { None } else { Some(self.space.store.write(leaf.next())?) };
         let slot = child_for(parent, key)?;
         self.take_out(parent, Some(slot), &mut [&mut leaf], vec![Going { left, right }])?;
         Ok(Try::Done(ghosts))
@@ -190,7 +201,8 @@ impl BTree {
                 }
                 let Some(latched) = store.try_write(page) else { return Ok(Try::Busy(page)) };
                 let back = if side == 0 { latched.next() } else { latched.prev() };
-                let same = check_node(&latched, self.unit_id()).is_ok() && latched.level() == node.level();
+                let same =
+                    check_node(&latched, self.unit_id()).is_ok() && latched.level() == node.level();
                 if !same || back != node.page_id() {
                     return Ok(Try::Busy(page));
                 }
@@ -205,7 +217,8 @@ impl BTree {
             1 => None,
             _ => Some(child_for(top, key)?),
         };
-        // Only the root can be the tree's last node, and not while a copy of it is about to take its place.
+        // Only the root can be the tree's last node, and not while a copy of it is about to take
+        // its place.
         if slot.is_none() && (top.page_id() != self.root || top.root() != self.root) {
             return Ok(Try::Changed);
         }
@@ -214,7 +227,8 @@ impl BTree {
         Ok(Try::Done(ghosts))
     }
 
-    /// One record: the nodes leave the tree, and the top node loses this entry, or becomes an empty leaf.
+    /// One record: the nodes leave the tree, and the top node loses this entry, or becomes an empty
+    /// leaf.
     fn take_out<'t>(
         &'t self,
         top: &mut PageMut<'t>,
@@ -228,7 +242,14 @@ impl BTree {
                 Some(slot) => remove_child(rec, top, slot)?,
                 None => {
                     rec.page(top.id());
-                    rec.format(PageType::Index, 0, top.unit(), PageId::NONE, PageId::NONE, self.root)?;
+                    rec.format(
+                        PageType::Index,
+                        0,
+                        top.unit(),
+                        PageId::NONE,
+                        PageId::NONE,
+                        self.root,
+                    )?;
                 }
             }
             for (node, beside) in going.iter().zip(&neighbours) {
@@ -241,19 +262,35 @@ impl BTree {
                     rec.set_link(Link::Prev, node.prev())?;
                 }
                 rec.page(node.id());
-                // Another LSN and no root: a thread that remembers the page sees that it is no node of the tree any more.
-                rec.format(PageType::Index, 0, node.unit(), PageId::NONE, PageId::NONE, PageId::NONE)?;
+                // Another LSN and no root: a thread that remembers the page sees that it is no node
+                // of the tree any more.
+                rec.format(
+                    PageType::Index,
+                    0,
+                    node.unit(),
+                    PageId::NONE,
+                    PageId::NONE,
+                    PageId::NONE,
+                )?;
             }
             let freed: SmallVec<[PageId; 4]> = going.iter().map(|node| node.page_id()).collect();
             let mut all: SmallVec<[&mut PageMut<'_>; 8]> = smallvec![top];
             all.extend(going.iter_mut().map(|node| &mut **node));
-            all.extend(neighbours.iter_mut().flat_map(|n| n.left.iter_mut().chain(n.right.iter_mut())));
-            space::change_and_free(&self.space, &mut self.space.store.system(), rec, &mut all, &freed)
+            all.extend(
+                neighbours.iter_mut().flat_map(|n| n.left.iter_mut().chain(n.right.iter_mut())),
+            );
+            space::change_and_free(
+                &self.space,
+                &mut self.space.store.system(),
+                rec,
+                &mut all,
+                &freed,
+            )
         })
     }
 
-    /// Takes these leaves out of the tree as far as they are empty; returns how many. For leaves that a rollback has emptied:
-    /// no key tells where they are, so all their parents are visited.
+    /// Takes these leaves out of the tree as far as they are empty; returns how many. For leaves
+    /// that a rollback has emptied: no key tells where they are, so all their parents are visited.
     pub(crate) fn unlink_empty(&self, leaves: &HashSet<PageId>) -> Result<usize, AccessError> {
         let (mut from, mut seen, mut gone) = (Vec::new(), 0, 0);
         while seen < leaves.len() {
@@ -270,8 +307,8 @@ impl BTree {
         Ok(gone)
     }
 
-    /// Which of these leaves are children of the node above the leaves that `from` leads to, each with a key that leads
-    /// to it, and where the next such node begins.
+    /// Which of these leaves are children of the node above the leaves that `from` leads to, each
+    /// with a key that leads to it, and where the next such node begins.
     #[allow(clippy::type_complexity)] // read in one place
     fn children_among(
         &self,

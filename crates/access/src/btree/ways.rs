@@ -1,9 +1,11 @@
-//! The way to a leaf without the way down: each thread remembers the separators of inner nodes right above leaves, so that the next key
-//! that is looked for by itself leads to its leaf at once. The root and what lies between are then not latched, which sessions
-//! would meet at.
-//! Guarantees: what is remembered is only where to look first. The leaf counts if it is a leaf of the tree now, and has the key
-//! or keys on both sides of it: a key has one place in a tree. Else the way down is taken. No read of a page and no wait comes of
-//! a guess. Where pages that are asked for are counted, no guess is made: a seek has as many as the tree has levels. What a thread keeps is bounded, whatever trees it visits; a tree whose nodes change, or are too many, costs a few
+//! The way to a leaf without the way down: each thread remembers the separators of inner nodes
+//! right above leaves, so that the next key that is looked for by itself leads to its leaf at once.
+//! The root and what lies between are then not latched, which sessions would meet at. Guarantees:
+//! what is remembered is only where to look first. The leaf counts if it is a leaf of the tree now,
+//! and has the key or keys on both sides of it: a key has one place in a tree. Else the way down is
+//! taken. No read of a page and no wait comes of a guess. Where pages that are asked for are
+//! counted, no guess is made: a seek has as many as the tree has levels. What a thread keeps is
+//! bounded, whatever trees it visits; a tree whose nodes change, or are too many, costs a few
 //! instructions.
 
 use super::BTree;
@@ -28,7 +30,8 @@ const LEAVES_PER_MISS: u32 = 4;
 /// The same where there was nothing to learn, and at most where what was learned was no good.
 const NOTHING: u32 = 1 << 10;
 const LONGEST: u32 = 1 << 16;
-/// Of [`AHEAD`] keys that are looked for ahead, [`ASTRAY`] may turn out to be elsewhere; then the rest of the [`AHEAD`] is not looked for.
+/// Of [`AHEAD`] keys that are looked for ahead, [`ASTRAY`] may turn out to be elsewhere; then the
+/// rest of the [`AHEAD`] is not looked for.
 const AHEAD: u32 = 1 << 10;
 const ASTRAY: u32 = 1 << 5;
 
@@ -46,10 +49,12 @@ struct RememberedNode {
     misses: u32,
     /// Misses after which it is learned again.
     patience: u32,
-    /// Keys whose entries were looked for ahead, of the last [`AHEAD`], and how many of them were elsewhere.
+    /// Keys whose entries were looked for ahead, of the last [`AHEAD`], and how many of them were
+    /// elsewhere.
     ahead: u32,
     astray: u32,
-    /// Where the last entry went that was added at the end of the tree; not forgotten with the node.
+    /// Where the last entry went that was added at the end of the tree; not forgotten with the
+    /// node.
     last: PageId,
     /// The number of its key: smaller ones do not go there.
     last_head: u64,
@@ -125,7 +130,9 @@ impl RememberedNode {
 
     #[inline]
     fn is_of(&self, tree: &BTree) -> bool {
-        self.root == tree.root && self.unit == tree.unit_id() && self.store == tree.space.store.number()
+        self.root == tree.root
+            && self.unit == tree.unit_id()
+            && self.store == tree.space.store.number()
     }
 
     fn forget(&mut self, patience: u32) {
@@ -150,7 +157,8 @@ impl RememberedNode {
         Some(Guess { leaf, between: Between::of(low, high) })
     }
 
-    /// The leaf of a number if the leaves' keys are spread evenly, as those of ascending numbers are.
+    /// The leaf of a number if the leaves' keys are spread evenly, as those of ascending numbers
+    /// are.
     #[inline]
     fn likely_leaf(&self, wanted: u64) -> Option<usize> {
         let (least, most) = (*self.heads.first()?, *self.heads.last()?);
@@ -166,8 +174,8 @@ impl RememberedNode {
         (begins(at) && !begins(at + 1)).then_some(at)
     }
 
-    /// The leaf of a number: the last one whose keys are not above it. The standard library's search does not branch on what is
-    /// compared: where a key is cannot be foretold.
+    /// The leaf of a number: the last one whose keys are not above it. The standard library's
+    /// search does not branch on what is compared: where a key is cannot be foretold.
     #[inline]
     fn leaf_of(&self, wanted: u64) -> usize {
         self.heads.partition_point(|head| *head <= wanted).saturating_sub(1)
@@ -183,7 +191,8 @@ impl RememberedNode {
         if self.astray < ASTRAY { self.guess(key) } else { None }
     }
 
-    /// The way down had to be taken, after a guess or without one; whether the node on it is to be learned.
+    /// The way down had to be taken, after a guess or without one; whether the node on it is to be
+    /// learned.
     #[inline]
     fn missed(&mut self, guessed: bool) -> bool {
         self.hits = self.hits.wrapping_sub(u32::from(guessed));
@@ -202,7 +211,8 @@ impl RememberedNode {
         }
         self.forget(patience.max(PATIENCE + u32::from(count) / LEAVES_PER_MISS));
         for slot in 0..count {
-            let head = if slot == 0 { Some(around.low().unwrap_or(0)) } else { inner_head(node, slot) };
+            let head =
+                if slot == 0 { Some(around.low().unwrap_or(0)) } else { inner_head(node, slot) };
             let (Some(head), Ok((leaf, _))) = (head, inner_entry(node, slot)) else {
                 return self.forget(NOTHING);
             };
@@ -213,12 +223,14 @@ impl RememberedNode {
     }
 }
 
-/// A leaf under a latch, the first slot in it whose key is not below the one that was looked for, and whether it is that.
+/// A leaf under a latch, the first slot in it whose key is not below the one that was looked for,
+/// and whether it is that.
 pub(super) type Found<P> = (P, u16, bool);
 
 impl BTree {
-    /// Where the entry with this key is expected. Has the processor fetch the entry, without waiting for it: for a caller that has other
-    /// work before it needs the entry. None where the place is not known, its page is not in the pool, or its latch is not free.
+    /// Where the entry with this key is expected. Has the processor fetch the entry, without
+    /// waiting for it: for a caller that has other work before it needs the entry. None where the
+    /// place is not known, its page is not in the pool, or its latch is not free.
     #[inline]
     pub fn look_ahead(&self, key: &[u8]) -> Option<Expected> {
         if PageTrace::is_on() {
@@ -234,9 +246,14 @@ impl BTree {
         Some(Expected { leaf: guess.leaf, slot })
     }
 
-    /// The place of a key where it was expected, under an exclusive latch of its leaf; nothing where that is not so.
+    /// The place of a key where it was expected, under an exclusive latch of its leaf; nothing
+    /// where that is not so.
     #[inline]
-    pub(super) fn place_expected(&self, key: &[u8], expected: Expected) -> Option<(PageMut<'_>, u16)> {
+    pub(super) fn place_expected(
+        &self,
+        key: &[u8],
+        expected: Expected,
+    ) -> Option<(PageMut<'_>, u16)> {
         if PageTrace::is_on() || self.space.store.check_online().is_err() {
             return None;
         }
@@ -311,7 +328,8 @@ impl BTree {
         found.then_some((leaf, slot))
     }
 
-    /// The leaf of a new entry, under an exclusive latch: the last one of the tree if the entry's key is above all, as most are.
+    /// The leaf of a new entry, under an exclusive latch: the last one of the tree if the entry's
+    /// key is above all, as most are.
     ///
     /// # Errors
     /// Damaged pages, I/O.
@@ -353,10 +371,15 @@ impl BTree {
         WAYS.with_borrow_mut(|ways| ways.of(self)?.guess(key))
     }
 
-    /// Whether the key has its place on a page: the tree's entries are in order, so that it has none elsewhere when there are
-    /// entries of a leaf on both sides of it.
+    /// Whether the key has its place on a page: the tree's entries are in order, so that it has
+    /// none elsewhere when there are entries of a leaf on both sides of it.
     #[inline]
-    fn judge<P: Deref<Target = Page>>(&self, leaf: P, key: &[u8], between: Between) -> Option<Found<P>> {
+    fn judge<P: Deref<Target = Page>>(
+        &self,
+        leaf: P,
+        key: &[u8],
+        between: Between,
+    ) -> Option<Found<P>> {
         if !self.is_own_leaf(&leaf) {
             return None;
         }

@@ -1,8 +1,9 @@
 //! New rows of a heap.
 //!
-//! A heap has up to 16 insertion points, each with a page of its own. It begins with one; a thread that finds its
-//! point busy goes to another, and a point is added when all are busy. A point that leaves its page looks for a partly
-//! filled one first, then takes a new one. The fullness of the page it left is written with the new page's record.
+//! A heap has up to 16 insertion points, each with a page of its own. It begins with one; a thread
+//! that finds its point busy goes to another, and a point is added when all are busy. A point that
+//! leaves its page looks for a partly filled one first, then takes a new one. The fullness of the
+//! page it left is written with the new page's record.
 
 use super::Heap;
 use super::modify::{check_len, padded};
@@ -12,7 +13,8 @@ use crate::record::with_record;
 use crate::rid::Rid;
 use crate::space::{NewPage, is_gone};
 use pages::{
-    LEVEL_FULL, Page, PageId, PageMut, PageType, ROW_HEADER, RecordBuilder, RecordSink, SLOT_SIZE, pfs_level,
+    LEVEL_FULL, Page, PageId, PageMut, PageType, ROW_HEADER, RecordBuilder, RecordSink, SLOT_SIZE,
+    pfs_level,
 };
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,8 +34,8 @@ struct Point {
 }
 
 impl Point {
-    /// Where the search for an empty slot begins. With more free bytes than before, rows have gone since; with fewer slots, the
-    /// page has been freed and taken anew.
+    /// Where the search for an empty slot begins. With more free bytes than before, rows have gone
+    /// since; with fewer slots, the page has been freed and taken anew.
     fn first_slot(&self, page: &Page) -> u16 {
         if page.free_bytes() > self.free { 0 } else { self.next_slot.min(page.slot_count()) }
     }
@@ -60,7 +62,8 @@ fn thread_number() -> usize {
 }
 
 impl Points {
-    /// A point that nobody is at. `wait`: whether the caller may wait for one; else `None` if all are busy.
+    /// A point that nobody is at. `wait`: whether the caller may wait for one; else `None` if all
+    /// are busy.
     fn take(&self, wait: bool) -> Option<MutexGuard<'_, Point>> {
         let used = self.used.load(Ordering::Relaxed).clamp(1, POINTS);
         let mine = thread_number();
@@ -70,7 +73,8 @@ impl Points {
             }
         }
         if used < POINTS {
-            // Several threads may find out at once; then the next point is shared until one more is added.
+            // Several threads may find out at once; then the next point is shared until one more is
+            // added.
             self.used.store(used + 1, Ordering::Relaxed);
             if let Some(point) = self.points[used].try_lock() {
                 return Some(point);
@@ -122,7 +126,8 @@ impl<'a> Spot<'a> {
         (self.next_slot..count).find(empty).unwrap_or(self.next_slot.max(count))
     }
 
-    /// Counts a row of so many bytes (content without slot) as put into this slot; false if it does not fit.
+    /// Counts a row of so many bytes (content without slot) as put into this slot; false if it does
+    /// not fit.
     fn put(&mut self, slot: u16, bytes: usize) -> bool {
         let Some(free) = self.free.checked_sub(bytes + SLOT_SIZE) else { return false };
         self.free = free;
@@ -152,7 +157,8 @@ impl<'a> Spot<'a> {
     ) -> Result<(), AccessError> {
         match &mut self.page {
             Place::Old(page) => {
-                let mut all: smallvec::SmallVec<[&mut PageMut<'a>; 4]> = smallvec::smallvec![&mut *page];
+                let mut all: smallvec::SmallVec<[&mut PageMut<'a>; 4]> =
+                    smallvec::smallvec![&mut *page];
                 all.extend(others.iter_mut().map(|p| &mut **p));
                 heap.space.store.change(sink, rec, &mut all)?;
                 drop(all);
@@ -163,7 +169,8 @@ impl<'a> Spot<'a> {
             Place::New(page) => {
                 page.level = pfs_level(self.free);
                 NewPage::change(&heap.space.store, sink, rec, others, &mut [page], self.left)?;
-                // Not before: a page whose record could not be appended (a full log) was never formatted.
+                // Not before: a page whose record could not be appended (a full log) was never
+                // formatted.
                 if let Some(point) = &mut self.point {
                     **point = Point { page: page.id(), free: self.free, next_slot: self.next_slot };
                 }
@@ -229,8 +236,8 @@ impl Heap {
         Ok(())
     }
 
-    /// A latched page with room for a row of so many bytes (content without slot). `holding`: the caller has other
-    /// heap pages latched, so nothing may be waited for.
+    /// A latched page with room for a row of so many bytes (content without slot). `holding`: the
+    /// caller has other heap pages latched, so nothing may be waited for.
     pub(super) fn spot(&self, bytes: usize, holding: bool) -> Result<Spot<'_>, AccessError> {
         let need = bytes + SLOT_SIZE;
         let mut point = self.points.take(!holding);
@@ -293,7 +300,8 @@ impl Heap {
         Ok(())
     }
 
-    /// Changes a page from which rows were removed, and its fullness along with it if that has another class now.
+    /// Changes a page from which rows were removed, and its fullness along with it if that has
+    /// another class now.
     pub(super) fn change_level<'a>(
         &'a self,
         sink: &mut dyn RecordSink,

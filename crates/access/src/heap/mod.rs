@@ -1,12 +1,13 @@
 //! Heaps: rows in no order, each known by its row identifier (file, page, slot) for life.
 //!
-//! A row that no longer fits its page is forwarded: its home slot becomes a stub that names the place it went to, and
-//! the row carries the way back after its bytes. Moving is a change of structure and not of content, so a stub has no
-//! versions of its own; the versions of a forwarded row are those of its target. A target that moves again updates the
-//! stub, so the way is never longer than one step. Readers find a row only through its home slot, once.
+//! A row that no longer fits its page is forwarded: its home slot becomes a stub that names the
+//! place it went to, and the row carries the way back after its bytes. Moving is a change of
+//! structure and not of content, so a stub has no versions of its own; the versions of a forwarded
+//! row are those of its target. A target that moves again updates the stub, so the way is never
+//! longer than one step. Readers find a row only through its home slot, once.
 //!
-//! Latches: a thread never waits for a heap page while it holds another one. Where two are needed the second is tried,
-//! and on failure both are given up and taken anew.
+//! Latches: a thread never waits for a heap page while it holds another one. Where two are needed
+//! the second is tried, and on failure both are given up and taken anew.
 
 mod insert;
 mod modify;
@@ -23,7 +24,9 @@ use crate::snapshot::ReadMode;
 use crate::space::{Space, is_gone};
 use crate::version::{judge, resolve_batch};
 use insert::Points;
-use pages::{FORWARD, MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, Store, Unit, UnitId};
+use pages::{
+    FORWARD, MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, Store, Unit, UnitId,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,8 +34,8 @@ use std::sync::Arc;
 pub(crate) const BACK: usize = 8;
 /// Longest row of a heap in bytes.
 pub const MAX_ROW_LEN: usize = MAX_SLOT_LEN - ROW_HEADER - BACK;
-/// Every row is stored with at least this many bytes, so that a stub fits in its place. Shorter rows come back with
-/// zero bytes after them; row formats know their own length.
+/// Every row is stored with at least this many bytes, so that a stub fits in its place. Shorter
+/// rows come back with zero bytes after them; row formats know their own length.
 pub const MIN_ROW_LEN: usize = BACK;
 /// Tries to catch two pages, or a row on the move, before the structure is taken to be damaged.
 pub(crate) const MAX_TRIES: usize = 100_000;
@@ -68,18 +71,26 @@ pub(crate) fn home(page: &Page, slot: u16) -> Result<Home, AccessError> {
     }
     let Some((header, body)) = page.row(slot)? else { return Ok(Home::None) };
     if header.is_forward() {
-        let target = body.try_into().map_err(|_| corrupt(page.id(), "forward stub has a wrong length"))?;
+        let target =
+            body.try_into().map_err(|_| corrupt(page.id(), "forward stub has a wrong length"))?;
         return Ok(Home::At(Rid::from_bytes(target)));
     }
     Ok(if header.is_forwarded() { Home::None } else { Home::Here })
 }
 
-/// The forwarded row in a slot, if it is the one whose home is `rid`: header and body with the way back.
-pub(crate) fn forwarded(page: &Page, slot: u16, rid: Rid) -> Result<Option<(RowHeader, &[u8])>, AccessError> {
+/// The forwarded row in a slot, if it is the one whose home is `rid`: header and body with the way
+/// back.
+pub(crate) fn forwarded(
+    page: &Page,
+    slot: u16,
+    rid: Rid,
+) -> Result<Option<(RowHeader, &[u8])>, AccessError> {
     if page.page_type() != Some(PageType::Data) || slot >= page.slot_count() {
         return Ok(None);
     }
-    Ok(page.row(slot)?.filter(|(header, body)| header.is_forwarded() && body.ends_with(&rid.to_bytes())))
+    Ok(page
+        .row(slot)?
+        .filter(|(header, body)| header.is_forwarded() && body.ends_with(&rid.to_bytes())))
 }
 
 /// The stub that leads to a forwarded row.
@@ -107,11 +118,17 @@ impl Heap {
         self.space.id()
     }
 
-    /// The version of a row that the reader sees, as the only row of `batch`; false if there is none.
+    /// The version of a row that the reader sees, as the only row of `batch`; false if there is
+    /// none.
     ///
     /// # Errors
     /// Damaged pages, I/O.
-    pub fn fetch(&self, rid: Rid, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
+    pub fn fetch(
+        &self,
+        rid: Rid,
+        mode: ReadMode<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<bool, AccessError> {
         batch.begin(rid.page);
         let row = self.load(rid, mode, batch)?;
         if row.state != RowState::Gone {
@@ -168,7 +185,8 @@ impl Heap {
     }
 }
 
-/// Copies one row into the arena. `as_slot` is the slot it is known by, `tail` what is after its own bytes.
+/// Copies one row into the arena. `as_slot` is the slot it is known by, `tail` what is after its
+/// own bytes.
 fn put_row(
     page: &Page,
     slot: u16,

@@ -1,4 +1,5 @@
-//! Deletes and updates of heap rows: many rows of a page with one record, forwarding of rows that outgrow their page.
+//! Deletes and updates of heap rows: many rows of a page with one record, forwarding of rows that
+//! outgrow their page.
 
 use super::insert::Found;
 use super::{BACK, Heap, Home, MAX_ROW_LEN, MAX_TRIES, forwarded, home, stub};
@@ -62,14 +63,14 @@ fn stopped(changes: &[HeapChange<'_>], at: usize) -> bool {
 }
 
 impl Heap {
-    /// Applies the changes with one record for those of one page that stand together in ascending order. Each row's
-    /// outcome says what came of it. Stops after the first row that is to be tried again, so that the caller can wait
-    /// for it before it holds any later row: rows are locked in the order in which they are given. Returns how many
-    /// have an outcome.
+    /// Applies the changes with one record for those of one page that stand together in ascending
+    /// order. Each row's outcome says what came of it. Stops after the first row that is to be
+    /// tried again, so that the caller can wait for it before it holds any later row: rows are
+    /// locked in the order in which they are given. Returns how many have an outcome.
     ///
     /// # Errors
-    /// `RowTooLong`; no space; I/O and the log's errors. Rows before the failing one may be changed, and the caller
-    /// rolls back.
+    /// `RowTooLong`; no space; I/O and the log's errors. Rows before the failing one may be
+    /// changed, and the caller rolls back.
     pub fn apply_batch(
         &self,
         w: &mut dyn Writer,
@@ -123,7 +124,8 @@ impl Heap {
         Ok(one.outcome)
     }
 
-    /// Applies what is on the page of the change at `at` with one record; true if the next one must go alone.
+    /// Applies what is on the page of the change at `at` with one record; true if the next one must
+    /// go alone.
     fn apply_page(
         &self,
         w: &mut dyn Writer,
@@ -164,7 +166,11 @@ impl Heap {
     }
 
     /// Changes one row that is, or will be, forwarded.
-    fn apply_alone(&self, w: &mut dyn Writer, change: &mut HeapChange<'_>) -> Result<(), AccessError> {
+    fn apply_alone(
+        &self,
+        w: &mut dyn Writer,
+        change: &mut HeapChange<'_>,
+    ) -> Result<(), AccessError> {
         for _ in 0..MAX_TRIES {
             if let Some(outcome) = self.try_alone(w, change)? {
                 change.outcome = outcome;
@@ -188,8 +194,12 @@ impl Heap {
         match home(&at_home, rid.slot)? {
             Home::None => Ok(Some(Outcome::Missing)),
             Home::Here => {
-                let Some((header, body)) = at_home.row(rid.slot)? else { return Ok(Some(Outcome::Missing)) };
-                if let Some(outcome) = guard(w, self.unit_id(), RowName::Rid(rid), &header, &change.header) {
+                let Some((header, body)) = at_home.row(rid.slot)? else {
+                    return Ok(Some(Outcome::Missing));
+                };
+                if let Some(outcome) =
+                    guard(w, self.unit_id(), RowName::Rid(rid), &header, &change.header)
+                {
                     return Ok(Some(outcome));
                 }
                 let Change::Update(row) = change.change else { return Ok(None) };
@@ -203,8 +213,12 @@ impl Heap {
                     self.bring(target.page)?;
                     return Ok(None);
                 };
-                let Some((header, body)) = forwarded(&page, target.slot, rid)? else { return Ok(None) };
-                if let Some(outcome) = guard(w, self.unit_id(), RowName::Rid(rid), &header, &change.header) {
+                let Some((header, body)) = forwarded(&page, target.slot, rid)? else {
+                    return Ok(None);
+                };
+                if let Some(outcome) =
+                    guard(w, self.unit_id(), RowName::Rid(rid), &header, &change.header)
+                {
                     return Ok(Some(outcome));
                 }
                 let old = body[..body.len() - BACK].to_vec();
@@ -225,15 +239,16 @@ impl Heap {
                             change_in_place(self, w, &mut page, target.slot, &old, Some(row))?;
                             return Ok(Some(Outcome::Done(())));
                         }
-                        self.forward(w, &mut at_home, Some((&mut page, target.slot)), &old, row).map(Some)
+                        self.forward(w, &mut at_home, Some((&mut page, target.slot)), &old, row)
+                            .map(Some)
                     }
                 }
             }
         }
     }
 
-    /// Moves a row to a page with room and gives it its new bytes, in one record. `from`: where it was forwarded to
-    /// before, if it was.
+    /// Moves a row to a page with room and gives it its new bytes, in one record. `from`: where it
+    /// was forwarded to before, if it was.
     fn forward<'s>(
         &'s self,
         w: &mut dyn Writer,
@@ -307,7 +322,15 @@ fn change_in_place(
                 let (at, o, n) = difference(old.row, row);
                 let before = Before::without(&old.row[at..at + o], at, w.wrote(&old.header));
                 let after = &row[at..at + n];
-                rec.update(slot, old.header.flags, &old.header, Some(&key), at as u16, before, after)?;
+                rec.update(
+                    slot,
+                    old.header.flags,
+                    &old.header,
+                    Some(&key),
+                    at as u16,
+                    before,
+                    after,
+                )?;
             }
         }
         heap.space.store.change(w, rec, &mut [page])?;

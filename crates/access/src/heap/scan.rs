@@ -1,7 +1,7 @@
 //! Reading a heap page by page.
 //!
-//! A row is returned where its home is: forwarded rows are skipped on the page they went to and fetched through their
-//! stub, so each comes once however it moves during the scan.
+//! A row is returned where its home is: forwarded rows are skipped on the page they went to and
+//! fetched through their stub, so each comes once however it moves during the scan.
 
 use super::{BACK, Heap};
 use crate::batch::{RowBatch, RowRef, RowState};
@@ -26,8 +26,8 @@ pub struct HeapScan {
 }
 
 impl Heap {
-    /// A scan of all rows, in allocation order of their pages. Pages that are added later are not visited: their rows
-    /// are newer than the scan.
+    /// A scan of all rows, in allocation order of their pages. Pages that are added later are not
+    /// visited: their rows are newer than the scan.
     ///
     /// # Errors
     /// Damaged allocation maps, I/O.
@@ -43,7 +43,8 @@ impl Heap {
         Ok(self.page_ids()?.len())
     }
 
-    /// A scan of at most so many pages that lie evenly over the heap, and which share of all pages they are.
+    /// A scan of at most so many pages that lie evenly over the heap, and which share of all pages
+    /// they are.
     ///
     /// # Errors
     /// As [`Heap::scan`].
@@ -90,7 +91,11 @@ impl HeapScan {
     ///
     /// # Errors
     /// Damaged pages, I/O.
-    pub fn next_batch(&mut self, mode: ReadMode<'_>, batch: &mut RowBatch) -> Result<bool, AccessError> {
+    pub fn next_batch(
+        &mut self,
+        mode: ReadMode<'_>,
+        batch: &mut RowBatch,
+    ) -> Result<bool, AccessError> {
         batch.clear();
         while let Some(&id) = self.pages.get(self.at) {
             self.read_ahead();

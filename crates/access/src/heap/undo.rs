@@ -10,7 +10,8 @@ use crate::rid::Rid;
 use crate::space::change_and_free;
 use crate::undo::{Back, Undo, compensate};
 use pages::{
-    FORWARDED, PageId, PageMut, PageType, ROW_HEADER, RecordBuilder, RowHeader, Store, TxnId, pfs_level,
+    FORWARDED, PageId, PageMut, PageType, ROW_HEADER, RecordBuilder, RowHeader, Store, TxnId,
+    pfs_level,
 };
 use std::sync::Arc;
 
@@ -56,7 +57,13 @@ impl Heap {
     }
 
     /// Undoes an operation of a row that is forwarded, or has to be.
-    fn undo_away(&self, undo: &Undo<'_>, i: usize, rid: Rid, w: &mut dyn Writer) -> Result<(), AccessError> {
+    fn undo_away(
+        &self,
+        undo: &Undo<'_>,
+        i: usize,
+        rid: Rid,
+        w: &mut dyn Writer,
+    ) -> Result<(), AccessError> {
         for _ in 0..MAX_TRIES {
             let mut at_home = self.space.store.write(rid.page)?;
             match home(&at_home, rid.slot)? {
@@ -171,8 +178,8 @@ impl Heap {
         })
     }
 
-    /// Removes the ghosts of a page whose transactions every snapshot sees. A forwarded ghost takes its stub along. A page
-    /// that has no rows then is freed.
+    /// Removes the ghosts of a page whose transactions every snapshot sees. A forwarded ghost takes
+    /// its stub along. A page that has no rows then is freed.
     pub(crate) fn cleanup(&self, page: PageMut<'_>, oldest: TxnId) -> Result<Cleanup, AccessError> {
         let mut page = page;
         if let Some(ghosts) = self.free_page(&mut page, oldest)? {
@@ -198,7 +205,8 @@ impl Heap {
                     result.newest = result.newest.max(header.txn);
                 } else if header.is_forwarded() {
                     let back = body.last_chunk::<BACK>();
-                    let back = back.ok_or_else(|| corrupt(page.id(), "forwarded row is cut short"))?;
+                    let back =
+                        back.ok_or_else(|| corrupt(page.id(), "forwarded row is cut short"))?;
                     away.push((Rid::from_bytes(*back), slot));
                 } else {
                     rec.remove(slot, 1)?;
@@ -225,9 +233,13 @@ impl Heap {
         Ok(result)
     }
 
-    /// Frees a page that has nothing but ghosts `< oldest` at home on it, or nothing; returns how many ghosts. One system
-    /// record, so a crash leaves the ghosts or a free page.
-    fn free_page<'s>(&'s self, page: &mut PageMut<'s>, oldest: TxnId) -> Result<Option<usize>, AccessError> {
+    /// Frees a page that has nothing but ghosts `< oldest` at home on it, or nothing; returns how
+    /// many ghosts. One system record, so a crash leaves the ghosts or a free page.
+    fn free_page<'s>(
+        &'s self,
+        page: &mut PageMut<'s>,
+        oldest: TxnId,
+    ) -> Result<Option<usize>, AccessError> {
         let mut ghosts = 0;
         for slot in 0..page.slot_count() {
             let Some((header, _)) = page.row(slot)? else { continue };
@@ -240,7 +252,8 @@ impl Heap {
         with_record(|rec| {
             rec.system();
             rec.page(id);
-            // As a leaf that left its index: a thread that remembers the page sees that it is no heap page any more.
+            // As a leaf that left its index: a thread that remembers the page sees that it is no
+            // heap page any more.
             rec.format(PageType::Index, 0, page.unit(), PageId::NONE, PageId::NONE, PageId::NONE)?;
             change_and_free(&self.space, &mut self.space.store.system(), rec, &mut [page], &[id])
         })?;
@@ -255,7 +268,8 @@ impl Heap {
         }
     }
 
-    /// Removes a forwarded ghost and its stub; false if its page was not to be had, or it changed meanwhile.
+    /// Removes a forwarded ghost and its stub; false if its page was not to be had, or it changed
+    /// meanwhile.
     fn remove_forwarded(&self, rid: Rid, target: Rid, oldest: TxnId) -> Result<bool, AccessError> {
         let mut at_home = self.space.store.write(rid.page)?;
         if home(&at_home, rid.slot)? != Home::At(target) {
@@ -272,14 +286,18 @@ impl Heap {
             rec.remove(target.slot, 1)?;
             rec.page(rid.page);
             rec.remove(rid.slot, 1)?;
-            self.space.store.change(&mut self.space.store.system(), rec, &mut [&mut page, &mut at_home])?;
+            self.space.store.change(
+                &mut self.space.store.system(),
+                rec,
+                &mut [&mut page, &mut at_home],
+            )?;
             Ok(true)
         })
     }
 }
 
-/// Adds the compensation of operations of rows that are at home on this page, from `end - 1` down to `first`; returns
-/// the new end, and the bytes of rows that vanish.
+/// Adds the compensation of operations of rows that are at home on this page, from `end - 1` down
+/// to `first`; returns the new end, and the bytes of rows that vanish.
 fn undo_here(
     rec: &mut RecordBuilder,
     page: &PageMut<'_>,

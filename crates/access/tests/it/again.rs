@@ -1,4 +1,5 @@
-//! Rows that one transaction changes again and again: every state is in the log once, and still every state comes back.
+//! Rows that one transaction changes again and again: every state is in the log once, and still
+//! every state comes back.
 
 use crate::support::{self, Db};
 use access::{BTree, Heap, Outcome, ReadMode, RowBatch};
@@ -31,7 +32,10 @@ fn a_heap_row_is_logged_once_per_change() {
     let mut middle = None;
     for n in 1..=ROUNDS {
         assert!(heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
-        assert_eq!(heap.update(&mut txn, rid, &batch.header(0), &row(n)).unwrap(), Outcome::Done(()));
+        assert_eq!(
+            heap.update(&mut txn, rid, &batch.header(0), &row(n)).unwrap(),
+            Outcome::Done(())
+        );
         let images = if n == 1 { 2 } else { 1 };
         let len = last_record(&db, &txn);
         assert!((images * LEN..images * LEN + 100).contains(&len), "change {n}: {len} bytes");
@@ -72,7 +76,10 @@ fn an_entry_of_another_transaction_is_logged_whole() {
             let done = tree.update(&mut txn, b"key", &batch.header(0), &row(n + again)).unwrap();
             assert_eq!(done, Outcome::Done(()));
             let len = last_record(&db, &txn);
-            assert!((images * LEN..images * LEN + 100).contains(&len), "transaction {n}: {len} bytes");
+            assert!(
+                (images * LEN..images * LEN + 100).contains(&len),
+                "transaction {n}: {len} bytes"
+            );
         }
         txn.commit().unwrap();
     }

@@ -1,7 +1,9 @@
 //! The checks find what is broken: damage is made through ordinary log records, one kind at a time.
 
 use crate::support::Db;
-use access::{AccessError, BTree, Change, Direction, Heap, HeapChange, Outcome, ReadMode, RowBatch};
+use access::{
+    AccessError, BTree, Change, Direction, Heap, HeapChange, Outcome, ReadMode, RowBatch,
+};
 use pages::{Link, PageId, RecordBuilder};
 use sim::{Fault, OpKind, SimDisk};
 use std::ops::Bound;
@@ -35,8 +37,9 @@ fn tree() -> (Arc<Db>, BTree, PageId) {
 
 #[test]
 fn broken_trees_are_found() {
-    let content =
-        |db: &Db, page: PageId, slot: u16| db.store.read(page).unwrap().slot(slot).unwrap().to_vec();
+    let content = |db: &Db, page: PageId, slot: u16| {
+        db.store.read(page).unwrap().slot(slot).unwrap().to_vec()
+    };
     type Break = (&'static str, fn(&Db, PageId, PageId, &[u8]));
     let kinds: [Break; 5] = [
         ("not above", |db, leaf, _, row| {
@@ -53,7 +56,9 @@ fn broken_trees_are_found() {
                 r.remove(2, 1).unwrap();
             });
         }),
-        ("cut short", |db, leaf, _, row| damage(db, leaf, |r| r.replace_raw(3, &row[..19]).unwrap())),
+        ("cut short", |db, leaf, _, row| {
+            damage(db, leaf, |r| r.replace_raw(3, &row[..19]).unwrap())
+        }),
         ("free in the PFS", |db, leaf, _, _| {
             let mut maps = db.store.latch_maps(&[leaf]).unwrap();
             let mut rec = RecordBuilder::new();
@@ -68,10 +73,15 @@ fn broken_trees_are_found() {
         let row = content(&db, leaf, 3);
         damage(&db, leaf, tree.root(), &row);
         let report = tree.check().unwrap();
-        // A child that is cut out of the tree shows as a gap between its neighbours and a page of nobody.
+        // A child that is cut out of the tree shows as a gap between its neighbours and a page of
+        // nobody.
         let found = report.findings.iter().any(|f| f.what.contains(what));
         let orphan = report.findings.iter().any(|f| f.what.contains("not part of the structure"));
-        assert!(found || (what == "outside the separators" && orphan), "{what}: {:#?}", report.findings);
+        assert!(
+            found || (what == "outside the separators" && orphan),
+            "{what}: {:#?}",
+            report.findings
+        );
     }
 }
 
@@ -102,7 +112,8 @@ fn broken_heaps_are_found() {
     }
 }
 
-/// A scan whose next leaf cannot be read ends with the error. It used to look for its place again, for ever.
+/// A scan whose next leaf cannot be read ends with the error. It used to look for its place again,
+/// for ever.
 #[test]
 fn a_scan_ends_at_a_leaf_that_cannot_be_read() {
     let disk = SimDisk::new(3);
@@ -112,7 +123,10 @@ fn a_scan_ends_at_a_leaf_that_cannot_be_read() {
         let tree = BTree::create(db.store.clone(), unit.clone()).unwrap();
         let mut txn = db.begin();
         for i in 0..150u32 {
-            assert_eq!(tree.insert(&mut txn, &i.to_be_bytes(), &[1; 50]).unwrap(), Outcome::Done(()));
+            assert_eq!(
+                tree.insert(&mut txn, &i.to_be_bytes(), &[1; 50]).unwrap(),
+                Outcome::Done(())
+            );
         }
         txn.commit().unwrap();
         db.checkpoint().unwrap();

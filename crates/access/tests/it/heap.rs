@@ -1,9 +1,10 @@
-//! Heaps and LOBs against a model: random operations, forwarding, rollback, snapshots at random times, cleanup.
+//! Heaps and LOBs against a model: random operations, forwarding, rollback, snapshots at random
+//! times, cleanup.
 
 use crate::support::{Db, Seen, Txn, altered};
 use access::{
-    BTree, Change, DiscardedValues, Heap, HeapChange, LobPointer, LobSpace, Outcome, ReadMode, Rid, RowBatch,
-    Writer,
+    BTree, Change, DiscardedValues, Heap, HeapChange, LobPointer, LobSpace, Outcome, ReadMode, Rid,
+    RowBatch, Writer,
 };
 use pages::{TxnId, Unit};
 use std::collections::BTreeMap;
@@ -65,7 +66,8 @@ impl World {
                 assert!(model.insert(rid, bytes).is_none(), "{rid} was free");
             }
             2 => {
-                let rows: Vec<Vec<u8>> = (0..self.rng.usize(1..50)).map(|_| row(&mut self.rng)).collect();
+                let rows: Vec<Vec<u8>> =
+                    (0..self.rng.usize(1..50)).map(|_| row(&mut self.rng)).collect();
                 let refs: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
                 let mut rids = Vec::new();
                 self.heap.insert_batch(txn, &refs, &mut rids).unwrap();
@@ -87,7 +89,10 @@ impl World {
             let bytes = altered(&mut self.rng, &model[&rid]);
             assert!(self.heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
             assert_eq!(batch.row(0), model[&rid].as_slice());
-            assert_eq!(self.heap.update(txn, rid, &batch.header(0), &bytes).unwrap(), Outcome::Done(()));
+            assert_eq!(
+                self.heap.update(txn, rid, &batch.header(0), &bytes).unwrap(),
+                Outcome::Done(())
+            );
             model.insert(rid, bytes);
         }
     }
@@ -120,7 +125,8 @@ impl World {
     }
 
     fn clean(&mut self) {
-        let oldest = self.old.iter().map(|(s, _)| s.xmin()).chain([self.db.oldest()]).min().unwrap();
+        let oldest =
+            self.old.iter().map(|(s, _)| s.xmin()).chain([self.db.oldest()]).min().unwrap();
         self.db.clean(&self.unit, oldest).unwrap();
     }
 
@@ -221,8 +227,9 @@ fn freed_space_is_used_again() {
         let mut scan = world.heap.scan().unwrap();
         while scan.next_batch(ReadMode::Current, &mut batch).unwrap() {
             let live = (0..batch.len()).filter(|&i| !batch.is_ghost(i));
-            let mut changes: Vec<_> =
-                live.map(|i| HeapChange::new(batch.rid(i), batch.header(i), Change::Delete)).collect();
+            let mut changes: Vec<_> = live
+                .map(|i| HeapChange::new(batch.rid(i), batch.header(i), Change::Delete))
+                .collect();
             world.heap.apply_batch(&mut txn, &mut changes).unwrap();
         }
         txn.commit().unwrap();
@@ -252,7 +259,10 @@ fn slots_of_rows_that_have_gone_are_used_again() {
         let mut txn = world.db.begin();
         for rid in gone {
             assert!(world.heap.fetch(*rid, ReadMode::Current, &mut batch).unwrap());
-            assert_eq!(world.heap.delete(&mut txn, *rid, &batch.header(0)).unwrap(), Outcome::Done(()));
+            assert_eq!(
+                world.heap.delete(&mut txn, *rid, &batch.header(0)).unwrap(),
+                Outcome::Done(())
+            );
         }
         txn.commit().unwrap();
         world.clean();
@@ -330,7 +340,11 @@ fn large_values() {
             list.add(&mut txn, &space, gone).unwrap();
             txn.commit().unwrap();
             let mut entries = Vec::new();
-            assert_eq!(list.scan().next(&mut entries).unwrap(), gone.len > 0, "an empty value has no pages");
+            assert_eq!(
+                list.scan().next(&mut entries).unwrap(),
+                gone.len > 0,
+                "an empty value has no pages"
+            );
             for entry in &entries {
                 assert_eq!(list.free(entry, Some(unit.clone())).unwrap(), gone.pages());
                 assert!(list.free(entry, Some(unit.clone())).is_err(), "it is off the list");
@@ -353,7 +367,8 @@ fn large_values() {
     assert!(LobPointer::from_bytes(b"too short").is_err());
 }
 
-/// What deletes, rollbacks and forwarded rows leave: no pages. Rows that come after that are read as ever.
+/// What deletes, rollbacks and forwarded rows leave: no pages. Rows that come after that are read
+/// as ever.
 #[test]
 fn an_emptied_heap_has_no_pages() {
     for seed in 0..6 {
@@ -383,7 +398,10 @@ fn an_emptied_heap_has_no_pages() {
                         assert_eq!(done, Outcome::Done(()));
                         assert!(world.heap.fetch(rid, ReadMode::Current, &mut batch).unwrap());
                         let header = batch.header(0);
-                        assert_eq!(world.heap.delete(&mut txn, rid, &header).unwrap(), Outcome::Done(()));
+                        assert_eq!(
+                            world.heap.delete(&mut txn, rid, &header).unwrap(),
+                            Outcome::Done(())
+                        );
                     }
                     txn.commit().unwrap();
                     world.clean();
@@ -393,7 +411,11 @@ fn an_emptied_heap_has_no_pages() {
             world.clean();
             world.clean();
             let report = world.verify();
-            assert_eq!((report.rows, report.ghosts, report.pages), (0, 0, 0), "seed {seed}, round {round}");
+            assert_eq!(
+                (report.rows, report.ghosts, report.pages),
+                (0, 0, 0),
+                "seed {seed}, round {round}"
+            );
             assert_eq!(world.unit.extent_count(), 1);
             for rid in rids {
                 assert!(!world.heap.fetch(rid, ReadMode::Current, &mut RowBatch::new()).unwrap());
@@ -402,7 +424,8 @@ fn an_emptied_heap_has_no_pages() {
     }
 }
 
-/// A row identifier and an insertion point that outlive their page, its extent, and the part of the file that it lay in.
+/// A row identifier and an insertion point that outlive their page, its extent, and the part of the
+/// file that it lay in.
 #[test]
 fn pages_that_were_cut_off_are_gone_for_who_remembers_them() {
     let world = World::new(1, 2 << 20);
@@ -435,6 +458,9 @@ fn pages_that_were_cut_off_are_gone_for_who_remembers_them() {
     assert!(!rids.iter().any(old), "never written since");
     assert!(!scan.next_batch(ReadMode::Current, &mut batch).unwrap());
     let rids = fill();
-    assert!(rids.iter().all(|rid| world.heap.fetch(*rid, ReadMode::Current, &mut RowBatch::new()).unwrap()));
+    assert!(
+        rids.iter()
+            .all(|rid| world.heap.fetch(*rid, ReadMode::Current, &mut RowBatch::new()).unwrap())
+    );
     assert!(world.heap.check().unwrap().is_clean());
 }

@@ -1,5 +1,5 @@
-//! Many threads on one heap and one B+tree with a buffer pool much smaller than they are; and crashes at random I/O
-//! operations with redo and undo.
+//! Many threads on one heap and one B+tree with a buffer pool much smaller than they are; and
+//! crashes at random I/O operations with redo and undo.
 
 use crate::support::{Db, Txn, altered};
 use access::{BTree, Direction, Edited, Heap, Outcome, ReadMode, Rid, RowBatch, Wish};
@@ -31,7 +31,8 @@ fn balance_of(row: &[u8]) -> u64 {
 fn total(tree: &BTree, mode: ReadMode<'_>, direction: Direction) -> (u64, u64) {
     // Forward in small pieces of leaves at first, between which rows move.
     let cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, direction);
-    let mut cursor = if direction == Direction::Forward { cursor.beginning_with(3) } else { cursor };
+    let mut cursor =
+        if direction == Direction::Forward { cursor.beginning_with(3) } else { cursor };
     let mut batch = RowBatch::new();
     let (mut rows, mut sum) = (0, 0);
     while cursor.next_batch(mode, &mut batch).unwrap() {
@@ -41,7 +42,8 @@ fn total(tree: &BTree, mode: ReadMode<'_>, direction: Direction) -> (u64, u64) {
     (rows, sum)
 }
 
-/// Moves money between two accounts; half the time by deleting and inserting a row. `None`: met another writer.
+/// Moves money between two accounts; half the time by deleting and inserting a row. `None`: met
+/// another writer.
 fn transfer(tree: &BTree, txn: &mut Txn, rng: &mut fastrand::Rng) -> Option<()> {
     let (a, b) = (rng.u32(0..ACCOUNTS), rng.u32(0..ACCOUNTS));
     if a == b {
@@ -93,7 +95,10 @@ fn transfers_keep_the_sum() {
     let tree = BTree::create(db.store.clone(), unit.clone()).unwrap();
     let mut txn = db.begin();
     for key in 0..ACCOUNTS {
-        assert_eq!(tree.insert(&mut txn, &account(key), &balance_row(START)).unwrap(), Outcome::Done(()));
+        assert_eq!(
+            tree.insert(&mut txn, &account(key), &balance_row(START)).unwrap(),
+            Outcome::Done(())
+        );
     }
     txn.commit().unwrap();
     let stop = AtomicBool::new(false);
@@ -105,7 +110,8 @@ fn transfers_keep_the_sum() {
                 let mut rng = fastrand::Rng::with_seed(n);
                 while !stop.load(Ordering::Relaxed) {
                     let mut txn = db.begin();
-                    let moves = (0..rng.usize(1..6)).try_for_each(|_| transfer(tree, &mut txn, &mut rng));
+                    let moves =
+                        (0..rng.usize(1..6)).try_for_each(|_| transfer(tree, &mut txn, &mut rng));
                     if moves.is_some() && rng.u8(0..4) != 0 {
                         txn.commit().unwrap();
                         commits.fetch_add(1, Ordering::Relaxed);
@@ -142,7 +148,8 @@ fn clean(db: &Db, unit: &Unit) {
     db.clean(unit, db.oldest()).unwrap();
 }
 
-/// Each thread inserts, changes and deletes its own rows in shared structures, with cleanup and scans beside it.
+/// Each thread inserts, changes and deletes its own rows in shared structures, with cleanup and
+/// scans beside it.
 #[test]
 fn own_rows_in_shared_structures() {
     let db = Db::sim(12, 40 * 8192);
@@ -198,12 +205,16 @@ fn own_rows(n: u8, db: &Arc<Db>, heap: &Heap, tree: &BTree) -> u64 {
         let mut now = mine.clone();
         for _ in 0..rng.usize(1..10) {
             let key = rng.u32(0..200);
-            let bytes = [&[n; 4][..], &key.to_le_bytes(), &vec![round as u8; rng.usize(1..1500)]].concat();
+            let bytes =
+                [&[n; 4][..], &key.to_le_bytes(), &vec![round as u8; rng.usize(1..1500)]].concat();
             let full = [&key.to_be_bytes()[..], &[n]].concat();
             match now.get(&key).cloned() {
                 None => {
                     let rid = heap.insert(&mut txn, &bytes).unwrap();
-                    assert_eq!(tree.insert(&mut txn, &full, &rid.to_bytes()).unwrap(), Outcome::Done(()));
+                    assert_eq!(
+                        tree.insert(&mut txn, &full, &rid.to_bytes()).unwrap(),
+                        Outcome::Done(())
+                    );
                     now.insert(key, (rid, bytes));
                 }
                 Some((rid, old)) => {
@@ -211,7 +222,10 @@ fn own_rows(n: u8, db: &Arc<Db>, heap: &Heap, tree: &BTree) -> u64 {
                     assert_eq!(batch.row(0), old.as_slice());
                     let header = batch.header(0);
                     if rng.bool() {
-                        assert_eq!(heap.update(&mut txn, rid, &header, &bytes).unwrap(), Outcome::Done(()));
+                        assert_eq!(
+                            heap.update(&mut txn, rid, &header, &bytes).unwrap(),
+                            Outcome::Done(())
+                        );
                         now.insert(key, (rid, bytes));
                     } else {
                         assert_eq!(heap.delete(&mut txn, rid, &header).unwrap(), Outcome::Done(()));
@@ -261,7 +275,8 @@ fn contents(heap: &Heap, tree: &BTree) -> Contents {
     found
 }
 
-/// Runs transactions until the disk crashes. Returns what was acknowledged and what may have become durable besides.
+/// Runs transactions until the disk crashes. Returns what was acknowledged and what may have become
+/// durable besides.
 fn work_until_crash(
     db: &Arc<Db>,
     heap: &Heap,
@@ -287,7 +302,8 @@ fn work_until_crash(
                     continue;
                 }
                 assert!(tree.fetch(&full, ReadMode::Current, &mut batch)?);
-                let (entry, rid) = (batch.header(0), Rid::from_bytes(batch.row(0).try_into().unwrap()));
+                let (entry, rid) =
+                    (batch.header(0), Rid::from_bytes(batch.row(0).try_into().unwrap()));
                 assert!(heap.fetch(rid, ReadMode::Current, &mut batch)?);
                 let way = rng.u8(0..3);
                 if way == 0 {
@@ -303,7 +319,10 @@ fn work_until_crash(
                 } else if way == 1 {
                     let mut bytes = bytes;
                     for _ in 0..rng.usize(1..5) {
-                        assert_eq!(heap.update(&mut txn, rid, &batch.header(0), &bytes)?, Outcome::Done(()));
+                        assert_eq!(
+                            heap.update(&mut txn, rid, &batch.header(0), &bytes)?,
+                            Outcome::Done(())
+                        );
                         now.insert(key, bytes.clone());
                         bytes = altered(&mut rng, &bytes);
                         assert!(heap.fetch(rid, ReadMode::Current, &mut batch)?);
@@ -351,7 +370,11 @@ fn crash_once(seed: u64) {
     let units = [db.unit(5), db.unit(6)];
     let heap = Heap::new(db.store.clone(), units[0].clone());
     let tree = BTree::create(db.store.clone(), units[1].clone()).unwrap();
-    let places = Places { heap_iam: units[0].first_iam(), tree_iam: units[1].first_iam(), root: tree.root() };
+    let places = Places {
+        heap_iam: units[0].first_iam(),
+        tree_iam: units[1].first_iam(),
+        root: tree.root(),
+    };
     db.checkpoint().unwrap();
     let begin = sim.io_count();
     sim.crash_at(begin + fastrand::Rng::with_seed(seed).u64(1..350));
@@ -368,9 +391,15 @@ fn crash_once(seed: u64) {
     }
     let db = Db::restart(Arc::new(image), &folder, 64 * 8192).unwrap();
     let heap = Heap::new(db.store.clone(), db.store.open_unit(places.heap_iam).unwrap());
-    let tree = BTree::open(db.store.clone(), db.store.open_unit(places.tree_iam).unwrap(), places.root);
+    let tree =
+        BTree::open(db.store.clone(), db.store.open_unit(places.tree_iam).unwrap(), places.root);
     let found = contents(&heap, &tree);
-    assert!(found == sure || found == maybe, "seed {seed}: {} rows, {} sure", found.len(), sure.len());
+    assert!(
+        found == sure || found == maybe,
+        "seed {seed}: {} rows, {} sure",
+        found.len(),
+        sure.len()
+    );
     for report in [heap.check().unwrap(), tree.check().unwrap()] {
         assert!(report.is_clean(), "seed {seed}: {:#?}", report.findings);
         assert_eq!(report.rows, found.len() as u64, "seed {seed}");

@@ -1,6 +1,6 @@
-//! One database as the engine sees it: name, state, catalog, storage, settings.
-//! Guarantees: the catalog that plans were compiled against is compared by version; a session that uses a database that is
-//! not online gets SQL Server's error for its state.
+//! One database as the engine sees it: name, state, catalog, storage, settings. Guarantees: the
+//! catalog that plans were compiled against is compared by version; a session that uses a database
+//! that is not online gets SQL Server's error for its state.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -125,7 +125,13 @@ impl Db {
 
     /// A database that could not be opened.
     pub fn down(entry: DbEntry, status: DbStatus, cause: String, errors: Arc<ErrorLog>) -> Arc<Db> {
-        Db::with(entry, State::Down { status, cause }, Catalog::default(), DbSettings::default(), errors)
+        Db::with(
+            entry,
+            State::Down { status, cause },
+            Catalog::default(),
+            DbSettings::default(),
+            errors,
+        )
     }
 
     fn with(
@@ -158,8 +164,8 @@ impl Db {
         })
     }
 
-    /// A second handle on this database's storage, with definitions and transactions of its own: for table variables, whose
-    /// changes no ROLLBACK takes back.
+    /// A second handle on this database's storage, with definitions and transactions of its own:
+    /// for table variables, whose changes no ROLLBACK takes back.
     ///
     /// # Errors
     /// As [`Db::check_usable`].
@@ -173,10 +179,17 @@ impl Db {
             security: own.security.clone(),
             ..Catalog::default()
         };
-        Ok(Db::with(entry, State::Open(self.open()?), catalog, self.settings(), self.errors.clone()))
+        Ok(Db::with(
+            entry,
+            State::Open(self.open()?),
+            catalog,
+            self.settings(),
+            self.errors.clone(),
+        ))
     }
 
-    /// Whether each statement's changes are its own transaction here, whatever the session has begun.
+    /// Whether each statement's changes are its own transaction here, whatever the session has
+    /// begun.
     #[inline]
     pub fn is_autonomous(&self) -> bool {
         self.id == VARIABLES
@@ -384,8 +397,8 @@ impl Db {
         self.id < FIRST_USER_DB || self.settings.read().snapshot_isolation
     }
 
-    /// Frees units that a rolled back transaction had created. What a crash leaves is freed when the database is next
-    /// opened.
+    /// Frees units that a rolled back transaction had created. What a crash leaves is freed when
+    /// the database is next opened.
     pub fn free_units(&self, units: &[UnitRef]) {
         if let (false, Ok(open)) = (units.is_empty(), self.open()) {
             crate::pending::free_all(&open.storage, &open, units);
@@ -394,12 +407,14 @@ impl Db {
 
     /// The recovery model; FULL for a database that is not open.
     pub fn recovery_model(&self) -> RecoveryModel {
-        self.storage_if_open().map_or(RecoveryModel::Full, |storage| storage.settings().recovery_model)
+        self.storage_if_open()
+            .map_or(RecoveryModel::Full, |storage| storage.settings().recovery_model)
     }
 
     /// The setting of delayed durability; DISABLED for a database that is not open.
     pub fn delayed_durability(&self) -> DelayedDurability {
-        self.storage_if_open().map_or(DelayedDurability::Disabled, |storage| storage.delayed_durability())
+        self.storage_if_open()
+            .map_or(DelayedDurability::Disabled, |storage| storage.delayed_durability())
     }
 }
 

@@ -13,7 +13,9 @@ impl Db {
             "status" => Value::str(self.status().name()),
             "recovery" => Value::str(self.recovery_model().name()),
             "collation" => Value::str(&settings.collation),
-            "updateability" => Value::str(if settings.read_only { "READ_ONLY" } else { "READ_WRITE" }),
+            "updateability" => {
+                Value::str(if settings.read_only { "READ_ONLY" } else { "READ_WRITE" })
+            }
             "useraccess" => Value::str(USER_ACCESS[usize::from(settings.user_access.min(2))]),
             "isautoclose" => flag(settings.auto_close),
             "isautoshrink" => flag(settings.auto_shrink),
@@ -28,7 +30,9 @@ impl Db {
             "isnullconcat" => flag(settings.session_defaults.concat_null_yields_null),
             "isquotedidentifiersenabled" => flag(settings.session_defaults.quoted_identifier),
             "isnumericroundabortenabled" => flag(settings.session_defaults.numeric_roundabort),
-            "isclosecursorsoncommitenabled" => flag(settings.session_defaults.cursor_close_on_commit),
+            "isclosecursorsoncommitenabled" => {
+                flag(settings.session_defaults.cursor_close_on_commit)
+            }
             "isparameterizationforced" => flag(settings.forced_parameterization),
             "istornpagedetectionenabled" => flag(settings.page_verify == 1),
             "isansinulldefault"

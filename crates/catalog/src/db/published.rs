@@ -1,5 +1,6 @@
-//! The catalog of a database as it is published: its version, changes of it, and which of them are not committed yet.
-//! Guarantees: the version moves before the catalog does; a change is seen as a whole or not at all.
+//! The catalog of a database as it is published: its version, changes of it, and which of them are
+//! not committed yet. Guarantees: the version moves before the catalog does; a change is seen as a
+//! whole or not at all.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,7 +32,8 @@ impl Db {
     /// Whether a definition of this database is the current one of its table.
     #[inline]
     pub fn is_current(&self, table: &TableDef) -> bool {
-        // The version moves before the catalog does: what was found at one version holds as long as that is the version.
+        // The version moves before the catalog does: what was found at one version holds as long as
+        // that is the version.
         let version = self.schema_version();
         table.seen.is_at(version) || self.find_current(table, version)
     }
@@ -39,8 +41,10 @@ impl Db {
     #[cold]
     fn find_current(&self, table: &TableDef, version: u64) -> bool {
         let catalog = self.catalog.read();
-        let current =
-            catalog.by_id.get(&table.object_id).is_some_and(|t| std::ptr::eq(Arc::as_ptr(t), table));
+        let current = catalog
+            .by_id
+            .get(&table.object_id)
+            .is_some_and(|t| std::ptr::eq(Arc::as_ptr(t), table));
         if current {
             table.seen.set(version);
         }
@@ -61,7 +65,8 @@ impl Db {
         true
     }
 
-    /// Version of the principals and permissions that are in force: what sessions compare before they use what they know of them.
+    /// Version of the principals and permissions that are in force: what sessions compare before
+    /// they use what they know of them.
     #[inline]
     pub fn security_version(&self) -> u64 {
         self.security.load(Ordering::Acquire)
@@ -91,7 +96,8 @@ impl Db {
         self.publish(|_| true);
     }
 
-    /// Replaces, adds or removes a table's definition; false when the name belongs to another table.
+    /// Replaces, adds or removes a table's definition; false when the name belongs to another
+    /// table.
     pub fn replace_table(&self, old: Option<&TableDef>, new: Option<Arc<TableDef>>) -> bool {
         self.publish(|catalog| {
             if let Some(old) = old {
@@ -106,7 +112,8 @@ impl Db {
         })
     }
 
-    /// Replaces, adds or removes a module's definition; false when the name belongs to another object.
+    /// Replaces, adds or removes a module's definition; false when the name belongs to another
+    /// object.
     pub fn replace_module(&self, old: Option<&ModuleDef>, new: Option<Arc<ModuleDef>>) -> bool {
         self.publish(|catalog| {
             if let Some(old) = old {
@@ -124,7 +131,8 @@ impl Db {
         })
     }
 
-    /// Replaces, adds or removes a sequence or synonym; false when the name belongs to another object.
+    /// Replaces, adds or removes a sequence or synonym; false when the name belongs to another
+    /// object.
     pub fn replace_other(&self, old: Option<&OtherObject>, new: Option<OtherObject>) -> bool {
         self.publish(|catalog| {
             if let Some(old) = old {
@@ -246,7 +254,8 @@ impl Db {
         bytes + self.ddl.lock().len() * DDL_BYTES
     }
 
-    /// The transaction that changed a table's definition last; `TxnId(0)` when none has since the start.
+    /// The transaction that changed a table's definition last; `TxnId(0)` when none has since the
+    /// start.
     pub fn newest_ddl(&self, object_id: i32) -> TxnId {
         self.ddl.lock().get(&object_id).copied().unwrap_or(TxnId(0))
     }

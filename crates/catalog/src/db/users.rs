@@ -98,7 +98,9 @@ impl Inside {
             (UserAccess::Single, _) => Err(Refused::Error(errors::single_user(&db.name()))),
             (UserAccess::Nobody, _) => Err(Refused::Error(errors::in_transition(&db.name()))),
             (UserAccess::Restricted, None) => Err(Refused::Unknown),
-            (UserAccess::Restricted, Some(false)) => Err(Refused::Error(errors::restricted_user(&db.name()))),
+            (UserAccess::Restricted, Some(false)) => {
+                Err(Refused::Error(errors::restricted_user(&db.name())))
+            }
         }
     }
 

@@ -143,7 +143,8 @@ impl Writer {
     }
 
     fn type_name(&mut self, ty: &TypeName) -> Option<()> {
-        let bare = ty.name.schema.is_none() && ty.name.database.is_none() && ty.name.server.is_none();
+        let bare =
+            ty.name.schema.is_none() && ty.name.database.is_none() && ty.name.server.is_none();
         let own = ty.name.name.value.to_lowercase();
         match own.as_str() {
             _ if !bare || ty.name.name.quoted => self.name(&ty.name)?,

@@ -7,7 +7,9 @@
 
 mod forms;
 
-use syntax::ast::{BinaryOp, ColumnRef, CompareOp, Expr, ExprKind, Ident, Literal, ObjectName, UnaryOp};
+use syntax::ast::{
+    BinaryOp, ColumnRef, CompareOp, Expr, ExprKind, Ident, Literal, ObjectName, UnaryOp,
+};
 
 use crate::constraint::parse_condition;
 use crate::load::parse_expression;
@@ -70,7 +72,9 @@ struct Writer {
 fn is_negative_number(op: UnaryOp, operand: &Expr) -> bool {
     let number = matches!(
         operand.kind,
-        ExprKind::Literal(Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_) | Literal::Money(_))
+        ExprKind::Literal(
+            Literal::Integer(_) | Literal::Decimal(_) | Literal::Float(_) | Literal::Money(_)
+        )
     );
     op == UnaryOp::Minus && number
 }
@@ -193,7 +197,8 @@ impl Writer {
 
     /// A name, in brackets where it is one that a user may have given.
     fn ident(&mut self, ident: &Ident) -> Option<()> {
-        let fixed = ident.value.starts_with('$') || ident.is("IDENTITYCOL") || ident.is("ROWGUIDCOL");
+        let fixed =
+            ident.value.starts_with('$') || ident.is("IDENTITYCOL") || ident.is("ROWGUIDCOL");
         match fixed && !ident.quoted {
             true => self.push(&ident.value),
             false => self.push(&quote(&ident.value)),
@@ -226,10 +231,13 @@ impl Writer {
 
     fn unary(&mut self, op: UnaryOp, operand: &Expr) -> Option<()> {
         match (op, &operand.kind) {
-            (UnaryOp::Minus, ExprKind::Literal(Literal::Integer(n))) => self.push(&format!("(-{n})")),
-            (UnaryOp::Minus, ExprKind::Literal(Literal::Decimal(digits) | Literal::Float(digits))) => {
-                self.push(&format!("(-{digits})"))
+            (UnaryOp::Minus, ExprKind::Literal(Literal::Integer(n))) => {
+                self.push(&format!("(-{n})"))
             }
+            (
+                UnaryOp::Minus,
+                ExprKind::Literal(Literal::Decimal(digits) | Literal::Float(digits)),
+            ) => self.push(&format!("(-{digits})")),
             (UnaryOp::Minus, ExprKind::Literal(Literal::Money(digits))) => {
                 self.push(&format!("(-${digits})"))
             }

@@ -1,5 +1,5 @@
-//! The names of one database at one schema version, and what each means.
-//! Guarantees: adding and taking out keep every index of names in step; versions share what is the same in them.
+//! The names of one database at one schema version, and what each means. Guarantees: adding and
+//! taking out keep every index of names in step; versions share what is the same in them.
 
 use super::TableDef;
 use crate::fold_name;
@@ -18,7 +18,8 @@ pub type ByName<T> = HashTrieMapSync<(CompactString, CompactString), T>;
 /// By object_id or another number.
 pub type ById<T> = HashTrieMapSync<i32, T>;
 
-/// Everything that names resolve to in one database, at one schema version. A clone that is changed costs what changes in it.
+/// Everything that names resolve to in one database, at one schema version. A clone that is changed
+/// costs what changes in it.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     /// Raised by each committed or rolled back change of schema.
@@ -47,7 +48,8 @@ pub struct Catalog {
     pub types: ByName<Arc<AliasDef>>,
     /// Table types by (schema, name), both folded. No name is one of an alias type too.
     pub table_types: ByName<Arc<TableTypeDef>>,
-    /// Tables with a foreign key to a table, by the id of the table that is referred to; once per foreign key.
+    /// Tables with a foreign key to a table, by the id of the table that is referred to; once per
+    /// foreign key.
     pub referenced_by: ById<Vec<i32>>,
     /// Schemas by lower-case name.
     pub schemas: HashTrieMapSync<CompactString, i32>,
@@ -270,7 +272,8 @@ impl Catalog {
 
     /// The triggers of a table that are not disabled, in the order of their making.
     pub fn triggers_of(&self, table: i32) -> Vec<Arc<ModuleDef>> {
-        let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == table && !m.disabled;
+        let own =
+            |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == table && !m.disabled;
         let mut triggers: Vec<_> = self.modules.values().filter(own).cloned().collect();
         triggers.sort_by_key(|trigger| trigger.object_id);
         triggers
@@ -279,7 +282,10 @@ impl Catalog {
     /// The enabled trigger that stands in the place of an action on a table or view.
     pub fn instead_of(&self, object_id: i32, event: &str) -> Option<Arc<ModuleDef>> {
         let own = |m: &&Arc<ModuleDef>| {
-            m.kind == ModuleKind::Trigger && m.parent == object_id && !m.disabled && m.stands_for(event)
+            m.kind == ModuleKind::Trigger
+                && m.parent == object_id
+                && !m.disabled
+                && m.stands_for(event)
         };
         self.modules.values().find(own).cloned()
     }
@@ -290,8 +296,9 @@ impl Catalog {
         ids.sort_unstable();
         ids.dedup();
         let children = ids.iter().filter_map(|id| self.by_id.get(id));
-        let keys =
-            children.flat_map(|child| child.foreign_keys.iter().map(move |key| (child.clone(), key.clone())));
+        let keys = children.flat_map(|child| {
+            child.foreign_keys.iter().map(move |key| (child.clone(), key.clone()))
+        });
         keys.filter(|(_, key)| key.parent == table).collect()
     }
 

@@ -28,7 +28,8 @@ pub struct ColumnDef {
     pub generated: Option<Generated>,
     /// user_type_id of the alias type that it was declared with.
     pub alias: Option<i32>,
-    /// What stands for its values where who reads them may not see them: as sys.masked_columns.masking_function shows it.
+    /// What stands for its values where who reads them may not see them: as
+    /// sys.masked_columns.masking_function shows it.
     pub mask: Option<CompactString>,
     /// What else is said of it.
     pub traits: ColumnTraits,
@@ -70,7 +71,8 @@ impl ColumnDef {
         self.computed.as_ref().is_some_and(|computed| !computed.stored)
     }
 
-    /// Whether the table makes the value of each row itself: computed columns, rowversion, its period. Loads have none for them.
+    /// Whether the table makes the value of each row itself: computed columns, rowversion, its
+    /// period. Loads have none for them.
     pub fn is_made(&self) -> bool {
         self.computed.is_some() || self.generated.is_some() || self.ty == DataType::RowVersion
     }

@@ -1,6 +1,6 @@
-//! What the catalog says of a database's objects: immutable once published, shared by plans.
-//! A change of schema publishes new definitions and raises the database's schema version; plans made from older ones
-//! are compiled again.
+//! What the catalog says of a database's objects: immutable once published, shared by plans. A
+//! change of schema publishes new definitions and raises the database's schema version; plans made
+//! from older ones are compiled again.
 
 mod catalog;
 mod column;

@@ -13,8 +13,8 @@ use types::{MAX_ROW, keeps_values};
 
 /// `index_id` of the row that names a table's unit of values that do not fit: no index ever had it.
 pub const OVERFLOW_INDEX_ID: i32 = -1;
-/// `index_id` of the row that says where the pages of such a unit begin; one below it for every other
-/// unit.
+/// `index_id` of the row that says where the pages of such a unit begin; one below it for every
+/// other unit.
 pub const OVERFLOW_PLACE_ID: i32 = -2;
 /// Values of at most so many bytes stay in the row: a pointer and what it stands for would take
 /// more.
@@ -71,7 +71,8 @@ struct Overflow {
 impl OverflowUnit {
     /// Of a number; without a page it is still to be made.
     pub fn new(unit: UnitId, first_iam: PageId, filegroup: u16) -> OverflowUnit {
-        let first_iam = if first_iam.is_none() { OnceLock::new() } else { OnceLock::from(first_iam) };
+        let first_iam =
+            if first_iam.is_none() { OnceLock::new() } else { OnceLock::from(first_iam) };
         OverflowUnit(Arc::new(Overflow { unit, filegroup, first_iam, made: Mutex::new(None) }))
     }
 
@@ -90,8 +91,8 @@ impl OverflowUnit {
         self.0.first_iam.get().copied()
     }
 
-    /// Has it made and noted unless it is; one thread at a time. One that could not be noted is there
-    /// and is not made again.
+    /// Has it made and noted unless it is; one thread at a time. One that could not be noted is
+    /// there and is not made again.
     pub(crate) fn make_once<E>(
         &self,
         make: impl FnOnce() -> Result<PageId, E>,
@@ -115,7 +116,8 @@ impl TableDef {
     /// in the filegroup of the rows.
     pub fn outside(&self) -> impl Iterator<Item = (UnitKind, UnitId, PageId)> {
         let large = self.lob.map(|(unit, first_iam)| (UnitKind::Large, unit, first_iam));
-        let made = |unit: &OverflowUnit| unit.first_iam().map(|at| (UnitKind::Overflow, unit.unit(), at));
+        let made =
+            |unit: &OverflowUnit| unit.first_iam().map(|at| (UnitKind::Overflow, unit.unit(), at));
         let overflow = self.overflow.as_ref().and_then(made);
         large.into_iter().chain(overflow)
     }
@@ -133,9 +135,12 @@ impl TableDef {
     /// Whether a column that is not a MAX one may have its value outside a row: it is of variable
     /// length, and no part of the clustered key.
     pub fn may_move(&self, column: usize) -> bool {
-        let in_key = self.storage.index_id > 0 && self.storage.key.iter().any(|(key, _)| *key == column);
+        let in_key =
+            self.storage.index_id > 0 && self.storage.key.iter().any(|(key, _)| *key == column);
         let def = self.columns.get(column);
-        self.layout.is_variable(column) && !in_key && def.is_some_and(|c| !c.ty.is_lob() && !c.is_virtual())
+        self.layout.is_variable(column)
+            && !in_key
+            && def.is_some_and(|c| !c.ty.is_lob() && !c.is_virtual())
     }
 
     /// Whether there can be a row that fits only with values of columns outside it that are not MAX
@@ -148,7 +153,9 @@ impl TableDef {
 
     /// Whether there can be a row that is too long with all that may leave it outside: error 511.
     pub fn may_be_too_long(&self) -> bool {
-        let inside = |column, most: usize| if self.may_move(column) { most.min(LEAST_OUTSIDE) } else { most };
+        let inside = |column, most: usize| {
+            if self.may_move(column) { most.min(LEAST_OUTSIDE) } else { most }
+        };
         self.longest_row(inside) > MAX_ROW
     }
 
@@ -178,7 +185,8 @@ impl TableDef {
             Some(ty) if keeps_values(ty) => FIXED_KEY_PART,
             _ => MAX_KEY_LEN,
         };
-        self.storage.key.iter().map(part).sum::<usize>() + if self.uniquifier { UNIQUIFIER } else { 0 }
+        self.storage.key.iter().map(part).sum::<usize>()
+            + if self.uniquifier { UNIQUIFIER } else { 0 }
     }
 }
 
@@ -191,7 +199,10 @@ mod tests {
     fn a_unit_is_made_once_however_often_it_takes_to_note_it() {
         let unit = OverflowUnit::new(UnitId(100), PageId::NONE, 1);
         let page = PageId { file: 1, page: 80 };
-        assert_eq!(unit.make_once(|| Err("no room"), |_| panic!("noted, not made")), Err("no room"));
+        assert_eq!(
+            unit.make_once(|| Err("no room"), |_| panic!("noted, not made")),
+            Err("no room")
+        );
         assert_eq!(unit.make_once(|| Ok(page), |_| Err("full")), Err("full"));
         assert_eq!(unit.first_iam(), None);
         let mut noted = Vec::new();

@@ -1,5 +1,6 @@
-//! What a running instance keeps of a table besides its definition: counts of rows, identity values, use, open handles.
-//! Guarantees: shared by all versions of the definition; a statement adds to its counts without a lock.
+//! What a running instance keeps of a table besides its definition: counts of rows, identity
+//! values, use, open handles. Guarantees: shared by all versions of the definition; a statement
+//! adds to its counts without a lock.
 
 use crate::row_counts;
 use crate::statistics::TableStatistics;
@@ -11,12 +12,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What a running instance keeps of a table besides its definition; shared by all versions of the definition.
+/// What a running instance keeps of a table besides its definition; shared by all versions of the
+/// definition.
 #[derive(Debug, Default)]
 pub struct TableState {
     /// Rows as far as known: kept up by DML; negative when unknown (after a start, until counted).
     rows: AtomicI64,
-    /// With `rows` added: how many rows were changed since the database was opened. So an INSERT counts once.
+    /// With `rows` added: how many rows were changed since the database was opened. So an INSERT
+    /// counts once.
     other: AtomicI64,
     /// Rows at the last clean stop; negative when there was none. See [`crate::row_counts`].
     pub noted: AtomicI64,
@@ -67,8 +70,8 @@ impl TableState {
         self.other.fetch_add(2 * rows as i64, Relaxed);
     }
 
-    /// A statement has updated rows in these columns (bits of `statistics::column_bit`). It counts where something is known of
-    /// one of them that may no longer be so.
+    /// A statement has updated rows in these columns (bits of `statistics::column_bit`). It counts
+    /// where something is known of one of them that may no longer be so.
     #[inline]
     pub fn updated(&self, rows: u64, columns: u64) {
         if columns & self.statistics.measured_columns() != 0 {
@@ -89,7 +92,8 @@ impl TableState {
         }
     }
 
-    /// How many rows were inserted, deleted, and updated in columns of which something is known, since the database was opened or the table made.
+    /// How many rows were inserted, deleted, and updated in columns of which something is known,
+    /// since the database was opened or the table made.
     #[inline]
     pub fn modified(&self) -> u64 {
         let sum = self.rows.load(Relaxed).wrapping_add(self.other.load(Relaxed));

@@ -22,7 +22,8 @@ pub struct TableDef {
     pub name: CompactString,
     /// Columns in order.
     pub columns: Vec<ColumnDef>,
-    /// Row format of the heap or clustered index: one layout column per entry of `columns`, same order.
+    /// Row format of the heap or clustered index: one layout column per entry of `columns`, same
+    /// order.
     pub layout: Arc<RowLayout>,
     /// Heap (index_id 0) or clustered index (1).
     pub storage: Arc<IndexDef>,
@@ -64,7 +65,8 @@ impl TableDef {
 
     /// The columns of its period, start and end.
     pub fn period(&self) -> Option<(usize, usize)> {
-        let column = |end| self.columns.iter().position(|c| c.generated.is_some_and(|g| g.end == end));
+        let column =
+            |end| self.columns.iter().position(|c| c.generated.is_some_and(|g| g.end == end));
         column(false).zip(column(true))
     }
 
@@ -123,12 +125,14 @@ impl TableDef {
         Err(SqlError::of(msg::PLAN_INDEX_DISABLED, [&self.storage.name, &self.name]))
     }
 
-    /// The columns by which the entries of an index are ordered. Those of one that is not unique have the clustered key behind
-    /// their own, as far as it says more; a column may stand there twice.
+    /// The columns by which the entries of an index are ordered. Those of one that is not unique
+    /// have the clustered key behind their own, as far as it says more; a column may stand there
+    /// twice.
     pub fn entry_order(&self, index: &IndexDef) -> Vec<(usize, bool)> {
         let mut order = index.key.clone();
         if !index.unique && index.index_id > 1 && self.storage.index_id > 0 {
-            let is_new = |(column, _): &(usize, bool)| index.key.iter().all(|(own, _)| own != column);
+            let is_new =
+                |(column, _): &(usize, bool)| index.key.iter().all(|(own, _)| own != column);
             let more = self.storage.key.iter().rposition(is_new).map_or(0, |last| last + 1);
             order.extend_from_slice(&self.storage.key[..more]);
         }
@@ -182,8 +186,8 @@ impl LockEscalation {
     }
 }
 
-/// The schema version at which a definition was found to be the current one of its table; 0 for none. A copy of the definition
-/// is another one.
+/// The schema version at which a definition was found to be the current one of its table; 0 for
+/// none. A copy of the definition is another one.
 #[derive(Debug, Default)]
 pub struct SeenCurrent(AtomicU64);
 

@@ -1,7 +1,8 @@
-//! The Query Store of a database: the texts of its queries, their plans, and what executions of each plan took, interval by interval of time.
-//! It is told of executions by whoever counts them; it counts nothing itself. Guarantees: it is bounded in bytes (MAX_STORAGE_SIZE_MB) and in
-//! plans for each query; what it leaves out for want of room it says by becoming read-only, unless SIZE_BASED_CLEANUP_MODE lets it forget
-//! what is oldest.
+//! The Query Store of a database: the texts of its queries, their plans, and what executions of
+//! each plan took, interval by interval of time. It is told of executions by whoever counts them;
+//! it counts nothing itself. Guarantees: it is bounded in bytes (MAX_STORAGE_SIZE_MB) and in plans
+//! for each query; what it leaves out for want of room it says by becoming read-only, unless
+//! SIZE_BASED_CLEANUP_MODE lets it forget what is oldest.
 
 mod options;
 
@@ -183,7 +184,13 @@ impl QueryStore {
     }
 
     /// Executions that have come to their end by now.
-    pub fn add(&self, options: &QueryStoreOptions, told: Told<'_>, executions: &Executions, now: u64) {
+    pub fn add(
+        &self,
+        options: &QueryStoreOptions,
+        told: Told<'_>,
+        executions: &Executions,
+        now: u64,
+    ) {
         self.kept.lock().add(options, told, executions, now);
     }
 
@@ -194,7 +201,8 @@ impl QueryStore {
         }
         let limit = now.saturating_sub(options.stale_days as u64 * DAY);
         let mut kept = self.kept.lock();
-        let stale = |(id, query): (&i64, &StoredQuery)| (query.last_execution < limit).then_some(*id);
+        let stale =
+            |(id, query): (&i64, &StoredQuery)| (query.last_execution < limit).then_some(*id);
         let stale: Vec<i64> = kept.queries.iter().filter_map(stale).collect();
         for id in stale {
             kept.remove_query(id);
@@ -219,7 +227,13 @@ impl Kept {
         self.given[of]
     }
 
-    fn add(&mut self, options: &QueryStoreOptions, told: Told<'_>, executions: &Executions, now: u64) {
+    fn add(
+        &mut self,
+        options: &QueryStoreOptions,
+        told: Told<'_>,
+        executions: &Executions,
+        now: u64,
+    ) {
         if !self.has_room(options) {
             self.readonly_reason = FULL;
             return;
@@ -247,7 +261,8 @@ impl Kept {
         sum.rows.add(executions.rows, first);
     }
 
-    /// Whether more may be noted: with cleanup the queries go that ran longest ago, until a fifth is free.
+    /// Whether more may be noted: with cleanup the queries go that ran longest ago, until a fifth
+    /// is free.
     fn has_room(&mut self, options: &QueryStoreOptions) -> bool {
         let most = options.max_megabytes as u64 * 1_048_576;
         if self.bytes < most {
@@ -256,7 +271,8 @@ impl Kept {
         if !options.cleanup {
             return false;
         }
-        let mut all: Vec<(u64, i64)> = self.queries.iter().map(|(id, q)| (q.last_execution, *id)).collect();
+        let mut all: Vec<(u64, i64)> =
+            self.queries.iter().map(|(id, q)| (q.last_execution, *id)).collect();
         all.sort_unstable();
         for (_, id) in all {
             if self.bytes <= most / 5 * 4 {
@@ -422,7 +438,8 @@ impl Kept {
     pub fn forget_runtime(&mut self, plan: i64) {
         let before = self.runtime.len();
         self.runtime.retain(|(_, of), _| *of != plan);
-        self.bytes = self.bytes.saturating_sub((before - self.runtime.len()) as u64 * RUNTIME_BYTES);
+        self.bytes =
+            self.bytes.saturating_sub((before - self.runtime.len()) as u64 * RUNTIME_BYTES);
     }
 
     fn forget_intervals(&mut self, limit: u64) {
@@ -430,7 +447,8 @@ impl Kept {
             self.intervals.iter().filter(|(_, (_, end))| *end < limit).map(|(id, _)| *id).collect();
         let before = self.runtime.len();
         self.runtime.retain(|(interval, _), _| !old.contains(interval));
-        self.bytes = self.bytes.saturating_sub((before - self.runtime.len()) as u64 * RUNTIME_BYTES);
+        self.bytes =
+            self.bytes.saturating_sub((before - self.runtime.len()) as u64 * RUNTIME_BYTES);
         self.intervals.retain(|id, _| !old.contains(id));
     }
 }

@@ -1,4 +1,5 @@
-//! What ALTER DATABASE ... SET QUERY_STORE says, and its form in the database's settings: one number for each option.
+//! What ALTER DATABASE ... SET QUERY_STORE says, and its form in the database's settings: one
+//! number for each option.
 
 /// Whether queries are noted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +20,10 @@ impl StoreState {
 
     /// From its number.
     pub fn of(n: i64) -> StoreState {
-        Self::ALL.iter().find(|(state, _)| *state as i64 == n).map_or(StoreState::Off, |(state, _)| *state)
+        Self::ALL
+            .iter()
+            .find(|(state, _)| *state as i64 == n)
+            .map_or(StoreState::Off, |(state, _)| *state)
     }
 
     /// Its word.
@@ -51,7 +55,10 @@ impl CaptureMode {
     ];
 
     fn of(n: i64) -> CaptureMode {
-        Self::ALL.iter().find(|(mode, _)| *mode as i64 == n).map_or(CaptureMode::Auto, |(mode, _)| *mode)
+        Self::ALL
+            .iter()
+            .find(|(mode, _)| *mode as i64 == n)
+            .map_or(CaptureMode::Auto, |(mode, _)| *mode)
     }
 
     /// Its word.
@@ -74,7 +81,8 @@ pub struct QueryStoreOptions {
     pub cleanup: bool,
     /// WAIT_STATS_CAPTURE_MODE.
     pub waits: bool,
-    /// QUERY_CAPTURE_POLICY: executions, milliseconds of compiling and of executing, of which one is enough within so many hours.
+    /// QUERY_CAPTURE_POLICY: executions, milliseconds of compiling and of executing, of which one
+    /// is enough within so many hours.
     pub policy_executions: i64,
     pub policy_compile_ms: i64,
     pub policy_execution_ms: i64,

@@ -13,10 +13,22 @@ fn ran(count: u64, last: u64, took: u64) -> Executions {
         least: took,
         greatest: took,
     };
-    Executions { times: UseCount { count, last }, duration, processor: duration, rows: Sample::default() }
+    Executions {
+        times: UseCount { count, last },
+        duration,
+        processor: duration,
+        rows: Sample::default(),
+    }
 }
 
-fn tell(kept: &mut Kept, options: &QueryStoreOptions, text: &str, plan: u8, ran: &Executions, now: u64) {
+fn tell(
+    kept: &mut Kept,
+    options: &QueryStoreOptions,
+    text: &str,
+    plan: u8,
+    ran: &Executions,
+    now: u64,
+) {
     let document = || "plan".repeat(1000);
     let told = Told {
         key: QueryKey { text: text.into(), object_id: 0, parameterized: 0 },
@@ -39,14 +51,20 @@ fn executions_add_up_by_plan_and_interval() {
     tell(&mut kept, &options, "a", 1, &ran(1, 200, 50), MINUTE + 1);
     tell(&mut kept, &options, "a", 2, &ran(1, 300, 5), 3 * MINUTE);
     tell(&mut kept, &options, "b", 1, &ran(1, 400, 5), 3 * MINUTE);
-    assert_eq!((kept.texts.len(), kept.queries.len(), kept.plans.len(), kept.intervals.len()), (2, 2, 3, 2));
+    assert_eq!(
+        (kept.texts.len(), kept.queries.len(), kept.plans.len(), kept.intervals.len()),
+        (2, 2, 3, 2)
+    );
     let first = kept.runtime[&(1, 1)].executions;
     assert_eq!((first.times, first.duration.total), (UseCount { count: 4, last: 200 }, 80.0));
     assert_eq!((first.duration.least, first.duration.greatest, first.duration.last), (10, 50, 50));
     assert_eq!(kept.intervals[&1], (MINUTE, 2 * MINUTE));
     let bytes = kept.bytes();
     assert!(kept.remove_query(1) && !kept.remove_query(1));
-    assert_eq!((kept.texts.len(), kept.queries.len(), kept.plans.len(), kept.runtime.len()), (1, 1, 1, 1));
+    assert_eq!(
+        (kept.texts.len(), kept.queries.len(), kept.plans.len(), kept.runtime.len()),
+        (1, 1, 1, 1)
+    );
     assert!(kept.remove_query(2) && kept.bytes() == 0 && bytes > 0, "{}", kept.bytes());
 }
 

@@ -1,6 +1,6 @@
-//! Who there is, who belongs to whom, and what they may do: logins of the server (in master), users and roles of a database,
-//! permissions, owners.
-//! Guarantees: what is published is immutable and committed; a later state has a greater version, in the whole process.
+//! Who there is, who belongs to whom, and what they may do: logins of the server (in master), users
+//! and roles of a database, permissions, owners. Guarantees: what is published is immutable and
+//! committed; a later state has a greater version, in the whole process.
 
 pub mod password_age;
 pub mod permission;
@@ -37,7 +37,8 @@ pub const DB_OWNER: i32 = 16_384;
 /// sid of `sa`.
 pub const SA_SID: [u8; 1] = [1];
 
-/// The fixed roles of the server, with the permissions that they carry. sysadmin may do everything without being asked.
+/// The fixed roles of the server, with the permissions that they carry. sysadmin may do everything
+/// without being asked.
 pub const SERVER_ROLES: [(&str, i32, &[Permission]); 9] = [
     ("public", SERVER_PUBLIC, &[Permission::ViewAnyDatabase, Permission::ConnectSql]),
     ("sysadmin", SYSADMIN, &[Permission::ControlServer]),
@@ -57,7 +58,11 @@ pub const SERVER_ROLES: [(&str, i32, &[Permission]); 9] = [
     (
         "processadmin",
         7,
-        &[Permission::AlterAnyConnection, Permission::AlterServerState, Permission::ViewServerState],
+        &[
+            Permission::AlterAnyConnection,
+            Permission::AlterServerState,
+            Permission::ViewServerState,
+        ],
     ),
     ("diskadmin", 8, &[Permission::AlterResources]),
     ("dbcreator", 9, &[Permission::CreateAnyDatabase, Permission::AlterAnyDatabase]),
@@ -70,7 +75,8 @@ pub const SECURITYADMIN: i32 = 4;
 /// dbcreator.
 pub const DBCREATOR: i32 = 9;
 
-/// A fixed role of a database: name, principal_id, what it is granted and what it is denied on the whole database.
+/// A fixed role of a database: name, principal_id, what it is granted and what it is denied on the
+/// whole database.
 pub type FixedRole = (&'static str, i32, &'static [Permission], &'static [Permission]);
 
 /// The fixed roles of a database. db_owner may do everything without being asked.
@@ -118,7 +124,12 @@ pub const DATABASE_ROLES: [FixedRole; 9] = [
     ("db_datareader", 16_390, &[Permission::Select], &[]),
     ("db_datawriter", 16_391, &[Permission::Insert, Permission::Update, Permission::Delete], &[]),
     ("db_denydatareader", 16_392, &[], &[Permission::Select]),
-    ("db_denydatawriter", 16_393, &[], &[Permission::Insert, Permission::Update, Permission::Delete]),
+    (
+        "db_denydatawriter",
+        16_393,
+        &[],
+        &[Permission::Insert, Permission::Update, Permission::Delete],
+    ),
 ];
 /// principal_id of `db_securityadmin`.
 pub const DB_SECURITYADMIN: i32 = 16_386;
@@ -238,8 +249,8 @@ impl GrantState {
     }
 }
 
-/// What a permission is on: class, major_id (object_id, schema_id, principal_id; 0 for the database or server), minor_id
-/// (column_id; 0 for the whole).
+/// What a permission is on: class, major_id (object_id, schema_id, principal_id; 0 for the database
+/// or server), minor_id (column_id; 0 for the whole).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Securable {
     pub class: Class,
@@ -350,7 +361,8 @@ impl Principals {
 
     /// The least id from `first` on that nobody has.
     pub fn free_id(&self, first: i32) -> i32 {
-        let used = self.by_id.keys().copied().filter(|id| *id >= first && !is_fixed_role(*id)).max();
+        let used =
+            self.by_id.keys().copied().filter(|id| *id >= first && !is_fixed_role(*id)).max();
         let next = used.map_or(first, |id| id + 1);
         if is_fixed_role(next) { DB_OWNER + 16 } else { next }
     }
@@ -380,14 +392,21 @@ impl Default for Security {
         let mut database = Principals::default();
         database.insert(Principal::built_in(PUBLIC, "public", Kind::Role, &[]));
         database.insert(Principal::built_in(DBO, "dbo", Kind::User, &SA_SID));
-        for (name, id, sid) in [("guest", GUEST, 0u8), ("INFORMATION_SCHEMA", 3, 0xf3), ("sys", 4, 0xf4)] {
+        for (name, id, sid) in
+            [("guest", GUEST, 0u8), ("INFORMATION_SCHEMA", 3, 0xf3), ("sys", 4, 0xf4)]
+        {
             database.insert(Principal::built_in(id, name, Kind::User, &[sid]));
         }
         for (name, id, _, _) in DATABASE_ROLES {
             database.insert(Principal::built_in(id, name, Kind::Role, &[]));
         }
         database.members.insert((DB_OWNER, DBO));
-        Security { version: NEXT.fetch_add(1, Ordering::Relaxed), server, database, owners: HashMap::new() }
+        Security {
+            version: NEXT.fetch_add(1, Ordering::Relaxed),
+            server,
+            database,
+            owners: HashMap::new(),
+        }
     }
 }
 
@@ -406,7 +425,9 @@ impl Security {
             Some(owner) => *owner,
             // guest, INFORMATION_SCHEMA, sys and those of fixed roles belong to the users and roles
             // of these names.
-            None if (GUEST..FIRST_USER).contains(&schema_id) || is_fixed_role(schema_id) => schema_id,
+            None if (GUEST..FIRST_USER).contains(&schema_id) || is_fixed_role(schema_id) => {
+                schema_id
+            }
             None => DBO,
         }
     }
@@ -432,6 +453,8 @@ impl Security {
     /// What a principal owns, by class and major_id.
     pub fn owned_by(&self, id: i32) -> impl Iterator<Item = (Class, i32)> + '_ {
         let owned = self.owners.iter().filter(move |(_, owner)| **owner == id);
-        owned.filter_map(|((class, major), _)| Class::from_number(*class).map(|class| (class, *major)))
+        owned.filter_map(|((class, major), _)| {
+            Class::from_number(*class).map(|class| (class, *major))
+        })
     }
 }

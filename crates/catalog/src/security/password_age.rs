@@ -39,7 +39,8 @@ impl PasswordAge {
     /// counts as set on `latest`, the last day on which that can have been.
     #[must_use]
     pub fn expiring(self, expires: bool, latest: i32) -> PasswordAge {
-        let known = if expires && self.set_on == 0 { self.set(latest, self.must_change) } else { self };
+        let known =
+            if expires && self.set_on == 0 { self.set(latest, self.must_change) } else { self };
         PasswordAge { expires, ..known }
     }
 
@@ -62,7 +63,9 @@ impl PasswordAge {
     /// Its bits within the flags of a login's row.
     pub(super) fn bits(self) -> i64 {
         let flag = |on: bool, bit: i64| if on { bit } else { 0 };
-        flag(self.expires, EXPIRES) | flag(self.must_change, MUST_CHANGE) | (i64::from(self.set_on) << SET_ON)
+        flag(self.expires, EXPIRES)
+            | flag(self.must_change, MUST_CHANGE)
+            | (i64::from(self.set_on) << SET_ON)
     }
 
     /// What the flags of a login's row say of it.

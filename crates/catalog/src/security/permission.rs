@@ -1,6 +1,6 @@
-//! The permissions that can be granted: their names and codes as SQL Server has them, what they can be granted on, and which
-//! other permission includes them.
-//! Guarantee: codes are what the system table of permissions keeps, and never change.
+//! The permissions that can be granted: their names and codes as SQL Server has them, what they can
+//! be granted on, and which other permission includes them. Guarantee: codes are what the system
+//! table of permissions keeps, and never change.
 
 /// What a permission is on, with sys.database_permissions.class's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -188,20 +188,25 @@ impl Permission {
 
     /// Whether it can be granted on single columns.
     pub fn has_columns(self) -> bool {
-        matches!(self, Permission::Select | Permission::Update | Permission::References | Permission::Unmask)
+        matches!(
+            self,
+            Permission::Select | Permission::Update | Permission::References | Permission::Unmask
+        )
     }
 
-    /// The permissions that include this one on `class`: (class, permission), the class being the same one or the one that contains
-    /// it. What is denied there is denied here, what is granted there is granted here.
+    /// The permissions that include this one on `class`: (class, permission), the class being the
+    /// same one or the one that contains it. What is denied there is denied here, what is granted
+    /// there is granted here.
     pub fn included_in(self, class: Class) -> &'static [(Class, Permission)] {
         use Class as C;
         use Permission as P;
         match (class, self) {
             (C::Server, P::ControlServer) => &[],
             (C::Server, P::ViewServerState) => &[(C::Server, P::AlterServerState)],
-            (C::Server, P::ViewServerPerformanceState | P::ViewServerSecurityState | P::ViewAnyErrorLog) => {
-                &[(C::Server, P::ViewServerState)]
-            }
+            (
+                C::Server,
+                P::ViewServerPerformanceState | P::ViewServerSecurityState | P::ViewAnyErrorLog,
+            ) => &[(C::Server, P::ViewServerState)],
             (
                 C::Server,
                 P::ViewAnyDatabase | P::ViewAnyPerformanceDefinition | P::ViewAnySecurityDefinition,
@@ -212,11 +217,17 @@ impl Permission {
             (C::Server, _) => &[(C::Server, P::ControlServer)],
             (C::Login, P::Control) => &[(C::Server, P::ControlServer)],
             (C::Login, P::Alter) => &[(C::Login, P::Control), (C::Server, P::AlterAnyLogin)],
-            (C::Login, P::ViewDefinition) => &[(C::Login, P::Control), (C::Server, P::ViewAnyDefinition)],
-            (C::Login, P::Impersonate) => &[(C::Login, P::Control), (C::Server, P::ImpersonateAnyLogin)],
+            (C::Login, P::ViewDefinition) => {
+                &[(C::Login, P::Control), (C::Server, P::ViewAnyDefinition)]
+            }
+            (C::Login, P::Impersonate) => {
+                &[(C::Login, P::Control), (C::Server, P::ImpersonateAnyLogin)]
+            }
             (C::Login, _) => &[(C::Login, P::Control)],
             (C::Database, P::Control) => &[(C::Server, P::ControlServer)],
-            (C::Database, P::Alter) => &[(C::Database, P::Control), (C::Server, P::AlterAnyDatabase)],
+            (C::Database, P::Alter) => {
+                &[(C::Database, P::Control), (C::Server, P::AlterAnyDatabase)]
+            }
             (C::Database, P::ViewDatabaseState) => {
                 &[(C::Database, P::Control), (C::Server, P::ViewServerState)]
             }
@@ -239,8 +250,12 @@ impl Permission {
             (C::Database, P::ViewDefinition) => {
                 &[(C::Database, P::Control), (C::Server, P::ViewAnyDefinition)]
             }
-            (C::Database, P::Connect) => &[(C::Database, P::Control), (C::Server, P::ConnectAnyDatabase)],
-            (C::Database, P::Select) => &[(C::Database, P::Control), (C::Server, P::SelectAllUserSecurables)],
+            (C::Database, P::Connect) => {
+                &[(C::Database, P::Control), (C::Server, P::ConnectAnyDatabase)]
+            }
+            (C::Database, P::Select) => {
+                &[(C::Database, P::Control), (C::Server, P::SelectAllUserSecurables)]
+            }
             (C::Database, P::Showplan) => &[(C::Database, P::Control), (C::Server, P::AlterTrace)],
             (C::Database, P::CreateSchema) => &[(C::Database, P::AlterAnySchema)],
             (C::Database, P::CreateRole) => &[(C::Database, P::AlterAnyRole)],
@@ -268,8 +283,12 @@ impl Permission {
             (C::Schema, P::Unmask) => &[(C::Schema, P::Control), (C::Database, P::Unmask)],
             (C::Schema, P::Execute) => &[(C::Schema, P::Control), (C::Database, P::Execute)],
             (C::Schema, P::References) => &[(C::Schema, P::Control), (C::Database, P::References)],
-            (C::Schema, P::ViewDefinition) => &[(C::Schema, P::Control), (C::Database, P::ViewDefinition)],
-            (C::Schema, P::TakeOwnership) => &[(C::Schema, P::Control), (C::Database, P::TakeOwnership)],
+            (C::Schema, P::ViewDefinition) => {
+                &[(C::Schema, P::Control), (C::Database, P::ViewDefinition)]
+            }
+            (C::Schema, P::TakeOwnership) => {
+                &[(C::Schema, P::Control), (C::Database, P::TakeOwnership)]
+            }
             (C::Schema, _) => &[(C::Schema, P::Control)],
             (C::Object, P::Control) => &[(C::Schema, P::Control)],
             (C::Object, P::Alter) => &[(C::Object, P::Control), (C::Schema, P::Alter)],
@@ -280,18 +299,26 @@ impl Permission {
             (C::Object, P::Unmask) => &[(C::Object, P::Control), (C::Schema, P::Unmask)],
             (C::Object, P::Execute) => &[(C::Object, P::Control), (C::Schema, P::Execute)],
             (C::Object, P::References) => &[(C::Object, P::Control), (C::Schema, P::References)],
-            (C::Object, P::ViewDefinition) => &[(C::Object, P::Control), (C::Schema, P::ViewDefinition)],
-            (C::Object, P::TakeOwnership) => &[(C::Object, P::Control), (C::Schema, P::TakeOwnership)],
+            (C::Object, P::ViewDefinition) => {
+                &[(C::Object, P::Control), (C::Schema, P::ViewDefinition)]
+            }
+            (C::Object, P::TakeOwnership) => {
+                &[(C::Object, P::Control), (C::Schema, P::TakeOwnership)]
+            }
             (C::Object, _) => &[(C::Object, P::Control)],
             (C::Type, P::Control) => &[(C::Schema, P::Control)],
             (C::Type, P::Execute) => &[(C::Type, P::Control), (C::Schema, P::Execute)],
             (C::Type, P::References) => &[(C::Type, P::Control), (C::Schema, P::References)],
-            (C::Type, P::ViewDefinition) => &[(C::Type, P::Control), (C::Schema, P::ViewDefinition)],
+            (C::Type, P::ViewDefinition) => {
+                &[(C::Type, P::Control), (C::Schema, P::ViewDefinition)]
+            }
             (C::Type, P::TakeOwnership) => &[(C::Type, P::Control), (C::Schema, P::TakeOwnership)],
             (C::Type, _) => &[(C::Type, P::Control)],
             (C::User, P::Control) => &[(C::Database, P::Control)],
             (C::User, P::Alter) => &[(C::User, P::Control)],
-            (C::User, P::ViewDefinition) => &[(C::User, P::Control), (C::Database, P::ViewDefinition)],
+            (C::User, P::ViewDefinition) => {
+                &[(C::User, P::Control), (C::Database, P::ViewDefinition)]
+            }
             (C::User, _) => &[(C::User, P::Control)],
         }
     }

@@ -1,13 +1,13 @@
-//! From the rows of the system tables to [`Security`] and back.
-//! Guarantee: `load` of what was written gives the same principals, members, permissions and owners.
+//! From the rows of the system tables to [`Security`] and back. Guarantee: `load` of what was
+//! written gives the same principals, members, permissions and owners.
 
 use access::ReadMode;
 use compact_str::CompactString;
 use types::Value;
 
 use super::{
-    Class, Grant, GrantState, Kind, PasswordAge, Permission, Principal, Principals, Scope, Securable,
-    Security,
+    Class, Grant, GrantState, Kind, PasswordAge, Permission, Principal, Principals, Scope,
+    Securable, Security,
 };
 use crate::store::{StoreError, SysTrees};
 use crate::systables::SysTable;
@@ -22,7 +22,8 @@ const ROLE: &str = "R";
 const USER: &str = "S";
 const APPLICATION_ROLE: &str = "A";
 
-/// Reads everything, what the caller's transaction has written included. No other transaction may be changing it.
+/// Reads everything, what the caller's transaction has written included. No other transaction may
+/// be changing it.
 ///
 /// # Errors
 /// What the storage says; 8966 rows that cannot be read.

@@ -1,9 +1,11 @@
-//! A histogram of one column: at most [`MOST_STEPS`] steps, each with the largest value of a range, how many rows have it, and how
-//! many rows and different values lie between it and the step before.
-//! Values are compared by their normalised keys, so that one code serves every type and collation.
+//! A histogram of one column: at most [`MOST_STEPS`] steps, each with the largest value of a range,
+//! how many rows have it, and how many rows and different values lie between it and the step
+//! before. Values are compared by their normalised keys, so that one code serves every type and
+//! collation.
 //!
-//! Guarantees: steps ascend; the smallest and the largest value that were seen are steps; a value that more than
-//! 1 / [`MOST_STEPS`] of the rows have is a step of its own; the rows of all steps add up to the rows of the table.
+//! Guarantees: steps ascend; the smallest and the largest value that were seen are steps; a value
+//! that more than 1 / [`MOST_STEPS`] of the rows have is a step of its own; the rows of all steps
+//! add up to the rows of the table.
 
 use types::Value;
 
@@ -57,7 +59,11 @@ impl Histogram {
             Place::At(at) => Some(self.steps[at].equal_rows),
             Place::In(at) => {
                 let step = &self.steps[at];
-                Some(if step.range_values < 0.5 { 0.0 } else { step.range_rows / step.range_values })
+                Some(if step.range_values < 0.5 {
+                    0.0
+                } else {
+                    step.range_rows / step.range_values
+                })
             }
             Place::Below | Place::Above => None,
         }
@@ -76,10 +82,13 @@ impl Histogram {
             Place::Above => whole(&self.steps),
             Place::At(at) => {
                 let own = &self.steps[at];
-                whole(&self.steps[..at]) + own.range_rows + if inclusive { own.equal_rows } else { 0.0 }
+                whole(&self.steps[..at])
+                    + own.range_rows
+                    + if inclusive { own.equal_rows } else { 0.0 }
             }
             Place::In(at) => {
-                let before = at.checked_sub(1).map_or(&[][..], |before| self.steps[before].key.as_slice());
+                let before =
+                    at.checked_sub(1).map_or(&[][..], |before| self.steps[before].key.as_slice());
                 let share = share_between(before, &self.steps[at].key, key);
                 whole(&self.steps[..at]) + self.steps[at].range_rows * share
             }
@@ -88,8 +97,8 @@ impl Histogram {
     }
 }
 
-/// How far `key` lies between two others, by the eight bytes after what all three have in common: exact for numbers and times, good
-/// enough for text.
+/// How far `key` lies between two others, by the eight bytes after what all three have in common:
+/// exact for numbers and times, good enough for text.
 fn share_between(low: &[u8], high: &[u8], key: &[u8]) -> f64 {
     let common = low.iter().zip(high).take_while(|(a, b)| a == b).count();
     let number = |bytes: &[u8]| {
@@ -112,12 +121,13 @@ pub struct Entry<'a> {
     pub rows: f64,
 }
 
-/// Makes a histogram of the values of a sample, ascending. `scale`: rows of the table for each row of the sample;
-/// `spread`: different values of the table for each one of the sample.
+/// Makes a histogram of the values of a sample, ascending. `scale`: rows of the table for each row
+/// of the sample; `spread`: different values of the table for each one of the sample.
 pub fn build(entries: &[Entry<'_>], scale: f64, spread: f64) -> Histogram {
     let rows: f64 = entries.iter().filter(|e| !e.value.is_null()).map(|e| e.rows).sum();
     let few = entries.len() <= MOST_STEPS;
-    // Each step but the first and last takes at least so many rows: there are never more than the bound.
+    // Each step but the first and last takes at least so many rows: there are never more than the
+    // bound.
     let wanted = rows / (MOST_STEPS - 2) as f64;
     let last = entries.len().saturating_sub(1);
     let mut steps: Vec<Step> = Vec::new();

@@ -1,11 +1,12 @@
-//! Statistics of columns: what the planner knows of the values in a table. Each has a histogram of its first column and the
-//! density of each prefix of its columns.
+//! Statistics of columns: what the planner knows of the values in a table. Each has a histogram of
+//! its first column and the density of each prefix of its columns.
 //!
-//! The definitions of those that users have made are kept in the transaction that makes them. What was measured is derived: it is
-//! kept in memory, written when the database is closed ([`store`]), and measured again when too much has changed since.
+//! The definitions of those that users have made are kept in the transaction that makes them. What
+//! was measured is derived: it is kept in memory, written when the database is closed ([`store`]),
+//! and measured again when too much has changed since.
 //!
-//! Guarantees: ids of statistics are unique within a table and those of its indexes' are the indexes' own; nothing here
-//! changes what a statement gives.
+//! Guarantees: ids of statistics are unique within a table and those of its indexes' are the
+//! indexes' own; nothing here changes what a statement gives.
 
 pub mod histogram;
 pub mod store;
@@ -84,7 +85,8 @@ impl Measured {
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
         const VALUE: usize = 32;
-        let steps = self.histogram.steps.iter().map(|step| size_of::<Step>() + VALUE + step.key.len());
+        let steps =
+            self.histogram.steps.iter().map(|step| size_of::<Step>() + VALUE + step.key.len());
         size_of::<Measured>() + steps.sum::<usize>()
     }
 
@@ -94,11 +96,15 @@ impl Measured {
         (density > 0.0).then(|| 1.0 / density)
     }
 
-    /// The share of the rows that have a value. A value outside of what was seen is taken for one of those that a sample does not
-    /// see: rare, but there.
+    /// The share of the rows that have a value. A value outside of what was seen is taken for one
+    /// of those that a sample does not see: rare, but there.
     pub fn share_equal(&self, key: &[u8]) -> f64 {
         let rows = self.histogram.equal_rows(key).filter(|rows| *rows > 0.0);
-        let unseen = if self.sampled < self.rows { self.rows / self.distinct(1).unwrap_or(1.0) } else { 1.0 };
+        let unseen = if self.sampled < self.rows {
+            self.rows / self.distinct(1).unwrap_or(1.0)
+        } else {
+            1.0
+        };
         (rows.unwrap_or(unseen.max(1.0)) / self.rows.max(1.0)).clamp(0.0, 1.0)
     }
 
@@ -107,7 +113,8 @@ impl Measured {
         (self.histogram.rows_below(key, inclusive) / self.rows.max(1.0)).clamp(0.0, 1.0)
     }
 
-    /// One divided by the different values that are no step of the histogram; 0 when there are none.
+    /// One divided by the different values that are no step of the histogram; 0 when there are
+    /// none.
     pub fn density_between(&self) -> f64 {
         let values: f64 = self.histogram.steps.iter().map(|step| step.range_values).sum();
         if values >= 1.0 { 1.0 / values } else { 0.0 }
@@ -127,7 +134,8 @@ pub struct TableStatistics {
     unwritten: AtomicBool,
     /// Held by the session that measures because its plan needs it.
     turn: Mutex<()>,
-    /// The columns of which something was measured, as [`column_bit`]s: changes of others make no plan worse.
+    /// The columns of which something was measured, as [`column_bit`]s: changes of others make no
+    /// plan worse.
     measured: AtomicU64,
     /// There are some of a part of the rows.
     filtered: AtomicBool,
@@ -210,20 +218,25 @@ impl TableStatistics {
     /// Bytes of memory.
     pub fn memory(&self) -> usize {
         const ONE: usize = 256;
-        let of = |one: &Arc<Statistics>| ONE + one.measured.as_ref().map_or(0, |measured| measured.memory());
+        let of = |one: &Arc<Statistics>| {
+            ONE + one.measured.as_ref().map_or(0, |measured| measured.memory())
+        };
         self.list.read().iter().map(of).sum()
     }
 
-    /// What was measured of a column and is known best: of the newest statistics whose first column it is.
+    /// What was measured of a column and is known best: of the newest statistics whose first column
+    /// it is.
     pub fn of_column(&self, column_id: i32) -> Option<Arc<Statistics>> {
         let list = self.list.read();
-        let own = list.iter().filter(|s| s.columns.first() == Some(&column_id) && s.measured.is_some());
+        let own =
+            list.iter().filter(|s| s.columns.first() == Some(&column_id) && s.measured.is_some());
         let own = own.filter(|s| s.filter.is_none());
         let newest = |s: &&Arc<Statistics>| s.measured.as_ref().map_or(0, |m| m.modified);
         own.max_by_key(newest).cloned()
     }
 
-    /// Different combinations of values of these columns, from statistics that begin with them in any order.
+    /// Different combinations of values of these columns, from statistics that begin with them in
+    /// any order.
     pub fn distinct(&self, columns: &[i32]) -> Option<f64> {
         let list = self.list.read();
         list.iter().filter(|s| s.filter.is_none()).find_map(|s| {
@@ -233,7 +246,8 @@ impl TableStatistics {
         })
     }
 
-    /// The most of these columns that statistics begin with, at least two, in any order, and their different combinations.
+    /// The most of these columns that statistics begin with, at least two, in any order, and their
+    /// different combinations.
     pub fn begun_with(&self, columns: &[i32]) -> Option<(Vec<i32>, f64)> {
         let list = self.list.read();
         let prefix = |s: &Arc<Statistics>| {
@@ -290,7 +304,9 @@ impl TableStatistics {
     pub fn emptied(&self) -> TableStatistics {
         let list = self.list.read();
         let users = list.iter().filter(|s| s.origin == Origin::User);
-        TableStatistics::of(users.map(|s| Statistics { measured: None, ..Statistics::clone(s) }).collect())
+        TableStatistics::of(
+            users.map(|s| Statistics { measured: None, ..Statistics::clone(s) }).collect(),
+        )
     }
 }
 
@@ -314,7 +330,8 @@ pub fn all(table: &TableDef) -> Vec<Arc<Statistics>> {
     let mut out: Vec<Arc<Statistics>> = Vec::new();
     for index in table.all_indexes().filter(|index| !index.key.is_empty()) {
         let mut own = of_index(table, index);
-        // Those of a dropped index may still be there; an index of the same name and other columns has not been measured.
+        // Those of a dropped index may still be there; an index of the same name and other columns
+        // has not been measured.
         let same = |s: &&Arc<Statistics>| {
             s.stats_id == own.stats_id && s.columns == own.columns && s.filter == own.filter
         };
@@ -348,8 +365,8 @@ pub fn find(table: &TableDef, name: &str) -> Option<Arc<Statistics>> {
     all(table).into_iter().find(|s| fold_name(&s.name) == folded)
 }
 
-/// How many changed rows make statistics of a table with so many rows stale: SQL Server's rule since 2016, the smaller one of
-/// 500 + 20 % and the square root of 1,000 times the rows.
+/// How many changed rows make statistics of a table with so many rows stale: SQL Server's rule
+/// since 2016, the smaller one of 500 + 20 % and the square root of 1,000 times the rows.
 pub fn threshold(rows: f64) -> u64 {
     let old = 500.0 + 0.2 * rows;
     let new = (1_000.0 * rows).sqrt();
@@ -374,8 +391,14 @@ mod tests {
 
     #[test]
     fn thresholds_are_sql_servers() {
-        let cases =
-            [(0.0, 500), (500.0, 500), (1_000.0, 700), (10_000.0, 2_500), (1e6, 31_622), (1e8, 316_227)];
+        let cases = [
+            (0.0, 500),
+            (500.0, 500),
+            (1_000.0, 700),
+            (10_000.0, 2_500),
+            (1e6, 31_622),
+            (1e8, 316_227),
+        ];
         for (rows, limit) in cases {
             assert_eq!(threshold(rows), limit, "{rows} rows");
         }

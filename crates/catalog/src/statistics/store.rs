@@ -1,6 +1,6 @@
 //! Statistics in the system tables: a row for each, and a row for each step of its histogram.
-//! Guarantee: what was written is read back as it was, but for the counter of changes, which begins anew with each start. Rows
-//! that make no sense are left out: statistics are only ever a hint.
+//! Guarantee: what was written is read back as it was, but for the counter of changes, which begins
+//! anew with each start. Rows that make no sense are left out: statistics are only ever a hint.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,8 +31,9 @@ pub(crate) struct Rows {
 impl Rows {
     pub fn read(trees: &SysTrees) -> Result<Rows, StoreError> {
         let mut rows = Rows::default();
-        let id =
-            |row: &[Value], at: usize| row[at].as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+        let id = |row: &[Value], at: usize| {
+            row[at].as_i64().and_then(|id| i32::try_from(id).ok()).unwrap_or(0)
+        };
         for row in trees.rows(SysTable::Statistics, &[], ReadMode::Dirty)? {
             rows.statistics.entry(id(&row, 0)).or_default().push(row);
         }
@@ -43,7 +44,12 @@ impl Rows {
     }
 
     /// The statistics of a table with these columns.
-    pub fn of(&self, object_id: i32, columns: &[ColumnDef], texts: &HashMap<i32, String>) -> Vec<Statistics> {
+    pub fn of(
+        &self,
+        object_id: i32,
+        columns: &[ColumnDef],
+        texts: &HashMap<i32, String>,
+    ) -> Vec<Statistics> {
         let rows = self.statistics.get(&object_id).map_or(&[][..], Vec::as_slice);
         rows.iter().filter_map(|row| self.one(object_id, row, columns, texts)).collect()
     }
@@ -57,7 +63,8 @@ impl Rows {
     ) -> Option<Statistics> {
         let stats_id = i32::try_from(row[1].as_i64()?).ok()?;
         let ids: Option<Vec<i32>> = row[3].as_str()?.split(',').map(|id| id.parse().ok()).collect();
-        let ids = ids.filter(|ids| ids.iter().all(|id| columns.iter().any(|c| c.column_id == *id)))?;
+        let ids =
+            ids.filter(|ids| ids.iter().all(|id| columns.iter().any(|c| c.column_id == *id)))?;
         let flags = row[4].as_i64()?;
         let first = columns.iter().find(|c| Some(&c.column_id) == ids.first())?;
         let steps = self.steps.get(&(object_id, stats_id)).map_or(&[][..], Vec::as_slice);
@@ -103,7 +110,8 @@ fn measured(row: &[Value], steps: &[Vec<Value>], column: &ColumnDef) -> Option<M
         let [value] = value;
         let mut key = Vec::new();
         encode_key_part(&value, &part, &mut key);
-        let (range_rows, equal_rows, range_values) = (number(&row[4])?, number(&row[5])?, number(&row[6])?);
+        let (range_rows, equal_rows, range_values) =
+            (number(&row[4])?, number(&row[5])?, number(&row[6])?);
         Some(Step { value, key, range_rows, equal_rows, range_values })
     };
     let steps: Option<Vec<Step>> = steps.iter().map(step).collect();

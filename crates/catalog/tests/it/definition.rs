@@ -89,7 +89,10 @@ fn conditions_have_the_form_that_tools_read() {
         ("s in ('a')", "([s]='a')"),
         ("s not in ('a')", "([s]<>'a')"),
         ("s not like '%x' escape '!'", "(NOT [s] like '%x' escape '!')"),
-        ("(a is null or b is not null) and not c = 1", "(([a] IS NULL OR [b] IS NOT NULL) AND NOT [c]=(1))"),
+        (
+            "(a is null or b is not null) and not c = 1",
+            "(([a] IS NULL OR [b] IS NOT NULL) AND NOT [c]=(1))",
+        ),
         ("(a = 1 and b = 2) or c = 3", "([a]=(1) AND [b]=(2) OR [c]=(3))"),
         ("a+1 > -b", "([a]+(1)>-[b])"),
         ("a is not distinct from b", "([a] IS NOT DISTINCT FROM [b])"),
@@ -146,7 +149,11 @@ fn a_text_is_read_again_as_the_tree_that_was_written() {
     for written in scalars {
         let before = parse_expression(written).unwrap_or_else(|e| panic!("{written}: {e:?}"));
         let text = value(written);
-        assert_eq!(tree(&before), tree(&parse_expression(&text).unwrap()), "{written} became {text}");
+        assert_eq!(
+            tree(&before),
+            tree(&parse_expression(&text).unwrap()),
+            "{written} became {text}"
+        );
         assert_eq!(value(&text), text, "{written}");
     }
     let conditions = [
@@ -163,7 +170,11 @@ fn a_text_is_read_again_as_the_tree_that_was_written() {
     for written in conditions {
         let before = parse_condition(written).unwrap_or_else(|e| panic!("{written}: {e:?}"));
         let text = condition(written);
-        assert_eq!(tree(&before), tree(&parse_condition(&text).unwrap()), "{written} became {text}");
+        assert_eq!(
+            tree(&before),
+            tree(&parse_condition(&text).unwrap()),
+            "{written} became {text}"
+        );
         assert_eq!(condition(&text), text, "{written}");
     }
 }
@@ -184,5 +195,8 @@ fn what_has_no_form_and_what_would_grow_stays_as_it_was_written() {
     // As long as a chain may be.
     let chain = vec!["a"; 1000].join("+");
     assert_eq!(of_value(&parse_expression(&chain).unwrap(), chain.len()), None);
-    assert_eq!(condition(&format!("{chain} > b")), format!("({}>[b])", vec!["[a]"; 1000].join("+")));
+    assert_eq!(
+        condition(&format!("{chain} > b")),
+        format!("({}>[b])", vec!["[a]"; 1000].join("+"))
+    );
 }

@@ -149,7 +149,9 @@ fn prepare(server: &Server) -> Result<(), String> {
         &format!("use h create user {ATTACKER} grant select to {ATTACKER}"),
         &format!("alter login {ATTACKER} with default_database = h"),
     ] {
-        sa.query(text).and_then(client::Reply::checked).map_err(|error| format!("{text}: {error}"))?;
+        sa.query(text)
+            .and_then(client::Reply::checked)
+            .map_err(|error| format!("{text}: {error}"))?;
     }
     Ok(())
 }
@@ -172,7 +174,8 @@ fn points(field: &Field) -> Result<(), String> {
     while !field.over.load(Relaxed) {
         let begun = Instant::now();
         let id = fastrand::i32(1..=1000);
-        let reply = connection.call(&prepared.with([int("@id", id)])).map_err(|error| error.to_string())?;
+        let reply =
+            connection.call(&prepared.with([int("@id", id)])).map_err(|error| error.to_string())?;
         let took = begun.elapsed();
         let rows: Vec<_> = reply.results.iter().flat_map(|result| &result.rows).collect();
         let right = rows.len() == 1 && reply.errors.is_empty();

@@ -161,8 +161,12 @@ impl Report {
     pub fn line(&self) -> String {
         let state = self.state.lock();
         let statements: u64 = state.families.values().map(|family| family.statements).sum();
-        let attention =
-            state.families.values().map(|family| family.slowest_attention).max().unwrap_or_default();
+        let attention = state
+            .families
+            .values()
+            .map(|family| family.slowest_attention)
+            .max()
+            .unwrap_or_default();
         format!(
             "{:.0} s: {statements} statements, slowest attention {:.3} s, {} point queries, slowest {:.3} s, \
              memory at most {} MB, {} bounds broken",

@@ -114,6 +114,7 @@ pub fn peak(pid: u32) -> u64 {
 fn of_status(pid: u32, what: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(what));
-    let kilobytes: Option<u64> = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
+    let kilobytes: Option<u64> =
+        line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
     kilobytes.unwrap_or(0) << 10
 }

@@ -63,7 +63,8 @@ const TEXTS: &[&str] = &[
     "N'x'",
 ];
 const INTS: &[&str] = &["2147483647", "-2147483648", "0", "1", "-1", "1000000", "null"];
-const BIGINTS: &[&str] = &["9223372036854775807", "-9223372036854775808", "2147483647", "0", "null"];
+const BIGINTS: &[&str] =
+    &["9223372036854775807", "-9223372036854775808", "2147483647", "0", "null"];
 const NUMBERS: &[&str] = &[
     "99999999999999999999999999999999999999",
     "-0.00000000000000000000000000000000000001",
@@ -95,7 +96,8 @@ fn call(rng: &mut Rng) -> (String, String) {
     let function = all[rng.usize(..all.len())];
     let most = function.max.min(function.min.saturating_add(6));
     let count = rng.u8(function.min..=most);
-    let arguments: Vec<&str> = (0..count).map(|at| argument(function, usize::from(at), rng)).collect();
+    let arguments: Vec<&str> =
+        (0..count).map(|at| argument(function, usize::from(at), rng)).collect();
     let arguments = arguments.join(", ");
     let call = format!("{}({arguments})", function.name);
     let text = match rng.u8(0..4) {
@@ -113,7 +115,9 @@ fn argument(function: &Function, at: usize, rng: &mut Rng) -> &'static str {
         ArgRule::Int => INTS,
         ArgRule::BigInt => BIGINTS,
         ArgRule::Float | ArgRule::Number => NUMBERS,
-        ArgRule::Moment | ArgRule::MomentOrDateTime | ArgRule::Date | ArgRule::DateTimeOffset => MOMENTS,
+        ArgRule::Moment | ArgRule::MomentOrDateTime | ArgRule::Date | ArgRule::DateTimeOffset => {
+            MOMENTS
+        }
         ArgRule::Bytes => BYTES,
         ArgRule::StrOrBytes => [TEXTS, BYTES][rng.usize(..2)],
         ArgRule::Guid => &["newid()"],
@@ -157,7 +161,10 @@ const LOOPS: &[(&str, &str)] = &[
         "table variables",
         "declare @t table (a varchar(max)) insert @t select replicate(convert(varchar(max), 'x'), 100000)",
     ),
-    ("nested calls", "exec sp_executesql N'exec sp_executesql N''exec sp_executesql N''''select 1'''''''"),
+    (
+        "nested calls",
+        "exec sp_executesql N'exec sp_executesql N''exec sp_executesql N''''select 1'''''''",
+    ),
     ("caught errors", "begin try select 1 / 0 end try begin catch end catch"),
     ("documents", "declare @x xml = '<a><b>1</b></a>' select @x.value('(/a/b)[1]', 'int')"),
     ("metadata", "select count(*) from sys.all_columns"),
@@ -169,7 +176,9 @@ fn object(rng: &mut Rng) -> (String, String) {
     if rng.bool() {
         // As many statements in one text.
         let (name, each): (&str, fn(usize) -> String) = match rng.u8(0..4) {
-            0 => ("temporary tables in one batch", |i| format!("create table #t{i} (a int primary key) ")),
+            0 => ("temporary tables in one batch", |i| {
+                format!("create table #t{i} (a int primary key) ")
+            }),
             1 => ("table variables in one batch", |i| format!("declare @t{i} table (a int) ")),
             2 => ("variables in one batch", |i| format!("declare @v{i} varchar(max) = 'x' ")),
             _ => ("queries in one batch", |i| format!("select {i} ")),
@@ -188,8 +197,14 @@ fn object(rng: &mut Rng) -> (String, String) {
 
 /// Statements whose memory or time grows without end.
 const MEMORY: &[(&str, &str)] = &[
-    ("doubling varchar", "declare @s varchar(max) = 'aaaaaaaaaaaaaaaa' while 1 = 1 set @s = @s + @s"),
-    ("doubling nvarchar", "declare @s nvarchar(max) = N'aaaaaaaaaaaaaaaa' while 1 = 1 set @s += @s"),
+    (
+        "doubling varchar",
+        "declare @s varchar(max) = 'aaaaaaaaaaaaaaaa' while 1 = 1 set @s = @s + @s",
+    ),
+    (
+        "doubling nvarchar",
+        "declare @s nvarchar(max) = N'aaaaaaaaaaaaaaaa' while 1 = 1 set @s += @s",
+    ),
     ("doubling varbinary", "declare @s varbinary(max) = 0x1234567890 while 1 = 1 set @s = @s + @s"),
     (
         "growing by 1 MB",
@@ -270,7 +285,10 @@ const MEMORY: &[(&str, &str)] = &[
         "OUTPUT",
         "declare @t table (a int) insert @t output inserted.a select value from generate_series(1, 10000000)",
     ),
-    ("split", "select count(*) from string_split(replicate(convert(varchar(max), 'a,'), 500000000), ',')"),
+    (
+        "split",
+        "select count(*) from string_split(replicate(convert(varchar(max), 'a,'), 500000000), ',')",
+    ),
     (
         "OPENJSON",
         "select count(*) from openjson('[' + replicate(convert(varchar(max), '1,'), 10000000) + '1]')",
@@ -320,7 +338,8 @@ fn compile(rng: &mut Rng) -> (String, String) {
     };
     match rng.u8(0..7) {
         0 => {
-            let steps = range(1, &|i| format!(", c{i} as (select a.a from c{0} a, c{0} b)", i - 1), "");
+            let steps =
+                range(1, &|i| format!(", c{i} as (select a.a from c{0} a, c{0} b)", i - 1), "");
             (
                 format!("doubling CTEs x {n}"),
                 format!("with c0 as (select 1 a){steps} select count(*) from c{n}"),
@@ -341,25 +360,36 @@ fn compile(rng: &mut Rng) -> (String, String) {
         3 => {
             let columns = range(0, &|i| format!("c{i}"), ", ");
             let values = range(0, &|_| "1".into(), ", ");
-            let text =
-                format!("select count(*) from (values ({values})) t({columns}) group by cube ({columns})");
+            let text = format!(
+                "select count(*) from (values ({values})) t({columns}) group by cube ({columns})"
+            );
             (format!("cube x {n}"), text)
         }
         4 => {
             let sets = range(0, &|_| "rollup (a, b, c)".into(), ", ");
-            let text = format!("select count(*) from (values (1, 2, 3)) t(a, b, c) group by {sets}");
+            let text =
+                format!("select count(*) from (values (1, 2, 3)) t(a, b, c) group by {sets}");
             (format!("rollups x {n}"), text)
         }
         5 => {
             let steps = range(
                 1,
-                &|i| format!(" cross apply (select t{0}.a from t t{i} where t{i}.a = t{0}.a) t{i}", i - 1),
+                &|i| {
+                    format!(
+                        " cross apply (select t{0}.a from t t{i} where t{i}.a = t{0}.a) t{i}",
+                        i - 1
+                    )
+                },
                 "",
             );
-            (format!("applies x {n}"), format!("with t as (select 1 a) select count(*) from t t0{steps}"))
+            (
+                format!("applies x {n}"),
+                format!("with t as (select 1 a) select count(*) from t t0{steps}"),
+            )
         }
         _ => {
-            let windows = range(0, &|i| format!("sum(a) over (partition by b order by a + {i})"), ", ");
+            let windows =
+                range(0, &|i| format!("sum(a) over (partition by b order by a + {i})"), ", ");
             (format!("windows x {n}"), format!("select {windows} from (values (1, 2)) t(a, b)"))
         }
     }

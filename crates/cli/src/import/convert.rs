@@ -1,5 +1,5 @@
-//! From a file's fields to values of the table's columns.
-//! Guarantee: a field that is not exactly a value of its column is an error with file, row and column.
+//! From a file's fields to values of the table's columns. Guarantee: a field that is not exactly a
+//! value of its column is an error with file, row and column.
 
 use super::{Cell, Failed, Rows, TableColumn};
 use crate::progress::Progress;
@@ -37,7 +37,8 @@ impl<'a> Converted<'a> {
             return failed;
         }
         // Rows go into the table some hundred at a time.
-        let text = format!("at {} or before: Msg {}: {}", self.rows.place(), error.number, error.message);
+        let text =
+            format!("at {} or before: Msg {}: {}", self.rows.place(), error.number, error.message);
         Failed::File(text)
     }
 
@@ -52,7 +53,12 @@ impl<'a> Converted<'a> {
         }
         for (at, (cell, column)) in self.cells.drain(..).zip(self.columns).enumerate() {
             values[at] = value_of(cell, column.ty).map_err(|why| {
-                Failed::File(format!("{}, column {} ({}): {why}", self.rows.place(), at + 1, column.name))
+                Failed::File(format!(
+                    "{}, column {} ({}): {why}",
+                    self.rows.place(),
+                    at + 1,
+                    column.name
+                ))
             })?;
         }
         self.count += 1;
@@ -83,7 +89,8 @@ pub fn value_of(cell: Cell, ty: DataType) -> Result<Value, String> {
                 let natural = value.natural_type();
                 return text_value(&crate::output::text::exact(&value, natural), ty);
             }
-            convert(&value, value.natural_type(), ty, 0, Mode::Assignment).map_err(|e| e.into_message())
+            convert(&value, value.natural_type(), ty, 0, Mode::Assignment)
+                .map_err(|e| e.into_message())
         }
     }
 }
@@ -113,7 +120,8 @@ fn text_value(text: &str, ty: DataType) -> Result<Value, String> {
         return Err(shown());
     }
     if ty.is_binary() {
-        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).ok_or_else(shown)?;
+        let digits =
+            text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).ok_or_else(shown)?;
         let bytes = numtext::parse_hex(digits).ok_or_else(shown)?;
         let value = Value::bytes(bytes);
         return convert(&value, DataType::VarBinary(Len::Max), ty, 0, Mode::Assignment)

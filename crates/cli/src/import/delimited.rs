@@ -1,6 +1,7 @@
-//! CSV (RFC 4180) and TSV: records of fields, which may be quoted and then hold delimiters, quotes (doubled) and line breaks.
-//! An empty field is NULL, `""` an empty text. A line is ended by LF, CRLF or CR; an empty line is a row of one NULL where rows have
-//! one field, else it is passed over.
+//! CSV (RFC 4180) and TSV: records of fields, which may be quoted and then hold delimiters, quotes
+//! (doubled) and line breaks. An empty field is NULL, `""` an empty text. A line is ended by LF,
+//! CRLF or CR; an empty line is a row of one NULL where rows have one field, else it is passed
+//! over.
 
 use super::{Cell, Failed, Rows};
 use std::io::{BufRead, BufReader, Read};
@@ -66,14 +67,16 @@ impl<R: Read> Delimited<R> {
         Ok(byte)
     }
 
-    /// Takes what of the input is neither delimiter, quote nor line end, into the field: the common case at once.
+    /// Takes what of the input is neither delimiter, quote nor line end, into the field: the common
+    /// case at once.
     fn plain(&mut self, quoted: bool) -> Result<(), Failed> {
         if self.peeked.is_some() {
             return Ok(());
         }
         let delimiter = self.delimiter;
         let buffer = self.input.fill_buf().map_err(|e| Failed::File(e.to_string()))?;
-        let stops = |b: &u8| *b == b'"' || *b == b'\n' || *b == b'\r' || (!quoted && *b == delimiter);
+        let stops =
+            |b: &u8| *b == b'"' || *b == b'\n' || *b == b'\r' || (!quoted && *b == delimiter);
         let length = buffer.iter().position(stops).unwrap_or(buffer.len());
         self.field.extend_from_slice(&buffer[..length]);
         self.input.consume(length);
@@ -89,7 +92,11 @@ impl<R: Read> Delimited<R> {
             self.peeked = Some(first);
             while self.one_field(row)? {}
             // An empty line.
-            if row.len() == 1 && row[0] == Cell::Null && self.width != Some(1) && self.width.is_some() {
+            if row.len() == 1
+                && row[0] == Cell::Null
+                && self.width != Some(1)
+                && self.width.is_some()
+            {
                 continue;
             }
             return Ok(true);
@@ -146,7 +153,8 @@ impl<R: Read> Delimited<R> {
             self.plain(true)?;
             match self.byte()? {
                 None => {
-                    let text = format!("line {}, column {}: the quote is not closed", self.line, at + 1);
+                    let text =
+                        format!("line {}, column {}: the quote is not closed", self.line, at + 1);
                     return Err(Failed::File(text));
                 }
                 Some(b'"') => match self.byte()? {
@@ -202,7 +210,10 @@ impl<R: Read> Rows for Delimited<R> {
         let width = *self.width.get_or_insert(row.len());
         if row.len() != width {
             let fields = super::super::say::counted(row.len(), "field");
-            return Err(Failed::File(format!("{}: {fields} where {width} are expected", self.place())));
+            return Err(Failed::File(format!(
+                "{}: {fields} where {width} are expected",
+                self.place()
+            )));
         }
         Ok(true)
     }
@@ -241,7 +252,10 @@ mod tests {
             [[text("1"), text("x")], [text("2"), Cell::Null]]
         );
         // Empty lines: NULL in a file of one column, else nothing.
-        assert_eq!(read("a\n1\n\n2\n", ',', true).unwrap(), [[text("1")], [Cell::Null], [text("2")]]);
+        assert_eq!(
+            read("a\n1\n\n2\n", ',', true).unwrap(),
+            [[text("1")], [Cell::Null], [text("2")]]
+        );
         assert_eq!(read("a,b\n1,2\n\n3,4\n\n", ',', true).unwrap().len(), 2);
         assert_eq!(read("a,b\n", ',', true).unwrap(), [[]; 0]);
     }

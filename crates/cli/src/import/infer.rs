@@ -1,5 +1,6 @@
-//! The columns of a table that is not there yet: all rows are looked at, and each column gets the narrowest type that holds all its
-//! fields. docs/import-export.md has the rules; columns take NULL.
+//! The columns of a table that is not there yet: all rows are looked at, and each column gets the
+//! narrowest type that holds all its fields. docs/import-export.md has the rules; columns take
+//! NULL.
 
 use super::{Cell, Failed, Rows};
 use engine::{DataType, Value};
@@ -100,13 +101,17 @@ impl Seen {
         if matches!(text, "true" | "false" | "True" | "False" | "TRUE" | "FALSE") {
             return Kind::Bit;
         }
-        if text.len() == 36 && types::numtext::parse_guid(text).is_some() && text.matches('-').count() == 4 {
+        if text.len() == 36
+            && types::numtext::parse_guid(text).is_some()
+            && text.matches('-').count() == 4
+        {
             return Kind::Guid;
         }
         self.temporal(text).unwrap_or(Kind::Text)
     }
 
-    /// Numbers as programs write them. Zeros in front, a plus sign, blanks and commas say that it is text: a code, not a number.
+    /// Numbers as programs write them. Zeros in front, a plus sign, blanks and commas say that it
+    /// is text: a code, not a number.
     fn number(&mut self, text: &str) -> Option<Kind> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
@@ -127,7 +132,9 @@ impl Seen {
         if let Some(exponent) = exponent {
             let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
             let good = !exponent.is_empty() && all_digits(exponent);
-            return good.then_some(Kind::Float).filter(|_| text.parse::<f64>().is_ok_and(f64::is_finite));
+            return good
+                .then_some(Kind::Float)
+                .filter(|_| text.parse::<f64>().is_ok_and(f64::is_finite));
         }
         self.whole = self.whole.max(u8::try_from(whole.len()).unwrap_or(u8::MAX));
         self.fraction = self.fraction.max(u8::try_from(fraction.len()).unwrap_or(u8::MAX));
@@ -142,7 +149,8 @@ impl Seen {
         Some(Kind::Decimal)
     }
 
-    /// `2024-02-29`, `13:14[:15[.123]]`, both with a blank or T between, and with `Z` or `+02:00` after.
+    /// `2024-02-29`, `13:14[:15[.123]]`, both with a blank or T between, and with `Z` or `+02:00`
+    /// after.
     fn temporal(&mut self, text: &str) -> Option<Kind> {
         let bytes = text.as_bytes();
         let has_date = bytes.len() >= 10 && bytes[4] == b'-' && bytes[7] == b'-';
@@ -150,7 +158,11 @@ impl Seen {
             Kind::Date
         } else if has_date && matches!(bytes[10], b' ' | b'T') {
             let tail = &text.get(11..)?;
-            if tail.ends_with('Z') || tail.contains(['+', '-']) { Kind::Offset } else { Kind::DateTime }
+            if tail.ends_with('Z') || tail.contains(['+', '-']) {
+                Kind::Offset
+            } else {
+                Kind::DateTime
+            }
         } else if bytes.len() >= 5
             && bytes[2] == b':'
             && text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.'))

@@ -1,5 +1,6 @@
-//! JSON lines: an object per line; its keys are column names. The first object names the columns; a key that a later one lacks is
-//! NULL, one that it has besides is an error. Objects and arrays within become their JSON text.
+//! JSON lines: an object per line; its keys are column names. The first object names the columns; a
+//! key that a later one lacks is NULL, one that it has besides is an error. Objects and arrays
+//! within become their JSON text.
 
 use super::{Cell, Failed, Rows};
 use engine::Value;
@@ -49,7 +50,9 @@ impl<R: Read> JsonLines<R> {
             return match serde_json::from_slice(&self.text) {
                 Ok(serde_json::Value::Object(object)) => Ok(Some(object)),
                 Ok(_) => Err(Failed::File(format!("line {}: not a JSON object", self.line))),
-                Err(e) => Err(Failed::File(format!("line {}, column {}: {e}", self.line, e.column()))),
+                Err(e) => {
+                    Err(Failed::File(format!("line {}, column {}: {e}", self.line, e.column())))
+                }
             };
         }
     }
@@ -118,7 +121,10 @@ mod tests {
         assert_eq!(all[0], [Cell::Text("x".into()), Cell::Value(Value::Int(1))]);
         assert_eq!(all[1], [Cell::Null, Cell::Value(Value::Float(1.5))]);
         assert_eq!(all[2], [Cell::Null, Cell::Text("[1,{\"c\":2}]".into())]);
-        assert_eq!(all[3], [Cell::Value(Value::Bit(true)), Cell::Text("18446744073709551615".into())]);
+        assert_eq!(
+            all[3],
+            [Cell::Value(Value::Bit(true)), Cell::Text("18446744073709551615".into())]
+        );
     }
 
     #[test]
@@ -137,6 +143,9 @@ mod tests {
         };
         assert_eq!(fails("[1]"), "line 1: not a JSON object");
         assert!(fails("{\"a\":1}\n{\"a\":}").starts_with("line 2, column "));
-        assert_eq!(fails("{\"a\":1}\n{\"a\":1,\"b\":2}"), "row 2 (line 2): the first object has no key 'b'");
+        assert_eq!(
+            fails("{\"a\":1}\n{\"a\":1,\"b\":2}"),
+            "row 2 (line 2): the first object has no key 'b'"
+        );
     }
 }

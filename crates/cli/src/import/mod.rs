@@ -1,6 +1,7 @@
-//! `ringwood import`: the rows of a file into a table: CSV, TSV, JSON lines or Parquet.
-//! Guarantees: all rows are there or none (with `--batch`: the batches before the error), also of the table that it makes; memory
-//! does not grow with the file; text arrives as it was written, or is an error with row and column.
+//! `ringwood import`: the rows of a file into a table: CSV, TSV, JSON lines or Parquet. Guarantees:
+//! all rows are there or none (with `--batch`: the batches before the error), also of the table
+//! that it makes; memory does not grow with the file; text arrives as it was written, or is an
+//! error with row and column.
 
 mod convert;
 mod delimited;
@@ -15,7 +16,9 @@ use clap::Args;
 use convert::Converted;
 use delimited::Delimited;
 use engine::encoding::{Decoded, Encoding};
-use engine::{BulkOptions, ColumnInfo, DataType, FirstError, ResultRows, Session, Sink, SqlError, Value};
+use engine::{
+    BulkOptions, ColumnInfo, DataType, FirstError, ResultRows, Session, Sink, SqlError, Value,
+};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -28,7 +31,8 @@ const EXAMPLES: &str = "Examples:
   ringwood import -d Sales more.jsonl customer --append
   ringwood import -d Sales prices.tsv dbo.price --replace --batch 100000";
 
-/// Load a file into a table: CSV, TSV, JSON lines or Parquet. A table that is not there is made, with types that the data shows
+/// Load a file into a table: CSV, TSV, JSON lines or Parquet. A table that is not there is made,
+/// with types that the data shows
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ImportArgs {
@@ -174,7 +178,9 @@ impl Source<'_> {
             #[cfg(feature = "parquet")]
             return Ok(Box::new(super::parquet_file::ParquetRows::open(file, self.read.clone())?));
             #[cfg(not(feature = "parquet"))]
-            return Err(Failed::Text("this build has no Parquet: it lacks the feature `parquet`".into()));
+            return Err(Failed::Text(
+                "this build has no Parquet: it lacks the feature `parquet`".into(),
+            ));
         }
         let counted = Counted { file, read: self.read.clone() };
         let text = Decoded::new(counted, self.args.code_page.unwrap_or(Encoding::Utf8));
@@ -212,7 +218,9 @@ fn load(
             let text = format!("the table {} is there; give --append or --replace", args.table);
             return Err(Failed::Text(text));
         }
-        None if args.append => return Err(Failed::Text(format!("there is no table {}", args.table))),
+        None if args.append => {
+            return Err(Failed::Text(format!("there is no table {}", args.table)));
+        }
         found => found,
     };
     // What is made belongs to the load's transaction, unless that is cut in batches.
@@ -309,12 +317,14 @@ fn table_columns(session: &mut Session, table: &str) -> Result<Option<Vec<TableC
     // Which of them is the identity column.
     let database = table_database(table);
     let literal = format!("N'{}'", table.replace('\'', "''"));
-    let query =
-        format!("SELECT name FROM {database}sys.identity_columns WHERE object_id = OBJECT_ID({literal})");
+    let query = format!(
+        "SELECT name FROM {database}sys.identity_columns WHERE object_id = OBJECT_ID({literal})"
+    );
     let mut identities = Collected::default();
     session.execute(&query, &mut identities);
-    let is_identity =
-        |name: &str| identities.rows.iter().any(|row| row.first().and_then(Value::as_str) == Some(name));
+    let is_identity = |name: &str| {
+        identities.rows.iter().any(|row| row.first().and_then(Value::as_str) == Some(name))
+    };
     let columns = shape.columns.iter().map(|column| TableColumn {
         name: column.name.to_string(),
         ty: column.ty,

@@ -66,7 +66,8 @@ pub(super) struct RunArgs {
     /// most, for those that measured this machine
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) runs: u32,
-    /// Go on until every bound is decided, at most MAX rounds; intervals are corrected for looking more than once
+    /// Go on until every bound is decided, at most MAX rounds; intervals are corrected for looking
+    /// more than once
     #[arg(long, value_name = "MAX", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(super) until_decided: Option<u32>,
     /// Engines: ringwood (default), served (ringwood serve, by a client), postgres, mariadb,
@@ -75,7 +76,8 @@ pub(super) struct RunArgs {
     /// SQLCMDPASSWORD)
     #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_or_address)]
     pub(super) targets: Vec<String>,
-    /// The command that ends and starts that server, run by sh with $1 = kill, stop or start; without it recovery is left out
+    /// The command that ends and starts that server, run by sh with $1 = kill, stop or start;
+    /// without it recovery is left out
     #[arg(long, value_name = "COMMAND")]
     pub(super) restart_with: Option<String>,
     /// Disks: `real`, or the name of a model; each study's own choice unless given
@@ -167,7 +169,8 @@ pub(super) struct PeersArgs {
     /// postgres-torn (full_page_writes off)
     #[arg(long = "target", value_name = "TARGET", num_args = 1.., value_parser = known_target)]
     pub(super) targets: Vec<String>,
-    /// One-row inserts of the loop in one transaction; 0 leaves this work out, as for the four below
+    /// One-row inserts of the loop in one transaction; 0 leaves this work out, as for the four
+    /// below
     #[arg(long, default_value_t = 50_000)]
     pub(super) loop_inserts: u64,
     /// One-row durable commits, repeated until --seconds have passed
@@ -204,7 +207,8 @@ pub(super) struct PeersArgs {
 #[derive(Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(super) struct CompareArgs {
-    /// Folders of results, the one of before first; with --binaries the studies; with --check one folder
+    /// Folders of results, the one of before first; with --binaries the studies; with --check one
+    /// folder
     #[arg(required = true, value_name = "FOLDER|STUDY")]
     pub(super) what: Vec<String>,
     /// Run the studies with both of these ringwood commands in turns, the one of before first
@@ -232,7 +236,8 @@ pub(super) struct CompareArgs {
     /// How many comparisons --check makes
     #[arg(long, default_value_t = 100, requires = "check")]
     pub(super) comparisons: usize,
-    /// Make the second side slower by so many percent: with --check its figures, with --binaries its measured steps
+    /// Make the second side slower by so many percent: with --check its figures, with --binaries
+    /// its measured steps
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, hide = true)]
     pub(super) slow_down: f64,
     /// Print the comparison as JSON
@@ -291,12 +296,14 @@ pub(super) enum LabCommand {
     List,
     /// Run studies (names, or all) and write results.json, results.csv and report.html
     Run(RunArgs),
-    /// Run the same work on Ringwood, PostgreSQL, MariaDB and SQLite in turn (those that are installed; feature peers)
+    /// Run the same work on Ringwood, PostgreSQL, MariaDB and SQLite in turn (those that are
+    /// installed; feature peers)
     Peers(PeersArgs),
-    /// Run the 22 queries of TPC-H on Ringwood and PostgreSQL in turns, check their rows, show the times
+    /// Run the 22 queries of TPC-H on Ringwood and PostgreSQL in turns, check their rows, show the
+    /// times
     Tpch(TpchArgs),
-    /// Did a change cost anything? Hold two folders of results against each other, or run two builds in turns.
-    /// Exit code: 0 no difference or faster, 1 slower, 2 it could not be compared
+    /// Did a change cost anything? Hold two folders of results against each other, or run two
+    /// builds in turns. Exit code: 0 no difference or faster, 1 slower, 2 it could not be compared
     Compare(CompareArgs),
     /// Show the report of an earlier run and write its files again
     Report {

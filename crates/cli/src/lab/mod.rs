@@ -58,8 +58,8 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The command line as the report shows it: the program without its folder, no password of a target, and no address of `--notify`,
-/// which may have one.
+/// The command line as the report shows it: the program without its folder, no password of a
+/// target, and no address of `--notify`, which may have one.
 fn command_line() -> String {
     let mut words = vec!["ringwood".to_owned()];
     let mut secret = false;
@@ -79,7 +79,10 @@ fn command_line() -> String {
 fn finish(results: &Results, out: &Path) -> Result<(), LabError> {
     report::write_all(results, out)?;
     print(&report::terminal(results)).map_err(LabError::Output)?;
-    say(format_args!("\nwritten: {0}/results.json, {0}/results.csv, {0}/report.html", out.display()));
+    say(format_args!(
+        "\nwritten: {0}/results.json, {0}/results.csv, {0}/report.html",
+        out.display()
+    ));
     Ok(())
 }
 
@@ -265,11 +268,14 @@ fn sides(args: &CompareArgs) -> Result<[Results; 2], LabError> {
                 given => seed(given),
             },
         };
-        return request
-            .run(&args.out, &command_line(), args.resume, &mut |text| say(format_args!("compare: {text}")));
+        return request.run(&args.out, &command_line(), args.resume, &mut |text| {
+            say(format_args!("compare: {text}"))
+        });
     }
     let [a, b] = args.what.as_slice() else {
-        return Err(LabError::Request("two folders of results are compared, the one of before first".into()));
+        return Err(LabError::Request(
+            "two folders of results are compared, the one of before first".into(),
+        ));
     };
     Ok([report::read(Path::new(a))?, report::read(Path::new(b))?])
 }
@@ -286,7 +292,11 @@ fn check(args: &CompareArgs) -> Result<(), LabError> {
     let text = format!(
         "{n} comparisons of a build with itself{}, {rounds} rounds each, seed {seed}: no difference {}, slower {}, faster {}, \
          too few rounds {}\n",
-        if args.slow_down == 0.0 { String::new() } else { format!(" made slower by {} %", args.slow_down) },
+        if args.slow_down == 0.0 {
+            String::new()
+        } else {
+            format!(" made slower by {} %", args.slow_down)
+        },
         found.none,
         found.slower,
         found.faster,
@@ -303,7 +313,10 @@ fn run_compare(args: &CompareArgs) -> Result<ExitCode, LabError> {
     let [a, b] = sides(args)?;
     let comparison = compare::compare(&a, &b)?;
     if !args.binaries.is_empty() {
-        std::fs::write(args.out.join("comparison.json"), serde_json::to_string_pretty(&comparison)?)?;
+        std::fs::write(
+            args.out.join("comparison.json"),
+            serde_json::to_string_pretty(&comparison)?,
+        )?;
         let [a, b] = interleave::folders(&args.out);
         let out = args.out.display();
         say(format_args!("written: {}, {}, {out}/comparison.json", a.display(), b.display()));
@@ -328,7 +341,17 @@ fn execute(command: &LabCommand) -> Result<(), LabError> {
         LabCommand::Tpch(args) => run_tpch(args),
         LabCommand::Compare(_) => Ok(()),
         LabCommand::Report { out } => finish(&report::read(out)?, out),
-        LabCommand::Victim { parent, data, database, bytes, commits, window, flush, memory, volumes } => {
+        LabCommand::Victim {
+            parent,
+            data,
+            database,
+            bytes,
+            commits,
+            window,
+            flush,
+            memory,
+            volumes,
+        } => {
             let work = match commits {
                 Some(rows) => embedded::VictimWork::Commits {
                     rows: *rows,
@@ -337,7 +360,14 @@ fn execute(command: &LabCommand) -> Result<(), LabError> {
                 },
                 None => embedded::VictimWork::Update { bytes: bytes.unwrap_or_default() },
             };
-            embedded::victim(*parent, data, *memory, volumes.iter().cloned().collect(), database, work)
+            embedded::victim(
+                *parent,
+                data,
+                *memory,
+                volumes.iter().cloned().collect(),
+                database,
+                work,
+            )
         }
     }
 }

@@ -1,5 +1,5 @@
-//! CSV (RFC 4180) and TSV: a header and a line per row. NULL is an empty field, an empty text `""`; a column without a name is
-//! called `column1` and so on by its place.
+//! CSV (RFC 4180) and TSV: a header and a line per row. NULL is an empty field, an empty text `""`;
+//! a column without a name is called `column1` and so on by its place.
 
 use super::ResultWriter;
 use super::text::{filled_names, push_exact};
@@ -16,9 +16,16 @@ pub struct CsvWriter {
 }
 
 impl CsvWriter {
-    /// With `,`, a tab or another ASCII character between fields; `header`: the columns' names come first.
+    /// With `,`, a tab or another ASCII character between fields; `header`: the columns' names come
+    /// first.
     pub fn new(delimiter: char, header: bool) -> CsvWriter {
-        CsvWriter { delimiter, header, types: Vec::new(), line: String::new(), field: String::new() }
+        CsvWriter {
+            delimiter,
+            header,
+            types: Vec::new(),
+            line: String::new(),
+            field: String::new(),
+        }
     }
 
     fn push_field(&mut self) {

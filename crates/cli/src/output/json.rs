@@ -5,7 +5,8 @@ use super::text::{json_value, unique_names};
 use engine::{ColumnInfo, DataType, Value};
 use std::io::{self, Write};
 
-/// One line per result set: `{"columns": [{"name", "type"}], "rows": [[...]]}`. Rows go out as they come.
+/// One line per result set: `{"columns": [{"name", "type"}], "rows": [[...]]}`. Rows go out as they
+/// come.
 #[derive(Default)]
 pub struct JsonWriter {
     types: Vec<DataType>,
@@ -25,7 +26,8 @@ impl ResultWriter for JsonWriter {
     }
 
     fn row(&mut self, row: &[Value], out: &mut dyn Write) -> io::Result<()> {
-        let values = row.iter().zip(&self.types).map(|(value, ty)| json_value(value, *ty)).collect();
+        let values =
+            row.iter().zip(&self.types).map(|(value, ty)| json_value(value, *ty)).collect();
         let comma = if std::mem::replace(&mut self.begun, true) { "," } else { "" };
         write!(out, "{comma}{}", serde_json::Value::Array(values))
     }

@@ -1,4 +1,5 @@
-//! Markdown tables (GitHub's): for pages and issues. Numbers to the right, NULL as `NULL`, a line break as `<br>`.
+//! Markdown tables (GitHub's): for pages and issues. Numbers to the right, NULL as `NULL`, a line
+//! break as `<br>`.
 
 use super::ResultWriter;
 use super::text::exact;
@@ -13,7 +14,10 @@ pub struct MarkdownWriter {
 
 /// Text within a cell.
 fn cell(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace("\r\n", "<br>").replace(['\n', '\r'], "<br>")
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace("\r\n", "<br>")
+        .replace(['\n', '\r'], "<br>")
 }
 
 fn line(cells: impl Iterator<Item = String>, out: &mut dyn Write) -> io::Result<()> {

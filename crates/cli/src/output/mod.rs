@@ -1,5 +1,5 @@
-//! Result sets as text, one file per format. [`Results`] writes them to any `Write` and returns its errors; it knows nothing of
-//! messages, files or standard output.
+//! Result sets as text, one file per format. [`Results`] writes them to any `Write` and returns its
+//! errors; it knows nothing of messages, files or standard output.
 
 pub mod csv;
 pub mod json;
@@ -122,7 +122,8 @@ impl<W: Write> Results<W> {
         rows.map_or(Ok(()), |rows| self.writer.done(rows, &mut self.out))
     }
 
-    /// Ends a result set that is still open and flushes: what follows on another stream comes after it.
+    /// Ends a result set that is still open and flushes: what follows on another stream comes after
+    /// it.
     pub fn finish(&mut self) -> io::Result<()> {
         self.end_set()?;
         self.out.flush()
@@ -162,7 +163,9 @@ mod tests {
         let expected = "  id na,me\n---- -------\n   7 say \"x\"\n1234 NULL\n\n(2 rows affected)\n";
         let mut results = Results::new(Vec::new(), writer(Format::Table, &TableStyle::default()));
         let info = |name: &str, ty| ColumnInfo::new(name, ty, true);
-        results.columns(&[info("id", DataType::Int), info("na,me", DataType::NVarChar(Len::N(20)))]).unwrap();
+        results
+            .columns(&[info("id", DataType::Int), info("na,me", DataType::NVarChar(Len::N(20)))])
+            .unwrap();
         results.row(&[Value::Int(7), Value::str("say \"x\"")]).unwrap();
         results.row(&[Value::Int(1234), Value::Null]).unwrap();
         results.done(Some(2)).unwrap();
@@ -171,8 +174,7 @@ mod tests {
 
     #[test]
     fn csv() {
-        let expected =
-            "id,\"na,me\",column3\n7,\"say \"\"x\"\"\",1.5000\n1234,,\n,\"\",-0.0001\n8,\"a\n|b\",\n";
+        let expected = "id,\"na,me\",column3\n7,\"say \"\"x\"\"\",1.5000\n1234,,\n,\"\",-0.0001\n8,\"a\n|b\",\n";
         assert_eq!(print(writer(Format::Csv, &TableStyle::default())), expected);
         let tabs = "7\t\"say \"\"x\"\"\"\t1.5000\n1234\t\t\n\t\"\"\t-0.0001\n8\t\"a\n|b\"\t\n";
         assert_eq!(print(Box::new(csv::CsvWriter::new('\t', false))), tabs);

@@ -1,5 +1,6 @@
-//! Result sets as aligned columns for people, with the column options of sqlcmd. Widths come from the first rows of a set,
-//! so a set of any length streams; a later field that is longer moves the rest of its line.
+//! Result sets as aligned columns for people, with the column options of sqlcmd. Widths come from
+//! the first rows of a set, so a set of any length streams; a later field that is longer moves the
+//! rest of its line.
 
 use super::ResultWriter;
 use engine::{ColumnInfo, DataType, Value};
@@ -112,8 +113,11 @@ impl TableWriter {
     fn settle(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let width = |i: usize| {
             let fields = self.held.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
-            let name =
-                if self.style.headers == Headers::Never { 0 } else { self.columns[i].name.chars().count() };
+            let name = if self.style.headers == Headers::Never {
+                0
+            } else {
+                self.columns[i].name.chars().count()
+            };
             fields.max(name).max(1)
         };
         self.widths = Some((0..self.columns.len()).map(width).collect());
@@ -190,7 +194,11 @@ impl ResultWriter for TableWriter {
     }
 
     fn row(&mut self, row: &[Value], out: &mut dyn Write) -> io::Result<()> {
-        let fields = row.iter().zip(&self.columns).map(|(value, column)| self.field(value, column)).collect();
+        let fields = row
+            .iter()
+            .zip(&self.columns)
+            .map(|(value, column)| self.field(value, column))
+            .collect();
         if self.widths.is_some() {
             return self.data_line(fields, out);
         }
@@ -241,7 +249,9 @@ mod tests {
             info("note", DataType::VarChar(Len::Max)),
         ];
         table.begin(&columns, &mut out).unwrap();
-        for (id, name, note) in [(7, "Ada", "a\r\nb"), (12, "Grace Hopper", "tab\there"), (3, "x", "")] {
+        for (id, name, note) in
+            [(7, "Ada", "a\r\nb"), (12, "Grace Hopper", "tab\there"), (3, "x", "")]
+        {
             table.row(&[Value::Int(id), Value::str(name), Value::str(note)], &mut out).unwrap();
         }
         table.end(&mut out).unwrap();
@@ -254,8 +264,12 @@ mod tests {
         let plain = "id name         note\n-- ------------ --------\n 7 Ada          a b\n12 Grace Hopper tab here\n 3 x\n";
         assert_eq!(print(style.clone()), plain);
         let trimmed = TableStyle { separator: "|".into(), trim: true, ..style.clone() };
-        assert_eq!(print(trimmed), "id|name|note\n--|----|----\n7|Ada|a b\n12|Grace Hopper|tab here\n3|x|\n");
-        let bare = TableStyle { headers: Headers::Never, control: Control::Spaces, ..style.clone() };
+        assert_eq!(
+            print(trimmed),
+            "id|name|note\n--|----|----\n7|Ada|a b\n12|Grace Hopper|tab here\n3|x|\n"
+        );
+        let bare =
+            TableStyle { headers: Headers::Never, control: Control::Spaces, ..style.clone() };
         assert_eq!(print(bare), " 7 Ada          a  b\n12 Grace Hopper tab here\n 3 x\n");
         let again = TableStyle { headers: Headers::Every(2), ..style.clone() };
         let header = "id name         note\n-- ------------ --------\n";
@@ -264,7 +278,10 @@ mod tests {
             format!("{header} 7 Ada          a b\n12 Grace Hopper tab here\n\n{header} 3 x\n")
         );
         let narrow = TableStyle { type_width: 5, max_type_width: 3, ..style.clone() };
-        assert_eq!(print(narrow), "id name  note\n-- ----- ----\n 7 Ada   a b\n12 Grace tab\n 3 x\n");
+        assert_eq!(
+            print(narrow),
+            "id name  note\n-- ----- ----\n 7 Ada   a b\n12 Grace tab\n 3 x\n"
+        );
         let wrapped = TableStyle { line_width: 10, headers: Headers::Never, ..style };
         assert_eq!(print(wrapped), " 7 Ada    \n      a b\n12 Grace H\nopper tab \nhere\n 3 x\n");
     }

@@ -1,6 +1,6 @@
-//! Values as text: the one place with the rules that all formats for programs share.
-//! Guarantee: the text of a value, read as its type again, is the value: floats have the shortest digits that do, money four
-//! decimals, fractions of seconds those of the type, binary all its bytes.
+//! Values as text: the one place with the rules that all formats for programs share. Guarantee: the
+//! text of a value, read as its type again, is the value: floats have the shortest digits that do,
+//! money four decimals, fractions of seconds those of the type, binary all its bytes.
 
 use engine::{ColumnInfo, DataType, Value};
 use std::fmt::Write;
@@ -35,10 +35,12 @@ pub fn exact(value: &Value, ty: DataType) -> String {
     text
 }
 
-/// A value in JSON: numbers of bit, integers and floats, else a string; decimals and money are strings, so that no reader rounds
-/// them.
+/// A value in JSON: numbers of bit, integers and floats, else a string; decimals and money are
+/// strings, so that no reader rounds them.
 pub fn json_value(value: &Value, ty: DataType) -> serde_json::Value {
-    let number = |float: f64| serde_json::Number::from_f64(float).map_or(serde_json::Value::Null, Into::into);
+    let number = |float: f64| {
+        serde_json::Number::from_f64(float).map_or(serde_json::Value::Null, Into::into)
+    };
     match value {
         Value::Null => serde_json::Value::Null,
         Value::Bit(v) => (*v).into(),
@@ -53,8 +55,8 @@ pub fn json_value(value: &Value, ty: DataType) -> serde_json::Value {
     }
 }
 
-/// The columns' names for formats in which each needs one: a column without a name is `column1` and so on by its place, a name
-/// that came before gets `_2`, `_3`.
+/// The columns' names for formats in which each needs one: a column without a name is `column1` and
+/// so on by its place, a name that came before gets `_2`, `_3`.
 pub fn unique_names(columns: &[ColumnInfo]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(columns.len());
     for name in filled_names(columns) {
@@ -88,7 +90,11 @@ mod tests {
         check(Value::Money(-12_345), DataType::Money, "-1.2345");
         check(Value::Money(i64::MIN), DataType::Money, "-922337203685477.5808");
         check(Value::SmallMoney(5), DataType::SmallMoney, "0.0005");
-        check(Value::Decimal(types::Decimal::parse("0.50").unwrap()), DataType::decimal(9, 2), "0.50");
+        check(
+            Value::Decimal(types::Decimal::parse("0.50").unwrap()),
+            DataType::decimal(9, 2),
+            "0.50",
+        );
         check(Value::Bytes([1, 0xab].as_slice().into()), DataType::Binary(2), "0x01AB");
         check(Value::Bit(true), DataType::Bit, "1");
         assert_eq!(json_value(&Value::Real(0.1), DataType::Real).to_string(), "0.1");
@@ -103,7 +109,8 @@ mod tests {
 
     #[test]
     fn names() {
-        let columns = ["a", "", "a", "column2", ""].map(|name| ColumnInfo::new(name, DataType::Int, true));
+        let columns =
+            ["a", "", "a", "column2", ""].map(|name| ColumnInfo::new(name, DataType::Int, true));
         assert_eq!(filled_names(&columns), ["a", "column2", "a", "column2", "column5"]);
         assert_eq!(unique_names(&columns), ["a", "column2", "a_2", "column2_2", "column5"]);
     }

@@ -1,6 +1,7 @@
 //! Parquet files: rows out to one ([`write`]) and in from one ([`read`]), some thousand at a time.
-//! Guarantees: an exported table comes back as it was, types included: these stand in the file beside Parquet's own, which has none for
-//! money, char(n), datetime2(7) and datetimeoffset; a damaged file is an error.
+//! Guarantees: an exported table comes back as it was, types included: these stand in the file
+//! beside Parquet's own, which has none for money, char(n), datetime2(7) and datetimeoffset; a
+//! damaged file is an error.
 
 mod read;
 mod write;
@@ -14,7 +15,8 @@ const TYPES: &str = "ringwood.types";
 const EPOCH: i32 = 719_162;
 const EPOCH_1900: i32 = 25_567;
 
-/// A uniqueidentifier's stored bytes in the order of its text, and back: the first three groups are turned around.
+/// A uniqueidentifier's stored bytes in the order of its text, and back: the first three groups are
+/// turned around.
 fn swapped(mut guid: [u8; 16]) -> [u8; 16] {
     guid[0..4].reverse();
     guid[4..6].reverse();

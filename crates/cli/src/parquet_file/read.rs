@@ -1,4 +1,5 @@
-//! Rows in from a Parquet file, with the types that it names or else those that its columns' kinds suggest.
+//! Rows in from a Parquet file, with the types that it names or else those that its columns' kinds
+//! suggest.
 
 use super::{EPOCH, TYPES, swapped};
 use crate::import::{Cell, Failed, Rows};
@@ -78,14 +79,27 @@ impl ParquetRows {
                 )));
             }
             let kind = kind_of(column).ok_or_else(|| {
-                let text = format!("column {name}: Parquet's {} cannot be imported", column.physical_type());
+                let text = format!(
+                    "column {name}: Parquet's {} cannot be imported",
+                    column.physical_type()
+                );
                 Failed::File(text)
             })?;
             kinds.push((kind, column.max_def_level() > 0));
             names.push(name);
         }
         let batch = vec![Vec::new(); names.len()];
-        Ok(ParquetRows { reader, names, kinds, group: 0, columns: Vec::new(), left: 0, batch, row: 0, read })
+        Ok(ParquetRows {
+            reader,
+            names,
+            kinds,
+            group: 0,
+            columns: Vec::new(),
+            left: 0,
+            batch,
+            row: 0,
+            read,
+        })
     }
 
     /// Reads more rows of every column; false at the end of the file.
@@ -105,8 +119,9 @@ impl ParquetRows {
         let rows = self.left.min(BATCH);
         for (i, reader) in self.columns.iter_mut().enumerate() {
             let (kind, nullable) = self.kinds[i];
-            let mut cells = cells_of(reader, rows, kind, nullable)
-                .map_err(|why| Failed::File(format!("column {} ({}): {why}", i + 1, self.names[i])))?;
+            let mut cells = cells_of(reader, rows, kind, nullable).map_err(|why| {
+                Failed::File(format!("column {} ({}): {why}", i + 1, self.names[i]))
+            })?;
             cells.reverse();
             self.batch[i] = cells;
         }
@@ -124,7 +139,8 @@ impl Rows for ParquetRows {
         let metadata = self.reader.metadata().file_metadata().key_value_metadata()?;
         let types = metadata.iter().find(|entry| entry.key == TYPES)?.value.as_deref()?;
         let types: Vec<String> = serde_json::from_str(types).ok()?;
-        (types.len() == self.names.len() && types.iter().all(|ty| is_type_name(ty))).then_some(types)
+        (types.len() == self.names.len() && types.iter().all(|ty| is_type_name(ty)))
+            .then_some(types)
     }
 
     fn next(&mut self, row: &mut Vec<Cell>) -> Result<bool, Failed> {
@@ -142,7 +158,8 @@ impl Rows for ParquetRows {
     }
 }
 
-/// Whether a text is the name of a type and nothing else: it comes out of a file and goes into CREATE TABLE.
+/// Whether a text is the name of a type and nothing else: it comes out of a file and goes into
+/// CREATE TABLE.
 fn is_type_name(text: &str) -> bool {
     let (name, arguments) = match text.split_once('(') {
         Some((name, rest)) => (name, rest.strip_suffix(')')),
@@ -150,8 +167,9 @@ fn is_type_name(text: &str) -> bool {
     };
     let Some(arguments) = arguments else { return false };
     let number = |s: &str| !s.is_empty() && s.len() <= 4 && s.bytes().all(|b| b.is_ascii_digit());
-    let good =
-        arguments.is_empty() || arguments == "max" || arguments.split(',').all(|part| number(part.trim()));
+    let good = arguments.is_empty()
+        || arguments == "max"
+        || arguments.split(',').all(|part| number(part.trim()));
     good && !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
 }
 
@@ -176,7 +194,9 @@ fn kind_of(column: &ColumnDescPtr) -> Option<Kind> {
         (_, ConvertedType::TIME_MICROS, _) => Kind::Time(86_400_000_000),
         (_, ConvertedType::TIMESTAMP_MILLIS, _) => Kind::Timestamp(86_400_000),
         (_, ConvertedType::TIMESTAMP_MICROS, _) => Kind::Timestamp(86_400_000_000),
-        (Some(LogicalType::Uuid), _, Physical::FIXED_LEN_BYTE_ARRAY) if column.type_length() == 16 => {
+        (Some(LogicalType::Uuid), _, Physical::FIXED_LEN_BYTE_ARRAY)
+            if column.type_length() == 16 =>
+        {
             Kind::Uuid
         }
         (Some(LogicalType::String | LogicalType::Enum | LogicalType::Json), ..)
@@ -191,7 +211,12 @@ fn kind_of(column: &ColumnDescPtr) -> Option<Kind> {
     })
 }
 
-fn cells_of(reader: &mut ColumnReader, rows: usize, kind: Kind, nullable: bool) -> Result<Vec<Cell>, String> {
+fn cells_of(
+    reader: &mut ColumnReader,
+    rows: usize,
+    kind: Kind,
+    nullable: bool,
+) -> Result<Vec<Cell>, String> {
     match reader {
         ColumnReader::BoolColumnReader(r) => take(r, rows, nullable, |b| Ok(Value::Bit(*b).into())),
         ColumnReader::Int32ColumnReader(r) => take(r, rows, nullable, |n| {
@@ -208,9 +233,15 @@ fn cells_of(reader: &mut ColumnReader, rows: usize, kind: Kind, nullable: bool) 
         ColumnReader::FloatColumnReader(r) => {
             take(r, rows, nullable, |f| finite(f64::from(*f), Value::Real(*f)))
         }
-        ColumnReader::DoubleColumnReader(r) => take(r, rows, nullable, |f| finite(*f, Value::Float(*f))),
-        ColumnReader::ByteArrayColumnReader(r) => take(r, rows, nullable, |b| bytes(b.data(), kind)),
-        ColumnReader::FixedLenByteArrayColumnReader(r) => take(r, rows, nullable, |b| bytes(b.data(), kind)),
+        ColumnReader::DoubleColumnReader(r) => {
+            take(r, rows, nullable, |f| finite(*f, Value::Float(*f)))
+        }
+        ColumnReader::ByteArrayColumnReader(r) => {
+            take(r, rows, nullable, |b| bytes(b.data(), kind))
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(r) => {
+            take(r, rows, nullable, |b| bytes(b.data(), kind))
+        }
     }
 }
 
@@ -290,8 +321,10 @@ fn ticks_of(units: i64, per_day: i64) -> u64 {
 }
 
 fn decimal(mantissa: i128, scale: u8) -> Result<Value, String> {
-    let digits = mantissa.unsigned_abs().checked_ilog10().map_or(1, |log| log + 1).max(u32::from(scale));
-    let decimal = u8::try_from(digits).ok().and_then(|precision| Decimal::new(mantissa, precision, scale));
+    let digits =
+        mantissa.unsigned_abs().checked_ilog10().map_or(1, |log| log + 1).max(u32::from(scale));
+    let decimal =
+        u8::try_from(digits).ok().and_then(|precision| Decimal::new(mantissa, precision, scale));
     decimal.map(Value::Decimal).ok_or_else(|| "a decimal has more than 38 digits".into())
 }
 
@@ -328,8 +361,15 @@ mod tests {
         for good in ["int", "nvarchar(max)", "decimal(38, 10)", "datetime2(7)"] {
             assert!(is_type_name(good), "{good}");
         }
-        for bad in ["int) drop table t --", "int identity", "", "(3)", "nvarchar(max", "decimal(1;2)", "[x]"]
-        {
+        for bad in [
+            "int) drop table t --",
+            "int identity",
+            "",
+            "(3)",
+            "nvarchar(max",
+            "decimal(1;2)",
+            "[x]",
+        ] {
             assert!(!is_type_name(bad), "{bad}");
         }
     }

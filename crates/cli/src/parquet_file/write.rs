@@ -68,8 +68,10 @@ impl ParquetWriter {
             .zip(&names)
             .map(|(column, name)| parquet_type(name, column.ty).map(Arc::new))
             .collect();
-        let schema =
-            Type::group_type_builder("rows").with_fields(fields.map_err(failed)?).build().map_err(failed)?;
+        let schema = Type::group_type_builder("rows")
+            .with_fields(fields.map_err(failed)?)
+            .build()
+            .map_err(failed)?;
         let types: Vec<String> = columns.iter().map(|column| column.ty.to_string()).collect();
         let types = KeyValue::new(TYPES.into(), serde_json::json!(types).to_string());
         let properties = WriterProperties::builder()
@@ -82,7 +84,11 @@ impl ParquetWriter {
         self.file = Some(file.map_err(failed)?);
         self.columns = columns
             .iter()
-            .map(|column| Column { ty: column.ty, buffer: buffer_of(column.ty), levels: Vec::new() })
+            .map(|column| Column {
+                ty: column.ty,
+                buffer: buffer_of(column.ty),
+                levels: Vec::new(),
+            })
             .collect();
         Ok(())
     }
@@ -125,7 +131,9 @@ impl ParquetWriter {
 
 /// The column of a type. What Parquet has no type for is text.
 fn parquet_type(name: &str, ty: DataType) -> Result<Type, ParquetError> {
-    let of = |physical| Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+    let of = |physical| {
+        Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL)
+    };
     let logical = |physical, logical| of(physical).with_logical_type(Some(logical));
     let decimal = |precision: u8, scale: u8| {
         let (precision, scale) = (i32::from(precision), i32::from(scale));
@@ -156,7 +164,9 @@ fn parquet_type(name: &str, ty: DataType) -> Result<Type, ParquetError> {
         DataType::UniqueIdentifier => {
             logical(Physical::FIXED_LEN_BYTE_ARRAY, LogicalType::Uuid).with_length(16)
         }
-        DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion => of(Physical::BYTE_ARRAY),
+        DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion => {
+            of(Physical::BYTE_ARRAY)
+        }
         _ => logical(Physical::BYTE_ARRAY, LogicalType::String),
     }
     .build()
@@ -165,7 +175,9 @@ fn parquet_type(name: &str, ty: DataType) -> Result<Type, ParquetError> {
 fn buffer_of(ty: DataType) -> Buffer {
     match ty {
         DataType::Bit => Buffer::Bool(Vec::new()),
-        DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::Date => Buffer::I32(Vec::new()),
+        DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::Date => {
+            Buffer::I32(Vec::new())
+        }
         DataType::BigInt
         | DataType::Time(_)
         | DataType::DateTime
@@ -173,9 +185,10 @@ fn buffer_of(ty: DataType) -> Buffer {
         | DataType::DateTime2(0..=6) => Buffer::I64(Vec::new()),
         DataType::Real => Buffer::F32(Vec::new()),
         DataType::Float => Buffer::F64(Vec::new()),
-        DataType::Decimal { .. } | DataType::Money | DataType::SmallMoney | DataType::UniqueIdentifier => {
-            Buffer::Fixed(Vec::new())
-        }
+        DataType::Decimal { .. }
+        | DataType::Money
+        | DataType::SmallMoney
+        | DataType::UniqueIdentifier => Buffer::Fixed(Vec::new()),
         _ => Buffer::Bytes(Vec::new()),
     }
 }
@@ -208,9 +221,15 @@ impl Column {
             }
             (Buffer::F32(list), Value::Real(f)) => list.push(*f),
             (Buffer::F64(list), Value::Float(f)) => list.push(*f),
-            (Buffer::Fixed(list), Value::Decimal(d)) => list.push(fixed(&d.mantissa().to_be_bytes())),
-            (Buffer::Fixed(list), Value::Money(m)) => list.push(fixed(&i128::from(*m).to_be_bytes())),
-            (Buffer::Fixed(list), Value::SmallMoney(m)) => list.push(fixed(&i128::from(*m).to_be_bytes())),
+            (Buffer::Fixed(list), Value::Decimal(d)) => {
+                list.push(fixed(&d.mantissa().to_be_bytes()))
+            }
+            (Buffer::Fixed(list), Value::Money(m)) => {
+                list.push(fixed(&i128::from(*m).to_be_bytes()))
+            }
+            (Buffer::Fixed(list), Value::SmallMoney(m)) => {
+                list.push(fixed(&i128::from(*m).to_be_bytes()))
+            }
             (Buffer::Fixed(list), Value::Guid(guid)) => list.push(fixed(&swapped(*guid))),
             (Buffer::Bytes(list), Value::Bytes(bytes)) => {
                 list.push(ByteArray::from(bytes.to_vec()));
@@ -223,7 +242,10 @@ impl Column {
                 return Ok(length + 32);
             }
             _ => {
-                return Err(io::Error::other(format!("a column of {} has a value of another type", self.ty)));
+                return Err(io::Error::other(format!(
+                    "a column of {} has a value of another type",
+                    self.ty
+                )));
             }
         }
         Ok(8)

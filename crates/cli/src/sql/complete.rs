@@ -1,5 +1,5 @@
-//! What can follow at the cursor: keywords, functions, and the databases, schemas, tables and columns of the catalog as it
-//! is at that moment. Works on the text alone, which need not parse.
+//! What can follow at the cursor: keywords, functions, and the databases, schemas, tables and
+//! columns of the catalog as it is at that moment. Works on the text alone, which need not parse.
 
 use engine::Instance;
 use std::collections::BTreeSet;
@@ -19,7 +19,8 @@ pub struct Table {
 pub trait Names {
     /// All databases.
     fn databases(&self) -> Vec<String>;
-    /// Tables and system views of a database; none = the current one. Nothing for one that is not there.
+    /// Tables and system views of a database; none = the current one. Nothing for one that is not
+    /// there.
     fn tables(&self, database: Option<&str>) -> Vec<Table>;
     /// Schemas, those without a table too.
     fn schemas(&self, database: Option<&str>) -> Vec<String>;
@@ -38,7 +39,9 @@ impl Names for Live {
     }
 
     fn tables(&self, database: Option<&str>) -> Vec<Table> {
-        let Some(db) = self.instance.find_db(database.unwrap_or(&self.database)) else { return Vec::new() };
+        let Some(db) = self.instance.find_db(database.unwrap_or(&self.database)) else {
+            return Vec::new();
+        };
         let catalog = db.catalog();
         let own = catalog.sorted().into_iter().map(|table| Table {
             schema: table.schema.to_string(),
@@ -54,7 +57,9 @@ impl Names for Live {
     }
 
     fn schemas(&self, database: Option<&str>) -> Vec<String> {
-        let Some(db) = self.instance.find_db(database.unwrap_or(&self.database)) else { return Vec::new() };
+        let Some(db) = self.instance.find_db(database.unwrap_or(&self.database)) else {
+            return Vec::new();
+        };
         let catalog = db.catalog();
         // Those of the fixed roles have nothing in them.
         let of_roles = engine::catalog::security::DB_OWNER;
@@ -157,8 +162,9 @@ struct Mention {
 /// The tables after FROM, JOIN, INTO, UPDATE and the like, wherever in the batch.
 fn mentions(text: &str) -> Vec<Mention> {
     let tokens = tokenize(text).list;
-    let word =
-        |at: usize| tokens.get(at).map(|t| &text[t.span.start as usize..t.span.end as usize]).unwrap_or("");
+    let word = |at: usize| {
+        tokens.get(at).map(|t| &text[t.span.start as usize..t.span.end as usize]).unwrap_or("")
+    };
     let kind = |at: usize| tokens.get(at).map_or(Tok::Eof, |t| t.kind);
     let is_name = |at: usize| matches!(kind(at), Tok::Word | Tok::Quoted);
     let mut found = Vec::new();
@@ -225,7 +231,9 @@ fn children(parents: &[String], text: &str, names: &dyn Names) -> Vec<String> {
             Some(alias) => same(alias, name),
             None => mention.path.last().is_some_and(|last| same(last, name)),
         };
-        if let Some(table) = mentioned.iter().find(of).and_then(|mention| lookup(&mention.path, names)) {
+        if let Some(table) =
+            mentioned.iter().find(of).and_then(|mention| lookup(&mention.path, names))
+        {
             return columns(table);
         }
         let mut found = tables_of(name, None, names);
@@ -244,10 +252,15 @@ fn children(parents: &[String], text: &str, names: &dyn Names) -> Vec<String> {
     lookup(parents, names).map(columns).unwrap_or_default()
 }
 
-/// What can follow without a dot, given the word before and whether anything was written of this one.
+/// What can follow without a dot, given the word before and whether anything was written of this
+/// one.
 fn anything(before: &str, text: &str, prefix: &str, names: &dyn Names) -> Vec<String> {
-    let last =
-        before.trim_end().rsplit(|c: char| !is_word(c)).next().unwrap_or_default().to_ascii_uppercase();
+    let last = before
+        .trim_end()
+        .rsplit(|c: char| !is_word(c))
+        .next()
+        .unwrap_or_default()
+        .to_ascii_uppercase();
     let written_all = |list: Vec<String>| list.iter().map(|name| written(name)).collect::<Vec<_>>();
     match last.as_str() {
         "USE" => return written_all(names.databases()),
@@ -276,15 +289,18 @@ fn anything(before: &str, text: &str, prefix: &str, names: &dyn Names) -> Vec<St
     if !prefix.is_empty() {
         let upper = prefix.chars().any(char::is_uppercase);
         found.extend(
-            WORDS.split_whitespace().map(|w| if upper { w.to_ascii_uppercase() } else { w.to_owned() }),
+            WORDS
+                .split_whitespace()
+                .map(|w| if upper { w.to_ascii_uppercase() } else { w.to_owned() }),
         );
         found.extend(tables());
     }
     found
 }
 
-/// What can stand at `pos` in `text`, from which byte on, in order and each once. `scanner` is what the text before `text`
-/// ends inside of; `whole` is the batch with the text, whose tables and variables are known.
+/// What can stand at `pos` in `text`, from which byte on, in order and each once. `scanner` is what
+/// the text before `text` ends inside of; `whole` is the batch with the text, whose tables and
+/// variables are known.
 pub fn complete(
     text: &str,
     pos: usize,
@@ -320,11 +336,12 @@ pub fn complete(
 
 /// The first words of commands that begin with `prefix`.
 pub fn commands(prefix: &str) -> Vec<String> {
-    let listed = super::script::HELP
-        .split_whitespace()
-        .filter(|word| word.starts_with([':', '\\', '.']) && word.len() > 1 && !word.ends_with("..."));
-    let all: BTreeSet<String> =
-        listed.map(|word| word.split('(').next().unwrap_or(word).trim_end_matches(',').to_owned()).collect();
+    let listed = super::script::HELP.split_whitespace().filter(|word| {
+        word.starts_with([':', '\\', '.']) && word.len() > 1 && !word.ends_with("...")
+    });
+    let all: BTreeSet<String> = listed
+        .map(|word| word.split('(').next().unwrap_or(word).trim_end_matches(',').to_owned())
+        .collect();
     all.into_iter().filter(|word| word.starts_with(&prefix.to_ascii_lowercase())).collect()
 }
 
@@ -371,7 +388,10 @@ mod tests {
     #[test]
     fn tables_schemas_and_databases() {
         assert_eq!(at("use |").1, ["master", "[old sales]", "Sales"]);
-        assert_eq!(at("select * from cus|"), ("cus".into(), vec!["[cust orders]".into(), "customer".into()]));
+        assert_eq!(
+            at("select * from cus|"),
+            ("cus".into(), vec!["[cust orders]".into(), "customer".into()])
+        );
         assert_eq!(
             at("select * from [cus|"),
             ("[cus".into(), vec!["[cust orders]".into(), "customer".into()])

@@ -1,6 +1,6 @@
-//! Lines of scripts: bytes of a file, a pipe or standard input, decoded as they arrive. A mark at the beginning (UTF-8,
-//! UTF-16 either way) goes before the code page; bytes that are not text in it are an error with their line, never a
-//! replacement character.
+//! Lines of scripts: bytes of a file, a pipe or standard input, decoded as they arrive. A mark at
+//! the beginning (UTF-8, UTF-16 either way) goes before the code page; bytes that are not text in
+//! it are an error with their line, never a replacement character.
 
 use encoding_rs::{Decoder, DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use std::io::{self, Read};
@@ -62,7 +62,8 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line without its line break; `None` at the end. It returns as soon as the line is there, whatever follows.
+    /// The next line without its line break; `None` at the end. It returns as soon as the line is
+    /// there, whatever follows.
     pub fn next_line(&mut self) -> Result<Option<String>, InputError> {
         loop {
             if let Some(at) = self.text[self.searched..].find('\n') {
@@ -128,8 +129,11 @@ impl<R: Read> Lines<R> {
         loop {
             let need = decoder.max_utf8_buffer_length_without_replacement(self.bytes.len() - done);
             self.text.reserve(need.unwrap_or(PIECE).max(16));
-            let (result, read) =
-                decoder.decode_to_string_without_replacement(&self.bytes[done..], &mut self.text, self.ended);
+            let (result, read) = decoder.decode_to_string_without_replacement(
+                &self.bytes[done..],
+                &mut self.text,
+                self.ended,
+            );
             done += read;
             match result {
                 DecoderResult::InputEmpty => break,
@@ -139,9 +143,11 @@ impl<R: Read> Lines<R> {
                     let end = done.saturating_sub(after.into());
                     let seen = [&self.recent, &self.bytes[..end]].concat();
                     let wrong = &seen[seen.len().saturating_sub(length.into())..];
-                    let bytes: Vec<String> = wrong.iter().map(|byte| format!("0x{byte:02X}")).collect();
+                    let bytes: Vec<String> =
+                        wrong.iter().map(|byte| format!("0x{byte:02X}")).collect();
                     return Err(InputError::Encoding {
-                        line: self.line + u32::try_from(breaks).unwrap_or(u32::MAX).saturating_add(1),
+                        line: self.line
+                            + u32::try_from(breaks).unwrap_or(u32::MAX).saturating_add(1),
                         bytes: bytes.join(" "),
                         encoding: decoder.encoding().name(),
                     });
@@ -181,7 +187,12 @@ const UTF_16: [u16; 2] = [1200, 1201];
 impl<W: io::Write> Encoded<W> {
     /// Writes to `to` in a Windows code page, which must be known.
     pub fn new(to: W, page: u16) -> Encoded<W> {
-        Encoded { to, page, encoding: codepage::to_encoding(page).unwrap_or(UTF_8), partial: Vec::new() }
+        Encoded {
+            to,
+            page,
+            encoding: codepage::to_encoding(page).unwrap_or(UTF_8),
+            partial: Vec::new(),
+        }
     }
 
     fn text(&mut self, mut text: &str) -> io::Result<()> {
@@ -193,7 +204,8 @@ impl<W: io::Write> Encoded<W> {
         let mut encoder = self.encoding.new_encoder();
         let mut out = Vec::with_capacity(text.len() + 16);
         loop {
-            let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(text, &mut out, true);
+            let (result, read) =
+                encoder.encode_from_utf8_to_vec_without_replacement(text, &mut out, true);
             text = &text[read..];
             match result {
                 encoding_rs::EncoderResult::InputEmpty => return self.to.write_all(&out),
@@ -284,14 +296,15 @@ mod tests {
 
     #[test]
     fn a_wrong_byte_is_told_with_its_line() {
-        let expected =
-            "line 3: the byte 0xFC is not UTF-8; -f gives the code page of scripts, for example -f 1252";
+        let expected = "line 3: the byte 0xFC is not UTF-8; -f gives the code page of scripts, for example -f 1252";
         let bytes = b"one\ntwo\nZ\xfcrich\n";
         assert_eq!(all(&bytes[..], 65001).unwrap_err(), expected);
         assert_eq!(all(Slow(bytes), 65001).unwrap_err(), expected);
         assert_eq!(check(&bytes[..], 65001).unwrap_err().to_string(), expected);
         assert!(
-            all(&b"a\n\xe2\x82"[..], 65001).unwrap_err().starts_with("line 2: the bytes 0xE2 0x82 are not")
+            all(&b"a\n\xe2\x82"[..], 65001)
+                .unwrap_err()
+                .starts_with("line 2: the bytes 0xE2 0x82 are not")
         );
         assert!(all(&b"\xff\xfea\0\n\0b"[..], 65001).unwrap_err().starts_with("line 2"));
         assert!(all(&b"a\x81"[..], 932).is_err());

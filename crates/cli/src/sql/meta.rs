@@ -1,5 +1,6 @@
-//! Questions in the words of other shells: psql's `\d`, SQLite's `.tables`, MySQL's `show databases`. They are answered
-//! from the catalog, in this process without running T-SQL, so they neither disturb a transaction nor wait for one.
+//! Questions in the words of other shells: psql's `\d`, SQLite's `.tables`, MySQL's `show
+//! databases`. They are answered from the catalog, in this process without running T-SQL, so they
+//! neither disturb a transaction nor wait for one.
 
 use super::script::Target;
 use clap::ValueEnum;
@@ -8,7 +9,8 @@ use engine::{ColumnInfo, DataType, Instance, Value};
 use std::sync::Arc;
 use types::Len;
 
-/// Names after a dot, of SQLite's shell, that are understood within a batch too when somebody types.
+/// Names after a dot, of SQLite's shell, that are understood within a batch too when somebody
+/// types.
 pub const DOTS: [&str; 14] = [
     "databases",
     "exit",
@@ -60,7 +62,8 @@ pub enum Reply {
 pub trait Catalogue {
     fn databases(&self) -> Result<Answer, String>;
     fn schemas(&self) -> Result<Answer, String>;
-    /// Tables whose name or schema-qualified name is `like`, with `*` and `%` for anything; all when it is empty.
+    /// Tables whose name or schema-qualified name is `like`, with `*` and `%` for anything; all
+    /// when it is empty.
     fn tables(&self, like: &str) -> Result<Answer, String>;
     /// Columns and indexes of a table; of all tables without a name the columns.
     fn describe(&self, name: &str) -> Result<Vec<Answer>, String>;
@@ -111,17 +114,22 @@ pub fn ask(question: &str, catalogue: &dyn Catalogue, gathered: &str) -> Result<
         Some(command) => ("\\!", command.trim()),
         None => (word, rest),
     };
-    let wanted =
-        |what: &str| if rest.is_empty() { Err(format!("{word} wants {what}.")) } else { Ok(rest.to_owned()) };
+    let wanted = |what: &str| {
+        if rest.is_empty() { Err(format!("{word} wants {what}.")) } else { Ok(rest.to_owned()) }
+    };
     let lower = question.to_ascii_lowercase();
     Ok(match word.to_ascii_lowercase().as_str() {
         "\\l" | ".databases" => Reply::Answers(vec![catalogue.databases()?]),
         "\\dt" | ".tables" => Reply::Answers(vec![catalogue.tables(rest)?]),
         "\\dn" => Reply::Answers(vec![catalogue.schemas()?]),
         "\\d" if rest.is_empty() => Reply::Answers(vec![catalogue.tables("")?]),
-        "\\d" | "\\d+" | ".schema" | "desc" | "describe" => Reply::Answers(catalogue.describe(rest)?),
+        "\\d" | "\\d+" | ".schema" | "desc" | "describe" => {
+            Reply::Answers(catalogue.describe(rest)?)
+        }
         "\\di" | ".indexes" | ".indices" => Reply::Answers(vec![catalogue.indexes(rest)?]),
-        "\\c" | "\\connect" => Reply::Run(format!("use [{}]", wanted("a database")?.replace(']', "]]"))),
+        "\\c" | "\\connect" => {
+            Reply::Run(format!("use [{}]", wanted("a database")?.replace(']', "]]")))
+        }
         "\\g" => Reply::Go,
         "\\plan" | "\\profile" => Reply::Plan {
             text: Some(rest.to_owned()).filter(|text| !text.is_empty()),
@@ -170,14 +178,19 @@ pub fn text_column(name: &str) -> ColumnInfo {
 fn databases(instance: &Instance) -> Answer {
     let columns = ["name", "state", "recovery"].map(text_column).to_vec();
     let rows = instance.databases().into_iter().map(|db| {
-        vec![Value::str(db.name()), Value::str(db.status().name()), Value::str(db.recovery_model().name())]
+        vec![
+            Value::str(db.name()),
+            Value::str(db.status().name()),
+            Value::str(db.recovery_model().name()),
+        ]
     });
     Answer { columns, rows: rows.collect() }
 }
 
 fn schemas(catalog: &Catalog) -> Answer {
     // Those of the fixed roles have nothing in them.
-    let shown = catalog.schema_names.iter().filter(|(id, _)| **id < engine::catalog::security::DB_OWNER);
+    let shown =
+        catalog.schema_names.iter().filter(|(id, _)| **id < engine::catalog::security::DB_OWNER);
     let mut names: Vec<_> = shown.map(|(_, name)| name).collect();
     names.sort();
     Answer {
@@ -188,8 +201,11 @@ fn schemas(catalog: &Catalog) -> Answer {
 
 /// Tables whose name or schema-qualified name is `like`, with `*` and `%` for anything.
 fn tables(catalog: &Catalog, like: &str) -> Answer {
-    let columns =
-        vec![text_column("schema"), text_column("table"), ColumnInfo::new("rows", DataType::BigInt, true)];
+    let columns = vec![
+        text_column("schema"),
+        text_column("table"),
+        ColumnInfo::new("rows", DataType::BigInt, true),
+    ];
     let rows = catalog.sorted().into_iter().filter(|table| {
         like.is_empty()
             || matches(like, &table.name)
@@ -268,7 +284,9 @@ fn indexes(catalog: &Catalog, name: &str) -> Result<Answer, String> {
         let key: Vec<String> = index
             .key
             .iter()
-            .map(|(at, descending)| format!("{}{}", name(at), if *descending { " desc" } else { "" }))
+            .map(|(at, descending)| {
+                format!("{}{}", name(at), if *descending { " desc" } else { "" })
+            })
             .collect();
         let included: Vec<&str> = index.included.iter().map(name).collect();
         let mut kind = vec![if index.index_id == 1 { "clustered" } else { "nonclustered" }];
@@ -287,7 +305,9 @@ fn indexes(catalog: &Catalog, name: &str) -> Result<Answer, String> {
     };
     let mut rows = Vec::new();
     for table in tables {
-        let all = std::iter::once(&table.storage).chain(&table.indexes).filter(|index| index.index_id > 0);
+        let all = std::iter::once(&table.storage)
+            .chain(&table.indexes)
+            .filter(|index| index.index_id > 0);
         rows.extend(all.map(|index| row(table, index)));
     }
     Ok(Answer { columns, rows })

@@ -1,4 +1,5 @@
-//! `ringwood sql`: scripts, texts, standard input or a prompt on an embedded instance or on a server.
+//! `ringwood sql`: scripts, texts, standard input or a prompt on an embedded instance or on a
+//! server.
 
 mod complete;
 mod input;
@@ -70,7 +71,9 @@ fn variables(args: &SqlArgs) -> Variables {
 /// The files of `-i`: a name with commas is a list, unless there is such a file.
 fn files(args: &SqlArgs) -> Vec<PathBuf> {
     let split = |name: &PathBuf| match name.to_str() {
-        Some(text) if text.contains(',') && !name.exists() => text.split(',').map(PathBuf::from).collect(),
+        Some(text) if text.contains(',') && !name.exists() => {
+            text.split(',').map(PathBuf::from).collect()
+        }
         _ => vec![name.clone()],
     };
     args.files.iter().flat_map(split).collect()
@@ -105,13 +108,16 @@ fn is_interactive(args: &SqlArgs) -> bool {
 fn run_at_server(args: &SqlArgs, server: &client::ServerName) -> u8 {
     let connected = args.login.options(server, args.open_timeout).and_then(|mut options| {
         options.app = "ringwood sql".into();
-        // A login whose own database cannot be opened gets in, and one that may not have this one does not.
+        // A login whose own database cannot be opened gets in, and one that may not have this one
+        // does not.
         options.database = args.database.clone().unwrap_or_default();
         if let Some(host) = &args.host {
             options.workstation = host.clone();
         }
         let connection = client::Connection::connect(&options);
-        connection.map(|c| (c, options)).map_err(|e| format!("{}:{}: {e}", server.host, server.port))
+        connection
+            .map(|c| (c, options))
+            .map_err(|e| format!("{}:{}: {e}", server.host, server.port))
     });
     let (connection, options) = match connected {
         Ok(connected) => connected,
@@ -121,7 +127,8 @@ fn run_at_server(args: &SqlArgs, server: &client::ServerName) -> u8 {
         }
     };
     let interactive = is_interactive(args);
-    let target = Target::Server(Box::new(Remote::new(connection, Lookup::new(options, server.dedicated))));
+    let target =
+        Target::Server(Box::new(Remote::new(connection, Lookup::new(options, server.dedicated))));
     let interrupted = Arc::default();
     let cancel = target.cancel();
     let interrupt = interactive.then(|| signals::Interrupt {
@@ -135,8 +142,14 @@ fn run_at_server(args: &SqlArgs, server: &client::ServerName) -> u8 {
 }
 
 /// Runs the inputs; the exit code.
-fn run_inputs(args: &SqlArgs, target: Target, interactive: bool, interrupted: Arc<AtomicBool>) -> u8 {
-    let rules = Rules { terminator: args.terminator.clone(), expand: !args.no_variables, interactive };
+fn run_inputs(
+    args: &SqlArgs,
+    target: Target,
+    interactive: bool,
+    interrupted: Arc<AtomicBool>,
+) -> u8 {
+    let rules =
+        Rules { terminator: args.terminator.clone(), expand: !args.no_variables, interactive };
     let script = Script::new(variables(args), rules);
     match Runner::new(target, args, script, interrupted) {
         Ok(mut runner) => {
@@ -186,14 +199,17 @@ fn inputs(args: &SqlArgs, runner: &mut Runner<'_>) -> Flow {
     if runner.check_files(&files) == Flow::End {
         return Flow::End;
     }
-    let database =
-        args.database.clone().or_else(|| runner.script.variables.get("SQLCMDDBNAME").map(str::to_owned));
+    let database = args
+        .database
+        .clone()
+        .or_else(|| runner.script.variables.get("SQLCMDDBNAME").map(str::to_owned));
     if let Some(name) = database.filter(|name| !name.is_empty())
         && runner.use_database(&name) == Flow::End
     {
         return Flow::End;
     }
-    let start = runner.script.variables.get("SQLCMDINI").filter(|_| args.safe.is_none()).map(PathBuf::from);
+    let start =
+        runner.script.variables.get("SQLCMDINI").filter(|_| args.safe.is_none()).map(PathBuf::from);
     let scripts = start.iter().chain(&files);
     for name in scripts {
         if runner.file(name) == Flow::End {
@@ -288,8 +304,10 @@ mod tests {
     fn a_panic_still_stops_the_instance_cleanly() {
         let folder = tempfile::tempdir().unwrap();
         let open = || {
-            let options =
-                InstanceOptions { memory_bytes: Some(32 << 20), ..InstanceOptions::new(folder.path()) };
+            let options = InstanceOptions {
+                memory_bytes: Some(32 << 20),
+                ..InstanceOptions::new(folder.path())
+            };
             Instance::open(options).unwrap()
         };
         let instance = open();

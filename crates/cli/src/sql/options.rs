@@ -1,5 +1,5 @@
-//! The options of `ringwood sql`: sqlcmd's letters where they mean something without a server, a clear error where they
-//! do not.
+//! The options of `ringwood sql`: sqlcmd's letters where they mean something without a server, a
+//! clear error where they do not.
 
 use super::server_args::ServerArgs;
 use crate::InstanceArgs;
@@ -37,8 +37,8 @@ const INSTANCE: [&str; 11] = [
     "io_threads",
 ];
 
-/// Run T-SQL on an embedded instance, or with -S on a server. GO [n] separates batches. Without -i and -Q: a prompt on a terminal, else
-/// standard input, batch by batch.
+/// Run T-SQL on an embedded instance, or with -S on a server. GO [n] separates batches. Without -i
+/// and -Q: a prompt on a terminal, else standard input, batch by batch.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, disable_help_flag = true)]
 pub struct SqlArgs {
@@ -81,7 +81,8 @@ pub struct SqlArgs {
     /// Word that ends a batch instead of GO
     #[arg(short = 'c', value_name = "WORD", default_value = "GO", value_parser = parse_terminator)]
     pub terminator: String,
-    /// Code page of scripts and written files, or i:PAGE,o:PAGE for scripts and all output; UTF-8 unless given
+    /// Code page of scripts and written files, or i:PAGE,o:PAGE for scripts and all output; UTF-8
+    /// unless given
     #[arg(short = 'f', value_name = "CODEPAGE", value_parser = parse_code_pages, default_value = "65001")]
     pub code_pages: CodePages,
     #[command(flatten)]
@@ -89,7 +90,8 @@ pub struct SqlArgs {
     /// Seconds after which a batch is cancelled
     #[arg(short = 't', value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=65_534))]
     pub timeout: Option<u32>,
-    /// Seconds to wait for another process that has the folder open, or for a server's answer to the login
+    /// Seconds to wait for another process that has the folder open, or for a server's answer to
+    /// the login
     #[arg(short = 'l', value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=65_534))]
     pub open_timeout: u32,
     /// Name of this computer for HOST_NAME()
@@ -215,7 +217,8 @@ fn parse_code_pages(text: &str) -> Result<CodePages, String> {
             Some(("o" | "O", number)) => (false, true, true, number),
             Some(_) => return Err("expected PAGE, i:PAGE or o:PAGE".into()),
         };
-        let number: u16 = number.trim().parse().map_err(|_| format!("{number:?} is not a code page"))?;
+        let number: u16 =
+            number.trim().parse().map_err(|_| format!("{number:?} is not a code page"))?;
         if codepage::to_encoding(number).is_none() {
             return Err(format!(
                 "code page {number} is not known; 1252, 65001 (UTF-8) and 1200 (UTF-16) are"

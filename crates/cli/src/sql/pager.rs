@@ -1,5 +1,5 @@
-//! The pager at the prompt: what is longer than the screen goes through `$PAGER`, else `less` or `more` if they are there.
-//! Shorter output goes straight to the terminal.
+//! The pager at the prompt: what is longer than the screen goes through `$PAGER`, else `less` or
+//! `more` if they are there. Shorter output goes straight to the terminal.
 
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
@@ -98,8 +98,10 @@ impl Write for Pager {
         let (width, height) = crossterm::terminal::size().unwrap_or((80, 24));
         self.held.extend_from_slice(buf);
         // A long line takes several rows; its characters are about its bytes.
-        self.rows +=
-            buf.split(|b| *b == b'\n').map(|line| line.len() / usize::from(width.max(1))).sum::<usize>();
+        self.rows += buf
+            .split(|b| *b == b'\n')
+            .map(|line| line.len() / usize::from(width.max(1)))
+            .sum::<usize>();
         self.rows += buf.iter().filter(|b| **b == b'\n').count();
         if self.rows + 2 > usize::from(height) && !self.commands.is_empty() {
             self.start();

@@ -1,6 +1,7 @@
-//! Plans drawn for somebody who reads: `\plan` shows how a batch would run, `\profile` runs it and shows what each operator did.
-//! The engine gives plans as rows (SHOWPLAN_ALL, STATISTICS PROFILE); this file only draws them. What the session had set is
-//! set again at the end, whatever the batch did.
+//! Plans drawn for somebody who reads: `\plan` shows how a batch would run, `\profile` runs it and
+//! shows what each operator did. The engine gives plans as rows (SHOWPLAN_ALL, STATISTICS PROFILE);
+//! this file only draws them. What the session had set is set again at the end, whatever the batch
+//! did.
 
 use super::target::Target;
 use engine::{ColumnInfo, ResultRows, Sink, SqlError, Value};
@@ -16,7 +17,8 @@ struct Operator {
     parent: i64,
     number: i64,
     name: String,
-    /// What the planner expects: rows of one execution, executions, seconds of it alone and with all below.
+    /// What the planner expects: rows of one execution, executions, seconds of it alone and with
+    /// all below.
     rows: Option<f64>,
     executions: Option<f64>,
     own: f64,
@@ -44,7 +46,8 @@ struct Places {
 
 impl Sink for Plans {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
-        let named = |at: usize, name: &str| columns.get(at).is_some_and(|column| column.name == name);
+        let named =
+            |at: usize, name: &str| columns.get(at).is_some_and(|column| column.name == name);
         let shows = |at| named(at, "StmtText") && named(at + 4, "PhysicalOp");
         self.places = if shows(0) {
             Some(Places { text: 0, counted: false })
@@ -71,13 +74,18 @@ impl Sink for Plans {
                 return Ok(());
             }
             let mut name = text(4).to_owned();
-            let more: Vec<&str> =
-                [5, 6].map(text).into_iter().filter(|part| !part.is_empty() && *part != name).collect();
+            let more: Vec<&str> = [5, 6]
+                .map(text)
+                .into_iter()
+                .filter(|part| !part.is_empty() && *part != name)
+                .collect();
             if !more.is_empty() {
                 let _ = write!(name, " ({})", more.join(", "));
             }
             let counted = match (places.counted, row) {
-                (true, [Value::BigInt(rows), Value::BigInt(executions), ..]) => Some((*rows, *executions)),
+                (true, [Value::BigInt(rows), Value::BigInt(executions), ..]) => {
+                    Some((*rows, *executions))
+                }
                 _ => None,
             };
             let operator = Operator {
@@ -143,8 +151,11 @@ fn one(statement: &str, operators: &[Operator], measured: bool, out: &mut String
     }
     // A change has no estimate of its own: what all operators cost is the whole.
     let whole: f64 = operators.iter().map(|operator| operator.own).sum();
-    let header =
-        if measured { "cost alone        rows   expected       runs" } else { "cost alone    expected" };
+    let header = if measured {
+        "cost alone        rows   expected       runs"
+    } else {
+        "cost alone    expected"
+    };
     let _ = writeln!(out, "{header}");
     for (at, operator) in operators.iter().enumerate() {
         let share = if whole > 0.0 { operator.own / whole } else { 0.0 };
@@ -164,13 +175,15 @@ fn one(statement: &str, operators: &[Operator], measured: bool, out: &mut String
     let _ = writeln!(out, "about {} by the planner's estimate\n", seconds(total));
 }
 
-/// The lines of the tree in front of an operator: its ancestors that have more inputs, and its own branch.
+/// The lines of the tree in front of an operator: its ancestors that have more inputs, and its own
+/// branch.
 fn branches(operators: &[Operator], at: usize) -> String {
     let mut parts = Vec::new();
     let mut here = at;
     loop {
         let parent = operators[here].parent;
-        let Some(above) = operators[..here].iter().rposition(|operator| operator.number == parent) else {
+        let Some(above) = operators[..here].iter().rposition(|operator| operator.number == parent)
+        else {
             break;
         };
         let last = !operators[here + 1..].iter().any(|operator| operator.parent == parent);
@@ -216,7 +229,14 @@ mod tests {
     use super::*;
 
     fn operator(number: i64, parent: i64, name: &str, own: f64) -> Operator {
-        Operator { number, parent, name: name.into(), own, rows: Some(1234.0), ..Operator::default() }
+        Operator {
+            number,
+            parent,
+            name: name.into(),
+            own,
+            rows: Some(1234.0),
+            ..Operator::default()
+        }
     }
 
     #[test]
@@ -241,9 +261,13 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        for (n, text) in
-            [(0.0, "0"), (999.0, "999"), (1000.0, "1,000"), (-1000.0, "-1,000"), (1234567.0, "1,234,567")]
-        {
+        for (n, text) in [
+            (0.0, "0"),
+            (999.0, "999"),
+            (1000.0, "1,000"),
+            (-1000.0, "-1,000"),
+            (1234567.0, "1,234,567"),
+        ] {
             assert_eq!(grouped(n), text);
         }
     }

@@ -1,5 +1,6 @@
-//! What a batch produces, as it is printed: result sets through [`Results`], messages and errors as sqlcmd prints
-//! them. A write that fails ends the batch, and is kept as the exit code with which the whole run is to end.
+//! What a batch produces, as it is printed: result sets through [`Results`], messages and errors as
+//! sqlcmd prints them. A write that fails ends the batch, and is kept as the exit code with which
+//! the whole run is to end.
 
 use super::input::Encoded;
 use super::pager::Pager;
@@ -30,8 +31,8 @@ impl Stream {
         Stream { name: name.to_owned(), to: To::Writer(Box::new(to)) }
     }
 
-    /// Standard output in a code page. Lines go out one by one on a terminal, else in large writes: the end of a batch and
-    /// each message flush them.
+    /// Standard output in a code page. Lines go out one by one on a terminal, else in large writes:
+    /// the end of a batch and each message flush them.
     pub fn stdout(page: u16) -> Stream {
         let out = Encoded::new(io::stdout(), page);
         if io::stdout().is_terminal() {
@@ -86,7 +87,8 @@ impl Write for Stream {
 /// What is shown of messages and errors, and what counts as failure.
 #[derive(Clone, Debug, Default)]
 pub struct Levels {
-    /// `-m`: messages and errors below this severity are not shown; -1 shows the numbers of messages too.
+    /// `-m`: messages and errors below this severity are not shown; -1 shows the numbers of
+    /// messages too.
     pub shown: i32,
     /// `-V`: errors below this severity are no failure.
     pub failure: Option<u8>,
@@ -156,7 +158,8 @@ impl Printer {
         self.broken
     }
 
-    /// Sends results elsewhere; what was written before is out. `fresh`: nothing was written there yet.
+    /// Sends results elsewhere; what was written before is out. `fresh`: nothing was written there
+    /// yet.
     pub fn set_results(&mut self, stream: Stream, fresh: bool) {
         if self.put(Results::finish).is_ok() {
             *self.results.get_mut() = stream;
@@ -196,7 +199,9 @@ impl Printer {
 
     /// Text among the results.
     pub fn print(&mut self, text: &str) {
-        let _ = self.put(|out| out.get_mut().write_all(text.as_bytes()).and_then(|()| out.get_mut().flush()));
+        let _ = self.put(|out| {
+            out.get_mut().write_all(text.as_bytes()).and_then(|()| out.get_mut().flush())
+        });
     }
 
     /// A line among the messages.
@@ -210,7 +215,10 @@ impl Printer {
         self.check(&name, written)
     }
 
-    fn put(&mut self, write: impl FnOnce(&mut Results<Stream>) -> io::Result<()>) -> Result<(), SqlError> {
+    fn put(
+        &mut self,
+        write: impl FnOnce(&mut Results<Stream>) -> io::Result<()>,
+    ) -> Result<(), SqlError> {
         if self.broken.is_some() {
             return Err(stopped());
         }
@@ -282,10 +290,13 @@ impl Sink for Printer {
         self.notice(error);
         match self.levels.failure {
             None => self.came.code = 1,
-            Some(least) if error.severity >= least => self.came.code = self.came.code.max(error.severity),
+            Some(least) if error.severity >= least => {
+                self.came.code = self.came.code.max(error.severity)
+            }
             Some(_) => {}
         }
-        let timeout = self.cancelled_by.as_ref().filter(|(expired, _)| expired.load(Ordering::Acquire));
+        let timeout =
+            self.cancelled_by.as_ref().filter(|(expired, _)| expired.load(Ordering::Acquire));
         if error.number == 3617
             && let Some((_, text)) = timeout
         {

@@ -1,5 +1,6 @@
-//! The prompt: a batch is edited as a whole, over as many lines as it has, until GO or a command ends it. Rustyline carries
-//! the editing; this says what a batch's end is, what is coloured how, what Tab offers and what Ctrl+C and Ctrl+D do.
+//! The prompt: a batch is edited as a whole, over as many lines as it has, until GO or a command
+//! ends it. Rustyline carries the editing; this says what a batch's end is, what is coloured how,
+//! what Tab offers and what Ctrl+C and Ctrl+D do.
 
 use super::complete::{self, Names};
 use super::runner::{Flow, Runner};
@@ -14,8 +15,8 @@ use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{
-    Behavior, Cmd, CompletionType, ConditionalEventHandler, Config, Context, Editor, Event, EventContext,
-    EventHandler, Helper, KeyEvent, RepeatCount,
+    Behavior, Cmd, CompletionType, ConditionalEventHandler, Config, Context, Editor, Event,
+    EventContext, EventHandler, Helper, KeyEvent, RepeatCount,
 };
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -89,7 +90,12 @@ impl Hinter for Assistant {
 impl Completer for Assistant {
     type Candidate = Pair;
 
-    fn complete(&self, text: &str, pos: usize, ctx: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+    fn complete(
+        &self,
+        text: &str,
+        pos: usize,
+        ctx: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let state = self.state.borrow();
         let line_start = text[..pos].rfind('\n').map_or(0, |at| at + 1);
         let line = &text[line_start..pos];
@@ -97,19 +103,24 @@ impl Completer for Assistant {
         let command = line.trim_start();
         let first_word = !command.contains(char::is_whitespace);
         let pairs = |names: Vec<String>| {
-            names.into_iter().map(|name| Pair { display: name.clone(), replacement: name }).collect()
+            names
+                .into_iter()
+                .map(|name| Pair { display: name.clone(), replacement: name })
+                .collect()
         };
         let open = state.scanner.after(&text[..line_start]).is_open();
         if !open && command.starts_with([':', '\\', '.']) && first_word {
             return Ok((line_start + begins, pairs(complete::commands(command))));
         }
         let word = command.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-        let takes_file = [":r", ":out", ":error", "\\i", "\\o", ".read", ".output"].contains(&word.as_str());
+        let takes_file =
+            [":r", ":out", ":error", "\\i", "\\o", ".read", ".output"].contains(&word.as_str());
         if !open && takes_file {
             return self.files.complete(text, pos, ctx);
         }
         // The argument of a question is a table or a database.
-        let asks = command.starts_with(['\\', '.']) || ["desc", "describe"].contains(&word.as_str());
+        let asks =
+            command.starts_with(['\\', '.']) || ["desc", "describe"].contains(&word.as_str());
         let lead = match word.as_str() {
             "\\c" | "\\connect" => "use ",
             _ => "from ",
@@ -211,14 +222,16 @@ impl ConditionalEventHandler for EndOfInput {
     }
 }
 
-/// Where the history is kept: `RINGWOOD_HISTORY`, else below the user's folder for state. None: it is not kept.
+/// Where the history is kept: `RINGWOOD_HISTORY`, else below the user's folder for state. None: it
+/// is not kept.
 fn history_file() -> Option<PathBuf> {
     if let Some(file) = std::env::var_os("RINGWOOD_HISTORY") {
         return (!file.is_empty()).then(|| PathBuf::from(file));
     }
     let folder = match std::env::var_os("XDG_STATE_HOME").filter(|folder| !folder.is_empty()) {
         Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?).join(".local/state"),
+        None => PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?)
+            .join(".local/state"),
     };
     Some(folder.join("ringwood/history"))
 }
@@ -255,8 +268,10 @@ impl Prompt {
         let mut editor = Editor::with_config(config.build())?;
         editor.set_helper(Some(assistant));
         let end = Arc::new(AtomicBool::new(false));
-        editor
-            .bind_sequence(KeyEvent::ctrl('d'), EventHandler::Conditional(Box::new(EndOfInput(end.clone()))));
+        editor.bind_sequence(
+            KeyEvent::ctrl('d'),
+            EventHandler::Conditional(Box::new(EndOfInput(end.clone()))),
+        );
         let history = history_file();
         if let Some(file) = &history {
             let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -349,15 +364,23 @@ mod tests {
 
     #[test]
     fn colours_change_no_character() {
-        for text in
-            ["select 'a\nb', 1.5 -- x\nfrom t /* c\nd */ go", "'open\nstring", "", "\n\n", "@v [a] $ é \u{1}"]
-        {
-            let plain = ["\x1b[1;34m", "\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[1;35m", COMMENT, PLAIN]
-                .iter()
-                .fold(coloured(text), |text, colour| text.replace(colour, ""));
+        for text in [
+            "select 'a\nb', 1.5 -- x\nfrom t /* c\nd */ go",
+            "'open\nstring",
+            "",
+            "\n\n",
+            "@v [a] $ é \u{1}",
+        ] {
+            let plain =
+                ["\x1b[1;34m", "\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[1;35m", COMMENT, PLAIN]
+                    .iter()
+                    .fold(coloured(text), |text, colour| text.replace(colour, ""));
             assert_eq!(plain, text);
         }
-        assert_eq!(coloured("select 1 -- x"), "\x1b[1;34mselect\x1b[0m \x1b[36m1\x1b[0m\x1b[90m -- x\x1b[0m");
+        assert_eq!(
+            coloured("select 1 -- x"),
+            "\x1b[1;34mselect\x1b[0m \x1b[36m1\x1b[0m\x1b[90m -- x\x1b[0m"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! A server's catalog over a connection of its own: what completion offers, and the answers to `\d` and its kin. In
-//! T-SQL that SQL Server 2012 understands too. Nothing here disturbs the session of the prompt, and no look waits
-//! longer than a second for a lock.
+//! A server's catalog over a connection of its own: what completion offers, and the answers to `\d`
+//! and its kin. In T-SQL that SQL Server 2012 understands too. Nothing here disturbs the session of
+//! the prompt, and no look waits longer than a second for a lock.
 
 use super::complete::{Names, Table};
 use super::meta::{Answer, Catalogue, matches, text_column};
@@ -54,7 +54,9 @@ impl Lookup {
 
     fn rows(&mut self, database: &str, query: &str) -> Result<Vec<Vec<Value>>, String> {
         if self.alone {
-            return Err("a dedicated administrator connection is the only one: ask by T-SQL.".into());
+            return Err(
+                "a dedicated administrator connection is the only one: ask by T-SQL.".into()
+            );
         }
         let connection = match &mut self.connection {
             Some(connection) => connection,
@@ -145,8 +147,11 @@ impl Names for RemoteNames {
     }
 
     fn schemas(&self, database: Option<&str>) -> Vec<String> {
-        let rows =
-            self.lookup.borrow_mut().rows(database.unwrap_or(&self.database), SCHEMAS).unwrap_or_default();
+        let rows = self
+            .lookup
+            .borrow_mut()
+            .rows(database.unwrap_or(&self.database), SCHEMAS)
+            .unwrap_or_default();
         let own = rows.iter().map(|row| text(row, 0));
         own.chain(["sys".to_owned(), "INFORMATION_SCHEMA".to_owned()]).collect()
     }
@@ -205,7 +210,9 @@ impl Catalogue for RemoteCatalogue {
         let mut rows = Vec::new();
         for row in &found {
             let identity = match row.get(4) {
-                Some(seed) if !seed.is_null() => format!(" identity({}, {})", text(row, 4), text(row, 5)),
+                Some(seed) if !seed.is_null() => {
+                    format!(" identity({}, {})", text(row, 4), text(row, 5))
+                }
                 _ => String::new(),
             };
             let mut shown = vec![
@@ -230,18 +237,22 @@ impl Catalogue for RemoteCatalogue {
 
     fn indexes(&self, name: &str) -> Result<Answer, String> {
         let only = if name.is_empty() { String::new() } else { self.only(name)? };
-        let order =
-            "order by s.name, t.name, x.index_id, k.is_included_column, k.key_ordinal, k.index_column_id";
+        let order = "order by s.name, t.name, x.index_id, k.is_included_column, k.key_ordinal, k.index_column_id";
         let mut rows: Vec<Vec<Value>> = Vec::new();
         let (mut last, mut key, mut included) = (String::new(), Vec::new(), Vec::new());
-        let close = |rows: &mut Vec<Vec<Value>>, key: &mut Vec<String>, included: &mut Vec<String>| {
-            if let Some(row) = rows.last_mut() {
-                row.push(Value::str(key.join(", ")));
-                row.push(if included.is_empty() { Value::Null } else { Value::str(included.join(", ")) });
-            }
-            key.clear();
-            included.clear();
-        };
+        let close =
+            |rows: &mut Vec<Vec<Value>>, key: &mut Vec<String>, included: &mut Vec<String>| {
+                if let Some(row) = rows.last_mut() {
+                    row.push(Value::str(key.join(", ")));
+                    row.push(if included.is_empty() {
+                        Value::Null
+                    } else {
+                        Value::str(included.join(", "))
+                    });
+                }
+                key.clear();
+                included.clear();
+            };
         for row in &self.rows(&format!("{INDEXES}{only} {order}"))? {
             let table = format!("{}.{}", text(row, 0), text(row, 1));
             let this = format!("{table}.{}", text(row, 3));
@@ -254,7 +265,11 @@ impl Catalogue for RemoteCatalogue {
                 } else if is_set(row, 5) {
                     kind.insert(0, "unique");
                 }
-                rows.push(vec![Value::str(table), Value::str(text(row, 2)), Value::str(kind.join(", "))]);
+                rows.push(vec![
+                    Value::str(table),
+                    Value::str(text(row, 2)),
+                    Value::str(kind.join(", ")),
+                ]);
             }
             if is_set(row, 8) {
                 included.push(text(row, 6));
@@ -263,6 +278,9 @@ impl Catalogue for RemoteCatalogue {
             }
         }
         close(&mut rows, &mut key, &mut included);
-        Ok(Answer { columns: ["table", "index", "kind", "key", "included"].map(text_column).to_vec(), rows })
+        Ok(Answer {
+            columns: ["table", "index", "kind", "key", "included"].map(text_column).to_vec(),
+            rows,
+        })
     }
 }

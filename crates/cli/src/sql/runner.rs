@@ -1,5 +1,5 @@
-//! Runs scripts: takes lines from anywhere, does what each [`Command`] asks for, runs batches in one session. It decides
-//! what ends the run, and with which exit code.
+//! Runs scripts: takes lines from anywhere, does what each [`Command`] asks for, runs batches in
+//! one session. It decides what ends the run, and with which exit code.
 
 mod commands;
 
@@ -244,7 +244,9 @@ impl<'a> Runner<'a> {
     pub fn end_of_input(&mut self) -> Flow {
         match self.script.end() {
             Ok(None) => self.flow(),
-            Ok(Some(batch)) => self.command(Command::Run(batch), &SourceLine { file: None, line: 0 }),
+            Ok(Some(batch)) => {
+                self.command(Command::Run(batch), &SourceLine { file: None, line: 0 })
+            }
             Err(text) => self.complain(&text),
         }
     }

@@ -1,8 +1,9 @@
-//! A script as sqlcmd reads it, line by line: lines gather into a batch, GO and the commands that begin with a colon act at
-//! once. It knows neither files nor the engine: what is to be done comes back as a [`Command`].
+//! A script as sqlcmd reads it, line by line: lines gather into a batch, GO and the commands that
+//! begin with a colon act at once. It knows neither files nor the engine: what is to be done comes
+//! back as a [`Command`].
 //!
-//! A line that begins inside of a string, a quoted name or a block comment is always text of the batch. A complaint
-//! leaves the batch that is being gathered as it was.
+//! A line that begins inside of a string, a quoted name or a block comment is always text of the
+//! batch. A complaint leaves the batch that is being gathered as it was.
 
 use super::variables::Variables;
 use crate::source_line::SourceLine;
@@ -15,7 +16,8 @@ pub struct Batch {
     pub text: String,
     /// How often to run it.
     pub count: u32,
-    /// The places of its lines: from which line of the batch on (from 0), and where that line is from.
+    /// The places of its lines: from which line of the batch on (from 0), and where that line is
+    /// from.
     places: Vec<(u32, SourceLine)>,
 }
 
@@ -29,7 +31,9 @@ impl Batch {
     pub fn place(&self, line: u32) -> SourceLine {
         let at = line.saturating_sub(1);
         match self.places.iter().rev().find(|(first, _)| *first <= at) {
-            Some((first, place)) => SourceLine { file: place.file.clone(), line: place.line + (at - first) },
+            Some((first, place)) => {
+                SourceLine { file: place.file.clone(), line: place.line + (at - first) }
+            }
             None => SourceLine { file: None, line: line.max(1) },
         }
     }
@@ -168,7 +172,8 @@ impl Script {
         self.scanner = Scanner::default();
     }
 
-    /// Takes a line without its line break. `None`: it belongs to the batch. Errors: a complaint; the batch is as before.
+    /// Takes a line without its line break. `None`: it belongs to the batch. Errors: a complaint;
+    /// the batch is as before.
     pub fn line(&mut self, line: &str, place: &SourceLine) -> Result<Option<Command>, String> {
         match self.recognised(line) {
             None => {
@@ -205,14 +210,18 @@ impl Script {
         if !self.rules.expand {
             return Ok(text.to_owned());
         }
-        self.variables.expand(text).map_err(|(name, _)| format!("'{name}' scripting variable not defined."))
+        self.variables
+            .expand(text)
+            .map_err(|(name, _)| format!("'{name}' scripting variable not defined."))
     }
 
-    /// The batch with its variables replaced; what was gathered is gone then. Errors: an undefined variable.
+    /// The batch with its variables replaced; what was gathered is gone then. Errors: an undefined
+    /// variable.
     fn take(&mut self, count: u32) -> Result<Batch, String> {
         let text = if self.rules.expand {
             self.variables.expand(&self.text).map_err(|(name, line)| {
-                let place = Batch { places: self.places.clone(), ..Batch::default() }.place(line + 1);
+                let place =
+                    Batch { places: self.places.clone(), ..Batch::default() }.place(line + 1);
                 let file = place.file.map_or(String::new(), |file| format!("{file}, "));
                 format!("{file}line {}: '{name}' scripting variable not defined.", place.line)
             })?
@@ -224,19 +233,26 @@ impl Script {
         Ok(Batch { text, count, places })
     }
 
-    fn command(&mut self, word: Word<'_>, line: &str, place: &SourceLine) -> Result<Command, String> {
+    fn command(
+        &mut self,
+        word: Word<'_>,
+        line: &str,
+        place: &SourceLine,
+    ) -> Result<Command, String> {
         match word {
             Word::Go(argument) => {
                 let argument = self.expand(argument)?;
                 let count = match argument.trim() {
                     "" => 1,
-                    digits => digits
-                        .parse()
-                        .map_err(|_| format!("'{digits}' is not a number of times to run a batch."))?,
+                    digits => digits.parse().map_err(|_| {
+                        format!("'{digits}' is not a number of times to run a batch.")
+                    })?,
                 };
                 self.take(count).map(Command::Run)
             }
-            Word::Question => Ok(Command::Question(line.trim().trim_end_matches(';').trim_end().to_owned())),
+            Word::Question => {
+                Ok(Command::Question(line.trim().trim_end_matches(';').trim_end().to_owned()))
+            }
             Word::Command(name, rest) => self.colon(&name.to_ascii_lowercase(), rest, place),
         }
     }
@@ -249,7 +265,11 @@ impl Script {
             _ => Err(format!(":{name} wants one argument; put quotes around one with blanks.")),
         };
         let alone = |command: Command| {
-            if rest.is_empty() { Ok(command) } else { Err(format!(":{name} takes no argument: '{rest}'.")) }
+            if rest.is_empty() {
+                Ok(command)
+            } else {
+                Err(format!(":{name} takes no argument: '{rest}'."))
+            }
         };
         match name {
             "r" => argument().map(Command::Include),
@@ -264,10 +284,16 @@ impl Script {
             }
             "out" => argument().map(|text| Command::Out(target(text))),
             "error" => argument().map(|text| Command::Error(target(text))),
-            "on" => match rest.split_whitespace().map(str::to_ascii_lowercase).collect::<Vec<_>>().as_slice()
+            "on" => match rest
+                .split_whitespace()
+                .map(str::to_ascii_lowercase)
+                .collect::<Vec<_>>()
+                .as_slice()
             {
                 [error, what] if error == "error" && what == "exit" => Ok(Command::OnError(true)),
-                [error, what] if error == "error" && what == "ignore" => Ok(Command::OnError(false)),
+                [error, what] if error == "error" && what == "ignore" => {
+                    Ok(Command::OnError(false))
+                }
                 _ => Err("expected :on error exit or :on error ignore.".into()),
             },
             "quit" => alone(Command::Quit),
@@ -283,13 +309,12 @@ impl Script {
 
     fn setvar(&mut self, rest: &str) -> Result<Command, String> {
         let (name, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let value =
-            match value.trim() {
-                "" => None,
-                value => Some(unquoted(value).ok_or_else(|| {
-                    format!("the value of '{name}' has blanks: put double quotes around it.")
-                })?),
-            };
+        let value = match value.trim() {
+            "" => None,
+            value => Some(unquoted(value).ok_or_else(|| {
+                format!("the value of '{name}' has blanks: put double quotes around it.")
+            })?),
+        };
         self.variables.set(name, value).map(|()| Command::Done)
     }
 
@@ -297,7 +322,8 @@ impl Script {
         if rest.is_empty() {
             return Ok(Command::Quit);
         }
-        let Some(query) = rest.strip_prefix('(').and_then(|rest| rest.trim_end().strip_suffix(')')) else {
+        let Some(query) = rest.strip_prefix('(').and_then(|rest| rest.trim_end().strip_suffix(')'))
+        else {
             return Err(":exit takes nothing or a query in parentheses.".into());
         };
         let asks = !query.trim().is_empty();
@@ -308,7 +334,8 @@ impl Script {
     }
 }
 
-/// Whether a line that follows text ending in `scanner` is a command. `first`: no text of its batch is before it.
+/// Whether a line that follows text ending in `scanner` is a command. `first`: no text of its batch
+/// is before it.
 pub fn is_command(line: &str, scanner: Scanner, first: bool, rules: &Rules) -> bool {
     recognise(line, scanner, first, rules).is_some()
 }
@@ -336,7 +363,8 @@ fn recognise<'l>(line: &'l str, scanner: Scanner, first: bool, rules: &Rules) ->
         }
         // `::` is T-SQL's own.
         let end = command.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(command.len());
-        return (!command.starts_with(':')).then(|| Word::Command(&command[..end], &command[end..]));
+        return (!command.starts_with(':'))
+            .then(|| Word::Command(&command[..end], &command[end..]));
     }
     if let Some(rest) = text.strip_prefix("!!") {
         return Some(Word::Command("!!", rest));
@@ -355,7 +383,8 @@ fn recognise<'l>(line: &'l str, scanner: Scanner, first: bool, rules: &Rules) ->
     is_question(bare, first, rules.interactive).then_some(Word::Question)
 }
 
-/// What follows the terminator in a line that ends a batch: nothing, a number or a variable; a comment may come after.
+/// What follows the terminator in a line that ends a batch: nothing, a number or a variable; a
+/// comment may come after.
 fn go<'l>(text: &'l str, terminator: &str) -> Option<&'l str> {
     let text = text.split("--").next().unwrap_or(text).trim_end();
     let rest = match text.get(..terminator.len()) {
@@ -368,8 +397,8 @@ fn go<'l>(text: &'l str, terminator: &str) -> Option<&'l str> {
     (rest.is_empty() || rest.len() > argument.len() && (number || variable)).then_some(argument)
 }
 
-/// Questions of other shells. No T-SQL statement begins with `\` or `.`; within a batch, and for those that are words, only
-/// somebody who types is understood.
+/// Questions of other shells. No T-SQL statement begins with `\` or `.`; within a batch, and for
+/// those that are words, only somebody who types is understood.
 fn is_question(text: &str, first: bool, interactive: bool) -> bool {
     if !first && !interactive {
         return false;

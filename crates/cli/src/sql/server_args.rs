@@ -1,5 +1,5 @@
-//! The options of commands that connect to a server: sqlcmd's letters. Where the password comes from, and what is encrypted unless
-//! somebody says.
+//! The options of commands that connect to a server: sqlcmd's letters. Where the password comes
+//! from, and what is encrypted unless somebody says.
 
 use clap::{Args, ValueEnum};
 use client::{Options, ServerName, Trust};
@@ -20,16 +20,19 @@ pub struct ServerArgs {
     /// Login name; SQLCMDUSER, else sa unless given
     #[arg(short = 'U', value_name = "LOGIN", requires = "server")]
     user: Option<String>,
-    /// Password, which others on this machine may see; better in SQLCMDPASSWORD. Asked for unless given
+    /// Password, which others on this machine may see; better in SQLCMDPASSWORD. Asked for unless
+    /// given
     #[arg(short = 'P', value_name = "PASSWORD", requires = "server", allow_hyphen_values = true)]
     password: Option<String>,
-    /// Encryption: s strict (TDS 8.0), m mandatory, o optional (the login alone); m unless given, o for loopback addresses
+    /// Encryption: s strict (TDS 8.0), m mandatory, o optional (the login alone); m unless given, o
+    /// for loopback addresses
     #[arg(short = 'N', value_name = "s|m|o", requires = "server", num_args = 0..=1, default_missing_value = "m", ignore_case = true)]
     encrypt: Option<Encrypt>,
     /// Trust any certificate of the server
     #[arg(short = 'C', requires = "server")]
     trust: bool,
-    /// PEM file with the server's certificate or its authority's, such as server-cert.pem of the server's data folder
+    /// PEM file with the server's certificate or its authority's, such as server-cert.pem of the
+    /// server's data folder
     #[arg(
         short = 'J',
         long = "server-cert",
@@ -51,8 +54,8 @@ enum Encrypt {
 }
 
 impl ServerArgs {
-    /// What is wrong when no server is given: an option that says how to connect. `requires` alone does not see it beside an option
-    /// of the folder, because such an option rules the server out.
+    /// What is wrong when no server is given: an option that says how to connect. `requires` alone
+    /// does not see it beside an option of the folder, because such an option rules the server out.
     pub fn without_server(&self) -> Result<(), String> {
         let given = [
             ("-U", self.user.is_some()),
@@ -67,7 +70,8 @@ impl ServerArgs {
         }
     }
 
-    /// How to connect; asks for the password if nobody has given it. `timeout` in seconds, 0 for 15.
+    /// How to connect; asks for the password if nobody has given it. `timeout` in seconds, 0 for
+    /// 15.
     ///
     /// # Errors
     /// There is no password and nobody to ask.
@@ -75,8 +79,9 @@ impl ServerArgs {
         let user = self.user.clone().or_else(|| variable(USER)).unwrap_or_else(|| "sa".into());
         let password = match self.password.clone().or_else(|| variable(PASSWORD)) {
             Some(password) => password,
-            None => ask(&user)
-                .map_err(|e| format!("{PASSWORD} is not set, and no password can be asked for: {e}"))?,
+            None => ask(&user).map_err(|e| {
+                format!("{PASSWORD} is not set, and no password can be asked for: {e}")
+            })?,
         };
         let mut options = Options::new(&server.host, server.port, &user, &password);
         options.encryption = match self.encrypt {
@@ -84,7 +89,9 @@ impl ServerArgs {
             Some(Encrypt::Mandatory) => client::Encryption::Mandatory,
             Some(Encrypt::Optional) => client::Encryption::Optional,
             // Somebody who says what is to be trusted wants it checked.
-            None if self.certificate.is_none() && is_loopback(&server.host) => client::Encryption::Optional,
+            None if self.certificate.is_none() && is_loopback(&server.host) => {
+                client::Encryption::Optional
+            }
             None => client::Encryption::Mandatory,
         };
         options.trust = match &self.certificate {
@@ -92,8 +99,11 @@ impl ServerArgs {
             None if self.trust => Trust::Any,
             None => Trust::System,
         };
-        options.timeout =
-            if timeout == 0 { Duration::from_secs(15) } else { Duration::from_secs(timeout.into()) };
+        options.timeout = if timeout == 0 {
+            Duration::from_secs(15)
+        } else {
+            Duration::from_secs(timeout.into())
+        };
         options.workstation = rustix::system::uname().nodename().to_string_lossy().into_owned();
         Ok(options)
     }
@@ -104,7 +114,8 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Asks the terminal for a password, without showing it.

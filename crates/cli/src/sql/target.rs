@@ -1,12 +1,13 @@
-//! Where batches run: a session of an embedded instance, or a connection to a server. The prompt and the runner know no other
-//! difference between the two.
+//! Where batches run: a session of an embedded instance, or a connection to a server. The prompt
+//! and the runner know no other difference between the two.
 
 use super::complete::{Live, Names};
 use super::meta::Catalogue;
 use super::remote::{Lookup, RemoteNames};
 use client::{Connection, DoneKind, DoneStatus, Token};
 use engine::{
-    ColumnInfo, DataType, Instance, ResultRows, Session, Sink, SqlError, StatementEnd, StatementKind,
+    ColumnInfo, DataType, Instance, ResultRows, Session, Sink, SqlError, StatementEnd,
+    StatementKind,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -87,16 +88,19 @@ impl Target {
             Target::Embedded { instance, .. } => {
                 Rc::new(Live { instance: Arc::clone(instance), database: self.database() })
             }
-            Target::Server(remote) => Rc::new(RemoteNames::new(remote.lookup.clone(), self.database())),
+            Target::Server(remote) => {
+                Rc::new(RemoteNames::new(remote.lookup.clone(), self.database()))
+            }
         }
     }
 
     /// What answers questions in the words of other shells.
     pub fn catalogue(&self) -> Box<dyn Catalogue> {
         match self {
-            Target::Embedded { instance, .. } => {
-                Box::new(super::meta::Embedded { instance: Arc::clone(instance), database: self.database() })
-            }
+            Target::Embedded { instance, .. } => Box::new(super::meta::Embedded {
+                instance: Arc::clone(instance),
+                database: self.database(),
+            }),
             Target::Server(remote) => Box::new(super::remote::RemoteCatalogue {
                 lookup: remote.lookup.clone(),
                 database: self.database(),
@@ -112,7 +116,8 @@ fn column(column: &client::Column) -> ColumnInfo {
 }
 
 fn message(message: &client::ServerMessage) -> SqlError {
-    let error = SqlError::new(message.number, message.severity, message.state, message.message.as_str());
+    let error =
+        SqlError::new(message.number, message.severity, message.state, message.message.as_str());
     // In this order: an error whose line is known has its place.
     error.in_procedure(&message.procedure).at_line(message.line)
 }

@@ -1,5 +1,6 @@
-//! Scripting variables: `$(NAME)`, where their values come from, and what the names that sqlcmd reserves stand for.
-//! Names compare without regard to case. `:setvar` goes before `-v`, that before the environment.
+//! Scripting variables: `$(NAME)`, where their values come from, and what the names that sqlcmd
+//! reserves stand for. Names compare without regard to case. `:setvar` goes before `-v`, that
+//! before the environment.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,8 @@ pub fn is_name(text: &str) -> bool {
 impl Variables {
     /// Variables with an environment behind them.
     pub fn new(environment: impl IntoIterator<Item = (String, String)>) -> Variables {
-        let environment = environment.into_iter().map(|(name, value)| (name.to_uppercase(), value)).collect();
+        let environment =
+            environment.into_iter().map(|(name, value)| (name.to_uppercase(), value)).collect();
         Variables { set: BTreeMap::new(), environment }
     }
 
@@ -66,7 +68,8 @@ impl Variables {
         self.set.insert(name.to_uppercase(), (name.to_owned(), value.to_owned()));
     }
 
-    /// `:setvar`; no value drops the variable. Errors: a reserved name that is fixed or takes another kind of value.
+    /// `:setvar`; no value drops the variable. Errors: a reserved name that is fixed or takes
+    /// another kind of value.
     pub fn set(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
         if !is_name(name) {
             return Err(format!("'{name}' is not a name for a scripting variable."));
@@ -79,7 +82,9 @@ impl Variables {
             (Some(Reserved::Number(least, most)), Some(value))
                 if !value.trim().parse().is_ok_and(|n: i64| (least..=most).contains(&n)) =>
             {
-                return Err(format!("'{name}' takes a number from {least} to {most}, not '{value}'."));
+                return Err(format!(
+                    "'{name}' takes a number from {least} to {most}, not '{value}'."
+                ));
             }
             _ => {}
         }
@@ -90,14 +95,17 @@ impl Variables {
         Ok(())
     }
 
-    /// `NAME = "VALUE"` for each variable that is set here, for `:listvar`. A password is not shown.
+    /// `NAME = "VALUE"` for each variable that is set here, for `:listvar`. A password is not
+    /// shown.
     pub fn list(&self) -> String {
-        let lines = self.set.values().filter(|(name, _)| !name.eq_ignore_ascii_case("SQLCMDPASSWORD"));
+        let lines =
+            self.set.values().filter(|(name, _)| !name.eq_ignore_ascii_case("SQLCMDPASSWORD"));
         lines.map(|(name, value)| format!("{name} = \"{value}\"\n")).collect()
     }
 
-    /// Puts values in the place of `$(NAME)` but in comments. `$(` without a name and a closing parenthesis stays.
-    /// Values are not searched again. Errors: the first name without a value, with the line of `text` from 0.
+    /// Puts values in the place of `$(NAME)` but in comments. `$(` without a name and a closing
+    /// parenthesis stays. Values are not searched again. Errors: the first name without a value,
+    /// with the line of `text` from 0.
     pub fn expand(&self, text: &str) -> Result<String, (String, u32)> {
         let mut result = String::with_capacity(text.len());
         let mut scanner = syntax::Scanner::default();
@@ -105,7 +113,9 @@ impl Variables {
         for (line_number, line) in (0..).zip(text.split_inclusive('\n')) {
             let mut at = 0;
             while let Some(found) = line[at..].find("$(").map(|n| at + n) {
-                let Some(name) = line[found + 2..].find(')').map(|n| &line[found + 2..found + 2 + n]) else {
+                let Some(name) =
+                    line[found + 2..].find(')').map(|n| &line[found + 2..found + 2 + n])
+                else {
                     break;
                 };
                 at = found + 2;
@@ -131,7 +141,8 @@ mod tests {
     use super::*;
 
     fn variables() -> Variables {
-        let mut variables = Variables::new([("Home".into(), "/any/x".into()), ("A".into(), "outer".into())]);
+        let mut variables =
+            Variables::new([("Home".into(), "/any/x".into()), ("A".into(), "outer".into())]);
         variables.put("a", "1");
         variables.set("Words", Some("two words")).unwrap();
         variables
@@ -148,9 +159,9 @@ mod tests {
 
     #[test]
     fn what_is_not_a_variable_stays() {
-        let text =
-            "select '$(', $(1+1), $ (a) -- $(nowhere)\n/* $(nowhere)\n$(nowhere) */ '$(a)' [$(a)] '--$(a)'";
-        let expected = "select '$(', $(1+1), $ (a) -- $(nowhere)\n/* $(nowhere)\n$(nowhere) */ '1' [1] '--1'";
+        let text = "select '$(', $(1+1), $ (a) -- $(nowhere)\n/* $(nowhere)\n$(nowhere) */ '$(a)' [$(a)] '--$(a)'";
+        let expected =
+            "select '$(', $(1+1), $ (a) -- $(nowhere)\n/* $(nowhere)\n$(nowhere) */ '1' [1] '--1'";
         assert_eq!(variables().expand(text).unwrap(), expected);
         assert_eq!(variables().expand("a\nb $(a) $(x)\n"), Err(("x".into(), 1)));
     }

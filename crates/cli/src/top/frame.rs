@@ -62,8 +62,8 @@ impl Line {
     }
 }
 
-/// The database to draw: the one that is named, else the one whose log wrote most between the pictures, else the first user
-/// database, else the first.
+/// The database to draw: the one that is named, else the one whose log wrote most between the
+/// pictures, else the first user database, else the first.
 pub fn choose(before: &InstanceStatus, now: &InstanceStatus, name: Option<&str>) -> usize {
     if let Some(name) = name
         && let Some(at) = now.databases.iter().position(|db| db.name.eq_ignore_ascii_case(name))
@@ -129,22 +129,35 @@ fn head(b: &Between<'_>) -> Line {
     let now = b.now;
     let blocked = now.requests.iter().filter(|r| r.blocked_by.is_some()).count();
     let pool = |name: &str| {
-        let get = |s: &InstanceStatus| s.pool.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v);
+        let get =
+            |s: &InstanceStatus| s.pool.iter().find(|(n, _)| n == name).map_or(0, |(_, v)| *v);
         (get(b.before), get(now))
     };
     let (lookups, hits) = (pool("Buffer cache hit ratio base"), pool("Buffer cache hit ratio"));
-    let ratio = (hits.1.saturating_sub(hits.0) * 100).checked_div(lookups.1.saturating_sub(lookups.0));
+    let ratio =
+        (hits.1.saturating_sub(hits.0) * 100).checked_div(lookups.1.saturating_sub(lookups.0));
     let mut line = Line::of(Style::Bold, format!("Ringwood {} ", now.version));
     line.push(
         Style::Plain,
-        format!("pid {}  up {}  {}, ", now.pid, clock(now.uptime_ms), counted(now.sessions, "session")),
+        format!(
+            "pid {}  up {}  {}, ",
+            now.pid,
+            clock(now.uptime_ms),
+            counted(now.sessions, "session")
+        ),
     );
     line.push(Style::Plain, format!("{} running", now.requests.len()));
     if blocked > 0 {
         line.push(Style::Warning, format!(", {blocked} blocked"));
     }
-    line.push(Style::Plain, format!("  {} batches/s", count(b.rate(b.before.batches, now.batches))));
-    line.push(Style::Plain, ratio.map_or_else(String::new, |ratio| format!("  cache hits {ratio} %")));
+    line.push(
+        Style::Plain,
+        format!("  {} batches/s", count(b.rate(b.before.batches, now.batches))),
+    );
+    line.push(
+        Style::Plain,
+        ratio.map_or_else(String::new, |ratio| format!("  cache hits {ratio} %")),
+    );
     line
 }
 
@@ -217,8 +230,11 @@ fn write_sizes(b: &Between<'_>, db: &DatabaseStatus, width: usize) -> Vec<Line> 
     let most = writes.sizes.iter().copied().max().unwrap_or(1).max(1);
     let room = width.saturating_sub(36).max(10);
     for (class, n) in writes.sizes.iter().copied().enumerate().filter(|(_, n)| *n > 0) {
-        let bound =
-            if class + 1 < writes.sizes.len() { bytes((512u64 << class) as f64) } else { "more".into() };
+        let bound = if class + 1 < writes.sizes.len() {
+            bytes((512u64 << class) as f64)
+        } else {
+            "more".into()
+        };
         let cells = [(bound.as_str(), 16, true), (&count(b.rate(0, n)), 16, true), ("", 1, false)];
         let mut line = Line::of(Style::Plain, columns(&cells));
         line.push(Style::Bar, "■".repeat(((n as usize * room) / most as usize).max(1)));
@@ -243,7 +259,8 @@ fn databases(b: &Between<'_>, chosen: usize) -> Vec<Line> {
         let writes = b.log_writes(db);
         let commits = b.rate(b.earlier(db).map_or(db.committed, |e| e.committed), db.committed);
         let size = writes.bytes.checked_div(writes.writes).map_or("-".into(), |n| bytes(n as f64));
-        let used = (db.log.used * 100).checked_div(db.log.size).map_or("-".into(), |n| n.to_string());
+        let used =
+            (db.log.used * 100).checked_div(db.log.size).map_or("-".into(), |n| n.to_string());
         let style = if at == chosen { Style::Bold } else { Style::Plain };
         let cells = [
             (db.name.as_str(), 20, false),
@@ -406,7 +423,10 @@ mod tests {
             version: "0.1.0".into(),
             pid: 7,
             at_us: 1_000_000 * n,
-            databases: vec![DatabaseStatus { id: 1, name: "master".into(), ..DatabaseStatus::default() }, db],
+            databases: vec![
+                DatabaseStatus { id: 1, name: "master".into(), ..DatabaseStatus::default() },
+                db,
+            ],
             waits: vec![WaitTotal { wait_type: "WRITELOG".into(), count: 100 * n, us: 6_000 * n }],
             requests: vec![request],
             ..InstanceStatus::default()

@@ -1,5 +1,6 @@
-//! `ringwood top`: a live view of an instance that another process has open. It reads pictures of the instance from the
-//! socket in its folder, or from its server, and shows what happened between two of them.
+//! `ringwood top`: a live view of an instance that another process has open. It reads pictures of
+//! the instance from the socket in its folder, or from its server, and shows what happened between
+//! two of them.
 
 mod frame;
 mod phases;
@@ -27,14 +28,16 @@ const EXAMPLES: &str = "Examples:
 
 Keys: Tab or arrows another database, Space holds the picture, q or Esc ends.";
 
-/// Watch an instance that another process has open: the ring of its log, log writes, waits, files, requests.
+/// Watch an instance that another process has open: the ring of its log, log writes, waits, files,
+/// requests.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TopArgs {
     /// Folder of the instance
     #[arg(long, value_name = "DIR", default_value = "./ringwood-data")]
     data: PathBuf,
-    /// Server to look at instead of a folder: HOST, HOST:PORT or HOST,PORT; the login needs VIEW SERVER STATE
+    /// Server to look at instead of a folder: HOST, HOST:PORT or HOST,PORT; the login needs VIEW
+    /// SERVER STATE
     #[arg(short = 'S', long = "server", value_name = "HOST[:PORT]", value_parser = client::parse_server, conflicts_with = "data")]
     server: Option<client::ServerName>,
     #[command(flatten)]
@@ -121,7 +124,10 @@ impl TopArgs {
         let names: Vec<&str> = status.databases.iter().map(|db| db.name.as_str()).collect();
         match &self.database {
             Some(name) if !names.iter().any(|known| known.eq_ignore_ascii_case(name)) => {
-                Err(format!("there is no database '{name}' in this instance: it has {}", names.join(", ")))
+                Err(format!(
+                    "there is no database '{name}' in this instance: it has {}",
+                    names.join(", ")
+                ))
             }
             _ => Ok(()),
         }

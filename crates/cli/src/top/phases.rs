@@ -7,8 +7,11 @@ use engine::status::PhaseStatus;
 
 /// What was counted since an earlier picture; all of it where it was begun anew meanwhile.
 fn since(now: &PhaseStatus, before: Option<&PhaseStatus>) -> PhaseStatus {
-    let Some(before) = before.filter(|before| before.count <= now.count) else { return now.clone() };
-    let classes = now.classes.iter().zip(&before.classes).map(|(now, was)| now.saturating_sub(*was));
+    let Some(before) = before.filter(|before| before.count <= now.count) else {
+        return now.clone();
+    };
+    let classes =
+        now.classes.iter().zip(&before.classes).map(|(now, was)| now.saturating_sub(*was));
     PhaseStatus {
         name: now.name.clone(),
         count: now.count - before.count,
@@ -31,7 +34,8 @@ fn short(ns: Option<u64>) -> String {
 /// A line for each phase that requests were in.
 pub fn phases(b: &Between<'_>) -> Vec<Line> {
     let earlier = |name: &str| b.before.phases.iter().find(|phase| phase.name == name);
-    let list: Vec<PhaseStatus> = b.now.phases.iter().map(|now| since(now, earlier(&now.name))).collect();
+    let list: Vec<PhaseStatus> =
+        b.now.phases.iter().map(|now| since(now, earlier(&now.name))).collect();
     if list.iter().all(|phase| phase.count == 0) {
         return Vec::new();
     }
@@ -84,15 +88,22 @@ mod tests {
     #[test]
     fn phases_are_those_between_the_pictures() {
         let (before, now) = (picture(1_000_000, 50), picture(3_000_000, 250));
-        let text: Vec<String> = phases(&Between::new(&before, &now)).iter().map(Line::plain).collect();
+        let text: Vec<String> =
+            phases(&Between::new(&before, &now)).iter().map(Line::plain).collect();
         assert_eq!(text.len(), 3, "{text:?}");
         let words: Vec<&str> = text[2].split_whitespace().collect();
-        assert_eq!(words, ["RUN", "100", "0.1", "0.9", "us", "0.7", "us", "1.0", "us", "1.0", "us"]);
+        assert_eq!(
+            words,
+            ["RUN", "100", "0.1", "0.9", "us", "0.7", "us", "1.0", "us", "1.0", "us"]
+        );
         // Switched on anew.
         let text: Vec<String> =
             phases(&Between::new(&picture(1_000_000, 900), &now)).iter().map(Line::plain).collect();
         assert!(text[2].contains(" 125 "), "{text:?}");
         assert!(phases(&Between::new(&now, &now)).is_empty());
-        assert!(phases(&Between::new(&InstanceStatus::default(), &InstanceStatus::default())).is_empty());
+        assert!(
+            phases(&Between::new(&InstanceStatus::default(), &InstanceStatus::default()))
+                .is_empty()
+        );
     }
 }

@@ -40,9 +40,12 @@ impl<'a> Between<'a> {
             let earlier = self.earlier_file(db, file);
             sum.writes += file.writes.saturating_sub(earlier.writes);
             sum.bytes += file.bytes_written.saturating_sub(earlier.bytes_written);
-            sum.us += (file.write_us + file.sync_us).saturating_sub(earlier.write_us + earlier.sync_us);
+            sum.us +=
+                (file.write_us + file.sync_us).saturating_sub(earlier.write_us + earlier.sync_us);
             sum.sizes.resize(sum.sizes.len().max(file.write_sizes.len()), 0);
-            for ((sum, now), was) in sum.sizes.iter_mut().zip(&file.write_sizes).zip(&earlier.write_sizes) {
+            for ((sum, now), was) in
+                sum.sizes.iter_mut().zip(&file.write_sizes).zip(&earlier.write_sizes)
+            {
                 *sum += now.saturating_sub(*was);
             }
         }
@@ -90,7 +93,11 @@ pub fn bytes(n: f64) -> String {
         n /= 1024.0;
         unit += 1;
     }
-    if unit == 0 || n >= 9.95 { format!("{n:.0} {}", UNITS[unit]) } else { format!("{n:.1} {}", UNITS[unit]) }
+    if unit == 0 || n >= 9.95 {
+        format!("{n:.0} {}", UNITS[unit])
+    } else {
+        format!("{n:.1} {}", UNITS[unit])
+    }
 }
 
 /// Time per event: 44 us, 1.2 ms, 3.0 s.
@@ -136,8 +143,10 @@ mod tests {
 
     #[test]
     fn a_restarted_instance_has_no_earlier_picture() {
-        let before = InstanceStatus { pid: 1, at_us: 5_000_000, batches: 100, ..InstanceStatus::default() };
-        let now = InstanceStatus { pid: 2, at_us: 6_000_000, batches: 3, ..InstanceStatus::default() };
+        let before =
+            InstanceStatus { pid: 1, at_us: 5_000_000, batches: 100, ..InstanceStatus::default() };
+        let now =
+            InstanceStatus { pid: 2, at_us: 6_000_000, batches: 3, ..InstanceStatus::default() };
         let between = Between::new(&before, &now);
         assert_eq!(between.rate(between.before.batches, now.batches), 0.0);
         let later = InstanceStatus { at_us: 8_000_000, batches: 9, ..now.clone() };

@@ -1,5 +1,5 @@
-//! The log as a ring of cells, clockwise from the upper left corner, with text in its middle. A cell is an equal share of
-//! the file; it shows the state that matters most of the VLFs in it.
+//! The log as a ring of cells, clockwise from the upper left corner, with text in its middle. A
+//! cell is an equal share of the file; it shows the state that matters most of the VLFs in it.
 
 use super::frame::{Line, Style};
 use engine::status::{VlfRun, VlfState};
@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn cells_are_shares_of_the_file_and_nothing_small_is_lost() {
-        let runs = [run(VlfState::Active, 500), run(VlfState::Current, 1), run(VlfState::Free, 499)];
+        let runs =
+            [run(VlfState::Active, 500), run(VlfState::Current, 1), run(VlfState::Free, 499)];
         let got = cells(&runs, 10);
         assert_eq!(got[..5], [VlfState::Active; 5]);
         assert_eq!(got[5], VlfState::Current);
@@ -101,7 +102,8 @@ mod tests {
 
     #[test]
     fn the_ring_goes_round_clockwise() {
-        // 20 wide: 50 cells, of which the first 20 are the upper edge, 5 the right, 20 the lower, 5 the left.
+        // 20 wide: 50 cells, of which the first 20 are the upper edge, 5 the right, 20 the lower, 5
+        // the left.
         let runs = [run(VlfState::Active, 25), run(VlfState::Free, 25)];
         let text = vec![Line::of(Style::Plain, "middle")];
         let lines: Vec<String> = ring(&runs, &text, 20).iter().map(Line::plain).collect();

@@ -5,7 +5,8 @@ use super::{Source, TopArgs};
 use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, poll, read};
 use crossterm::style::{Attribute, Color, Print, ResetColor, SetAttribute, SetForegroundColor};
 use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode, size,
 };
 use crossterm::{cursor, queue};
 use engine::status::InstanceStatus;
@@ -52,11 +53,15 @@ fn set(out: &mut io::Stdout, style: Style) -> io::Result<()> {
         Style::Plain => Ok(()),
         Style::Bold => queue!(out, SetAttribute(Attribute::Bold)),
         Style::Dim => queue!(out, SetForegroundColor(Color::DarkGrey)),
-        Style::Current => queue!(out, SetForegroundColor(Color::Yellow), SetAttribute(Attribute::Bold)),
+        Style::Current => {
+            queue!(out, SetForegroundColor(Color::Yellow), SetAttribute(Attribute::Bold))
+        }
         Style::Active => queue!(out, SetForegroundColor(Color::Red)),
         Style::Free => queue!(out, SetForegroundColor(Color::Green)),
         Style::Bar => queue!(out, SetForegroundColor(Color::Cyan)),
-        Style::Warning => queue!(out, SetForegroundColor(Color::Red), SetAttribute(Attribute::Bold)),
+        Style::Warning => {
+            queue!(out, SetForegroundColor(Color::Red), SetAttribute(Attribute::Bold))
+        }
     }
 }
 
@@ -71,7 +76,8 @@ impl View {
     /// Acts on a key; false when the view is to end.
     fn key(&mut self, code: KeyCode, control: bool, now: &InstanceStatus, shown: usize) -> bool {
         let count = now.databases.len().max(1);
-        let mut go = |to: usize| self.database = now.databases.get(to % count).map(|db| db.name.clone());
+        let mut go =
+            |to: usize| self.database = now.databases.get(to % count).map(|db| db.name.clone());
         match code {
             KeyCode::Char('c') if control => return false,
             KeyCode::Char('q') | KeyCode::Esc => return false,
@@ -129,7 +135,10 @@ mod tests {
     #[test]
     fn keys_go_round_the_databases_and_end_the_view() {
         let db = |name: &str| DatabaseStatus { name: name.into(), ..DatabaseStatus::default() };
-        let now = InstanceStatus { databases: vec![db("a"), db("b"), db("c")], ..InstanceStatus::default() };
+        let now = InstanceStatus {
+            databases: vec![db("a"), db("b"), db("c")],
+            ..InstanceStatus::default()
+        };
         let mut view = View { database: None, held: false };
         assert!(view.key(KeyCode::Tab, false, &now, 2));
         assert_eq!(view.database.as_deref(), Some("a"));
@@ -137,7 +146,9 @@ mod tests {
         assert_eq!(view.database.as_deref(), Some("c"));
         assert!(view.key(KeyCode::Char(' '), false, &now, 0) && view.held);
         assert!(view.key(KeyCode::Char('c'), false, &now, 0));
-        assert!(!view.key(KeyCode::Char('c'), true, &now, 0) && !view.key(KeyCode::Esc, false, &now, 0));
+        assert!(
+            !view.key(KeyCode::Char('c'), true, &now, 0) && !view.key(KeyCode::Esc, false, &now, 0)
+        );
         assert!(view.key(KeyCode::Tab, false, &InstanceStatus::default(), 0));
     }
 }

@@ -1,5 +1,6 @@
-//! Another program talks to `ringwood sql` through pipes: a request, its answer, the next request. Each answer is complete
-//! before the next request is sent, so nothing may wait for more input or keep output back.
+//! Another program talks to `ringwood sql` through pipes: a request, its answer, the next request.
+//! Each answer is complete before the next request is sent, so nothing may wait for more input or
+//! keep output back.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -56,7 +57,9 @@ fn request_answer_request() {
     let mut with = Conversation::begin(&["--format", "json"]);
     with.send("create table t (i int, name nvarchar(20))\ngo\n");
     for i in 0..50 {
-        with.send(&format!("insert t values ({i}, N'näme')\nselect count(*) n, max(name) name from t\ngo\n"));
+        with.send(&format!(
+            "insert t values ({i}, N'näme')\nselect count(*) n, max(name) name from t\ngo\n"
+        ));
         assert_eq!(
             with.line(),
             format!(
@@ -74,7 +77,8 @@ fn request_answer_request() {
         std::thread::sleep(Duration::from_millis(2));
     }
     assert!(with.line().ends_with("\"rows\":[[\"ü\"]]}"));
-    // What several requests ask for at once comes one after the other; commands and variables work here too.
+    // What several requests ask for at once comes one after the other; commands and variables work
+    // here too.
     with.send(":setvar N 7\nselect $(N) a\ngo\nselect $(N) + 1 b\ngo\n");
     assert!(with.line().ends_with("[[7]]}") && with.line().ends_with("[[8]]}"));
     // The last batch needs no GO.
@@ -87,7 +91,8 @@ fn request_answer_request() {
 
 #[test]
 fn the_answer_to_exit_with_a_query_is_the_exit_code() {
-    for (query, code) in [("select 7", 7), ("select top 0 1", 155), ("select 'x'", 154), ("select 1/0", 156)]
+    for (query, code) in
+        [("select 7", 7), ("select top 0 1", 155), ("select 'x'", 154), ("select 1/0", 156)]
     {
         let mut with = Conversation::begin(&[]);
         with.send(&format!("EXIT({query})\n"));

@@ -1,5 +1,5 @@
-//! `ringwood sql --device` and `--device-path`: databases live on modelled devices and are whole without them afterwards;
-//! log blocks follow the sector that the device reports.
+//! `ringwood sql --device` and `--device-path`: databases live on modelled devices and are whole
+//! without them afterwards; log blocks follow the sector that the device reports.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -30,7 +30,8 @@ select count(*) as n from x";
 
 fn fill_and_look(arguments: &[&str], says: &[&str]) {
     let folder = tempfile::tempdir().expect("folder");
-    let output = ringwood(folder.path(), &[arguments, &["-b", "--format", "csv", "-Q", FILL]].concat());
+    let output =
+        ringwood(folder.path(), &[arguments, &["-b", "--format", "csv", "-Q", FILL]].concat());
     let (out, err) = text(&output);
     assert!(output.status.success(), "{err}");
     assert!(out.contains("50"), "{out}");
@@ -63,13 +64,15 @@ fn a_device_file_describes_one() {
 
 #[test]
 fn folders_go_to_devices_and_mounts() {
-    let (folder, mount) = (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("mount"));
+    let (folder, mount) =
+        (tempfile::tempdir().expect("folder"), tempfile::tempdir().expect("mount"));
     let to_mount = format!("F:={}", mount.path().display());
     let create =
         "create database u on (name = u, filename = 'E:\\u.mdf') log on (name = l, filename = 'F:\\u.ldf');
 GO
 use u; create table x (id int); insert x values (1)";
-    let arguments = ["--device-path", "E:=ssd-512e", "--device-path", &to_mount, "-b", "-Q", create];
+    let arguments =
+        ["--device-path", "E:=ssd-512e", "--device-path", &to_mount, "-b", "-Q", create];
     let output = ringwood(folder.path(), &arguments);
     let (_, err) = text(&output);
     assert!(output.status.success(), "{err}");
@@ -82,5 +85,8 @@ fn unknown_devices_are_named_with_the_known_ones() {
     let folder = tempfile::tempdir().expect("folder");
     let output = ringwood(folder.path(), &["--device", "floppy", "-Q", "select 1"]);
     let (_, err) = text(&output);
-    assert!(!output.status.success() && err.contains("floppy") && err.contains("hdd-raid10-8x7200"), "{err}");
+    assert!(
+        !output.status.success() && err.contains("floppy") && err.contains("hdd-raid10-8x7200"),
+        "{err}"
+    );
 }

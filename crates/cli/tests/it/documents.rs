@@ -35,7 +35,8 @@ fn documents() -> Vec<PathBuf> {
     let folders = ["docs", "docs/t-sql"].map(|folder| root().join(folder));
     let pages = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("the documents"));
     let pages = pages.map(|page| page.expect("a page").path());
-    let mut all: Vec<PathBuf> = pages.filter(|page| page.extension().is_some_and(|e| e == "md")).collect();
+    let mut all: Vec<PathBuf> =
+        pages.filter(|page| page.extension().is_some_and(|e| e == "md")).collect();
     all.push(root().join("README.md"));
     all.sort();
     all
@@ -79,7 +80,8 @@ fn examples_do_what_the_documents_say() {
         let mut reader = Reader::new();
         for block in &blocks {
             let runs = !matches!(block.directive, Some(Directive::NotRun));
-            tally.run += usize::from(runs && ["sh", "sql", "rust"].contains(&block.language.as_str()));
+            tally.run +=
+                usize::from(runs && ["sh", "sql", "rust"].contains(&block.language.as_str()));
             if let Err(why) = run(&mut reader, block) {
                 let name = document.strip_prefix(root()).unwrap_or(document).display();
                 let _ = writeln!(tally.wrong, "{name}, line {}: {why}\n{}", block.line, block.text);
@@ -99,7 +101,8 @@ fn cargo_run_in_the_workspace_runs_this_program() {
     for folder in crates {
         let manifest = folder.expect("a crate").path().join("Cargo.toml");
         let text = std::fs::read_to_string(&manifest).unwrap_or_default();
-        named.extend(text.lines().filter(|line| line.starts_with("default-run")).map(str::to_owned));
+        named
+            .extend(text.lines().filter(|line| line.starts_with("default-run")).map(str::to_owned));
     }
     assert_eq!(named, ["default-run = \"ringwood\""]);
 }
@@ -112,11 +115,19 @@ fn screens_elsewhere_are_those_of_the_prompts_page() {
     let typed = blocks_of(&read("docs/prompt.md"));
     let mut shown = 0;
     for page in ["README.md", "CONTRIBUTING.md"] {
-        for block in blocks_of(&read(page)).iter().filter(|block| block.text.starts_with("Sales 1>")) {
+        for block in
+            blocks_of(&read(page)).iter().filter(|block| block.text.starts_with("Sales 1>"))
+        {
             for part in block.text.split("\n...\n") {
                 let whole_lines = format!("\n{part}\n");
-                let there = typed.iter().any(|screen| format!("\n{}\n", screen.text).contains(&whole_lines));
-                assert!(there, "{page}, line {}: docs/prompt.md has no such screen:\n{part}", block.line);
+                let there = typed
+                    .iter()
+                    .any(|screen| format!("\n{}\n", screen.text).contains(&whole_lines));
+                assert!(
+                    there,
+                    "{page}, line {}: docs/prompt.md has no such screen:\n{part}",
+                    block.line
+                );
                 shown += 1;
             }
         }
@@ -128,7 +139,8 @@ fn screens_elsewhere_are_those_of_the_prompts_page() {
 #[test]
 fn a_program_of_a_document() {
     if let Ok(name) = std::env::var(reader::PROGRAM) {
-        let program = examples::PROGRAMS.iter().find(|program| program.0 == name).expect("a program");
+        let program =
+            examples::PROGRAMS.iter().find(|program| program.0 == name).expect("a program");
         program.1().expect("it runs");
     }
 }

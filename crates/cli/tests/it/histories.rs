@@ -1,8 +1,8 @@
-//! Random concurrent transactions over the wire at each isolation level, with SIGKILL of the server among them: the history that
-//! came of them shows none of the phenomena that its level forbids.
+//! Random concurrent transactions over the wire at each isolation level, with SIGKILL of the server
+//! among them: the history that came of them shows none of the phenomena that its level forbids.
 //!
-//! `RINGWOOD_HISTORY_SECONDS=600 cargo test -p ringwood-cli --test it histories::` runs for longer; `RINGWOOD_HISTORY_SEED` repeats the
-//! choices (not the interleaving) of a run.
+//! `RINGWOOD_HISTORY_SECONDS=600 cargo test -p ringwood-cli --test it histories::` runs for longer;
+//! `RINGWOOD_HISTORY_SEED` repeats the choices (not the interleaving) of a run.
 
 use crate::support::history::{End, Key, Op, Phenomenon, Txn, Value, check};
 use crate::support::served::{Outcome, Served, batch};
@@ -101,7 +101,12 @@ fn fill(ops: &mut [Op], outcomes: &[Outcome]) {
 }
 
 /// Runs one transaction; `None`: the connection is lost, and what became of it is in the history.
-fn transact(connection: &mut Connection, run: &Run<'_>, rng: &mut Rng, txn: &mut Txn) -> Option<()> {
+fn transact(
+    connection: &mut Connection,
+    run: &Run<'_>,
+    rng: &mut Rng,
+    txn: &mut Txn,
+) -> Option<()> {
     txn.ops = plan(rng, run.next);
     let ends_in_rollback = rng.usize(0..10) == 0;
     let end = if ends_in_rollback { "rollback" } else { "commit" };
@@ -142,7 +147,10 @@ fn client(server: &Served, number: usize, run: &Run<'_>, mut rng: Rng) -> Vec<Tx
     options.database = "d".into();
     let mut done = Vec::new();
     let Ok(mut connection) = Connection::connect(&options) else { return done };
-    let set = format!("set xact_abort on set nocount on set transaction isolation level {}", run.level.name);
+    let set = format!(
+        "set xact_abort on set nocount on set transaction isolation level {}",
+        run.level.name
+    );
     if batch(&mut connection, &set).is_err() {
         return done;
     }
@@ -160,8 +168,9 @@ fn client(server: &Served, number: usize, run: &Run<'_>, mut rng: Rng) -> Vec<Tx
 /// All lists that have values.
 fn lists(connection: &mut Connection) -> HashMap<Key, Vec<Value>> {
     let outcome = batch(connection, "select k, v from d.dbo.lists where v <> ''").unwrap();
-    let pair =
-        |row: &Vec<ringwood::Value>| (row[0].as_i64().unwrap() as Key, values(row[1].as_str().unwrap()));
+    let pair = |row: &Vec<ringwood::Value>| {
+        (row[0].as_i64().unwrap() as Key, values(row[1].as_str().unwrap()))
+    };
     outcome.rows.iter().map(pair).collect()
 }
 
@@ -187,7 +196,9 @@ fn run_level(level: &Level, phases: usize, phase: Duration, seed: u64) {
         let rows =
             "use d declare @k int = (select count(*) from lists) declare @end int = @k + 1000 begin tran
              while @k < @end begin insert lists values (@k, '') set @k += 1 end commit";
-        assert!(batch(&mut connection, &format!("set nocount on {rows}")).unwrap().errors.is_empty());
+        assert!(
+            batch(&mut connection, &format!("set nocount on {rows}")).unwrap().errors.is_empty()
+        );
         let stop = AtomicBool::new(false);
         let run = Run { level, next: &next, stop: &stop };
         let seeds: Vec<u64> = (0..CLIENTS).map(|_| rng.u64(..)).collect();
@@ -198,7 +209,8 @@ fn run_level(level: &Level, phases: usize, phase: Duration, seed: u64) {
                 .iter()
                 .enumerate()
                 .map(|(at, &seed)| {
-                    // A client of another phase is another one: it does not know what the first had heard of last.
+                    // A client of another phase is another one: it does not know what the first had
+                    // heard of last.
                     scope.spawn(move || {
                         client(server_ref, number * CLIENTS + at, run_ref, Rng::with_seed(seed))
                     })
@@ -218,8 +230,14 @@ fn run_level(level: &Level, phases: usize, phase: Duration, seed: u64) {
         history.extend(ran.into_iter().flatten());
         if last {
             let found = check(&history, &lists(&mut connection));
-            let wrong: Vec<_> = found.iter().filter(|(what, _)| level.forbids.contains(what)).collect();
-            assert!(wrong.is_empty(), "{} {} with seed {seed}:\n{wrong:#?}", level.name, level.hint);
+            let wrong: Vec<_> =
+                found.iter().filter(|(what, _)| level.forbids.contains(what)).collect();
+            assert!(
+                wrong.is_empty(),
+                "{} {} with seed {seed}:\n{wrong:#?}",
+                level.name,
+                level.hint
+            );
             let committed = history.iter().filter(|txn| txn.end == End::Committed).count();
             let kinds: Vec<_> = found.iter().map(|(what, _)| *what).collect();
             println!(
@@ -228,7 +246,11 @@ fn run_level(level: &Level, phases: usize, phase: Duration, seed: u64) {
                 level.hint,
                 history.len()
             );
-            assert!(committed > 20, "only {committed} of {} transactions have committed", history.len());
+            assert!(
+                committed > 20,
+                "only {committed} of {} transactions have committed",
+                history.len()
+            );
             return;
         }
         drop(connection);
@@ -238,7 +260,8 @@ fn run_level(level: &Level, phases: usize, phase: Duration, seed: u64) {
 
 #[test]
 fn no_level_shows_what_it_forbids() {
-    let variable = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let variable =
+        |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     let seconds = variable("RINGWOOD_HISTORY_SECONDS");
     let phase = Duration::from_millis(if seconds.is_some() { 3000 } else { 400 });
     let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));

@@ -1,5 +1,6 @@
-//! `ringwood export` and `ringwood import`: what goes out comes back, in each format and of every type; nothing is half imported;
-//! errors name file, row and column. `RINGWOOD_ROUNDS=n` runs more rounds of random rows.
+//! `ringwood export` and `ringwood import`: what goes out comes back, in each format and of every
+//! type; nothing is half imported; errors name file, row and column. `RINGWOOD_ROUNDS=n` runs more
+//! rounds of random rows.
 
 use crate::support::scratch;
 use fastrand::Rng;
@@ -114,7 +115,8 @@ const TYPES: [&str; 31] = [
 ];
 
 fn create(table: &str) -> String {
-    let columns: Vec<String> = TYPES.iter().enumerate().map(|(i, ty)| format!("[c {i}] {ty} null")).collect();
+    let columns: Vec<String> =
+        TYPES.iter().enumerate().map(|(i, ty)| format!("[c {i}] {ty} null")).collect();
     format!("create table {table} (id int not null primary key, {})", columns.join(", "))
 }
 
@@ -141,7 +143,9 @@ fn text(rng: &mut Rng, most: usize, unicode: bool) -> String {
 
 fn digits(rng: &mut Rng, whole: usize, fraction: usize) -> Value {
     let mut text: String = if rng.bool() { "-".into() } else { String::new() };
-    let some = |rng: &mut Rng, n: usize| (0..n).map(|_| char::from(b'0' + rng.u8(..10))).collect::<String>();
+    let some = |rng: &mut Rng, n: usize| {
+        (0..n).map(|_| char::from(b'0' + rng.u8(..10))).collect::<String>()
+    };
     let whole = rng.usize(1..=whole);
     text += &some(rng, whole);
     if fraction > 0 {
@@ -380,8 +384,15 @@ fn a_query_with_unnamed_columns() {
         "--quiet",
     ]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"a\":1,\"a_2\":2}\n");
-    let output =
-        place.ringwood(&["export", "--query", "select 'x' as a", "-", "--format", "tsv", "--no-header"]);
+    let output = place.ringwood(&[
+        "export",
+        "--query",
+        "select 'x' as a",
+        "-",
+        "--format",
+        "tsv",
+        "--no-header",
+    ]);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "x\n");
 
     // Nothing half exported is left.
@@ -389,7 +400,10 @@ fn a_query_with_unnamed_columns() {
     let said = place.fails(&["export", "--query", "select 1 union all select 1 / 0", &other]);
     assert!(said.starts_with("Msg 8134, "), "{said}");
     assert!(place.fails(&["export", "nosuch", &other]).starts_with("Msg 208, "));
-    assert_eq!(place.fails(&["export", "--query", "print 'x'", &other]), "x\nthe query gives no result set");
+    assert_eq!(
+        place.fails(&["export", "--query", "print 'x'", &other]),
+        "x\nthe query gives no result set"
+    );
     let said = place.fails(&["export", "--query", "select 1 select 2", &other]);
     assert!(said.ends_with("other.csv: the query gives more than one result set"), "{said}");
     assert!(
@@ -451,9 +465,14 @@ fn types_are_inferred() {
     let bare = place.write("bare.tsv", "1\tx\n2\ty\n");
     place.works(&["import", &bare, "dbo.[b c]", "--no-header", "--create"]);
     let (types, rows) = place.rows("select * from [b c]");
-    assert_eq!((types, rows.len()), (vec!["column1 int".to_string(), "column2 nvarchar(1)".into()], 2));
-    let lines = place
-        .write("l.jsonl", "{\"a\":1,\"b\":\"2024-01-02T03:04:05.5Z\",\"c\":true}\n{\"a\":1.5,\"b\":null}\n");
+    assert_eq!(
+        (types, rows.len()),
+        (vec!["column1 int".to_string(), "column2 nvarchar(1)".into()], 2)
+    );
+    let lines = place.write(
+        "l.jsonl",
+        "{\"a\":1,\"b\":\"2024-01-02T03:04:05.5Z\",\"c\":true}\n{\"a\":1.5,\"b\":null}\n",
+    );
     place.works(&["import", &lines, "l"]);
     let (types, _) = place.rows("select * from l");
     assert_eq!(types, ["a float", "b datetimeoffset(1)", "c bit"]);
@@ -465,12 +484,16 @@ fn nothing_is_half_imported() {
     let ten_thousand: String = (1..=10_000).map(|i| format!("{i},x\n")).collect();
     let bad = place.write("bad.csv", format!("id,v\n{ten_thousand}x1,y\n"));
     let said = place.fails(&["import", &bad, "t", "--append"]);
-    assert!(said.ends_with("bad.csv: row 10001 (line 10002), column 1 (id): 'x1' is no int"), "{said}");
+    assert!(
+        said.ends_with("bad.csv: row 10001 (line 10002), column 1 (id): 'x1' is no int"),
+        "{said}"
+    );
     let count = |expected: i32| {
         assert_eq!(place.rows("select count(*) from t").1, [[Value::Int(expected)]]);
     };
     count(0);
-    // The table that it was to make is not there either: here the id is text, and the key that a later row repeats.
+    // The table that it was to make is not there either: here the id is text, and the key that a
+    // later row repeats.
     let said = place.fails(&["import", &bad, "t"]);
     assert_eq!(said, "the table t is there; give --append or --replace");
     place.fails(&["import", &bad, "t", "--create"]);
@@ -494,13 +517,17 @@ fn nothing_is_half_imported() {
     let lines = place.write("x.jsonl", "{\"a\":1}\n{\"a\":2,\"b\":3}\n");
     let said = place.fails(&["import", &lines, "fresh"]);
     assert!(said.ends_with("x.jsonl: row 2 (line 2): the first object has no key 'b'"), "{said}");
-    assert_eq!(place.rows("select count(*) from sys.tables where name = 'fresh'").1, [[Value::Int(0)]]);
+    assert_eq!(
+        place.rows("select count(*) from sys.tables where name = 'fresh'").1,
+        [[Value::Int(0)]]
+    );
 }
 
 #[test]
 fn errors_name_file_row_and_column() {
-    let place =
-        Place::new(&["create table t (a int, b varchar(3), c date, d varbinary(2), e uniqueidentifier)"]);
+    let place = Place::new(&[
+        "create table t (a int, b varchar(3), c date, d varbinary(2), e uniqueidentifier)",
+    ]);
     for (row, expected) in [
         ("1.5,,,,", "column 1 (a): '1.5' is no int"),
         ("\"\",,,,", "column 1 (a): '' is no int"),

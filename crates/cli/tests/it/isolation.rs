@@ -1,4 +1,5 @@
-//! The known anomalies at each isolation level, over the wire: what a level forbids does not happen, what it allows is shown.
+//! The known anomalies at each isolation level, over the wire: what a level forbids does not
+//! happen, what it allows is shown.
 
 use crate::support::served::{Outcome, PATIENCE, Served, batch};
 use client::Connection;
@@ -6,7 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Errors by which the server refuses what would be an anomaly: a deadlock's victim, an update conflict of SNAPSHOT.
+/// Errors by which the server refuses what would be an anomaly: a deadlock's victim, an update
+/// conflict of SNAPSHOT.
 const REFUSALS: [i32; 2] = [1205, 3960];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +46,10 @@ impl Level {
             return text.to_owned();
         }
         ["t", "shifts"].iter().fold(text.to_owned(), |text, table| {
-            text.replace(&format!(" from {table}"), &format!(" from {table} with (readcommittedlock)"))
+            text.replace(
+                &format!(" from {table}"),
+                &format!(" from {table} with (readcommittedlock)"),
+            )
         })
     }
 }
@@ -76,7 +81,14 @@ impl Actor {
                 }
             }
         });
-        Actor { batches: Some(batches), outcomes, thread: Some(thread), spid, busy: false, refused: false }
+        Actor {
+            batches: Some(batches),
+            outcomes,
+            thread: Some(thread),
+            spid,
+            busy: false,
+            refused: false,
+        }
     }
 }
 
@@ -134,8 +146,8 @@ impl Scene {
         }
     }
 
-    /// Runs the steps in their order; an actor that waits for a lock does its later ones when it goes on, one whose transaction
-    /// was refused does none. The outcome of each step that ran.
+    /// Runs the steps in their order; an actor that waits for a lock does its later ones when it
+    /// goes on, one whose transaction was refused does none. The outcome of each step that ran.
     fn run(&mut self, steps: &[(usize, &str)]) -> Vec<Option<Outcome>> {
         let mut outcomes: Vec<Option<Outcome>> = steps.iter().map(|_| None).collect();
         let mut begun = vec![false; steps.len()];
@@ -313,7 +325,10 @@ fn each_level_allows_what_it_should_and_nothing_else() {
         for (name, play, allowed) in ANOMALIES {
             let shown = play(&mut Scene::new(&server, level));
             if shown != allowed.contains(&level) {
-                wrong.push(format!("{level:?}: {name} {}", if shown { "happens" } else { "is not shown" }));
+                wrong.push(format!(
+                    "{level:?}: {name} {}",
+                    if shown { "happens" } else { "is not shown" }
+                ));
             }
         }
     }

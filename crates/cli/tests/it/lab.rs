@@ -1,5 +1,6 @@
-//! The studies from the command line at a tiny scale: every cell is measured, the report says what it must, an
-//! interrupted or killed run goes on where it stopped, and what makes no sense is refused.
+//! The studies from the command line at a tiny scale: every cell is measured, the report says what
+//! it must, an interrupted or killed run goes on where it stopped, and what makes no sense is
+//! refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,9 +21,13 @@ fn lab(arguments: &[&str], out: &Path) -> Output {
 
 /// Starts it and kills it (SIGKILL) as soon as `when` says so, which must be before it ends.
 fn kill_when(arguments: &[&str], out: &Path, when: impl Fn() -> bool) {
-    let mut child = command(arguments, out).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child =
+        command(arguments, out).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while !when() {
-        assert!(child.try_wait().unwrap().is_none(), "{arguments:?} ended before it could be killed");
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "{arguments:?} ended before it could be killed"
+        );
         std::thread::sleep(Duration::from_millis(2));
     }
     child.kill().unwrap();
@@ -31,7 +36,10 @@ fn kill_when(arguments: &[&str], out: &Path, when: impl Fn() -> bool) {
 
 fn scratch(out: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(out).unwrap().flatten();
-    entries.filter(|e| e.file_name().to_string_lossy().starts_with("scratch")).map(|e| e.path()).collect()
+    entries
+        .filter(|e| e.file_name().to_string_lossy().starts_with("scratch"))
+        .map(|e| e.path())
+        .collect()
 }
 
 fn succeed(arguments: &[&str], out: &Path) -> Value {
@@ -97,8 +105,13 @@ fn check_cells(study: &Value, asked: usize) {
         // A table over the largest cell has the rounds of which all cells count.
         let table = cell["unit"] == "of the largest";
         assert!(values.len() == rounds || (table && late > 0 && values.len() < rounds), "{cell}");
-        assert!(numbers(&cell["runs"]).len() + late >= rounds, "{late} of {rounds} rounds are late: {cell}");
-        let count = ["writes", "pages", "changes", "rows", "lines"].iter().any(|unit| cell["unit"] == *unit);
+        assert!(
+            numbers(&cell["runs"]).len() + late >= rounds,
+            "{late} of {rounds} rounds are late: {cell}"
+        );
+        let count = ["writes", "pages", "changes", "rows", "lines"]
+            .iter()
+            .any(|unit| cell["unit"] == *unit);
         assert!(values.iter().all(|v| v.is_finite() && (count || *v > 0.0)), "{cell}");
         assert_eq!(cell["median"].is_number(), !numbers(&cell["runs"]).is_empty(), "{cell}");
         assert_ne!(cell["published"], Value::String("".into()));
@@ -135,7 +148,10 @@ fn all_studies_run() {
         assert_eq!(late.is_object(), device != "real", "{name} on {device}: {late}");
         if late.is_object() {
             let count = |field: &str| late[field].as_i64().unwrap();
-            assert!(count("requests") > 10 && (0..=count("requests")).contains(&count("late")), "{late}");
+            assert!(
+                count("requests") > 10 && (0..=count("requests")).contains(&count("late")),
+                "{late}"
+            );
         }
         assert!(!study["io"].as_array().unwrap().is_empty(), "{name} on {device} has no I/O");
         for wait in study["waits"].as_array().unwrap() {
@@ -156,7 +172,9 @@ fn all_studies_run() {
         }
     }
     let html = std::fs::read_to_string(out.join("report.html")).unwrap();
-    assert!(html.contains("Measured on a model") && html.contains("<svg") && html.contains("vlf-count"));
+    assert!(
+        html.contains("Measured on a model") && html.contains("<svg") && html.contains("vlf-count")
+    );
     assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("<script"));
     assert!(scratch(&out).is_empty(), "{:?}", scratch(&out));
 }
@@ -164,9 +182,15 @@ fn all_studies_run() {
 fn check_contents(results: &Value) {
     let vlf = study(results, "vlf-count", "real");
     let trigger = "update, trigger that reads inserted and deleted";
-    for measure in
-        ["insert", "update", trigger, "delete", "log backup", "recovery", "mix of short transactions"]
-    {
+    for measure in [
+        "insert",
+        "update",
+        trigger,
+        "delete",
+        "log backup",
+        "recovery",
+        "mix of short transactions",
+    ] {
         assert_eq!(cell(vlf, "VLFs", "16", measure)["ratio_to_baseline"], 1.0);
         for level in ["1000", "1000, remedied"] {
             assert!(cell(vlf, "VLFs", level, measure)["ratio_to_baseline"].as_f64().unwrap() > 0.0);
@@ -175,21 +199,35 @@ fn check_contents(results: &Value) {
     // His seconds are of other sizes: only their ratio stands beside ours.
     let update = cell(vlf, "VLFs", "1000", "update");
     assert!(
-        update["published"].is_null() && (update["published_ratio"].as_f64().unwrap() - 8.93).abs() < 0.01
+        update["published"].is_null()
+            && (update["published_ratio"].as_f64().unwrap() - 8.93).abs() < 0.01
     );
     // The steps run in the small VLFs, and the remedy leaves large ones.
     let changes = |level: &str, measure: &str| {
         let cell = cell(vlf, "VLFs", level, &format!("{measure}, VLF changes"));
-        cell["runs"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).fold(f64::INFINITY, f64::min)
+        cell["runs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|v| v.as_f64().unwrap())
+            .fold(f64::INFINITY, f64::min)
     };
     for measure in ["insert", "update"] {
         assert!(changes("1000", measure) >= 20.0 * changes("16", measure).max(1.0), "{measure}");
         assert!(changes("1000, remedied", measure) <= 8.0, "{measure}");
     }
-    assert!(cell(vlf, "VLFs", "16", "update")["repeats"][0].as_u64().unwrap() >= 2, "update and back");
-    let many =
-        vlf["setup"].as_array().unwrap().iter().filter_map(Value::as_str).find(|s| s.starts_with("1000:"));
-    let vlfs: u32 = many.unwrap().split("MB in ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(
+        cell(vlf, "VLFs", "16", "update")["repeats"][0].as_u64().unwrap() >= 2,
+        "update and back"
+    );
+    let many = vlf["setup"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .find(|s| s.starts_with("1000:"));
+    let vlfs: u32 =
+        many.unwrap().split("MB in ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!((980..1100).contains(&vlfs), "{many:?}");
     let files = study(results, "data-files", "2x-iscsi-raid10-4x15000");
     for count in ["1", "2", "4", "8", "16"] {
@@ -205,12 +243,18 @@ fn check_contents(results: &Value) {
     assert_eq!(published["published_waits"].as_array().unwrap().len(), 6);
     for on_other in [files, study(results, "data-files", "real")] {
         let cells = on_other["cells"].as_array().unwrap();
-        assert!(cells.iter().all(|c| c["published_ratio"].is_null()), "his hardware alone has his figures");
+        assert!(
+            cells.iter().all(|c| c["published_ratio"].is_null()),
+            "his hardware alone has his figures"
+        );
     }
     let spindles = study(results, "data-files", "spindles-15000");
-    for level in
-        ["1 file, one spindle", "8 files, one spindle", "1 file, eight spindles", "8 files, eight spindles"]
-    {
+    for level in [
+        "1 file, one spindle",
+        "8 files, one spindle",
+        "1 file, eight spindles",
+        "8 files, eight spindles",
+    ] {
         cell(spindles, "scattered pages", level, "checkpoint of scattered pages");
     }
     let real = study(results, "data-files", "real");
@@ -226,27 +270,35 @@ fn check_contents(results: &Value) {
     assert_eq!((missing("clean stop"), missing("kill after sp_flush_log")), (0.0, 0.0));
     // Of 1,500 rows of 104 bytes and more the window holds at most 590.
     assert!((0.0..=590.0).contains(&missing("kill, window 60 KB")));
-    let outage =
-        |level: &str| values(cell(delayed, "outage under 64 sessions", level, "missing of the acknowledged"));
+    let outage = |level: &str| {
+        values(cell(delayed, "outage under 64 sessions", level, "missing of the acknowledged"))
+    };
     for level in ["power failure, durable", "stop of the system, durable"] {
         assert_eq!(outage(level), [0.0], "{level}");
     }
     for level in ["power failure, window 60 KB", "stop of the system, window 60 KB"] {
-        assert!(outage(level).iter().all(|missing| *missing <= 590.0), "{level}: {:?}", outage(level));
+        assert!(
+            outage(level).iter().all(|missing| *missing <= 590.0),
+            "{level}: {:?}",
+            outage(level)
+        );
     }
     let rate = |device: &str| {
         let study = study(results, "delayed-durability", device);
-        let cell = cell(study, "commits on one disk", "per row, durable", "one-row inserts a second");
+        let cell =
+            cell(study, "commits on one disk", "per row, durable", "one-row inserts a second");
         middle(cell)
     };
     assert!(rate("hdd-7200") < 150.0, "one commit a revolution: {}", rate("hdd-7200"));
     assert!(rate("hdd-7200-cache") > 10.0 * rate("hdd-7200"), "a cache answers at once");
-    let time = |level| cell(delayed, "commits", level, "one-row inserts")["median"].as_f64().unwrap();
+    let time =
+        |level| cell(delayed, "commits", level, "one-row inserts")["median"].as_f64().unwrap();
     // How they compare depends on what else the machine does.
     assert!(time("per row, durable") > 0.0 && time("raw write + fdatasync") > 0.0);
     for device in ["ssd-512e", "ssd-4k-hidden"] {
         let blocks = study(results, "log-block-size", device);
-        let reads = |level| middle(cell(blocks, "log block", level, "payload < 4096, read-modify-writes"));
+        let reads =
+            |level| middle(cell(blocks, "log block", level, "payload < 4096, read-modify-writes"));
         let whole = (reads("default"), reads("4096"), reads("-T1800"));
         assert_eq!(whole, (0.0, 0.0, 0.0), "{device}: whole sectors need no reading");
         assert!(
@@ -256,7 +308,8 @@ fn check_contents(results: &Value) {
     }
     let blocks = study(results, "log-block-size", "ssd-4k-hidden");
     if blocks["late"]["marked"].as_array().unwrap().is_empty() {
-        let table = |level: &str| cell(blocks, "log block, rows over the largest", level, "payload < 4096");
+        let table =
+            |level: &str| cell(blocks, "log block, rows over the largest", level, "payload < 4096");
         assert_eq!(
             (table("512")["published"].as_f64(), table("-T1800")["published"].as_f64()),
             (Some(0.3), Some(1.0))
@@ -266,25 +319,38 @@ fn check_contents(results: &Value) {
     for source in ["by fn_dblog", "by file statistics"] {
         let measure = format!("log writes of payload < 4096, {source}");
         let bytes = |level: &str| middle(cell(blocks, "log block", level, &measure));
-        assert_eq!((bytes("-T1800"), bytes("4096")), (8192.0, 8192.0), "{source}: the row and its records");
+        assert_eq!(
+            (bytes("-T1800"), bytes("4096")),
+            (8192.0, 8192.0),
+            "{source}: the row and its records"
+        );
         assert!(bytes("512") < 8192.0, "{source}: {}", bytes("512"));
     }
     let growth = study(results, "log-growth", "real");
-    for measure in ["updates, autogrow", "updates, pre-grown, SIMPLE", "growing and updates", "full backup"] {
+    for measure in
+        ["updates, autogrow", "updates, pre-grown, SIMPLE", "growing and updates", "full backup"]
+    {
         cell(growth, "growth step", "128 KB", measure);
     }
     let vlfs = |level: &str, when: &str| {
-        cell(growth, "growth step", level, &format!("VLFs {when} growing"))["median"].as_f64().unwrap()
+        cell(growth, "growth step", level, &format!("VLFs {when} growing"))["median"]
+            .as_f64()
+            .unwrap()
     };
     // 1 MB makes 4 VLFs, each growth of 128 KB two: 7 MB are 56 of them.
     assert_eq!((vlfs("128 KB", "before"), vlfs("128 KB", "after")), (4.0, 4.0 + 2.0 * 56.0));
     assert!(vlfs("4 MB", "after") < 20.0);
-    let lines =
-        cell(growth, "growth step", "4 MB", "full backup, lines of STATS = 1")["median"].as_f64().unwrap();
+    let lines = cell(growth, "growth step", "4 MB", "full backup, lines of STATS = 1")["median"]
+        .as_f64()
+        .unwrap();
     assert_eq!(lines, 100.0, "one line a percent");
-    let pages = |level| cell(growth, "growth step", level, "log backup, pages")["median"].as_f64().unwrap();
+    let pages =
+        |level| cell(growth, "growth step", level, "log backup, pages")["median"].as_f64().unwrap();
     assert!(pages("128 KB") > 100.0, "200 updates of 8,000 bytes are in the backup");
-    assert!((0.8..1.25).contains(&(pages("128 KB") / pages("4 MB"))), "the same log, however it grew");
+    assert!(
+        (0.8..1.25).contains(&(pages("128 KB") / pages("4 MB"))),
+        "the same log, however it grew"
+    );
 }
 
 /// Cuts the journal of two studies as an interruption would and goes on: what was finished stays as
@@ -326,8 +392,9 @@ fn an_interrupted_run_goes_on() {
 fn check_journal(journal: &str, results: &Value, asked: usize) {
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let runs: Vec<Value> = lines.filter(|line| line["round"].is_u64()).collect();
-    let of_run =
-        |run: &Value| ["study", "device", "arm"].map(|field| run[field].as_str().unwrap().to_owned());
+    let of_run = |run: &Value| {
+        ["study", "device", "arm"].map(|field| run[field].as_str().unwrap().to_owned())
+    };
     let mut rounds: BTreeMap<[String; 3], Vec<u64>> = BTreeMap::new();
     for run in &runs {
         rounds.entry(of_run(run)).or_default().push(run["round"].as_u64().unwrap());
@@ -341,7 +408,8 @@ fn check_journal(journal: &str, results: &Value, asked: usize) {
     assert_eq!(journal.lines().count(), 1 + calibrations + runs.len());
 }
 
-/// Twice in the middle of a run, with databases that are kept for all rounds and one that a child is about to crash.
+/// Twice in the middle of a run, with databases that are kept for all rounds and one that a child
+/// is about to crash.
 #[test]
 fn a_killed_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -373,10 +441,15 @@ fn a_child_that_is_left_behind_touches_nothing() {
     gone.wait().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_ringwood"));
     child.args(["lab", "victim", "--parent", &gone.id().to_string()]);
-    child.args(["--database", "lab", "--bytes", "1", "--memory", "67108864", "--data"]).arg(folder.path());
+    child
+        .args(["--database", "lab", "--bytes", "1", "--memory", "67108864", "--data"])
+        .arg(folder.path());
     let output = child.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && errors.contains("which asked for this, has ended"), "{errors}");
+    assert!(
+        !output.status.success() && errors.contains("which asked for this, has ended"),
+        "{errors}"
+    );
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -416,11 +489,16 @@ fn what_makes_no_sense_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("r");
     if cfg!(feature = "peers") {
-        let results =
-            succeed(&["run", "log-growth", "--scale", "tiny", "--runs", "1", "--target", "sqlite"], &out);
+        let results = succeed(
+            &["run", "log-growth", "--scale", "tiny", "--runs", "1", "--target", "sqlite"],
+            &out,
+        );
         let study = study(&results, "log-growth", "real");
         assert!(study["cells"].as_array().unwrap().is_empty());
-        assert!(study["meaning"].as_str().unwrap().starts_with("No meaning here: SQLite"), "{study}");
+        assert!(
+            study["meaning"].as_str().unwrap().starts_with("No meaning here: SQLite"),
+            "{study}"
+        );
     }
     for (arguments, text) in [
         (vec!["run", "no-such-study"], "there is no study"),
@@ -459,13 +537,15 @@ fn peers_run_the_studies_that_they_have_a_knob_for() {
         }
         for name in studies {
             let out = folder.path().join(format!("{target}-{name}"));
-            let results = succeed(&["run", name, "--scale", "tiny", "--runs", "1", "--target", target], &out);
+            let results =
+                succeed(&["run", name, "--scale", "tiny", "--runs", "1", "--target", target], &out);
             check_cells(study(&results, name, "real"), 1);
         }
     }
 }
 
-/// The comparison itself, with those that are installed: every row has a figure for each, or says why not.
+/// The comparison itself, with those that are installed: every row has a figure for each, or says
+/// why not.
 #[cfg(feature = "peers")]
 #[test]
 fn the_comparison_has_every_row() {
@@ -496,9 +576,12 @@ fn the_comparison_has_every_row() {
         "delete, with its checkpoint",
     ] {
         assert_eq!(cell(study, "engine", "Ringwood", measure)["ratio_to_baseline"], 1.0);
-        assert!(cell(study, "engine", "SQLite", measure)["ratio_to_baseline"].as_f64().unwrap() > 0.0);
+        assert!(
+            cell(study, "engine", "SQLite", measure)["ratio_to_baseline"].as_f64().unwrap() > 0.0
+        );
     }
-    let engines = study["cells"].as_array().unwrap().iter().filter(|c| c["measure"] == "delete").count();
+    let engines =
+        study["cells"].as_array().unwrap().iter().filter(|c| c["measure"] == "delete").count();
     let missing = study["missing"].as_array().unwrap().len();
     assert_eq!(engines + missing, 5, "{}", study["missing"]);
     let served = cell(study, "engine", "Ringwood, served", "durable commits, one client, p50");
@@ -516,7 +599,10 @@ fn other_engines_need_a_feature() {
     for arguments in [&["peers"][..], &["peers", "--target", "sqlite"], &run] {
         let output = lab(arguments, folder.path());
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && errors.contains("--features peers"), "{arguments:?}: {errors}");
+        assert!(
+            !output.status.success() && errors.contains("--features peers"),
+            "{arguments:?}: {errors}"
+        );
     }
 }
 
@@ -544,7 +630,9 @@ fn a_killed_comparison_has_its_rounds() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("r");
     let file = out.join("results.json");
-    kill_when(&[&SMALL[..], &["--target", "ringwood", "--runs", "1000"]].concat(), &out, || file.exists());
+    kill_when(&[&SMALL[..], &["--target", "ringwood", "--runs", "1000"]].concat(), &out, || {
+        file.exists()
+    });
     let results: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     let study = study(&results, "peers", "real");
     let runs = cell(study, "engine", "Ringwood", "delete")["runs"].as_array().unwrap().len();
@@ -552,12 +640,15 @@ fn a_killed_comparison_has_its_rounds() {
     check_cells(study, runs);
     let note = format!("rounds {} to 1000: not measured yet", runs + 1);
     assert_eq!(study["missing"][0], note.as_str());
-    let report =
-        Command::new(env!("CARGO_BIN_EXE_ringwood")).args(["lab", "report", "--out"]).arg(&out).output();
+    let report = Command::new(env!("CARGO_BIN_EXE_ringwood"))
+        .args(["lab", "report", "--out"])
+        .arg(&out)
+        .output();
     assert!(report.unwrap().status.success());
 }
 
-/// An engine that cannot be started is left out, with the reason; the other one is measured to the end.
+/// An engine that cannot be started is left out, with the reason; the other one is measured to the
+/// end.
 #[cfg(feature = "peers")]
 #[test]
 fn an_engine_that_fails_does_not_lose_the_comparison() {
@@ -584,7 +675,10 @@ fn an_engine_that_fails_does_not_lose_the_comparison() {
     let missing = study["missing"].as_array().unwrap();
     assert_eq!(missing.len(), 1);
     let why = missing[0].as_str().unwrap();
-    assert!(why.starts_with("MariaDB: mariadb-install-db: ") && why.contains("no room"), "{missing:?}");
+    assert!(
+        why.starts_with("MariaDB: mariadb-install-db: ") && why.contains("no room"),
+        "{missing:?}"
+    );
     assert!(scratch(&out).is_empty());
 }
 
@@ -595,8 +689,10 @@ fn builds_and_folders_are_compared() {
     let program = env!("CARGO_BIN_EXE_ringwood");
     let out = folder.path().join("turns");
     let run = ["compare", "log-growth", "--binaries", program, program, "--rounds", "2"];
-    let output =
-        lab(&[&run[..], &["--device", "real", "--scale", "tiny", "--slow-down", "50"]].concat(), &out);
+    let output = lab(
+        &[&run[..], &["--device", "real", "--scale", "tiny", "--slow-down", "50"]].concat(),
+        &out,
+    );
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "two rounds show nothing: {text}{errors}");
@@ -606,18 +702,25 @@ fn builds_and_folders_are_compared() {
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
     };
     let (a, b) = (side("a"), side("b"));
-    assert!(a["origin"]["interleaved"] == b["origin"]["interleaved"] && a["origin"]["interleaved"] != "");
+    assert!(
+        a["origin"]["interleaved"] == b["origin"]["interleaved"]
+            && a["origin"]["interleaved"] != ""
+    );
     assert_eq!(study(&a, "log-growth", "real")["cells"][0]["runs"].as_array().unwrap().len(), 2);
     assert!(study(&b, "log-growth", "real")["setup"].to_string().contains("slower by 50 %"));
     let compared = |arguments: &[&str]| {
-        let output = Command::new(program).arg("lab").arg("compare").args(arguments).output().unwrap();
+        let output =
+            Command::new(program).arg("lab").arg("compare").args(arguments).output().unwrap();
         let both = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8_lossy(&both).into_owned())
     };
     let [a, b] = ["a", "b"].map(|side| out.join(side).display().to_string());
     let (code, json) = compared(&[&a, &b, "--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
-    assert!(code == Some(2) && json["interleaved"] == true && json["finding"] == "too_few_rounds", "{json}");
+    assert!(
+        code == Some(2) && json["interleaved"] == true && json["finding"] == "too_few_rounds",
+        "{json}"
+    );
     for (arguments, text) in [
         (&["--check", &a][..], "has 2 rounds"),
         (&[&a], "two folders of results are compared"),

@@ -1,5 +1,5 @@
-//! `lab run tpcc` and `lab run wire` on servers of their own, at a tiny scale: every figure is there, conditions 1 to 4 hold after the
-//! runs and after a SIGKILL, and nothing is left.
+//! `lab run tpcc` and `lab run wire` on servers of their own, at a tiny scale: every figure is
+//! there, conditions 1 to 4 hold after the runs and after a SIGKILL, and nothing is left.
 
 use serde_json::Value;
 use std::path::Path;
@@ -26,8 +26,9 @@ fn study(arguments: &[&str], out: &Path) -> Value {
 
 fn median(study: &Value, factor: &str, measure: &str) -> f64 {
     let cells = study["cells"].as_array().unwrap();
-    let cell =
-        cells.iter().find(|c| c["factor"] == factor && c["level"] == "Ringwood" && c["measure"] == measure);
+    let cell = cells
+        .iter()
+        .find(|c| c["factor"] == factor && c["level"] == "Ringwood" && c["measure"] == measure);
     cell.unwrap_or_else(|| panic!("{factor}, {measure} is missing"))["median"].as_f64().unwrap()
 }
 
@@ -37,8 +38,10 @@ fn tpcc_keeps_its_conditions() {
     let out = out.path().join("r");
     let arguments =
         ["tpcc", "--scale", "tiny", "--warehouses", "2", "--connections", "1", "5", "--runs", "1"];
-    let study =
-        study(&[&arguments[..], &["--seconds", "1", "--ramp", "0.1", "--memory", "64"]].concat(), &out);
+    let study = study(
+        &[&arguments[..], &["--seconds", "1", "--ramp", "0.1", "--memory", "64"]].concat(),
+        &out,
+    );
     for factor in [
         "procedures, 1 connection",
         "procedures, 5 connections",
@@ -48,10 +51,14 @@ fn tpcc_keeps_its_conditions() {
         assert!(median(&study, factor, "new orders a minute (tpmC)") > 0.0);
         for kind in ["new order", "payment", "order status", "delivery", "stock level"] {
             let of = |share: &str| median(&study, factor, &format!("{kind}, {share}"));
-            assert!(of("p50") > 0.0 && of("p50") <= of("p95") && of("p95") <= of("p99"), "{factor}, {kind}");
+            assert!(
+                of("p50") > 0.0 && of("p50") <= of("p95") && of("p95") <= of("p99"),
+                "{factor}, {kind}"
+            );
         }
     }
-    let setup: Vec<&str> = study["setup"].as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
+    let setup: Vec<&str> =
+        study["setup"].as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect();
     for mode in ["procedures", "statements"] {
         let killed = format!("SIGKILL in a run of {mode}, 5 connections: conditions 1 to 4 hold");
         assert!(setup.iter().any(|l| l.contains(&killed)), "{setup:?}");

@@ -1,5 +1,5 @@
-//! The studies over the wire, at a tiny scale, against `ringwood serve`: every cell is there that a server can give, what it cannot
-//! is named with its reason, and the server is left as it was.
+//! The studies over the wire, at a tiny scale, against `ringwood serve`: every cell is there that a
+//! server can give, what it cannot is named with its reason, and the server is left as it was.
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -55,7 +55,14 @@ impl Server {
 
     fn databases(&self) -> String {
         let out = Command::new(env!("CARGO_BIN_EXE_ringwood"))
-            .args(["sql", "--format", "csv", "-Q", "select name from sys.databases order by name", "--data"])
+            .args([
+                "sql",
+                "--format",
+                "csv",
+                "-Q",
+                "select name from sys.databases order by name",
+                "--data",
+            ])
             .arg(self.folder.join("db"))
             .output()
             .unwrap();
@@ -63,7 +70,8 @@ impl Server {
     }
 
     fn stop(&mut self) {
-        let stopped = Command::new("sh").args(["-c", &self.hook(), "hook", "stop"]).status().unwrap();
+        let stopped =
+            Command::new("sh").args(["-c", &self.hook(), "hook", "stop"]).status().unwrap();
         assert!(stopped.success());
         // Seen here where it was never restarted.
         let _ = self.first.kill();
@@ -107,7 +115,13 @@ fn value(study: &Value, level: &str, measure: &str) -> Option<f64> {
 }
 
 fn texts(study: &Value, field: &str) -> String {
-    study[field].as_array().unwrap().iter().map(|l| l.as_str().unwrap()).collect::<Vec<_>>().join("\n")
+    study[field]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|l| l.as_str().unwrap())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -128,7 +142,10 @@ fn the_five_studies_run_on_a_server() {
             "recovery",
             "mix of short transactions",
         ] {
-            assert!(value(vlfs, level, measure).is_some_and(|v| v > 0.0), "{level}, {measure}: {vlfs}");
+            assert!(
+                value(vlfs, level, measure).is_some_and(|v| v > 0.0),
+                "{level}, {measure}: {vlfs}"
+            );
         }
     }
     assert!(value(vlfs, "1000", "update, VLF changes").unwrap() >= 20.0);
@@ -147,7 +164,10 @@ fn the_five_studies_run_on_a_server() {
         vlfs["waits"]
     );
     let log = vlfs["io"].as_array().unwrap().iter().find(|io| io["file"] == "log").unwrap();
-    assert!(log["bytes_written"].as_i64().unwrap() > 0 && !log["write_sizes"].as_array().unwrap().is_empty());
+    assert!(
+        log["bytes_written"].as_i64().unwrap() > 0
+            && !log["write_sizes"].as_array().unwrap().is_empty()
+    );
 
     // Two arrays are two folders of the address; devices are for an embedded Ringwood.
     let files = study(&results, "data-files");
@@ -157,7 +177,9 @@ fn the_five_studies_run_on_a_server() {
     assert!(texts(files, "missing").contains("iscsi-8x15000"), "{}", files["missing"]);
 
     let commits = study(&results, "delayed-durability");
-    for level in ["one transaction", "per row, durable", "raw write + fdatasync", "per row, delayed"] {
+    for level in
+        ["one transaction", "per row, durable", "raw write + fdatasync", "per row, delayed"]
+    {
         assert!(
             value(commits, level, "one-row inserts").is_some_and(|v| v > 0.0),
             "{level}: {}",

@@ -1,6 +1,8 @@
-//! Memory of queries at a server with many connections: a statement that needs more than it may have gets error 701, all others go on.
+//! Memory of queries at a server with many connections: a statement that needs more than it may
+//! have gets error 701, all others go on.
 //!
-//! `RINGWOOD_CONNECTIONS=1000 cargo test -p ringwood-cli --test it limits::` takes more connections.
+//! `RINGWOOD_CONNECTIONS=1000 cargo test -p ringwood-cli --test it limits::` takes more
+//! connections.
 
 use crate::support::served::{Served, batch};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +13,8 @@ const TIMES: usize = 3;
 
 #[test]
 fn a_greedy_statement_gets_701_and_others_go_on() {
-    let connections = std::env::var("RINGWOOD_CONNECTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(50);
+    let connections =
+        std::env::var("RINGWOOD_CONNECTIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(50);
     let folder = tempfile::tempdir().unwrap();
     let server = Served::start(
         folder.path(),
@@ -27,7 +30,8 @@ fn a_greedy_statement_gets_701_and_others_go_on() {
     }
     let (over, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
     // 40 MB that cannot go to disk.
-    let greedy = "select len(string_agg(replicate(cast('x' as varchar(max)), 40000), '')) from d.dbo.t";
+    let greedy =
+        "select len(string_agg(replicate(cast('x' as varchar(max)), 40000), '')) from d.dbo.t";
     std::thread::scope(|scope| {
         let modest: Vec<_> = (0..connections)
             .map(|at| {
@@ -72,7 +76,8 @@ fn a_greedy_statement_gets_701_and_others_go_on() {
     });
     assert!(asked.load(Ordering::Relaxed) >= connections * 3);
     // What fits goes on working, and nothing of the refused ones is kept.
-    let fits = "select len(string_agg(replicate(cast('x' as varchar(max)), 1000), '')) from d.dbo.t";
+    let fits =
+        "select len(string_agg(replicate(cast('x' as varchar(max)), 1000), '')) from d.dbo.t";
     assert_eq!(batch(&mut first, fits).unwrap().ints(), [1_000_000]);
     assert_eq!(server.stop(), Some(0));
 }

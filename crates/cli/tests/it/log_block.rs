@@ -1,6 +1,7 @@
-//! Commits on modelled devices of 4 KB sectors, one that reports them and one that hides them: the log's own choice and trace
-//! flag 1800 never make the device read before it writes; blocks of 512 bytes do, and cost what was published for such a
-//! volume (0.25 to 0.34 of the aligned throughput).
+//! Commits on modelled devices of 4 KB sectors, one that reports them and one that hides them: the
+//! log's own choice and trace flag 1800 never make the device read before it writes; blocks of 512
+//! bytes do, and cost what was published for such a volume (0.25 to 0.34 of the aligned
+//! throughput).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,7 +41,10 @@ fn measure(device: &str, flags: &[i32], alignment: &str) -> Measured {
     let mut session = instance.session().expect("session");
     run(&mut session, "create database t");
     // Taken when the log is opened, and then with its next VLF: the log is moved there.
-    run(&mut session, &format!("alter database t set log_alignment = {alignment}, recovery simple"));
+    run(
+        &mut session,
+        &format!("alter database t set log_alignment = {alignment}, recovery simple"),
+    );
     run(&mut session, "alter database t set offline; alter database t set online; use t");
     run(
         &mut session,

@@ -29,7 +29,8 @@ const LOAD: [&str; 5] = [
 /// The clerks but for the rest, their sum, and the resident memory, in KB.
 fn looked_at(server: &Served) -> (Vec<(String, i64)>, i64, i64) {
     let mut connection = server.connect();
-    let text = "select type, pages_kb from sys.dm_os_memory_clerks where type <> 'MEMORYCLERK_SOSNODE'";
+    let text =
+        "select type, pages_kb from sys.dm_os_memory_clerks where type <> 'MEMORYCLERK_SOSNODE'";
     let rows = batch(&mut connection, text).unwrap().rows;
     let clerks: Vec<(String, i64)> = rows
         .iter()
@@ -75,7 +76,11 @@ fn clerks_say_where_the_memory_is() {
                     let done = batch(&mut connection, LOAD[(at + turn) % LOAD.len()]).unwrap();
                     // The tables of the turn before are there still; memory may be what is missing.
                     let known = [701, 1204, 2714];
-                    assert!(done.errors.iter().all(|error| known.contains(error)), "{:?}", done.errors);
+                    assert!(
+                        done.errors.iter().all(|error| known.contains(error)),
+                        "{:?}",
+                        done.errors
+                    );
                 }
             });
         }
@@ -85,7 +90,8 @@ fn clerks_say_where_the_memory_is() {
         }
     });
     let (clerks, _, _) = looked_at(&server);
-    for clerk in ["OBJECTSTORE_LOCK_MANAGER", "OBJECTSTORE_SNI_PACKET", "MEMORYCLERK_SQLQUERYEXEC"] {
+    for clerk in ["OBJECTSTORE_LOCK_MANAGER", "OBJECTSTORE_SNI_PACKET", "MEMORYCLERK_SQLQUERYEXEC"]
+    {
         let held = clerks.iter().find(|(kind, _)| kind == clerk).map(|(_, kb)| *kb);
         assert!(held.is_some_and(|kb| kb < 1024), "{clerk}: {held:?} KB when nothing runs");
     }

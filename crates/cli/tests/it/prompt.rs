@@ -1,6 +1,8 @@
-//! The prompt through a pseudo terminal: the sessions of docs/prompt.md key by key, signals, the pager.
+//! The prompt through a pseudo terminal: the sessions of docs/prompt.md key by key, signals, the
+//! pager.
 //!
-//! `RINGWOOD_WRITE_PROMPT=1 cargo test -p ringwood-cli --test it prompt::documented` writes the screens into docs/prompt.md anew.
+//! `RINGWOOD_WRITE_PROMPT=1 cargo test -p ringwood-cli --test it prompt::documented` writes the
+//! screens into docs/prompt.md anew.
 
 use crate::support::terminal::{PATIENCE, Terminal};
 use ringwood::{Options, Value};
@@ -77,7 +79,8 @@ fn steps(document: &str) -> Vec<Step> {
     let mut found = Vec::new();
     let mut lines = document.lines();
     while let Some(line) = lines.next() {
-        let Some(keys) = line.strip_prefix("Keys: `").and_then(|rest| rest.strip_suffix('`')) else {
+        let Some(keys) = line.strip_prefix("Keys: `").and_then(|rest| rest.strip_suffix('`'))
+        else {
             continue;
         };
         let block = lines.by_ref().skip_while(|line| *line != "```text").skip(1);
@@ -114,7 +117,8 @@ fn documented() {
         if write {
             std::thread::sleep(Duration::from_secs(4));
             let block = |screen: &str| {
-                format!("Keys: `{}`\n\n```text\n{screen}\n```", step.keys).replace("\n\n```", "\n```")
+                format!("Keys: `{}`\n\n```text\n{screen}\n```", step.keys)
+                    .replace("\n\n```", "\n```")
             };
             let (old, new) = (block(&step.screen), block(&at.text()));
             let old = old.replacen("`\n```text", "`\n\n```text", 1);
@@ -125,7 +129,12 @@ fn documented() {
             let expected = step.screen.trim_end();
             let end = Instant::now() + PATIENCE;
             while at.text() != expected {
-                assert!(Instant::now() < end, "{}: expected\n{expected}\nfound\n{}", step.keys, at.text());
+                assert!(
+                    Instant::now() < end,
+                    "{}: expected\n{expected}\nfound\n{}",
+                    step.keys,
+                    at.text()
+                );
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
@@ -185,7 +194,10 @@ fn signals_at_the_prompt_stop_cleanly_and_give_the_terminal_back() {
         terminal.fresh("delete customer");
         terminal.wait_for("delete customer");
         let before = rustix::termios::tcgetattr(terminal.pty.as_ref().unwrap()).unwrap();
-        assert!(!before.local_modes.contains(rustix::termios::LocalModes::ICANON), "the prompt edits lines");
+        assert!(
+            !before.local_modes.contains(rustix::termios::LocalModes::ICANON),
+            "the prompt edits lines"
+        );
         kill_process(Pid::from_child(&terminal.child), signal).unwrap();
         assert_eq!(terminal.exit_code(), Some(code));
         let after = rustix::termios::tcgetattr(terminal.pty.as_ref().unwrap()).unwrap();
@@ -241,7 +253,8 @@ fn history_is_kept_over_sessions_without_secrets() {
     let mut terminal = begin(folder.path(), &[], &[]);
     terminal.wait_for("1>");
     // quit, then the batch of three lines, edited in its first one.
-    terminal.send(b"\x1b[A\x1b[A\x1b[A\x1b[A\x1b[A\x1b[F\x7f\x7f\x7f\x7f\x7fthird\x1b[B\x1b[B\x1b[F\r");
+    terminal
+        .send(b"\x1b[A\x1b[A\x1b[A\x1b[A\x1b[A\x1b[F\x7f\x7f\x7f\x7f\x7fthird\x1b[B\x1b[B\x1b[F\r");
     terminal.wait_for("third\nline");
     terminal.send(b"\x04");
     assert_eq!(terminal.exit_code(), Some(0));

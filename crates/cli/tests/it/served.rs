@@ -1,4 +1,5 @@
-//! A served instance: its memory when idle, `ringwood sql -S` through pipes and at the prompt, `ringwood top -S`.
+//! A served instance: its memory when idle, `ringwood sql -S` through pipes and at the prompt,
+//! `ringwood top -S`.
 
 use crate::support::served::{self, PASSWORD, Served, batch, run};
 use crate::support::terminal::Terminal;
@@ -63,7 +64,8 @@ fn a_script_says_the_same_embedded_and_at_a_server() {
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = Served::start(there.path(), &["--memory", "32MB"]);
     let data = here.path().display().to_string();
-    for (number, format) in ["table", "csv", "json", "markdown", "vertical"].into_iter().enumerate() {
+    for (number, format) in ["table", "csv", "json", "markdown", "vertical"].into_iter().enumerate()
+    {
         let database = format!("d{number}");
         let create = format!("create database {database}");
         let embedded = |args: &[&str], input: &str| {
@@ -126,8 +128,9 @@ fn logins_and_certificates_are_checked() {
 fn a_server_that_goes_away_ends_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let server = Served::start(folder.path(), &["--memory", "32MB"]);
-    let (_, err, code) =
-        parts(&server.sql(&[], "select 1\nGO\nshutdown with nowait\nGO\nselect 2\nGO\nselect 3\nGO\n"));
+    let (_, err, code) = parts(
+        &server.sql(&[], "select 1\nGO\nshutdown with nowait\nGO\nselect 2\nGO\nselect 3\nGO\n"),
+    );
     assert_eq!(code, Some(1));
     assert_eq!(err.matches("The connection to the server is lost").count(), 1, "{err}");
 }
@@ -145,8 +148,11 @@ fn the_prompt_works_at_a_server() {
     ] {
         assert!(batch(&mut connection, text).unwrap().errors.is_empty(), "{text}");
     }
-    let mut terminal =
-        Terminal::spawn(folder.path(), &["sql", "-S", &server.name(), "-U", "sa", "-d", "Sales"], &[]);
+    let mut terminal = Terminal::spawn(
+        folder.path(),
+        &["sql", "-S", &server.name(), "-U", "sa", "-d", "Sales"],
+        &[],
+    );
     terminal.wait_for("Password of sa:");
     terminal.send(format!("{PASSWORD}\r").as_bytes());
     terminal.wait_for("Sales 1>");
@@ -200,13 +206,16 @@ fn top_looks_at_a_server() {
     ] {
         assert!(batch(&mut connection, text).unwrap().errors.is_empty(), "{text}");
     }
-    let asks = |user| parts(&run(&["top", "-S", &name, "-U", user, "-P", "Long-And-5trange", "--json"], ""));
+    let asks = |user| {
+        parts(&run(&["top", "-S", &name, "-U", user, "-P", "Long-And-5trange", "--json"], ""))
+    };
     let (_, err, code) = asks("ann");
     assert!(code == Some(1) && err.contains("VIEW SERVER PERFORMANCE STATE"), "{err}");
     assert_eq!(asks("bo").2, Some(0));
 }
 
-/// The environment of SQL Server's containers, the log as JSON, and a service manager that waits for the port.
+/// The environment of SQL Server's containers, the log as JSON, and a service manager that waits
+/// for the port.
 #[test]
 fn a_service_is_told_what_it_must_know_and_tells_it() {
     use std::io::{BufRead, BufReader};
@@ -240,8 +249,7 @@ fn a_service_is_told_what_it_must_know_and_tells_it() {
     let mut options = client::Options::new("127.0.0.1", port, "sa", PASSWORD);
     options.encryption = client::Encryption::Optional;
     let mut connection = client::Connection::connect(&options).unwrap();
-    let memory =
-        "select cast(value_in_use as int) from sys.configurations where name like 'max server memory%'";
+    let memory = "select cast(value_in_use as int) from sys.configurations where name like 'max server memory%'";
     assert_eq!(batch(&mut connection, memory).unwrap().ints(), [48]);
     options.password = "wrong".into();
     assert!(client::Connection::connect(&options).is_err());
@@ -275,7 +283,10 @@ fn the_environment_of_a_running_server_has_no_password() {
     let server = Served::start(folder.path(), &[]);
     let environment = std::fs::read(format!("/proc/{}/environ", server.child.id())).unwrap();
     let environment = String::from_utf8_lossy(&environment);
-    assert!(!environment.contains(PASSWORD) && !environment.contains("MSSQL_SA_PASSWORD="), "{environment}");
+    assert!(
+        !environment.contains(PASSWORD) && !environment.contains("MSSQL_SA_PASSWORD="),
+        "{environment}"
+    );
     // It is the password all the same, and nobody reads the environment through the server either.
     let mut connection = server.connect();
     let mut paths = vec!["/proc/self/environ".to_string(), "/proc/1/environ".into()];
@@ -289,7 +300,10 @@ fn the_environment_of_a_running_server_has_no_password() {
             }
         }
     }
-    assert!(paths.iter().any(|path| path.ends_with("server-key.pem")) && paths.len() > 12, "{paths:?}");
+    assert!(
+        paths.iter().any(|path| path.ends_with("server-key.pem")) && paths.len() > 12,
+        "{paths:?}"
+    );
     for path in paths {
         let query = format!("select bulkcolumn from openrowset(bulk '{path}', single_blob) x");
         let errors = batch(&mut connection, &query).unwrap().errors;
@@ -332,7 +346,8 @@ fn an_administrator_has_a_connection_of_his_own() {
     let folder = tempfile::tempdir().unwrap();
     let port = free_port();
     let server = Served::start(folder.path(), &["--admin-listen", &format!("127.0.0.1:{port}")]);
-    let endpoint = "set nocount on select endpoint_id from sys.dm_exec_connections where session_id = @@spid";
+    let endpoint =
+        "set nocount on select endpoint_id from sys.dm_exec_connections where session_id = @@spid";
     let ask = |options: &[&str]| {
         let output = run(&[&["sql"], options, &["-h", "-1", "-W", "-Q", endpoint]].concat(), "");
         let (out, said, code) = parts(&output);

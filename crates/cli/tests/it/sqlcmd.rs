@@ -1,4 +1,5 @@
-//! What sqlcmd's users expect of `ringwood sql`: options, commands, variables, encodings, where errors are.
+//! What sqlcmd's users expect of `ringwood sql`: options, commands, variables, encodings, where
+//! errors are.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -49,8 +50,7 @@ impl Scene {
 #[test]
 fn a_script_in_another_encoding_is_read_or_refused() {
     let scene = Scene::new();
-    let script =
-        "if object_id('t') is null create table t (city nvarchar(20))\ngo\ninsert t values (N'Zürich')\ngo\n";
+    let script = "if object_id('t') is null create table t (city nvarchar(20))\ngo\ninsert t values (N'Zürich')\ngo\n";
     let latin: Vec<u8> = script.chars().map(|c| if c == 'ü' { 0xfc } else { c as u8 }).collect();
     scene.write("latin.sql", &latin);
     let (code, out, err) = scene.run(&["-i", "latin.sql"]);
@@ -66,10 +66,20 @@ fn a_script_in_another_encoding_is_read_or_refused() {
         [0xff, 0xfe].into_iter().chain(script.encode_utf16().flat_map(u16::to_le_bytes)).collect();
     scene.write("unicode.sql", text);
     scene.good(&["-i", "unicode.sql", "-f", "i:1252"]);
-    let out = scene.good(&["--format", "csv", "-Q", "select city, count(*) n from t group by city"]);
+    let out =
+        scene.good(&["--format", "csv", "-Q", "select city, count(*) n from t group by city"]);
     assert_eq!(out, "city,n\nZürich,2\n");
     // Output in a code page, to a file and not.
-    scene.good(&["-f", "o:1252", "-o", "out.txt", "--format", "csv", "-Q", "select distinct city from t"]);
+    scene.good(&[
+        "-f",
+        "o:1252",
+        "-o",
+        "out.txt",
+        "--format",
+        "csv",
+        "-Q",
+        "select distinct city from t",
+    ]);
     assert_eq!(scene.read("out.txt"), b"city\nZ\xfcrich\n");
     scene.good(&["-u", "-o", "wide.txt", "--format", "csv", "-Q", "select N'ü' u"]);
     assert_eq!(scene.read("wide.txt"), b"\xff\xfeu\0\n\0\xfc\0\n\0");
@@ -83,9 +93,16 @@ fn a_script_in_another_encoding_is_read_or_refused() {
     };
     let refused = stdin(&["--format", "csv"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(String::from_utf8(refused.stderr).unwrap().starts_with("standard input, line 1: the byte 0xFC"));
+    assert!(
+        String::from_utf8(refused.stderr)
+            .unwrap()
+            .starts_with("standard input, line 1: the byte 0xFC")
+    );
     assert_eq!(stdin(&["--format", "csv", "-f", "1252"]).stdout, "city\nZürich\n".as_bytes());
-    assert_eq!(stdin(&["--format", "csv", "-f", "1252", "-i", "-"]).stdout, "city\nZürich\n".as_bytes());
+    assert_eq!(
+        stdin(&["--format", "csv", "-f", "1252", "-i", "-"]).stdout,
+        "city\nZürich\n".as_bytes()
+    );
 }
 
 #[test]
@@ -97,10 +114,16 @@ fn files_variables_and_where_errors_are() {
     assert_eq!((code, err), (1, format!("Msg 208, Level 16, State 1, Line 3\n{text}")));
     scene.write("two.sql", "print '$(who)'\ngo\n");
     let (code, _, err) = scene.run(&["-i", "two.sql,one.sql", "-v", "who=me", "other=x"]);
-    assert_eq!((code, err), (1, format!("me\nMsg 208, Level 16, State 1, File one.sql, Line 3\n{text}")));
+    assert_eq!(
+        (code, err),
+        (1, format!("me\nMsg 208, Level 16, State 1, File one.sql, Line 3\n{text}"))
+    );
     // A batch over two files: each line knows its own.
     scene.write("part.sql", "select 1\nselect * from nowhere\n");
-    scene.write("whole.sql", "-- a comment\nprint 'x'\n:r part.sql\nselect 2\ngo\nselect * from nowhere\n");
+    scene.write(
+        "whole.sql",
+        "-- a comment\nprint 'x'\n:r part.sql\nselect 2\ngo\nselect * from nowhere\n",
+    );
     let (_, _, err) = scene.run(&["-i", "whole.sql"]);
     assert_eq!(
         err,
@@ -116,12 +139,17 @@ fn files_variables_and_where_errors_are() {
     );
     let divided = "Divide by zero error encountered.\n";
     let (_, _, err) = scene.run(&["-i", "inside.sql"]);
-    assert_eq!(err, format!("before\nin\nMsg 8134, Level 16, State 1, Procedure w, Line 3\n{divided}"));
+    assert_eq!(
+        err,
+        format!("before\nin\nMsg 8134, Level 16, State 1, Procedure w, Line 3\n{divided}")
+    );
     scene.write("call.sql", "\n\nexec w\n");
     let (_, _, err) = scene.run(&["-i", "call.sql,call.sql"]);
-    let called = format!("in\nMsg 8134, Level 16, State 1, File call.sql, Procedure w, Line 3\n{divided}");
+    let called =
+        format!("in\nMsg 8134, Level 16, State 1, File call.sql, Procedure w, Line 3\n{divided}");
     assert_eq!(err, called.repeat(2));
-    // Undefined variables, unknown commands and missing files end a script; nothing runs if a file of -i is missing.
+    // Undefined variables, unknown commands and missing files end a script; nothing runs if a file
+    // of -i is missing.
     let (code, out, err) = scene.run(&["-Q", "select 1 a\ngo\nselect '$(nowhere)'\ngo\nselect 2"]);
     assert_eq!((code, err.as_str()), (1, "line 3: 'nowhere' scripting variable not defined.\n"));
     assert!(out.contains('1') && !out.contains('2'));
@@ -137,9 +165,18 @@ fn files_variables_and_where_errors_are() {
     // Precedence: the environment, -v, :setvar.
     let env = |args: &[&str]| scene.command(args).env("who", "env").output().unwrap().stderr;
     assert_eq!(env(&["-Q", "print '$(who)'"]), b"env\n");
-    assert_eq!(env(&["-v", "who=v", "-Q", "print '$(who)'\ngo\n:setvar who s\nprint '$(who)'"]), b"v\ns\n");
     assert_eq!(
-        scene.command(&["-X", "-Q", "print '$(who)'"]).env("who", "env").output().unwrap().status.code(),
+        env(&["-v", "who=v", "-Q", "print '$(who)'\ngo\n:setvar who s\nprint '$(who)'"]),
+        b"v\ns\n"
+    );
+    assert_eq!(
+        scene
+            .command(&["-X", "-Q", "print '$(who)'"])
+            .env("who", "env")
+            .output()
+            .unwrap()
+            .status
+            .code(),
         Some(1)
     );
 }
@@ -164,7 +201,10 @@ fn commands_of_scripts() {
     let (code, out, _) = scene.run(&["-Q", ":on error exit\nselect 1/0\ngo\nprint 'after'"]);
     assert_eq!((code, out.contains("after")), (1, false));
     assert_eq!(scene.run(&["-b", "-Q", ":on error ignore\nselect 1/0\ngo\nprint 'after'"]).0, 1);
-    assert_eq!(scene.run(&["-Q", "print 'x'\ngo 3\nprint 'y'\ngo 0\nprint 'z'\nexit\n"]).2, "x\nx\nx\n");
+    assert_eq!(
+        scene.run(&["-Q", "print 'x'\ngo 3\nprint 'y'\ngo 0\nprint 'z'\nexit\n"]).2,
+        "x\nx\nx\n"
+    );
     assert_eq!(scene.run(&["-c", "run", "-Q", "print 'x'\nrun\nprint 'go'\nRUN\n"]).2, "x\ngo\n");
     assert_eq!(scene.run(&["-Q", "EXIT(select 300)"]).0, 44);
     assert_eq!(scene.run(&["-Q", "raiserror('bye', 10, 127)\ngo\nprint 'after'"]).2, "bye\n");
@@ -182,9 +222,12 @@ fn commands_of_scripts() {
     assert!(scene.good(&["-Q", ".tables"]).contains("t "));
     assert!(scene.good(&["-Q", "\\l"]).contains("tempdb"));
     assert!(scene.good(&["-Q", ":help"]).contains(":setvar"));
-    for (line, reason) in
-        [(":connect x", "one run"), (":xml on", "XML"), (":ed", "editor"), (":perftrace x", "trace")]
-    {
+    for (line, reason) in [
+        (":connect x", "one run"),
+        (":xml on", "XML"),
+        (":ed", "editor"),
+        (":perftrace x", "trace"),
+    ] {
         let (code, _, err) = scene.run(&["-Q", line]);
         assert!(code == 1 && err.contains(reason), "{err}");
     }
@@ -195,18 +238,28 @@ fn commands_of_scripts() {
 fn levels_timeouts_and_options_of_tables() {
     let scene = Scene::new();
     let errors = "print 'p' raiserror('low', 11, 1) raiserror('high', 16, 1)";
-    assert_eq!(scene.run(&["-m", "16", "-Q", errors]).2, "Msg 50000, Level 16, State 1, Line 1\nhigh\n");
+    assert_eq!(
+        scene.run(&["-m", "16", "-Q", errors]).2,
+        "Msg 50000, Level 16, State 1, Line 1\nhigh\n"
+    );
     assert_eq!(scene.run(&["-V", "17", "-Q", errors]).0, 0);
     assert_eq!(scene.run(&["-V", "12", "-Q", errors]).0, 16);
     assert_eq!(
-        scene.run(&["-V", "17", "-b", "-Q", "raiserror('x', 16, 1)\ngo\nprint 'on'"]).2.lines().last(),
+        scene
+            .run(&["-V", "17", "-b", "-Q", "raiserror('x', 16, 1)\ngo\nprint 'on'"])
+            .2
+            .lines()
+            .last(),
         Some("on")
     );
     assert_eq!(scene.run(&["-r", "-Q", "print 'p' raiserror('e', 16, 1)"]).1, "p\n");
     assert_eq!(scene.run(&["-r1", "-Q", "print 'p'"]).2, "p\n");
     assert!(scene.run(&["-m-1", "-Q", "use master"]).2.contains("Msg 5701, Level 0, State 1"));
     let (code, _, err) = scene.run(&["-t", "1", "-Q", "waitfor delay '0:1'"]);
-    assert_eq!((code, err.as_str()), (1, "Timeout expired: the batch was cancelled after 1 second.\n"));
+    assert_eq!(
+        (code, err.as_str()),
+        (1, "Timeout expired: the batch was cancelled after 1 second.\n")
+    );
     let row = "set nocount on select 1 id, 'two' name";
     assert_eq!(scene.good(&["-W", "-s", "|", "-Q", row]), "id|name\n--|----\n1|two\n");
     assert_eq!(scene.good(&["-h", "-1", "-s", ",", "-Q", row]), " 1,two\n".replace(' ', ""));
@@ -221,7 +274,10 @@ fn levels_timeouts_and_options_of_tables() {
     );
     assert!(scene.good(&["-p", "-Q", "declare @i int"]).contains("1 xact[s]:"));
     assert_eq!(scene.good(&["-p1", "-Q", "declare @i int"]).trim().split(':').count(), 4);
-    assert_eq!(scene.good(&["-H", "desk", "-h-1", "-Q", "set nocount on select host_name()"]), "desk\n");
+    assert_eq!(
+        scene.good(&["-H", "desk", "-h-1", "-Q", "set nocount on select host_name()"]),
+        "desk\n"
+    );
     for wrong in [
         vec!["-S", "server", "--memory", "64MB"],
         vec!["-S", "server\\instance"],

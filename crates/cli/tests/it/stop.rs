@@ -1,7 +1,9 @@
-//! Clean stops: `ringwood sql` under a load of delayed commits is told to stop by SIGTERM, again and again. Nothing that
-//! was acknowledged may be missing, although the window of delayed durability is far larger than the load.
+//! Clean stops: `ringwood sql` under a load of delayed commits is told to stop by SIGTERM, again
+//! and again. Nothing that was acknowledged may be missing, although the window of delayed
+//! durability is far larger than the load.
 //!
-//! `RINGWOOD_STOPS=50 cargo test -p ringwood-cli --test it stop::` runs more rounds than the few of the normal run.
+//! `RINGWOOD_STOPS=50 cargo test -p ringwood-cli --test it stop::` runs more rounds than the few of
+//! the normal run.
 
 use ringwood::{Options, Value};
 use rustix::process::{Pid, Signal, kill_process};
@@ -60,10 +62,14 @@ fn a_termination_signal_loses_nothing() {
         let db = Options::new(folder.path()).memory(64 << 20).open().expect("open again");
         let mut session = db.session().expect("session");
         let found = session.query("select max(i), count(*) from stops.dbo.t").expect("count");
-        let Some([Value::Int(max), Value::Int(count)]) = found.rows.first().map(Vec::as_slice) else {
+        let Some([Value::Int(max), Value::Int(count)]) = found.rows.first().map(Vec::as_slice)
+        else {
             panic!("{found:?}");
         };
-        assert!(*max >= last && max == count, "acknowledged {last}, there are {count} up to {max}; {said:?}");
+        assert!(
+            *max >= last && max == count,
+            "acknowledged {last}, there are {count} up to {max}; {said:?}"
+        );
         drop(session);
         db.close().expect("close");
     }

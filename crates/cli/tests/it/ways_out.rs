@@ -1,6 +1,7 @@
-//! Every way out of `ringwood sql` is a clean stop: output that is closed, full or not read any more, signals, SHUTDOWN,
-//! errors, the end of input. Each case commits 1,000 rows under a window of delayed durability far larger than the
-//! case takes, so that a process which ends without its clean stop loses them.
+//! Every way out of `ringwood sql` is a clean stop: output that is closed, full or not read any
+//! more, signals, SHUTDOWN, errors, the end of input. Each case commits 1,000 rows under a window
+//! of delayed durability far larger than the case takes, so that a process which ends without its
+//! clean stop loses them.
 
 use crate::support::scratch;
 use ringwood::{Options, Value};
@@ -78,7 +79,8 @@ const TALK: &str = "while 1 = 1 print 'a message'";
 /// A result without end.
 const RESULT: &str = "while 1 = 1 select name from sys.databases";
 
-/// Reads three lines of standard output and error together, as `2>&1 | head -3` does, then goes away.
+/// Reads three lines of standard output and error together, as `2>&1 | head -3` does, then goes
+/// away.
 fn head(folder: &Path, rest: &str) -> ExitStatus {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = sql(folder);
@@ -160,13 +162,19 @@ fn closed_output() {
 /// Starts the script and waits for its first message.
 fn started(mut command: Command, rest: &str) -> Child {
     let rest = format!("print 'ready'\ngo\n{rest}");
-    let mut child =
-        command.args(["-Q", &script(&rest)]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .args(["-Q", &script(&rest)])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut line = String::new();
     BufReader::with_capacity(1, child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
     while !line.contains("ready") {
         line.clear();
-        let read = BufReader::with_capacity(1, child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let read = BufReader::with_capacity(1, child.stderr.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         assert!(read > 0, "the script ended before it was ready");
     }
     child
@@ -178,8 +186,9 @@ fn signals_stop_cleanly() {
     let works = ["waitfor delay '0:10'", "declare @i int = 0 while 1 = 1 set @i = 1"];
     for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
         for work in works {
-            let rest =
-                format!("begin tran insert d.dbo.t values (-1) {work}\ngo\ninsert d.dbo.t values (-2)");
+            let rest = format!(
+                "begin tran insert d.dbo.t values (-1) {work}\ngo\ninsert d.dbo.t values (-2)"
+            );
             let mut child = started(sql(folder.path()), &rest);
             kill_process(Pid::from_child(&child), signal).unwrap();
             let status = ended(&mut child);
@@ -233,7 +242,8 @@ fn shutdown_ends_the_process() {
 #[test]
 fn the_end_of_input() {
     let folder = scene();
-    let mut child = sql(folder.path()).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        sql(folder.path()).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // The last batch of a pipe or file needs no GO.
     child.stdin.take().unwrap().write_all(script("insert d.dbo.t values (-1)").as_bytes()).unwrap();
     assert_eq!(ended(&mut child).code(), Some(0));
@@ -288,7 +298,8 @@ fn other_commands_do_not_panic_when_nobody_reads() {
 #[test]
 fn shutdown_at_a_pipe_does_not_wait_for_its_end() {
     let folder = scene();
-    let mut child = sql(folder.path()).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        sql(folder.path()).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(script("shutdown\ngo\n").as_bytes()).unwrap();
     // The pipe stays open.

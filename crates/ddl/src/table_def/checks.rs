@@ -1,4 +1,5 @@
-//! Checks of a whole table: how many columns, primary keys, clustered indexes, identity and rowversion columns it has.
+//! Checks of a whole table: how many columns, primary keys, clustered indexes, identity and
+//! rowversion columns it has.
 
 use syntax::ast::{Constraint, ConstraintKind, CreateTable, TableElement};
 use types::{DataType, SqlError, msg};
@@ -10,7 +11,8 @@ use catalog::{KeyConstraint, NewIndex, NewTable, fold_name};
 
 /// 8112: two constraints that say CLUSTERED.
 pub(super) fn check_clustered(stmt: &CreateTable) -> Result<(), SqlError> {
-    let clustered = |c: &&Constraint| matches!(c.kind, ConstraintKind::Key { clustered: Some(true), .. });
+    let clustered =
+        |c: &&Constraint| matches!(c.kind, ConstraintKind::Key { clustered: Some(true), .. });
     let count = |element: &TableElement| match element {
         TableElement::Column(column) => column.constraints.iter().filter(clustered).count(),
         TableElement::Constraint(constraint) => usize::from(clustered(&constraint)),
@@ -32,9 +34,14 @@ pub(super) fn check_primary_key(stmt: &CreateTable, table: &NewTable) -> Result<
             _ => false,
         })
     };
-    let primary = table.indexes.iter().filter(|index| index.constraint == Some(KeyConstraint::Primary));
+    let primary =
+        table.indexes.iter().filter(|index| index.constraint == Some(KeyConstraint::Primary));
     let mut columns = primary.flat_map(|index| &index.key).map(|(at, _)| &table.columns[*at]);
-    if columns.any(|column| says_null(&column.name)) { Err(nullable_key(&table.name)) } else { Ok(()) }
+    if columns.any(|column| says_null(&column.name)) {
+        Err(nullable_key(&table.name))
+    } else {
+        Ok(())
+    }
 }
 
 /// 8112.
@@ -68,7 +75,9 @@ pub(super) fn check_table(table: &mut NewTable) -> Result<(), SqlError> {
         return Err(two_clustered(name));
     }
     if others == 1 {
-        for index in table.indexes.iter_mut().filter(|i| i.constraint == Some(KeyConstraint::Primary)) {
+        for index in
+            table.indexes.iter_mut().filter(|i| i.constraint == Some(KeyConstraint::Primary))
+        {
             index.clustered = false;
         }
     }

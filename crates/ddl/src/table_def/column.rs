@@ -30,7 +30,8 @@ pub fn new_column(
             return Err(SqlError::of(msg::COLUMN_WITHOUT_TYPE, [&column.name]));
         }
     };
-    let nullable = column.nullable.or(nullable).unwrap_or(defaults.nullable && ty != DataType::RowVersion);
+    let nullable =
+        column.nullable.or(nullable).unwrap_or(defaults.nullable && ty != DataType::RowVersion);
     let nullable = nullable && (column.generated.is_none() || column.nullable.is_some());
     let mut new = NewColumn::new(column.name.value.clone(), ty, nullable);
     let declared = column.data_type.as_ref();
@@ -65,8 +66,9 @@ pub fn new_column(
                 }
                 new.nullable = false;
             }
-            ConstraintKind::Key { .. } | ConstraintKind::Check { .. } | ConstraintKind::ForeignKey { .. } => {
-            }
+            ConstraintKind::Key { .. }
+            | ConstraintKind::Check { .. }
+            | ConstraintKind::ForeignKey { .. } => {}
         }
     }
     new.traits = traits_of(column, &new, table)?;
@@ -80,7 +82,9 @@ fn check_said_once(column: &ColumnDef, table: &str) -> Result<(), SqlError> {
     }
     let says = |wanted: bool| {
         column.constraints.iter().any(|constraint| match &constraint.kind {
-            ConstraintKind::Key { primary, columns, .. } => columns.is_empty() && *primary == wanted,
+            ConstraintKind::Key { primary, columns, .. } => {
+                columns.is_empty() && *primary == wanted
+            }
             _ => false,
         })
     };

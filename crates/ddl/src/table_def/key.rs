@@ -1,9 +1,11 @@
-//! Keys and indexes of a new table: their columns and options; foreign keys.
-//! Guarantees: a key names columns that are there, each once, and of a type that a key can have (1904, 1909, 1911, 1919).
+//! Keys and indexes of a new table: their columns and options; foreign keys. Guarantees: a key
+//! names columns that are there, each once, and of a type that a key can have (1904, 1909, 1911,
+//! 1919).
 
 use compact_str::CompactString;
 use syntax::ast::{
-    Constraint, ConstraintKind, Expr, ExprKind, IndexColumn, InlineIndex, Literal, OptionItem, OptionValue,
+    Constraint, ConstraintKind, Expr, ExprKind, IndexColumn, InlineIndex, Literal, OptionItem,
+    OptionValue,
 };
 use types::{SqlError, msg};
 
@@ -15,8 +17,12 @@ use catalog::{KeyConstraint, NewColumn, NewForeignKey, NewIndex, NewTable};
 const MAX_KEY_COLUMNS: usize = 32;
 
 /// A FOREIGN KEY constraint, of `column` when it is written after one.
-pub fn new_foreign_key(constraint: &Constraint, column: Option<&str>) -> Result<NewForeignKey, SqlError> {
-    let ConstraintKind::ForeignKey { columns, table, references, on_delete, on_update } = &constraint.kind
+pub fn new_foreign_key(
+    constraint: &Constraint,
+    column: Option<&str>,
+) -> Result<NewForeignKey, SqlError> {
+    let ConstraintKind::ForeignKey { columns, table, references, on_delete, on_update } =
+        &constraint.kind
     else {
         return Err(SqlError::internal("a foreign key was expected"));
     };
@@ -42,7 +48,8 @@ pub fn key_constraint(
     constraint: &Constraint,
     column: Option<&str>,
 ) -> Result<NewIndex, SqlError> {
-    let ConstraintKind::Key { primary, clustered, columns: keys, options, .. } = &constraint.kind else {
+    let ConstraintKind::Key { primary, clustered, columns: keys, options, .. } = &constraint.kind
+    else {
         return Err(SqlError::internal("a key constraint was expected"));
     };
     let key = match (keys.is_empty(), column) {
@@ -111,7 +118,8 @@ pub(super) fn add_inline_index(
     Ok(())
 }
 
-/// Positions of an index's key columns. Errors: 1911 unknown, 1909 twice, 1904 too many, 1919 a (max) column.
+/// Positions of an index's key columns. Errors: 1911 unknown, 1909 twice, 1904 too many, 1919 a
+/// (max) column.
 pub fn key_columns(
     columns: &[NewColumn],
     keys: &[IndexColumn],
@@ -126,13 +134,21 @@ pub fn key_columns(
         out.push((at, key.descending));
     }
     if out.is_empty() || out.len() > MAX_KEY_COLUMNS {
-        return Err(SqlError::of(msg::TOO_MANY_KEY_COLUMNS, [&table, &out.len(), &MAX_KEY_COLUMNS]));
+        return Err(SqlError::of(
+            msg::TOO_MANY_KEY_COLUMNS,
+            [&table, &out.len(), &MAX_KEY_COLUMNS],
+        ));
     }
     Ok(out)
 }
 
 /// 1909: a column that is in an index already.
-pub fn check_once(name: &str, at: usize, key: &[(usize, bool)], included: &[usize]) -> Result<(), SqlError> {
+pub fn check_once(
+    name: &str,
+    at: usize,
+    key: &[(usize, bool)],
+    included: &[usize],
+) -> Result<(), SqlError> {
     if !key.iter().any(|(seen, _)| *seen == at) && !included.contains(&at) {
         return Ok(());
     }
@@ -155,11 +171,14 @@ pub fn check_included(column: &NewColumn, table: &str) -> Result<(), SqlError> {
     Err(SqlError::of(msg::INCLUDED_COLUMN_TYPE, [&column.name, &table]))
 }
 
-/// FILLFACTOR of an option list, 0 when not given. Errors: those of [`option_rules::check`], 129 out of range.
+/// FILLFACTOR of an option list, 0 when not given. Errors: those of [`option_rules::check`], 129
+/// out of range.
 pub fn fill_factor(options: &[OptionItem]) -> Result<u8, SqlError> {
     option_rules::check("CREATE INDEX", options, option_rules::INDEX)?;
     for option in options.iter().filter(|o| o.name == "FILLFACTOR") {
-        if let OptionValue::Expr(Expr { kind: ExprKind::Literal(Literal::Integer(n)), .. }) = &option.value {
+        if let OptionValue::Expr(Expr { kind: ExprKind::Literal(Literal::Integer(n)), .. }) =
+            &option.value
+        {
             if (1..=100).contains(n) {
                 return Ok(*n as u8);
             }

@@ -1,5 +1,5 @@
-//! From CREATE TABLE's text to a [`NewTable`]. What needs no more than the statement is checked here.
-//! Guarantees: a table that comes out can be made but for what the database has already.
+//! From CREATE TABLE's text to a [`NewTable`]. What needs no more than the statement is checked
+//! here. Guarantees: a table that comes out can be made but for what the database has already.
 
 use std::sync::Arc;
 
@@ -12,7 +12,9 @@ use super::index_options;
 use super::system_functions::SystemFunctions;
 use catalog::errors;
 use catalog::fold_name;
-use catalog::{Catalog, ComputedDef, Db, KeyConstraint, NewColumn, NewTable, TableDef, TableTypeDef};
+use catalog::{
+    Catalog, ComputedDef, Db, KeyConstraint, NewColumn, NewTable, TableDef, TableTypeDef,
+};
 
 mod checks;
 mod column;
@@ -28,7 +30,8 @@ pub use column::{check_default_type, default_of_identity, new_column};
 use exec::state::SessionCore;
 use key::add_inline_index;
 pub use key::{
-    check_included, check_once, fill_factor, key_columns, key_constraint, new_foreign_key, nullable_key,
+    check_included, check_once, fill_factor, key_columns, key_constraint, new_foreign_key,
+    nullable_key,
 };
 pub use text::{new_check, new_default, single_quoted};
 pub use traits::{altered as altered_traits, check_one_rowguid};
@@ -134,15 +137,27 @@ impl ColumnDefaults {
         quoted_identifier: bool,
     ) -> ColumnDefaults {
         let (collation, catalog) = (db.default_collation(), db.catalog());
-        ColumnDefaults { functions, db: db.clone(), collation, nullable, catalog, quoted_identifier }
+        ColumnDefaults {
+            functions,
+            db: db.clone(),
+            collation,
+            nullable,
+            catalog,
+            quoted_identifier,
+        }
     }
 }
 
 /// The table that a CREATE TABLE statement describes; `batch` is the text that spans point into.
 ///
-/// Errors: 2705 and 1505-like duplicates, 8110/1779 two primary keys, 8112 two clustered indexes, 8111 a nullable
-/// primary key, 2744 two identity columns, 2749/8107 what cannot be an identity, 1911 unknown key columns.
-pub fn from_create(stmt: &CreateTable, batch: &str, defaults: &ColumnDefaults) -> Result<NewTable, SqlError> {
+/// Errors: 2705 and 1505-like duplicates, 8110/1779 two primary keys, 8112 two clustered indexes,
+/// 8111 a nullable primary key, 2744 two identity columns, 2749/8107 what cannot be an identity,
+/// 1911 unknown key columns.
+pub fn from_create(
+    stmt: &CreateTable,
+    batch: &str,
+    defaults: &ColumnDefaults,
+) -> Result<NewTable, SqlError> {
     let schema = stmt.name.schema.as_ref().map(|s| s.value.clone()).unwrap_or_default();
     let compression = stmt.options.iter().find_map(index_options::compression);
     let name = stmt.name.name.value.clone();
@@ -210,7 +225,8 @@ fn announced(column: &ColumnDef, computed: &syntax::ast::Computed) -> NewColumn 
     let mut new = NewColumn::new(column.name.value.clone(), DataType::Int, true);
     let expr = Arc::new(computed.expr.clone());
     let (persisted, stored) = (computed.persisted, computed.persisted);
-    new.computed = Some(Arc::new(ComputedDef { text: CompactString::default(), expr, persisted, stored }));
+    new.computed =
+        Some(Arc::new(ComputedDef { text: CompactString::default(), expr, persisted, stored }));
     new
 }
 

@@ -1,6 +1,6 @@
 //! The texts of DEFAULT and CHECK constraints as the catalog keeps them: in the form that
-//! `catalog::definition` gives them.
-//! Guarantees: a text means the same when it is read under QUOTED_IDENTIFIER ON, which the catalog is read with.
+//! `catalog::definition` gives them. Guarantees: a text means the same when it is read under
+//! QUOTED_IDENTIFIER ON, which the catalog is read with.
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ pub fn new_default(constraint: &Constraint, expr: &Expr, batch: &str) -> NewDefa
     }
 }
 
-/// A DEFAULT's text as it reads under QUOTED_IDENTIFIER ON, which the catalog is read with: no column can be named in it,
-/// so that what stands in double quotes is a string.
+/// A DEFAULT's text as it reads under QUOTED_IDENTIFIER ON, which the catalog is read with: no
+/// column can be named in it, so that what stands in double quotes is a string.
 pub fn single_quoted(text: &str) -> String {
     let off = ParseSettings { quoted_identifier: false, ..ParseSettings::default() };
     let mut out = String::with_capacity(text.len());
@@ -54,7 +54,8 @@ pub fn single_quoted(text: &str) -> String {
     if parses("PRINT", "") || parses("IF", "PRINT ''") { out } else { text.to_string() }
 }
 
-/// A CHECK constraint as the catalog keeps it: in parentheses, and as it reads under QUOTED_IDENTIFIER ON.
+/// A CHECK constraint as the catalog keeps it: in parentheses, and as it reads under
+/// QUOTED_IDENTIFIER ON.
 pub fn new_check(
     constraint: &Constraint,
     condition: &Expr,

@@ -9,9 +9,15 @@ use catalog::{ColumnTraits, NewColumn, TableDef};
 ///
 /// # Errors
 /// 2761, 1731.
-pub fn traits_of(column: &ColumnDef, new: &NewColumn, table: &str) -> Result<ColumnTraits, SqlError> {
-    let not_for_replication = column.identity.as_ref().is_some_and(|identity| identity.not_for_replication);
-    let traits = ColumnTraits { rowguid: column.rowguidcol, sparse: column.sparse, not_for_replication };
+pub fn traits_of(
+    column: &ColumnDef,
+    new: &NewColumn,
+    table: &str,
+) -> Result<ColumnTraits, SqlError> {
+    let not_for_replication =
+        column.identity.as_ref().is_some_and(|identity| identity.not_for_replication);
+    let traits =
+        ColumnTraits { rowguid: column.rowguidcol, sparse: column.sparse, not_for_replication };
     check(traits, &new.name, (new.ty, new.nullable, new.identity.is_some()), table)?;
     Ok(traits)
 }
@@ -26,7 +32,8 @@ fn check(
     if traits.rowguid && ty != DataType::UniqueIdentifier {
         return Err(SqlError::of(msg::ROWGUIDCOL_TYPE, []));
     }
-    let dense = !nullable || identity || traits.rowguid || ty.is_old_lob() || ty == DataType::RowVersion;
+    let dense =
+        !nullable || identity || traits.rowguid || ty.is_old_lob() || ty == DataType::RowVersion;
     if traits.sparse && dense {
         return Err(SqlError::of(msg::SPARSE_COLUMN_INVALID, [&column, &table]));
     }
@@ -68,6 +75,11 @@ pub fn altered(
         "NOT FOR REPLICATION" if column.identity.is_some() => traits.not_for_replication = add,
         _ => return Ok(None),
     }
-    check(traits, &column.name, (column.ty, column.nullable, column.identity.is_some()), &table.name)?;
+    check(
+        traits,
+        &column.name,
+        (column.ty, column.nullable, column.identity.is_some()),
+        &table.name,
+    )?;
     Ok(Some(traits))
 }

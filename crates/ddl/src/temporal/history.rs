@@ -1,11 +1,14 @@
-//! The history table of a versioned table: made anew, or one that is there and is looked over before it is taken.
+//! The history table of a versioned table: made anew, or one that is there and is looked over
+//! before it is taken.
 
 use super::full_name;
 use crate::own_queries::finds_row;
 use crate::work::Work;
 use catalog::names::quote;
 use catalog::temporal::Temporal;
-use catalog::{ColumnDef, Compression, Db, IndexOptions, NewColumn, NewIndex, NewTable, TableDef, fold_name};
+use catalog::{
+    ColumnDef, Compression, Db, IndexOptions, NewColumn, NewIndex, NewTable, TableDef, fold_name,
+};
 use compact_str::CompactString;
 use types::{DataType, SqlError, msg};
 
@@ -16,7 +19,8 @@ pub(super) fn free_name(db: &Db, table: &TableDef) -> CompactString {
     let numbered = (1_u32..).map(|n| format!("{plain}_{:08X}", n.wrapping_mul(0x9E37_79B9)));
     let mut names = std::iter::once(plain.clone()).chain(numbered);
     let free = |name: &String| {
-        catalog.find(&table.schema, name).is_none() && catalog.find_module(&table.schema, name).is_none()
+        catalog.find(&table.schema, name).is_none()
+            && catalog.find_module(&table.schema, name).is_none()
     };
     names.find(free).unwrap_or(plain).into()
 }
@@ -35,7 +39,11 @@ fn past_column(column: &ColumnDef) -> NewColumn {
 }
 
 /// A history for a table, clustered by the ends of its periods.
-pub(super) fn new_history(table: &TableDef, schema: CompactString, name: CompactString) -> NewTable {
+pub(super) fn new_history(
+    table: &TableDef,
+    schema: CompactString,
+    name: CompactString,
+) -> NewTable {
     let (start, end) = table.period().unwrap_or_default();
     let mut options = IndexOptions::default();
     options.set_compression(Compression::Page);
@@ -115,7 +123,10 @@ fn check_columns(db: &Db, table: &TableDef, history: &TableDef) -> Result<(), Sq
             ));
         }
         if ty != old.ty {
-            return Err(SqlError::of(msg::HISTORY_COLUMN_TYPE, [name, &old.ty, &past, &own.ty, &current]));
+            return Err(SqlError::of(
+                msg::HISTORY_COLUMN_TYPE,
+                [name, &old.ty, &past, &own.ty, &current],
+            ));
         }
         if ty.is_string() && own.collation != old.collation {
             return Err(SqlError::of(msg::HISTORY_COLLATION, [name, &current, &past]));
@@ -137,9 +148,13 @@ fn check_rows(work: &mut Work<'_>, table: &TableDef, history: &TableDef) -> Resu
     let (from, to) = (column(start), column(end));
     let rows = format!("{}.{}", quote(&history.schema), quote(&history.name));
     let key = table.all_indexes().find(|index| index.primary_key.is_some());
-    let key: Vec<String> = key.iter().flat_map(|index| &index.key).map(|(at, _)| column(*at)).collect();
+    let key: Vec<String> =
+        key.iter().flat_map(|index| &index.key).map(|(at, _)| column(*at)).collect();
     let tests = [
-        (msg::HISTORY_END_BEFORE_START, format!("SELECT TOP (1) 1 AS x FROM {rows} WHERE {to} < {from}")),
+        (
+            msg::HISTORY_END_BEFORE_START,
+            format!("SELECT TOP (1) 1 AS x FROM {rows} WHERE {to} < {from}"),
+        ),
         (
             msg::HISTORY_END_IN_FUTURE,
             format!("SELECT TOP (1) 1 AS x FROM {rows} WHERE {to} > SYSUTCDATETIME()"),

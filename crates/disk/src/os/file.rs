@@ -74,7 +74,8 @@ impl OsFile {
         failure(op, &self.path, offset, errno)
     }
 
-    /// Writes everything, in as many calls as it takes. Returns false if the kernel refused the flags before a byte was written.
+    /// Writes everything, in as many calls as it takes. Returns false if the kernel refused the
+    /// flags before a byte was written.
     pub(crate) fn write_all(
         &self,
         offset: u64,
@@ -128,7 +129,9 @@ impl OsFile {
         if len == 0 {
             return Ok(());
         }
-        match retry_on_intr(|| rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), offset, len)) {
+        match retry_on_intr(|| {
+            rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), offset, len)
+        }) {
             Ok(()) => Ok(()),
             // This file system has no such call: setting the length is all that can be done.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) if self.len()? < offset.saturating_add(len) => {
@@ -154,8 +157,8 @@ impl OsFile {
         rustix::fs::fsync(&self.fd).map_err(|errno| self.fail(Op::Sync, offset, errno))
     }
 
-    /// Counts a direct write that covers physical sectors only in part. Writes to the page cache are not counted, because it is
-    /// unknown in which pieces they reach the device.
+    /// Counts a direct write that covers physical sectors only in part. Writes to the page cache
+    /// are not counted, because it is unknown in which pieces they reach the device.
     pub(crate) fn note_rmw(&self, offset: u64, bytes: u64) {
         if self.direct && self.sectors.partial(offset, bytes) > 0 {
             self.stats.count_rmw();
@@ -205,7 +208,8 @@ impl BlockFile for OsFile {
         if !durable {
             self.write_all(offset, bufs, ReadWriteFlags::empty())?;
             self.data_sync()?;
-            // Only now it is certain that the flag was refused and not the transfer. A scratch disk needs neither.
+            // Only now it is certain that the flag was refused and not the transfer. A scratch disk
+            // needs neither.
             self.dsync.store(false, Ordering::Relaxed);
         }
         self.stats.count_durable_write(bytes, start.elapsed());
@@ -242,7 +246,8 @@ impl BlockFile for OsFile {
         let zeros = zeros();
         let end = offset.saturating_add(len);
         let mut at = offset;
-        // Before anything is written: the space comes in few extents, and a full volume is noticed in time.
+        // Before anything is written: the space comes in few extents, and a full volume is noticed
+        // in time.
         self.reserve(offset, len)?;
         while at < end {
             let piece = (end - at).min(ZERO_CHUNK as u64) as usize;

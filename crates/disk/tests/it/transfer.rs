@@ -1,5 +1,5 @@
-//! Batches in flight through both backends: every byte arrives, each request fails by itself, and nothing is in flight when
-//! the call has ended, however it ends.
+//! Batches in flight through both backends: every byte arrives, each request fails by itself, and
+//! nothing is in flight when the call has ended, however it ends.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ringwood_disk::{
-    AlignedBuf, BlockFile, Data, Disk, DiskError, IoBackend, IoOptions, OpenMode, OsDisk, Request, transfer,
+    AlignedBuf, BlockFile, Data, Disk, DiskError, IoBackend, IoOptions, OpenMode, OsDisk, Request,
+    transfer,
 };
 
 const PAGE: usize = 8192;
@@ -24,8 +25,13 @@ fn page(mark: u64) -> AlignedBuf {
     buf
 }
 
-/// Writes each page with its own mark to its position (file, page number), by requests of one or several adjacent pages.
-fn write_pages(files: &[Arc<dyn BlockFile>], places: &[(usize, u64)], mark: impl Fn(usize, u64) -> u64) {
+/// Writes each page with its own mark to its position (file, page number), by requests of one or
+/// several adjacent pages.
+fn write_pages(
+    files: &[Arc<dyn BlockFile>],
+    places: &[(usize, u64)],
+    mark: impl Fn(usize, u64) -> u64,
+) {
     let pages: Vec<AlignedBuf> = places.iter().map(|&(file, at)| page(mark(file, at))).collect();
     let slices: Vec<IoSlice<'_>> = pages.iter().map(|page| IoSlice::new(page)).collect();
     let mut requests = Vec::new();
@@ -43,9 +49,14 @@ fn write_pages(files: &[Arc<dyn BlockFile>], places: &[(usize, u64)], mark: impl
     assert!(ended.iter().all(|times| *times == 1), "{ended:?}");
 }
 
-fn read_pages(files: &[Arc<dyn BlockFile>], places: &[(usize, u64)], mark: impl Fn(usize, u64) -> u64) {
+fn read_pages(
+    files: &[Arc<dyn BlockFile>],
+    places: &[(usize, u64)],
+    mark: impl Fn(usize, u64) -> u64,
+) {
     let mut pages: Vec<AlignedBuf> = places.iter().map(|_| AlignedBuf::new(PAGE)).collect();
-    let mut slices: Vec<IoSliceMut<'_>> = pages.iter_mut().map(|page| IoSliceMut::new(page)).collect();
+    let mut slices: Vec<IoSliceMut<'_>> =
+        pages.iter_mut().map(|page| IoSliceMut::new(page)).collect();
     let mut requests: Vec<Request<'_>> = slices
         .chunks_mut(1)
         .zip(places)
@@ -66,14 +77,18 @@ fn read_pages(files: &[Arc<dyn BlockFile>], places: &[(usize, u64)], mark: impl 
 #[test]
 fn every_byte_arrives() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (n, (backend, direct)) in BACKENDS.iter().flat_map(|b| [(*b, true), (*b, false)]).enumerate() {
+    for (n, (backend, direct)) in
+        BACKENDS.iter().flat_map(|b| [(*b, true), (*b, false)]).enumerate()
+    {
         let disk = disk(folder.path(), backend, direct);
-        let open =
-            |name: &str| disk.open(Path::new(&format!("{n}{name}")), OpenMode::Create).expect("a file");
+        let open = |name: &str| {
+            disk.open(Path::new(&format!("{n}{name}")), OpenMode::Create).expect("a file")
+        };
         let files = [open("a"), open("b")];
         files.iter().for_each(|file| file.write_zeros(0, 1000 * PAGE as u64).expect("space"));
         // More than a ring takes, adjacent and alone.
-        let mut places: Vec<(usize, u64)> = (0..2000).map(|i| (i % 2, (i as u64 / 2 * 7) % 1000)).collect();
+        let mut places: Vec<(usize, u64)> =
+            (0..2000).map(|i| (i % 2, (i as u64 / 2 * 7) % 1000)).collect();
         places.sort_unstable();
         places.dedup();
         write_pages(&files, &places, |file, at| at * 10 + file as u64);
@@ -99,7 +114,8 @@ fn each_request_fails_by_itself() {
         let file = disk.open(Path::new(&format!("{n}")), OpenMode::Create).expect("a file");
         file.write_zeros(0, 10 * PAGE as u64).expect("space");
         let mut pages: Vec<AlignedBuf> = (0..32).map(|_| AlignedBuf::new(PAGE)).collect();
-        let mut slices: Vec<IoSliceMut<'_>> = pages.iter_mut().map(|page| IoSliceMut::new(page)).collect();
+        let mut slices: Vec<IoSliceMut<'_>> =
+            pages.iter_mut().map(|page| IoSliceMut::new(page)).collect();
         let offset = |i: usize| match i {
             7 => 10 * PAGE as u64,        // past the end
             11 => 9 * PAGE as u64 + 4096, // half of it is there
@@ -124,7 +140,8 @@ fn each_request_fails_by_itself() {
     }
 }
 
-/// A panic in the middle of a batch: the buffers belong to the caller again, and the next batch works.
+/// A panic in the middle of a batch: the buffers belong to the caller again, and the next batch
+/// works.
 #[test]
 fn a_panic_leaves_nothing_in_flight() {
     let folder = tempfile::tempdir().expect("a folder");

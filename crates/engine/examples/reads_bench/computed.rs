@@ -29,7 +29,13 @@ struct Case {
 const TEXT: DataType = DataType::VarChar(Len::N(20));
 
 const CASES: [Case; 4] = [
-    Case { computed: "v < @x * 2 + 10", constant: "v < 50", total: "MAX(v)", ty: DataType::Int, value: "20" },
+    Case {
+        computed: "v < @x * 2 + 10",
+        constant: "v < 50",
+        total: "MAX(v)",
+        ty: DataType::Int,
+        value: "20",
+    },
     Case {
         computed: "d < DATEADD(month, 1, @x)",
         constant: "d < '20200210'",
@@ -37,7 +43,13 @@ const CASES: [Case; 4] = [
         ty: DataType::Date,
         value: "20200110",
     },
-    Case { computed: "s LIKE @x", constant: "s LIKE 'a%1'", total: "MAX(s)", ty: TEXT, value: "a%1" },
+    Case {
+        computed: "s LIKE @x",
+        constant: "s LIKE 'a%1'",
+        total: "MAX(s)",
+        ty: TEXT,
+        value: "a%1",
+    },
     Case {
         computed: "p < CAST(@x AS decimal(12, 2)) - 0.01",
         constant: "p < 49.99",
@@ -64,7 +76,8 @@ pub fn measure(session: &mut Session, wanted: &Wanted) -> Done<()> {
         let text = |variable: &str, condition: &str| {
             format!("SELECT {variable} = {} FROM computed WHERE {condition}", case.total)
         };
-        let texts = [text("@y", case.constant), text("@y", case.computed), text("@x", case.computed)];
+        let texts =
+            [text("@y", case.constant), text("@y", case.computed), text("@x", case.computed)];
         let mut prepared = Vec::new();
         for text in &texts {
             prepared.push(session.prepare(text, &[("@x", case.ty), ("@y", case.ty)])?);

@@ -24,7 +24,9 @@ fn shape(session: &mut Session, table: &str, count: u32) -> Done<Shape> {
          WHERE index_type_desc = 'NONCLUSTERED INDEX' AND index_level = 0"
     );
     let found = rows(session, &sql)?;
-    let [row] = &found[..] else { return Err(format!("{table} has {} indexes", found.len()).into()) };
+    let [row] = &found[..] else {
+        return Err(format!("{table} has {} indexes", found.len()).into());
+    };
     let of = |at: usize| row.get(at).map_or(f64::NAN, figure);
     Ok([of(0), of(1) * 1e6 / f64::from(count), of(2)])
 }
@@ -40,7 +42,8 @@ fn timed(session: &mut Session, sql: &str, count: u32) -> Done<f64> {
     Ok(begin.elapsed().as_secs_f64() * 1e6 / f64::from(count))
 }
 
-/// Both tables are emptied and filled again in each round, by keys made of the source's column `key`.
+/// Both tables are emptied and filled again in each round, by keys made of the source's column
+/// `key`.
 fn filled(session: &mut Session, key: &str, wanted: &Wanted) -> Done<Turns<2>> {
     in_turns::<2>(wanted.rounds, |way| {
         let table = TABLES[way].0;
@@ -112,7 +115,8 @@ pub fn measure(session: &mut Session, wanted: &Wanted) -> Done<()> {
     printed.all("CREATE INDEX", &built, shapes(session, wanted.rows)?);
     let scanned = in_turns::<2>(wanted.rounds, |way| {
         let table = TABLES[way].0;
-        let sql = format!("SELECT COUNT(*), SUM(c) FROM {table} WITH (INDEX(i), FORCESCAN) WHERE b >= 0");
+        let sql =
+            format!("SELECT COUNT(*), SUM(c) FROM {table} WITH (INDEX(i), FORCESCAN) WHERE b >= 0");
         timed(session, &sql, wanted.rows)
     })?;
     printed.turns("CREATE INDEX", "us a row of a scan", &scanned);

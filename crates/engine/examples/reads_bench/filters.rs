@@ -52,9 +52,11 @@ pub fn measure(session: &mut Session, wanted: &Wanted) -> Done<()> {
         ];
         let mut prepared = Vec::new();
         for sql in &texts {
-            prepared.push(session.prepare(sql, &[("@a", text), ("@b", text), ("@y", DataType::Int)])?);
+            prepared
+                .push(session.prepare(sql, &[("@a", text), ("@b", text), ("@y", DataType::Int)])?);
         }
-        let values = [Value::str("user of no instance"), Value::str("user of no number"), Value::Null];
+        let values =
+            [Value::str("user of no instance"), Value::str("user of no number"), Value::Null];
         let turns = in_turns::<2>(wanted.rounds, |way| {
             let run = || run_prepared(session, &prepared[way], &values);
             Ok(seconds(LEAST, run)? * 1e9 / f64::from(wanted.rows))

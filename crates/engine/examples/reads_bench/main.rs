@@ -75,8 +75,11 @@ fn main() -> Done<()> {
         return Err("at least 1000 rows and one round".into());
     }
     let part = arguments.text("--part");
-    let parts: Vec<Part> =
-        PARTS.iter().filter(|(name, _)| part.is_none_or(|part| part == *name)).map(|(_, run)| *run).collect();
+    let parts: Vec<Part> = PARTS
+        .iter()
+        .filter(|(name, _)| part.is_none_or(|part| part == *name))
+        .map(|(_, run)| *run)
+        .collect();
     if parts.is_empty() {
         return Err("no such part; --help tells of all".into());
     }

@@ -36,7 +36,8 @@ pub fn measure(session: &mut Session, wanted: &Wanted) -> Done<()> {
         for (level, lock) in LEVELS {
             for list in LISTS {
                 let texts = WAYS.map(|way| {
-                    let hints: Vec<&str> = [lock, way].into_iter().filter(|hint| !hint.is_empty()).collect();
+                    let hints: Vec<&str> =
+                        [lock, way].into_iter().filter(|hint| !hint.is_empty()).collect();
                     let hints = hints.join(", ");
                     let hints = if hints.is_empty() { hints } else { format!("WITH ({hints})") };
                     format!("SELECT {list} FROM f {hints} WHERE b = {second}")

@@ -110,11 +110,15 @@ impl Thing {
         let Thing { kind, db, key } = *self;
         match kind {
             Row => format!("UPDATE deadlock{db}.dbo.t SET n = n + 1 WHERE id = {key}"),
-            Read => format!("SELECT n FROM deadlock{db}.dbo.t WITH (REPEATABLEREAD) WHERE id = {key}"),
+            Read => {
+                format!("SELECT n FROM deadlock{db}.dbo.t WITH (REPEATABLEREAD) WHERE id = {key}")
+            }
             Range => format!(
                 "SELECT COUNT(*) FROM deadlock{db}.dbo.ranges WITH (SERIALIZABLE) WHERE id BETWEEN {key}01 AND {key}08"
             ),
-            Table => format!("SELECT COUNT(*) FROM deadlock{db}.dbo.own{key} WITH (TABLOCKX, HOLDLOCK)"),
+            Table => {
+                format!("SELECT COUNT(*) FROM deadlock{db}.dbo.own{key} WITH (TABLOCKX, HOLDLOCK)")
+            }
             ApplicationOfTransaction => self.get_lock("Transaction"),
             ApplicationOfSession => self.get_lock("Session"),
         }
@@ -191,7 +195,12 @@ pub struct Arena<'a> {
 
 impl<'a> Arena<'a> {
     /// The arena of this number.
-    pub fn new(instance: &Arc<Instance>, number: usize, seed: u64, outcome: &'a Outcome) -> Arena<'a> {
+    pub fn new(
+        instance: &Arc<Instance>,
+        number: usize,
+        seed: u64,
+        outcome: &'a Outcome,
+    ) -> Arena<'a> {
         let part = || {
             let mut session = instance.session().expect("a session");
             must(&mut session, "SET NOCOUNT ON; SET LOCK_TIMEOUT 30000");
@@ -323,13 +332,20 @@ fn play_part(part: &mut Part, barrier: &Barrier, chain: bool) -> End {
         Ok(()) => End { asked, ended, victim: false, missed: false },
         Err(e) if victim(&e) => End { asked, ended, victim: true, missed: false },
         Err((1222, _)) => End { asked, ended, victim: false, missed: true },
-        Err((_, text)) if text.starts_with("result -1") => End { asked, ended, victim: false, missed: true },
+        Err((_, text)) if text.starts_with("result -1") => {
+            End { asked, ended, victim: false, missed: true }
+        }
         Err((number, text)) => panic!("{number} {text}"),
     }
 }
 
 /// Makes at least so many deadlocks in arenas beside each other.
-pub fn make_deadlocks(instance: &Arc<Instance>, arenas: usize, deadlocks: u64, seed: u64) -> Outcome {
+pub fn make_deadlocks(
+    instance: &Arc<Instance>,
+    arenas: usize,
+    deadlocks: u64,
+    seed: u64,
+) -> Outcome {
     make_databases(instance, arenas);
     let (outcome, made) = (Outcome::default(), AtomicU64::new(0));
     std::thread::scope(|scope| {

@@ -13,7 +13,8 @@ pub fn with_instance(
     work: impl FnOnce(&Arc<Instance>) -> Result<(), Box<dyn Error>>,
 ) -> Result<(), Box<dyn Error>> {
     let dir = std::env::temp_dir().join(format!("ringwood-{name}-{}", std::process::id()));
-    let options = InstanceOptions { memory_bytes: Some(memory_bytes), ..InstanceOptions::new(&dir) };
+    let options =
+        InstanceOptions { memory_bytes: Some(memory_bytes), ..InstanceOptions::new(&dir) };
     let instance = Instance::open(options)?;
     let done = work(&instance);
     instance.close()?;

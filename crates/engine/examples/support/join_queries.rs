@@ -83,7 +83,8 @@ impl Joins {
 
     /// The equalities of two tables by their aliases, in any order.
     fn on(&mut self, keys: &[&str], a: &str, b: &str) -> String {
-        let mut equal: Vec<String> = keys.iter().map(|key| format!("{a}.{key} = {b}.{key}")).collect();
+        let mut equal: Vec<String> =
+            keys.iter().map(|key| format!("{a}.{key} = {b}.{key}")).collect();
         self.rng.shuffle(&mut equal);
         equal.join(" AND ")
     }
@@ -104,7 +105,8 @@ impl Joins {
         let (first, second) = (self.table(), self.table());
         let keys = self.keys(&KEYS);
         let on = self.on(keys, "a", "b");
-        let filters: Vec<String> = ["a", "b"].iter().filter_map(|alias| self.filter(alias)).collect();
+        let filters: Vec<String> =
+            ["a", "b"].iter().filter_map(|alias| self.filter(alias)).collect();
         let and = |before: &str, list: &[String]| match list.is_empty() {
             true => String::new(),
             false => format!(" {before} {}", list.join(" AND ")),

@@ -34,7 +34,9 @@ impl Arguments {
                     let value = args.next().ok_or_else(|| format!("{name} needs a value"))?;
                     arguments.given.push((name.to_owned(), value));
                 }
-                other => return Err(format!("unknown argument {other}; --help tells of all").into()),
+                other => {
+                    return Err(format!("unknown argument {other}; --help tells of all").into());
+                }
             }
         }
         Ok(arguments)
@@ -49,7 +51,9 @@ impl Arguments {
     pub fn number<T: FromStr>(&self, name: &str, usual: T) -> Done<T> {
         match self.text(name) {
             None => Ok(usual),
-            Some(text) => text.parse().map_err(|_| format!("{name} {text}: not such a number").into()),
+            Some(text) => {
+                text.parse().map_err(|_| format!("{name} {text}: not such a number").into())
+            }
         }
     }
 
@@ -57,7 +61,9 @@ impl Arguments {
     pub fn numbers<T: FromStr + Clone>(&self, name: &str, usual: &[T]) -> Done<Vec<T>> {
         let Some(text) = self.text(name) else { return Ok(usual.to_vec()) };
         let parsed = text.split(',').map(|part| part.trim().parse::<T>());
-        parsed.collect::<Result<Vec<T>, _>>().map_err(|_| format!("{name} {text}: not such numbers").into())
+        parsed
+            .collect::<Result<Vec<T>, _>>()
+            .map_err(|_| format!("{name} {text}: not such numbers").into())
     }
 }
 
@@ -145,18 +151,23 @@ impl Rows {
         }
         if !self.begun {
             let names: Vec<&str> = self.labels.iter().map(|(name, _)| *name).collect();
-            println!("{}", self.line(&names, self.figures.iter().map(|(name, _)| (*name).to_owned())));
+            println!(
+                "{}",
+                self.line(&names, self.figures.iter().map(|(name, _)| (*name).to_owned()))
+            );
             self.begun = true;
         }
-        let shown = figures.iter().zip(self.figures.iter().copied()).map(|(figure, (_, digits))| {
-            if figure.is_nan() { "-".to_owned() } else { format!("{figure:.digits$}") }
-        });
+        let shown =
+            figures.iter().zip(self.figures.iter().copied()).map(|(figure, (_, digits))| {
+                if figure.is_nan() { "-".to_owned() } else { format!("{figure:.digits$}") }
+            });
         println!("{}", self.line(labels, shown));
     }
 
     fn line(&self, labels: &[&str], figures: impl Iterator<Item = String>) -> String {
         let left = labels.iter().zip(self.labels.iter().copied());
-        let mut parts: Vec<String> = left.map(|(label, (_, width))| format!("{label:<width$}")).collect();
+        let mut parts: Vec<String> =
+            left.map(|(label, (_, width))| format!("{label:<width$}")).collect();
         parts.extend(figures.zip(self.figures.iter().copied()).map(|(figure, (name, _))| {
             let width = name.len().max(9);
             format!("{figure:>width$}")
@@ -171,7 +182,8 @@ impl Rows {
             fields.push(format!("\"{}\":{label:?}", key(name)));
         }
         for (figure, (name, digits)) in figures.iter().zip(self.figures.iter().copied()) {
-            let shown = if figure.is_finite() { format!("{figure:.digits$}") } else { "null".to_owned() };
+            let shown =
+                if figure.is_finite() { format!("{figure:.digits$}") } else { "null".to_owned() };
             fields.push(format!("\"{}\":{shown}", key(name)));
         }
         format!("{{{}}}", fields.join(","))

@@ -1,4 +1,5 @@
-//! What the benchmarks share: TPC-C's customer table and its rows of about 700 bytes, and a sink that reports.
+//! What the benchmarks share: TPC-C's customer table and its rows of about 700 bytes, and a sink
+//! that reports.
 
 use ringwood_engine::{ResultRows, Sink, SqlError};
 

@@ -28,7 +28,11 @@ impl Sink for Answer {
     }
 }
 
-fn answer(session: &mut Session, sql: &str, rows: Option<Vec<Vec<Value>>>) -> Result<Answer, Box<dyn Error>> {
+fn answer(
+    session: &mut Session,
+    sql: &str,
+    rows: Option<Vec<Vec<Value>>>,
+) -> Result<Answer, Box<dyn Error>> {
     let mut answer = Answer { error: None, rows };
     session.execute(sql, &mut answer);
     match answer.error {
@@ -48,7 +52,11 @@ pub fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<Value>>, Box<dyn
 }
 
 /// Runs a prepared batch.
-pub fn run_prepared(session: &mut Session, batch: &Prepared, values: &[Value]) -> Result<(), SqlError> {
+pub fn run_prepared(
+    session: &mut Session,
+    batch: &Prepared,
+    values: &[Value],
+) -> Result<(), SqlError> {
     let mut answer = Answer::default();
     session.execute_prepared(batch, values, &mut answer)?;
     answer.error.map_or(Ok(()), Err)

@@ -1,9 +1,9 @@
-//! The bindings of a run: each run of a batch has its own list, so that running a bound statement asks nobody.
-//! A session keeps the lists of the batches that it ran last and takes them up again as they are: running a batch again costs
-//! neither a lock, nor a copy, nor a count of users that sessions share.
-//! Guarantee: a list that is kept is never trusted: each binding has its stamp, and what does not
-//! fit any more is looked for in the list that all sessions share, then made again. Nor is what
-//! sp_executesql has found for a text: it is what would be found now, or is looked for.
+//! The bindings of a run: each run of a batch has its own list, so that running a bound statement
+//! asks nobody. A session keeps the lists of the batches that it ran last and takes them up again
+//! as they are: running a batch again costs neither a lock, nor a copy, nor a count of users that
+//! sessions share. Guarantee: a list that is kept is never trusted: each binding has its stamp, and
+//! what does not fit any more is looked for in the list that all sessions share, then made again.
+//! Nor is what sp_executesql has found for a text: it is what would be found now, or is looked for.
 
 use std::sync::Arc;
 
@@ -46,7 +46,8 @@ struct FoundAgain {
 /// What a session keeps.
 #[derive(Default)]
 struct Kept {
-    /// Of the cache of batches when the first of these was kept: what they hold is let go when that is cleared.
+    /// Of the cache of batches when the first of these was kept: what they hold is let go when that
+    /// is cleared.
     generation: u64,
     /// The newest last.
     list: Vec<KeptBatch>,
@@ -62,7 +63,12 @@ impl Kept {
         self.list.iter_mut().rfind(|kept| Arc::ptr_eq(&kept.batch, batch))
     }
 
-    fn found_again(&mut self, core: &SessionCore, text: &str, declared: &Declared) -> Option<Arc<Found>> {
+    fn found_again(
+        &mut self,
+        core: &SessionCore,
+        text: &str,
+        declared: &Declared,
+    ) -> Option<Arc<Found>> {
         let cache = core.instance().batches();
         let of_text = self.list.iter_mut().rev().filter(|kept| *kept.batch.source == *text);
         let mut of_text = of_text.filter_map(|kept| kept.again.as_mut());
@@ -90,8 +96,12 @@ pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> Own {
     }
 }
 
-/// What the first statement of a batch was bound to when it ran last in this session, under what, and where it is counted.
-pub(super) fn of_first(core: &SessionCore, batch: &Arc<Compiled>) -> Option<(Stamp, Bound, Arc<Counts>)> {
+/// What the first statement of a batch was bound to when it ran last in this session, under what,
+/// and where it is counted.
+pub(super) fn of_first(
+    core: &SessionCore,
+    batch: &Arc<Compiled>,
+) -> Option<(Stamp, Bound, Arc<Counts>)> {
     let kept = core.kept_bindings.as_ref()?.downcast_ref::<Kept>()?;
     let kept = kept.list.iter().rfind(|kept| Arc::ptr_eq(&kept.batch, batch))?;
     let (bound, counts) = kept.own.as_ref()?;
@@ -125,7 +135,11 @@ fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
 /// What sp_executesql has found for a text with these parameters when that ran last in this
 /// session, if it would find the same now. It costs no hash of the text, no lock and no count that
 /// sessions share.
-pub(super) fn found_again(core: &mut SessionCore, text: &str, declared: &Declared) -> Option<Arc<Found>> {
+pub(super) fn found_again(
+    core: &mut SessionCore,
+    text: &str,
+    declared: &Declared,
+) -> Option<Arc<Found>> {
     let mut all = core.kept_bindings.take()?;
     let found = all.downcast_mut::<Kept>().and_then(|kept| kept.found_again(core, text, declared));
     core.kept_bindings = Some(all);

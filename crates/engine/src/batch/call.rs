@@ -1,7 +1,8 @@
-//! EXECUTE of a procedure of the current database with values and variables, bound: which procedure the name means, its code, and
-//! which parameter each argument is for are found once, and hold as long as the statement's stamp does.
-//! Guarantees: a call that would be an error is not bound: the general way (`execute`) finds the error at each run. What is bound
-//! keeps no code alive: code holds the bindings of its own calls, which may be calls of itself.
+//! EXECUTE of a procedure of the current database with values and variables, bound: which procedure
+//! the name means, its code, and which parameter each argument is for are found once, and hold as
+//! long as the statement's stamp does. Guarantees: a call that would be an error is not bound: the
+//! general way (`execute`) finds the error at each run. What is bound keeps no code alive: code
+//! holds the bindings of its own calls, which may be calls of itself.
 
 use std::sync::Arc;
 
@@ -42,7 +43,8 @@ impl Run<'_> {
         Some((call.clone(), call.code.upgrade()?))
     }
 
-    /// Binds a call whose arguments' values the statement is bound to. Nothing for one that is an error, or has tables or cursors.
+    /// Binds a call whose arguments' values the statement is bound to. Nothing for one that is an
+    /// error, or has tables or cursors.
     pub(super) fn bind_call(
         &mut self,
         at: usize,
@@ -55,9 +57,11 @@ impl Run<'_> {
         }
         let code = self.code_of(db, module)?;
         let page = db.default_collation().code_page();
-        let default =
-            |param: &ParamCode| Ok::<_, SqlError>(param.constant_default(page)?.map(Given::Default));
-        let mut given: Vec<Option<Given>> = code.params.iter().map(default).collect::<Result<_, _>>()?;
+        let default = |param: &ParamCode| {
+            Ok::<_, SqlError>(param.constant_default(page)?.map(Given::Default))
+        };
+        let mut given: Vec<Option<Given>> =
+            code.params.iter().map(default).collect::<Result<_, _>>()?;
         let mut taken = vec![false; given.len()];
         let mut outputs = Vec::new();
         let mut exprs = Vec::new();
@@ -89,7 +93,9 @@ impl Run<'_> {
         let stamp = Stamp::now(self.core);
         let values: Vec<&Expr> = exprs.iter().map(|(_, value)| *value).collect();
         self.bind_scalars(at, &values)?;
-        let Some(arguments) = self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars()).cloned() else {
+        let Some(arguments) =
+            self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars()).cloned()
+        else {
             return Ok(None);
         };
         for ((to, value), scalar) in exprs.iter().zip(arguments.iter()) {
@@ -97,7 +103,8 @@ impl Run<'_> {
         }
         let Some(given) = given.into_iter().collect::<Option<Box<[_]>>>() else { return Ok(None) };
         let (module, outputs) = (module.clone(), outputs.into());
-        let call = Arc::new(BoundCall { module, code: Arc::downgrade(&code), arguments, given, outputs });
+        let call =
+            Arc::new(BoundCall { module, code: Arc::downgrade(&code), arguments, given, outputs });
         let bound = Some((stamp, Bound::Call(call.clone())));
         self.batch.bound.lock()[at].clone_from(&bound);
         self.bound[at] = bound;

@@ -41,7 +41,8 @@ fn compile(instance: &Arc<Instance>, text: &str, cancel: &AtomicBool) -> Result<
 #[test]
 fn a_compilation_notices_a_cancel_and_is_not_counted() {
     let disk = Arc::new(SimDisk::new(3));
-    let options = InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
+    let options =
+        InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
     let instance = Instance::open(options).unwrap();
     let join = "SELECT 1 FROM sys.objects a, sys.objects b WHERE a.object_id = b.object_id";
     assert_eq!(compile(&instance, join, &AtomicBool::new(false)).unwrap(), 1);

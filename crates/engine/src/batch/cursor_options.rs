@@ -1,4 +1,5 @@
-//! What the words of DECLARE CURSOR come to: kind, concurrency, scope, and which of them contradict each other.
+//! What the words of DECLARE CURSOR come to: kind, concurrency, scope, and which of them contradict
+//! each other.
 
 use plan::cursor::Model;
 use syntax::ast::CursorDef;
@@ -114,11 +115,26 @@ mod tests {
         check("declare c scroll cursor for select 1", Model::Keyset, Optimistic, true);
         check("declare c cursor static for select 1", Model::Static, ReadOnly, true);
         check("declare c cursor forward_only static for select 1", Model::Static, ReadOnly, false);
-        check("declare c cursor keyset scroll_locks for select 1", Model::Keyset, ScrollLocks, true);
+        check(
+            "declare c cursor keyset scroll_locks for select 1",
+            Model::Keyset,
+            ScrollLocks,
+            true,
+        );
         check("declare c cursor dynamic read_only for select 1", Model::Dynamic, ReadOnly, true);
         check("declare c cursor fast_forward for select 1", Model::FastForward, ReadOnly, false);
-        check("declare c cursor fast_forward forward_only for select 1", Model::FastForward, ReadOnly, false);
-        check("declare c cursor for select a from t for read only", Model::Dynamic, ReadOnly, false);
+        check(
+            "declare c cursor fast_forward forward_only for select 1",
+            Model::FastForward,
+            ReadOnly,
+            false,
+        );
+        check(
+            "declare c cursor for select a from t for read only",
+            Model::Dynamic,
+            ReadOnly,
+            false,
+        );
     }
 
     #[test]
@@ -135,7 +151,10 @@ mod tests {
             assert_eq!(of(&format!("declare c cursor {text} for select 1")), Err(1048), "{text}");
         }
         for text in ["static", "fast_forward", "read_only"] {
-            assert_eq!(of(&format!("declare c cursor {text} for select a from t for update")), Err(16957));
+            assert_eq!(
+                of(&format!("declare c cursor {text} for select a from t for update")),
+                Err(16957)
+            );
         }
     }
 }

@@ -9,8 +9,8 @@ use memory::{Clerk, Reservation};
 use parking_lot::{Mutex, MutexGuard};
 use plan::cursor::{CursorPlan, Model, Source, compile_cursor};
 use syntax::ast::{
-    CursorDef, CursorName, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, NameOrVariable, SetValue,
-    SetVariable, Span,
+    CursorDef, CursorName, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, NameOrVariable,
+    SetValue, SetVariable, Span,
 };
 use types::convert::{Mode, convert_with};
 use types::{DataType, ResultRows, SqlError, Value, msg};
@@ -48,7 +48,8 @@ pub struct NewCursor<'a> {
 const CURSOR_BYTES: usize = 4 << 10;
 
 impl NewCursor<'_> {
-    /// The cursor, closed, with a handle of its own. What its query cannot have, concurrency and scrolling, it has not.
+    /// The cursor, closed, with a handle of its own. What its query cannot have, concurrency and
+    /// scrolling, it has not.
     ///
     /// # Errors
     /// 701.
@@ -82,7 +83,8 @@ impl NewCursor<'_> {
         let (updatable, locks) =
             (concurrency != Concurrency::ReadOnly, concurrency == Concurrency::ScrollLocks);
         let here = DeclaredIn { db: core.names_db().clone(), level: core.temps.level };
-        let body: Box<dyn CursorBody> = Box::new(Body::new(self.plan, here, self.vars, updatable, locks));
+        let body: Box<dyn CursorBody> =
+            Box::new(Body::new(self.plan, here, self.vars, updatable, locks));
         let info = Arc::new(CursorInfo {
             handle: core.cursors.next_handle(),
             name: Mutex::new(self.name.into()),
@@ -101,7 +103,12 @@ impl NewCursor<'_> {
         }
         shared.push(Arc::downgrade(&info));
         drop(shared);
-        Ok(Arc::new(Cursor { info, current: Mutex::new(Current::None), body: Mutex::new(body), memory }))
+        Ok(Arc::new(Cursor {
+            info,
+            current: Mutex::new(Current::None),
+            body: Mutex::new(body),
+            memory,
+        }))
     }
 }
 
@@ -110,7 +117,10 @@ impl NewCursor<'_> {
 /// # Errors
 /// 16910 a statement is using it.
 pub fn body_of<'c>(cursor: &'c Cursor) -> Result<MutexGuard<'c, Box<dyn CursorBody>>, SqlError> {
-    cursor.body.try_lock().ok_or_else(|| SqlError::of(msg::CURSOR_IN_USE, [&cursor.info.name.lock()]))
+    cursor
+        .body
+        .try_lock()
+        .ok_or_else(|| SqlError::of(msg::CURSOR_IN_USE, [&cursor.info.name.lock()]))
 }
 
 /// The engine's own kind of body.
@@ -188,7 +198,11 @@ fn compile_again(core: &SessionCore, body: &Body) -> Result<Arc<CursorPlan>, Sql
         options: &options,
         temps: &temps,
         // The rows of a trigger are its own.
-        changes: core.changes.as_ref().filter(|_| *level == core.temps.level).map(|rows| rows.as_table()),
+        changes: core
+            .changes
+            .as_ref()
+            .filter(|_| *level == core.temps.level)
+            .map(|rows| rows.as_table()),
         cancel: &core.shared.cancel,
         counters: core.host().optimizer(),
         unresolved: None,
@@ -200,7 +214,12 @@ fn compile_again(core: &SessionCore, body: &Body) -> Result<Arc<CursorPlan>, Sql
 ///
 /// # Errors
 /// As [`Body::fetch`].
-pub fn fetch(core: &mut SessionCore, cursor: &Cursor, body: &mut Body, to: To) -> Result<Status, SqlError> {
+pub fn fetch(
+    core: &mut SessionCore,
+    cursor: &Cursor,
+    body: &mut Body,
+    to: To,
+) -> Result<Status, SqlError> {
     let result = body.fetch(core, to);
     let info = &cursor.info;
     if body.is_updatable() {
@@ -310,7 +329,12 @@ impl Run<'_> {
     }
 
     /// SET @c = CURSOR ..., SET @c = @d, SET @c = name.
-    pub(super) fn set_cursor(&mut self, at: usize, set: &SetVariable, span: Span) -> Result<(), Failure> {
+    pub(super) fn set_cursor(
+        &mut self,
+        at: usize,
+        set: &SetVariable,
+        span: Span,
+    ) -> Result<(), Failure> {
         self.check_cursor_variable(&set.name)?;
         let cursor = match &set.value {
             SetValue::Cursor(def) => Some(self.new_cursor(at, def, &set.name, false, span)?),
@@ -318,7 +342,9 @@ impl Run<'_> {
                 self.check_cursor_variable(from)?;
                 self.core.cursors.variable(from).cloned()
             }
-            SetValue::Expr(Expr { kind: ExprKind::Column(column), .. }) if column.qualifier.is_none() => {
+            SetValue::Expr(Expr { kind: ExprKind::Column(column), .. })
+                if column.qualifier.is_none() =>
+            {
                 let name = NameOrVariable::Name(column.name.clone());
                 Some(self.core.cursors.find(&CursorName { global: false, name })?)
             }
@@ -374,12 +400,17 @@ impl Run<'_> {
     }
 
     /// The variables of INTO.
-    fn bind_into(&mut self, at: usize, fetch: &Fetch) -> Result<Arc<[(usize, DataType)]>, SqlError> {
+    fn bind_into(
+        &mut self,
+        at: usize,
+        fetch: &Fetch,
+    ) -> Result<Arc<[(usize, DataType)]>, SqlError> {
         if let Some((_, Bound::Into(into))) = &self.bound[at] {
             return Ok(into.clone());
         }
         let vars = &self.batch.program.vars;
-        let into: Arc<[_]> = fetch.into.iter().map(|name| vars.find(name)).collect::<Result<_, _>>()?;
+        let into: Arc<[_]> =
+            fetch.into.iter().map(|name| vars.find(name)).collect::<Result<_, _>>()?;
         let bound = (programs::compiled::Stamp::now(self.core), Bound::Into(into.clone()));
         self.bound[at] = Some(bound.clone());
         self.batch.bound.lock()[at] = Some(bound);
@@ -389,10 +420,14 @@ impl Run<'_> {
     fn wanted(&self, from: &FetchFrom) -> Result<To, SqlError> {
         let number = |expr: &Expr| {
             let value = match &expr.kind {
-                ExprKind::Variable(name) => self.vars[self.batch.program.vars.find(name)?.0].clone(),
+                ExprKind::Variable(name) => {
+                    self.vars[self.batch.program.vars.find(name)?.0].clone()
+                }
                 _ => literal(expr)?,
             };
-            value.as_i64().ok_or_else(|| SqlError::of(msg::PARAMETER_VALUE, [&"sp_cursorfetch", &"'rownum'"]))
+            value
+                .as_i64()
+                .ok_or_else(|| SqlError::of(msg::PARAMETER_VALUE, [&"sp_cursorfetch", &"'rownum'"]))
         };
         Ok(match from {
             FetchFrom::Next => To::Next,
@@ -451,18 +486,20 @@ impl Run<'_> {
 
     fn assign_row(&mut self, into: &[(usize, DataType)], body: &mut Body) -> Result<(), SqlError> {
         let row = body.fetched.row.iter_mut().zip(&body.plan.columns);
-        let (dialect, page) = (self.core.options.dialect, self.core.db().default_collation().code_page());
+        let (dialect, page) =
+            (self.core.options.dialect, self.core.db().default_collation().code_page());
         for ((slot, ty), (value, column)) in into.iter().zip(row) {
-            let same_page = !ty.is_string() || ty.is_unicode() || column.collation.code_page() == page;
+            let same_page =
+                !ty.is_string() || ty.is_unicode() || column.collation.code_page() == page;
             self.vars[*slot] = if column.ty == *ty && same_page {
                 std::mem::take(value)
             } else {
-                convert_with(value, column.ty, *ty, 0, Mode::Implicit, dialect, page).map_err(|e| match e
-                    .number
-                {
-                    206 | 257 => SqlError::of(msg::FETCH_CONVERSION, [&column.ty, &ty]),
-                    _ => e,
-                })?
+                convert_with(value, column.ty, *ty, 0, Mode::Implicit, dialect, page).map_err(
+                    |e| match e.number {
+                        206 | 257 => SqlError::of(msg::FETCH_CONVERSION, [&column.ty, &ty]),
+                        _ => e,
+                    },
+                )?
             };
         }
         Ok(())

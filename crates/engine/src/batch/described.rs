@@ -1,6 +1,6 @@
-//! Texts that are described and not run: the columns of their first result set, the types of parameters
-//! that nobody has declared.
-//! Guarantee: the session's options are afterwards what they were.
+//! Texts that are described and not run: the columns of their first result set, the types of
+//! parameters that nobody has declared. Guarantee: the session's options are afterwards what they
+//! were.
 
 use std::sync::Arc;
 
@@ -32,7 +32,8 @@ impl Sink for First {
     }
 }
 
-/// The columns of the first result set of a text with declared parameters; none when it has no result set.
+/// The columns of the first result set of a text with declared parameters; none when it has no
+/// result set.
 ///
 /// # Errors
 /// Those of compiling the text.
@@ -67,7 +68,8 @@ pub fn undeclared(
     let catalog = core.db().catalog();
     let params = declared_parameters(declarations, &catalog)?;
     let settings = core.options.parse_settings();
-    let (batch, undeclared) = Compiled::with_undeclared(text, &params, settings, &catalog, &|| go_on(core))?;
+    let (batch, undeclared) =
+        Compiled::with_undeclared(text, &params, settings, &catalog, &|| go_on(core))?;
     let mut vars = vec![Value::Null; batch.parameters];
     let before = core.options.clone();
     core.options.noexec = true;

@@ -1,5 +1,6 @@
-//! Texts that come with parameters: sp_executesql, and statements that a session prepares under numbers (sp_prepare and its kin).
-//! Statement and parameter list are found by their positions, whatever their names: clients name them as they like.
+//! Texts that come with parameters: sp_executesql, and statements that a session prepares under
+//! numbers (sp_prepare and its kin). Statement and parameter list are found by their positions,
+//! whatever their names: clients name them as they like.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -97,7 +98,11 @@ impl PreparedText {
 }
 
 impl Run<'_> {
-    pub(super) fn dynamic(&mut self, dynamic: Dynamic, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+    pub(super) fn dynamic(
+        &mut self,
+        dynamic: Dynamic,
+        args: Vec<Arg>,
+    ) -> Result<(Flow, i32), Failure> {
         let mut args = args.into_iter();
         match dynamic {
             Dynamic::ExecuteSql => self.execute_sql(args),
@@ -105,7 +110,8 @@ impl Run<'_> {
                 let handle = args.next();
                 let declared = self.declared(args.next())?;
                 let text = text_of("sp_prepare", args.next())?;
-                let options = args.next().and_then(|arg| arg.value.as_i64()).unwrap_or(RETURN_METADATA);
+                let options =
+                    args.next().and_then(|arg| arg.value.as_i64()).unwrap_or(RETURN_METADATA);
                 let (prepared, batch) = self.prepare(text, declared)?;
                 if options & RETURN_METADATA != 0 {
                     self.describe(&prepared, &batch)?;
@@ -136,7 +142,11 @@ impl Run<'_> {
             }
             Dynamic::Unprepare => {
                 let number = self.handle(args.next())?;
-                if self.forget(number) { Ok((Flow::Next, 0)) } else { Err(no_handle(number).into()) }
+                if self.forget(number) {
+                    Ok((Flow::Next, 0))
+                } else {
+                    Err(no_handle(number).into())
+                }
             }
             Dynamic::CursorOpen => self.cursor_open(args),
             Dynamic::CursorPrepare => self.cursor_prepare(args),
@@ -170,14 +180,19 @@ impl Run<'_> {
     }
 
     /// The statement of a number. Errors: 8179.
-    pub(super) fn prepared(&mut self, arg: Option<Arg>) -> Result<(Arc<PreparedText>, Arc<Found>), SqlError> {
+    pub(super) fn prepared(
+        &mut self,
+        arg: Option<Arg>,
+    ) -> Result<(Arc<PreparedText>, Arc<Found>), SqlError> {
         let number = self.handle(arg)?;
-        let prepared: Arc<PreparedText> = self.core.handles.get(number).ok_or_else(|| no_handle(number))?;
+        let prepared: Arc<PreparedText> =
+            self.core.handles.get(number).ok_or_else(|| no_handle(number))?;
         let batch = prepared.compiled(self.core)?;
         Ok((prepared, batch))
     }
 
-    /// Compiles a text that is to be kept. Errors: what is wrong with it goes to the client, followed by 8180.
+    /// Compiles a text that is to be kept. Errors: what is wrong with it goes to the client,
+    /// followed by 8180.
     pub(super) fn prepare(
         &mut self,
         text: CompactString,
@@ -197,8 +212,9 @@ impl Run<'_> {
     fn describe(&mut self, prepared: &PreparedText, batch: &Arc<Compiled>) -> Result<(), Failure> {
         let mut vars = vec![Value::Null; prepared.declared.list.len()];
         let tables = prepared.declared.list.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
-        let tables =
-            tables.map(|(p, def)| TableParam::new(&p.name, def, None)).collect::<Result<Vec<_>, _>>()?;
+        let tables = tables
+            .map(|(p, def)| TableParam::new(&p.name, def, None))
+            .collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
         let fmtonly = std::mem::replace(&mut self.core.options.fmtonly, true);
         let result = self.nested_batch(batch, &mut vars);
@@ -217,7 +233,11 @@ impl Run<'_> {
     }
 
     /// Gives the number of a statement that is kept from now on.
-    pub(super) fn keep(&mut self, handle: Option<Arg>, prepared: Arc<PreparedText>) -> Result<(), SqlError> {
+    pub(super) fn keep(
+        &mut self,
+        handle: Option<Arg>,
+        prepared: Arc<PreparedText>,
+    ) -> Result<(), SqlError> {
         let bytes = prepared.bytes();
         self.keep_any(handle, prepared, bytes)
     }
@@ -256,7 +276,8 @@ impl Run<'_> {
         Ok(self.core.handles.keep_list(&text, version, list))
     }
 
-    /// Runs a text with the values of its parameters, and gives back what it leaves in those that are OUTPUT.
+    /// Runs a text with the values of its parameters, and gives back what it leaves in those that
+    /// are OUTPUT.
     fn run_text(
         &mut self,
         declared: &Declared,
@@ -323,7 +344,8 @@ impl Run<'_> {
     }
 }
 
-/// Which parameter an argument is for: by its name if it has one, which clients may write without `@`.
+/// Which parameter an argument is for: by its name if it has one, which clients may write without
+/// `@`.
 fn position(params: &[Parameter], name: Option<&str>, at: usize) -> Result<usize, SqlError> {
     let found = match name.map(|name| fold_name(name.trim_start_matches('@'))) {
         None => Some(at).filter(|at| *at < params.len()),
@@ -344,7 +366,9 @@ pub(super) fn text_of(procedure: &str, arg: Option<Arg>) -> Result<CompactString
     match arg.map(|arg| arg.value) {
         Some(Value::Str(text)) => Ok(text),
         Some(_) => Err(wrong_type("@statement")),
-        None => Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&procedure, &"@statement"]).state(10)),
+        None => {
+            Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&procedure, &"@statement"]).state(10))
+        }
     }
 }
 
@@ -365,7 +389,10 @@ fn no_handle(number: i32) -> SqlError {
 ///
 /// # Errors
 /// Those of the declarations.
-pub fn declared_parameters(definition: &str, catalog: &Catalog) -> Result<Vec<BatchParam>, SqlError> {
+pub fn declared_parameters(
+    definition: &str,
+    catalog: &Catalog,
+) -> Result<Vec<BatchParam>, SqlError> {
     Ok(Declared::new(parse_parameters(definition, catalog)?).typed)
 }
 

@@ -1,5 +1,6 @@
-//! EXEC: strings and sp_executesql in a scope of their own, system procedures by name.
-//! Guarantee: database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has ended.
+//! EXEC: strings and sp_executesql in a scope of their own, system procedures by name. Guarantee:
+//! database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has
+//! ended.
 
 use super::call::static_type;
 use super::dynamic::Dynamic;
@@ -12,7 +13,9 @@ use programs::compiled::Compiled;
 use programs::module::{Arguments, ModuleCode, bind_arguments};
 use programs::program::BatchParam;
 use programs::table_param::TableParam;
-use syntax::ast::{Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span};
+use syntax::ast::{
+    Execute, ExecuteArg, ExecuteAs, ExecuteWhat, Expr, ExprKind, Ident, ObjectName, Span,
+};
 use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value, msg};
 
@@ -49,7 +52,9 @@ impl Run<'_> {
     /// EXECUTE, whatever its result sets are to be.
     pub(super) fn execute_as_is(&mut self, at: usize, execute: &Execute) -> Result<Flow, Failure> {
         match &execute.what {
-            ExecuteWhat::Text { at: Some(server), .. } => Err(errors::no_server(&server.value).into()),
+            ExecuteWhat::Text { at: Some(server), .. } => {
+                Err(errors::no_server(&server.value).into())
+            }
             ExecuteWhat::Text { text, as_whom, .. } => {
                 let values = self.evaluate_at(at, &[text])?;
                 match values.into_iter().next() {
@@ -88,7 +93,11 @@ impl Run<'_> {
     }
 
     /// EXEC @result = ...: the value of a function, of anything else the status.
-    fn set_status(&mut self, result: Option<&str>, (flow, status): (Flow, i32)) -> Result<Flow, Failure> {
+    fn set_status(
+        &mut self,
+        result: Option<&str>,
+        (flow, status): (Flow, i32),
+    ) -> Result<Flow, Failure> {
         let returned = self.returned.take().map(|returned| *returned);
         let (value, of) = returned.unwrap_or((Value::Int(status), DataType::Int));
         if let Some(variable) = result {
@@ -111,11 +120,11 @@ impl Run<'_> {
             ExprKind::Variable(name) if vars.is_cursor(name) => Some(name.clone()),
             _ => None,
         };
-        let tables: Vec<Option<TableArg>> = args.iter().map(|arg| self.table_argument(&arg.value)).collect();
-        let given = args
-            .iter()
-            .zip(&tables)
-            .filter(|(arg, table)| table.is_none() && !is_default(&arg.value) && cursor_of(arg).is_none());
+        let tables: Vec<Option<TableArg>> =
+            args.iter().map(|arg| self.table_argument(&arg.value)).collect();
+        let given = args.iter().zip(&tables).filter(|(arg, table)| {
+            table.is_none() && !is_default(&arg.value) && cursor_of(arg).is_none()
+        });
         let exprs: Vec<&Expr> = given.map(|(arg, _)| &arg.value).collect();
         let mut values =
             if exprs.is_empty() { Vec::new() } else { self.evaluate_at(at, &exprs)? }.into_iter();
@@ -148,8 +157,13 @@ impl Run<'_> {
         Some(TableArg::Variable { object_id: variable.object_id, type_id: variable.type_id })
     }
 
-    /// A call that does not come as T-SQL: the position of an argument is the variable that takes its result.
-    pub(super) fn call_by_name(&mut self, shown: &str, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+    /// A call that does not come as T-SQL: the position of an argument is the variable that takes
+    /// its result.
+    pub(super) fn call_by_name(
+        &mut self,
+        shown: &str,
+        args: Vec<Arg>,
+    ) -> Result<(Flow, i32), Failure> {
         // What drivers call for each statement, mostly by its number: the name is a plain one.
         if let Some(dynamic) = Dynamic::find(shown) {
             let plan = phases::enter(Phase::Plan);
@@ -189,7 +203,11 @@ impl Run<'_> {
     }
 
     /// The temporary procedure of a name, which every database has. Error: 2812.
-    fn temporary_procedure(&self, name: &ObjectName, shown: &str) -> Result<(Arc<Db>, Called), Failure> {
+    fn temporary_procedure(
+        &self,
+        name: &ObjectName,
+        shown: &str,
+    ) -> Result<(Arc<Db>, Called), Failure> {
         if let Some(server) = &name.server {
             return Err(errors::no_server(&server.value).into());
         }
@@ -198,8 +216,14 @@ impl Run<'_> {
         Ok((self.core.db().clone(), Called::Global(temps::tempdb(self.core)?, module)))
     }
 
-    /// Runs what is called with its arguments. A system procedure works on the database in whose name it is called.
-    fn run_called(&mut self, db: Arc<Db>, called: Called, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+    /// Runs what is called with its arguments. A system procedure works on the database in whose
+    /// name it is called.
+    fn run_called(
+        &mut self,
+        db: Arc<Db>,
+        called: Called,
+        args: Vec<Arg>,
+    ) -> Result<(Flow, i32), Failure> {
         let done = self.run_untold(db, called, args)?;
         self.tell_called(done)
     }
@@ -241,7 +265,10 @@ impl Run<'_> {
     }
 
     /// Tells the client that what its own batch has called has ended, or a procedure of it.
-    pub(super) fn tell_called(&mut self, (flow, status): (Flow, i32)) -> Result<(Flow, i32), Failure> {
+    pub(super) fn tell_called(
+        &mut self,
+        (flow, status): (Flow, i32),
+    ) -> Result<(Flow, i32), Failure> {
         if flow == Flow::Next {
             self.core.tell_transactions(self.sink)?;
             if self.core.nest_level == 0 {
@@ -259,7 +286,8 @@ impl Run<'_> {
         let catalog = db.catalog();
         let own = self.core.module_schema();
         let schema = schema_of(own.as_deref(), &catalog, name);
-        let Some(OtherObject::Synonym(synonym)) = catalog.find_other(schema, &name.name.value) else {
+        let Some(OtherObject::Synonym(synonym)) = catalog.find_other(schema, &name.name.value)
+        else {
             return Ok(None);
         };
         let base = bind::synonym::base_of(&db, synonym);
@@ -272,7 +300,12 @@ impl Run<'_> {
     }
 
     /// The user's procedure or scalar function of a name. Error: 2812.
-    fn user_module(&mut self, db: &Arc<Db>, name: &ObjectName, shown: &str) -> Result<Called, SqlError> {
+    fn user_module(
+        &mut self,
+        db: &Arc<Db>,
+        name: &ObjectName,
+        shown: &str,
+    ) -> Result<Called, SqlError> {
         let catalog = db.catalog();
         let own = self.core.module_schema();
         let schema = schema_of(own.as_deref(), &catalog, name);
@@ -297,24 +330,36 @@ impl Run<'_> {
     }
 
     /// Runs a scalar function with arguments; its value waits for the variable of the call.
-    fn run_function(&mut self, module: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+    fn run_function(
+        &mut self,
+        module: &Arc<ModuleDef>,
+        args: Vec<Arg>,
+    ) -> Result<(Flow, i32), Failure> {
         let home = self.core.db().clone();
         let code = self.code_of(&home, module)?;
         let manner = (self.core.options.dialect, home.default_collation().code_page());
-        let Arguments { values, .. } = bind_arguments(self.core, &module.name, &code, args, manner)?;
+        let Arguments { values, .. } =
+            bind_arguments(self.core, &module.name, &code, args, manner)?;
         self.enter_module(&home, module)?;
         let called = CalledFunction { db: home, module: module.clone() };
         self.core.begin_statement(false)?;
         let result = function::run(self.core, &called, values, self.sink);
         let value = self.core.end_statement(result)?;
         let program = &code.batch.program;
-        let ty = program.result.and_then(|slot| program.vars.get(slot)).map_or(DataType::Int, |(_, ty)| ty);
+        let ty = program
+            .result
+            .and_then(|slot| program.vars.get(slot))
+            .map_or(DataType::Int, |(_, ty)| ty);
         self.returned = Some(Box::new((value, ty)));
         Ok((Flow::Next, 0))
     }
 
     /// The right to a procedure: EXECUTE, unless the module that calls it has the same owner.
-    pub(super) fn enter_module(&mut self, home: &Arc<Db>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+    pub(super) fn enter_module(
+        &mut self,
+        home: &Arc<Db>,
+        module: &Arc<ModuleDef>,
+    ) -> Result<(), SqlError> {
         // Who knows a temporary procedure may run it.
         if !self.core.may_all() && !module.is_temporary() {
             let mut rights = Rights::new(self.core.chain);
@@ -391,11 +436,16 @@ impl Run<'_> {
         outputs: &[(usize, usize)],
         vars: &[Value],
     ) -> Result<(), SqlError> {
-        outputs.iter().try_for_each(|(from, slot)| self.give_back(*slot, code.params[*from].ty, &vars[*from]))
+        outputs
+            .iter()
+            .try_for_each(|(from, slot)| self.give_back(*slot, code.params[*from].ty, &vars[*from]))
     }
 
     /// 16951: a cursor is given back into a variable that holds none.
-    fn check_cursor_arguments(&self, cursors: &[(CompactString, CompactString)]) -> Result<(), SqlError> {
+    fn check_cursor_arguments(
+        &self,
+        cursors: &[(CompactString, CompactString)],
+    ) -> Result<(), SqlError> {
         for (_, variable) in cursors {
             if self.core.cursors.variable(variable).is_some() {
                 return Err(SqlError::of(msg::CURSOR_OUTPUT_ALLOCATED, [&variable]));
@@ -404,7 +454,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// FMTONLY: the columns of what a procedure returns, whatever its arguments. One that calls itself is described once.
+    /// FMTONLY: the columns of what a procedure returns, whatever its arguments. One that calls
+    /// itself is described once.
     fn describe_procedure(
         &mut self,
         home: &Arc<Db>,
@@ -418,8 +469,9 @@ impl Run<'_> {
         let settings = module.settings;
         self.enter_module(home, module)?;
         let tables = code.params.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
-        let tables =
-            tables.map(|(p, def)| TableParam::new(&p.name, def, None)).collect::<Result<Vec<_>, _>>()?;
+        let tables = tables
+            .map(|(p, def)| TableParam::new(&p.name, def, None))
+            .collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
         self.core.described.push(id);
         let result = self.in_scope(&code.batch, &mut Vec::new(), Some((home, module)), |options| {
@@ -429,8 +481,13 @@ impl Run<'_> {
         result
     }
 
-    /// Runs a procedure of the system that is T-SQL: with the caller's rights, whatever its arguments name.
-    fn run_script(&mut self, script: &Arc<ModuleDef>, args: Vec<Arg>) -> Result<(Flow, i32), Failure> {
+    /// Runs a procedure of the system that is T-SQL: with the caller's rights, whatever its
+    /// arguments name.
+    fn run_script(
+        &mut self,
+        script: &Arc<ModuleDef>,
+        args: Vec<Arg>,
+    ) -> Result<(Flow, i32), Failure> {
         procedures::check_right(&script.name, self.core, &args)?;
         let home = self.core.db().clone();
         self.run_procedure(&home, script, args, true)
@@ -450,7 +507,11 @@ impl Run<'_> {
         result
     }
 
-    fn system_procedure(&mut self, procedure: procedures::Procedure, args: &[Arg]) -> Result<i32, Failure> {
+    fn system_procedure(
+        &mut self,
+        procedure: procedures::Procedure,
+        args: &[Arg],
+    ) -> Result<i32, Failure> {
         let mut outputs = Vec::new();
         self.core.begin_at_once()?;
         let called = self.call_system_procedure(procedure, args, &mut outputs);
@@ -470,13 +531,22 @@ impl Run<'_> {
         outputs: &mut Vec<(usize, Value)>,
     ) -> Result<i32, SqlError> {
         self.core.begin_statement(false)?;
-        let result =
-            procedure.call(&mut procedures::Call { core: self.core, sink: self.sink, args, outputs });
+        let result = procedure.call(&mut procedures::Call {
+            core: self.core,
+            sink: self.sink,
+            args,
+            outputs,
+        });
         self.core.end_statement(result)
     }
 
     /// The value of an OUTPUT parameter goes to the variable of the call, or to the client.
-    pub(super) fn give_back(&mut self, slot: usize, ty: DataType, value: &Value) -> Result<(), SqlError> {
+    pub(super) fn give_back(
+        &mut self,
+        slot: usize,
+        ty: DataType,
+        value: &Value,
+    ) -> Result<(), SqlError> {
         let dialect = self.core.options.dialect;
         let page = self.core.db().default_collation().code_page();
         match &mut self.outputs {
@@ -489,7 +559,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// EXEC ('...') [AS USER | LOGIN = '...']: whom it runs as is who runs the statements behind it no more.
+    /// EXEC ('...') [AS USER | LOGIN = '...']: whom it runs as is who runs the statements behind it
+    /// no more.
     fn execute_text(&mut self, text: &str, as_whom: Option<&ExecuteAs>) -> Result<Flow, Failure> {
         let depth = self.core.caller.depth();
         if let Some(principal) = as_whom {
@@ -526,8 +597,8 @@ impl Run<'_> {
         })
     }
 
-    /// Runs compiled code in a scope of its own: SET options, the current database, SCOPE_IDENTITY() and what `inserted` means
-    /// are the caller's again afterwards.
+    /// Runs compiled code in a scope of its own: SET options, the current database,
+    /// SCOPE_IDENTITY() and what `inserted` means are the caller's again afterwards.
     fn in_scope(
         &mut self,
         inner: &Arc<Compiled>,
@@ -573,7 +644,10 @@ impl Run<'_> {
                 Ok((Flow::Next, status))
             }
             Ok(End::Finished(_)) => Err(Failure {
-                error: SqlError::of(msg::TRANSACTION_COUNT_MISMATCH, [&trancount, &self.core.trancount]),
+                error: SqlError::of(
+                    msg::TRANSACTION_COUNT_MISMATCH,
+                    [&trancount, &self.core.trancount],
+                ),
                 effect: Effect::Raise,
             }),
             Ok(End::ScopeAborted) => Ok((Flow::Next, -1)),

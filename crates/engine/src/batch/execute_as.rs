@@ -1,5 +1,5 @@
-//! EXECUTE AS and REVERT: as whom the statements that follow run.
-//! Guarantees: what WITH NO REVERT begins ends with the session, or when its connection is given to somebody else; what WITH COOKIE
+//! EXECUTE AS and REVERT: as whom the statements that follow run. Guarantees: what WITH NO REVERT
+//! begins ends with the session, or when its connection is given to somebody else; what WITH COOKIE
 //! begins ends with its cookie, too; neither can be said in a module.
 
 use logical::rights::Chain;

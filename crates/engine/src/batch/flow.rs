@@ -1,10 +1,12 @@
-//! Statements that the interpreter itself knows: messages and errors, waiting, SET options, transactions, USE.
+//! Statements that the interpreter itself knows: messages and errors, waiting, SET options,
+//! transactions, USE.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use syntax::ast::{
-    Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind, ThrowArgs, WaitFor,
+    Expr, ExprKind, IsolationLevel, NameOrVariable, RaisError, SetOption, Stmt, StmtKind,
+    ThrowArgs, WaitFor,
 };
 use txn::Durability;
 use types::convert::{Mode, convert};
@@ -137,7 +139,9 @@ impl Run<'_> {
         let values = self.evaluate_at(at, &[value])?;
         let text = match values.first() {
             None | Some(Value::Null) => String::from(" "),
-            Some(value) => to_text(value, self.core.options.dialect)?.chars().take(MAX_PRINT).collect(),
+            Some(value) => {
+                to_text(value, self.core.options.dialect)?.chars().take(MAX_PRINT).collect()
+            }
         };
         let message = self.placed(at, SqlError::new(0, 0, 1, text));
         self.sink.message(&message)?;
@@ -215,8 +219,11 @@ impl Run<'_> {
         if !(50_000..=i64::from(i32::MAX)).contains(&number) {
             return Err(SqlError::of(msg::THROW_NUMBER, [&number]).into());
         }
-        let message =
-            if message.is_null() { String::new() } else { to_text(message, self.core.options.dialect)? };
+        let message = if message.is_null() {
+            String::new()
+        } else {
+            to_text(message, self.core.options.dialect)?
+        };
         let state = state.as_i64().unwrap_or(1).clamp(0, 255) as u8;
         let error = self.placed(at, SqlError::new(number as i32, 16, state, message));
         Err(Failure { error, effect: Effect::Throw })
@@ -248,8 +255,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// SHUTDOWN: no batch begins after this one, which ends here; the program that runs the instance closes it. WITH NOWAIT ends
-    /// the batches of other sessions too.
+    /// SHUTDOWN: no batch begins after this one, which ends here; the program that runs the
+    /// instance closes it. WITH NOWAIT ends the batches of other sessions too.
     fn shutdown(&mut self, no_wait: bool) -> Result<(), Failure> {
         self.core.settle()?;
         let instance = self.core.instance().clone();
@@ -318,14 +325,18 @@ impl Run<'_> {
 
     fn set_value(&mut self, at: usize, name: &str, expr: &Expr) -> Result<(), Failure> {
         let value = match &expr.kind {
-            ExprKind::Column(column) if column.qualifier.is_none() => Value::str(&column.name.value),
+            ExprKind::Column(column) if column.qualifier.is_none() => {
+                Value::str(&column.name.value)
+            }
             _ => self.evaluate_at(at, &[expr])?.into_iter().next().unwrap_or(Value::Null),
         };
         let number = value.as_i64();
         let options = &mut self.core.options;
         match name {
             "LOCK_TIMEOUT" => options.lock_timeout = small(name, number, -1, i32::MAX)?,
-            "ROWCOUNT" => options.rowcount = small(name, number, 0, i32::MAX)?.unsigned_abs().into(),
+            "ROWCOUNT" => {
+                options.rowcount = small(name, number, 0, i32::MAX)?.unsigned_abs().into()
+            }
             // 0 is SQL Server's default of 4 KB.
             "TEXTSIZE" => {
                 let size = small(name, number, -1, i32::MAX)?;
@@ -335,19 +346,22 @@ impl Run<'_> {
                 options.datefirst = match number {
                     Some(day @ 1..=7) => day as u8,
                     day => {
-                        return Err(SqlError::of(msg::SET_DATEFIRST_RANGE, [&day.unwrap_or(0)]).into());
+                        return Err(
+                            SqlError::of(msg::SET_DATEFIRST_RANGE, [&day.unwrap_or(0)]).into()
+                        );
                     }
                 };
                 options.own_datefirst = true;
             }
             "DEADLOCK_PRIORITY" => {
-                options.deadlock_priority = match value.as_str().map(str::to_ascii_uppercase).as_deref() {
-                    Some("LOW") => -5,
-                    Some("NORMAL") => 0,
-                    Some("HIGH") => 5,
-                    Some(_) => return Err(errors::syntax_near("DEADLOCK_PRIORITY").into()),
-                    None => small(name, number, -10, 10)?,
-                };
+                options.deadlock_priority =
+                    match value.as_str().map(str::to_ascii_uppercase).as_deref() {
+                        Some("LOW") => -5,
+                        Some("NORMAL") => 0,
+                        Some("HIGH") => 5,
+                        Some(_) => return Err(errors::syntax_near("DEADLOCK_PRIORITY").into()),
+                        None => small(name, number, -10, 10)?,
+                    };
             }
             "DATEFORMAT" => {
                 let text = value.as_str().unwrap_or_default();
@@ -360,7 +374,8 @@ impl Run<'_> {
                 let new = language_named(value.as_str().unwrap_or_default())?;
                 options.set_language(new);
                 self.sink.changed(&SessionChange::Language { new: new.name, old: old.name })?;
-                self.sink.message(&self.placed(at, SqlError::of(msg::LANGUAGE_CHANGED, [&new.name])))?;
+                self.sink
+                    .message(&self.placed(at, SqlError::of(msg::LANGUAGE_CHANGED, [&new.name])))?;
             }
             "CONTEXT_INFO" => {
                 let to = DataType::VarBinary(Len::N(128));
@@ -390,16 +405,24 @@ pub fn language_named(name: &str) -> Result<&'static Language, SqlError> {
 /// `hh:mm[:ss[.fff]]` or the time of a datetime.
 fn time_of_day(value: &Value) -> Option<Duration> {
     match value {
-        Value::DateTime { ticks, .. } => Some(Duration::from_micros(u64::from(*ticks) * 10_000 / 3)),
-        Value::Time(ticks) | Value::DateTime2 { ticks, .. } => Some(Duration::from_nanos(ticks * 100)),
+        Value::DateTime { ticks, .. } => {
+            Some(Duration::from_micros(u64::from(*ticks) * 10_000 / 3))
+        }
+        Value::Time(ticks) | Value::DateTime2 { ticks, .. } => {
+            Some(Duration::from_nanos(ticks * 100))
+        }
         Value::Str(text) => {
             let mut parts = text.trim().split(':');
             let hours: u64 = parts.next()?.trim().parse().ok()?;
             let minutes: u64 = parts.next()?.trim().parse().ok()?;
             let seconds: f64 = parts.next().map_or(Ok(0.0), |s| s.trim().parse()).ok()?;
-            let valid =
-                hours < 24 && minutes < 60 && (0.0..60.0).contains(&seconds) && parts.next().is_none();
-            valid.then(|| Duration::from_secs(hours * 3600 + minutes * 60) + Duration::from_secs_f64(seconds))
+            let valid = hours < 24
+                && minutes < 60
+                && (0.0..60.0).contains(&seconds)
+                && parts.next().is_none();
+            valid.then(|| {
+                Duration::from_secs(hours * 3600 + minutes * 60) + Duration::from_secs_f64(seconds)
+            })
         }
         _ => None,
     }
@@ -416,7 +439,8 @@ fn seconds(value: &Value) -> Option<Duration> {
 }
 
 fn bad_time(value: Option<&Value>) -> SqlError {
-    let shown = value.map(|v| types::display::format_value(v, v.natural_type())).unwrap_or_default();
+    let shown =
+        value.map(|v| types::display::format_value(v, v.natural_type())).unwrap_or_default();
     SqlError::of(msg::INCORRECT_WAITFOR_TIME, [&shown])
 }
 

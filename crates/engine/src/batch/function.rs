@@ -1,7 +1,7 @@
-//! Running functions. A function is a scope in the middle of the statement that calls it: its statements read what that statement
-//! reads, and change nothing but its own table variables.
-//! Guarantees: what the caller sees of the session is what it was; levels beyond 32 are error 217; an error ends the function and
-//! is the statement's.
+//! Running functions. A function is a scope in the middle of the statement that calls it: its
+//! statements read what that statement reads, and change nothing but its own table variables.
+//! Guarantees: what the caller sees of the session is what it was; levels beyond 32 are error 217;
+//! an error ends the function and is the statement's.
 
 use types::{SqlError, Value};
 

@@ -1,6 +1,7 @@
-//! INSERT ... EXECUTE: the rows of all result sets of what is called go into a table.
-//! Guarantees: it is one statement: what the call has done is taken back with the rows; ROLLBACK (3915), COMMIT of a transaction
-//! from before (3916) and another INSERT ... EXECUTE (8164) inside are errors; memory does not grow with the rows.
+//! INSERT ... EXECUTE: the rows of all result sets of what is called go into a table. Guarantees:
+//! it is one statement: what the call has done is taken back with the rows; ROLLBACK (3915), COMMIT
+//! of a transaction from before (3916) and another INSERT ... EXECUTE (8164) inside are errors;
+//! memory does not grow with the rows.
 
 use compact_str::CompactString;
 use syntax::ast::{Execute, Expr, ExprKind, Insert, InsertSource, Span, Stmt, StmtKind};
@@ -29,7 +30,8 @@ struct Capture<'s> {
 
 impl Sink for Capture<'_> {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
-        self.sets.push(Set { types: columns.iter().map(|c| c.ty).collect(), first: self.rows.len() });
+        self.sets
+            .push(Set { types: columns.iter().map(|c| c.ty).collect(), first: self.rows.len() });
         Ok(())
     }
 
@@ -109,7 +111,8 @@ impl Run<'_> {
             Ok(rows) => (Ok(rows), None),
             Err(failure) => (Err(failure.error), Some(failure.effect)),
         };
-        let result = result.and_then(|rows| self.core.fire_triggers(self.sink, catching).map(|()| rows));
+        let result =
+            result.and_then(|rows| self.core.fire_triggers(self.sink, catching).map(|()| rows));
         let rows = self.core.end_statement(result).map_err(|error| match effect {
             Some(effect) => Failure { error, effect },
             None => error.into(),
@@ -119,7 +122,12 @@ impl Run<'_> {
         self.done(StatementKind::Insert, Some(rows))
     }
 
-    fn call_and_insert(&mut self, at: usize, insert: &Insert, execute: &Execute) -> Result<u64, Failure> {
+    fn call_and_insert(
+        &mut self,
+        at: usize,
+        insert: &Insert,
+        execute: &Execute,
+    ) -> Result<u64, Failure> {
         let host = self.core.host().clone();
         let share = self.core.shared.grants.add(self.core.query_memory()).share();
         let scope = self.core.enter_inner();
@@ -147,7 +155,8 @@ impl Run<'_> {
         let mut inserted = 0;
         for (i, set) in sets.iter().enumerate() {
             let end = sets.get(i + 1).map_or(rows.len(), |next| next.first);
-            let mut source = SetRows { rows: &rows, cursor: Cursor::default(), next: set.first, end };
+            let mut source =
+                SetRows { rows: &rows, cursor: Cursor::default(), next: set.first, end };
             inserted += self.insert_set(insert, &set.types, &mut source)?;
         }
         Ok(inserted)

@@ -9,7 +9,9 @@ use statements::command::{self, CommandRun};
 /// What clients take a statement for.
 pub fn kind_of(stmt: &StmtKind) -> StatementKind {
     match stmt {
-        StmtKind::Select(query) if query.body.first_select().into.is_some() => StatementKind::SelectInto,
+        StmtKind::Select(query) if query.body.first_select().into.is_some() => {
+            StatementKind::SelectInto
+        }
         StmtKind::Select(_) | StmtKind::SetVariable(_) => StatementKind::Select,
         StmtKind::DeclareCursor(_) | StmtKind::Fetch(_) => StatementKind::Select,
         StmtKind::Insert(_) => StatementKind::Insert,
@@ -41,7 +43,9 @@ fn kind_of_set(option: &SetOption) -> StatementKind {
     match option {
         // The parser's own: they are done before anything runs.
         SetOption::Switch { names, .. }
-            if names.iter().all(|name| matches!(name.as_str(), "QUOTED_IDENTIFIER" | "PARSEONLY")) =>
+            if names
+                .iter()
+                .all(|name| matches!(name.as_str(), "QUOTED_IDENTIFIER" | "PARSEONLY")) =>
         {
             StatementKind::Quiet
         }
@@ -66,7 +70,9 @@ fn kind_of_definition(stmt: &StmtKind) -> StatementKind {
         StmtKind::DropIndex(_) => StatementKind::DropIndex,
         StmtKind::UpdateStatistics(_) => StatementKind::UpdateStatistics,
         StmtKind::CreateView(_) => StatementKind::CreateView,
-        StmtKind::CreateProcedure(_) | StmtKind::CreateFunction(_) => StatementKind::CreateProcedure,
+        StmtKind::CreateProcedure(_) | StmtKind::CreateFunction(_) => {
+            StatementKind::CreateProcedure
+        }
         StmtKind::CreateTrigger(_) => StatementKind::CreateTrigger,
         StmtKind::CreateDatabase(_) => StatementKind::CreateDatabase,
         StmtKind::AlterDatabase(_) => StatementKind::AlterDatabase,

@@ -1,5 +1,5 @@
-//! Where the columns of a result come from, as clients are told of cursors and of queries in browse mode.
-//! Guarantee: names are those of the tables and columns themselves, not of aliases.
+//! Where the columns of a result come from, as clients are told of cursors and of queries in browse
+//! mode. Guarantee: names are those of the tables and columns themselves, not of aliases.
 
 use std::sync::Arc;
 

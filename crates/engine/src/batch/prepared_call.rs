@@ -66,7 +66,10 @@ impl Run<'_> {
 
     /// What is called, as it is now. Errors: 2812; 40510 for a call of a call, which might never
     /// end.
-    fn find_prepared(&mut self, call: &PreparedCall) -> Result<(Arc<catalog::Db>, Called), Failure> {
+    fn find_prepared(
+        &mut self,
+        call: &PreparedCall,
+    ) -> Result<(Arc<catalog::Db>, Called), Failure> {
         let name = object_name(&call.name).ok_or_else(|| errors::no_procedure(&call.name))?;
         match self.find_called(&name, &call.name)? {
             (_, Called::Dynamic(Dynamic::PrepExecRpc | Dynamic::Execute)) => {
@@ -119,7 +122,9 @@ mod tests {
         ] {
             assert_eq!(procedure_of(text), Some(name), "{text}");
         }
-        for text in ["", "{", "{}", "{call}", "{call p", "{p}", "p(1)", "{? call p}", "{call p(?,)}", "(?)"] {
+        for text in
+            ["", "{", "{}", "{call}", "{call p", "{p}", "p(1)", "{? call p}", "{call p(?,)}", "(?)"]
+        {
             assert_eq!(procedure_of(text), None, "{text}");
         }
     }

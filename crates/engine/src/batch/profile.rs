@@ -1,5 +1,6 @@
-//! SET STATISTICS PROFILE and XML: after its own results a statement gives its plan with what its operators did.
-//! Guarantee: the counters are those of the run whose rows were given; a statement that failed gives none.
+//! SET STATISTICS PROFILE and XML: after its own results a statement gives its plan with what its
+//! operators did. Guarantee: the counters are those of the run whose rows were given; a statement
+//! that failed gives none.
 
 use syntax::ast::Stmt;
 use types::{ResultRows, Value};
@@ -11,7 +12,8 @@ use exec::state::profile::Profile;
 use programs::compiled::Bound;
 
 impl Run<'_> {
-    /// A statement whose profile the session wants is done: shows it, and goes on with the counters of the statement around it.
+    /// A statement whose profile the session wants is done: shows it, and goes on with the counters
+    /// of the statement around it.
     #[cold]
     pub(super) fn end_profile(
         &mut self,

@@ -1,7 +1,8 @@
 //! SET STATISTICS IO: after a statement a line for each table of which it has read pages.
-//! Guarantees: a page counts for the table that it belongs to, whoever has asked for it (the scan, a check of a foreign key, the change of
-//! an index); statements inside a statement, those of triggers and procedures, have lines of their own; what functions read
-//! counts for the statement that calls them. A statement that fails has no line.
+//! Guarantees: a page counts for the table that it belongs to, whoever has asked for it (the scan,
+//! a check of a foreign key, the change of an index); statements inside a statement, those of
+//! triggers and procedures, have lines of their own; what functions read counts for the statement
+//! that calls them. A statement that fails has no line.
 
 use std::sync::Arc;
 
@@ -66,13 +67,18 @@ fn add(sum: &mut PageReads, more: PageReads) {
 }
 
 /// The table that a unit belongs to; the tables of the system are not named.
-fn table_of(host: &Host, core: &SessionCore, reads: &UnitReads) -> Option<(Arc<Db>, Arc<TableDef>)> {
+fn table_of(
+    host: &Host,
+    core: &SessionCore,
+    reads: &UnitReads,
+) -> Option<(Arc<Db>, Arc<TableDef>)> {
     let mut databases = host.databases();
     // Tempdb by its second handle.
     if !core.temps.list.is_empty() {
         databases.extend(host.variables_db().ok());
     }
-    let is_in = |db: &Arc<Db>| db.storage_if_open().is_some_and(|s| s.store().number() == reads.store);
+    let is_in =
+        |db: &Arc<Db>| db.storage_if_open().is_some_and(|s| s.store().number() == reads.store);
     databases.into_iter().filter(is_in).find_map(|db| {
         let catalog = db.catalog();
         let table = catalog.tables.values().find(|table| {

@@ -1,6 +1,7 @@
-//! EXECUTE ... WITH RESULT SETS: what a call gives has the names and types that the caller has declared.
-//! Guarantees: the sets are looked up before the call begins; a set, a column or a value that does not keep to them is an error of
-//! the statement that gives it (11535, 11537, 11538, 11553, 8114), sets that are missing one of the EXECUTE (11536).
+//! EXECUTE ... WITH RESULT SETS: what a call gives has the names and types that the caller has
+//! declared. Guarantees: the sets are looked up before the call begins; a set, a column or a value
+//! that does not keep to them is an error of the statement that gives it (11535, 11537, 11538,
+//! 11553, 8114), sets that are missing one of the EXECUTE (11536).
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use catalog::{Db, ModuleKind, errors};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::from_type;
 use exec::output::{
-    ColumnInfo, MadeRows, Origins, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
+    ColumnInfo, MadeRows, Origins, OutputParameter, SessionChange, Sink, StatementEnd,
+    StatementKind,
 };
 use programs::compiled::Bound;
 
@@ -52,7 +54,9 @@ impl<'s> Declared<'s> {
 
 impl Sink for Declared<'_> {
     fn columns(&mut self, sent: &[ColumnInfo]) -> Result<(), SqlError> {
-        let Some(shape) = self.shapes.get(self.begun) else { return Err(too_many(self.shapes.len())) };
+        let Some(shape) = self.shapes.get(self.begun) else {
+            return Err(too_many(self.shapes.len()));
+        };
         self.begun += 1;
         self.converts = false;
         match shape {
@@ -71,7 +75,12 @@ impl Sink for Declared<'_> {
                 }
                 for (at, (to, from)) in columns.iter().zip(sent).enumerate() {
                     if check_conversion(from.ty, to.ty, Mode::Implicit).is_err() {
-                        return Err(no_conversion(to.ty.base_name(), at, self.begun, from.ty.base_name()));
+                        return Err(no_conversion(
+                            to.ty.base_name(),
+                            at,
+                            self.begun,
+                            from.ty.base_name(),
+                        ));
                     }
                 }
                 self.sent = sent.iter().map(|column| column.ty).collect();
@@ -152,7 +161,8 @@ impl Run<'_> {
         execute: &Execute,
         declared: &ResultSets,
     ) -> Result<Flow, Failure> {
-        let shapes = declared.sets.iter().map(|set| self.shape(set)).collect::<Result<Vec<_>, SqlError>>();
+        let shapes =
+            declared.sets.iter().map(|set| self.shape(set)).collect::<Result<Vec<_>, SqlError>>();
         let shapes = shapes.map_err(|error| Failure { error, effect: Effect::Compile })?;
         if !self.core.options.runs() {
             return self.show_declared(&shapes);
@@ -172,7 +182,9 @@ impl Run<'_> {
         // Of this scope's CATCH blocks `catches` tells by the place.
         let flow = inner.execute_as_is(at, execute)?;
         match sink.begun {
-            begun if begun < shapes.len() && flow == Flow::Next => Err(too_few(shapes.len(), begun).into()),
+            begun if begun < shapes.len() && flow == Flow::Next => {
+                Err(too_few(shapes.len(), begun).into())
+            }
             _ => Ok(flow),
         }
     }
@@ -198,7 +210,10 @@ impl Run<'_> {
             ResultSetDef::ForXml => return Ok(Shape::ForXml),
             ResultSetDef::Columns(columns) => {
                 let db = self.core.db().clone();
-                columns.iter().map(|column| declared_column(column, &db)).collect::<Result<_, _>>()?
+                columns
+                    .iter()
+                    .map(|column| declared_column(column, &db))
+                    .collect::<Result<_, _>>()?
             }
             ResultSetDef::Object(name) => self.columns_of_object(name)?,
             ResultSetDef::Type(name) => self.columns_of_type(name)?,
@@ -218,7 +233,9 @@ impl Run<'_> {
         let module = catalog.find_module(schema, &name.name.value);
         let arguments = match module {
             Some(module) if module.kind == ModuleKind::Procedure => return Err(none()),
-            Some(module) => module.function().map(|function| vec!["NULL"; function.params.len()].join(", ")),
+            Some(module) => {
+                module.function().map(|function| vec!["NULL"; function.params.len()].join(", "))
+            }
             None => None,
         };
         let quoted = |part: &str| format!("[{}]", part.replace(']', "]]"));

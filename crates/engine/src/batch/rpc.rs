@@ -10,8 +10,8 @@ use exec::state::SessionCore;
 use programs::arguments::Arg;
 use programs::compiled::Compiled;
 
-/// Calls a procedure. `output` of an argument is its position, `types` what the client declares the arguments as; gives how the call
-/// ended and the values of OUTPUT parameters.
+/// Calls a procedure. `output` of an argument is its position, `types` what the client declares the
+/// arguments as; gives how the call ended and the values of OUTPUT parameters.
 ///
 /// # Errors
 /// None of the call's own: they go to the sink.

@@ -1,9 +1,10 @@
-//! A prepared batch that is one statement on one row by its key: it runs without the interpreter. What was found out when it ran
-//! the usual way (its plan, and under what it was made) is kept by the session that prepared it.
-//! Guarantees: the statement does what the interpreter would have had it do, by the same functions of its plan and of the session's
-//! transaction; whatever needs more (a plan that is out of date, a doomed transaction, an option that is not the one of before, a
-//! row that is not to be changed in place) goes the usual way from the beginning, and nothing has happened by then. Errors are
-//! the interpreter's too.
+//! A prepared batch that is one statement on one row by its key: it runs without the interpreter.
+//! What was found out when it ran the usual way (its plan, and under what it was made) is kept by
+//! the session that prepared it. Guarantees: the statement does what the interpreter would have had
+//! it do, by the same functions of its plan and of the session's transaction; whatever needs more
+//! (a plan that is out of date, a doomed transaction, an option that is not the one of before, a
+//! row that is not to be changed in place) goes the usual way from the beginning, and nothing has
+//! happened by then. Errors are the interpreter's too.
 
 use std::sync::Arc;
 
@@ -43,11 +44,15 @@ impl Short {
     /// What a batch is that has run just now; nothing where it is more than one such statement.
     pub(crate) fn of(core: &mut SessionCore, batch: &Arc<Compiled>) -> Option<Short> {
         let program = &batch.program;
-        let ([Op::Stmt(0)], [stmt], []) = (&program.ops[..], &program.stmts[..], &program.tries[..]) else {
+        let ([Op::Stmt(0)], [stmt], []) =
+            (&program.ops[..], &program.stmts[..], &program.tries[..])
+        else {
             return None;
         };
         let plain = core.options.runs() && !core.options.measures() && !core.options.profiles();
-        if !plain || core.options.parse_settings() != batch.settings || program.vars.len() != batch.parameters
+        if !plain
+            || core.options.parse_settings() != batch.settings
+            || program.vars.len() != batch.parameters
         {
             return None;
         }
@@ -57,7 +62,13 @@ impl Short {
             Bound::Query(plan) if plan.point => Plan::Query(plan),
             _ => return None,
         };
-        Some(Short { options: core.options.changes(), stamp, plan, kind: kind_of(&stmt.kind), counts })
+        Some(Short {
+            options: core.options.changes(),
+            stamp,
+            plan,
+            kind: kind_of(&stmt.kind),
+            counts,
+        })
     }
 
     /// Whether all is as it was when this was found.
@@ -77,8 +88,8 @@ impl Short {
             && needs.is_current()
     }
 
-    /// Has the row that the statement will change brought near. Whether the statement will run this way is not asked, as nothing
-    /// depends on the answer.
+    /// Has the row that the statement will change brought near. Whether the statement will run this
+    /// way is not asked, as nothing depends on the answer.
     #[inline]
     pub(crate) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match &self.plan {
@@ -87,8 +98,8 @@ impl Short {
         }
     }
 
-    /// Runs the statement; nothing where the usual way is to be taken. Its errors go to the sink. `ahead` is what
-    /// [`Short::look_ahead`] has found for the same variables.
+    /// Runs the statement; nothing where the usual way is to be taken. Its errors go to the sink.
+    /// `ahead` is what [`Short::look_ahead`] has found for the same variables.
     #[inline]
     pub(crate) fn run(
         &self,
@@ -172,7 +183,8 @@ fn change(
 /// Runs a query of one row as a statement.
 #[inline]
 fn read(plan: &QueryPlan, core: &mut SessionCore, sink: &mut dyn Sink, vars: &mut [Value]) -> Done {
-    let begun = core.begin_statement(plan.needs().reads_data()).and_then(|()| core.tell_transactions(sink));
+    let begun =
+        core.begin_statement(plan.needs().reads_data()).and_then(|()| core.tell_transactions(sink));
     if let Err(error) = begun {
         return Some(Err(error));
     }
@@ -186,6 +198,8 @@ fn read(plan: &QueryPlan, core: &mut SessionCore, sink: &mut dyn Sink, vars: &mu
         Ok(rows) => Some(Ok((rows, !columns.is_empty()))),
         Err(error) if error.number == errors::SCHEMA_CHANGED => None,
         Err(error) if begun => Some(Err(error)),
-        Err(error) => Some(Err(tell_owed(core, sink, plan.needs(), columns, None).err().unwrap_or(error))),
+        Err(error) => {
+            Some(Err(tell_owed(core, sink, plan.needs(), columns, None).err().unwrap_or(error)))
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! Tables as arguments: variables of a table type and rows that a client sends, under the names of the parameters of the scope that
-//! is called.
-//! Guarantees: a table that was made for a call is dropped when the call ends; a parameter is READONLY; values, defaults, keys and
-//! CHECK constraints are those of an INSERT.
+//! Tables as arguments: variables of a table type and rows that a client sends, under the names of
+//! the parameters of the scope that is called. Guarantees: a table that was made for a call is
+//! dropped when the call ends; a parameter is READONLY; values, defaults, keys and CHECK
+//! constraints are those of an INSERT.
 
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ impl Run<'_> {
     /// Puts the tables of a call in sight of the scope that it begins.
     ///
     /// # Errors
-    /// 206 a table of another type, 500 the wrong number of columns, 217 too deep; those of INSERT. Nothing is left behind then.
+    /// 206 a table of another type, 500 the wrong number of columns, 217 too deep; those of INSERT.
+    /// Nothing is left behind then.
     pub(super) fn pass_tables(&mut self, params: &[TableParam]) -> Result<(), SqlError> {
         if params.is_empty() {
             return Ok(());
@@ -96,10 +97,15 @@ impl Run<'_> {
 
     fn make_table(&mut self, param: &TableParam, level: u32) -> Result<Arc<TableDef>, SqlError> {
         let db = self.core.db().clone();
-        let new = table_def::from_type(SystemFunctions::of(self.core), &param.def, &param.name, &db)?;
+        let new =
+            table_def::from_type(SystemFunctions::of(self.core), &param.def, &param.name, &db)?;
         self.core.begin_statement(false)?;
-        let made =
-            temps::make_variable(self.core, new, level, Variable::Own { type_id: Some(param.def.type_id) });
+        let made = temps::make_variable(
+            self.core,
+            new,
+            level,
+            Variable::Own { type_id: Some(param.def.type_id) },
+        );
         self.core.end_statement(made)
     }
 
@@ -120,9 +126,13 @@ impl Run<'_> {
             return Err(SqlError::of(msg::TABLE_PARAMETER_COLUMN_COUNT, [&sent, &wanted]));
         }
         let places = given.columns.iter().enumerate().filter(|(_, column)| !column.default);
-        let places: Vec<(usize, usize)> = places.map(|(at, column)| (at, column.position)).collect();
+        let places: Vec<(usize, usize)> =
+            places.map(|(at, column)| (at, column.position)).collect();
         if let Some((_, at)) = places.iter().find(|(_, at)| table.columns[*at].identity.is_some()) {
-            return Err(SqlError::of(msg::IDENTITY_INTO_TABLE_VARIABLE, [&table.columns[*at].name]));
+            return Err(SqlError::of(
+                msg::IDENTITY_INTO_TABLE_VARIABLE,
+                [&table.columns[*at].name],
+            ));
         }
         let columns: Vec<usize> = places.iter().map(|(_, position)| *position).collect();
         let (stmt, vars) = insert_of(&param.name, table, &columns)?;
@@ -154,7 +164,11 @@ impl Run<'_> {
 }
 
 /// `INSERT INTO @t (columns) VALUES (@1, ...)`, and its variables.
-fn insert_of(name: &str, table: &TableDef, columns: &[usize]) -> Result<(Stmt, VarScope), SqlError> {
+fn insert_of(
+    name: &str,
+    table: &TableDef,
+    columns: &[usize],
+) -> Result<(Stmt, VarScope), SqlError> {
     let mut vars = VarScope::new();
     let (mut names, mut values) = (Vec::new(), Vec::new());
     for (i, at) in columns.iter().enumerate() {
@@ -169,7 +183,9 @@ fn insert_of(name: &str, table: &TableDef, columns: &[usize]) -> Result<(Stmt, V
         format!("INSERT INTO {name} ({}) VALUES ({})", names.join(", "), values.join(", "))
     };
     let stmts = syntax::parse(&text).map_err(catalog::errors::syntax_error)?;
-    let stmt =
-        stmts.into_iter().next().ok_or_else(|| SqlError::internal("a table parameter made no INSERT"))?;
+    let stmt = stmts
+        .into_iter()
+        .next()
+        .ok_or_else(|| SqlError::internal("a table parameter made no INSERT"))?;
     Ok((stmt, vars))
 }

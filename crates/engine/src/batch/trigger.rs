@@ -1,7 +1,7 @@
-//! Running triggers. A trigger is a scope inside the statement that fired it, with XACT_ABORT on and the changed rows as
-//! `inserted` and `deleted`.
-//! Guarantees: a trigger fires itself only under RECURSIVE_TRIGGERS; levels beyond 32 are error 217; what the trigger sets
-//! of SET options ends with it.
+//! Running triggers. A trigger is a scope inside the statement that fired it, with XACT_ABORT on
+//! and the changed rows as `inserted` and `deleted`. Guarantees: a trigger fires itself only under
+//! RECURSIVE_TRIGGERS; levels beyond 32 are error 217; what the trigger sets of SET options ends
+//! with it.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ use instance::OfInstance;
 /// Deepest nesting of scopes.
 pub const MAX_NESTING: u32 = 32;
 
-/// Runs one trigger after another. `catching`: a CATCH block around the statement waits for their errors.
+/// Runs one trigger after another. `catching`: a CATCH block around the statement waits for their
+/// errors.
 ///
 /// # Errors
 /// Those of the triggers; [`errors::batch_ended`] when they were reported already.

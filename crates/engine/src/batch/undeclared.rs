@@ -1,5 +1,6 @@
-//! Parameters that a batch uses and nobody declares: what the statements of this crate say of their types. Which they are is
-//! found in `programs/src/undeclared_names.rs`. The rules are those of [`bind::deduce`].
+//! Parameters that a batch uses and nobody declares: what the statements of this crate say of their
+//! types. Which they are is found in `programs/src/undeclared_names.rs`. The rules are those of
+//! [`bind::deduce`].
 
 use syntax::ast::{AssignOp, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind};
 use types::DataType;
@@ -25,8 +26,10 @@ impl Run<'_> {
             let value = compile_scalar(value, env, None)?;
             if let Some(undeclared) = &undeclared {
                 let input = op != AssignOp::Set;
-                undeclared
-                    .set(slot, Deduced { ty: value.ty(), input, output: true, formal: None, table: None });
+                undeclared.set(
+                    slot,
+                    Deduced { ty: value.ty(), input, output: true, formal: None, table: None },
+                );
             }
             Ok(Bound::Assign { slot, value })
         })
@@ -61,8 +64,10 @@ impl Run<'_> {
             let param = &params[position(module.shown_name(), &params, arg.name.as_deref(), i)?];
             if let Some(slot) = slot_of(arg) {
                 let (formal, table) = (Some(param.name.clone()), param.table.clone());
-                undeclared
-                    .set(slot, Deduced { ty: param.ty, input: true, output: param.output, formal, table });
+                undeclared.set(
+                    slot,
+                    Deduced { ty: param.ty, input: true, output: param.output, formal, table },
+                );
             }
         }
         Ok(())

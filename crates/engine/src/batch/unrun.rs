@@ -1,7 +1,8 @@
-//! Statements that do not run: under NOEXEC they are compiled, under FMTONLY queries give the columns of their results,
-//! under SHOWPLAN statements give their plans.
-//! Guarantees: operations are met in the order of the text, each once, whatever branches and loops say; nothing of them
-//! runs but the SET that ends the mode, and that only outside of IF, WHILE and CATCH, where it is not known whether it would.
+//! Statements that do not run: under NOEXEC they are compiled, under FMTONLY queries give the
+//! columns of their results, under SHOWPLAN statements give their plans. Guarantees: operations are
+//! met in the order of the text, each once, whatever branches and loops say; nothing of them runs
+//! but the SET that ends the mode, and that only outside of IF, WHILE and CATCH, where it is not
+//! known whether it would.
 
 use syntax::ast::{ExecuteWhat, Expr, SetOption, Stmt, StmtKind};
 use types::{ResultRows, Value};
@@ -27,9 +28,12 @@ impl Run<'_> {
                 self.bind_assignment(at, slot as usize, |batch| &batch.program.exprs[expr as usize])
             }
             Op::Return(Some(expr)) => self.bind_scalars(at, &[&batch.program.exprs[expr as usize]]),
-            Op::Return(None) | Op::Jump(_) | Op::Goto(_) | Op::BeginTry | Op::EndTry(_) | Op::EndCatch => {
-                Ok(())
-            }
+            Op::Return(None)
+            | Op::Jump(_)
+            | Op::Goto(_)
+            | Op::BeginTry
+            | Op::EndTry(_)
+            | Op::EndCatch => Ok(()),
         }
     }
 
@@ -44,10 +48,15 @@ impl Run<'_> {
         match &stmt.kind {
             // Whether its rows fit is seen when they are there.
             StmtKind::Insert(insert) if insert.source.is_execute() => {}
-            StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => {
+            StmtKind::Insert(_)
+            | StmtKind::Update(_)
+            | StmtKind::Delete(_)
+            | StmtKind::Merge(_) => {
                 self.bind_dml(at, stmt)?;
             }
-            StmtKind::Select(query) if query.body.first_select().into.is_some() => self.bind_dml(at, stmt)?,
+            StmtKind::Select(query) if query.body.first_select().into.is_some() => {
+                self.bind_dml(at, stmt)?
+            }
             StmtKind::Select(query) => self.bind_query(at, query)?,
             StmtKind::SetVariable(set) => self.bind_set(at, set, stmt.span)?,
             StmtKind::DeclareCursor(declare) => self.bind_cursor(at, &declare.cursor)?,
@@ -58,7 +67,9 @@ impl Run<'_> {
                 self.bind_scalars(at, &exprs)?;
             }
             // What it calls gives its columns in its turn.
-            StmtKind::Execute(execute) if self.core.options.fmtonly && !self.core.options.noexec => {
+            StmtKind::Execute(execute)
+                if self.core.options.fmtonly && !self.core.options.noexec =>
+            {
                 return match self.execute(at, execute)? {
                     Flow::Next => Ok(()),
                     Flow::Abort => Err(errors::batch_ended().into()),
@@ -93,7 +104,8 @@ impl Run<'_> {
         self.show_plan(at, stmt)
     }
 
-    /// Whether the operation lies within a branch, a loop or a CATCH block: some jump leads over it.
+    /// Whether the operation lies within a branch, a loop or a CATCH block: some jump leads over
+    /// it.
     fn is_conditional(&self, at: usize) -> bool {
         let ops = self.batch.program.ops.iter().enumerate();
         ops.filter_map(|(from, op)| match op {
@@ -149,6 +161,7 @@ impl Run<'_> {
 
 /// Whether a SET turns off one of the modes in which nothing runs.
 fn ends_mode(option: &SetOption) -> bool {
-    let is_mode = |name: &str| matches!(name, "NOEXEC" | "FMTONLY") || name.starts_with("SHOWPLAN_");
+    let is_mode =
+        |name: &str| matches!(name, "NOEXEC" | "FMTONLY") || name.starts_with("SHOWPLAN_");
     matches!(option, SetOption::Switch { names, on: false } if names.iter().all(|name| is_mode(name)))
 }

@@ -90,10 +90,11 @@ impl Report {
         let processes = parties.iter().map(|party| Process::new(instance, party)).collect();
         let mut resources: Vec<Contested> = Vec::new();
         for (at, party) in parties.iter().enumerate() {
-            let place = resources.iter().position(|r| r.resource == party.resource).unwrap_or_else(|| {
-                resources.push(Contested::new(instance, party.resource));
-                resources.len() - 1
-            });
+            let place =
+                resources.iter().position(|r| r.resource == party.resource).unwrap_or_else(|| {
+                    resources.push(Contested::new(instance, party.resource));
+                    resources.len() - 1
+                });
             let blocker = parties[(at + 1) % parties.len()];
             let (mode, request_of) = match party.blocked_by.block {
                 Block::Holds(mode) => (mode, None),
@@ -101,7 +102,8 @@ impl Report {
             };
             let owner = Part { process: id(blocker), mode, request: request_of };
             resources[place].owners.push(owner);
-            let waiter = Part { process: id(party), mode: party.mode, request: Some(request(party)) };
+            let waiter =
+                Part { process: id(party), mode: party.mode, request: Some(request(party)) };
             resources[place].waiters.push(waiter);
         }
         Report { processes, resources }
@@ -109,9 +111,11 @@ impl Report {
 
     /// The graph.
     pub fn graph(&self) -> Element {
-        let victims = self.processes.iter().take(1).map(|p| Element::new("victimProcess").with("id", &p.id));
+        let victims =
+            self.processes.iter().take(1).map(|p| Element::new("victimProcess").with("id", &p.id));
         let part = |name: &'static str, part: &Part| {
-            let element = Element::new(name).with("id", &part.process).with("mode", part.mode.name());
+            let element =
+                Element::new(name).with("id", &part.process).with("mode", part.mode.name());
             match part.request {
                 Some(request) => element.with("requestType", request),
                 None => element,
@@ -120,8 +124,10 @@ impl Report {
         let resources = self.resources.iter().map(|r| {
             let owners = r.owners.iter().map(|p| part("owner", p));
             let waiters = r.waiters.iter().map(|p| part("waiter", p));
-            let lists =
-                [Element::new("owner-list").holding(owners), Element::new("waiter-list").holding(waiters)];
+            let lists = [
+                Element::new("owner-list").holding(owners),
+                Element::new("waiter-list").holding(waiters),
+            ];
             Element { attributes: r.attributes.clone(), ..Element::new(r.name).holding(lists) }
         });
         Element::new("deadlock").holding([
@@ -168,7 +174,8 @@ impl Process {
         let trancount = session.open_transactions.load(Relaxed);
         let began = UNIX_EPOCH + Duration::from_micros(session.tran_began.load(Relaxed));
         let db = session.db.load(Relaxed);
-        let database = instance.db_by_id(db as i32).map_or_else(String::new, |db| db.name().to_string());
+        let database =
+            instance.db_by_id(db as i32).map_or_else(String::new, |db| db.name().to_string());
         let isolation = usize::from(session.isolation.load(Relaxed));
         let pid = names.connection.as_ref().map_or_else(std::process::id, |c| c.process);
         let name = if trancount > 0 { "user_transaction" } else { "statement" };
@@ -196,7 +203,8 @@ impl Process {
     }
 
     fn element(&self) -> Element {
-        let frame = Element::new("frame").with("procname", "adhoc").with("line", self.line.to_string());
+        let frame =
+            Element::new("frame").with("procname", "adhoc").with("line", self.line.to_string());
         let stack = Element::new("executionStack").holding([frame.saying(&self.statement)]);
         let mut element = Element::new("process").with("id", &self.id);
         element.attributes.extend(self.attributes.iter().cloned());
@@ -218,8 +226,9 @@ impl Contested {
             let name = db.as_ref().and_then(|db| {
                 let catalog = db.catalog();
                 let table = catalog.by_id.get(&id).map(|table| (&table.schema, &table.name));
-                let (schema, name) = table
-                    .or_else(|| catalog.modules.get(&id).map(|module| (&module.schema, &module.name)))?;
+                let (schema, name) = table.or_else(|| {
+                    catalog.modules.get(&id).map(|module| (&module.schema, &module.name))
+                })?;
                 Some(format!("{}.{schema}.{name}", db.name()))
             });
             name.unwrap_or_default()

@@ -17,7 +17,8 @@ pub(super) fn as_list(graph: &Element, report: &Report, mut line: impl FnMut(&st
 /// Graphs are five elements deep, whatever the deadlock.
 fn element(of: &Element, depth: usize, line: &mut impl FnMut(&str)) {
     let indent = " ".repeat(depth);
-    let attributes: String = of.attributes.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    let attributes: String =
+        of.attributes.iter().map(|(name, value)| format!(" {name}={value}")).collect();
     line(&format!("{indent}{}{attributes}", of.name));
     of.text.lines().for_each(|text| line(&format!("{indent} {text}")));
     of.children.iter().for_each(|child| element(child, depth + 1, line));
@@ -38,7 +39,8 @@ pub(super) fn as_nodes(report: &Report, mut line: impl FnMut(&str)) {
 }
 
 fn owner(process: &Process, mode: &str) -> String {
-    let (session, priority, log) = (process.session, process.party.priority, process.party.log_bytes);
+    let (session, priority, log) =
+        (process.session, process.party.priority, process.party.log_bytes);
     format!("ResType:LockOwner Mode: {mode} SPID:{session} ECID:0 Cost:({priority}/{log})")
 }
 
@@ -48,7 +50,12 @@ fn node(report: &Report, of: &Contested, line: &mut impl FnMut(&str)) {
     let known = |part: &Part| report.processes.iter().find(|p| p.id == part.process);
     line(" Grant List:");
     for (part, process) in of.owners.iter().filter_map(|part| Some((part, known(part)?))) {
-        line(&format!("   Owner: {} Mode: {} SPID:{}", process.id, part.mode.name(), process.session));
+        line(&format!(
+            "   Owner: {} Mode: {} SPID:{}",
+            process.id,
+            part.mode.name(),
+            process.session
+        ));
         line(&format!("   Line #: {} {}", process.line, process.statement.replace('\n', " ")));
         line(&format!("   Input Buf: Language Event: {}", process.input.replace('\n', " ")));
     }

@@ -86,7 +86,8 @@ mod tests {
     fn xml_escapes_what_it_must() {
         let inner = Element::new("b").saying("x < y\n & \u{1}z\r");
         let outer = Element::new("a").with("n", "\"<&>\"\n").holding([inner, Element::new("c")]);
-        let expected = "<a n=\"&quot;&lt;&amp;&gt;&quot;&#xA;\"><b>x &lt; y\n &amp; z&#xD;</b><c/></a>";
+        let expected =
+            "<a n=\"&quot;&lt;&amp;&gt;&quot;&#xA;\"><b>x &lt; y\n &amp; z&#xD;</b><c/></a>";
         assert_eq!(outer.xml(), expected);
     }
 }

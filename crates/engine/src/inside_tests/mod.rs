@@ -1,5 +1,5 @@
-//! Tests with a whole instance that look at what no statement shows: definitions, units, what a session
-//! keeps.
+//! Tests with a whole instance that look at what no statement shows: definitions, units, what a
+//! session keeps.
 
 mod check;
 mod names;

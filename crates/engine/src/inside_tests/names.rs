@@ -90,7 +90,10 @@ fn an_objects_name() {
 #[test]
 fn a_constraints_name() {
     let (_instance, mut session, db) = opened();
-    session.execute("CREATE TABLE c (n int CONSTRAINT k CHECK (n > 0)); CREATE TABLE d (n int)", &mut Quiet);
+    session.execute(
+        "CREATE TABLE c (n int CONSTRAINT k CHECK (n > 0)); CREATE TABLE d (n int)",
+        &mut Quiet,
+    );
     let (with, before) = {
         let catalog = db.catalog();
         (catalog.find("dbo", "c").cloned().unwrap(), catalog.find("dbo", "d").cloned().unwrap())

@@ -1,5 +1,5 @@
-//! Units for values that do not fit: the power may go while one is made; one without its table is no
-//! damage and goes at the next start.
+//! Units for values that do not fit: the power may go while one is made; one without its table is
+//! no damage and goes at the next start.
 
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
 use catalog::{Db, OverflowUnit, TableDef};
@@ -90,7 +90,8 @@ fn power_loss_while_the_first_value_comes() {
         disk.crash_at(disk.io_count() + at);
         let told = open(&disk).is_some_and(|instance| first_values(&instance));
         let disk = disk.crash(at + 1000);
-        let instance = open(&disk).unwrap_or_else(|| panic!("power loss at {at}: it does not open"));
+        let instance =
+            open(&disk).unwrap_or_else(|| panic!("power loss at {at}: it does not open"));
         let rows = run(&instance, "SELECT COUNT(*) FROM d.dbo.t");
         assert!(rows == [1i64] || rows == [0i64] && !told, "power loss at {at}: {rows:?} rows");
         assert_eq!(run(&instance, "SELECT COUNT(*) FROM d.dbo.u"), [208i64], "power loss at {at}");
@@ -98,7 +99,10 @@ fn power_loss_while_the_first_value_comes() {
         assert!(report.is_clean(), "power loss at {at}: {report:?}");
         let more = INSERT.replace("(1,", "(2,");
         assert!(run(&instance, &more).is_empty(), "power loss at {at}");
-        assert_eq!(run(&instance, "SELECT LEN(a), LEN(c) FROM d.dbo.t WHERE id = 2"), [8000i64, 8000]);
+        assert_eq!(
+            run(&instance, "SELECT LEN(a), LEN(c) FROM d.dbo.t WHERE id = 2"),
+            [8000i64, 8000]
+        );
         let report = instance.check_database("d").unwrap();
         assert!(report.is_clean(), "power loss at {at}: {report:?}");
         instance.close().unwrap();

@@ -1,4 +1,5 @@
-//! Definitions of before: handles whose root has moved or was not settled, units that were opened by another name.
+//! Definitions of before: handles whose root has moved or was not settled, units that were opened
+//! by another name.
 
 use crate::{ColumnInfo, Instance, InstanceOptions, Sink};
 use catalog::db::DbStatus;
@@ -121,8 +122,14 @@ fn a_read_only_database_settles_later() {
     assert!(db.replace_table(Some(&table), Some(next.clone())));
     forget(&db, &next);
     let open = || {
-        let Base::Tree(tree) = TableStore::open(&db, &next).unwrap().base.clone() else { panic!("no tree") };
-        assert_eq!(storage.unit(next.storage.unit).unwrap().root(), root, "background work must know it");
+        let Base::Tree(tree) = TableStore::open(&db, &next).unwrap().base.clone() else {
+            panic!("no tree")
+        };
+        assert_eq!(
+            storage.unit(next.storage.unit).unwrap().root(),
+            root,
+            "background work must know it"
+        );
         tree
     };
     run(&instance, "ALTER DATABASE d SET READ_ONLY");

@@ -16,7 +16,8 @@ impl Sink for Nothing {
 #[test]
 fn names_of_dropped_tables_do_not_gather() {
     let disk = Arc::new(sim::SimDisk::new(3));
-    let options = InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
+    let options =
+        InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
     let instance = Instance::open(options).unwrap();
     let mut session = instance.session().unwrap();
     let mut run = |sql: &str| {
@@ -24,10 +25,11 @@ fn names_of_dropped_tables_do_not_gather() {
         session.with_core(|core| core.temps.list.len())
     };
     assert_eq!(run("create table #kept (n int) declare @v table (n int)"), 1);
-    let gone =
-        "declare @i int = 0 while @i < 100 begin create table #t (n int) drop table #t set @i += 1 end";
+    let gone = "declare @i int = 0 while @i < 100 begin create table #t (n int) drop table #t set @i += 1 end";
     assert!(run(gone) <= 10);
-    run("exec ('create procedure p as create table #t (n int) drop table #t create table #u (n int)')");
+    run(
+        "exec ('create procedure p as create table #t (n int) drop table #t create table #u (n int)')",
+    );
     assert!(run("declare @i int = 0 while @i < 100 begin exec p set @i += 1 end") <= 10);
     run("insert #kept values (1)");
 }

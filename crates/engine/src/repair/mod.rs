@@ -133,7 +133,10 @@ pub fn examine(options: &InstanceOptions) -> Result<Repair, RepairError> {
 ///
 /// # Errors
 /// As for [`examine`]; what makes the instance fail to open after that.
-pub fn repair(options: &InstanceOptions, tell: &mut dyn FnMut(&str)) -> Result<Repair, RepairError> {
+pub fn repair(
+    options: &InstanceOptions,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Repair, RepairError> {
     let mut done = {
         let _lock = start::lock_folder(&*options.disk, &options.data_dir, false, true)?;
         let mut found = Examination::of(options)?;
@@ -142,7 +145,10 @@ pub fn repair(options: &InstanceOptions, tell: &mut dyn FnMut(&str)) -> Result<R
             rebuild::finish(&*options.disk, &options.data_dir, &folder)?;
             let steps = found.repair.steps;
             found = Examination::of(options)?;
-            found.repair.steps.splice(0..0, steps.into_iter().filter(|s| s.act == Act::FinishRebuild));
+            found
+                .repair
+                .steps
+                .splice(0..0, steps.into_iter().filter(|s| s.act == Act::FinishRebuild));
         }
         found.carry_out(options, tell)?;
         found
@@ -169,7 +175,8 @@ fn open(options: &InstanceOptions) -> Result<Vec<(String, &'static str)>, Repair
     let mut options = options.clone();
     options.trace_flags.push(NOTHING_AT_START);
     let instance = Instance::open(options)?;
-    let states = instance.databases().iter().map(|db| (db.name().to_string(), db.status().name())).collect();
+    let states =
+        instance.databases().iter().map(|db| (db.name().to_string(), db.status().name())).collect();
     instance.close()?;
     Ok(states)
 }
@@ -194,7 +201,12 @@ impl Examination {
         let interrupted = rebuild::interrupted(disk, root)?;
         if let Some(folder) = &interrupted {
             let text = "The renames of an interrupted rebuild are made".to_string();
-            repair.steps.push(Step { act: Act::FinishRebuild, file: folder.clone(), text, lost: Vec::new() });
+            repair.steps.push(Step {
+                act: Act::FinishRebuild,
+                file: folder.clone(),
+                text,
+                lost: Vec::new(),
+            });
         }
         examine_small_files(disk, root, &mut repair)?;
         let known = start::read_known(disk, &paths, false)?;
@@ -245,7 +257,9 @@ impl Examination {
             return self.plan_rebuild(options, entry.id, "its primary file is not there");
         }
         let mut fatal = None;
-        for file in entry.files.iter().filter(|file| !file.log && disk.exists(&file.path).unwrap_or(false)) {
+        for file in
+            entry.files.iter().filter(|file| !file.log && disk.exists(&file.path).unwrap_or(false))
+        {
             // With one of another version nothing is wrong: to rebuild it would lose what it has.
             pages::check_format(disk, &file.path).map_err(TxnError::from)?;
             let state = pages::mend_file(disk, &file.path, false).map_err(TxnError::from)?;
@@ -256,11 +270,17 @@ impl Examination {
                 self.repair.steps.push(Step { act: Act::MendPages, file, text, lost: Vec::new() });
             }
             for (page, unit) in &state.damaged {
-                let text =
-                    format!("page {}:{} of '{}' is damaged", page.file, page.page, file.path.display());
+                let text = format!(
+                    "page {}:{} of '{}' is damaged",
+                    page.file,
+                    page.page,
+                    file.path.display()
+                );
                 match is_of_system(*page, *unit) {
                     true => fatal = fatal.or(Some(text)),
-                    false => self.repair.notes.push(format!("{text}: DBCC CHECKDB tells what is on it")),
+                    false => {
+                        self.repair.notes.push(format!("{text}: DBCC CHECKDB tells what is on it"))
+                    }
                 }
             }
         }
@@ -286,9 +306,15 @@ impl Examination {
                 match checked {
                     Ok(()) => return Ok(()),
                     Err(_) if !mended.is_empty() => {
-                        let texts: Vec<String> = mended.iter().map(|bit| mended_bit_text(log, bit)).collect();
+                        let texts: Vec<String> =
+                            mended.iter().map(|bit| mended_bit_text(log, bit)).collect();
                         let (text, file) = (texts.join(" "), log.to_path_buf());
-                        self.repair.steps.push(Step { act: Act::MendLog, file, text, lost: Vec::new() });
+                        self.repair.steps.push(Step {
+                            act: Act::MendLog,
+                            file,
+                            text,
+                            lost: Vec::new(),
+                        });
                         return Ok(());
                     }
                     Err(wal::LogError::Disk(e)) => return Err(e.into()),
@@ -301,7 +327,11 @@ impl Examination {
         let home = Home { instance, folder: options.data_dir.clone(), ..Home::default() };
         let closed = txn::identify(disk, primary, &home)?.is_some_and(|found| found.closed);
         if !closed {
-            return self.plan_rebuild(options, entry.id, &format!("its log would be needed, and {why}"));
+            return self.plan_rebuild(
+                options,
+                entry.id,
+                &format!("its log would be needed, and {why}"),
+            );
         }
         let text = format!("'{}' was closed cleanly and gets a new log: {why}", entry.name);
         let file = log.to_path_buf();
@@ -309,7 +339,12 @@ impl Examination {
         Ok(())
     }
 
-    fn plan_rebuild(&mut self, options: &InstanceOptions, id: i32, why: &str) -> Result<(), RepairError> {
+    fn plan_rebuild(
+        &mut self,
+        options: &InstanceOptions,
+        id: i32,
+        why: &str,
+    ) -> Result<(), RepairError> {
         let Some(entry) = self.entries.iter().find(|entry| entry.id == id) else { return Ok(()) };
         let Some((primary, _)) = files_of(entry) else { return Ok(()) };
         let mut lost = Vec::new();
@@ -358,13 +393,18 @@ impl Examination {
         self.rebuilt.contains(&id)
     }
 
-    fn rebuild(&mut self, options: &InstanceOptions, tell: &mut dyn FnMut(&str)) -> Result<(), RepairError> {
+    fn rebuild(
+        &mut self,
+        options: &InstanceOptions,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<(), RepairError> {
         let ids = std::mem::take(&mut self.to_rebuild);
         if ids.is_empty() {
             return Ok(());
         }
         self.tell(Act::Rebuild, tell);
-        let entries: Vec<&DbEntry> = self.entries.iter().filter(|entry| ids.contains(&entry.id)).collect();
+        let entries: Vec<&DbEntry> =
+            self.entries.iter().filter(|entry| ids.contains(&entry.id)).collect();
         let aside = rebuild::rebuild(options, &entries, &self.salvaged)?;
         self.repair.notes.push(format!("The damaged files are in '{}'.", aside.display()));
         self.rebuilt.extend(ids);
@@ -385,7 +425,11 @@ fn is_of_system(page: PageId, unit: UnitId) -> bool {
     fixed || (1..=ALL.len() as u32).contains(&unit.0) || unit.0 == DISCARDED_UNIT
 }
 
-fn examine_small_files(disk: &dyn Disk, root: &Path, repair: &mut Repair) -> Result<(), RepairError> {
+fn examine_small_files(
+    disk: &dyn Disk,
+    root: &Path,
+    repair: &mut Repair,
+) -> Result<(), RepairError> {
     for name in own_files::MIRRORED {
         let path = root.join(name);
         match mirrored::read(disk, &path, &|bytes| {
@@ -395,7 +439,8 @@ fn examine_small_files(disk: &dyn Disk, root: &Path, repair: &mut Repair) -> Res
             Found::Whole(content) if content.generation == 0 => {}
             Found::Whole(content) => {
                 for (file, reason) in content.stale {
-                    let text = format!("'{}' is rewritten from its other copy: {reason}", file.display());
+                    let text =
+                        format!("'{}' is rewritten from its other copy: {reason}", file.display());
                     repair.steps.push(Step { act: Act::WriteCopy, file, text, lost: Vec::new() });
                 }
             }

@@ -46,7 +46,8 @@ pub(super) fn finish(disk: &dyn Disk, root: &Path, folder: &Path) -> Result<(), 
     let bytes = disk.read_small(&folder.join(RENAMES))?;
     let text = String::from_utf8(bytes).map_err(|_| RepairError::Renames(folder.to_path_buf()))?;
     for line in text.lines() {
-        let (from, to) = line.split_once('\t').ok_or_else(|| RepairError::Renames(folder.to_path_buf()))?;
+        let (from, to) =
+            line.split_once('\t').ok_or_else(|| RepairError::Renames(folder.to_path_buf()))?;
         let place = |text: &str| root.join(unescape(text).as_str());
         let (from, to) = (place(from), place(to));
         if disk.exists(&from)? && !disk.exists(&to)? {
@@ -70,7 +71,8 @@ fn clear(disk: &dyn Disk, folder: &Path) {
 
 /// A folder for what is put aside that is not there yet.
 fn free_folder(disk: &dyn Disk, root: &Path) -> PathBuf {
-    let mut names = (1u32..).map(|number| root.join(own_files::REPAIR).join(format!("rebuild-{number}")));
+    let mut names =
+        (1u32..).map(|number| root.join(own_files::REPAIR).join(format!("rebuild-{number}")));
     let free = |path: &PathBuf| !disk.exists(path).unwrap_or(true);
     names.find(free).unwrap_or_else(|| root.join(own_files::REPAIR))
 }
@@ -106,7 +108,8 @@ pub(super) fn rebuild(
     let mut list = String::new();
     for (from, to) in renames {
         if disk.exists(&from)? {
-            let below = |path: &Path| escape(&path.strip_prefix(root).unwrap_or(path).to_string_lossy());
+            let below =
+                |path: &Path| escape(&path.strip_prefix(root).unwrap_or(path).to_string_lossy());
             list.push_str(&format!("{}\t{}\n", below(&from), below(&to)));
         }
     }
@@ -125,7 +128,9 @@ fn renames_of(
     let made = made.ok_or_else(|| SqlError::internal(format!("{} was not made", entry.name)))?;
     let (mut out_of_the_way, mut into_place) = (Vec::new(), Vec::new());
     for file in &made.files {
-        let Some(place) = entry.files.iter().find(|old| old.file_id == file.file_id) else { continue };
+        let Some(place) = entry.files.iter().find(|old| old.file_id == file.file_id) else {
+            continue;
+        };
         let name = place.path.file_name().unwrap_or_default();
         out_of_the_way.push((place.path.clone(), folder.join(name)));
         into_place.push((file.path.clone(), place.path.clone()));

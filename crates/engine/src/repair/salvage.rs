@@ -129,7 +129,10 @@ fn choose(found: Found, damaged: &[(PageId, SysTable)]) -> Salvaged {
     let mut out = Salvaged::default();
     for (id, table) in damaged {
         let (file, page) = (id.file, id.page);
-        out.lost.push(format!("rows on page {file}:{page}, of the system table of {}", described(*table)));
+        out.lost.push(format!(
+            "rows on page {file}:{page}, of the system table of {}",
+            described(*table)
+        ));
     }
     let hurt = |tables: &[SysTable]| damaged.iter().any(|(_, table)| tables.contains(table));
     // A definition of which a part is missing may still be one.
@@ -145,7 +148,8 @@ fn choose(found: Found, damaged: &[(PageId, SysTable)]) -> Salvaged {
                 !version.doubtful && (!on_object || imported.contains(&number(&row, 2)))
             }
             SysTable::Owners => {
-                !version.doubtful && (number(&row, 0) != OBJECT || imported.contains(&number(&row, 1)))
+                !version.doubtful
+                    && (number(&row, 0) != OBJECT || imported.contains(&number(&row, 1)))
             }
             _ => !version.doubtful,
         };

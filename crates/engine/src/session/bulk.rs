@@ -20,15 +20,17 @@ use exec::state::activity::Here;
 use exec::state::names::resolve_table;
 
 impl Session {
-    /// Inserts rows into a table (`name`, `schema.name` or `database.schema.name`, in brackets where T-SQL wants them) as one
-    /// statement. `columns` are those that the rows have, in the rows' order; none: all but the identity column, or with
-    /// [`BulkOptions::keep_identity`] all. Columns that are not given get their defaults. Values may be of any type that converts
-    /// to the column's; gives the number of rows.
+    /// Inserts rows into a table (`name`, `schema.name` or `database.schema.name`, in brackets
+    /// where T-SQL wants them) as one statement. `columns` are those that the rows have, in the
+    /// rows' order; none: all but the identity column, or with [`BulkOptions::keep_identity`] all.
+    /// Columns that are not given get their defaults. Values may be of any type that converts to
+    /// the column's; gives the number of rows.
     ///
     /// # Errors
-    /// Those of INSERT, and what `rows` returns. A failed load leaves nothing behind but the batches that it has committed, which
-    /// there are none of without [`BulkOptions::batch`] or within a transaction. 2628: a text that does not fit; 4864: one whose
-    /// characters a char or varchar column does not have.
+    /// Those of INSERT, and what `rows` returns. A failed load leaves nothing behind but the
+    /// batches that it has committed, which there are none of without [`BulkOptions::batch`] or
+    /// within a transaction. 2628: a text that does not fit; 4864: one whose characters a char or
+    /// varchar column does not have.
     pub fn bulk_insert(
         &mut self,
         table: &str,
@@ -41,7 +43,9 @@ impl Session {
             return Err(super::watch::killed());
         }
         if !self.core.options.runs() || self.core.options.parse_only {
-            return Err(errors::not_supported("A bulk load under NOEXEC, PARSEONLY, FMTONLY or SHOWPLAN"));
+            return Err(errors::not_supported(
+                "A bulk load under NOEXEC, PARSEONLY, FMTONLY or SHOWPLAN",
+            ));
         }
         if self.core.xact_state() == -1 {
             return Err(errors::doomed());
@@ -77,18 +81,20 @@ impl Session {
 }
 
 impl Session {
-    /// The columns that the rows of the bulk load have which INSERT BULK has announced: names and types in the rows' order. `None`
-    /// when none is announced: the batch before had no INSERT BULK, or the load has begun.
+    /// The columns that the rows of the bulk load have which INSERT BULK has announced: names and
+    /// types in the rows' order. `None` when none is announced: the batch before had no INSERT
+    /// BULK, or the load has begun.
     pub fn bulk_columns(&self) -> Option<Vec<(CompactString, DataType)>> {
         let bulk = self.core.pending_bulk.as_ref()?;
         let column = |at: &usize| bulk.table.columns.get(*at).map(|c| (c.name.clone(), c.ty));
         Some(bulk.columns.iter().filter_map(column).collect())
     }
 
-    /// Loads the rows of the bulk load that INSERT BULK has announced, as one statement in the session's transaction. Values may be
-    /// of any type that converts to the column's; characters that a column has not become others,
-    /// as in INSERT. The sink gets the end of the statement, and errors: those of INSERT, what
-    /// `rows` returns, 2628 as for [`Session::bulk_insert`], 4022 when no load is announced.
+    /// Loads the rows of the bulk load that INSERT BULK has announced, as one statement in the
+    /// session's transaction. Values may be of any type that converts to the column's; characters
+    /// that a column has not become others, as in INSERT. The sink gets the end of the statement,
+    /// and errors: those of INSERT, what `rows` returns, 2628 as for [`Session::bulk_insert`], 4022
+    /// when no load is announced.
     pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
         let bulk = self.core.pending_bulk.take();
         let Session { core, shared, told, .. } = self;
@@ -114,7 +120,12 @@ impl Session {
                 }
             };
             core.tell_transactions(sink)?;
-            sink.done(StatementEnd { statement: StatementKind::BulkInsert, rows, error, nested: false })?;
+            sink.done(StatementEnd {
+                statement: StatementKind::BulkInsert,
+                rows,
+                error,
+                nested: false,
+            })?;
             Ok(if error { End::BatchAborted } else { End::Finished(0) })
         })
     }
@@ -127,7 +138,8 @@ fn run_load(
     sink: &mut dyn Sink,
 ) -> Result<u64, SqlError> {
     let dialect = core.options.dialect;
-    let mut typed = Typed { rows, table: &bulk.table, columns: &bulk.columns, dialect, exact: false };
+    let mut typed =
+        Typed { rows, table: &bulk.table, columns: &bulk.columns, dialect, exact: false };
     core.begin_statement(true)?;
     core.tell_transactions(sink)?;
     let result = bulk.run(core, &mut typed);
@@ -143,7 +155,8 @@ fn load(
     rows: &mut dyn BulkRows,
 ) -> Result<u64, SqlError> {
     // The name as the grammar has it.
-    let stmts = syntax::parse(&format!("TRUNCATE TABLE {table}")).map_err(catalog::errors::syntax_error)?;
+    let stmts =
+        syntax::parse(&format!("TRUNCATE TABLE {table}")).map_err(catalog::errors::syntax_error)?;
     let name = match stmts.as_slice() {
         [syntax::ast::Stmt { kind: StmtKind::Truncate(t), .. }] if t.options.is_empty() => &t.table,
         _ => return Err(errors::syntax_near(table)),
@@ -153,15 +166,21 @@ fn load(
     let dialect = core.options.dialect;
     let mut typed = Typed { rows, table: &table, columns: &columns, dialect, exact: true };
     let order = Vec::new();
-    let bulk =
-        BulkLoad { db, table: table.clone(), columns: columns.clone(), options: options.clone(), order };
+    let bulk = BulkLoad {
+        db,
+        table: table.clone(),
+        columns: columns.clone(),
+        options: options.clone(),
+        order,
+    };
     core.begin_statement(true)?;
     let result = bulk.run(core, &mut typed);
     let result = result.and_then(|rows| core.fire_triggers(&mut Unheard, true).map(|()| rows));
     core.end_statement(result)
 }
 
-/// What triggers of a load say: the program that loads has asked for no messages; errors end the load.
+/// What triggers of a load say: the program that loads has asked for no messages; errors end the
+/// load.
 struct Unheard;
 
 impl Sink for Unheard {
@@ -170,7 +189,11 @@ impl Sink for Unheard {
     }
 }
 
-fn positions(table: &Arc<TableDef>, names: &[&str], identity: bool) -> Result<Vec<usize>, SqlError> {
+fn positions(
+    table: &Arc<TableDef>,
+    names: &[&str],
+    identity: bool,
+) -> Result<Vec<usize>, SqlError> {
     if names.is_empty() {
         let given = |at: &usize| {
             let column = &table.columns[*at];
@@ -207,7 +230,8 @@ impl BulkRows for Typed<'_> {
         for (value, at) in row.iter_mut().zip(self.columns) {
             let column = &self.table.columns[*at];
             if !is_of(value, column.ty) {
-                *value = self.converted(value, column).map_err(|e| named(e, self.table, *at, value))?;
+                *value =
+                    self.converted(value, column).map_err(|e| named(e, self.table, *at, value))?;
             }
         }
         Ok(true)
@@ -239,7 +263,8 @@ fn is_of(value: &Value, ty: DataType) -> bool {
 impl Typed<'_> {
     fn converted(&self, value: &Value, column: &catalog::ColumnDef) -> Result<Value, SqlError> {
         let (ty, page) = (column.ty, column.collation.code_page());
-        if let (true, Value::Str(text), true, false) = (self.exact, value, ty.is_string(), ty.is_unicode())
+        if let (true, Value::Str(text), true, false) =
+            (self.exact, value, ty.is_string(), ty.is_unicode())
             && page.replaced(text).is_some()
         {
             return Err(SqlError::of(msg::BULK_NOT_IN_CODE_PAGE, []));

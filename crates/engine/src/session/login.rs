@@ -1,7 +1,6 @@
 //! Sessions of logins: in the database that a client names or in the login's own, once its logon
-//! triggers have run.
-//! Guarantees: a login that was disabled or dropped since its password was checked gets no session; what
-//! keeps a session from being opened is in the error log.
+//! triggers have run. Guarantees: a login that was disabled or dropped since its password was
+//! checked gets no session; what keeps a session from being opened is in the error log.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,15 +26,21 @@ const DEDICATED_OPERATOR: usize = 8 << 20;
 /// Gives `sa` a password, unless it has this one already: what MSSQL_SA_PASSWORD says.
 ///
 /// # Errors
-/// 33062, 33064 a password that the policy does not allow; 3906 the folder is only read; what the storage says.
-pub(crate) fn set_sa_password(instance: &Arc<InstanceCore>, password: &str) -> Result<(), SqlError> {
+/// 33062, 33064 a password that the policy does not allow; 3906 the folder is only read; what the
+/// storage says.
+pub(crate) fn set_sa_password(
+    instance: &Arc<InstanceCore>,
+    password: &str,
+) -> Result<(), SqlError> {
     instance.check_writable()?;
     let master = instance.database("master")?;
     let before = master.security().server.get(SA).cloned();
     let Some(before) = before else { return Err(SqlError::internal("there is no sa")) };
     if let Some(stored) = &before.hash {
         let turn = instance.authentication.passwords.turn();
-        if turn.is_some_and(|turn| instance.authentication.passwords.verify(&turn, password, Some(stored))) {
+        if turn.is_some_and(|turn| {
+            instance.authentication.passwords.verify(&turn, password, Some(stored))
+        }) {
             return Ok(());
         }
     }
@@ -60,8 +65,8 @@ pub(crate) fn set_sa_password(instance: &Arc<InstanceCore>, password: &str) -> R
     })
 }
 
-/// A session of a login. With `or_default` it is in the login's default database when the one that is
-/// named cannot be opened, and what its client is to be told is beside it (4063).
+/// A session of a login. With `or_default` it is in the login's default database when the one that
+/// is named cannot be opened, and what its client is to be told is beside it (4063).
 ///
 /// # Errors
 /// Those of `Instance::session_for`.
@@ -92,9 +97,13 @@ pub(crate) fn session_in(
     }
     if let Err(e) = opened {
         let (state, text) = match named {
-            Some(_) => {
-                (38, format!("Failed to open the explicitly specified database '{wanted}': {}", e.message))
-            }
+            Some(_) => (
+                38,
+                format!(
+                    "Failed to open the explicitly specified database '{wanted}': {}",
+                    e.message
+                ),
+            ),
             None => (40, format!("Failed to open the default database '{wanted}': {}", e.message)),
         };
         instance.audit_failure(&token.name, 18_456, state, &text, &token.client);
@@ -133,7 +142,8 @@ fn check_login(core: &mut SessionCore) -> Result<(), SqlError> {
 }
 
 impl Session {
-    /// What its login is told when it has logged in: administrators learn of damage that the start has found.
+    /// What its login is told when it has logged in: administrators learn of damage that the start
+    /// has found.
     pub fn notices(&mut self) -> Vec<SqlError> {
         let notices = self.with_core(|core| core.instance().notices());
         if notices.is_empty() || !self.with_core(|core| core.is_sysadmin()) {

@@ -1,5 +1,5 @@
-//! Passwords that have expired, which takes weeks: the day on which a password was set is changed in
-//! its login's row.
+//! Passwords that have expired, which takes weeks: the day on which a password was set is changed
+//! in its login's row.
 
 use std::sync::Arc;
 
@@ -87,7 +87,8 @@ fn an_expired_password_lets_in_only_who_changes_it() {
         "SELECT LOGINPROPERTY('ann', 'IsExpired'), LOGINPROPERTY('ann', 'DaysUntilExpiration')",
     );
     assert_eq!(shown, [[Value::str("1"), Value::str("0")]]);
-    let token = instance.authenticate_to_change("ann", "F1rst-of-all", &ClientInfo::default()).unwrap();
+    let token =
+        instance.authenticate_to_change("ann", "F1rst-of-all", &ClientInfo::default()).unwrap();
     let mut own = instance.session_for(&token, None).unwrap();
     // The same text again is a new password: earlier ones are not kept.
     run(&mut own, "ALTER LOGIN ann WITH PASSWORD = 'F1rst-of-all' OLD_PASSWORD = 'F1rst-of-all'");

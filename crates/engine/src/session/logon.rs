@@ -1,7 +1,8 @@
-//! Logon triggers: what master keeps for the event LOGON runs when a client's login has been checked, before its session begins.
-//! Guarantees: whatever goes wrong in one, or a ROLLBACK, refuses the login (17892); what they say goes to the error log, result sets nowhere.
-//! A session of the program itself has no login and fires none, nor does the dedicated
-//! administrator connection: so an instance whose trigger refuses everybody can be mended.
+//! Logon triggers: what master keeps for the event LOGON runs when a client's login has been
+//! checked, before its session begins. Guarantees: whatever goes wrong in one, or a ROLLBACK,
+//! refuses the login (17892); what they say goes to the error log, result sets nowhere. A session
+//! of the program itself has no login and fires none, nor does the dedicated administrator
+//! connection: so an instance whose trigger refuses everybody can be mended.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -40,7 +41,8 @@ pub(super) fn run(core: &mut SessionCore, client: &ClientInfo) -> Result<(), Sql
     let master = core.host().database("master")?;
     let catalog = master.catalog();
     let is_for_logon = |trigger: &&Arc<ModuleDef>| {
-        !trigger.disabled && trigger.trigger().is_some_and(|t| t.events.iter().any(|event| event == LOGON))
+        !trigger.disabled
+            && trigger.trigger().is_some_and(|t| t.events.iter().any(|event| event == LOGON))
     };
     let mut triggers: Vec<_> = catalog.event_triggers(true).filter(is_for_logon).cloned().collect();
     if triggers.is_empty() {

@@ -1,4 +1,5 @@
-//! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move between threads.
+//! Sessions: one per connection or embedded caller. A session runs one batch at a time; it may move
+//! between threads.
 
 pub(crate) mod bulk;
 pub(crate) mod login;
@@ -86,12 +87,14 @@ pub struct CancelHandle {
 }
 
 impl CancelHandle {
-    /// The running batch ends with error 3617 as soon as it notices, its statement is rolled back; a transaction that
-    /// the client began stays open unless XACT_ABORT is on. So does the next one when [`CancelHandle::expect_request`] has
-    /// announced it. Otherwise nothing happens.
+    /// The running batch ends with error 3617 as soon as it notices, its statement is rolled back;
+    /// a transaction that the client began stays open unless XACT_ABORT is on. So does the next one
+    /// when [`CancelHandle::expect_request`] has announced it. Otherwise nothing happens.
     pub fn cancel(&self) {
         let lock = self.shared.cancelling.lock();
-        if self.shared.expected.load(Ordering::Acquire) || self.shared.running.load(Ordering::Acquire) {
+        if self.shared.expected.load(Ordering::Acquire)
+            || self.shared.running.load(Ordering::Acquire)
+        {
             self.shared.attention.store(true, Ordering::Release);
             self.shared.cancel.store(true, Ordering::Release);
             drop(lock);
@@ -104,15 +107,16 @@ impl CancelHandle {
         self.shared.killed.load(Ordering::Acquire)
     }
 
-    /// A request has arrived and waits for a thread that runs it: from now until [`CancelHandle::request_over`], `cancel` ends
-    /// each batch, call or load of the session, also one that begins later.
+    /// A request has arrived and waits for a thread that runs it: from now until
+    /// [`CancelHandle::request_over`], `cancel` ends each batch, call or load of the session, also
+    /// one that begins later.
     pub fn expect_request(&self) {
         let _lock = self.shared.cancelling.lock();
         self.shared.expected.store(true, Ordering::Release);
     }
 
-    /// The request has been answered: a `cancel` that comes now has no effect on the next one. True when the request was
-    /// cancelled.
+    /// The request has been answered: a `cancel` that comes now has no effect on the next one. True
+    /// when the request was cancelled.
     pub fn request_over(&self) -> bool {
         let _lock = self.shared.cancelling.lock();
         self.shared.expected.store(false, Ordering::Release);
@@ -135,7 +139,16 @@ impl Session {
         let core = SessionCore::new(host, own, master, spid, shared.clone());
         let (login_db, login_options) = (core.db().name(), core.options.clone());
         let (key, vars, ready) = Default::default();
-        Ok(Session { core, shared, told: Told::default(), key, vars, ready, login_db, login_options })
+        Ok(Session {
+            core,
+            shared,
+            told: Told::default(),
+            key,
+            vars,
+            ready,
+            login_db,
+            login_options,
+        })
     }
 
     /// The session's number.
@@ -243,8 +256,13 @@ impl Session {
         })
     }
 
-    /// Checks a batch and its parameters (names with `@`). Errors: syntax, undeclared variables, types.
-    pub fn prepare(&mut self, text: &str, params: &[(&str, DataType)]) -> Result<Prepared, SqlError> {
+    /// Checks a batch and its parameters (names with `@`). Errors: syntax, undeclared variables,
+    /// types.
+    pub fn prepare(
+        &mut self,
+        text: &str,
+        params: &[(&str, DataType)],
+    ) -> Result<Prepared, SqlError> {
         let params: Vec<_> =
             params.iter().map(|(name, ty)| (CompactString::from(*name), Some(*ty))).collect();
         static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -261,7 +279,8 @@ impl Session {
     /// Runs a prepared batch with values for its parameters, converted to their types.
     ///
     /// # Errors
-    /// A value that does not convert, or the wrong number of them; statements' errors go to the sink.
+    /// A value that does not convert, or the wrong number of them; statements' errors go to the
+    /// sink.
     pub fn execute_prepared(
         &mut self,
         prepared: &Prepared,
@@ -269,7 +288,10 @@ impl Session {
         sink: &mut dyn Sink,
     ) -> Result<Outcome, SqlError> {
         if values.len() != prepared.params.len() {
-            return Err(SqlError::of(msg::BATCH_PARAMETER_COUNT, [&prepared.params.len(), &values.len()]));
+            return Err(SqlError::of(
+                msg::BATCH_PARAMETER_COUNT,
+                [&prepared.params.len(), &values.len()],
+            ));
         }
         let Session { core, shared, told, vars, ready, .. } = self;
         vars.clear();

@@ -54,7 +54,11 @@ fn change(table: &str, id: usize, letter: char) -> String {
 #[track_caller]
 fn is_whole(row: &[Value], kind: &str) {
     let texts: Vec<&str> = row[1..].iter().filter_map(Value::as_str).collect();
-    assert_eq!(texts.iter().map(|text| text.len()).collect::<Vec<_>>(), [LARGE, 8000, 8000], "{kind}");
+    assert_eq!(
+        texts.iter().map(|text| text.len()).collect::<Vec<_>>(),
+        [LARGE, 8000, 8000],
+        "{kind}"
+    );
     let first = texts[0].as_bytes()[0];
     assert!(texts.iter().all(|text| text.bytes().all(|byte| byte == first)), "{kind}: a torn row");
 }
@@ -63,7 +67,8 @@ fn is_whole(row: &[Value], kind: &str) {
 #[test]
 fn values_stay_while_a_keyset_cursor_reads_them() {
     let disk = Arc::new(sim::SimDisk::new(1));
-    let options = InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
+    let options =
+        InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
     let instance = Instance::open(options).expect("the instance opens");
     let mut reader = instance.session().expect("a session");
     run(&mut reader, "create database d alter database d set recovery simple");
@@ -111,7 +116,8 @@ fn values_stay_while_a_keyset_cursor_reads_them() {
                     let query = format!("select id, v, a, b from {table} {hint}");
                     run(&mut reader, &format!("declare k cursor global {kind} for {query} open k"));
                     for at in 0..60 {
-                        let fetch = if at % 2 == 0 { "fetch first from k" } else { "fetch last from k" };
+                        let fetch =
+                            if at % 2 == 0 { "fetch first from k" } else { "fetch last from k" };
                         let rows = run(&mut reader, fetch);
                         assert_eq!(rows.len(), 1, "{kind} {query}");
                         is_whole(&rows[0], &format!("{kind} {query}"));

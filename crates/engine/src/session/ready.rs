@@ -77,7 +77,8 @@ pub(super) fn look_ahead(
     }
 }
 
-/// Puts what was found where the same batch's was, else in the place of the oldest. Returns its place.
+/// Puts what was found where the same batch's was, else in the place of the oldest. Returns its
+/// place.
 pub(super) fn put_ready(list: &mut Vec<Ready>, old: Option<usize>, new: Ready) -> usize {
     if let Some(at) = old {
         list[at] = new;

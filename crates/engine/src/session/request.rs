@@ -39,7 +39,8 @@ pub enum TransactionRequest {
 }
 
 impl Session {
-    /// A request of the transaction manager. Errors go to the sink: 3902, 3903, 628, 6401 and what COMMIT says.
+    /// A request of the transaction manager. Errors go to the sink: 3902, 3903, 628, 6401 and what
+    /// COMMIT says.
     pub fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn Sink) -> Outcome {
         let Session { core, shared, told, .. } = self;
         round::request(core, shared, told, sink, |core, sink, _| {
@@ -51,7 +52,8 @@ impl Session {
         })
     }
 
-    /// The number of the session's transaction, 0 without one: what [`SessionChange::TransactionBegan`] told.
+    /// The number of the session's transaction, 0 without one: what
+    /// [`SessionChange::TransactionBegan`] told.
     pub fn transaction_number(&self) -> u64 {
         self.core.transaction
     }
@@ -82,14 +84,16 @@ impl Session {
         self.core.options.dialect.language().name
     }
 
-    /// What the session is now is what [`Session::reset`] takes it back to: after a login has chosen its database and options.
+    /// What the session is now is what [`Session::reset`] takes it back to: after a login has
+    /// chosen its database and options.
     pub fn keep_as_login(&mut self) {
         self.login_db = self.core.db().name();
         self.login_options = self.core.options.clone();
     }
 
-    /// What a pool asks for before it gives a connection to somebody else: the transaction is rolled back, temporary tables and
-    /// prepared statements and application locks go, database and SET options, the isolation level too, are those of the login.
+    /// What a pool asks for before it gives a connection to somebody else: the transaction is
+    /// rolled back, temporary tables and prepared statements and application locks go, database and
+    /// SET options, the isolation level too, are those of the login.
     ///
     /// # Errors
     /// 911, 945, 923, 924 and their kin: the login's database is gone, or closed to it. Then the
@@ -117,7 +121,8 @@ impl Session {
         core.holdings.clear();
         core.caught.clear();
         let old = core.db().name();
-        let found = core.host().database(&self.login_db).and_then(|db| db.check_usable().map(|()| db));
+        let found =
+            core.host().database(&self.login_db).and_then(|db| db.check_usable().map(|()| db));
         let result = found.and_then(|db| core.use_db(db));
         if result.is_err() {
             let master = core.host().database("master")?;

@@ -1,4 +1,5 @@
-//! One request from its beginning to its end: admitted, run, a panic turned into an error, what is open ended, the answer watched.
+//! One request from its beginning to its end: admitted, run, a panic turned into an error, what is
+//! open ended, the answer watched.
 
 use super::Outcome;
 use super::watch::{Watch, killed};
@@ -17,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::{SqlError, Value, msg};
 
-/// Runs what a client has asked for: what comes before and after is the same for a batch, a call and a request of the
-/// transaction manager.
+/// Runs what a client has asked for: what comes before and after is the same for a batch, a call
+/// and a request of the transaction manager.
 pub(super) fn request(
     core: &mut SessionCore,
     shared: &Arc<SessionShared>,
@@ -107,8 +108,9 @@ fn admit(core: &SessionCore) -> Result<(), SqlError> {
     if core.shared.killed.load(Ordering::Acquire) { Err(killed()) } else { Ok(()) }
 }
 
-/// A statement has panicked: latches are free again, its transaction is rolled back, and with it all its locks go. Where it was
-/// changing pages or the log the database has failed already, and so it has where the rollback fails.
+/// A statement has panicked: latches are free again, its transaction is rolled back, and with it
+/// all its locks go. Where it was changing pages or the log the database has failed already, and so
+/// it has where the rollback fails.
 fn after_panic(core: &mut SessionCore, panic: &(dyn Any + Send)) -> SqlError {
     let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => text,
@@ -116,7 +118,10 @@ fn after_panic(core: &mut SessionCore, panic: &(dyn Any + Send)) -> SqlError {
         _ => "no message",
     };
     let (log, spid) = (core.host().error_log().clone(), core.spid());
-    log.write("Server", &format!("Error: 3624. A statement of session {spid} has panicked: {text}"));
+    log.write(
+        "Server",
+        &format!("Error: 3624. A statement of session {spid} has panicked: {text}"),
+    );
     if catch_unwind(AssertUnwindSafe(|| core.rollback_all())).is_err() {
         // The transactions that were being rolled back have taken their databases offline.
         log.write("Server", &format!("Error: 3624. So has the rollback of session {spid}."));

@@ -27,12 +27,14 @@ pub struct RpcParam {
 }
 
 impl Session {
-    /// Calls a procedure: the user's or the system's, `name`, `schema.name` or `database.schema.name`, in brackets where T-SQL
-    /// wants them. sp_executesql, sp_prepare and their kin take statement and parameter list by position, whatever their names.
-    /// Numbers that sp_prepare gives are the session's own, until [`Session::reset`].
+    /// Calls a procedure: the user's or the system's, `name`, `schema.name` or
+    /// `database.schema.name`, in brackets where T-SQL wants them. sp_executesql, sp_prepare and
+    /// their kin take statement and parameter list by position, whatever their names. Numbers that
+    /// sp_prepare gives are the session's own, until [`Session::reset`].
     ///
-    /// The sink gets what the statements of the procedure produce, then [`Sink::procedure_done`] unless the call was ended by an
-    /// error, then the OUTPUT parameters that the client wants, in the types that the client declares. Errors go to the sink.
+    /// The sink gets what the statements of the procedure produce, then [`Sink::procedure_done`]
+    /// unless the call was ended by an error, then the OUTPUT parameters that the client wants, in
+    /// the types that the client declares. Errors go to the sink.
     pub fn rpc(&mut self, name: &str, params: Vec<RpcParam>, sink: &mut dyn Sink) -> Outcome {
         // Names and types are wanted of calls that give something back, which most do not.
         let described: Vec<_> = match params.iter().any(|param| param.output) {
@@ -60,7 +62,12 @@ impl Session {
             let (end, outputs) = call(core, sink, name, args, types)?;
             for (ordinal, ty, value) in &outputs.values {
                 let name = described.get(*ordinal).map_or("", |(name, _)| name.as_str());
-                sink.output_parameter(&OutputParameter { ordinal: *ordinal, name, ty: *ty, value })?;
+                sink.output_parameter(&OutputParameter {
+                    ordinal: *ordinal,
+                    name,
+                    ty: *ty,
+                    value,
+                })?;
             }
             Ok::<_, SqlError>(end)
         })

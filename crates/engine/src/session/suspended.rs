@@ -1,5 +1,5 @@
-//! Queries that are suspended between their batches while the session runs other statements, and on the way from one
-//! thread to another.
+//! Queries that are suspended between their batches while the session runs other statements, and on
+//! the way from one thread to another.
 
 use std::sync::Arc;
 
@@ -32,7 +32,9 @@ fn run(session: &mut Session, sql: &str) {
 fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
     let core = &session.core;
     let stmts = syntax::parse(sql).expect("it parses");
-    let Some(StmtKind::Select(query)) = stmts.first().map(|s| &s.kind) else { panic!("not a query: {sql}") };
+    let Some(StmtKind::Select(query)) = stmts.first().map(|s| &s.kind) else {
+        panic!("not a query: {sql}")
+    };
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
@@ -84,7 +86,8 @@ fn context(session: &mut Session) -> ExecCtx<'_> {
 
 fn filled() -> (Arc<Instance>, Session) {
     let disk = Arc::new(sim::SimDisk::new(1));
-    let options = InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
+    let options =
+        InstanceOptions { memory_bytes: Some(64 << 20), disk, ..InstanceOptions::new("/data") };
     let instance = Instance::open(options).expect("the instance opens");
     let mut session = instance.session().expect("a session");
     run(&mut session, "create database d");

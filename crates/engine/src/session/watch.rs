@@ -1,4 +1,5 @@
-//! What a batch shows on its way to the client: errors are counted, and a client that takes nothing more ends the batch.
+//! What a batch shows on its way to the client: errors are counted, and a client that takes nothing
+//! more ends the batch.
 
 use exec::output::{OutputParameter, SessionChange, Sink, StatementEnd};
 use exec::state::core::SessionShared;
@@ -10,8 +11,8 @@ pub(crate) fn killed() -> SqlError {
     SqlError::of(msg::SESSION_KILLED, [])
 }
 
-/// Counts the errors that go by. A sink that fails cancels the batch: no CATCH takes that error, nothing more runs for a
-/// client that is gone.
+/// Counts the errors that go by. A sink that fails cancels the batch: no CATCH takes that error,
+/// nothing more runs for a client that is gone.
 pub(super) struct Watch<'a> {
     pub(super) inner: &'a mut dyn Sink,
     pub(super) shared: &'a SessionShared,

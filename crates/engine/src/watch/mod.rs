@@ -1,6 +1,6 @@
-//! Looking into a running instance from another process: a socket in its folder that answers each connection with one
-//! picture ([`InstanceStatus`]) as a line of JSON.
-//! Guarantees: it costs nothing while nobody connects; a client that reads slowly is left; only the owner of the folder gets in.
+//! Looking into a running instance from another process: a socket in its folder that answers each
+//! connection with one picture ([`InstanceStatus`]) as a line of JSON. Guarantees: it costs nothing
+//! while nobody connects; a client that reads slowly is left; only the owner of the folder gets in.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
@@ -24,7 +24,8 @@ const SOCKET: &str = "instance.sock";
 /// A reader that takes nothing for so long is left.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A path that fits the address of a socket, however deep the folder is; the folder stays open as long as the value lives.
+/// A path that fits the address of a socket, however deep the folder is; the folder stays open as
+/// long as the value lives.
 struct Address(PathBuf, #[allow(dead_code)] File);
 
 impl Address {
@@ -35,7 +36,8 @@ impl Address {
     }
 }
 
-/// The socket of an instance and its thread. When it is dropped, the thread has ended and holds the instance no more.
+/// The socket of an instance and its thread. When it is dropped, the thread has ended and holds the
+/// instance no more.
 struct Watch {
     address: Address,
     /// Closed to end the thread.
@@ -45,7 +47,8 @@ struct Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // The other end of what the thread waits at: it needs neither a name in the folder nor room for a connection.
+        // The other end of what the thread waits at: it needs neither a name in the folder nor room
+        // for a connection.
         drop(self.stop.take());
         let _ = std::fs::remove_file(&self.address.0);
         if let Some(thread) = self.thread.take()
@@ -58,7 +61,8 @@ impl Drop for Watch {
     }
 }
 
-/// Lets other processes of this user look in: [`look`]. To be called once; ends when the instance is closed.
+/// Lets other processes of this user look in: [`look`]. To be called once; ends when the instance
+/// is closed.
 ///
 /// # Errors
 /// The socket cannot be made; the instance works without it.
@@ -80,7 +84,8 @@ pub(crate) fn open(instance: &Arc<InstanceCore>) -> io::Result<()> {
     let (stop, stopped) = UnixStream::pair()?;
     let body = move || serve(&listener, &held, &stopped);
     let thread = std::thread::Builder::new().name("watch".into()).spawn(body)?;
-    *instance.watch.lock() = Some(Box::new(Watch { address, stop: Some(stop), thread: Some(thread) }));
+    *instance.watch.lock() =
+        Some(Box::new(Watch { address, stop: Some(stop), thread: Some(thread) }));
     Ok(())
 }
 
@@ -136,20 +141,28 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         // Deeper than the address of a socket can say.
         let folder = scratch.path().join("d".repeat(120));
-        let options = InstanceOptions { memory_bytes: Some(8 << 20), ..InstanceOptions::new(&folder) };
+        let options =
+            InstanceOptions { memory_bytes: Some(8 << 20), ..InstanceOptions::new(&folder) };
         let instance = Instance::open(options.clone()).unwrap();
         assert_eq!(look(&folder).unwrap_err().kind(), io::ErrorKind::NotFound);
         instance.open_to_view().unwrap();
         let first = look(&folder).unwrap();
         assert_eq!(first.pid, std::process::id());
         assert!(
-            first.databases.iter().any(|db| db.name == "master" && db.log.vlfs > 0 && db.files.len() == 2)
+            first
+                .databases
+                .iter()
+                .any(|db| db.name == "master" && db.log.vlfs > 0 && db.files.len() == 2)
         );
         let bytes = |s: &InstanceStatus| {
-            s.databases.iter().map(|db| db.log.runs.iter().map(|r| r.bytes).sum::<u64>()).sum::<u64>()
+            s.databases
+                .iter()
+                .map(|db| db.log.runs.iter().map(|r| r.bytes).sum::<u64>())
+                .sum::<u64>()
         };
         assert!(bytes(&first) > 0);
-        // A client that connects and never reads keeps no other out for long, nor the instance from closing.
+        // A client that connects and never reads keeps no other out for long, nor the instance from
+        // closing.
         let silent = UnixStream::connect(&Address::of(&folder).unwrap().0).unwrap();
         assert!(look(&folder).unwrap().at_us >= first.at_us);
         drop(silent);

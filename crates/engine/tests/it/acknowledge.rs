@@ -1,4 +1,5 @@
-//! A row that a client has is there after a power loss: rows go out only when the commits they come from are durable.
+//! A row that a client has is there after a power loss: rows go out only when the commits they come
+//! from are durable.
 
 use engine::{Instance, InstanceOptions, ResultRows, Sink, SqlError};
 use sim::SimDisk;

@@ -2,13 +2,16 @@
 //! them out from T-SQL's rules, others are worked out by hand from the reference; none is what
 //! Ringwood prints. All files run plainly; samples of them run with little memory, with each
 //! algorithm of joins, with restarts, and at each isolation level. All files in one of these
-//! surroundings: `RINGWOOD_ANSWERS=NAME cargo test -p ringwood-engine --test it answers::`, with a name of
-//! [`SURROUNDINGS`].
+//! surroundings: `RINGWOOD_ANSWERS=NAME cargo test -p ringwood-engine --test it answers::`, with a
+//! name of [`SURROUNDINGS`].
 //!
-//! A file is paragraphs: `statement ok`, `statement error NUMBER`, or `query TYPES [rowsort]` with the expected rows behind `----`;
-//! cells are separated by `|`, an empty text is `(empty)`, `rowsort` means that the rows come in any order.
+//! A file is paragraphs: `statement ok`, `statement error NUMBER`, or `query TYPES [rowsort]` with
+//! the expected rows behind `----`; cells are separated by `|`, an empty text is `(empty)`,
+//! `rowsort` means that the rows come in any order.
 
-use engine::{ColumnInfo, DataType, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError, Value};
+use engine::{
+    ColumnInfo, DataType, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError, Value,
+};
 use sim::SimDisk;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -89,10 +92,11 @@ impl Sink for Answer {
     }
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         rows.each(|row| {
-            let cell = |(value, ty): (&Value, &DataType)| match types::display::format_value(value, *ty) {
-                text if text.is_empty() => "(empty)".to_owned(),
-                text => text,
-            };
+            let cell =
+                |(value, ty): (&Value, &DataType)| match types::display::format_value(value, *ty) {
+                    text if text.is_empty() => "(empty)".to_owned(),
+                    text => text,
+                };
             self.rows.push(row.iter().zip(&self.types).map(cell).collect::<Vec<_>>().join("|"));
             Ok(())
         })
@@ -118,7 +122,9 @@ fn dressed(surroundings: &str, record: &Record) -> String {
         _ => return record.sql.clone(),
     };
     match &record.kind {
-        Kind::Rows { .. } if !record.sql.contains("CROSS") => format!("{}\nOPTION ({join})", record.sql),
+        Kind::Rows { .. } if !record.sql.contains("CROSS") => {
+            format!("{}\nOPTION ({join})", record.sql)
+        }
         _ => record.sql.clone(),
     }
 }
@@ -210,8 +216,10 @@ fn files() -> Vec<PathBuf> {
 /// Runs files in surroundings, side by side.
 fn run(all: &[(&str, PathBuf)]) {
     let wrong: Vec<String> = std::thread::scope(|scope| {
-        let started: Vec<_> =
-            all.iter().map(|(surroundings, path)| scope.spawn(|| check(path, surroundings))).collect();
+        let started: Vec<_> = all
+            .iter()
+            .map(|(surroundings, path)| scope.spawn(|| check(path, surroundings)))
+            .collect();
         started.into_iter().map(|thread| thread.join().expect("a file is run")).collect()
     });
     let wrong = wrong.concat();

@@ -1,7 +1,8 @@
-//! The same query under any plan gives the same rows: queries by a generator, each under the plan that the search chooses and under
-//! plans that are chosen at random among all that are possible (USE HINT ('RINGWOOD_ANY_PLAN_n'): join orders with products, every
-//! join operator, every way to read a table, rewrites left out), with memory for everything and with next to none. And: a condition, its negation and its being unknown divide the
-//! rows of a query without it.
+//! The same query under any plan gives the same rows: queries by a generator, each under the plan
+//! that the search chooses and under plans that are chosen at random among all that are possible
+//! (USE HINT ('RINGWOOD_ANY_PLAN_n'): join orders with products, every join operator, every way to
+//! read a table, rewrites left out), with memory for everything and with next to none. And: a
+//! condition, its negation and its being unknown divide the rows of a query without it.
 //!
 //! `RINGWOOD_QUERIES` says how many queries (300 without it), `RINGWOOD_SEED` where to begin.
 
@@ -14,16 +15,18 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// The same data in an instance with memory for everything, and in one with next to none for queries: each sort, hash and window
-/// goes to disk.
+/// The same data in an instance with memory for everything, and in one with next to none for
+/// queries: each sort, hash and window goes to disk.
 fn benches() -> [Bench; 2] {
-    let (mut roomy, mut tiny) = (Bench::new(), Bench::with(|options| options.operator_bytes = Some(1)));
+    let (mut roomy, mut tiny) =
+        (Bench::new(), Bench::with(|options| options.operator_bytes = Some(1)));
     fill(&mut roomy);
     fill(&mut tiny);
     [roomy, tiny]
 }
 
-/// Small tables: a product of four of them is still quick. NULLs, duplicates and values without a partner everywhere.
+/// Small tables: a product of four of them is still quick. NULLs, duplicates and values without a
+/// partner everywhere.
 fn fill(b: &mut Bench) {
     b.run(
         "SET NOCOUNT ON
@@ -94,9 +97,11 @@ impl Generator {
     fn list(&mut self) -> String {
         // Now and then so many that they are looked up, or are more ranges than one seek has of
         // several lists.
-        let count = if self.rng.u8(..8) == 0 { self.rng.usize(9..60) } else { self.rng.usize(1..5) };
-        let values: Vec<String> =
-            (0..count).map(|_| if self.rng.u8(..8) == 0 { "NULL".into() } else { self.constant() }).collect();
+        let count =
+            if self.rng.u8(..8) == 0 { self.rng.usize(9..60) } else { self.rng.usize(1..5) };
+        let values: Vec<String> = (0..count)
+            .map(|_| if self.rng.u8(..8) == 0 { "NULL".into() } else { self.constant() })
+            .collect();
         values.join(", ")
     }
 
@@ -113,22 +118,36 @@ impl Generator {
                 ["", "", "NOT "][self.rng.usize(..3)],
                 self.list()
             ),
-            6 => format!("{} BETWEEN {} AND {}", self.number_of(from), self.constant(), self.constant()),
+            6 => format!(
+                "{} BETWEEN {} AND {}",
+                self.number_of(from),
+                self.constant(),
+                self.constant()
+            ),
             7 | 8 => match self.text_of(from) {
                 Some(text) => {
-                    let pattern = ["a%", "b1", "%1", "[ac]%", "A_", "c %", "_0%"][self.rng.usize(..7)];
+                    let pattern =
+                        ["a%", "b1", "%1", "[ac]%", "A_", "c %", "_0%"][self.rng.usize(..7)];
                     format!("{text} {}LIKE '{pattern}'", ["", "", "NOT "][self.rng.usize(..3)])
                 }
                 None => "1 = 1".into(),
             },
             9 | 10 => {
                 let word = ["AND", "OR"][self.rng.usize(..2)];
-                format!("({} {word} {})", self.condition(from, depth - 1), self.condition(from, depth - 1))
+                format!(
+                    "({} {word} {})",
+                    self.condition(from, depth - 1),
+                    self.condition(from, depth - 1)
+                )
             }
             11 => format!("NOT ({})", self.condition(from, depth - 1)),
             12 => {
                 let (inner, on) = self.inner(from);
-                format!("{}EXISTS (SELECT * FROM {} WHERE {on})", ["", "NOT "][self.rng.usize(..2)], inner)
+                format!(
+                    "{}EXISTS (SELECT * FROM {} WHERE {on})",
+                    ["", "NOT "][self.rng.usize(..2)],
+                    inner
+                )
             }
             13 => {
                 let own = self.source();
@@ -138,12 +157,16 @@ impl Generator {
                 all.push(own.clone());
                 let condition = self.condition(&all, 0);
                 let not = ["", "", "NOT "][self.rng.usize(..3)];
-                format!("{outer} {not}IN (SELECT {column} FROM {name} {} WHERE {condition})", own.alias)
+                format!(
+                    "{outer} {not}IN (SELECT {column} FROM {name} {} WHERE {condition})",
+                    own.alias
+                )
             }
             // What the ranges of one seek, or seeks of several indexes, may answer.
             14 | 15 => {
                 let one = std::slice::from_ref(&from[self.rng.usize(..from.len())]).to_vec();
-                let cases: Vec<String> = (0..self.rng.usize(2..5)).map(|_| self.sought(&one)).collect();
+                let cases: Vec<String> =
+                    (0..self.rng.usize(2..5)).map(|_| self.sought(&one)).collect();
                 format!("({})", cases.join(" OR "))
             }
             16 => {
@@ -151,18 +174,21 @@ impl Generator {
                 let column = self.number_of(std::slice::from_ref(&own));
                 let condition = self.condition(std::slice::from_ref(&own), 0);
                 let aggregate = ["MIN", "MAX", "COUNT"][self.rng.usize(..3)];
-                let (outer, operator, name) = (self.number_of(from), self.operator(), TABLES[own.table].0);
+                let (outer, operator, name) =
+                    (self.number_of(from), self.operator(), TABLES[own.table].0);
                 format!(
                     "{outer} {operator} (SELECT {aggregate}({column}) FROM {name} {} WHERE {condition})",
                     own.alias
                 )
             }
             17 => {
-                let (value, outer, operator) = (self.value(from), self.number_of(from), self.operator());
+                let (value, outer, operator) =
+                    (self.value(from), self.number_of(from), self.operator());
                 format!("{outer} {operator} {value}")
             }
             18 => {
-                let (value, operator, constant) = (self.value(from), self.operator(), self.constant());
+                let (value, operator, constant) =
+                    (self.value(from), self.operator(), self.constant());
                 format!("ISNULL({value}, 1) {operator} {constant}")
             }
             19 => {
@@ -170,7 +196,10 @@ impl Generator {
                 let column = self.number_of(std::slice::from_ref(&own));
                 let (inner, on) = self.inner_of(own, from);
                 let not = ["", "", "NOT "][self.rng.usize(..3)];
-                format!("{} {not}IN (SELECT {column} FROM {inner} WHERE {on})", self.number_of(from))
+                format!(
+                    "{} {not}IN (SELECT {column} FROM {inner} WHERE {on})",
+                    self.number_of(from)
+                )
             }
             20 => self.in_groups(from),
             _ => self.terms(from),
@@ -205,7 +234,8 @@ impl Generator {
         let (column, count) = (self.number_of(from), self.rng.i32(30..40));
         let (operator, word) = [("=", " OR "), ("<>", " AND ")][self.rng.usize(..2)];
         let first = self.rng.i32(-40..6);
-        let terms: Vec<String> = (first..first + count).map(|n| format!("{column} {operator} {n}")).collect();
+        let terms: Vec<String> =
+            (first..first + count).map(|n| format!("{column} {operator} {n}")).collect();
         format!("({})", terms.join(word))
     }
 
@@ -229,10 +259,15 @@ impl Generator {
 
     /// A table and a condition that links it with a row around it.
     fn inner_of(&mut self, own: Source, outer: &[Source]) -> (String, String) {
-        let link = format!("{} = {}", self.number_of(std::slice::from_ref(&own)), self.number_of(outer));
+        let link =
+            format!("{} = {}", self.number_of(std::slice::from_ref(&own)), self.number_of(outer));
         let mut all = outer.to_vec();
         all.push(own.clone());
-        let more = if self.rng.bool() { format!(" AND {}", self.condition(&all, 0)) } else { String::new() };
+        let more = if self.rng.bool() {
+            format!(" AND {}", self.condition(&all, 0))
+        } else {
+            String::new()
+        };
         (format!("{} {}", TABLES[own.table].0, own.alias), format!("{link}{more}"))
     }
 
@@ -263,8 +298,10 @@ impl Generator {
             columns.extend(texts.iter().map(|column| format!("MAX({column}) AS {column}")));
             (columns.join(", "), self.inner_of(own.clone(), from).1)
         };
-        let text =
-            format!(" {kind} APPLY (SELECT {columns} FROM {name} {0} WHERE {condition}) {0}", own.alias);
+        let text = format!(
+            " {kind} APPLY (SELECT {columns} FROM {name} {0} WHERE {condition}) {0}",
+            own.alias
+        );
         (text, own)
     }
 
@@ -281,9 +318,14 @@ impl Generator {
                 continue;
             }
             let next = self.source();
-            let kind = ["JOIN", "JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
-                [self.rng.usize(..7)];
-            let link = format!("{} = {}", self.number_of(std::slice::from_ref(&next)), self.number_of(&from));
+            let kind =
+                ["JOIN", "JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
+                    [self.rng.usize(..7)];
+            let link = format!(
+                "{} = {}",
+                self.number_of(std::slice::from_ref(&next)),
+                self.number_of(&from)
+            );
             let written = self.written(&next);
             text.push_str(&format!(" {kind} {written} ON {link}"));
             from.push(next);
@@ -298,11 +340,13 @@ impl Generator {
     /// A query without its WHERE: what comes before, the sources, what comes after.
     fn query(&mut self) -> (String, Vec<Source>, String) {
         let (text, from) = self.from();
-        let columns: Vec<String> = (0..self.rng.usize(1..4)).map(|_| self.number_of(&from)).collect();
+        let columns: Vec<String> =
+            (0..self.rng.usize(1..4)).map(|_| self.number_of(&from)).collect();
         let list = columns.join(", ");
         match self.rng.u8(..5) {
             0 => {
-                let aggregate = ["SUM", "MIN", "MAX", "COUNT", "COUNT(DISTINCT"][self.rng.usize(..5)];
+                let aggregate =
+                    ["SUM", "MIN", "MAX", "COUNT", "COUNT(DISTINCT"][self.rng.usize(..5)];
                 let open = if aggregate.contains('(') { " " } else { "(" };
                 let value = self.number_of(&from);
                 let having = if self.rng.bool() { " HAVING COUNT(*) > 1" } else { "" };
@@ -315,7 +359,11 @@ impl Generator {
             1 => (format!("SELECT DISTINCT {list} FROM {text}"), from, String::new()),
             2 => {
                 let value = self.number_of(&from);
-                (format!("SELECT COUNT(*), MIN({value}), MAX({value}) FROM {text}"), from, String::new())
+                (
+                    format!("SELECT COUNT(*), MIN({value}), MAX({value}) FROM {text}"),
+                    from,
+                    String::new(),
+                )
             }
             3 => {
                 let value = self.value(&from);
@@ -355,12 +403,17 @@ fn any_plan_gives_the_same_rows() {
         let wanted = rows(&mut b, &sql);
         let chosen = plan_of(&mut b, &sql);
         for plan in 0..PLANS {
-            let hinted = format!("{sql} OPTION (USE HINT ('RINGWOOD_ANY_PLAN_{}'))", seed * PLANS + plan);
+            let hinted =
+                format!("{sql} OPTION (USE HINT ('RINGWOOD_ANY_PLAN_{}'))", seed * PLANS + plan);
             others += u64::from(plan_of(&mut b, &hinted) != chosen);
             let bench = if plan == 0 { &mut b } else { &mut tiny };
             let given = rows(bench, &hinted);
             if given != wanted {
-                failed.push(format!("seed {seed}: {hinted}\n  {} rows, not {}", given.len(), wanted.len()));
+                failed.push(format!(
+                    "seed {seed}: {hinted}\n  {} rows, not {}",
+                    given.len(),
+                    wanted.len()
+                ));
                 break;
             }
         }
@@ -382,7 +435,8 @@ fn a_condition_divides_the_rows_in_three() {
         let all = rows(&mut b, &format!("SELECT {column} FROM {text}"));
         let mut parts = rows(&mut b, &format!("SELECT {column} FROM {text} WHERE {condition}"));
         parts.extend(rows(&mut b, &format!("SELECT {column} FROM {text} WHERE NOT ({condition})")));
-        let unknown = format!("CASE WHEN {condition} THEN 1 WHEN NOT ({condition}) THEN 0 END IS NULL");
+        let unknown =
+            format!("CASE WHEN {condition} THEN 1 WHEN NOT ({condition}) THEN 0 END IS NULL");
         parts.extend(rows(&mut b, &format!("SELECT {column} FROM {text} WHERE {unknown}")));
         parts.sort();
         assert_eq!(parts, all, "seed {seed}: {text} with {condition}");

@@ -1,5 +1,5 @@
-//! Application roles: a session takes one on by its password, has its rights alone, and gives it back by a cookie; and the ways
-//! around that must not be there.
+//! Application roles: a session takes one on by its password, has its rights alone, and gives it
+//! back by a cookie; and the ways around that must not be there.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use sim::SimDisk;
 const PASSWORD: &str = "Some-l0ng-one";
 const ROLES: &str = "R0le-pass-word";
 
-/// A database `d` with tables and a procedure of dbo, an application role `app` that may read `t` and run `p`; login `ann` is a user that
-/// may read `mine`, `boss` a sysadmin.
+/// A database `d` with tables and a procedure of dbo, an application role `app` that may read `t`
+/// and run `p`; login `ann` is a user that may read `mine`, `boss` a sysadmin.
 fn new(disk: &SimDisk) -> Arc<Instance> {
     let instance = try_open(disk, 32 << 20).unwrap();
     run(&instance, "CREATE DATABASE d; CREATE DATABASE other");
@@ -138,8 +138,7 @@ fn a_cookie_gives_the_rights_back() {
          INSERT #c VALUES (@c); SELECT USER_NAME(), DATALENGTH(@c)"
     );
     assert_eq!(allowed(&mut ann, &set), "(1)\napp|50");
-    let unset =
-        "DECLARE @c varbinary(8000) = (SELECT c FROM #c); EXEC sp_unsetapprole @c; SELECT USER_NAME()";
+    let unset = "DECLARE @c varbinary(8000) = (SELECT c FROM #c); EXEC sp_unsetapprole @c; SELECT USER_NAME()";
     // Not from a text or procedure, and not with another.
     let inner = format!("EXEC ('{unset}')");
     refused(&mut ann, &inner.replace("; SELECT USER_NAME()", ""), 15_592);
@@ -151,7 +150,10 @@ fn a_cookie_gives_the_rights_back() {
     refused(&mut ann, &unset.replace("; SELECT USER_NAME()", ""), 15_592);
     // A connection that is given to somebody else is its login's again.
     ann.reset(&mut Text::default()).unwrap();
-    assert_eq!(allowed(&mut ann, "USE d; SELECT USER_NAME()"), "Changed database context to 'd'.\nann");
+    assert_eq!(
+        allowed(&mut ann, "USE d; SELECT USER_NAME()"),
+        "Changed database context to 'd'.\nann"
+    );
 }
 
 #[test]
@@ -214,7 +216,10 @@ fn it_is_made_changed_and_dropped_by_whom_may() {
     // No member of it, no impersonation of it; it may be a member itself.
     refused(&mut own, "ALTER ROLE y ADD MEMBER ann", 15_151);
     refused(&mut own, "EXECUTE AS USER = 'y'", 15_517);
-    allowed(&mut own, "ALTER ROLE db_datareader ADD MEMBER y; GRANT ALTER ON APPLICATION ROLE::y TO ann");
+    allowed(
+        &mut own,
+        "ALTER ROLE db_datareader ADD MEMBER y; GRANT ALTER ON APPLICATION ROLE::y TO ann",
+    );
     let mut other = login(&instance, "ann");
     allowed(&mut other, "EXEC sp_setapprole 'y', 'Hijklmn2!'; SELECT * FROM hidden");
     // Who has gone has no rights left, and whoever gets its number next gives it none.
@@ -222,7 +227,10 @@ fn it_is_made_changed_and_dropped_by_whom_may() {
     refused(&mut other, "SELECT * FROM hidden", 916);
     allowed(&mut own, "CREATE USER somebody WITHOUT LOGIN; GRANT SELECT TO somebody");
     refused(&mut other, "SELECT * FROM hidden", 916);
-    allowed(&mut own, "EXEC sp_addapprole 'old', 'Abcdefg1!'; EXEC sp_approlepassword 'old', 'Hijklmn2!'");
+    allowed(
+        &mut own,
+        "EXEC sp_addapprole 'old', 'Abcdefg1!'; EXEC sp_approlepassword 'old', 'Hijklmn2!'",
+    );
     refused(&mut ann, "EXEC sp_setapprole 'old', 'Abcdefg1!'", 15_161);
     allowed(&mut own, "EXEC sp_dropapprole 'old'");
     refused(&mut ann, "EXEC sp_setapprole 'old', 'Hijklmn2!'", 15_161);
@@ -234,7 +242,10 @@ fn it_survives_a_power_loss_and_is_rolled_back() {
     let before = new(&disk);
     let mut own = before.session().unwrap();
     own.use_database("d").unwrap();
-    allowed(&mut own, "BEGIN TRAN; CREATE APPLICATION ROLE gone WITH PASSWORD = 'Abcdefg1!'; ROLLBACK");
+    allowed(
+        &mut own,
+        "BEGIN TRAN; CREATE APPLICATION ROLE gone WITH PASSWORD = 'Abcdefg1!'; ROLLBACK",
+    );
     refused(&mut own, "EXEC sp_setapprole 'gone', 'Abcdefg1!'", 15_161);
     drop(own);
     let instance = try_open(&disk.crash(0), 32 << 20).unwrap();

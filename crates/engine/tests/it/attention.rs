@@ -33,7 +33,8 @@ impl Sink for Client {
 }
 
 fn open(folder: &std::path::Path) -> Arc<Instance> {
-    Instance::open(InstanceOptions { memory_bytes: Some(32 << 20), ..InstanceOptions::new(folder) }).unwrap()
+    Instance::open(InstanceOptions { memory_bytes: Some(32 << 20), ..InstanceOptions::new(folder) })
+        .unwrap()
 }
 
 fn run(session: &mut Session, batch: &str) -> Client {
@@ -117,7 +118,9 @@ fn an_attention_leaves_table_variables_to_the_end_of_the_batch() {
             "declare @v table (i int primary key, x varchar(max))
              insert @v select row_number() over (order by (select 1)), 'x' {rows}"
         ),
-        format!("declare @v table (i int, index ix (i)) insert @v output inserted.i into t select 1 {rows}"),
+        format!(
+            "declare @v table (i int, index ix (i)) insert @v output inserted.i into t select 1 {rows}"
+        ),
         format!(
             "declare @v table (i int) insert @v values (1)
              insert #t output inserted.i into @v select 1 {rows}"
@@ -134,9 +137,11 @@ fn an_attention_leaves_table_variables_to_the_end_of_the_batch() {
             assert_eq!(attention(&mut session, work), [3617], "{work}");
             let open = if tran.is_empty() { 0 } else { 1 };
             assert_eq!(session.trancount(), open, "{work}");
-            let seen =
-                run(&mut session, "select concat((select count(*) from t), ' ', (select count(*) from #t))")
-                    .last;
+            let seen = run(
+                &mut session,
+                "select concat((select count(*) from t), ' ', (select count(*) from #t))",
+            )
+            .last;
             assert_eq!(seen, Some(Value::Str(format!("{open} 1").into())), "{tran} {work}");
             run(&mut session, "if @@trancount > 0 rollback");
             let fresh = run(
@@ -156,7 +161,10 @@ fn a_large_undo_goes_on_after_the_answer() {
     let instance = open(folder.path());
     let mut session = instance.session().unwrap();
     let mut other = instance.session().unwrap();
-    run(&mut session, "create table t (i bigint primary key, x char(100)) insert t values (0, 'a')");
+    run(
+        &mut session,
+        "create table t (i bigint primary key, x char(100)) insert t values (0, 'a')",
+    );
     run(&mut session, "create table #t (x char(4000)) insert #t values ('a')");
     let count = |session: &mut Session| {
         let seen = run(session, "select concat(count(*), ' ', max(x), ' ', sum(i)) from t");
@@ -166,7 +174,8 @@ fn a_large_undo_goes_on_after_the_answer() {
     let is = |text: &str| Some(Value::Str(text.into()));
     let padded = |n: u32, x: &str, sum: i32| format!("{n} {x:<100} {sum}");
     let insert = "insert t select value, 'b' from generate_series(10, 100000000)";
-    let update = "declare @i int = 0 while 1 = 1 begin set @i += 1 update t set x = concat('b', @i) end";
+    let update =
+        "declare @i int = 0 while 1 = 1 begin set @i += 1 update t set x = concat('b', @i) end";
     for (tran, rows, sum) in [("", 1u32, 0), ("begin tran insert t values (5, 'a')", 2, 5)] {
         run(&mut session, tran);
         for batch in [insert, "insert #t select 'b' from generate_series(1, 100000000)"] {
@@ -193,7 +202,8 @@ fn a_large_undo_goes_on_after_the_answer() {
     instance.close().unwrap();
     drop(instance);
     let instance = open(folder.path());
-    let seen = run(&mut instance.session().unwrap(), "select concat(count(*), ' ', sum(i)) from t").last;
+    let seen =
+        run(&mut instance.session().unwrap(), "select concat(count(*), ' ', sum(i)) from t").last;
     assert_eq!(seen, is("1 0"));
 }
 
@@ -203,7 +213,8 @@ fn a_crash_in_an_undo_behind_the_answer_leaves_nothing() {
     let disk = sim::SimDisk::new(32);
     let open = |disk: &sim::SimDisk| {
         let disk = Arc::new(disk.clone());
-        let options = InstanceOptions { memory_bytes: Some(32 << 20), disk, ..InstanceOptions::new("/data") };
+        let options =
+            InstanceOptions { memory_bytes: Some(32 << 20), disk, ..InstanceOptions::new("/data") };
         Instance::open(options).unwrap()
     };
     let instance = open(&disk);
@@ -260,7 +271,10 @@ fn no_batch_begins_after_shutdown() {
     instance.close().unwrap();
     drop(instance);
     let instance = open(folder.path());
-    assert_eq!(run(&mut instance.session().unwrap(), "select sum(i) from t").last, Some(Value::Int(1)));
+    assert_eq!(
+        run(&mut instance.session().unwrap(), "select sum(i) from t").last,
+        Some(Value::Int(1))
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! BACKUP and RESTORE as statements: messages, errors with their numbers, restores under other names, points in time,
-//! tail-log backups, what msdb and the lists say, and what a restart of the instance finds.
+//! BACKUP and RESTORE as statements: messages, errors with their numbers, restores under other
+//! names, points in time, tail-log backups, what msdb and the lists say, and what a restart of the
+//! instance finds.
 
 use crate::support::text::{self, Text, fails, run, say};
 use engine::{Instance, InstanceOptions};
@@ -50,7 +51,8 @@ fn messages_have_their_form() {
     );
     assert!(lines[3].ends_with(" pages for database 'Sales', file 'Sales_log' on file 1."));
     assert!(
-        lines[4].starts_with("BACKUP DATABASE successfully processed ") && lines[4].ends_with(" MB/sec).")
+        lines[4].starts_with("BACKUP DATABASE successfully processed ")
+            && lines[4].ends_with(" MB/sec).")
     );
     assert_eq!(lines.len(), 5);
     add(&instance, 2, 500);
@@ -58,7 +60,8 @@ fn messages_have_their_form() {
     let lines: Vec<&str> = said.lines().collect();
     let pages: u32 = lines[0].split(' ').nth(1).unwrap().parse().unwrap();
     assert!(
-        pages > 10 && lines[0].ends_with(" pages for database 'Sales', file 'Sales_log' on file 2."),
+        pages > 10
+            && lines[0].ends_with(" pages for database 'Sales', file 'Sales_log' on file 2."),
         "{said}"
     );
     assert!(
@@ -89,7 +92,9 @@ fn a_chain_restores_under_another_name() {
     let moves = "MOVE 'Sales' TO 'E:\\copy\\c.mdf', MOVE 'sales_LOG' TO 'E:\\copy\\c.ldf'";
     run(
         &instance,
-        &format!("RESTORE DATABASE Copy FROM DISK = 'b.bak', DISK = 'a.bak' WITH {moves}, NORECOVERY, STATS"),
+        &format!(
+            "RESTORE DATABASE Copy FROM DISK = 'b.bak', DISK = 'a.bak' WITH {moves}, NORECOVERY, STATS"
+        ),
     );
     assert_eq!(
         say(&instance, "SELECT state, state_desc FROM sys.databases WHERE name = 'Copy'"),
@@ -153,7 +158,9 @@ fn points_in_time() {
     run(&instance, full);
     let said = say(&instance, &format!("RESTORE LOG P FROM DISK = 'l.trn' WITH STOPAT = '{late}'"));
     assert!(
-        said.starts_with("This backup set contains records that were logged before the designated point"),
+        said.starts_with(
+            "This backup set contains records that were logged before the designated point"
+        ),
         "{said}"
     );
     run(&instance, &format!("RESTORE LOG P FROM DISK = 'm.trn' WITH STOPAT = '{late}'"));
@@ -161,7 +168,8 @@ fn points_in_time() {
     // Data of later are no beginning for a moment before them, and what is there stays as it is.
     for early in ["2020-01-01", &stop] {
         run(&instance, "BACKUP DATABASE Sales TO DISK = 'g.bak' WITH INIT");
-        let restore = format!("RESTORE DATABASE Sales FROM DISK = 'g.bak' WITH REPLACE, STOPAT = '{early}'");
+        let restore =
+            format!("RESTORE DATABASE Sales FROM DISK = 'g.bak' WITH REPLACE, STOPAT = '{early}'");
         let said = fails(&instance, &restore, &[4338, 3013]);
         assert!(
             said.contains("The STOPAT clause specifies a point too early to allow this backup set"),
@@ -188,10 +196,17 @@ fn errors_have_their_numbers() {
         "ALTER DATABASE Sales SET RECOVERY SIMPLE; BACKUP LOG Sales TO DISK = 'x'",
         &[4208, 3013],
     );
-    run(&instance, "ALTER DATABASE Sales SET RECOVERY FULL; BACKUP DATABASE Sales TO DISK = 'f.bak'");
+    run(
+        &instance,
+        "ALTER DATABASE Sales SET RECOVERY FULL; BACKUP DATABASE Sales TO DISK = 'f.bak'",
+    );
     fails(&instance, "RESTORE DATABASE N FROM DISK = 'none.bak'", &[3201, 3013]);
     fails(&instance, "RESTORE DATABASE N FROM DISK = 'f.bak' WITH FILE = 2", &[4038, 3013]);
-    fails(&instance, "RESTORE DATABASE N FROM DISK = 'f.bak'", &[1834, 3156, 1834, 3156, 3119, 3013]);
+    fails(
+        &instance,
+        "RESTORE DATABASE N FROM DISK = 'f.bak'",
+        &[1834, 3156, 1834, 3156, 3119, 3013],
+    );
     fails(&instance, "RESTORE DATABASE N FROM DISK = 'f.bak' WITH MOVE 'x' TO 'y'", &[3234, 3013]);
     fails(&instance, "RESTORE LOG N FROM DISK = 'f.bak'", &[3117, 3013]);
     fails(&instance, "USE Sales; RESTORE DATABASE Sales FROM DISK = 'f.bak'", &[3102, 3013]);
@@ -200,14 +215,20 @@ fn errors_have_their_numbers() {
     run(&instance, "BACKUP LOG Sales TO DISK = 'l.trn'");
     fails(&instance, "RESTORE LOG N FROM DISK = 'l.trn'", &[3118, 3013]);
     fails(&instance, "RESTORE DATABASE N WITH RECOVERY", &[3118, 3013]);
-    fails(&instance, "CREATE DATABASE Other; RESTORE DATABASE Other FROM DISK = 'f.bak'", &[3154, 3013]);
+    fails(
+        &instance,
+        "CREATE DATABASE Other; RESTORE DATABASE Other FROM DISK = 'f.bak'",
+        &[3154, 3013],
+    );
     fails(&instance, "RESTORE DATABASE Other FROM DISK = 'l.trn'", &[3117, 3013]);
     // A full disk and a file that is no backup: the database goes on.
     let path = std::path::Path::new("/data/full.bak");
     disk.fail_on(path, OpKind::Write, 1, Fault::NoSpace);
     let said = say(&instance, "BACKUP DATABASE Sales TO DISK = 'full.bak'");
     assert!(
-        said.contains("Msg 3202: Write on \"full.bak\" failed: 112(There is not enough space on the disk.)"),
+        said.contains(
+            "Msg 3202: Write on \"full.bak\" failed: 112(There is not enough space on the disk.)"
+        ),
         "{said}"
     );
     disk.clear_faults();
@@ -223,7 +244,10 @@ fn the_tail_of_the_log() {
     run(&instance, "BACKUP DATABASE Sales TO DISK = 'f.bak'");
     add(&instance, 2, 50);
     run(&instance, "BACKUP LOG Sales TO DISK = 't.trn' WITH NORECOVERY");
-    assert_eq!(say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'Sales'"), "RESTORING");
+    assert_eq!(
+        say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'Sales'"),
+        "RESTORING"
+    );
     run(&instance, "RESTORE DATABASE Sales WITH RECOVERY");
     assert_eq!(count(&instance, "Sales"), "50");
     add(&instance, 51, 60);
@@ -287,7 +311,10 @@ fn lists_and_history() {
         "1"
     );
     assert_eq!(
-        say(&instance, "SELECT DISTINCT logical_name, file_type FROM msdb.dbo.backupfile ORDER BY 1"),
+        say(
+            &instance,
+            "SELECT DISTINCT logical_name, file_type FROM msdb.dbo.backupfile ORDER BY 1"
+        ),
         "Sales|D\nSales_log|L"
     );
     let heads = say(&instance, "RESTORE HEADERONLY FROM DISK = 'x.bak'");
@@ -295,7 +322,10 @@ fn lists_and_history() {
     assert!(heads.starts_with("It's|d|1|NULL|0|1|2|"), "{heads}");
     let files = say(&instance, "RESTORE FILELISTONLY FROM DISK = 'x.bak'");
     assert!(files.starts_with("Sales|Sales.mdf|D|PRIMARY|8388608|"), "{files}");
-    assert!(files.lines().nth(1).unwrap().starts_with("Sales_log|Sales_log.ldf|L|NULL|"), "{files}");
+    assert!(
+        files.lines().nth(1).unwrap().starts_with("Sales_log|Sales_log.ldf|L|NULL|"),
+        "{files}"
+    );
     assert!(say(&instance, "RESTORE LABELONLY FROM DISK = 'x.bak'").starts_with("m|"));
     run(
         &instance,
@@ -310,7 +340,8 @@ fn lists_and_history() {
     );
 }
 
-/// Trace flag 3505: the log of the SIMPLE model is freed by no checkpoint that nobody asked for. It is the instance's own.
+/// Trace flag 3505: the log of the SIMPLE model is freed by no checkpoint that nobody asked for. It
+/// is the instance's own.
 #[test]
 fn a_trace_flag_holds_checkpoints_back() {
     let options = text::options(&SimDisk::new(8), 32 << 20);
@@ -326,7 +357,9 @@ fn a_trace_flag_holds_checkpoints_back() {
         run(instance, TABLE);
     }
     run(&other, FILL);
-    let full = |said: String| assert!(said.contains("Msg 9002") && said.contains("'CHECKPOINT'"), "{said}");
+    let full = |said: String| {
+        assert!(said.contains("Msg 9002") && said.contains("'CHECKPOINT'"), "{said}")
+    };
     full(say(&instance, FILL));
     run(&instance, "DBCC TRACEOFF (3505, -1); USE Sales; CHECKPOINT");
     run(&instance, FILL);
@@ -366,7 +399,8 @@ fn a_full_log_is_freed_by_a_log_backup() {
     assert_eq!(say(&instance, "SELECT b FROM C.dbo.t"), "works");
 }
 
-/// Work goes on in other sessions while a backup runs; the restored database is the work up to some moment of the backup.
+/// Work goes on in other sessions while a backup runs; the restored database is the work up to some
+/// moment of the backup.
 #[test]
 fn work_goes_on_during_a_backup() {
     let (_disk, instance) = sales();
@@ -389,7 +423,9 @@ fn work_goes_on_during_a_backup() {
         for i in 0..3 {
             run(
                 &instance,
-                &format!("BACKUP DATABASE Sales TO DISK = 'on{i}.bak', DISK = 'on{i}b.bak' WITH FORMAT"),
+                &format!(
+                    "BACKUP DATABASE Sales TO DISK = 'on{i}.bak', DISK = 'on{i}b.bak' WITH FORMAT"
+                ),
             );
             run(&instance, "BACKUP LOG Sales TO DISK = 'on.trn'");
         }
@@ -416,7 +452,8 @@ fn work_goes_on_during_a_backup() {
     }
 }
 
-/// Devices with a name: they stand for their file, last as long as the instance, and go with it or without.
+/// Devices with a name: they stand for their file, last as long as the instance, and go with it or
+/// without.
 #[test]
 fn backup_devices_have_names() {
     let (disk, instance) = sales();
@@ -468,7 +505,8 @@ fn backup_devices_have_names() {
     fails(&instance, "RESTORE VERIFYONLY FROM DISK = 'night.bak'", &[3201, 3013]);
 }
 
-/// The list is the old one or the new one whenever the power goes, and a damaged one is an error of its statements alone.
+/// The list is the old one or the new one whenever the power goes, and a damaged one is an error of
+/// its statements alone.
 #[test]
 fn backup_devices_outlive_a_power_loss() {
     let (disk, instance) = sales();

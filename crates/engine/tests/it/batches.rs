@@ -132,7 +132,11 @@ fn an_inner_query_has_an_order_only_for_top_and_offset() {
     ] {
         check(b, sql, error);
     }
-    check(b, "select * from (select top (1) a from (values (1), (2)) v (a) order by a desc) t", "2");
+    check(
+        b,
+        "select * from (select top (1) a from (values (1), (2)) v (a) order by a desc) t",
+        "2",
+    );
     check(b, "with t as (select 1 a order by a offset 0 rows) select * from t order by a", "1");
 }
 
@@ -140,7 +144,11 @@ fn an_inner_query_has_an_order_only_for_top_and_offset() {
 fn types_of_constants_and_functions() {
     let b = &mut Bench::new();
     // An integer constant takes its own digits next to a decimal; a variable has the ten of an int.
-    check(b, "select 1.0 / 3, 1 / 3.0, 2.0 * 3, 1.0 / -3, 7 % 2.5", ".333333|.333333|6.0|-.333333|2.0");
+    check(
+        b,
+        "select 1.0 / 3, 1 / 3.0, 2.0 * 3, 1.0 / -3, 7 % 2.5",
+        ".333333|.333333|6.0|-.333333|2.0",
+    );
     check(b, "declare @i int = 3 select 1.0 / @i, 10.00 + 5", ".333333333333|15.00");
     // ISNULL has its first argument's type and length, constant or not.
     check(b, "select isnull(cast(null as varchar(3)), 'abcdef')", "abc");
@@ -247,7 +255,11 @@ fn transactions() {
          insert t values(6,6) commit select a from t",
         "1\n1\n5\n6",
     );
-    check(b, "commit", "Msg 3902: The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.");
+    check(
+        b,
+        "commit",
+        "Msg 3902: The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.",
+    );
     check(
         b,
         "rollback",
@@ -259,7 +271,8 @@ fn transactions() {
 fn doomed_transactions() {
     let b = &mut Bench::new();
     check(b, "set nocount on create table t(a int primary key) insert t values(1)", "");
-    let said = b.run("set xact_abort on begin tran insert t values(2) insert t values(1) print 'no'");
+    let said =
+        b.run("set xact_abort on begin tran insert t values(2) insert t values(1) print 'no'");
     assert!(said.starts_with("Msg 2627") && !said.contains("no\n"), "{said}");
     check(b, "select @@trancount, count(*) from t", "0|1");
     let said = b.run(

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// What must hold when nothing runs: nobody holds memory of statements.
 fn all_is_back(instance: &Arc<Instance>, after: &str) {
     let account = instance.memory();
-    for clerk in [Clerk::QueryReservations, Clerk::QueryExecution, Clerk::Sessions, Clerk::Packets] {
+    for clerk in [Clerk::QueryReservations, Clerk::QueryExecution, Clerk::Sessions, Clerk::Packets]
+    {
         assert_eq!(account.held(clerk), 0, "{clerk:?} after {after}");
     }
 }
@@ -64,7 +65,8 @@ fn who_asks_for_too_much_is_refused_and_others_work_on() {
     assert_eq!(say(&instance, "create database d"), "");
     let mut wrong = Vec::new();
     for (sql, number) in STATEMENTS {
-        let sql = if sql.contains(" from n") { format!("{NUMBERS}{sql}") } else { (*sql).to_owned() };
+        let sql =
+            if sql.contains(" from n") { format!("{NUMBERS}{sql}") } else { (*sql).to_owned() };
         let said = std::thread::scope(|scope| {
             let hog = scope.spawn(|| say(&instance, &sql));
             // Somebody else works meanwhile, with little.
@@ -153,7 +155,10 @@ fn a_value_ends_at_two_gigabytes() {
         let said = say(&instance, sql);
         assert!(said.contains("Msg 7119:") || said.contains("Msg 701:"), "{sql}\n{said}");
     }
-    assert!(say(&instance, "select replicate(cast('x' as varchar(max)), 5000000000)").contains("Msg 7119:"));
+    assert!(
+        say(&instance, "select replicate(cast('x' as varchar(max)), 5000000000)")
+            .contains("Msg 7119:")
+    );
     all_is_back(&instance, "the batches");
 }
 

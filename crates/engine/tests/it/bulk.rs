@@ -46,7 +46,10 @@ fn byte_order_marks_are_not_text() {
     // The first row of an int column, and of a text column.
     b.check("create table u (b varchar(20))", "");
     let (_folder, path) = file(b"\xef\xbb\xbfa\n");
-    b.check(&format!("bulk insert u from '{}' select b, len(b) from u", path.display()), "(1)\na|1");
+    b.check(
+        &format!("bulk insert u from '{}' select b, len(b) from u", path.display()),
+        "(1)\na|1",
+    );
 }
 
 #[test]
@@ -57,10 +60,17 @@ fn bytes_are_written_in_hexadecimal_digits() {
     let rows = "1|0x47494638|0x010000|0x58\n2|0x4749|0x0A0B0C|0x5B40\n3|NULL|0x000000|NULL\n";
     assert_eq!(load(b, text, ""), format!("(3)\n{rows}"));
     b.check("select h.ToString() from t where id < 3 order by id", "/1/\n/1/2/");
-    let said =
-        load(b, b"1\t4\t01\t58\n2\tx0\t01\t58\n3\t0x0102030405\t01\t58\n4\t00\t0\tFF\n5\t00\t01\t\n", "");
+    let said = load(
+        b,
+        b"1\t4\t01\t58\n2\tx0\t01\t58\n3\t0x0102030405\t01\t58\n4\t00\t0\tFF\n5\t00\t01\t\n",
+        "",
+    );
     let found: Vec<&str> = said.lines().map(|line| line.get(..8).unwrap_or(line)).collect();
-    assert_eq!(found, ["Msg 4864", "Msg 4864", "Msg 4863", "Msg 4864", "(1)", "5|0x00|0"], "{said}");
+    assert_eq!(
+        found,
+        ["Msg 4864", "Msg 4864", "Msg 4863", "Msg 4864", "(1)", "5|0x00|0"],
+        "{said}"
+    );
 }
 
 #[test]
@@ -99,7 +109,10 @@ fn rows_of_a_file_come_in_the_order_that_is_told() {
     assert_eq!(load(b, b"1\n2\n3\n", "order (a)"), "(3)\n1\n2\n3\n");
     let said = load(b, b"1\n3\n2\n", "order (a asc)");
     assert!(said.starts_with("Msg 4819: Cannot bulk load."), "{said}");
-    assert!(said.contains("primary key of first row: (3), primary key of second row: (2)."), "{said}");
+    assert!(
+        said.contains("primary key of first row: (3), primary key of second row: (2)."),
+        "{said}"
+    );
     // It is not the order of the table.
     assert_eq!(load(b, b"1\n3\n2\n", "order (a desc)"), "(3)\n1\n2\n3\n");
     assert!(load(b, b"1\n", "order (z)").starts_with("Msg 207"));
@@ -110,7 +123,10 @@ fn rows_of_a_file_come_in_the_order_that_is_told() {
     let fields = "fieldterminator = ',', order (a), batchsize = 1";
     assert_eq!(load(b, b"1,0\n,0\n9,0\n", fields), "(3)\n1|0\n5|0\n9|0\n");
     let said = load(b, b"1,0\n,0\n9,0\n", &format!("keepnulls, {fields}"));
-    assert!(said.contains("primary key of first row: (1), primary key of second row: (NULL)."), "{said}");
+    assert!(
+        said.contains("primary key of first row: (1), primary key of second row: (NULL)."),
+        "{said}"
+    );
     let said = load(b, b"1,0\n,0\n3,0\n", fields);
     assert!(said.starts_with("Msg 4819: Cannot bulk load."), "{said}");
 }
@@ -135,7 +151,10 @@ fn a_wrong_encoding_is_an_error_with_row_and_column() {
     ] {
         let said = load(b, bytes, options);
         assert!(said.starts_with(&expected), "{said}");
-        assert!(said.contains("(2)\n1|a|") && said.ends_with("3|c|d\n") && !said.contains('?'), "{said}");
+        assert!(
+            said.contains("(2)\n1|a|") && said.ends_with("3|c|d\n") && !said.contains('?'),
+            "{said}"
+        );
         let said = load(
             b,
             bytes,
@@ -190,7 +209,8 @@ fn options_are_checked() {
         ("check_constraints, fire_triggers", 0),
     ] {
         let said = load(b, b"1\ta\n", options);
-        let expected = if number == 0 { "(1)\n1|a\n".to_string() } else { format!("Msg {number}: ") };
+        let expected =
+            if number == 0 { "(1)\n1|a\n".to_string() } else { format!("Msg {number}: ") };
         assert!(said.starts_with(&expected), "{options}: {said}");
         assert!(number == 0 || !said.contains("1|a"), "{options}: {said}");
     }
@@ -204,7 +224,11 @@ fn batches_commit_and_a_failed_load_leaves_nothing() {
     let said = load(b, rows.as_bytes(), "");
     assert!(said.starts_with("Msg 2627: ") && said.lines().count() == 1, "{said}");
     let said = load(b, rows.as_bytes(), "batchsize = 1000");
-    assert!(said.starts_with("Msg 2627: ") && said.lines().count() == 5001, "{}", said.lines().count());
+    assert!(
+        said.starts_with("Msg 2627: ") && said.lines().count() == 5001,
+        "{}",
+        said.lines().count()
+    );
 }
 
 #[test]
@@ -222,9 +246,13 @@ fn typed_rows() {
         row[1] = Value::BigInt(n);
         Ok(n <= 3000)
     };
-    let loaded = b.session.bulk_insert("s.[my t]", &["b", "A"], &BulkOptions::default(), &mut rows).unwrap();
+    let loaded =
+        b.session.bulk_insert("s.[my t]", &["b", "A"], &BulkOptions::default(), &mut rows).unwrap();
     assert_eq!(loaded, 3000);
-    b.check("select count(*), sum(a), min(b), sum(c), max(id) from s.[my t]", "3000|4501500|x|21000.00|3000");
+    b.check(
+        "select count(*), sum(a), min(b), sum(c), max(id) from s.[my t]",
+        "3000|4501500|x|21000.00|3000",
+    );
     // Columns, and values that convert.
     let batches = [2, 3].map(|n| {
         let a = (0..n).map(Value::Int).collect();
@@ -234,7 +262,10 @@ fn typed_rows() {
     let mut rows = ColumnBatches::new(batches.into_iter());
     let options = BulkOptions { batch: 2, ..BulkOptions::default() };
     assert_eq!(b.session.bulk_insert("t.s.[my t]", &["a", "d"], &options, &mut rows).unwrap(), 5);
-    b.check("select count(*), min(d), max(d) from s.[my t] where d is not null", "5|2020-02-01|2020-02-03");
+    b.check(
+        "select count(*), min(d), max(d) from s.[my t] where d is not null",
+        "5|2020-02-01|2020-02-03",
+    );
     b.check("select @@trancount, @@rowcount", "0|1");
 
     let mut failing = |table: &str, columns: &[&str], values: &[Value]| -> SqlError {
@@ -268,5 +299,8 @@ fn typed_rows() {
     b.check("rollback select count(*) from s.[my t]", "3005");
     b.check("set noexec on", "");
     let mut none = |_: &mut [Value]| Ok(false);
-    assert_eq!(b.session.bulk_insert("s.[my t]", &[], &options, &mut none).unwrap_err().number, 40510);
+    assert_eq!(
+        b.session.bulk_insert("s.[my t]", &[], &options, &mut none).unwrap_err().number,
+        40510
+    );
 }

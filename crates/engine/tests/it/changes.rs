@@ -1,4 +1,5 @@
-//! INSERT, UPDATE, DELETE, SELECT INTO: values, defaults, identity, errors, indexes kept in step, conflicts of sessions.
+//! INSERT, UPDATE, DELETE, SELECT INTO: values, defaults, identity, errors, indexes kept in step,
+//! conflicts of sessions.
 
 use crate::support::text::{Bench, Text};
 
@@ -71,7 +72,10 @@ fn update_forms() {
     b.check("UPDATE x SET n = s.k FROM t x JOIN (VALUES (2, 200), (4, 400)) s(id, k) ON s.id = x.id; SELECT id, n FROM t ORDER BY id",
         "(2)\n2|200\n3|25\n4|400");
     b.check("DECLARE @o int; UPDATE TOP (1) t SET @o = n, n = n + 1 WHERE n > 100; SELECT @o, COUNT(*) FROM t WHERE n IN (201, 401)", "(1)\n200|1");
-    b.check("UPDATE t SET n = (SELECT MAX(n) FROM t) WHERE id = 3; SELECT n FROM t WHERE id = 3", "(1)\n400");
+    b.check(
+        "UPDATE t SET n = (SELECT MAX(n) FROM t) WHERE id = 3; SELECT n FROM t WHERE id = 3",
+        "(1)\n400",
+    );
     b.check("UPDATE t SET v = REPLICATE('z', 30)", "Msg 2628: String or binary data would be truncated in table 't.dbo.t', column 'v'. Truncated value: 'zzzzzzzzzzzzzzzzzzzz'.");
     b.check("UPDATE t SET id = NULL", "Msg 515: Cannot insert the value NULL into column 'id', table 't.dbo.t'; column does not allow nulls. UPDATE fails.");
     b.check(
@@ -93,7 +97,10 @@ fn delete_forms() {
         "DELETE t WHERE n = 5; SELECT COUNT(*) FROM t; SELECT COUNT(*) FROM t WHERE n = 5",
         "(30)\n270\n0",
     );
-    b.check("DELETE x FROM t x JOIN k ON k.n = x.n WHERE x.id < 100; SELECT COUNT(*) FROM t", "(30)\n240");
+    b.check(
+        "DELETE x FROM t x JOIN k ON k.n = x.n WHERE x.id < 100; SELECT COUNT(*) FROM t",
+        "(30)\n240",
+    );
     b.check("DELETE TOP (7) FROM t; SELECT COUNT(*) FROM t", "(7)\n233");
     b.check(
         "DELETE FROM t WHERE EXISTS (SELECT * FROM k WHERE k.n = t.n); SELECT COUNT(*) FROM t",
@@ -168,7 +175,10 @@ fn writers_wait_for_rows() {
         let mut session = instance.session().unwrap();
         session.use_database("t").unwrap();
         let mut text = Text::default();
-        session.execute("SELECT n FROM t WHERE id = 1; UPDATE t SET n = n + 10; SELECT n FROM t", &mut text);
+        session.execute(
+            "SELECT n FROM t WHERE id = 1; UPDATE t SET n = n + 10; SELECT n FROM t",
+            &mut text,
+        );
         text.out
     });
     std::thread::sleep(std::time::Duration::from_millis(150));
@@ -178,7 +188,10 @@ fn writers_wait_for_rows() {
     let mut second = b.instance.session().unwrap();
     second.use_database("t").unwrap();
     let mut text = Text::default();
-    second.execute("SET LOCK_TIMEOUT 50; UPDATE t SET n = 5 WHERE id = 2; SELECT COUNT(*) FROM t", &mut text);
+    second.execute(
+        "SET LOCK_TIMEOUT 50; UPDATE t SET n = 5 WHERE id = 2; SELECT COUNT(*) FROM t",
+        &mut text,
+    );
     assert_eq!(text.out, "Msg 1222: Lock request time out period exceeded.\n2\n");
     b.check("ROLLBACK; SELECT COUNT(*) FROM t", "2");
 }
@@ -199,7 +212,9 @@ fn subqueries_of_set_meet_no_change_of_their_statement() {
     ];
     let levels = ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "READ UNCOMMITTED"];
     for (key, unique) in [("PRIMARY KEY", "UNIQUE"), ("NOT NULL", "UNIQUE"), ("PRIMARY KEY", "")] {
-        for (versions, level) in levels.into_iter().map(|level| ("OFF", level)).chain([("ON", levels[0])]) {
+        for (versions, level) in
+            levels.into_iter().map(|level| ("OFF", level)).chain([("ON", levels[0])])
+        {
             let mut b = Bench::new();
             b.check(
                 &format!(

@@ -1,5 +1,5 @@
-//! The thread of an instance that does what nobody asks for: it does its work, waits for nobody for ever, goes on after an error, and ends with
-//! the instance at once.
+//! The thread of an instance that does what nobody asks for: it does its work, waits for nobody for
+//! ever, goes on after an error, and ends with the instance at once.
 
 use crate::support::text::{Text, options, run, say};
 use catalog::errorlog::Echo;
@@ -15,11 +15,13 @@ fn open(period: Duration) -> (Arc<Instance>, Arc<Mutex<Vec<String>>>) {
     let heard = lines.clone();
     let echo = Echo(Arc::new(move |line| heard.lock().push(line.text.to_string())));
     let disk = SimDisk::new(5);
-    let options = InstanceOptions { chore_period: period, log_echo: Some(echo), ..options(&disk, 32 << 20) };
+    let options =
+        InstanceOptions { chore_period: period, log_echo: Some(echo), ..options(&disk, 32 << 20) };
     (Instance::open(options).unwrap(), lines)
 }
 
-/// A database with a versioned table that keeps its history for a day, and a row of a year ago in that.
+/// A database with a versioned table that keeps its history for a day, and a row of a year ago in
+/// that.
 fn database(instance: &Arc<Instance>, name: &str) {
     run(instance, &format!("CREATE DATABASE {name}"));
     for text in [

@@ -45,7 +45,9 @@ fn a_key_of_columns_that_are_not_there_is_two_errors() {
     ] {
         let said = b.run(text);
         assert!(
-            said.starts_with("Msg 1911: Column name 'code' does not exist in the target table or view.\n"),
+            said.starts_with(
+                "Msg 1911: Column name 'code' does not exist in the target table or view.\n"
+            ),
             "{name}: {said}"
         );
         assert!(said.trim_end().ends_with(REST), "{name}: {said}");
@@ -61,7 +63,8 @@ fn waits_of_whole_seconds() {
     b.check("DECLARE @i int = 1; WAITFOR DELAY @i", "");
     assert!(began.elapsed() >= Duration::from_secs(1));
     b.check("DECLARE @i smallint = 0; WAITFOR DELAY @i", "");
-    for (ty, value) in [("int", "-1"), ("int", "86400"), ("tinyint", "1"), ("decimal(5, 1)", "2.5")] {
+    for (ty, value) in [("int", "-1"), ("int", "86400"), ("tinyint", "1"), ("decimal(5, 1)", "2.5")]
+    {
         b.check(
             &format!("DECLARE @i {ty} = {value}; WAITFOR DELAY @i"),
             &format!("Msg 148: Incorrect time syntax in time string '{value}' used with WAITFOR."),
@@ -80,5 +83,8 @@ fn messages_of_procedures_are_there() {
         "RAISERROR (15097, -1, -1)",
         "Msg 15097: The size associated with an extended property cannot be more than 7,500 bytes.",
     );
-    b.check("SELECT severity FROM sys.messages WHERE message_id = 15096 AND language_id = 1033", "16");
+    b.check(
+        "SELECT severity FROM sys.messages WHERE message_id = 15096 AND language_id = 1033",
+        "16",
+    );
 }

@@ -1,5 +1,5 @@
-//! The texts that drivers send at login, between transactions and before bulk copies run as they are: without separators between
-//! statements, with names and blanks as they write them.
+//! The texts that drivers send at login, between transactions and before bulk copies run as they
+//! are: without separators between statements, with names and blanks as they write them.
 
 use crate::support::tape::Bench;
 
@@ -9,7 +9,8 @@ fn bench() -> Bench {
     b
 }
 
-/// tedious, pymssql, jTDS, JDBC, ODBC, sqlcmd, go-mssqldb, Entity Framework: after login and around transactions.
+/// tedious, pymssql, jTDS, JDBC, ODBC, sqlcmd, go-mssqldb, Entity Framework: after login and around
+/// transactions.
 const LOGIN: [&str; 22] = [
     "set ansi_nulls on\nset ansi_null_dflt_on on\nset ansi_padding on\nset ansi_warnings on\nset arithabort on\nset \
      concat_null_yields_null on\nset datefirst 7\nset dateformat mdy\nset implicit_transactions off\nset language us_english\nset \
@@ -51,7 +52,9 @@ fn texts_at_login_and_around_transactions() {
 #[test]
 fn calls_as_odbc_writes_them() {
     let mut b = bench();
-    b.setup(&["create procedure p @a int = 1, @b int = 2 output as select @a, @b set @b = 9 return 7"]);
+    b.setup(&[
+        "create procedure p @a int = 1, @b int = 2 output as select @a, @b set @b = 9 return 7",
+    ]);
     fn rows(b: &mut Bench, text: &str) -> Vec<String> {
         let told = |line: &String| line.starts_with("row") || line.starts_with("error");
         b.run(text).into_iter().filter(told).collect()
@@ -73,8 +76,14 @@ fn calls_as_odbc_writes_them() {
 #[test]
 fn savepoints_as_jdbc_sets_them() {
     let mut b = bench();
-    let save = "IF @@TRANCOUNT = 0 BEGIN BEGIN TRAN IF @@TRANCOUNT = 2 COMMIT TRAN END SAVE TRAN [S10001]";
-    b.setup(&["set implicit_transactions on ", save, "insert t (n) values (1)", "ROLLBACK TRAN [S10001]"]);
+    let save =
+        "IF @@TRANCOUNT = 0 BEGIN BEGIN TRAN IF @@TRANCOUNT = 2 COMMIT TRAN END SAVE TRAN [S10001]";
+    b.setup(&[
+        "set implicit_transactions on ",
+        save,
+        "insert t (n) values (1)",
+        "ROLLBACK TRAN [S10001]",
+    ]);
     b.setup(&["insert t (n) values (2)", "IF @@TRANCOUNT > 0 COMMIT TRAN"]);
     assert_eq!(b.run("select n from t")[2], "row 2");
 }
@@ -145,7 +154,8 @@ fn a_bulk_copy_asks_for_columns() {
     assert!(!said.iter().any(|line| line.starts_with("error")), "{said:?}");
     assert!(
         said.contains(
-            &"columns [id Int base identity, n Int null base, x NVarChar(N(20)) null base]".to_string()
+            &"columns [id Int base identity, n Int null base, x NVarChar(N(20)) null base]"
+                .to_string()
         ),
         "{said:?}"
     );
@@ -158,15 +168,23 @@ fn parts_of_unions_have_orders_of_their_own_in_subqueries() {
     // As SQLAlchemy writes it, and without the parentheses.
     let rows = |text: &str, b: &mut Bench| -> String {
         let lines = b.run(text);
-        let kept = lines.iter().filter_map(|l| l.strip_prefix("row ").or_else(|| l.strip_prefix("error ")));
+        let kept = lines
+            .iter()
+            .filter_map(|l| l.strip_prefix("row ").or_else(|| l.strip_prefix("error ")));
         kept.collect::<Vec<_>>().join(" ")
     };
     let top = |order: &str| format!("select top 1 n from t order by n{order}");
     let (low, high) = (top(""), top(" desc"));
-    assert_eq!(rows(&format!("select n from (({low}) union ({high})) as u order by n"), &mut b), "1 3");
+    assert_eq!(
+        rows(&format!("select n from (({low}) union ({high})) as u order by n"), &mut b),
+        "1 3"
+    );
     assert_eq!(rows(&format!("select n from ({high} union all {low}) as u"), &mut b), "3 1");
     assert_eq!(
-        rows(&format!("with c as ({low} union all {high} union all select 7) select n from c"), &mut b),
+        rows(
+            &format!("with c as ({low} union all {high} union all select 7) select n from c"),
+            &mut b
+        ),
         "1 3 7"
     );
     assert_eq!(rows(&format!("select 1 where 3 in (({low}) union ({high}))"), &mut b), "1");

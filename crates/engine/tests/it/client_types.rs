@@ -1,5 +1,5 @@
-//! Parameters as drivers type them: every text as nvarchar(4000), decimals as decimal(38, s), times as datetime2. A seek by key must
-//! survive the conversion, with the rows that a scan gives.
+//! Parameters as drivers type them: every text as nvarchar(4000), decimals as decimal(38, s), times
+//! as datetime2. A seek by key must survive the conversion, with the rows that a scan gives.
 
 use crate::support::text::Bench;
 
@@ -33,7 +33,9 @@ fn plan(b: &mut Bench, sql: &str) -> String {
 #[track_caller]
 fn sought(b: &mut Bench, ty: &str, value: &str, condition: &str) {
     let query = |table: &str| {
-        format!("DECLARE @p {ty} = {value} SELECT COUNT(*), MIN(id), MAX(id) FROM {table} WHERE {condition}")
+        format!(
+            "DECLARE @p {ty} = {value} SELECT COUNT(*), MIN(id), MAX(id) FROM {table} WHERE {condition}"
+        )
     };
     let shown = plan(b, &query("t"));
     assert!(shown.contains("Seek"), "{ty} {condition}: {shown}");
@@ -42,14 +44,18 @@ fn sought(b: &mut Bench, ty: &str, value: &str, condition: &str) {
     assert!(!expected.contains("Msg"), "{ty} {condition}: {expected}");
 }
 
-/// A range is read as it is with a value of the column's own type, and gives the rows of a table without indexes.
+/// A range is read as it is with a value of the column's own type, and gives the rows of a table
+/// without indexes.
 #[track_caller]
 fn as_native(b: &mut Bench, ty: &str, native: &str, value: &str, condition: &str) {
     let query = |ty: &str, table: &str| {
-        format!("DECLARE @p {ty} = {value} SELECT COUNT(*), MIN(id), MAX(id) FROM {table} WHERE {condition}")
+        format!(
+            "DECLARE @p {ty} = {value} SELECT COUNT(*), MIN(id), MAX(id) FROM {table} WHERE {condition}"
+        )
     };
-    let operators =
-        |shown: String| shown.lines().filter(|l| l.contains("|--")).map(str::to_owned).collect::<Vec<_>>();
+    let operators = |shown: String| {
+        shown.lines().filter(|l| l.contains("|--")).map(str::to_owned).collect::<Vec<_>>()
+    };
     let given = operators(plan(b, &query(ty, "t")));
     let expected = operators(plan(b, &query(native, "t")));
     assert!(!given.is_empty());
@@ -69,7 +75,13 @@ fn texts_find_varchar_keys() {
     sought(&mut b, "nvarchar(max)", "N'name77'", "name = @p");
     sought(&mut b, "nvarchar(4000)", "N'c12'", "code = @p");
     as_native(&mut b, "nvarchar(4000)", "varchar(30)", "'name7999'", "name >= @p");
-    as_native(&mut b, "nvarchar(4000)", "varchar(30)", "'name7999'", "name > @p and name < 'name8'");
+    as_native(
+        &mut b,
+        "nvarchar(4000)",
+        "varchar(30)",
+        "'name7999'",
+        "name > @p and name < 'name8'",
+    );
     sought(&mut b, "nvarchar(4000)", "N'77'", "id = @p");
 }
 

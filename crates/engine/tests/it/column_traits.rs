@@ -12,7 +12,10 @@ const SHOWN: &[(&str, &str)] = &[
         "SELECT name, is_rowguidcol, is_sparse FROM sys.columns WHERE object_id = OBJECT_ID('s.t') ORDER BY column_id",
         "id|0|0\ng|1|0\na|0|1\nb|0|0\nc|0|0\nparent|0|0",
     ),
-    ("SELECT is_not_for_replication FROM sys.identity_columns WHERE object_id = OBJECT_ID('s.t')", "1"),
+    (
+        "SELECT is_not_for_replication FROM sys.identity_columns WHERE object_id = OBJECT_ID('s.t')",
+        "1",
+    ),
     (
         "SELECT is_not_for_replication, is_not_trusted FROM sys.check_constraints ORDER BY is_not_for_replication",
         "0|0\n1|1",
@@ -62,14 +65,20 @@ fn a_column_is_found_by_what_it_is() {
     );
     let guid = "00000000-0000-0000-0000-00000000000A";
     b.check("SELECT $ROWGUID, $identity FROM t", &format!("{guid}|1"));
-    b.check("SELECT t.$ROWGUID, u.$IDENTITY FROM t JOIN u ON u.k > t.$IDENTITY", &format!("{guid}|7"));
+    b.check(
+        "SELECT t.$ROWGUID, u.$IDENTITY FROM t JOIN u ON u.k > t.$IDENTITY",
+        &format!("{guid}|7"),
+    );
     b.check("SELECT ROWGUIDCOL, IDENTITYCOL FROM t WHERE IDENTITYCOL = 1", &format!("{guid}|1"));
     b.check(
         "SELECT a FROM t WHERE $ROWGUID = '00000000-0000-0000-0000-00000000000A' ORDER BY $IDENTITY",
         "3",
     );
     b.check("SELECT (SELECT $IDENTITY FROM u) + t.$IDENTITY FROM t GROUP BY t.$IDENTITY", "8");
-    b.check("UPDATE t SET a = $IDENTITY + 5 DELETE t WHERE $ROWGUID IS NULL SELECT a FROM t", "(1)\n(0)\n6");
+    b.check(
+        "UPDATE t SET a = $IDENTITY + 5 DELETE t WHERE $ROWGUID IS NULL SELECT a FROM t",
+        "(1)\n(0)\n6",
+    );
     // The heading is the column's own name.
     b.check("SELECT $IDENTITY, $ROWGUID INTO copied FROM t SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('copied')", "(1)\nid\ng");
     b.check("SELECT $ROWGUID FROM u", "Msg 126: Invalid pseudocolumn \"$ROWGUID\".");
@@ -92,7 +101,10 @@ fn what_cannot_be_is_refused() {
         b.fails(&format!("CREATE TABLE x (a {column})"), 1731);
     }
     b.check("CREATE TABLE x (id int IDENTITY, a uniqueidentifier, b uniqueidentifier, c int NULL, d int NOT NULL)", "");
-    b.check("ALTER TABLE x ALTER COLUMN a ADD ROWGUIDCOL ALTER TABLE x ALTER COLUMN c ADD SPARSE", "");
+    b.check(
+        "ALTER TABLE x ALTER COLUMN a ADD ROWGUIDCOL ALTER TABLE x ALTER COLUMN c ADD SPARSE",
+        "",
+    );
     b.check("ALTER TABLE x ALTER COLUMN id ADD NOT FOR REPLICATION", "");
     let marks = "SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('x') AND is_rowguidcol | is_sparse = 1 UNION ALL \
                  SELECT name FROM sys.identity_columns WHERE is_not_for_replication = 1";
@@ -105,7 +117,10 @@ fn what_cannot_be_is_refused() {
     // Another type or nullability takes away what cannot be said of it any more.
     b.check("ALTER TABLE x ALTER COLUMN c bigint NULL", "");
     b.check(marks, "a\nc\nid");
-    b.check("ALTER TABLE x ALTER COLUMN c int NOT NULL ALTER TABLE x ALTER COLUMN a DROP ROWGUIDCOL", "");
+    b.check(
+        "ALTER TABLE x ALTER COLUMN c int NOT NULL ALTER TABLE x ALTER COLUMN a DROP ROWGUIDCOL",
+        "",
+    );
     b.check("ALTER TABLE x ALTER COLUMN id DROP NOT FOR REPLICATION", "");
     b.check(marks, "");
     b.fails("CREATE PROCEDURE p FOR REPLICATION AS SELECT 1", 40510);

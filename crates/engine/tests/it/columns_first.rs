@@ -1,5 +1,6 @@
-//! The columns of a result are told before the error that ends it, also where no row has come: in batches, procedures, TRY, of changes
-//! with OUTPUT, FETCH and statements on one row. Nothing is told of what was not compiled or may not be run.
+//! The columns of a result are told before the error that ends it, also where no row has come: in
+//! batches, procedures, TRY, of changes with OUTPUT, FETCH and statements on one row. Nothing is
+//! told of what was not compiled or may not be run.
 
 use crate::support::tape::{Bench, int, run, text};
 
@@ -17,7 +18,8 @@ fn bench() -> Bench {
 fn a_query_that_fails_before_its_first_row() {
     let mut b = bench();
     let failed = ["columns [q Int]", "error 8134 line 1", "done Select error"];
-    // On one row by its key, the second and third time without the interpreter; by the interpreter; sorted; with a limit.
+    // On one row by its key, the second and third time without the interpreter; by the interpreter;
+    // sorted; with a limit.
     for _ in 0..3 {
         b.check("select 10 / n as q from t where id = 1", &failed);
     }
@@ -35,8 +37,10 @@ fn a_query_that_fails_before_its_first_row() {
         "select 10 / n as q from t where id = 2 union all select 10 / n from t where id = 1",
         &["columns [q Int]", "row 1", "error 8134 line 1", "done Select error"],
     );
-    let failed_call =
-        b.call("sp_executesql", &[text("", "select 10 / @n as q"), text("", "@n int"), int("@n", 0)]);
+    let failed_call = b.call(
+        "sp_executesql",
+        &[text("", "select 10 / @n as q"), text("", "@n int"), int("@n", 0)],
+    );
     assert_eq!(
         failed_call,
         ["columns [q Int null]", "error 8134 line 1", "done Select error nested", "status 8134"]
@@ -63,14 +67,21 @@ fn what_is_not_compiled_or_not_allowed_has_no_columns() {
 #[test]
 fn within_try_the_result_ends_before_the_catch_begins() {
     let mut b = bench();
-    let caught = ["columns [q Int]", "done Select 0", "columns [ Int null]", "row 8134", "done Select 1"];
+    let caught =
+        ["columns [q Int]", "done Select 0", "columns [ Int null]", "row 8134", "done Select 1"];
     b.check(
         "begin try select 10 / n as q from t where id = 1 end try begin catch select error_number() end catch",
         &caught,
     );
     b.check(
         "begin try exec fails end try begin catch select error_number() end catch",
-        &["columns [ Int]", "done Select 0 nested", "columns [ Int null]", "row 8134", "done Select 1"],
+        &[
+            "columns [ Int]",
+            "done Select 0 nested",
+            "columns [ Int null]",
+            "row 8134",
+            "done Select 1",
+        ],
     );
     b.check(
         "exec fails",
@@ -89,7 +100,10 @@ fn changes_with_output_and_fetch() {
         "update t set n = 1 / n output deleted.n",
         &["columns [n Int]", "error 8134 line 1", "info 3621 line 1", "done Update error"],
     );
-    b.check("insert t values (1, 1)", &["error 2627 line 1", "info 3621 line 1", "done Insert error"]);
+    b.check(
+        "insert t values (1, 1)",
+        &["error 2627 line 1", "info 3621 line 1", "done Insert error"],
+    );
     b.setup(&["declare c cursor global for select 10 / n as q from t", "open c"]);
     b.check("fetch c", &["columns [q Int]", "error 8134 line 1", "done Select error"]);
     b.check("declare @q int fetch c into @q", &["error 8134 line 1", "done Select error"]);
@@ -103,10 +117,16 @@ fn results_that_others_take() {
     let said = b.run("insert u exec fails");
     assert!(said.iter().all(|line| !line.starts_with("columns")), "{said:?}");
     assert!(said[0].starts_with("error 8134"), "{said:?}");
-    // WITH RESULT SETS gives the columns that it asks for; where the result is another one, that is the error.
+    // WITH RESULT SETS gives the columns that it asks for; where the result is another one, that is
+    // the error.
     b.check(
         "exec fails with result sets ((q bigint null))",
-        &["columns [q BigInt null]", "error 8134 line 1 of fails", "done Select error nested", "status 0"],
+        &[
+            "columns [q BigInt null]",
+            "error 8134 line 1 of fails",
+            "done Select error nested",
+            "status 0",
+        ],
     );
     let said = b.run("exec fails with result sets ((a int, b int))");
     assert!(said[0].starts_with("error 11537"), "{said:?}");

@@ -39,16 +39,23 @@ fn all(rules: &'static [Rule]) {
     batches(SCHEMA).for_each(|batch| drop(bench.run(batch)));
     // What they would give is not asked for.
     bench.run("SET NOEXEC ON");
-    let rules: Vec<&Rule> =
-        rules.iter().filter(|rule| rule.undo.is_empty() && !(rule.text)(2).contains("\nGO\n")).collect();
+    let rules: Vec<&Rule> = rules
+        .iter()
+        .filter(|rule| rule.undo.is_empty() && !(rule.text)(2).contains("\nGO\n"))
+        .collect();
     let mut more = 0;
     for rule in &rules {
-        let (few, many) = (stopped_everywhere(&mut bench, rule, 8), stopped_everywhere(&mut bench, rule, 32));
+        let (few, many) =
+            (stopped_everywhere(&mut bench, rule, 8), stopped_everywhere(&mut bench, rule, 32));
         println!("{:<40} {few} {many}", rule.name);
         more += usize::from(many > few);
     }
     // Some are refused, or mean the same however often they are repeated.
-    assert!(more * 4 >= rules.len() * 3, "of {} rules {more} ask more often when there is more", rules.len());
+    assert!(
+        more * 4 >= rules.len() * 3,
+        "of {} rules {more} ask more often when there is more",
+        rules.len()
+    );
 }
 
 #[test]
@@ -97,8 +104,16 @@ fn long_batches_stop_wherever_they_ask() {
         assert!(!said.contains("Msg") && all > least, "{option}: asks {all} times, {said}");
         for at in (1..=40).chain(all - 20..=all) {
             let (said, asked) = stopped(&mut bench, text, Some(at));
-            assert!(said.contains(CANCELLED), "{option} of {:.40}, stopped at {at} of {all}: {said}", text);
-            assert!(asked < at + 5_000, "{option} of {:.40}, stopped at {at}: asks until {asked}", text);
+            assert!(
+                said.contains(CANCELLED),
+                "{option} of {:.40}, stopped at {at} of {all}: {said}",
+                text
+            );
+            assert!(
+                asked < at + 5_000,
+                "{option} of {:.40}, stopped at {at}: asks until {asked}",
+                text
+            );
         }
         bench.run(&format!("SET {option} OFF"));
     }

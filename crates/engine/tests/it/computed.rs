@@ -1,5 +1,5 @@
-//! Computed columns: expanded where they are named, kept with the rows when persisted or indexed; what changes them and what may
-//! not; the catalog's views, restarts and a power loss.
+//! Computed columns: expanded where they are named, kept with the rows when persisted or indexed;
+//! what changes them and what may not; the catalog's views, restarts and a power loss.
 
 use crate::support::text::{Bench, fails, power_loss, run, say, try_open};
 use sim::SimDisk;
@@ -34,9 +34,15 @@ fn values_follow_the_columns_they_are_computed_from() {
     b.check("INSERT a (id, n) SELECT id + 10, twice FROM a WHERE id < 3; SELECT id, n, twice FROM a WHERE id > 10 ORDER BY 1", "(2)\n11|22|44\n12|40|80");
     b.check("SELECT id FROM a WHERE twice = 40", "2");
     b.check("SELECT x.id, y.id FROM a x JOIN a y ON x.twice = y.n ORDER BY 1, 2", "1|11\n2|12");
-    b.check("SELECT twice, COUNT(*) FROM a WHERE id < 5 GROUP BY twice ORDER BY twice", "8|1\n22|1\n40|1");
+    b.check(
+        "SELECT twice, COUNT(*) FROM a WHERE id < 5 GROUP BY twice ORDER BY twice",
+        "8|1\n22|1\n40|1",
+    );
     b.check("SELECT n, twice + 1 FROM a WHERE id < 5 GROUP BY n ORDER BY n", "4|9\n11|23\n20|41");
-    b.check("SELECT x.id FROM a x WHERE EXISTS (SELECT 1 FROM a y WHERE y.n = x.twice) ORDER BY 1", "1\n2");
+    b.check(
+        "SELECT x.id FROM a x WHERE EXISTS (SELECT 1 FROM a y WHERE y.n = x.twice) ORDER BY 1",
+        "1\n2",
+    );
     b.check(
         "SELECT x.id, (SELECT MAX(y.id) FROM a y WHERE y.twice < x.twice) FROM a x WHERE x.id < 3 ORDER BY 1",
         "1|7\n2|7",
@@ -70,7 +76,10 @@ fn constraints_triggers_and_table_variables_see_them() {
     fails(&i, "USE t; INSERT a (id, n) VALUES (9, 50)", &[547]);
     b.check("ALTER TABLE a DROP CONSTRAINT few", "");
     b.check("DECLARE @t TABLE (x int, y AS x + 1, z AS x * 2 PERSISTED); INSERT @t VALUES (1), (2); SELECT * FROM @t", "(2)\n1|2|2\n2|3|4");
-    b.check("CREATE TABLE #t (x int, y AS x + 1); INSERT #t VALUES (5); SELECT y FROM #t", "(1)\n6");
+    b.check(
+        "CREATE TABLE #t (x int, y AS x + 1); INSERT #t VALUES (5); SELECT y FROM #t",
+        "(1)\n6",
+    );
     b.check("CREATE TABLE parent (id int PRIMARY KEY); INSERT parent VALUES (1), (2)", "(2)");
     b.check(
         "CREATE TABLE child (n int, p AS n % 10 PERSISTED REFERENCES parent (id)); INSERT child VALUES (11)",
@@ -95,16 +104,25 @@ fn indexes_keys_and_altered_tables() {
     let i = b.instance.clone();
     assert!(say(&i, "USE t; INSERT a (id, n) VALUES (0, 11)").contains("Msg 2601"));
     b.check("SELECT is_persisted FROM sys.computed_columns WHERE name = 'twice'", "0");
-    b.check("CREATE TABLE k (x int, y AS x * 10 PRIMARY KEY NONCLUSTERED, z AS x + 1, UNIQUE (z))", "");
+    b.check(
+        "CREATE TABLE k (x int, y AS x * 10 PRIMARY KEY NONCLUSTERED, z AS x + 1, UNIQUE (z))",
+        "",
+    );
     b.check("CREATE TABLE p (x int NOT NULL, y AS x * 10 PERSISTED NOT NULL PRIMARY KEY); INSERT p VALUES (2), (1); SELECT * FROM p", "(2)\n1|10\n2|20");
     assert!(say(&i, "USE t; INSERT p VALUES (1)").contains("Msg 2627"));
     b.check("UPDATE p SET x = x + 1; SELECT * FROM p", "(2)\n2|20\n3|30");
-    b.check("ALTER TABLE p ADD v AS x + y0 , s AS x * 3 PERSISTED", "Msg 207: Invalid column name 'y0'.");
+    b.check(
+        "ALTER TABLE p ADD v AS x + y0 , s AS x * 3 PERSISTED",
+        "Msg 207: Invalid column name 'y0'.",
+    );
     b.check(
         "ALTER TABLE p ADD v AS x + 100, s AS x * 3 PERSISTED; SELECT * FROM p",
         "2|20|102|6\n3|30|103|9",
     );
-    b.check("ALTER TABLE p ADD w int NULL; UPDATE p SET w = s; SELECT w, v FROM p", "(2)\n6|102\n9|103");
+    b.check(
+        "ALTER TABLE p ADD w int NULL; UPDATE p SET w = s; SELECT w, v FROM p",
+        "(2)\n6|102\n9|103",
+    );
     b.check(
         "ALTER TABLE p DROP COLUMN v; ALTER TABLE p ALTER COLUMN w bigint; SELECT * FROM p",
         "2|20|6|6\n3|30|9|9",
@@ -141,8 +159,14 @@ fn what_cannot_be_computed_or_given() {
 #[test]
 fn the_clock_and_functions_are_asked_where_a_column_is_named() {
     let mut b = Bench::new();
-    b.check("CREATE FUNCTION f (@x int) RETURNS int AS BEGIN DECLARE @r int = @x + 1; RETURN @r END", "");
-    b.check("CREATE TABLE a (n int, now AS GETDATE(), f AS dbo.f(n)); INSERT a VALUES (1), (2)", "(2)");
+    b.check(
+        "CREATE FUNCTION f (@x int) RETURNS int AS BEGIN DECLARE @r int = @x + 1; RETURN @r END",
+        "",
+    );
+    b.check(
+        "CREATE TABLE a (n int, now AS GETDATE(), f AS dbo.f(n)); INSERT a VALUES (1), (2)",
+        "(2)",
+    );
     b.check("SELECT n, f FROM a WHERE now > '2020-01-01' ORDER BY f DESC", "2|3\n1|2");
     fails(&b.instance.clone(), "USE t; CREATE TABLE b (n int, f AS dbo.f(n) PERSISTED)", &[4936]);
 }
@@ -171,8 +195,7 @@ fn rows_keep_what_a_deterministic_function_gives() {
     );
     let i = b.instance.clone();
     fails(&i, "USE t; INSERT c VALUES (1)", &[2601]);
-    let altered =
-        "ALTER FUNCTION zeros (@v int) RETURNS varchar(8) WITH SCHEMABINDING AS BEGIN RETURN ''x'' END";
+    let altered = "ALTER FUNCTION zeros (@v int) RETURNS varchar(8) WITH SCHEMABINDING AS BEGIN RETURN ''x'' END";
     fails(&i, &format!("USE t; EXEC ('{altered}')"), &[3729]);
     fails(&i, "USE t; DROP FUNCTION account", &[3729]);
     fails(&i, "USE t; EXEC sp_rename 'account', 'other'", &[15336]);
@@ -197,13 +220,24 @@ fn a_function_is_deterministic_when_all_that_it_computes_is() {
         ("SCHEMABINDING", "RETURN YEAR(GETDATE())", "0|1|1|0", Some(2729)),
         ("SCHEMABINDING", "DECLARE @d date = '01/02/2020' RETURN DAY(@d)", "0|1|1|0", Some(2729)),
         ("SCHEMABINDING", "RETURN (SELECT MAX(n) FROM dbo.a)", "1|1|0|1", Some(2729)),
-        ("SCHEMABINDING", "DECLARE @t TABLE (a int) INSERT @t VALUES (1) RETURN @v", "1|1|0|0", Some(2729)),
+        (
+            "SCHEMABINDING",
+            "DECLARE @t TABLE (a int) INSERT @t VALUES (1) RETURN @v",
+            "1|1|0|0",
+            Some(2729),
+        ),
     ];
-    b.check("CREATE FUNCTION one (@v int) RETURNS int WITH SCHEMABINDING AS BEGIN RETURN 1 END", "");
+    b.check(
+        "CREATE FUNCTION one (@v int) RETURNS int WITH SCHEMABINDING AS BEGIN RETURN 1 END",
+        "",
+    );
     b.check("CREATE FUNCTION loose (@v int) RETURNS int AS BEGIN RETURN 1 END", "");
     let i = b.instance.clone();
     for (option, body, nature, refused) in natures {
-        b.check(&format!("CREATE FUNCTION f (@v int) RETURNS int WITH {option} AS BEGIN {body} END"), "");
+        b.check(
+            &format!("CREATE FUNCTION f (@v int) RETURNS int WITH {option} AS BEGIN {body} END"),
+            "",
+        );
         b.check(
             "DECLARE @f int = OBJECT_ID('f')
              SELECT OBJECTPROPERTYEX(@f, 'IsDeterministic'), OBJECTPROPERTYEX(@f, 'IsPrecise'),
@@ -233,7 +267,10 @@ fn the_catalog_shows_them_also_after_a_restart() {
             "twice|([n]*(2))|0|1|int|4|1\nlabel|('n='+CONVERT([varchar](10),[n]))|1|1|varchar|12|1\n\
              whole|([id]+isnull([n],(0)))|1|1|int|4|0",
         );
-        b.check("SELECT COUNT(*) FROM sys.columns WHERE is_computed = 1 AND object_id = OBJECT_ID('a')", "3");
+        b.check(
+            "SELECT COUNT(*) FROM sys.columns WHERE is_computed = 1 AND object_id = OBJECT_ID('a')",
+            "3",
+        );
         b.check(
             "SELECT COLUMNPROPERTY(OBJECT_ID('a'), 'twice', 'IsComputed'), COLUMNPROPERTY(OBJECT_ID('a'), 'n', 'IsComputed'),
                     COLUMNPROPERTY(OBJECT_ID('a'), 'twice', 'IsDeterministic')",

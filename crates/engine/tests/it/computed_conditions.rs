@@ -1,5 +1,5 @@
-//! Conditions with parts that are the same for all rows, which a read of many rows computes once: the
-//! rows are those of constants, and what fails does so only where a row asks for it.
+//! Conditions with parts that are the same for all rows, which a read of many rows computes once:
+//! the rows are those of constants, and what fails does so only where a row asks for it.
 
 use crate::support::text::Bench;
 
@@ -17,7 +17,8 @@ fn bench() -> Bench {
     b
 }
 
-const KNOWN: &str = "DECLARE @n int = 20, @zero int = 0, @p nvarchar(20) = N'a%1', @q varchar(20) = 'b!%%',
+const KNOWN: &str =
+    "DECLARE @n int = 20, @zero int = 0, @p nvarchar(20) = N'a%1', @q varchar(20) = 'b!%%',
                              @e char(1) = '!', @d date = '20200110', @null varchar(20)";
 
 #[test]
@@ -38,10 +39,15 @@ fn what_is_the_same_for_all_rows_is_what_constants_are() {
         for table in ["h", "c"] {
             let want = b.run(&format!("SELECT COUNT(*), SUM(v) FROM {table} WHERE {by_hand}"));
             assert!(!want.contains("Msg "), "{by_hand}: {want}");
-            for hint in
-                ["", "WITH (HOLDLOCK)", "WITH (REPEATABLEREAD)", "WITH (READCOMMITTEDLOCK)", "WITH (NOLOCK)"]
-            {
-                let sql = format!("{KNOWN} SELECT COUNT(*), SUM(v) FROM {table} {hint} WHERE {computed}");
+            for hint in [
+                "",
+                "WITH (HOLDLOCK)",
+                "WITH (REPEATABLEREAD)",
+                "WITH (READCOMMITTEDLOCK)",
+                "WITH (NOLOCK)",
+            ] {
+                let sql =
+                    format!("{KNOWN} SELECT COUNT(*), SUM(v) FROM {table} {hint} WHERE {computed}");
                 assert_eq!(b.run(&sql), want, "{sql}");
             }
         }
@@ -49,7 +55,8 @@ fn what_is_the_same_for_all_rows_is_what_constants_are() {
     for table in ["h", "c"] {
         let fails = format!("{KNOWN} SELECT COUNT(*) FROM {table} WHERE v > 1 / @zero");
         assert!(b.run(&fails).contains("Msg 8134:"));
-        let pattern = format!("{KNOWN} SELECT COUNT(*) FROM {table} WHERE v > 2990 AND s LIKE @q ESCAPE @p");
+        let pattern =
+            format!("{KNOWN} SELECT COUNT(*) FROM {table} WHERE v > 2990 AND s LIKE @q ESCAPE @p");
         assert!(b.run(&pattern).contains("Msg 506:"));
         let none = pattern.replace("v > 2990", "v > 5000");
         assert_eq!(b.run(&none).trim(), "0");
@@ -62,7 +69,8 @@ fn a_message_is_of_a_row_that_asked() {
     let mut b = bench();
     b.run("SET ARITHABORT OFF SET ANSI_WARNINGS OFF");
     for table in ["h", "c"] {
-        let none = format!("{KNOWN} SELECT COUNT(*) FROM {table} WHERE LEN(s) < 0 AND v + 0 > 1 / @zero");
+        let none =
+            format!("{KNOWN} SELECT COUNT(*) FROM {table} WHERE LEN(s) < 0 AND v + 0 > 1 / @zero");
         assert_eq!(b.run(&none).trim(), "0");
         let all = none.replace("LEN(s) < 0", "LEN(s) > 0");
         assert_eq!(b.run(&all).trim(), "0\nDivision by zero occurred.");
@@ -77,7 +85,8 @@ fn what_the_statement_sets_is_not_computed_once() {
     assert_eq!(b.run(sql).trim(), "3000");
     // Nor is what an outer row gives, beyond that row.
     let count = "SELECT COUNT(*) FROM h WHERE v <= g.value * 10 + 0 AND v > g.value - 1";
-    let outer = format!("SELECT COUNT(*) FROM GENERATE_SERIES(1, 3) g WHERE ({count}) = 9 * g.value + 1");
+    let outer =
+        format!("SELECT COUNT(*) FROM GENERATE_SERIES(1, 3) g WHERE ({count}) = 9 * g.value + 1");
     assert_eq!(b.run(&outer).trim(), "3");
 }
 

@@ -34,7 +34,8 @@ fn bench() -> Bench {
     b
 }
 
-const KNOWN: &str = "DECLARE @s nvarchar(4000) = N'Alpha', @t varchar(20) = 'mx', @n nvarchar(20) = N'łódź',
+const KNOWN: &str =
+    "DECLARE @s nvarchar(4000) = N'Alpha', @t varchar(20) = 'mx', @n nvarchar(20) = N'łódź',
     @wide nvarchar(20) = N'漢', @null varchar(20), @c char(1) = 'q', @w nvarchar(20) = N'COOP',
     @b varbinary(8) = 0x0000002A0000, @d date = '20200305', @p decimal(9, 2) = 12, @v int = 1500";
 
@@ -42,7 +43,8 @@ const KNOWN: &str = "DECLARE @s nvarchar(4000) = N'Alpha', @t varchar(20) = 'mx'
 fn both(condition: &str) -> [String; 2] {
     let columns = ["s", "n", "c", "w", "b", "d", "p", "f", "t", "v"]
         .map(|name| (format!("{{{name}}}"), name.to_owned()));
-    let as_it_is = columns.iter().fold(condition.to_owned(), |text, (at, name)| text.replace(at, name));
+    let as_it_is =
+        columns.iter().fold(condition.to_owned(), |text, (at, name)| text.replace(at, name));
     let computed = columns.iter().fold(condition.to_owned(), |text, (at, name)| {
         text.replace(at, &format!("IIF(v < 0, NULL, {name})"))
     });
@@ -89,7 +91,8 @@ fn reads_have_the_same_rows() {
     for condition in CONDITIONS {
         let [as_it_is, computed] = both(condition);
         for table in ["h", "k", "i"] {
-            let want = b.run(&format!("{KNOWN} SELECT COUNT(*), SUM(v) FROM {table} WHERE {computed}"));
+            let want =
+                b.run(&format!("{KNOWN} SELECT COUNT(*), SUM(v) FROM {table} WHERE {computed}"));
             assert!(!want.contains("Msg "), "{computed}: {want}");
             some += usize::from(!want.trim().starts_with('0'));
             for hint in [
@@ -105,11 +108,13 @@ fn reads_have_the_same_rows() {
                     None => "WITH (INDEX(by_d))".to_owned(),
                 };
                 let hint = if table == "i" { by_index.as_str() } else { hint };
-                let sql = format!("{KNOWN} SELECT COUNT(*), SUM(v) FROM {table} {hint} WHERE {as_it_is}");
+                let sql =
+                    format!("{KNOWN} SELECT COUNT(*), SUM(v) FROM {table} {hint} WHERE {as_it_is}");
                 assert_eq!(b.run(&sql), want, "{sql}");
             }
             // Where the statement sets a variable of the condition, values are made first.
-            let sets = format!("{KNOWN} SELECT @s = COUNT(*), @n = SUM(v) FROM {table} WHERE {as_it_is}");
+            let sets =
+                format!("{KNOWN} SELECT @s = COUNT(*), @n = SUM(v) FROM {table} WHERE {as_it_is}");
             let given = b.run(&format!("{sets} SELECT CAST(@s AS int), CAST(@n AS int)"));
             assert_eq!(given, want, "{sets}");
         }
@@ -123,7 +128,8 @@ fn changes_have_the_same_rows() {
     for condition in CONDITIONS {
         let [as_it_is, computed] = both(condition);
         for table in ["h", "k"] {
-            let count = b.run(&format!("{KNOWN} SELECT COUNT(*), SUM(v) FROM {table} WHERE {computed}"));
+            let count =
+                b.run(&format!("{KNOWN} SELECT COUNT(*), SUM(v) FROM {table} WHERE {computed}"));
             let rest = b.run(&format!(
                 "{KNOWN} SELECT COUNT(*), SUM(v) FROM {table} WHERE IIF({computed}, 1, 0) = 0"
             ));
@@ -200,7 +206,11 @@ fn texts_outside_rows_are_read() {
         ("m IS NULL AND a IS NOT NULL", "48"),
         ("m = REPLICATE(CAST('M' AS varchar(max)), 10100)", "1"),
     ] {
-        assert_eq!(b.run(&format!("SELECT COUNT(*) FROM o WHERE {condition}")).trim(), rows, "{condition}");
+        assert_eq!(
+            b.run(&format!("SELECT COUNT(*) FROM o WHERE {condition}")).trim(),
+            rows,
+            "{condition}"
+        );
     }
 }
 
@@ -286,16 +296,19 @@ fn columns_of_other_types_have_the_same_rows() {
     let mut some = 0;
     for condition in OTHER_CONDITIONS {
         let with = |column: &dyn Fn(&str) -> String| {
-            let put = |text: String, name: &&str| text.replace(&format!("{{{name}}}"), &column(name));
+            let put =
+                |text: String, name: &&str| text.replace(&format!("{{{name}}}"), &column(name));
             names.iter().fold(condition.to_owned(), put)
         };
         let computed = with(&|name| format!("IIF(v < 0, NULL, {name})"));
         let as_it_is = with(&|name| name.to_owned());
-        let want = b.run(&format!("{OTHER_VARIABLES} SELECT COUNT(*), SUM(v) FROM f WHERE {computed}"));
+        let want =
+            b.run(&format!("{OTHER_VARIABLES} SELECT COUNT(*), SUM(v) FROM f WHERE {computed}"));
         assert!(!want.contains("Msg "), "{computed}: {want}");
         some += usize::from(!want.trim().starts_with("0|"));
         for hint in ["", "WITH (READCOMMITTEDLOCK)", "WITH (UPDLOCK)"] {
-            let sql = format!("{OTHER_VARIABLES} SELECT COUNT(*), SUM(v) FROM f {hint} WHERE {as_it_is}");
+            let sql =
+                format!("{OTHER_VARIABLES} SELECT COUNT(*), SUM(v) FROM f {hint} WHERE {as_it_is}");
             assert_eq!(b.run(&sql), want, "{sql}");
         }
     }
@@ -357,9 +370,13 @@ fn a_snapshot_tests_its_own_versions() {
     }
     for counts in [[668, 0, 333, 0], [0, 668, 0, 668]] {
         for table in ["h", "k", "i WITH (INDEX(by_d))", "i"] {
-            for (condition, rows) in ["s = 'ALPHA'", "s = 'Changed'", "s = ''", "t = 250"].iter().zip(counts)
+            for (condition, rows) in
+                ["s = 'ALPHA'", "s = 'Changed'", "s = ''", "t = 250"].iter().zip(counts)
             {
-                b.check(&format!("SELECT COUNT(*) FROM {table} WHERE {condition}"), &rows.to_string());
+                b.check(
+                    &format!("SELECT COUNT(*) FROM {table} WHERE {condition}"),
+                    &rows.to_string(),
+                );
             }
         }
         b.check("IF @@TRANCOUNT > 0 COMMIT", "");
@@ -382,7 +399,9 @@ fn errors_of_later_parts_are_not_hidden() {
     let mut b = bench();
     for table in ["h", "k"] {
         // The text of row 2700 is NULL.
-        for condition in ["s <> 'none' AND 1 / (v - 2700) >= 0", "s + '' <> 'none' AND 1 / (v - 2700) >= 0"] {
+        for condition in
+            ["s <> 'none' AND 1 / (v - 2700) >= 0", "s + '' <> 'none' AND 1 / (v - 2700) >= 0"]
+        {
             b.fails(&format!("SELECT COUNT(*) FROM {table} WHERE {condition}"), 8134);
             b.fails(&format!("DELETE {table} WHERE {condition}"), 8134);
         }

@@ -14,7 +14,10 @@ fn options_are_set_installed_and_kept() {
     let degree = "max degree of parallelism";
     let show = format!("EXEC sp_configure '{degree}'");
     b.fails(&show, 15_123);
-    b.check("EXEC sp_configure 'SHOW advanced options', 1", &changed("show advanced options", 0, 1));
+    b.check(
+        "EXEC sp_configure 'SHOW advanced options', 1",
+        &changed("show advanced options", 0, 1),
+    );
     b.fails(&show, 15_123);
     b.check("RECONFIGURE", "");
     b.check(&show, &format!("{degree}|0|32767|0|0"));
@@ -56,9 +59,14 @@ fn values_that_would_change_statements_are_refused() {
         fails(&b.instance, &format!("EXEC sp_configure '{option}', {value}"), &[number]);
     }
     // The usual value may be said.
-    assert_eq!(say(&b.instance, "EXEC sp_configure 'xp_cmdshell', 0"), changed("xp_cmdshell", 0, 0));
-    let memory =
-        say(&b.instance, "SELECT CAST(value AS int) FROM sys.configurations WHERE configuration_id = 1544");
+    assert_eq!(
+        say(&b.instance, "EXEC sp_configure 'xp_cmdshell', 0"),
+        changed("xp_cmdshell", 0, 0)
+    );
+    let memory = say(
+        &b.instance,
+        "SELECT CAST(value AS int) FROM sys.configurations WHERE configuration_id = 1544",
+    );
     run(&b.instance, &format!("EXEC sp_configure 'max server memory (MB)', {memory}"));
 }
 
@@ -90,9 +98,13 @@ fn backups_follow_their_defaults() {
          BACKUP DATABASE t TO DISK = 'without.bak' WITH NO_COMPRESSION, NO_CHECKSUM",
     );
     let both = |on: &str| (on.to_string(), on.to_string());
-    for (file, on) in
-        [("plain.bak", "0"), ("both.bak", "1"), ("before.bak", "0"), ("after.bak", "1"), ("without.bak", "0")]
-    {
+    for (file, on) in [
+        ("plain.bak", "0"),
+        ("both.bak", "1"),
+        ("before.bak", "0"),
+        ("after.bak", "1"),
+        ("without.bak", "0"),
+    ] {
         assert_eq!(header(file), both(on), "{file}");
     }
 }

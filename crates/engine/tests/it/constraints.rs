@@ -1,4 +1,5 @@
-//! CHECK and FOREIGN KEY: on every way in which rows come, change and go; cascades; switched off and on; with other sessions.
+//! CHECK and FOREIGN KEY: on every way in which rows come, change and go; cascades; switched off
+//! and on; with other sessions.
 
 use crate::support::text::{Bench, Text, fails};
 
@@ -21,7 +22,10 @@ fn check_holds_on_every_way_in() {
                          CONSTRAINT both_or_none CHECK ((n IS NULL AND s IS NULL) OR n < 100 OR s LIKE 'big%'))",
         "",
     );
-    b.check("INSERT c VALUES (1, 5, NULL); INSERT c VALUES (2, NULL, NULL), (3, 200, 'bigger')", "(1)\n(2)");
+    b.check(
+        "INSERT c VALUES (1, 5, NULL); INSERT c VALUES (2, NULL, NULL), (3, 200, 'bigger')",
+        "(1)\n(2)",
+    );
     b.check(
         "INSERT c VALUES (4, 0, 'x')",
         "Msg 547: The INSERT statement conflicted with the CHECK constraint \"positive\". The conflict occurred in \
@@ -121,7 +125,10 @@ fn parents_with_children_stay() {
         "UPDATE p SET code = 'zzz' WHERE id = 3; UPDATE p SET code = code; DELETE p WHERE id = 3",
         "(1)\n(3)\n(1)",
     );
-    b.check("UPDATE c SET pid = NULL, code = NULL; DELETE p; SELECT COUNT(*) FROM p", "(2)\n(2)\n0");
+    b.check(
+        "UPDATE c SET pid = NULL, code = NULL; DELETE p; SELECT COUNT(*) FROM p",
+        "(2)\n(2)\n0",
+    );
     let i = b.instance.clone();
     fails(&i, "USE t; DROP TABLE p", &[3726]);
     fails(&i, "USE t; TRUNCATE TABLE p", &[4712]);
@@ -149,7 +156,11 @@ fn a_table_that_refers_to_itself() {
         "(1)\n(2)\n(2)\n0",
     );
     let i = b.instance.clone();
-    fails(&i, "USE t; ALTER TABLE e ADD FOREIGN KEY (boss) REFERENCES e ON DELETE CASCADE", &[1785, 1750]);
+    fails(
+        &i,
+        "USE t; ALTER TABLE e ADD FOREIGN KEY (boss) REFERENCES e ON DELETE CASCADE",
+        &[1785, 1750],
+    );
 }
 
 #[test]
@@ -157,7 +168,10 @@ fn cascades_go_down_and_set_values() {
     let mut b = Bench::new();
     b.check("CREATE TABLE p (id int PRIMARY KEY, x int)", "");
     b.check("CREATE TABLE c (id int PRIMARY KEY, pid int NOT NULL REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE)", "");
-    b.check("CREATE TABLE g (id int PRIMARY KEY, cid int NULL REFERENCES c ON DELETE SET NULL)", "");
+    b.check(
+        "CREATE TABLE g (id int PRIMARY KEY, cid int NULL REFERENCES c ON DELETE SET NULL)",
+        "",
+    );
     b.check("CREATE TABLE d (id int PRIMARY KEY, pid int NULL DEFAULT 3 REFERENCES p ON DELETE SET DEFAULT ON UPDATE SET NULL)", "");
     b.check(
         "SET NOCOUNT ON; INSERT p VALUES (1, 0), (2, 0), (3, 0); INSERT c VALUES (10, 1), (11, 1), (12, 2);
@@ -176,7 +190,10 @@ fn cascades_go_down_and_set_values() {
         "UPDATE p SET x = 1; UPDATE p SET id = id; SELECT COUNT(*) FROM c WHERE pid = 102",
         "(2)\n(2)\n1",
     );
-    b.check("BEGIN TRAN; DELETE p; SELECT COUNT(*) FROM c; ROLLBACK; SELECT COUNT(*) FROM c", "(2)\n0\n1");
+    b.check(
+        "BEGIN TRAN; DELETE p; SELECT COUNT(*) FROM c; ROLLBACK; SELECT COUNT(*) FROM c",
+        "(2)\n0\n1",
+    );
     // What a cascade breaks, the statement breaks.
     b.check("CREATE TABLE h (cid int REFERENCES c); INSERT h VALUES (12)", "(1)");
     breaks(&mut b, "DELETE p WHERE id = 102", CHILD);
@@ -187,14 +204,21 @@ fn cascades_go_down_and_set_values() {
         "USE t; CREATE TABLE z (a int REFERENCES p ON DELETE CASCADE, b int REFERENCES c ON DELETE CASCADE)",
         &[1785, 1750],
     );
-    fails(&i, "USE t; ALTER TABLE p ADD FOREIGN KEY (x) REFERENCES c ON DELETE CASCADE", &[1785, 1750]);
+    fails(
+        &i,
+        "USE t; ALTER TABLE p ADD FOREIGN KEY (x) REFERENCES c ON DELETE CASCADE",
+        &[1785, 1750],
+    );
 }
 
 #[test]
 fn a_cascade_that_sets_values_starts_no_delete() {
     let mut b = Bench::new();
     b.check("CREATE TABLE team (id int PRIMARY KEY); INSERT team VALUES (1), (2)", "(2)");
-    b.check("CREATE TABLE man (id int PRIMARY KEY, team int NULL REFERENCES team ON DELETE SET NULL)", "");
+    b.check(
+        "CREATE TABLE man (id int PRIMARY KEY, team int NULL REFERENCES team ON DELETE SET NULL)",
+        "",
+    );
     b.check("INSERT man VALUES (10, 1), (20, 2), (30, 1)", "(3)");
     // By way of `man` a DELETE of `team` does not come to it: its rows stay.
     b.check(
@@ -308,7 +332,8 @@ fn switched_off_and_on() {
     );
 }
 
-/// Of two transactions, one that adds a child and one that takes its parent away, never do both go through.
+/// Of two transactions, one that adds a child and one that takes its parent away, never do both go
+/// through.
 #[test]
 fn a_child_and_the_end_of_its_parent_at_once() {
     let mut b = family();
@@ -329,7 +354,10 @@ fn a_child_and_the_end_of_its_parent_at_once() {
         let child = session(format!("BEGIN TRAN; INSERT c VALUES (1, {round}, NULL); COMMIT"));
         let parent = session(format!("BEGIN TRAN; DELETE p WHERE id = {round}; COMMIT"));
         let (child, parent) = (child.join().unwrap(), parent.join().unwrap());
-        b.check("SELECT COUNT(*) FROM c WHERE NOT EXISTS (SELECT 1 FROM p WHERE p.id = c.pid)", "0");
+        b.check(
+            "SELECT COUNT(*) FROM c WHERE NOT EXISTS (SELECT 1 FROM p WHERE p.id = c.pid)",
+            "0",
+        );
         assert!(child.contains("Msg") || parent.contains("Msg"), "{round}: {child} {parent}");
     }
 }
@@ -338,10 +366,12 @@ fn a_child_and_the_end_of_its_parent_at_once() {
 fn bulk_loads_leave_constraints_out_unless_told() {
     let mut b = family();
     let db = "t.dbo.c";
-    let options = |ignore: bool| engine::BulkOptions { ignore_constraints: ignore, ..Default::default() };
+    let options =
+        |ignore: bool| engine::BulkOptions { ignore_constraints: ignore, ..Default::default() };
     let mut load = |ignore: bool| {
         let mut rows =
-            vec![vec![engine::Value::Int(70), engine::Value::Int(77), engine::Value::Null]].into_iter();
+            vec![vec![engine::Value::Int(70), engine::Value::Int(77), engine::Value::Null]]
+                .into_iter();
         let mut next = move |row: &mut [engine::Value]| match rows.next() {
             Some(values) => {
                 row.clone_from_slice(&values);
@@ -427,7 +457,10 @@ fn names_of_constraints_are_those_of_their_schema() {
     };
     b.check(&table("dbo"), "");
     b.check(&table("s"), "");
-    b.check("EXEC ('CREATE VIEW s.v AS SELECT 1 AS x'); EXEC ('CREATE VIEW dbo.v AS SELECT 2 AS x')", "");
+    b.check(
+        "EXEC ('CREATE VIEW s.v AS SELECT 1 AS x'); EXEC ('CREATE VIEW dbo.v AS SELECT 2 AS x')",
+        "",
+    );
     b.check("SELECT (SELECT x FROM v), (SELECT x FROM s.v)", "2|1");
     b.check(
         "SELECT SCHEMA_NAME(schema_id), COUNT(*) FROM sys.objects WHERE name IN ('pk', 'fk', 'df', 'ck', 'uq')
@@ -472,7 +505,10 @@ fn rows_that_a_constraint_would_refuse_are_found() {
     // What is switched off is asked for by name or with ALL_CONSTRAINTS.
     b.check("ALTER TABLE child NOCHECK CONSTRAINT of_parent, small", "");
     b.check("DBCC CHECKCONSTRAINTS ('child') WITH NO_INFOMSGS", positive);
-    b.check("DBCC CHECKCONSTRAINTS WITH ALL_CONSTRAINTS, NO_INFOMSGS", &lines(&[positive, small, key]));
+    b.check(
+        "DBCC CHECKCONSTRAINTS WITH ALL_CONSTRAINTS, NO_INFOMSGS",
+        &lines(&[positive, small, key]),
+    );
     b.check("DBCC CHECKCONSTRAINTS ('of_parent') WITH NO_INFOMSGS", key);
     // A constraint that is trusted is not looked at without being named.
     b.check(
@@ -487,5 +523,8 @@ fn rows_that_a_constraint_would_refuse_are_found() {
         "(300)",
     );
     assert_eq!(b.run("DBCC CHECKCONSTRAINTS ('many') WITH NO_INFOMSGS").lines().count(), 200);
-    assert_eq!(b.run("DBCC CHECKCONSTRAINTS ('many') WITH ALL_ERRORMSGS, NO_INFOMSGS").lines().count(), 300);
+    assert_eq!(
+        b.run("DBCC CHECKCONSTRAINTS ('many') WITH ALL_ERRORMSGS, NO_INFOMSGS").lines().count(),
+        300
+    );
 }

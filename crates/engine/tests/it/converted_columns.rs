@@ -114,7 +114,9 @@ fn tables(b: &mut Bench, ty: &str, wide: &str, values: &[&str]) {
 fn comparisons(table: &str, hint: &str, to: &str, wide: &str, value: &str) -> String {
     let conditions = ["= @v", "< @v", "<= @v", "> @v", ">= @v", "BETWEEN @v AND @v", "IN (@v, @w)"];
     let one = |condition: &&str| {
-        format!("SELECT COUNT(*), SUM(id) FROM {table}{hint} WHERE TRY_CAST(v AS {to}) {condition} ")
+        format!(
+            "SELECT COUNT(*), SUM(id) FROM {table}{hint} WHERE TRY_CAST(v AS {to}) {condition} "
+        )
     };
     let all: String = conditions.iter().map(one).collect();
     format!(
@@ -166,15 +168,24 @@ fn numbers_of_every_type_as_every_other() {
 #[test]
 fn texts_as_dates() {
     let mut b = Bench::new();
-    let texts =
-        ["2020-02-29", "29 Feb 2020", "2/29/2020", "20200301", "March 1, 2020", "2020-02-28 23:59", "-"];
+    let texts = [
+        "2020-02-29",
+        "29 Feb 2020",
+        "2/29/2020",
+        "20200301",
+        "March 1, 2020",
+        "2020-02-28 23:59",
+        "-",
+    ];
     for ty in ["char(30)", "varchar(30)", "nvarchar(30)"] {
         tables(&mut b, ty, ty, &texts);
         for condition in
             ["= '20200229'", ">= '20200229'", "< '20200301'", "BETWEEN '20200228' AND '20200229'"]
         {
             let of = |table: &str| {
-                format!("SELECT COUNT(*), SUM(id) FROM {table} WHERE TRY_CAST(v AS date) {condition}")
+                format!(
+                    "SELECT COUNT(*), SUM(id) FROM {table} WHERE TRY_CAST(v AS date) {condition}"
+                )
             };
             let want = b.run(&of("plain"));
             assert!(!want.starts_with('0'), "{ty} {condition}: {want}");
@@ -237,7 +248,10 @@ fn the_days_rows_alone_are_read() {
     b.run("SET SHOWPLAN_TEXT OFF");
     assert!(shown.contains("Index Seek") && shown.contains("SEEK:([at])"), "{shown}");
     assert!(shown.contains("WHERE"), "the range is not the condition: {shown}");
-    b.check("SELECT COUNT(id), MIN(id), MAX(id) FROM t WHERE CAST(at AS date) = '20200301'", "48|2880|2927");
+    b.check(
+        "SELECT COUNT(id), MIN(id), MAX(id) FROM t WHERE CAST(at AS date) = '20200301'",
+        "48|2880|2927",
+    );
 }
 
 /// A moment with a zone, and a column without one.
@@ -247,7 +261,8 @@ fn moments_of_other_zones() {
     tables(&mut b, "datetime2(7)", "datetimeoffset(7)", DATES);
     let value = "CAST('2020-02-29 02:00:00 +02:00' AS datetimeoffset)";
     for op in ["=", "<", "<=", ">", ">="] {
-        let of = |table: &str| format!("SELECT COUNT(*), SUM(id) FROM {table} WHERE v {op} {value}");
+        let of =
+            |table: &str| format!("SELECT COUNT(*), SUM(id) FROM {table} WHERE v {op} {value}");
         let want = b.run(&of("plain"));
         assert!(!want.starts_with('0'), "{op}: {want}");
         for table in &TABLES[1..] {

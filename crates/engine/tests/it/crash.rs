@@ -1,17 +1,18 @@
-//! Power loss under T-SQL: a seeded random workload on the simulated disk, a crash at a random I/O, sometimes a second crash
-//! while recovery runs. What is there afterwards is the state of the last acknowledged transaction, or of the one that was
-//! being committed; the integrity check is clean; the database goes on working.
+//! Power loss under T-SQL: a seeded random workload on the simulated disk, a crash at a random I/O,
+//! sometimes a second crash while recovery runs. What is there afterwards is the state of the last
+//! acknowledged transaction, or of the one that was being committed; the integrity check is clean;
+//! the database goes on working.
 //!
-//! `RINGWOOD_CRASH_SEEDS=10000 cargo test --release -p ringwood-engine --test it crash::` runs more; RINGWOOD_CRASH_FROM sets
-//! the first seed, so a failing seed can be run alone.
+//! `RINGWOOD_CRASH_SEEDS=10000 cargo test --release -p ringwood-engine --test it crash::` runs
+//! more; RINGWOOD_CRASH_FROM sets the first seed, so a failing seed can be run alone.
 
 use engine::{Instance, InstanceOptions, ResultRows, Session, Sink, SqlError, Value};
 use sim::SimDisk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Contents of the tables: the indexed one by key, the heap by (value, times there), large values by key as (letter,
-/// length).
+/// Contents of the tables: the indexed one by key, the heap by (value, times there), large values
+/// by key as (letter, length).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Model {
     keyed: BTreeMap<i64, (i64, String)>,
@@ -56,7 +57,8 @@ fn run(session: &mut Session, batch: &str) -> Result<Vec<Vec<Value>>, SqlError> 
     collector.error.map_or(Ok(collector.rows), Err)
 }
 
-/// Half of the seeds have log blocks of whole 512-byte sectors, which tear where the default's of 4,096 do not.
+/// Half of the seeds have log blocks of whole 512-byte sectors, which tear where the default's of
+/// 4,096 do not.
 fn set_up(disk: &SimDisk, seed: u64) -> Result<(), SqlError> {
     let instance = open(disk)?;
     let mut session = instance.session()?;
@@ -74,7 +76,10 @@ fn set_up(disk: &SimDisk, seed: u64) -> Result<(), SqlError> {
         "create table keyed (id int not null primary key, v int not null, s varchar(3000) not null)",
     )?;
     run(&mut session, "create index ix_v on keyed (v)")?;
-    run(&mut session, "create table counts (id int not null primary key, n bigint not null, c char(300))")?;
+    run(
+        &mut session,
+        "create table counts (id int not null primary key, n bigint not null, c char(300))",
+    )?;
     run(&mut session, "create table heap (v int not null, pad varchar(500))")?;
     run(
         &mut session,
@@ -96,7 +101,9 @@ fn large(random: &mut fastrand::Rng, model: &mut Model, id: i64) -> String {
         }
         1 => {
             model.large.values_mut().for_each(|row| *row = (letter, 9_000));
-            format!("update large set v = v + 1, t = replicate(cast('{letter}' as varchar(max)), 9000)")
+            format!(
+                "update large set v = v + 1, t = replicate(cast('{letter}' as varchar(max)), 9000)"
+            )
         }
         _ => match model.large.insert(id, (letter, length)) {
             Some(_) => format!("update large set t = {value} where id = {id}"),
@@ -173,7 +180,8 @@ fn statement(random: &mut fastrand::Rng, model: &mut Model) -> String {
     }
 }
 
-/// A transaction, schema change, or maintenance statement; returns its batch and the model after it.
+/// A transaction, schema change, or maintenance statement; returns its batch and the model after
+/// it.
 fn transaction(random: &mut fastrand::Rng, model: &Model) -> (String, Model) {
     let mut next = model.clone();
     match random.u8(..24) {
@@ -187,7 +195,9 @@ fn transaction(random: &mut fastrand::Rng, model: &Model) -> (String, Model) {
         21 => {
             let n = random.u8(1..4);
             return (
-                format!("alter database d modify file (name = d, filegrowth = {n}MB, maxsize = unlimited)"),
+                format!(
+                    "alter database d modify file (name = d, filegrowth = {n}MB, maxsize = unlimited)"
+                ),
                 next,
             );
         }
@@ -202,7 +212,9 @@ fn transaction(random: &mut fastrand::Rng, model: &Model) -> (String, Model) {
                 None => {
                     let v = random.i64(..1000);
                     next.extra = Some(v);
-                    format!("begin tran; create table extra (v bigint); insert extra values ({v}); commit")
+                    format!(
+                        "begin tran; create table extra (v bigint); insert extra values ({v}); commit"
+                    )
                 }
             };
             return (batch, next);
@@ -232,9 +244,10 @@ fn number(value: &Value) -> i64 {
 fn read(session: &mut Session) -> Result<Model, SqlError> {
     let mut model = Model::default();
     for row in run(session, "select id, v, s from keyed")? {
-        model
-            .keyed
-            .insert(number(&row[0]), (number(&row[1]), row[2].as_str().unwrap_or_default().to_owned()));
+        model.keyed.insert(
+            number(&row[0]),
+            (number(&row[1]), row[2].as_str().unwrap_or_default().to_owned()),
+        );
     }
     for row in run(session, "select id, n from counts")? {
         model.counts.insert(number(&row[0]), number(&row[1]));
@@ -254,7 +267,8 @@ fn read(session: &mut Session) -> Result<Model, SqlError> {
     Ok(model)
 }
 
-/// Runs transactions until the disk dies or `most` have run; the states that may be found afterwards.
+/// Runs transactions until the disk dies or `most` have run; the states that may be found
+/// afterwards.
 fn work(disk: &SimDisk, random: &mut fastrand::Rng, most: usize) -> (Model, Model) {
     let mut model = Model::default();
     let Ok(instance) = open(disk) else { return (model.clone(), model) };
@@ -295,16 +309,26 @@ fn crash_once(seed: u64) {
         }
         disk = disk.crash(seed + 1);
     }
-    let instance = open(&disk).unwrap_or_else(|e| panic!("seed {seed}: open after the crash: {e:?}"));
+    let instance =
+        open(&disk).unwrap_or_else(|e| panic!("seed {seed}: open after the crash: {e:?}"));
     let mut session = instance.session().unwrap();
-    run(&mut session, "use d").unwrap_or_else(|e| panic!("seed {seed}: use after the crash: {e:?}"));
-    let found = read(&mut session).unwrap_or_else(|e| panic!("seed {seed}: read after the crash: {e:?}"));
+    run(&mut session, "use d")
+        .unwrap_or_else(|e| panic!("seed {seed}: use after the crash: {e:?}"));
+    let found =
+        read(&mut session).unwrap_or_else(|e| panic!("seed {seed}: read after the crash: {e:?}"));
     if found != before && found != after {
-        panic!("seed {seed}: found neither state\nbefore: {before:?}\nafter: {after:?}\nfound: {found:?}");
+        panic!(
+            "seed {seed}: found neither state\nbefore: {before:?}\nafter: {after:?}\nfound: {found:?}"
+        );
     }
     let by_index = run(&mut session, "select count(*) from keyed where v >= 0").unwrap();
-    assert_eq!(number(&by_index[0][0]) as usize, found.keyed.len(), "seed {seed}: the index disagrees");
-    let report = instance.check_database("d").unwrap_or_else(|e| panic!("seed {seed}: check: {e:?}"));
+    assert_eq!(
+        number(&by_index[0][0]) as usize,
+        found.keyed.len(),
+        "seed {seed}: the index disagrees"
+    );
+    let report =
+        instance.check_database("d").unwrap_or_else(|e| panic!("seed {seed}: check: {e:?}"));
     assert!(report.is_clean(), "seed {seed}: {:#?} {:#?}", report.allocation, report.consistency);
     run(&mut session, "insert heap values (1, null); delete keyed; truncate table heap").unwrap();
     drop(session);

@@ -1,9 +1,11 @@
-//! Power loss under statements with consequences: cascades, triggers that keep an audit, INSTEAD OF triggers of a view, MERGE with
-//! OUTPUT INTO, changes through common table expressions, temporary tables, indexes that come and go, rows that change tables, several sessions at once. After the restart every child has a parent, the audit adds up to the rows, tempdb is empty,
-//! every acknowledged commit is there, and the integrity check is clean.
+//! Power loss under statements with consequences: cascades, triggers that keep an audit, INSTEAD OF
+//! triggers of a view, MERGE with OUTPUT INTO, changes through common table expressions, temporary
+//! tables, indexes that come and go, rows that change tables, several sessions at once. After the
+//! restart every child has a parent, the audit adds up to the rows, tempdb is empty, every
+//! acknowledged commit is there, and the integrity check is clean.
 //!
-//! `RINGWOOD_CRASH_SEEDS=2000 cargo test --release -p ringwood-engine --test it crash_chains::` runs more; RINGWOOD_CRASH_FROM sets the
-//! first seed, so a failing seed can be run alone.
+//! `RINGWOOD_CRASH_SEEDS=2000 cargo test --release -p ringwood-engine --test it crash_chains::`
+//! runs more; RINGWOOD_CRASH_FROM sets the first seed, so a failing seed can be run alone.
 
 use std::sync::Arc;
 
@@ -93,7 +95,8 @@ fn statement(random: &mut fastrand::Rng) -> String {
     }
 }
 
-/// Transactions of one session until the power goes; gives the number of the last one that was acknowledged.
+/// Transactions of one session until the power goes; gives the number of the last one that was
+/// acknowledged.
 fn work(instance: &Arc<Instance>, session: u32, seed: u64) -> u32 {
     let mut random = fastrand::Rng::with_seed(seed * 10 + u64::from(session));
     let Ok(mut own) = instance.session() else { return 0 };
@@ -106,7 +109,8 @@ fn work(instance: &Arc<Instance>, session: u32, seed: u64) -> u32 {
             sql += "; INSERT #mine VALUES (1); ";
         }
         let end = if random.u8(0..8) == 0 { "ROLLBACK" } else { "COMMIT" };
-        // A statement may have failed and even ended the transaction: then there is nothing to commit.
+        // A statement may have failed and even ended the transaction: then there is nothing to
+        // commit.
         sql += &format!(
             "IF XACT_STATE() = 1
              BEGIN
@@ -123,7 +127,10 @@ fn work(instance: &Arc<Instance>, session: u32, seed: u64) -> u32 {
         if own.trancount() > 0 {
             own.execute("ROLLBACK", &mut Text::default());
         }
-        if ["Msg 9001", "Msg 823", "Msg 926", "Msg 945", "Msg 6005"].iter().any(|e| said.out.contains(e)) {
+        if ["Msg 9001", "Msg 823", "Msg 926", "Msg 945", "Msg 6005"]
+            .iter()
+            .any(|e| said.out.contains(e))
+        {
             break;
         }
     }
@@ -143,13 +150,16 @@ fn history(seed: u64) {
     let sessions = 1 + seed as u32 % 3;
     let acknowledged: Vec<u32> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..sessions).map(|n| (n, instance.clone())).collect();
-        let threads: Vec<_> =
-            threads.into_iter().map(|(n, instance)| scope.spawn(move || work(&instance, n, seed))).collect();
+        let threads: Vec<_> = threads
+            .into_iter()
+            .map(|(n, instance)| scope.spawn(move || work(&instance, n, seed)))
+            .collect();
         threads.into_iter().map(|t| t.join().expect("a session panicked")).collect()
     });
     drop(instance);
     let disk = disk.crash(seed + 1);
-    let instance = try_open(&disk, MEMORY).unwrap_or_else(|| panic!("seed {seed}: it does not open"));
+    let instance =
+        try_open(&disk, MEMORY).unwrap_or_else(|| panic!("seed {seed}: it does not open"));
     let ask = |sql: &str, expected: &str| {
         let said = say(&instance, sql);
         let said = said.strip_prefix("Changed database context to 'd'.").unwrap_or(&said).trim();
@@ -179,7 +189,10 @@ fn history(seed: u64) {
     );
     ask("SELECT COUNT(*) FROM tempdb.sys.tables", "0");
     for (session, no) in acknowledged.iter().enumerate().filter(|(_, no)| **no > 0) {
-        ask(&format!("USE d SELECT COUNT(*) FROM done WHERE session = {session} AND no = {no}"), "1");
+        ask(
+            &format!("USE d SELECT COUNT(*) FROM done WHERE session = {session} AND no = {no}"),
+            "1",
+        );
     }
     ask("DBCC CHECKDB (d) WITH NO_INFOMSGS", "");
     // It goes on: constraints and triggers are the ones that were made.
@@ -189,7 +202,10 @@ fn history(seed: u64) {
         "7",
     );
     ask("USE d SET NOCOUNT ON DELETE g; DELETE p; SELECT COUNT(*) FROM c", "0");
-    ask("USE d SELECT COUNT(*) FROM (SELECT cid FROM audit GROUP BY cid HAVING SUM(delta) <> 0) AS x", "0");
+    ask(
+        "USE d SELECT COUNT(*) FROM (SELECT cid FROM audit GROUP BY cid HAVING SUM(delta) <> 0) AS x",
+        "0",
+    );
 }
 
 #[test]

@@ -62,7 +62,8 @@ struct Contest {
 }
 
 const NAMED: &str = "SELECT RTRIM(type) FROM sys.objects WHERE name = 'k' AND schema_id = 1";
-const TYPED: &str = "SELECT CASE is_table_type WHEN 1 THEN 'TT' ELSE 'T' END FROM sys.types WHERE name = 'k'";
+const TYPED: &str =
+    "SELECT CASE is_table_type WHEN 1 THEN 'TT' ELSE 'T' END FROM sys.types WHERE name = 'k'";
 const SCHEMA: &str = "SELECT COUNT(*) FROM sys.schemas WHERE name = 'x'";
 
 const fn contest(
@@ -75,8 +76,18 @@ const fn contest(
 }
 
 const CONTESTS: [Contest; 8] = [
-    contest("CREATE VIEW k AS SELECT 1 AS n", "DROP VIEW k", "CREATE TABLE k (n int)", (NAMED, "V", "U")),
-    contest("CREATE TABLE k (n int)", "EXEC sp_rename 'k', 'l'", "CREATE SEQUENCE k", (NAMED, "U", "SO")),
+    contest(
+        "CREATE VIEW k AS SELECT 1 AS n",
+        "DROP VIEW k",
+        "CREATE TABLE k (n int)",
+        (NAMED, "V", "U"),
+    ),
+    contest(
+        "CREATE TABLE k (n int)",
+        "EXEC sp_rename 'k', 'l'",
+        "CREATE SEQUENCE k",
+        (NAMED, "U", "SO"),
+    ),
     contest(
         "CREATE TABLE k (n int)",
         "ALTER SCHEMA s TRANSFER k",
@@ -95,9 +106,19 @@ const CONTESTS: [Contest; 8] = [
         "CREATE SYNONYM k FOR base",
         (NAMED, "C", "SN"),
     ),
-    contest("CREATE TYPE k FROM int", "DROP TYPE k", "CREATE TYPE k AS TABLE (n int)", (TYPED, "T", "TT")),
+    contest(
+        "CREATE TYPE k FROM int",
+        "DROP TYPE k",
+        "CREATE TYPE k AS TABLE (n int)",
+        (TYPED, "T", "TT"),
+    ),
     contest("CREATE SCHEMA x", "DROP SCHEMA x", "CREATE SCHEMA x", (SCHEMA, "1", "1")),
-    contest("CREATE SCHEMA x", "DROP SCHEMA x", "GRANT SELECT ON SCHEMA::x TO u", (SCHEMA, "1", "0")),
+    contest(
+        "CREATE SCHEMA x",
+        "DROP SCHEMA x",
+        "GRANT SELECT ON SCHEMA::x TO u",
+        (SCHEMA, "1", "0"),
+    ),
 ];
 
 /// Both sessions until the power goes, and what is there afterwards.
@@ -114,9 +135,12 @@ fn end_of(contest: &Contest, disk: &SimDisk, end: &str, at: u64) {
     let ended = !run_in(&mut one, end).contains("Msg");
     let got = second.join().expect("a session panicked");
     drop((one, instance));
-    let instance =
-        try_open(&disk.crash(at + 1000), MEMORY).unwrap_or_else(|| panic!("{about}: it does not open"));
-    let there = run_in(&mut in_database(&instance).unwrap_or_else(|| panic!("{about}: no d")), contest.there);
+    let instance = try_open(&disk.crash(at + 1000), MEMORY)
+        .unwrap_or_else(|| panic!("{about}: it does not open"));
+    let there = run_in(
+        &mut in_database(&instance).unwrap_or_else(|| panic!("{about}: no d")),
+        contest.there,
+    );
     let gone = if contest.there == SCHEMA { "0" } else { "" };
     let possible = match end {
         // What was taken away is there in any case.
@@ -231,7 +255,8 @@ fn history(seed: u64) {
     let sessions = 2 + seed as u32 % 3;
     let acknowledged: Vec<u32> = std::thread::scope(|scope| {
         let instance = &instance;
-        let threads: Vec<_> = (0..sessions).map(|n| scope.spawn(move || work(instance, n, seed))).collect();
+        let threads: Vec<_> =
+            (0..sessions).map(|n| scope.spawn(move || work(instance, n, seed))).collect();
         threads.into_iter().map(|t| t.join().expect("a session panicked")).collect()
     });
     drop(instance);
@@ -248,7 +273,12 @@ fn history(seed: u64) {
     ask(&instance, LEFT, "0\n0", &about);
     // Schemas and rows that were made together.
     let own = "CONCAT('own', d.session, '_', d.no)";
-    ask(&instance, &format!("SELECT COUNT(*) FROM done AS d WHERE SCHEMA_ID({own}) IS NULL"), "0", &about);
+    ask(
+        &instance,
+        &format!("SELECT COUNT(*) FROM done AS d WHERE SCHEMA_ID({own}) IS NULL"),
+        "0",
+        &about,
+    );
     ask(
         &instance,
         "SELECT (SELECT COUNT(*) FROM sys.schemas WHERE name LIKE 'own%') - (SELECT COUNT(*) FROM done)",
@@ -267,7 +297,8 @@ fn history(seed: u64) {
     ask(&instance, left, "0\n0\n0", &about);
     instance.close().unwrap();
     drop(instance);
-    let instance = try_open(&disk, MEMORY).unwrap_or_else(|| panic!("{about}: it does not open again"));
+    let instance =
+        try_open(&disk, MEMORY).unwrap_or_else(|| panic!("{about}: it does not open again"));
     ask(&instance, left, "0\n0\n0", &about);
     ask(&instance, LEFT, "0\n0", &about);
 }

@@ -1,5 +1,6 @@
-//! CREATE, ALTER and DROP CREDENTIAL, what shows them (never their secrets), and BACKUP and RESTORE with URLs as far as
-//! they need no server: rules, options, which credential is taken, errors. The devices behind the URLs are files here.
+//! CREATE, ALTER and DROP CREDENTIAL, what shows them (never their secrets), and BACKUP and RESTORE
+//! with URLs as far as they need no server: rules, options, which credential is taken, errors. The
+//! devices behind the URLs are files here.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -18,7 +19,10 @@ struct Objects {
 
 impl UrlDevices for Objects {
     fn device(&self, r: &UrlRequest<'_>) -> Result<Box<dyn BackupDevice>, disk::DiskError> {
-        let asked = format!("{}:{} {} {} {}/{}", r.key_id, r.secret, r.region, r.tls, r.transfer, r.devices);
+        let asked = format!(
+            "{}:{} {} {} {}/{}",
+            r.key_id, r.secret, r.region, r.tls, r.transfer, r.devices
+        );
         self.asked.lock().unwrap().push(asked);
         let path = PathBuf::from(r.url.replace("s3://", "/objects/"));
         let rule = Arc::new(disk::AnyFile(path.clone()));
@@ -61,7 +65,8 @@ fn open(disk: &SimDisk) -> (Arc<Instance>, Arc<Objects>) {
 
 const SALES: &str = "CREATE DATABASE Sales; ALTER DATABASE Sales SET RECOVERY FULL;";
 const TABLE: &str = "USE Sales; CREATE TABLE t (a int); INSERT t VALUES (1), (2), (3);";
-const BUCKET: &str = "CREATE CREDENTIAL [s3://h:9/b] WITH IDENTITY = 'S3 Access Key', SECRET = 'KEY:se:cret'";
+const BUCKET: &str =
+    "CREATE CREDENTIAL [s3://h:9/b] WITH IDENTITY = 'S3 Access Key', SECRET = 'KEY:se:cret'";
 
 #[test]
 fn credentials_survive_restarts_and_show_no_secret() {
@@ -79,7 +84,10 @@ fn credentials_survive_restarts_and_show_no_secret() {
     let list = "SELECT credential_id, name, credential_identity, target_type, target_id FROM sys.credentials ORDER BY 1";
     let both = "65536|s3://h:9/b|S3 Access Key|NULL|0\n65537|other|Mary|NULL|0";
     assert_eq!(say(&instance, list), both);
-    assert_eq!(say(&instance, "SELECT COUNT(*) FROM sys.credentials WHERE modify_date = create_date"), "2");
+    assert_eq!(
+        say(&instance, "SELECT COUNT(*) FROM sys.credentials WHERE modify_date = create_date"),
+        "2"
+    );
     run(&instance, "ALTER CREDENTIAL OTHER WITH IDENTITY = 'Maria', SECRET = 'x'");
     fails(&instance, "ALTER CREDENTIAL nobody WITH IDENTITY = 'x'", &[15151]);
     run(&instance, "DROP CREDENTIAL [s3://h:9/b]");
@@ -108,12 +116,16 @@ fn the_nearest_credential_is_taken() {
     let (instance, objects) = open(&disk);
     run(&instance, SALES);
     run(&instance, TABLE);
-    let said = fails(&instance, "BACKUP DATABASE Sales TO URL = 's3://h:9/b/d/x.bak'", &[3201, 3013]);
+    let said =
+        fails(&instance, "BACKUP DATABASE Sales TO URL = 's3://h:9/b/d/x.bak'", &[3201, 3013]);
     let refused = "Cannot open backup device 's3://h:9/b/d/x.bak'. Operating system error 50(The request is not supported.).";
     assert!(said.contains(refused), "{said}");
     run(&instance, BUCKET);
     run(&instance, "BACKUP DATABASE Sales TO URL = 's3://h:9/b/d/x.bak'");
-    run(&instance, "CREATE CREDENTIAL [s3://h:9/b/d] WITH IDENTITY = 's3 access key', SECRET = 'near:1'");
+    run(
+        &instance,
+        "CREATE CREDENTIAL [s3://h:9/b/d] WITH IDENTITY = 's3 access key', SECRET = 'near:1'",
+    );
     run(
         &instance,
         "BACKUP DATABASE Sales TO URL = 's3://h:9/b/d/y.bak', URL = 's3://h:9/b/d/z.bak' WITH COMPRESSION, \
@@ -148,9 +160,9 @@ fn the_rules_of_urls_are_kept() {
     let one = "URL = 's3://h:9/b/x.bak'";
     run(&instance, &format!("BACKUP DATABASE Sales TO {one} WITH NOFORMAT, NOINIT, NAME = 'n'"));
     let said = fails(&instance, &format!("BACKUP LOG Sales TO {one}"), &[3296, 3013]);
-    assert!(
-        said.contains("s3://h:9/b/x.bak exists on the remote endpoint, and WITH FORMAT was not specified.")
-    );
+    assert!(said.contains(
+        "s3://h:9/b/x.bak exists on the remote endpoint, and WITH FORMAT was not specified."
+    ));
     run(&instance, &format!("BACKUP LOG Sales TO {one} WITH FORMAT"));
     for (with, number) in [
         ("INIT", 3291),
@@ -161,7 +173,11 @@ fn the_rules_of_urls_are_kept() {
         ("BACKUP_OPTIONS = '{\"s3\": {\"http\": true}}'", 3217),
         ("CREDENTIAL = 'nobody'", 3288),
     ] {
-        fails(&instance, &format!("BACKUP DATABASE Sales TO {one} WITH FORMAT, {with}"), &[number, 3013]);
+        fails(
+            &instance,
+            &format!("BACKUP DATABASE Sales TO {one} WITH FORMAT, {with}"),
+            &[number, 3013],
+        );
     }
     fails(&instance, &format!("BACKUP DATABASE Sales TO {one}, DISK = 'x.bak'"), &[3011, 3013]);
     fails(&instance, &format!("RESTORE DATABASE Copy FROM {one} WITH FILE = 1"), &[3291, 3013]);

@@ -1,4 +1,5 @@
-//! Cursors in T-SQL: kinds, FETCH in every direction, scopes, variables, positioned changes, ends of transactions, errors.
+//! Cursors in T-SQL: kinds, FETCH in every direction, scopes, variables, positioned changes, ends
+//! of transactions, errors.
 
 use std::time::Duration;
 
@@ -86,14 +87,17 @@ fn fetches_in_every_direction() {
         let word = kind.split(' ').next().unwrap();
         b.check(
             &format!("fetch {kind} from c"),
-            &format!("Msg 16911: fetch: The fetch type {word} cannot be used with forward only cursors."),
+            &format!(
+                "Msg 16911: fetch: The fetch type {word} cannot be used with forward only cursors."
+            ),
         );
     }
 }
 
 #[test]
 fn what_each_kind_sees_of_changes() {
-    let changed = "delete a where id = 2 update a set n = 99 where id = 3 insert a values (6, 60, 'six')";
+    let changed =
+        "delete a where id = 2 update a set n = 99 where id = 3 insert a values (6, 60, 'six')";
     let rest = "fetch c if @@fetch_status = -2 print 'gone'
                 fetch c fetch c fetch c fetch c select @@fetch_status";
     for (kind, expected) in [
@@ -146,14 +150,19 @@ fn a_dynamic_cursor_goes_through_several_ranges() {
         "delete a where id = 3 fetch prior from c select @@fetch_status fetch last from c fetch first from c",
         "(1)\n-1\n250\n4",
     );
-    b.check("delete a where id = 4 fetch relative 0 from c select @@fetch_status fetch c", "(1)\n-2\n40");
+    b.check(
+        "delete a where id = 4 fetch relative 0 from c select @@fetch_status fetch c",
+        "(1)\n-2\n40",
+    );
 }
 
 #[test]
 fn how_many_rows_and_what_state() {
     let mut b = bench();
     b.check("select @@cursor_rows, cursor_status('global', 'c'), @@fetch_status", "0|-3|0");
-    for (kind, rows) in [("static", 5), ("keyset", 5), ("dynamic", -1), ("fast_forward", -1), ("", -1)] {
+    for (kind, rows) in
+        [("static", 5), ("keyset", 5), ("dynamic", -1), ("fast_forward", -1), ("", -1)]
+    {
         b.check(
             &format!(
                 "declare c cursor {kind} for select id from a
@@ -212,7 +221,10 @@ fn errors_of_names_and_states() {
         "declare c cursor for select id into #x from a",
         "Msg 16907: INTO is not allowed in cursor statements.",
     );
-    b.check("declare c cursor for select missing from a", "Msg 207: Invalid column name 'missing'.");
+    b.check(
+        "declare c cursor for select missing from a",
+        "Msg 207: Invalid column name 'missing'.",
+    );
     b.check(
         "declare c cursor type_warning keyset for select distinct id from a",
         "The created cursor is not of the requested type.",
@@ -475,14 +487,18 @@ fn tables_that_change_under_a_cursor() {
 
 /// KB of the memory of queries that are in use.
 fn memory(b: &Bench) -> i64 {
-    let said = say(&b.instance, "select granted_memory_kb from sys.dm_exec_query_resource_semaphores");
+    let said =
+        say(&b.instance, "select granted_memory_kb from sys.dm_exec_query_resource_semaphores");
     said.parse().unwrap()
 }
 
 #[test]
 fn memory_is_counted_and_given_back() {
     let mut b = bench();
-    b.check("insert a select value + 100, 1, replicate('x', 20) from generate_series(1, 20000)", "(20000)");
+    b.check(
+        "insert a select value + 100, 1, replicate('x', 20) from generate_series(1, 20000)",
+        "(20000)",
+    );
     for kind in ["static", "keyset", "fast_forward"] {
         b.check(
             &format!("declare c cursor {kind} for select * from a order by s, id open c fetch c"),
@@ -493,7 +509,10 @@ fn memory_is_counted_and_given_back() {
         assert_eq!(memory(&b), 0, "{kind}");
         b.check("open c deallocate c", "");
         assert_eq!(memory(&b), 0, "{kind}");
-        b.check(&format!("declare c cursor local {kind} for select * from a order by s, id open c"), "");
+        b.check(
+            &format!("declare c cursor local {kind} for select * from a order by s, id open c"),
+            "",
+        );
         assert_eq!(memory(&b), 0, "the batch has ended: {kind}");
     }
     b.check("declare c cursor static for select * from a open c", "");
@@ -548,7 +567,11 @@ fn a_power_loss_among_positioned_changes_leaves_all_or_none() {
         let state = say(instance, "use t select count(*), sum(n) from a");
         let state = state.lines().last().unwrap_or_default().to_string();
         assert!(state == "400|0" || state == "300|60000", "power lost at I/O {at}: {state}");
-        assert_eq!(say(instance, "dbcc checkdb (t) with no_infomsgs"), "", "power lost at I/O {at}");
+        assert_eq!(
+            say(instance, "dbcc checkdb (t) with no_infomsgs"),
+            "",
+            "power lost at I/O {at}"
+        );
         seen.insert(state);
     });
     assert_eq!(seen.len(), 2, "both ends were met");
@@ -573,7 +596,10 @@ fn an_attention_stops_an_open_and_gives_everything_back() {
         });
         assert!(said.starts_with("Msg 3617"), "{said}");
         assert_eq!(memory(&b), 0, "{kind}");
-        b.check("select cursor_status('global', 'c') fetch c", "-1\nMsg 16917: Cursor is not open.");
+        b.check(
+            "select cursor_status('global', 'c') fetch c",
+            "-1\nMsg 16917: Cursor is not open.",
+        );
         b.check("deallocate c", "");
     }
 }

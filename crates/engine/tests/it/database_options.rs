@@ -19,7 +19,12 @@ const KEPT: &[(&str, &str, &str, &str)] = &[
     ("CONCAT_NULL_YIELDS_NULL", "ON", "is_concat_null_yields_null_on", "IsNullConcat"),
     ("QUOTED_IDENTIFIER", "ON", "is_quoted_identifier_on", "IsQuotedIdentifiersEnabled"),
     ("NUMERIC_ROUNDABORT", "ON", "is_numeric_roundabort_on", "IsNumericRoundAbortEnabled"),
-    ("CURSOR_CLOSE_ON_COMMIT", "ON", "is_cursor_close_on_commit_on", "IsCloseCursorsOnCommitEnabled"),
+    (
+        "CURSOR_CLOSE_ON_COMMIT",
+        "ON",
+        "is_cursor_close_on_commit_on",
+        "IsCloseCursorsOnCommitEnabled",
+    ),
     ("RECURSIVE_TRIGGERS", "ON", "is_recursive_triggers_on", "IsRecursiveTriggersEnabled"),
     ("CURSOR_DEFAULT", "LOCAL", "is_local_cursor_default", "IsLocalCursorsDefault"),
     ("PARAMETERIZATION", "FORCED", "is_parameterization_forced", "IsParameterizationForced"),
@@ -194,7 +199,11 @@ fn without_row_versions_readers_wait_for_writers() {
         b.check(&format!("ALTER DATABASE t SET READ_COMMITTED_SNAPSHOT {versions}"), "");
         b.check("BEGIN TRAN UPDATE r SET a = 9 WHERE id = 1", "(1)");
         for (read, old) in reads.iter().zip(["1", "1", "1\n2"]) {
-            assert_eq!(tell(&mut reader, read), if blocked { waits } else { old }, "{versions} {read}");
+            assert_eq!(
+                tell(&mut reader, read),
+                if blocked { waits } else { old },
+                "{versions} {read}"
+            );
         }
         assert_eq!(run(&mut reader), if blocked { waits } else { "1" }, "{versions}");
         // Other rows, and other levels, are read as ever.
@@ -214,7 +223,11 @@ fn without_row_versions_readers_wait_for_writers() {
     b.check("SET LOCK_TIMEOUT 0 UPDATE r SET a = 3", "(2)");
     assert_eq!(tell(&mut reader, "COMMIT"), "");
     for database in ["master", "tempdb", "msdb"] {
-        let said = say(&b.instance, &format!("ALTER DATABASE {database} SET READ_COMMITTED_SNAPSHOT OFF"));
-        assert!(said.starts_with("Msg 5058: Option 'READ_COMMITTED_SNAPSHOT' cannot be set"), "{said}");
+        let said =
+            say(&b.instance, &format!("ALTER DATABASE {database} SET READ_COMMITTED_SNAPSHOT OFF"));
+        assert!(
+            said.starts_with("Msg 5058: Option 'READ_COMMITTED_SNAPSHOT' cannot be set"),
+            "{said}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Changes of schema: tables, columns, indexes, constraints, schemas, databases; their rollback; what the catalog
-//! views say; that a restart finds everything again.
+//! Changes of schema: tables, columns, indexes, constraints, schemas, databases; their rollback;
+//! what the catalog views say; that a restart finds everything again.
 
 use crate::support::text::{self, Bench, Text, say};
 use engine::{Instance, InstanceOptions};
@@ -28,7 +28,10 @@ fn tables_come_and_go() {
         "begin tran create table n(a int) insert n values(1) rollback select object_id('n')",
         "(1)\nNULL",
     );
-    b.check("create table d(a int)", "Msg 2714: There is already an object named 'd' in the database.");
+    b.check(
+        "create table d(a int)",
+        "Msg 2714: There is already an object named 'd' in the database.",
+    );
     b.check(
         "drop table nope",
         "Msg 3701: Cannot drop the table 'nope', because it does not exist or you do not have permission.",
@@ -51,7 +54,10 @@ fn indexes_are_built_and_dropped() {
     b.check("select name, type_desc, is_unique from sys.indexes where object_id = object_id('d') order by index_id", "cx|CLUSTERED|1\nix|NONCLUSTERED|0");
     b.check("insert d values(4,'w') select a from d where b = 'w'", "4");
     b.check("create unique index ux on d(b)", "");
-    b.check("begin try insert d values(5,'w') end try begin catch print error_number() end catch", "2601");
+    b.check(
+        "begin try insert d values(5,'w') end try begin catch print error_number() end catch",
+        "2601",
+    );
     b.check("drop index cx on d select count(*) from d where b > 'a'", "4");
     b.check("drop index d.ix drop index ux on d select name, type_desc from sys.indexes where object_id = object_id('d')", "NULL|HEAP");
     b.check("insert d values(4,'w') create unique index ux on d(b)", "Msg 1505: The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name 'dbo.d' and the index name 'ux'. The duplicate key value is (w).");
@@ -93,8 +99,13 @@ fn columns_that_must_have_values_come_to_empty_tables_of_every_kind() {
     b.check("create table parent(id int primary key)", "");
     let versioned = "f datetime2 generated always as row start not null, u datetime2 generated always as row end not null,
                      period for system_time (f, u)";
-    let kinds =
-        ["id int identity primary key", "id int identity", "v rowversion", "c as 1 + 1, a int", versioned];
+    let kinds = [
+        "id int identity primary key",
+        "id int identity",
+        "v rowversion",
+        "c as 1 + 1, a int",
+        versioned,
+    ];
     for first in kinds {
         b.check(&format!("create table d({first})"), "");
         b.check("alter table d add n int not null, s varchar(5) not null", "");
@@ -104,7 +115,10 @@ fn columns_that_must_have_values_come_to_empty_tables_of_every_kind() {
     }
     b.check("create table d(id int identity) insert d default values", "(1)");
     b.fails("alter table d add n int not null", 4901);
-    b.check("delete d alter table d add n int not null insert d values (4) select * from d", "(1)\n(1)\n2|4");
+    b.check(
+        "delete d alter table d add n int not null insert d values (4) select * from d",
+        "(1)\n(1)\n2|4",
+    );
     b.check("create table #d(id int identity) alter table #d add n int not null insert #d values (4) select * from #d", "(1)\n1|4");
     b.fails("alter table #d add m int not null", 4901);
 }
@@ -112,18 +126,30 @@ fn columns_that_must_have_values_come_to_empty_tables_of_every_kind() {
 #[test]
 fn databases_come_and_go() {
     let b = &mut Bench::new();
-    b.check("create database t", "Msg 1801: Database 't' already exists. Choose a different database name.");
+    b.check(
+        "create database t",
+        "Msg 1801: Database 't' already exists. Choose a different database name.",
+    );
     b.check("create database [x y] on (name = a, filename = 'E:\\d\\a.mdf', size = 4MB), (name = b, filename = 'sub/b.ndf', size = 2MB) log on (name = l, filename = 'F:\\l.ldf', size = 1024KB, filegrowth = 10%)", "");
     b.check("use [x y] select file_id, name, physical_name, size, growth, is_percent_growth from sys.database_files", "Changed database context to 'x y'.\n1|a|E:\\d\\a.mdf|512|8192|0\n2|l|F:\\l.ldf|128|10|1\n3|b|sub/b.ndf|256|8192|0");
     b.check("create database z on (name = a, filename = 'E:\\d\\a.mdf')", "Msg 5170: Cannot create file 'E:\\d\\a.mdf' because it already exists. Change the file path or the file name, and retry the operation.\nMsg 1802: CREATE DATABASE failed. Some file names listed could not be created. Check related errors.");
     b.check("create database z on (name = a, size = 10MB, maxsize = 5MB)", "Msg 5103: MAXSIZE cannot be less than SIZE for file 'a'.\nMsg 1802: CREATE DATABASE failed. Some file names listed could not be created. Check related errors.");
-    b.check("drop database [x y]", "Msg 3702: Cannot drop database \"x y\" because it is currently in use.");
+    b.check(
+        "drop database [x y]",
+        "Msg 3702: Cannot drop database \"x y\" because it is currently in use.",
+    );
     b.check(
         "alter database [x y] modify name = w select db_name()",
         "The database name 'w' has been set.\nw",
     );
-    b.check("use master drop database w select db_id('w')", "Changed database context to 'master'.\nNULL");
-    b.check("use w", "Msg 911: Database 'w' does not exist. Make sure that the name is entered correctly.");
+    b.check(
+        "use master drop database w select db_id('w')",
+        "Changed database context to 'master'.\nNULL",
+    );
+    b.check(
+        "use w",
+        "Msg 911: Database 'w' does not exist. Make sure that the name is entered correctly.",
+    );
     b.check(
         "drop database master",
         "Msg 3708: Cannot drop the database 'master' because it is a system database.",
@@ -149,7 +175,10 @@ fn the_window_of_delayed_durability_is_an_option() {
     b.check(show, "DISABLED|10|240");
     b.check("alter database t set delayed_durability = forced (window_ms = 250)", "");
     b.check(show, "FORCED|250|240");
-    b.check("alter database t set delayed_durability = allowed (window_kb = 1024, window_ms = 5)", "");
+    b.check(
+        "alter database t set delayed_durability = allowed (window_kb = 1024, window_ms = 5)",
+        "",
+    );
     b.check(show, "ALLOWED|5|1024");
     b.check("alter database t set delayed_durability = allowed (window_kb = 3)", "Msg 5005: The window of delayed durability is out of range: WINDOW_MS is 1 to 60000, WINDOW_KB is 4 to 65536.\nMsg 5069: ALTER DATABASE statement failed.");
     b.check(show, "ALLOWED|5|1024");
@@ -206,7 +235,10 @@ fn one_bad_database_does_not_keep_the_others() {
     disk::Disk::remove(&*disk, std::path::Path::new("/data/bad_log.ldf")).unwrap();
     let instance = open(&disk);
     assert_eq!(
-        say(&instance, "select name, state_desc from sys.databases where database_id > 4 order by name"),
+        say(
+            &instance,
+            "select name, state_desc from sys.databases where database_id > 4 order by name"
+        ),
         "bad|RECOVERY_PENDING\ngood|ONLINE"
     );
     assert!(say(&instance, "use bad").starts_with("Msg 945"));
@@ -235,8 +267,9 @@ fn others_wait_for_uncommitted_schema() {
     b.check("create table w(a int) insert w values(1)", "(1)");
     b.check("begin tran drop table w", "");
     let instance = b.instance.clone();
-    let reader =
-        std::thread::spawn(move || say(&instance, "use t set lock_timeout 10000 select count(*) from w"));
+    let reader = std::thread::spawn(move || {
+        say(&instance, "use t set lock_timeout 10000 select count(*) from w")
+    });
     std::thread::sleep(std::time::Duration::from_millis(100));
     b.check("rollback", "");
     assert_eq!(reader.join().unwrap(), "Changed database context to 't'.\n1");
@@ -272,12 +305,15 @@ fn a_kept_plan_does_not_keep_dirty_reads() {
     b.check("rollback", "");
 }
 
-/// Dropped units, discarded values and ghosts go in the background, other sessions change the schema: a check sees a
-/// moment between all that.
+/// Dropped units, discarded values and ghosts go in the background, other sessions change the
+/// schema: a check sees a moment between all that.
 #[test]
 fn a_check_sees_nothing_half_done() {
     let b = &mut Bench::new();
-    b.check("create table g(a int primary key, t varchar(max)) alter database t set recovery simple", "");
+    b.check(
+        "create table g(a int primary key, t varchar(max)) alter database t set recovery simple",
+        "",
+    );
     let instance = b.instance.clone();
     let rounds = Arc::new(AtomicU32::new(0));
     let done = rounds.clone();
@@ -309,7 +345,8 @@ fn a_check_sees_nothing_half_done() {
     assert!(checks > 8, "{checks} checks");
 }
 
-/// An index that a constraint made is rebuilt, and recreated where it stays what the constraint says; the constraint stays.
+/// An index that a constraint made is rebuilt, and recreated where it stays what the constraint
+/// says; the constraint stays.
 #[test]
 fn indexes_of_constraints_are_rebuilt_and_stay_constraints() {
     let instance = text::try_open(&sim::SimDisk::new(77), 8 << 20).unwrap();
@@ -319,7 +356,8 @@ fn indexes_of_constraints_are_rebuilt_and_stay_constraints() {
              SET NOCOUNT ON; INSERT t VALUES (1, 1, 7), (2, 2, 7); CREATE INDEX ix ON t (b)"),
         ""
     );
-    let all = "SELECT name, type_desc, is_primary_key, is_unique_constraint, fill_factor FROM sys.indexes
+    let all =
+        "SELECT name, type_desc, is_primary_key, is_unique_constraint, fill_factor FROM sys.indexes
                WHERE object_id = OBJECT_ID('t') ORDER BY index_id";
     let before = say(all);
     for statement in [
@@ -357,7 +395,9 @@ fn indexes_of_constraints_are_rebuilt_and_stay_constraints() {
     assert_eq!(say("SELECT fill_factor FROM sys.indexes WHERE name = 'ix'"), "40");
     assert_eq!(say("ALTER INDEX ALL ON t REBUILD WITH (FILLFACTOR = 70)"), "");
     assert_eq!(
-        say("SELECT MIN(fill_factor), MAX(fill_factor) FROM sys.indexes WHERE object_id = OBJECT_ID('t')"),
+        say(
+            "SELECT MIN(fill_factor), MAX(fill_factor) FROM sys.indexes WHERE object_id = OBJECT_ID('t')"
+        ),
         "70|70"
     );
     assert_eq!(say("SELECT COUNT(*), SUM(a) FROM t"), "2|3");
@@ -434,8 +474,7 @@ fn columns_keep_their_alias_types() {
         "Caution: Changing any part of an object name could break scripts and stored procedures.",
     );
     b.check("ALTER TABLE a ALTER COLUMN c varchar(5) NOT NULL; ALTER TABLE a ALTER COLUMN v code NULL; ALTER TABLE a ADD x code NULL", "");
-    let declared =
-        "id|int|56|0\nc|varchar|167|0\nm|money_amount|106|1\nn|sysname|231|0\nv|code|167|1\nx|code|167|1";
+    let declared = "id|int|56|0\nc|varchar|167|0\nm|money_amount|106|1\nn|sysname|231|0\nv|code|167|1\nx|code|167|1";
     b.check(DECLARED, declared);
     b.check(&format!("BEGIN TRAN; ALTER TABLE a DROP COLUMN x; ALTER TABLE a ALTER COLUMN m decimal(9,2); ROLLBACK; {DECLARED}"), declared);
     // What has its rows in tempdb keeps none: its types are in another database.
@@ -498,11 +537,20 @@ fn columns_are_named_by_their_temporary_table() {
         ("SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM #x WHERE t.a = #x.a)", "3"),
         ("SELECT #x.a, COUNT(*) FROM tempdb..#x GROUP BY #x.a ORDER BY 1", "1|1\n2|1"),
         ("SELECT tempdb..#x.a FROM tempdb..#x WHERE #x.a = 2", "2"),
-        ("UPDATE t SET b = #x.a + 5 FROM t JOIN #x ON t.a = #x.a; SELECT a, b FROM t ORDER BY a", "1|6\n3|0"),
+        (
+            "UPDATE t SET b = #x.a + 5 FROM t JOIN #x ON t.a = #x.a; SELECT a, b FROM t ORDER BY a",
+            "1|6\n3|0",
+        ),
         ("UPDATE #x SET a = #x.a + 10 WHERE #x.a = 2; SELECT MAX(a) FROM #x", "12"),
         // In a new database the two tables have the same object_id.
-        ("UPDATE #x SET a = #x.a + t.b FROM t WHERE t.a = #x.a; SELECT a FROM #x ORDER BY a", "7\n12"),
-        ("DELETE #x FROM t WHERE t.b = #x.a - 1; SELECT a FROM #x; SELECT COUNT(*) FROM t", "12\n2"),
+        (
+            "UPDATE #x SET a = #x.a + t.b FROM t WHERE t.a = #x.a; SELECT a FROM #x ORDER BY a",
+            "7\n12",
+        ),
+        (
+            "DELETE #x FROM t WHERE t.b = #x.a - 1; SELECT a FROM #x; SELECT COUNT(*) FROM t",
+            "12\n2",
+        ),
         ("DELETE FROM #x WHERE #x.a = 12; SELECT COUNT(*) FROM #x", "0"),
     ] {
         b.check(sql, rows);

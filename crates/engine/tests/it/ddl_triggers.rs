@@ -75,7 +75,10 @@ fn each_statement_raises_its_event() {
         b.check("SELECT command FROM log", sql);
     }
     // What is temporary, fails or is not there raises nothing.
-    b.check("TRUNCATE TABLE log; CREATE TABLE #t (a int) DROP TABLE #t DROP TABLE IF EXISTS nothing", "");
+    b.check(
+        "TRUNCATE TABLE log; CREATE TABLE #t (a int) DROP TABLE #t DROP TABLE IF EXISTS nothing",
+        "",
+    );
     says(&mut b, "CREATE TABLE log (a int)", "Msg 2714");
     b.check("SELECT COUNT(*) FROM log; SELECT EVENTDATA()", "0\nNULL");
     b.check(
@@ -158,5 +161,8 @@ fn a_trigger_fires_itself_where_the_database_says_so() {
          SET NOCOUNT ON
          IF EXISTS (SELECT 1 FROM inserted WHERE left_over > 0) INSERT n SELECT left_over - 1 FROM inserted WHERE left_over > 0",
     );
-    b.check("TRUNCATE TABLE n; INSERT n VALUES (3); SELECT left_over FROM n ORDER BY 1", "(1)\n0\n1\n2\n3");
+    b.check(
+        "TRUNCATE TABLE n; INSERT n VALUES (3); SELECT left_over FROM n ORDER BY 1",
+        "(1)\n0\n1\n2\n3",
+    );
 }

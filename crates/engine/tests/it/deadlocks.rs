@@ -16,13 +16,20 @@ fn say(session: &mut Session, sql: &str) -> String {
 
 /// Two sessions take something each, then each what the other has: what they say, and their
 /// numbers.
-fn cross(b: &Bench, setups: [&str; 2], holds: [&str; 2], wants: [&str; 2]) -> [(String, String); 2] {
+fn cross(
+    b: &Bench,
+    setups: [&str; 2],
+    holds: [&str; 2],
+    wants: [&str; 2],
+) -> [(String, String); 2] {
     let mut sessions = [b.instance.session().unwrap(), b.instance.session().unwrap()];
     for (session, (setup, hold)) in sessions.iter_mut().zip(setups.into_iter().zip(holds)) {
         session.use_database("t").unwrap();
         // What is not found ends by its time-out, and the test fails.
-        let said =
-            say(session, &format!("SET NOCOUNT ON; SET LOCK_TIMEOUT 30000; {setup}; BEGIN TRAN; {hold}"));
+        let said = say(
+            session,
+            &format!("SET NOCOUNT ON; SET LOCK_TIMEOUT 30000; {setup}; BEGIN TRAN; {hold}"),
+        );
         assert!(!said.contains("Msg"), "{said}");
     }
     let threads: Vec<_> = sessions
@@ -44,8 +51,10 @@ fn cross(b: &Bench, setups: [&str; 2], holds: [&str; 2], wants: [&str; 2]) -> [(
 /// One of two has got what it wanted, the other one is the victim.
 #[track_caller]
 fn one_victim(said: &[(String, String); 2]) {
-    let victims = said.iter().filter(|(said, _)| said.contains("Msg 1205") || said.contains("-3")).count();
-    let through = said.iter().filter(|(said, _)| !said.contains("Msg") && !said.contains('-')).count();
+    let victims =
+        said.iter().filter(|(said, _)| said.contains("Msg 1205") || said.contains("-3")).count();
+    let through =
+        said.iter().filter(|(said, _)| !said.contains("Msg") && !said.contains('-')).count();
     assert_eq!((victims, through), (1, 1), "{said:?}");
 }
 
@@ -53,14 +62,18 @@ fn two_databases() -> Bench {
     let mut b = Bench::new();
     b.check("CREATE TABLE a (id int PRIMARY KEY, n int); INSERT a VALUES (1, 0), (2, 0)", "(2)");
     b.check("CREATE DATABASE other", "");
-    b.check("CREATE TABLE other.dbo.a (id int PRIMARY KEY, n int); INSERT other.dbo.a VALUES (1, 0)", "(1)");
+    b.check(
+        "CREATE TABLE other.dbo.a (id int PRIMARY KEY, n int); INSERT other.dbo.a VALUES (1, 0)",
+        "(1)",
+    );
     b
 }
 
 #[test]
 fn a_deadlock_over_two_databases_has_one_victim() {
     let b = two_databases();
-    let updates = ["UPDATE a SET n += 1 WHERE id = 1", "UPDATE other.dbo.a SET n += 1 WHERE id = 1"];
+    let updates =
+        ["UPDATE a SET n += 1 WHERE id = 1", "UPDATE other.dbo.a SET n += 1 WHERE id = 1"];
     one_victim(&cross(&b, [""; 2], updates, [updates[1], updates[0]]));
 }
 
@@ -94,7 +107,10 @@ fn locks_of_tables_that_sessions_keep_have_one_victim() {
 #[test]
 fn the_victim_is_by_priority_and_by_what_all_databases_have_written() {
     let b = two_databases();
-    b.instance.session().unwrap().execute("USE other; CREATE TABLE more (w char(500))", &mut Text::default());
+    b.instance
+        .session()
+        .unwrap()
+        .execute("USE other; CREATE TABLE more (w char(500))", &mut Text::default());
     let rows = ["UPDATE a SET n += 1 WHERE id = 1", "UPDATE a SET n += 1 WHERE id = 2"];
     let much = "INSERT other.dbo.more SELECT 'x' FROM GENERATE_SERIES(1, 100)";
     let little = "INSERT a VALUES (9, 9)";
@@ -126,7 +142,10 @@ fn the_graph_is_in_the_ring_buffer_and_with_trace_flags_in_the_error_log() {
         b.check(&format!("{GRAPH} SELECT @x.value('{expression}', 'nvarchar(400)')"), expected);
     };
     shows("count(/deadlock/process-list/process)", "2");
-    shows("/deadlock/victim-list/victimProcess/@id = /deadlock/process-list/process[1]/@id", "true");
+    shows(
+        "/deadlock/victim-list/victimProcess/@id = /deadlock/process-list/process[1]/@id",
+        "true",
+    );
     let of_victim = "(/deadlock/process-list/process)[1]";
     shows(&format!("{of_victim}/@spid"), &said[0].1);
     shows(&format!("{of_victim}/@isolationlevel"), "serializable (4)");
@@ -163,7 +182,11 @@ fn random_deadlocks_are_all_resolved_and_have_no_needless_victim() {
     let outcome = rounds::make_deadlocks(&b.instance, 2, 300, 5);
     let figures = [&outcome.needless, &outcome.wrong, &outcome.missed].map(|of| of.load(Relaxed));
     assert_eq!(figures, [0; 3], "{}", outcome.json());
-    assert!(outcome.deadlocks.load(Relaxed) >= 300 && outcome.chains.load(Relaxed) > 0, "{}", outcome.json());
+    assert!(
+        outcome.deadlocks.load(Relaxed) >= 300 && outcome.chains.load(Relaxed) > 0,
+        "{}",
+        outcome.json()
+    );
     // A bound on hangs; the example measures.
     assert!(outcome.longest_us.load(Relaxed) < 20_000_000, "{}", outcome.json());
 }

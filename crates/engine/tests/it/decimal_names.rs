@@ -1,4 +1,5 @@
-//! numeric and decimal are one type by two names: clients see the name that was declared, and everything else treats both alike.
+//! numeric and decimal are one type by two names: clients see the name that was declared, and
+//! everything else treats both alike.
 
 use crate::support::text::Bench;
 
@@ -21,8 +22,7 @@ fn the_catalog_shows_the_declared_name() {
     let mut b = bench();
     let names = "select c.name, type_name(c.system_type_id), c.system_type_id, c.user_type_id, c.precision, c.scale \
                  from sys.columns c where c.object_id = object_id('t') order by c.column_id";
-    let expected =
-        "n|numeric|108|108|9|2\nd|decimal|106|106|9|2\nm|numeric|108|108|18|0\ne|decimal|106|106|7|0\n";
+    let expected = "n|numeric|108|108|9|2\nd|decimal|106|106|9|2\nm|numeric|108|108|18|0\ne|decimal|106|106|7|0\n";
     assert_eq!(b.run(names), expected);
     assert_eq!(
         b.run("select COLUMN_NAME, DATA_TYPE from INFORMATION_SCHEMA.COLUMNS where TABLE_NAME = 't' order by ORDINAL_POSITION"),
@@ -48,7 +48,10 @@ fn the_catalog_shows_the_declared_name() {
         "amount|108|256\n".replace("256", &b.run("select type_id('amount')").replace('\n', ""))
             + "decimal|106|106\nnumeric|108|108\n"
     );
-    assert_eq!(b.run("select type_id('numeric'), type_id('decimal'), type_name(108)"), "108|106|numeric\n");
+    assert_eq!(
+        b.run("select type_id('numeric'), type_id('decimal'), type_name(108)"),
+        "108|106|numeric\n"
+    );
     // A definition is read again as it was written.
     let mut b = b.restart();
     assert_eq!(b.run(names), expected);
@@ -65,7 +68,14 @@ fn results_have_the_name_of_what_they_come_from() {
     let mut b = bench();
     assert_eq!(
         types(&mut b, "select * from v"),
-        ["numeric(9,2)", "decimal(9,2)", "numeric(10,2)", "decimal(10,2)", "numeric(2,1)", "numeric(4,1)"]
+        [
+            "numeric(9,2)",
+            "decimal(9,2)",
+            "numeric(10,2)",
+            "decimal(10,2)",
+            "numeric(2,1)",
+            "numeric(4,1)"
+        ]
     );
     assert_eq!(
         types(&mut b, "select sum(n), sum(d), max(n), avg(d) from t"),

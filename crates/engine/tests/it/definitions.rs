@@ -1,4 +1,5 @@
-//! Changes of definitions: indexes disabled, rebuilt and with options; columns, rows and names of tables.
+//! Changes of definitions: indexes disabled, rebuilt and with options; columns, rows and names of
+//! tables.
 
 use crate::support::text::Bench;
 
@@ -87,7 +88,10 @@ fn a_disabled_clustered_index_closes_the_table() {
     says(&mut b, "CREATE INDEX another ON t (a)", "Msg 1987");
     says(&mut b, "ALTER TABLE t ADD z int", "Msg 1974");
     says(&mut b, "ALTER INDEX ix_a ON t REBUILD", "Msg 1974");
-    b.check("SELECT is_disabled, is_not_trusted FROM sys.foreign_keys; INSERT c VALUES (77)", "1|1\n(1)");
+    b.check(
+        "SELECT is_disabled, is_not_trusted FROM sys.foreign_keys; INSERT c VALUES (77)",
+        "1|1\n(1)",
+    );
     is_sound(&mut b);
     b.check("ALTER INDEX pk_t ON t REBUILD; SELECT COUNT(*) FROM t", "2");
     b.check("SELECT name FROM sys.indexes WHERE is_disabled = 1 ORDER BY 1", "ix_a");
@@ -109,7 +113,10 @@ fn ignore_dup_key_leaves_rows_out() {
     let ignored = IGNORED;
     b.check("INSERT t VALUES (1, 1, 1)", "(1)");
     b.check("INSERT t VALUES (1, 2, 2)", &format!("{ignored}\n(0)"));
-    b.check("INSERT t VALUES (2, 1, 2), (2, 2, 2), (3, 2, 3), (2, 5, 5)", &format!("{ignored}\n(1)"));
+    b.check(
+        "INSERT t VALUES (2, 1, 2), (2, 2, 2), (3, 2, 3), (2, 5, 5)",
+        &format!("{ignored}\n(1)"),
+    );
     b.check("SELECT id, u, w FROM t ORDER BY id", "1|1|1\n2|2|2");
     says(&mut b, "INSERT t VALUES (9, 9, 1)", "Msg 2601");
     says(&mut b, "UPDATE t SET u = 1 WHERE id = 2", "Msg 2601");
@@ -117,7 +124,10 @@ fn ignore_dup_key_leaves_rows_out() {
         "INSERT t OUTPUT inserted.id INTO log SELECT v, v, v FROM (VALUES (2), (7), (7), (8)) AS x (v)",
         &format!("{ignored}\n(2)"),
     );
-    b.check("SELECT id FROM log ORDER BY id; SELECT @@ROWCOUNT; SELECT COUNT(*) FROM t", "7\n8\n2\n4");
+    b.check(
+        "SELECT id FROM log ORDER BY id; SELECT @@ROWCOUNT; SELECT COUNT(*) FROM t",
+        "7\n8\n2\n4",
+    );
     // A trigger gets what came in.
     b.run("CREATE TRIGGER keep ON t FOR INSERT AS SET NOCOUNT ON INSERT log SELECT id + 100 FROM inserted");
     b.check(
@@ -127,7 +137,11 @@ fn ignore_dup_key_leaves_rows_out() {
     b.check("BEGIN TRAN INSERT t VALUES (1, 50, 50); INSERT t VALUES (50, 50, 50); ROLLBACK SELECT COUNT(*) FROM t", &format!("{ignored}\n(0)\n(1)\n5"));
     is_sound(&mut b);
     says(&mut b, "CREATE INDEX no ON t (w) WITH (IGNORE_DUP_KEY = ON)", "Msg 1916");
-    says(&mut b, "ALTER INDEX uw ON t SET (IGNORE_DUP_KEY = ON) INSERT t VALUES (60, 60, 1)", IGNORED);
+    says(
+        &mut b,
+        "ALTER INDEX uw ON t SET (IGNORE_DUP_KEY = ON) INSERT t VALUES (60, 60, 1)",
+        IGNORED,
+    );
     b.check("SELECT name, ignore_dup_key FROM sys.indexes WHERE object_id = OBJECT_ID('t') AND index_id > 1 ORDER BY 1", "uw|1\nux|1");
     b.check("ALTER INDEX uw ON t REBUILD WITH (FILLFACTOR = 70, PAD_INDEX = ON, ALLOW_PAGE_LOCKS = OFF)", "");
     b.check(
@@ -188,7 +202,10 @@ fn tables_say_when_locks_become_one() {
     let mut b = Bench::new();
     b.check("CREATE TABLE t (id int) ALTER TABLE t SET (LOCK_ESCALATION = DISABLE)", "");
     b.check("SELECT lock_escalation, lock_escalation_desc FROM sys.tables", "1|DISABLE");
-    b.check("ALTER TABLE t SET (LOCK_ESCALATION = AUTO) SELECT lock_escalation_desc FROM sys.tables", "AUTO");
+    b.check(
+        "ALTER TABLE t SET (LOCK_ESCALATION = AUTO) SELECT lock_escalation_desc FROM sys.tables",
+        "AUTO",
+    );
     b.check(
         "ALTER TABLE t SET (LOCK_ESCALATION = TABLE) SELECT lock_escalation_desc FROM sys.tables",
         "TABLE",
@@ -235,7 +252,8 @@ fn columns_become_longer_where_they_lie() {
 #[test]
 fn everything_can_be_renamed() {
     let mut b = Bench::new();
-    let caution = "Caution: Changing any part of an object name could break scripts and stored procedures.";
+    let caution =
+        "Caution: Changing any part of an object name could break scripts and stored procedures.";
     b.check(
         "CREATE TABLE t (id int CONSTRAINT pk PRIMARY KEY, a int CONSTRAINT df DEFAULT 1 CONSTRAINT ck CHECK (a > 0), b int CONSTRAINT uq UNIQUE)
          CREATE TABLE c (id int CONSTRAINT fk REFERENCES t)
@@ -280,14 +298,18 @@ fn everything_can_be_renamed() {
     says(&mut b, "EXEC sp_rename 'nothing', 'x'", "Msg 15225");
     says(&mut b, "EXEC sp_rename 'v2', 'p2'", "Msg 15335");
     says(&mut b, "EXEC sp_rename 'v2', 'x', 'THING'", "Msg 15249");
-    b.check("BEGIN TRAN EXEC sp_rename 'v2', 'v3'; ROLLBACK SELECT one FROM v2", &format!("{caution}\n1"));
+    b.check(
+        "BEGIN TRAN EXEC sp_rename 'v2', 'v3'; ROLLBACK SELECT one FROM v2",
+        &format!("{caution}\n1"),
+    );
     is_sound(&mut b);
 }
 
 #[test]
 fn columns_of_views_get_other_names() {
     let mut b = Bench::new();
-    let caution = "Caution: Changing any part of an object name could break scripts and stored procedures.";
+    let caution =
+        "Caution: Changing any part of an object name could break scripts and stored procedures.";
     b.check("CREATE TABLE t (a int, b varchar(9)); INSERT t VALUES (1, 'x')", "(1)");
     b.check("CREATE VIEW listed (a, [b c]) AS SELECT a, b FROM t", "");
     b.check("CREATE VIEW dbo.plain AS SELECT *, a + 1 AS n FROM t", "");
@@ -296,7 +318,8 @@ fn columns_of_views_get_other_names() {
     b.check("SELECT [new a], [c]]d] FROM listed", "1|x");
     b.check("EXEC sp_rename 'dbo.plain.N', 'later', 'COLUMN'", caution);
     b.check("SELECT a, b, later FROM plain", "1|x|2");
-    let names = "SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('plain') ORDER BY column_id";
+    let names =
+        "SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('plain') ORDER BY column_id";
     b.check(names, "a\nb\nlater");
     says(&mut b, "EXEC sp_rename 'plain.n', 'm', 'COLUMN'", "Msg 15248");
     says(&mut b, "EXEC sp_rename 'plain.later', 'A', 'COLUMN'", "Msg 15335");
@@ -327,15 +350,17 @@ fn tablesample_takes_whole_pages() {
         assert!((1000..3000).contains(&tenth), "{tenth}");
         assert_eq!(count(&mut b, "(10) REPEATABLE (7)"), tenth);
         assert_ne!(
-            count(&mut b, "(10.0) REPEATABLE (8)") * 1_000_000 + count(&mut b, "(10) REPEATABLE (9)"),
+            count(&mut b, "(10.0) REPEATABLE (8)") * 1_000_000
+                + count(&mut b, "(10) REPEATABLE (9)"),
             tenth * 1_000_001
         );
         let rows = count(&mut b, "SYSTEM (5000 ROWS)");
         assert!((3000..7500).contains(&rows), "{rows}");
         // The same pages for all readers of a statement, and with other conditions and joins.
         b.check("SELECT COUNT(*) FROM t TABLESAMPLE (50) REPEATABLE (1) WHERE id IN (SELECT id FROM t TABLESAMPLE (50) REPEATABLE (2)) AND 1 = 0", "0");
-        let joined =
-            b.run("SELECT COUNT(*) FROM t AS a TABLESAMPLE (20) REPEATABLE (5) JOIN t b ON a.id = b.id");
+        let joined = b.run(
+            "SELECT COUNT(*) FROM t AS a TABLESAMPLE (20) REPEATABLE (5) JOIN t b ON a.id = b.id",
+        );
         assert_eq!(joined.trim().parse::<i64>().ok(), Some(count(&mut b, "(20) REPEATABLE (5)")));
         b.check("INSERT INTO t (id) SELECT id + 100000 FROM t TABLESAMPLE (0 PERCENT); SELECT MAX(id) FROM t TABLESAMPLE (100)", "(0)\n20000");
         says(
@@ -354,15 +379,17 @@ fn tablesample_takes_whole_pages() {
 #[test]
 fn tables_whose_rows_would_not_outlive_a_restart_are_refused_by_name() {
     let mut b = Bench::new();
-    let table = |options: &str| format!("CREATE TABLE m (a int NOT NULL PRIMARY KEY) WITH ({options})");
+    let table =
+        |options: &str| format!("CREATE TABLE m (a int NOT NULL PRIMARY KEY) WITH ({options})");
     b.check(
         &table("DURABILITY = SCHEMA_ONLY"),
         "Msg 40510: Statement 'CREATE TABLE WITH DURABILITY = SCHEMA_ONLY' is not supported in this version of Ringwood.",
     );
     b.check(&table("DURABILITY = NEVER"), "Msg 102: Incorrect syntax near 'NEVER'.");
     b.check(&table("MEMORY_OPTIMIZED = OFF, DURABILITY = SCHEMA_AND_DATA"), "");
-    let rows =
-        |options: &str| format!("CREATE TYPE mt AS TABLE (a int NOT NULL PRIMARY KEY) WITH ({options})");
+    let rows = |options: &str| {
+        format!("CREATE TYPE mt AS TABLE (a int NOT NULL PRIMARY KEY) WITH ({options})")
+    };
     b.fails(&rows("MEMORY_OPTIMIZED = ON"), 41337);
     b.check(
         &rows("DURABILITY = SCHEMA_AND_DATA"),
@@ -376,13 +403,18 @@ fn tables_whose_rows_would_not_outlive_a_restart_are_refused_by_name() {
 fn an_error_on_a_type_says_which_column_parameter_or_variable_has_it() {
     let mut b = Bench::new();
     let nothing = |number: usize| {
-        format!("Msg 2715: Column, parameter, or variable #{number}: Cannot find data type nothing.")
+        format!(
+            "Msg 2715: Column, parameter, or variable #{number}: Cannot find data type nothing."
+        )
     };
     b.check("CREATE TABLE x (a int, b AS a + 1, c nothing, d int)", &nothing(3));
     b.check("DECLARE @t TABLE (a int, b nothing)", &nothing(2));
     b.check("CREATE TYPE x AS TABLE (a nothing)", &nothing(1));
     b.check("CREATE PROCEDURE x @a int, @b varchar(5), @c nothing AS SELECT 1", &nothing(3));
-    b.check("CREATE FUNCTION x (@a int, @b nothing) RETURNS int AS BEGIN RETURN 1 END", &nothing(2));
+    b.check(
+        "CREATE FUNCTION x (@a int, @b nothing) RETURNS int AS BEGIN RETURN 1 END",
+        &nothing(2),
+    );
     b.check("DECLARE @a int, @b nothing", &nothing(2));
     b.check("EXEC sp_executesql N'SELECT @a', N'@a int, @b nothing', 1, 2", &nothing(2));
     b.check(
@@ -420,8 +452,14 @@ fn constraints_and_computed_columns_are_kept_in_one_form() {
             "SELECT CHECK_CLAUSE FROM INFORMATION_SCHEMA.CHECK_CONSTRAINTS ORDER BY CONSTRAINT_NAME",
             "([a]>=(1) AND [a]<=(9))\n([s]='y' OR [s]='x')",
         );
-        b.check("SELECT COLUMN_DEFAULT FROM INFORMATION_SCHEMA.COLUMNS WHERE COLUMN_NAME = 'a'", "((5)+(1))");
-        b.check("SELECT text FROM syscomments WHERE id = OBJECT_ID('one')", "([a]>=(1) AND [a]<=(9))");
+        b.check(
+            "SELECT COLUMN_DEFAULT FROM INFORMATION_SCHEMA.COLUMNS WHERE COLUMN_NAME = 'a'",
+            "((5)+(1))",
+        );
+        b.check(
+            "SELECT text FROM syscomments WHERE id = OBJECT_ID('one')",
+            "([a]>=(1) AND [a]<=(9))",
+        );
         b.check(
             "INSERT kept DEFAULT VALUES; SELECT id, a, s, c FROM kept; DELETE kept",
             "(1)\n7|6|x|6x\n(1)",
@@ -435,7 +473,10 @@ fn constraints_and_computed_columns_are_kept_in_one_form() {
         b = b.restart();
     }
     // What names no value that the catalog could write stays as it was written.
-    b.check("CREATE TABLE odd (d datetime DEFAULT {d '2020-01-01'}); INSERT odd DEFAULT VALUES", "(1)");
+    b.check(
+        "CREATE TABLE odd (d datetime DEFAULT {d '2020-01-01'}); INSERT odd DEFAULT VALUES",
+        "(1)",
+    );
     b.check(
         "SELECT definition FROM sys.default_constraints WHERE parent_object_id = OBJECT_ID('odd')",
         "({d '2020-01-01'})",
@@ -452,7 +493,10 @@ fn constraints_and_computed_columns_are_kept_in_one_form() {
 fn lists_of_checks_compare_value_by_value() {
     let mut b = Bench::new();
     b.check("CREATE TABLE listed (s varchar(5) CONSTRAINT few CHECK (s IN ('1', 2)))", "");
-    b.check("SELECT definition FROM sys.check_constraints WHERE name = 'few'", "([s]=(2) OR [s]='1')");
+    b.check(
+        "SELECT definition FROM sys.check_constraints WHERE name = 'few'",
+        "([s]=(2) OR [s]='1')",
+    );
     b.check("INSERT listed VALUES ('1'); INSERT listed VALUES ('02')", "(1)\n(1)");
     b.fails("INSERT listed VALUES ('01')", 547);
 }

@@ -101,9 +101,15 @@ fn what_nests_deeply_gives_its_rows_on_a_small_stack() {
         bench.check(&chain(400, |i| format!("SELECT a + 1 a FROM c{i}")), "401");
         bench.check(&chain(300, |i| format!("SELECT DISTINCT a FROM c{i}")), "1");
         bench.check(&chain(300, |i| format!("SELECT (SELECT MAX(a) FROM c{i}) + 1 a")), "301");
-        bench.check(&chain(200, |i| format!("SELECT p.a FROM c{i} p LEFT JOIN s ON s.a = p.a")), "1");
+        bench.check(
+            &chain(200, |i| format!("SELECT p.a FROM c{i} p LEFT JOIN s ON s.a = p.a")),
+            "1",
+        );
         bench.check(&format!("SELECT SUM(a{}) FROM s", " + a".repeat(900)), "2703");
-        bench.check(&format!("DECLARE @v int = 1 SET @v = @v{} SELECT @v", " + @v".repeat(900)), "901");
+        bench.check(
+            &format!("DECLARE @v int = 1 SET @v = @v{} SELECT @v", " + @v".repeat(900)),
+            "901",
+        );
         let derived: Vec<String> = (0..300).map(|i| format!("(SELECT 1 a) t{i}")).collect();
         bench.check(&format!("SELECT COUNT(*) FROM {}", derived.join(", ")), "1");
     });
@@ -115,7 +121,9 @@ fn a_cursor_goes_through_a_deep_plan() {
         let mut bench = Bench::new();
         let query = chain(300, |i| format!("SELECT DISTINCT a FROM c{i}"));
         bench.check(
-            &format!("DECLARE k CURSOR STATIC FOR {query} OPEN k FETCH k FETCH k CLOSE k DEALLOCATE k"),
+            &format!(
+                "DECLARE k CURSOR STATIC FOR {query} OPEN k FETCH k FETCH k CLOSE k DEALLOCATE k"
+            ),
             "1",
         );
     });
@@ -136,7 +144,8 @@ fn doubled_names_are_refused() {
         format!("CASE {inner} WHEN NEWID() THEN NEWID() WHEN NEWID() THEN NEWID() END")
     });
     bench.fails(&format!("SELECT {cases}"), 8623);
-    bench.check("SELECT NULLIF(NULLIF(NULLIF(a, 7), 8), 9) FROM (VALUES (1), (9)) v (a)", "1\nNULL");
+    bench
+        .check("SELECT NULLIF(NULLIF(NULLIF(a, 7), 8), 9) FROM (VALUES (1), (9)) v (a)", "1\nNULL");
 }
 
 #[test]
@@ -183,11 +192,16 @@ fn lists_of_keys_and_sets_end() {
     bench.fails(&format!("SELECT 1 FROM t GROUP BY {products}"), 10_703);
     bench.fails(&format!("SELECT 1 FROM t GROUP BY {}", sums(8_061)), 8618);
     bench.fails(&format!("SELECT 1 FROM t ORDER BY {}", sums(8_061)), 8618);
-    bench.fails(&format!("SELECT 1 UNION SELECT 2 ORDER BY {}", listed(8_061, |_| "1".into())), 8618);
+    bench.fails(
+        &format!("SELECT 1 UNION SELECT 2 ORDER BY {}", listed(8_061, |_| "1".into())),
+        8618,
+    );
     bench.check(&format!("SELECT COUNT(*) FROM t GROUP BY {}", sums(2_000)), "");
     bench.check(&format!("SELECT a + 7 FROM t GROUP BY {} ORDER BY a + 7", sums(2_000)), "");
     let values = |n| listed(n, |i| format!("[{i}]"));
-    let pivot = |n| format!("SELECT 1 FROM (SELECT a, b FROM t) q PIVOT (MAX(b) FOR a IN ({})) p", values(n));
+    let pivot = |n| {
+        format!("SELECT 1 FROM (SELECT a, b FROM t) q PIVOT (MAX(b) FOR a IN ({})) p", values(n))
+    };
     bench.fails(&pivot(4_097), 1056);
     bench.check(&pivot(4_096), "1");
     bench.fails("SELECT 1 FROM (SELECT 1 a, 2 b) q UNPIVOT (v FOR k IN (a, a)) u", 277);
@@ -199,7 +213,8 @@ fn a_subquery_is_shown_once_whatever_copies_of_it_there_are() {
     bench.run("CREATE TABLE t (a int NOT NULL)");
     // NULLIF has two copies of its first value: shown with each, the innermost would be there
     // 65,536 times.
-    let nested = (0..16).fold("a".to_owned(), |value, _| format!("(SELECT NULLIF({value}, 5) FROM t)"));
+    let nested =
+        (0..16).fold("a".to_owned(), |value, _| format!("(SELECT NULLIF({value}, 5) FROM t)"));
     bench.run("SET SHOWPLAN_TEXT ON");
     let shown = bench.run(&format!("SELECT {nested}"));
     bench.run("SET SHOWPLAN_TEXT OFF");
@@ -217,8 +232,10 @@ fn names_are_found_among_many_sources() {
     bench.fails(&format!("SELECT 1 FROM {tables}, s t150"), 1011);
     // The columns of the sides that a FULL JOIN adds may be NULL, and only what is wanted is
     // carried along.
-    let joins: String = (1..200).map(|i| format!(" FULL JOIN s t{i} ON t{i}.a = t0.a + {i}")).collect();
-    bench.check(&format!("SELECT COUNT(*), COUNT(t199.a), COUNT(t0.b) FROM s t0{joins}"), "200|1|1");
+    let joins: String =
+        (1..200).map(|i| format!(" FULL JOIN s t{i} ON t{i}.a = t0.a + {i}")).collect();
+    bench
+        .check(&format!("SELECT COUNT(*), COUNT(t199.a), COUNT(t0.b) FROM s t0{joins}"), "200|1|1");
 }
 
 /// More tables than are searched for an order: each is joined under the conditions that it shares
@@ -228,15 +245,21 @@ fn conditions_of_many_tables_are_tested_where_they_join() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE m (a INT, b INT)");
     bench.run("INSERT m VALUES (1, 1), (2, 2), (3, 3)");
-    let (tables, keys) =
-        (listed(300, |i| format!("m t{i}")), listed(300, |i| format!(" AND t0.a = t{i}.a")).replace(',', ""));
+    let (tables, keys) = (
+        listed(300, |i| format!("m t{i}")),
+        listed(300, |i| format!(" AND t0.a = t{i}.a")).replace(',', ""),
+    );
     for option in ["", "OPTION (FORCE ORDER)"] {
         let query = format!("SELECT t0.a + t299.b FROM {tables} WHERE t150.b < 3{keys} {option}");
         bench.run("SET SHOWPLAN_TEXT ON");
         let shown = bench.run(&query);
         bench.run("SET SHOWPLAN_TEXT OFF");
         let joins = |name: &str| shown.matches(name).count();
-        assert_eq!((joins("Nested Loops(Inner Join"), joins("Hash Match(Inner Join")), (0, 299), "{option}");
+        assert_eq!(
+            (joins("Nested Loops(Inner Join"), joins("Hash Match(Inner Join")),
+            (0, 299),
+            "{option}"
+        );
         let rows = bench.run(&query);
         assert!(rows.contains('2') && rows.contains('4') && !rows.contains('6'), "{rows}");
     }
@@ -267,8 +290,10 @@ fn conditions_above_many_outer_joins_keep_their_meaning() {
             "EXISTS (SELECT 1 FROM o WHERE o.a = #2#) AND #0# <> 3",
             "#1# + #80# = 4 OR #0# = 1",
         ] {
-            let named: Vec<String> =
-                [0, 1, 2, 5, 10, 40, 69, 80, 98, 99].iter().map(|i| format!("t{i}.a a{i}")).collect();
+            let named: Vec<String> = [0, 1, 2, 5, 10, 40, 69, 80, 98, 99]
+                .iter()
+                .map(|i| format!("t{i}.a a{i}"))
+                .collect();
             let with = |before: &str, after: &str| {
                 let part = |(at, part): (usize, &str)| match at % 2 {
                     0 => part.to_owned(),
@@ -276,7 +301,8 @@ fn conditions_above_many_outer_joins_keep_their_meaning() {
                 };
                 conditions.split('#').enumerate().map(part).collect::<String>()
             };
-            let moved = bench.run(&format!("SELECT COUNT(*) FROM m t0{from} WHERE {}", with("t", ".a")));
+            let moved =
+                bench.run(&format!("SELECT COUNT(*) FROM m t0{from} WHERE {}", with("t", ".a")));
             let outside = with("d.a", "");
             let kept = format!(
                 "SELECT COUNT(*) FROM (SELECT TOP (1000000) {} FROM m t0{from}) d WHERE {outside}",
@@ -301,9 +327,11 @@ fn estimates_of_long_chains_know_their_tables() {
     for n in [100, 400] {
         let tables = listed(n, |i| format!("e t{i}"));
         let keys: String = (1..n).map(|i| format!(" AND t0.a = t{i}.a")).collect();
-        let shown = bench.run(&format!("SELECT 1 FROM {tables} WHERE 1 = 1{keys} OPTION (FORCE ORDER)"));
+        let shown =
+            bench.run(&format!("SELECT 1 FROM {tables} WHERE 1 = 1{keys} OPTION (FORCE ORDER)"));
         let (_, rows) = shown.split_once("StatementEstRows=\"").expect("a plan");
-        let rows: f64 = rows.split('"').next().and_then(|rows| rows.parse().ok()).expect("a number");
+        let rows: f64 =
+            rows.split('"').next().and_then(|rows| rows.parse().ok()).expect("a number");
         let expected = 10.0 * (10.0_f64 / 9.0).powi(n as i32 - 1);
         assert!((rows / expected - 1.0).abs() < 1e-6, "{n}: {rows} and not {expected}");
     }

@@ -1,4 +1,5 @@
-//! SET FMTONLY ON: the columns of what follows, and nothing runs; as drivers ask for the columns of a table or a statement.
+//! SET FMTONLY ON: the columns of what follows, and nothing runs; as drivers ask for the columns of
+//! a table or a statement.
 
 use crate::support::tape::{Bench, int, text};
 
@@ -68,15 +69,25 @@ fn texts_and_procedures_are_described() {
         "set fmtonly on exec sp_rename 't', 'u' set fmtonly off",
         &["done SetOn", "status 0", "done SetOff"],
     );
-    b.check("set fmtonly on insert t (name) exec p 1 set fmtonly off", &["done SetOn", "done SetOff"]);
+    b.check(
+        "set fmtonly on insert t (name) exec p 1 set fmtonly off",
+        &["done SetOn", "done SetOff"],
+    );
     assert_eq!(b.run("select name, price from t")[1..], ["row a|1.50", "done Select 1"]);
     // Errors of binding are told.
-    b.check("set fmtonly on select * from nowhere", &["done SetOn", "error 208 line 1", "done Select error"]);
+    b.check(
+        "set fmtonly on select * from nowhere",
+        &["done SetOn", "error 208 line 1", "done Select error"],
+    );
     b.run("set fmtonly off");
     // Variables keep their values.
     let said = b.call(
         "sp_executesql",
-        &[text("", "set fmtonly on set @n = 5 set fmtonly off select @n"), text("", "@n int"), int("", 1)],
+        &[
+            text("", "set fmtonly on set @n = 5 set fmtonly off select @n"),
+            text("", "@n int"),
+            int("", 1),
+        ],
     );
     assert!(said.contains(&"row 1".to_string()), "{said:?}");
 }

@@ -1,4 +1,5 @@
-//! FOR JSON and FOR XML. Expected texts follow the rules and the examples of SQL Server's reference.
+//! FOR JSON and FOR XML. Expected texts follow the rules and the examples of SQL Server's
+//! reference.
 
 use crate::support::text::{self, Bench};
 
@@ -158,7 +159,10 @@ fn xml_path() {
         ("select 1 as a, 2 as a for xml path", "<row><a>12</a></row>"),
         ("select 1 as td, '', 2 as td for xml path('tr')", "<tr><td>1</td><td>2</td></tr>"),
         ("select 1 as td, null, 2 as td for xml path('tr')", "<tr><td>1</td><td>2</td></tr>"),
-        ("select 1 as 'a/b', 2 as 'a/c', 3 as d for xml path('')", "<a><b>1</b><c>2</c></a><d>3</d>"),
+        (
+            "select 1 as 'a/b', 2 as 'a/c', 3 as d for xml path('')",
+            "<a><b>1</b><c>2</c></a><d>3</d>",
+        ),
         (
             "select 'x' as 'comment()', 'y' as 'processing-instruction(p)', 1 as '*' for xml path",
             "<row><!--x--><?p y?>1</row>",
@@ -218,12 +222,18 @@ fn xml_raw_and_auto() {
             "select Id as [a b] from Customer where Id = 1 for xml raw('c d'), root('r')",
             "<r><c_x0020_d a_x0020_b=\"1\"/></r>",
         ),
-        ("select Id, Born from Customer where Id = 2 for xml raw, elements", "<row><Id>2</Id></row>"),
+        (
+            "select Id, Born from Customer where Id = 2 for xml raw, elements",
+            "<row><Id>2</Id></row>",
+        ),
         (
             "select Id, Born from Customer where Id = 2 for xml raw, elements xsinil",
             "<row xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"><Id>2</Id><Born xsi:nil=\"true\"/></row>",
         ),
-        ("select Id, Name from Customer where Id = 1 for xml auto", "<Customer Id=\"1\" Name=\"Ann\"/>"),
+        (
+            "select Id, Name from Customer where Id = 1 for xml auto",
+            "<Customer Id=\"1\" Name=\"Ann\"/>",
+        ),
         (
             "select c.Id, o.No from Customer c join Orders o on o.Customer = c.Id order by c.Id, o.No for xml auto",
             "<c Id=\"1\"><o No=\"10\"/><o No=\"11\"/></c><c Id=\"3\"><o No=\"12\"/></c>",
@@ -256,6 +266,12 @@ fn names_of_results() {
         b.session.execute(sql, &mut out);
         out.out.lines().next().unwrap_or_default().to_owned()
     };
-    assert_eq!(named(&mut b, "select 1 as a for json path"), "[JSON_F52E2B61-18A1-11d1-B105-00805F49916B]");
-    assert_eq!(named(&mut b, "select 1 as a for xml path"), "[XML_F52E2B61-18A1-11d1-B105-00805F49916B]");
+    assert_eq!(
+        named(&mut b, "select 1 as a for json path"),
+        "[JSON_F52E2B61-18A1-11d1-B105-00805F49916B]"
+    );
+    assert_eq!(
+        named(&mut b, "select 1 as a for xml path"),
+        "[XML_F52E2B61-18A1-11d1-B105-00805F49916B]"
+    );
 }

@@ -82,11 +82,13 @@ fn limits_of_one_side_are_sought_on_the_other() {
         assert_eq!(b.run(&without), rows, "{sql}");
     }
     // What is written on both sides is tested once on each.
-    let twice = format!("SELECT COUNT(*) FROM a JOIN b ON {on} WHERE a.v > 5 AND a.x > 95 AND b.x > 95");
+    let twice =
+        format!("SELECT COUNT(*) FROM a JOIN b ON {on} WHERE a.v > 5 AND a.x > 95 AND b.x > 95");
     let shown = plan(&mut b, &format!("{twice} OPTION (HASH JOIN)"));
     let without = plan(&mut b, &format!("{twice} OPTION (HASH JOIN, QUERYRULEOFF EqualConstant)"));
-    let operators =
-        |shown: &str| shown.lines().filter(|line| line.contains("|--")).collect::<Vec<_>>().join("\n");
+    let operators = |shown: &str| {
+        shown.lines().filter(|line| line.contains("|--")).collect::<Vec<_>>().join("\n")
+    };
     assert_eq!(operators(&shown), operators(&without));
 }
 
@@ -171,15 +173,17 @@ fn rows_are_those_without_it() {
 fn changes_join_as_reads_do() {
     let mut b = bench();
     b.run("SET NOCOUNT OFF SELECT * INTO a2 FROM a");
-    let change =
-        "UPDATE {t} SET v = {t}.v + b.v FROM {t} JOIN b ON b.x = {t}.x AND b.y = {t}.y WHERE b.x = 7";
+    let change = "UPDATE {t} SET v = {t}.v + b.v FROM {t} JOIN b ON b.x = {t}.x AND b.y = {t}.y WHERE b.x = 7";
     let rows = b.run(&change.replace("{t}", "a"));
     assert_eq!(rows.trim(), "(30)");
     let without = format!("{} OPTION (QUERYRULEOFF EqualConstant)", change.replace("{t}", "a2"));
     assert_eq!(b.run(&without), rows);
     assert_eq!(b.run("SELECT SUM(v) FROM a"), b.run("SELECT SUM(v) FROM a2"));
     assert_eq!(
-        b.run("DELETE a FROM a LEFT JOIN b ON b.x = a.x AND b.y = a.y WHERE a.x = 7 AND b.x IS NULL").trim(),
+        b.run(
+            "DELETE a FROM a LEFT JOIN b ON b.x = a.x AND b.y = a.y WHERE a.x = 7 AND b.x IS NULL"
+        )
+        .trim(),
         "(20)"
     );
 }

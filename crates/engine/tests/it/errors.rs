@@ -1,17 +1,21 @@
-//! The table of errors: each case in `data/errors/*.txt` is a statement and what it raises. Every statement runs in four
-//! surroundings, in a session of its own each: between two others in a transaction, the same with XACT_ABORT ON, and both in TRY ...
-//! CATCH. Number, severity, state, text, line and what becomes of the statement, the batch and the transaction must be as the case
-//! says; the text must be one of the list of messages. docs/errors.md is made of the list and of the cases. With the environment's
-//! `RINGWOOD_ERRORS=write` the answers in the cases and the page are written instead of compared: look at the difference before you
-//! commit it.
+//! The table of errors: each case in `data/errors/*.txt` is a statement and what it raises. Every
+//! statement runs in four surroundings, in a session of its own each: between two others in a
+//! transaction, the same with XACT_ABORT ON, and both in TRY ... CATCH. Number, severity, state,
+//! text, line and what becomes of the statement, the batch and the transaction must be as the case
+//! says; the text must be one of the list of messages. docs/errors.md is made of the list and of
+//! the cases. With the environment's `RINGWOOD_ERRORS=write` the answers in the cases and the page
+//! are written instead of compared: look at the difference before you commit it.
 //!
-//! A case is a paragraph: lines `Msg n, Level n, State n: text` in the order in which they are raised (in the text `__*` stands for a
-//! number that the instance has chosen), `effect: ` with one of [`EFFECTS`] or marks of its own, then, where needed,
+//! A case is a paragraph: lines `Msg n, Level n, State n: text` in the order in which they are
+//! raised (in the text `__*` stands for a number that the instance has chosen), `effect: ` with one
+//! of [`EFFECTS`] or marks of its own, then, where needed,
 //!
-//! - `setup: ` a batch that runs before, in the transaction; `other: ` one in another session, which stays open
+//! - `setup: ` a batch that runs before, in the transaction; `other: ` one in another session,
+//!   which stays open
 //! - `cleanup: ` a batch that runs after
 //! - `line: ` of the error within the statement, 1 unless told
-//! - `outside`: no transaction is open; `alone`: the statement is a whole batch; `unconfirmed`: SQL Server's documentation does not say
+//! - `outside`: no transaction is open; `alone`: the statement is a whole batch; `unconfirmed`: SQL
+//!   Server's documentation does not say
 //!
 //! and the statement.
 
@@ -23,7 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::msg;
 
-/// What an error does, by name: the marks of the four surroundings (see [`Outcome::mark`]), and the words of the page.
+/// What an error does, by name: the marks of the four surroundings (see [`Outcome::mark`]), and the
+/// words of the page.
 const EFFECTS: &[(&str, &str, &str)] = &[
     (
         "statement",
@@ -172,7 +177,9 @@ fn write(case: &Case) -> String {
         let _ = writeln!(out, "{line}");
     }
     let _ = writeln!(out, "effect: {}", case.effect);
-    for (word, lines) in [("setup", &case.setup), ("other", &case.other), ("cleanup", &case.cleanup)] {
+    for (word, lines) in
+        [("setup", &case.setup), ("other", &case.other), ("cleanup", &case.cleanup)]
+    {
         for line in lines {
             let _ = writeln!(out, "{word}: {line}");
         }
@@ -180,7 +187,8 @@ fn write(case: &Case) -> String {
     if case.line != 1 {
         let _ = writeln!(out, "line: {}", case.line);
     }
-    for (flag, word) in [(case.outside, "outside"), (case.alone, "alone"), (case.unconfirmed, "unconfirmed")]
+    for (flag, word) in
+        [(case.outside, "outside"), (case.alone, "alone"), (case.unconfirmed, "unconfirmed")]
     {
         if flag {
             let _ = writeln!(out, "{word}");
@@ -241,7 +249,8 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// `before` and `after`: the statements around it ran; `caught` with XACT_STATE() in the CATCH; else @@TRANCOUNT behind the batch.
+    /// `before` and `after`: the statements around it ran; `caught` with XACT_STATE() in the CATCH;
+    /// else @@TRANCOUNT behind the batch.
     fn mark(&self, in_try: bool) -> String {
         match (&self.caught, in_try) {
             (Some(state), _) => format!("caught {state}"),
@@ -289,8 +298,9 @@ fn run(instance: &Arc<Instance>, case: &Case, abort: bool, in_try: bool) -> Outc
             ),
         ),
     };
-    let told =
-        |word: &str| said.printed.iter().find_map(|p| p.strip_prefix(word)).map(|s| s.trim().to_owned());
+    let told = |word: &str| {
+        said.printed.iter().find_map(|p| p.strip_prefix(word)).map(|s| s.trim().to_owned())
+    };
     let open = say(&mut own, "PRINT CONCAT('@open ', @@TRANCOUNT)");
     let open = open.printed.iter().find_map(|p| p.strip_prefix("@open ")).map(str::to_owned);
     let first = said.errors.first();
@@ -299,11 +309,15 @@ fn run(instance: &Arc<Instance>, case: &Case, abort: bool, in_try: bool) -> Outc
             .errors
             .iter()
             .map(|e| {
-                mask(&format!("Msg {}, Level {}, State {}: {}", e.number, e.severity, e.state, e.message))
+                mask(&format!(
+                    "Msg {}, Level {}, State {}: {}",
+                    e.number, e.severity, e.state, e.message
+                ))
             })
             .collect(),
-        line: first
-            .map(|e| if case.alone || e.line == 0 || !e.procedure().is_empty() { 1 } else { e.line - 1 }),
+        line: first.map(|e| {
+            if case.alone || e.line == 0 || !e.procedure().is_empty() { 1 } else { e.line - 1 }
+        }),
         before: told("@before").is_some(),
         after: told("@after").is_some(),
         caught: told("@caught"),
@@ -324,7 +338,8 @@ fn answer(instance: &Arc<Instance>, case: &Case) -> Case {
     let ways = if case.alone { &ways[..2] } else { &ways[..] };
     let outcomes: Vec<Outcome> =
         ways.iter().map(|(abort, in_try)| run(instance, case, *abort, *in_try)).collect();
-    let marks: Vec<String> = outcomes.iter().zip(ways).map(|(o, (_, in_try))| o.mark(*in_try)).collect();
+    let marks: Vec<String> =
+        outcomes.iter().zip(ways).map(|(o, (_, in_try))| o.mark(*in_try)).collect();
     let marks = marks.join("; ");
     let known = EFFECTS.iter().find(|(_, m, _)| *m == marks);
     let plain = &outcomes[0];
@@ -413,7 +428,8 @@ fn page(cases: &[Case]) -> String {
             let (number, level, state, text) = parts(line);
             let listed = msg::texts(number).enumerate().find(|(_, listed)| listed.fits(text));
             let (at, shown) = listed.map_or((0, text), |(at, listed)| (at, listed.text));
-            let effect = if i == 0 || !case.effect.contains(' ') { case.effect.as_str() } else { "" };
+            let effect =
+                if i == 0 || !case.effect.contains(' ') { case.effect.as_str() } else { "" };
             let mark = if case.unconfirmed { " *?*" } else { "" };
             rows.entry((number, at, level, state))
                 .or_insert_with(|| (format!("{shown}{mark}"), effect.to_owned()));
@@ -442,10 +458,15 @@ fn page(cases: &[Case]) -> String {
         let _ = writeln!(out, "- **{name}**: {words}");
     }
     out.push_str(OTHER_EFFECTS);
-    out.push_str("## The list\n\n| number | severity | state | text | effect |\n|---|---|---|---|---|\n");
+    out.push_str(
+        "## The list\n\n| number | severity | state | text | effect |\n|---|---|---|---|---|\n",
+    );
     for ((number, _, level, state), (text, effect)) in rows {
-        let text =
-            text.replace('|', "\\|").replace('<', "&lt;").replace("__*", "\\_\\_\\*").replace('\n', " ");
+        let text = text
+            .replace('|', "\\|")
+            .replace('<', "&lt;")
+            .replace("__*", "\\_\\_\\*")
+            .replace('\n', " ");
         let _ = writeln!(out, "| {number} | {level} | {state} | {text} | {effect} |");
     }
     out

@@ -93,9 +93,17 @@ fn a_range_on_both_sides_of_a_join_counts_once() {
     for (query, low, high) in [
         ("SELECT f.id FROM p JOIN f ON f.p = p.id WHERE p.id <= 100", 700.0, 1_400.0),
         ("SELECT f.id FROM p JOIN f ON f.p = p.id WHERE f.p <= 100", 700.0, 1_400.0),
-        ("SELECT f.id FROM p JOIN f ON f.p = p.id WHERE p.id <= 100 AND f.p <= 100", 700.0, 1_400.0),
+        (
+            "SELECT f.id FROM p JOIN f ON f.p = p.id WHERE p.id <= 100 AND f.p <= 100",
+            700.0,
+            1_400.0,
+        ),
         ("SELECT f.id FROM p LEFT JOIN f ON f.p = p.id WHERE p.id <= 100", 700.0, 1_400.0),
-        ("SELECT id FROM p WHERE EXISTS (SELECT * FROM f WHERE f.p = p.id) AND p.id <= 100", 70.0, 101.0),
+        (
+            "SELECT id FROM p WHERE EXISTS (SELECT * FROM f WHERE f.p = p.id) AND p.id <= 100",
+            70.0,
+            101.0,
+        ),
         // A tenth of 50,000 pairs.
         ("SELECT f.id FROM p JOIN f ON f.x = p.x WHERE p.x < 20", 3_500.0, 7_000.0),
         ("SELECT f.id FROM p JOIN f ON f.x = p.x WHERE p.x < 20 AND f.x < 20", 3_500.0, 7_000.0),

@@ -1,4 +1,5 @@
-//! Data files that come, grow, fill up and go; read-only databases; tempdb; what a crash leaves of a file.
+//! Data files that come, grow, fill up and go; read-only databases; tempdb; what a crash leaves of
+//! a file.
 
 use crate::support::text::{self, Bench, say};
 use engine::Instance;
@@ -10,7 +11,8 @@ fn open(disk: &SimDisk) -> Arc<Instance> {
     text::try_open(disk, 8 << 20).expect("the instance opens")
 }
 
-const CREATE: &str = "CREATE DATABASE f ON (NAME = f1, FILENAME = 'f1.mdf', SIZE = 4MB, FILEGROWTH = 1MB)
+const CREATE: &str =
+    "CREATE DATABASE f ON (NAME = f1, FILENAME = 'f1.mdf', SIZE = 4MB, FILEGROWTH = 1MB)
                       LOG ON (NAME = l, FILENAME = 'l.ldf', SIZE = 2MB)";
 const FILL: &str = "SET NOCOUNT ON; DECLARE @i int = 0;
                     WHILE @i < 400 BEGIN INSERT f..big VALUES (@i, REPLICATE('x', 7000)); SET @i += 1 END";
@@ -29,7 +31,9 @@ fn filled() -> (SimDisk, Arc<Instance>) {
 
 /// Extents in use of a file, by its size and its free space in pages.
 fn pages_of(instance: &Arc<Instance>, file: &str) -> i64 {
-    say(instance, &format!("SELECT size FROM f.sys.database_files WHERE name = '{file}'")).parse().unwrap()
+    say(instance, &format!("SELECT size FROM f.sys.database_files WHERE name = '{file}'"))
+        .parse()
+        .unwrap()
 }
 
 #[test]
@@ -37,23 +41,23 @@ fn an_added_file_takes_its_share_at_once_and_stays() {
     let (disk, instance) = filled();
     assert_eq!(say(&instance, FILL), "");
     let before = pages_of(&instance, "f1");
-    let add =
-        "ALTER DATABASE f ADD FILE (NAME = f2, FILENAME = 'more/f2.ndf', SIZE = 16MB, FILEGROWTH = 1MB)";
+    let add = "ALTER DATABASE f ADD FILE (NAME = f2, FILENAME = 'more/f2.ndf', SIZE = 16MB, FILEGROWTH = 1MB)";
     assert_eq!(say(&instance, add), "");
-    // What is free in the new file is far more than what the old one has: it does not grow any more.
+    // What is free in the new file is far more than what the old one has: it does not grow any
+    // more.
     assert_eq!(say(&instance, FILL), "");
     assert_eq!(pages_of(&instance, "f1"), before);
-    assert!(
-        say(&instance, "ALTER DATABASE f REMOVE FILE f2")
-            .starts_with("Msg 5042: The file 'f2' cannot be removed because it is not empty.\nMsg 5069")
-    );
+    assert!(say(&instance, "ALTER DATABASE f REMOVE FILE f2").starts_with(
+        "Msg 5042: The file 'f2' cannot be removed because it is not empty.\nMsg 5069"
+    ));
     assert!(say(&instance, add).starts_with("Msg 1828"));
     assert!(
         say(&instance, "ALTER DATABASE f ADD FILE (NAME = f3, FILENAME = 'more/f2.ndf')")
             .starts_with("Msg 5170")
     );
     assert!(
-        say(&instance, "ALTER DATABASE f ADD FILE (NAME = f3) TO FILEGROUP nowhere").starts_with("Msg 5011")
+        say(&instance, "ALTER DATABASE f ADD FILE (NAME = f3) TO FILEGROUP nowhere")
+            .starts_with("Msg 5011")
     );
     instance.close().unwrap();
     drop(instance);
@@ -67,7 +71,10 @@ fn an_added_file_takes_its_share_at_once_and_stays() {
 fn files_grow_by_their_step_up_to_their_limit() {
     let (_, instance) = filled();
     assert_eq!(
-        say(&instance, "ALTER DATABASE f MODIFY FILE (NAME = f1, MAXSIZE = 6MB, FILEGROWTH = 512KB)"),
+        say(
+            &instance,
+            "ALTER DATABASE f MODIFY FILE (NAME = f1, MAXSIZE = 6MB, FILEGROWTH = 512KB)"
+        ),
         ""
     );
     say(&instance, FILL);
@@ -86,10 +93,19 @@ fn files_grow_by_their_step_up_to_their_limit() {
         ),
         "768|64|0"
     );
-    assert!(say(&instance, "ALTER DATABASE f MODIFY FILE (NAME = f1, SIZE = 5MB)").starts_with("Msg 5039"));
-    assert!(say(&instance, "ALTER DATABASE f MODIFY FILE (NAME = f1, SIZE = 9MB)").starts_with("Msg 5103"));
+    assert!(
+        say(&instance, "ALTER DATABASE f MODIFY FILE (NAME = f1, SIZE = 5MB)")
+            .starts_with("Msg 5039")
+    );
+    assert!(
+        say(&instance, "ALTER DATABASE f MODIFY FILE (NAME = f1, SIZE = 9MB)")
+            .starts_with("Msg 5103")
+    );
     assert_eq!(
-        say(&instance, "ALTER DATABASE f MODIFY FILE (NAME = f1, SIZE = 16MB, MAXSIZE = UNLIMITED)"),
+        say(
+            &instance,
+            "ALTER DATABASE f MODIFY FILE (NAME = f1, SIZE = 16MB, MAXSIZE = UNLIMITED)"
+        ),
         ""
     );
     assert_eq!(pages_of(&instance, "f1"), 2048);
@@ -103,7 +119,10 @@ fn filegroups_and_empty_files_come_and_go() {
     assert_eq!(say(&instance, "ALTER DATABASE f ADD FILEGROUP fg"), "");
     let add = "ALTER DATABASE f ADD FILE (NAME = g1, FILENAME = 'g1.ndf', SIZE = 1MB), (NAME = g2, FILENAME = 'g2.ndf', SIZE = 1MB) TO FILEGROUP fg";
     assert_eq!(say(&instance, add), "");
-    say(&instance, "EXEC('USE f CREATE TABLE ing (a int, b char(2000)) ON fg INSERT ing VALUES (1, ''x'')')");
+    say(
+        &instance,
+        "EXEC('USE f CREATE TABLE ing (a int, b char(2000)) ON fg INSERT ing VALUES (1, ''x'')')",
+    );
     assert!(say(&instance, "ALTER DATABASE f REMOVE FILEGROUP fg").starts_with("Msg 5042"));
     say(&instance, "EXEC('USE f DROP TABLE ing')");
     for _ in 0..200 {
@@ -163,9 +182,13 @@ fn data_files_give_free_space_back() {
     assert!(row[4] > 600 && row[4] <= row[2] && row[5] == row[4], "{row:?}");
     // A table after the free space.
     say(&instance, FILL);
-    say(&instance, "EXEC('USE f CREATE TABLE behind (a int, b char(7000)) INSERT behind VALUES (5, ''x'')')");
+    say(
+        &instance,
+        "EXEC('USE f CREATE TABLE behind (a int, b char(7000)) INSERT behind VALUES (5, ''x'')')",
+    );
     say(&instance, "EXEC('USE f DROP TABLE big')");
-    // The dropped table's extents are freed in the background; then what is after them is moved to the front.
+    // The dropped table's extents are freed in the background; then what is after them is moved to
+    // the front.
     shrink_to(&instance, ", 5", 640);
     assert_eq!(say(&instance, "SELECT a, LEN(b) FROM f..behind"), "5|1");
     assert!(instance.check_database("f").unwrap().is_clean());
@@ -196,7 +219,9 @@ fn data_files_give_free_space_back() {
     }
     assert!(instance.check_database("f").unwrap().is_clean());
     say(&instance, "ALTER DATABASE f SET READ_ONLY");
-    assert!(say(&instance, "EXEC('USE f DBCC SHRINKFILE (f1, TRUNCATEONLY)')").contains("Msg 3906"));
+    assert!(
+        say(&instance, "EXEC('USE f DBCC SHRINKFILE (f1, TRUNCATEONLY)')").contains("Msg 3906")
+    );
 }
 
 /// Power goes at I/Os of a statement that cuts a file.
@@ -225,7 +250,10 @@ fn a_read_only_database_is_not_written() {
         "CREATE TABLE s (a int)",
         "SELECT * INTO s FROM r",
     ] {
-        b.check(change, "Msg 3906: Failed to update database \"t\" because the database is read-only.");
+        b.check(
+            change,
+            "Msg 3906: Failed to update database \"t\" because the database is read-only.",
+        );
     }
     b.check("SELECT a FROM r; ALTER DATABASE t SET READ_WRITE; DELETE r", "2\n(1)");
 }
@@ -239,7 +267,10 @@ fn tempdb_is_new_at_each_start() {
     instance.close().unwrap();
     drop(instance);
     let instance = open(&disk);
-    assert_eq!(say(&instance, "SELECT COUNT(*) FROM tempdb.sys.tables; SELECT DB_ID('tempdb')"), "0\n2");
+    assert_eq!(
+        say(&instance, "SELECT COUNT(*) FROM tempdb.sys.tables; SELECT DB_ID('tempdb')"),
+        "0\n2"
+    );
     // And after a crash.
     say(&instance, "EXEC('USE tempdb CREATE TABLE mine (a int)')");
     let after = open(&disk.crash(1));
@@ -265,8 +296,8 @@ fn a_database_gives_its_collation_to_its_columns() {
     );
 }
 
-/// Power goes at I/Os of a statement; afterwards the statement either has happened or can be given again, and nothing of the
-/// first try is in the way.
+/// Power goes at I/Os of a statement; afterwards the statement either has happened or can be given
+/// again, and nothing of the first try is in the way.
 fn power_loss(prepare: &[&str], statement: &str, done: &str, tries: u64) {
     let disk = SimDisk::new(33);
     let instance = open(&disk);
@@ -279,8 +310,10 @@ fn power_loss(prepare: &[&str], statement: &str, done: &str, tries: u64) {
             assert!(!said.contains("Msg"), "I/O {at}: {said}");
         }
         assert_eq!(say(instance, done), "1", "I/O {at}");
-        let usable =
-            say(instance, "EXEC('USE f CREATE TABLE z (a int) INSERT z VALUES (7) SELECT a FROM z')");
+        let usable = say(
+            instance,
+            "EXEC('USE f CREATE TABLE z (a int) INSERT z VALUES (7) SELECT a FROM z')",
+        );
         assert!(usable.ends_with("(1)\n7"), "I/O {at}: {usable}");
         assert!(instance.check_database("f").unwrap().is_clean());
     });
@@ -294,7 +327,12 @@ fn a_crash_in_create_database_is_not_in_the_way() {
 #[test]
 fn a_crash_in_add_file_is_not_in_the_way() {
     let add = "ALTER DATABASE f ADD FILE (NAME = f2, FILENAME = 'f2.ndf', SIZE = 1MB)";
-    power_loss(&[CREATE], add, "SELECT COUNT(*) FROM f.sys.database_files WHERE name = 'f2'", u64::MAX);
+    power_loss(
+        &[CREATE],
+        add,
+        "SELECT COUNT(*) FROM f.sys.database_files WHERE name = 'f2'",
+        u64::MAX,
+    );
 }
 
 #[test]

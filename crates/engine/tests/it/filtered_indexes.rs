@@ -1,5 +1,5 @@
-//! Indexes with a filter: which rows they hold on every way in which rows come, change and go; which queries may use them; their
-//! definitions and errors.
+//! Indexes with a filter: which rows they hold on every way in which rows come, change and go;
+//! which queries may use them; their definitions and errors.
 
 use crate::support::text::Bench;
 
@@ -16,7 +16,8 @@ fn is_sound(b: &mut Bench) {
     assert!(said.contains("CHECKDB found 0 allocation errors and 0 consistency errors"), "{said}");
 }
 
-/// How many entries an index has: it is scanned by a hint under a condition that implies its filter.
+/// How many entries an index has: it is scanned by a hint under a condition that implies its
+/// filter.
 #[track_caller]
 fn holds(b: &mut Bench, index: &str, condition: &str, rows: &str) {
     b.check(&format!("SELECT COUNT(*) FROM t WITH (INDEX ({index})) WHERE {condition}"), rows);
@@ -61,8 +62,14 @@ fn definitions_are_those_of_sql_server() {
         ("a between 1 and 5", "Msg 156: Incorrect syntax near the keyword 'between'."),
         ("a = b", "Msg 10735: Incorrect WHERE clause for filtered index 'ix' on table 'dbo.fx'."),
         ("1 = a", "Msg 10735: Incorrect WHERE clause for filtered index 'ix' on table 'dbo.fx'."),
-        ("a = abs(1)", "Msg 10735: Incorrect WHERE clause for filtered index 'ix' on table 'dbo.fx'."),
-        ("a = @@spid", "Msg 10735: Incorrect WHERE clause for filtered index 'ix' on table 'dbo.fx'."),
+        (
+            "a = abs(1)",
+            "Msg 10735: Incorrect WHERE clause for filtered index 'ix' on table 'dbo.fx'.",
+        ),
+        (
+            "a = @@spid",
+            "Msg 10735: Incorrect WHERE clause for filtered index 'ix' on table 'dbo.fx'.",
+        ),
         (
             "a > (SELECT 1)",
             "Msg 1046: Subqueries are not allowed in this context. Only scalar expressions are allowed.",
@@ -105,10 +112,19 @@ fn definitions_are_those_of_sql_server() {
          ON. Rewrite the statement so that it does not use the IGNORE_DUP_KEY option.",
     );
     let clustered = b.run("CREATE CLUSTERED INDEX ix ON fx (a) WHERE a > 5");
-    assert!(clustered.contains("Msg 156: Incorrect syntax near the keyword 'WHERE'."), "{clustered}");
+    assert!(
+        clustered.contains("Msg 156: Incorrect syntax near the keyword 'WHERE'."),
+        "{clustered}"
+    );
     // What is kept is what is tested, after a restart too.
-    b.check("CREATE UNIQUE INDEX ix ON fx (s) WHERE d >= '2020-01-01' AND a IN (1, 2.0) AND n = N'ü'", "");
-    b.check("INSERT fx (a, s, d, n) VALUES (1, 'x', '2020-01-01', 'Ü'), (2, 'y', '2020-01-01', 'ü')", "(2)");
+    b.check(
+        "CREATE UNIQUE INDEX ix ON fx (s) WHERE d >= '2020-01-01' AND a IN (1, 2.0) AND n = N'ü'",
+        "",
+    );
+    b.check(
+        "INSERT fx (a, s, d, n) VALUES (1, 'x', '2020-01-01', 'Ü'), (2, 'y', '2020-01-01', 'ü')",
+        "(2)",
+    );
 }
 
 #[test]
@@ -152,7 +168,10 @@ fn rows_come_change_and_go() {
     holds(&mut b, "few", "b > 10", "2");
     is_sound(&mut b);
     // Rebuilt with the table, emptied with it, made anew.
-    b.check("ALTER INDEX few ON t REBUILD; ALTER INDEX ALL ON t REBUILD; ALTER TABLE t DROP COLUMN s", "");
+    b.check(
+        "ALTER INDEX few ON t REBUILD; ALTER INDEX ALL ON t REBUILD; ALTER TABLE t DROP COLUMN s",
+        "",
+    );
     holds(&mut b, "few", "b > 10", "2");
     b.check("ALTER TABLE t DROP COLUMN b", "Msg 5074: The index 'few' is dependent on column 'b'.\nMsg 4922: ALTER TABLE DROP COLUMN b failed because one or more objects access this column.");
     b.check("ALTER TABLE t ALTER COLUMN b bigint", "Msg 5074: The index 'few' is dependent on column 'b'.\nMsg 4922: ALTER TABLE ALTER COLUMN b failed because one or more objects access this column.");
@@ -180,7 +199,8 @@ fn only_what_implies_the_filter_uses_it() {
         let used = shown.contains(index);
         // The same rows as without it.
         let with = b.run(&format!("{sql} ORDER BY id"));
-        let without = b.run(&format!("SELECT id, k FROM t WITH (INDEX (1)) WHERE {condition} ORDER BY id"));
+        let without =
+            b.run(&format!("SELECT id, k FROM t WITH (INDEX (1)) WHERE {condition} ORDER BY id"));
         assert_eq!(with, without, "{condition}\n{shown}");
         used
     };
@@ -233,12 +253,14 @@ fn only_what_implies_the_filter_uses_it() {
     for (filter, implied, other) in cases {
         b.check(&format!("CREATE INDEX few ON t (id) INCLUDE (k) WHERE {filter}"), "");
         for condition in implied {
-            let hinted = b.run(&format!("SELECT COUNT(*) FROM t WITH (INDEX (few)) WHERE {condition}"));
+            let hinted =
+                b.run(&format!("SELECT COUNT(*) FROM t WITH (INDEX (few)) WHERE {condition}"));
             assert!(!hinted.contains("Msg"), "{filter} does not follow from {condition}: {hinted}");
             uses(&mut b, "few", condition);
         }
         for condition in other {
-            let hinted = b.run(&format!("SELECT COUNT(*) FROM t WITH (INDEX (few)) WHERE {condition}"));
+            let hinted =
+                b.run(&format!("SELECT COUNT(*) FROM t WITH (INDEX (few)) WHERE {condition}"));
             assert!(hinted.contains("Msg 8622"), "{filter} follows from {condition}: {hinted}");
             assert!(!uses(&mut b, "few", condition), "{filter} is used under {condition}");
         }
@@ -257,7 +279,8 @@ fn only_what_implies_the_filter_uses_it() {
     // A variable may be anything, and still is not NULL where it is compared.
     b.check("DECLARE @a int = 150 SELECT id FROM t WITH (INDEX (by_a)) WHERE a = @a", "150");
     b.check("CREATE INDEX sevens ON t (id) WHERE k = 7", "");
-    let variable = b.run("DECLARE @k int = 7 SELECT COUNT(*) FROM t WITH (INDEX (sevens)) WHERE k = @k");
+    let variable =
+        b.run("DECLARE @k int = 7 SELECT COUNT(*) FROM t WITH (INDEX (sevens)) WHERE k = @k");
     assert!(variable.contains("Msg 8622"), "{variable}");
     b.check(
         "DECLARE @k int = 7 SELECT COUNT(*) FROM t WITH (INDEX (sevens)) WHERE k = @k OPTION (RECOMPILE)",
@@ -325,7 +348,8 @@ fn set_options_must_be_right() {
     b.check("SET ANSI_NULLS ON SET QUOTED_IDENTIFIER ON INSERT t VALUES (1, 2)", "(1)");
 }
 
-/// Random changes and questions: the index has what its filter says, and answers are those of the table.
+/// Random changes and questions: the index has what its filter says, and answers are those of the
+/// table.
 #[test]
 fn random_changes_keep_them_true() {
     for seed in 0..4 {
@@ -354,7 +378,9 @@ fn random_changes_keep_them_true() {
                     "INSERT t SELECT {id}, {a}, {v}, '{letter}' WHERE NOT EXISTS (SELECT 1 FROM t WHERE id = {id})"
                 ),
                 2 => format!("UPDATE t SET a = {a} WHERE id % 7 = {}", id % 7),
-                3 => format!("UPDATE t SET b = {v}, s = s + '{letter}' WHERE b = {v} AND LEN(s) < 20"),
+                3 => format!(
+                    "UPDATE t SET b = {v}, s = s + '{letter}' WHERE b = {v} AND LEN(s) < 20"
+                ),
                 4 => format!("DELETE t WHERE a IN (1, 2, 3) AND s >= 'f' AND id % 5 = {}", id % 5),
                 5 => format!("BEGIN TRAN UPDATE t SET a = {a}, b = {v} WHERE id < {id}; ROLLBACK"),
                 _ => format!(
@@ -373,7 +399,9 @@ fn random_changes_keep_them_true() {
                 ("i4", "a IS NULL AND b = 2"),
             ] {
                 let count = |b: &mut Bench, hint: &str| {
-                    b.run(&format!("SELECT COUNT(*), MAX(id) FROM t WITH (INDEX ({hint})) WHERE {condition}"))
+                    b.run(&format!(
+                        "SELECT COUNT(*), MAX(id) FROM t WITH (INDEX ({hint})) WHERE {condition}"
+                    ))
                 };
                 assert_eq!(count(&mut b, index), count(&mut b, "0"), "{condition} after {sql}");
             }

@@ -1,4 +1,5 @@
-//! Statistics of a part of a table's rows: which conditions they are asked about, what they tell, how they are kept and shown.
+//! Statistics of a part of a table's rows: which conditions they are asked about, what they tell,
+//! how they are kept and shown.
 
 use crate::support::text::{Bench, power_loss, run, say, try_open};
 use engine::Instance;
@@ -35,7 +36,10 @@ const MODEL: &str = "SELECT id FROM cars WHERE make = 'k3' AND model = 'm3-1'";
 #[test]
 fn columns_that_depend_on_each_other() {
     let mut b = bench();
-    assert_eq!(lines(&mut b, "SELECT COUNT(*) FROM cars WHERE make = 'k3' AND model = 'm3-1'"), "100");
+    assert_eq!(
+        lines(&mut b, "SELECT COUNT(*) FROM cars WHERE make = 'k3' AND model = 'm3-1'"),
+        "100"
+    );
     let before = expected(&mut b, MODEL);
     assert!(before < 50.0, "as if they did not: {before}");
     b.run("CREATE STATISTICS models_of_3 ON cars (model) WHERE make = 'k3'");
@@ -54,11 +58,16 @@ fn columns_that_depend_on_each_other() {
     }
     // A value that the part does not have, and a range of the part's values.
     assert!(expected(&mut b, "SELECT id FROM cars WHERE make = 'k3' AND model = 'm4-1'") < 3.0);
-    let found =
-        expected(&mut b, "SELECT id FROM cars WHERE make = 'k3' AND model >= 'm3-1' AND model <= 'm3-3'");
+    let found = expected(
+        &mut b,
+        "SELECT id FROM cars WHERE make = 'k3' AND model >= 'm3-1' AND model <= 'm3-3'",
+    );
     assert!(near(found, 300.0), "{found}");
     // Beside another condition, which counts as one of its own, and below a join.
-    let found = expected(&mut b, "SELECT id FROM cars WHERE make = 'k3' AND model = 'm3-1' AND year = 1960");
+    let found = expected(
+        &mut b,
+        "SELECT id FROM cars WHERE make = 'k3' AND model = 'm3-1' AND year = 1960",
+    );
     assert!((1.0..=20.0).contains(&found), "{found}");
 }
 
@@ -73,8 +82,10 @@ fn rows_outside_of_the_part_are_none_of_theirs() {
     assert!((90.0..=110.0).contains(&alone), "{alone}");
     let half = expected(&mut b, MODEL);
     assert!(half < 50.0, "nothing says that the year is known: {half}");
-    let whole =
-        expected(&mut b, "SELECT id FROM cars WHERE make = 'k3' AND model = 'm3-1' AND year IS NOT NULL");
+    let whole = expected(
+        &mut b,
+        "SELECT id FROM cars WHERE make = 'k3' AND model = 'm3-1' AND year IS NOT NULL",
+    );
     assert!((90.0..=110.0).contains(&whole), "{whole}");
     // Narrower than the filter: 1991 to 2000 are a fifth of the rows, 1996 to 2000 a tenth.
     let narrower = expected(&mut b, "SELECT id FROM cars WHERE year > 1995 AND model = 'm3-1'");
@@ -89,7 +100,10 @@ fn they_are_shown() {
     b.run("CREATE STATISTICS s ON cars (model, id) WHERE make IN ('k3', 'k4') AND year > 1999");
     b.run("CREATE INDEX old ON cars (year) WHERE year < 1960");
     let stats = "SELECT name, has_filter, filter_definition FROM sys.stats WHERE object_id = OBJECT_ID('cars') AND has_filter = 1 ORDER BY name";
-    assert_eq!(lines(&mut b, stats), "old|1|([year]<(1960))\ns|1|([make] IN ('k3', 'k4') AND [year]>(1999))");
+    assert_eq!(
+        lines(&mut b, stats),
+        "old|1|([year]<(1960))\ns|1|([make] IN ('k3', 'k4') AND [year]>(1999))"
+    );
     let rows = "SELECT s.name, p.rows, p.rows_sampled, p.unfiltered_rows FROM sys.stats s
         CROSS APPLY sys.dm_db_stats_properties(s.object_id, s.stats_id) p
         WHERE s.object_id = OBJECT_ID('cars') AND s.has_filter = 1 ORDER BY s.name";
@@ -113,7 +127,8 @@ fn they_are_kept_with_their_table() {
     b.run(&format!("CREATE STATISTICS l ON cars (model) WHERE year IN ({long})"));
     // The columns behind a dropped one have other positions.
     b.run("CREATE TABLE other (a int, b int, c int); ALTER TABLE other DROP COLUMN a; CREATE STATISTICS o ON other (b) WHERE c = 1");
-    let shown = "SELECT name, LEN(filter_definition) FROM sys.stats WHERE has_filter = 1 ORDER BY name";
+    let shown =
+        "SELECT name, LEN(filter_definition) FROM sys.stats WHERE has_filter = 1 ORDER BY name";
     let before = lines(&mut b, shown);
     b = b.restart();
     assert_eq!(lines(&mut b, shown), before);
@@ -142,7 +157,10 @@ fn they_are_kept_with_their_table() {
     assert!(expected(&mut b, MODEL) < 50.0);
     b.run("ALTER TABLE cars DROP COLUMN year; DROP TABLE cars");
     b = b.restart();
-    assert_eq!(lines(&mut b, "SELECT COUNT(*) FROM sys.stats WHERE has_filter = 1 AND name <> 'o'"), "0");
+    assert_eq!(
+        lines(&mut b, "SELECT COUNT(*) FROM sys.stats WHERE has_filter = 1 AND name <> 'o'"),
+        "0"
+    );
 }
 
 #[test]
@@ -197,9 +215,12 @@ fn wrong_filters() {
         assert!(said.contains(error), "{sql}: {said}");
         assert!(!said.contains("index '"), "of statistics: {said}");
     }
-    let said = lines(&mut b, "SET ANSI_NULLS ON; CREATE STATISTICS s ON cars (model) WHERE half > 1");
+    let said =
+        lines(&mut b, "SET ANSI_NULLS ON; CREATE STATISTICS s ON cars (model) WHERE half > 1");
     assert!(
-        said.contains("Filtered statistics 's' cannot be created on table 'cars' because the column 'half'"),
+        said.contains(
+            "Filtered statistics 's' cannot be created on table 'cars' because the column 'half'"
+        ),
         "{said}"
     );
     assert_eq!(lines(&mut b, "SELECT COUNT(*) FROM sys.stats WHERE name = 's'"), "0");
@@ -228,7 +249,8 @@ fn a_power_loss_leaves_whole_filters() {
          EXEC sp_rename 't.new', 'newer', 'STATISTICS';
          BEGIN TRAN; CREATE STATISTICS never ON t (a) WHERE b = 4; DROP STATISTICS t.newer; ROLLBACK"
     );
-    let shown = "SELECT name, LEN(filter_definition) FROM d.sys.stats WHERE has_filter = 1 ORDER BY name";
+    let shown =
+        "SELECT name, LEN(filter_definition) FROM d.sys.stats WHERE has_filter = 1 ORDER BY name";
     let whole = open(&disk.crash(0));
     let old = say(&whole, shown);
     run(&whole, &sql);

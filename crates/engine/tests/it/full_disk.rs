@@ -1,5 +1,5 @@
-//! A full disk and a full log: the statement gets the right error, nothing that was acknowledged is lost, and work goes on
-//! once there is space.
+//! A full disk and a full log: the statement gets the right error, nothing that was acknowledged is
+//! lost, and work goes on once there is space.
 
 use crate::support::text::{self, say};
 use engine::Instance;
@@ -20,7 +20,8 @@ fn create(instance: &Arc<Instance>, log: &str) {
     );
     assert_eq!(say(instance, &text), "");
     assert_eq!(say(instance, "alter database f set recovery simple"), "");
-    let tables = "use f create table big(id int not null, words char(8000)) create table small(a int)";
+    let tables =
+        "use f create table big(id int not null, words char(8000)) create table small(a int)";
     assert!(!say(instance, tables).contains("Msg"));
     assert!(say(instance, "use f insert small values (1),(2),(3)").contains("(3)"));
 }
@@ -32,11 +33,17 @@ fn a_full_disk_is_said_and_work_goes_on_when_there_is_space() {
     create(&instance, "size = 1MB, filegrowth = 1MB");
     disk.set_capacity(32 << 20);
     let said = say(&instance, FILL);
-    assert!(said.contains("Msg 1105") || said.contains("Msg 9002") || said.contains("Msg 5149"), "{said}");
+    assert!(
+        said.contains("Msg 1105") || said.contains("Msg 9002") || said.contains("Msg 5149"),
+        "{said}"
+    );
     assert_eq!(say(&instance, "select sum(a) from f..small"), "6");
     let before = say(&instance, "select count(*) from f..big");
     disk.set_capacity(1 << 40);
-    assert!(say(&instance, "use f insert big values (1, 'after') insert small values (4)").contains("(1)"));
+    assert!(
+        say(&instance, "use f insert big values (1, 'after') insert small values (4)")
+            .contains("(1)")
+    );
     assert_eq!(say(&instance, "select sum(a) from f..small"), "10");
     assert!(instance.check_database("f").unwrap().is_clean());
     instance.close().unwrap();

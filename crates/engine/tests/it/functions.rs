@@ -1,5 +1,5 @@
-//! Users' functions: scalar ones, inline and filled tables; as expressions, in FROM and under APPLY; what they may not do; rights,
-//! the catalog's views, rollbacks and restarts.
+//! Users' functions: scalar ones, inline and filled tables; as expressions, in FROM and under
+//! APPLY; what they may not do; rights, the catalog's views, rollbacks and restarts.
 
 use crate::support::text::{Bench, fails, say};
 
@@ -17,11 +17,20 @@ fn bench() -> Bench {
 fn a_simple_function_is_its_expression() {
     let mut b = bench();
     b.check("CREATE FUNCTION dbo.twice (@x int) RETURNS int AS BEGIN RETURN @x * 2 END", "");
-    b.check("SELECT dbo.twice(n), dbo.twice(dbo.twice(id)) FROM a ORDER BY id", "20|4\n40|8\n60|12");
+    b.check(
+        "SELECT dbo.twice(n), dbo.twice(dbo.twice(id)) FROM a ORDER BY id",
+        "20|4\n40|8\n60|12",
+    );
     b.check("SELECT id FROM a WHERE dbo.twice(n) = 40", "2");
-    b.check("DECLARE @v int = dbo.twice('21'); PRINT @v; IF dbo.twice(1) = 2 PRINT 'yes'", "42\nyes");
+    b.check(
+        "DECLARE @v int = dbo.twice('21'); PRINT @v; IF dbo.twice(1) = 2 PRINT 'yes'",
+        "42\nyes",
+    );
     b.check("SELECT SUM(dbo.twice(n)), dbo.twice(SUM(n)) FROM a", "120|120");
-    b.check("SELECT dbo.twice(n) AS t, COUNT(*) FROM a GROUP BY dbo.twice(n) ORDER BY t", "20|1\n40|1\n60|1");
+    b.check(
+        "SELECT dbo.twice(n) AS t, COUNT(*) FROM a GROUP BY dbo.twice(n) ORDER BY t",
+        "20|1\n40|1\n60|1",
+    );
     b.check("SELECT t.dbo.twice(4)", "8");
     b.check(
         "CREATE FUNCTION sign_of (@x int = 7) RETURNS varchar(3) AS BEGIN
@@ -39,8 +48,14 @@ fn a_simple_function_is_its_expression() {
     );
     // The text of the caller means nothing inside, and the other way round.
     b.check("DECLARE @x int = 100, @y int = 3; SELECT dbo.twice(@y), @x", "6|100");
-    b.check("UPDATE a SET n = dbo.twice(n) WHERE id = dbo.twice(1); SELECT n FROM a WHERE id = 2", "(1)\n40");
-    b.check("INSERT a VALUES (dbo.twice(5), dbo.twice(6), 'new'); SELECT n FROM a WHERE id = 10", "(1)\n12");
+    b.check(
+        "UPDATE a SET n = dbo.twice(n) WHERE id = dbo.twice(1); SELECT n FROM a WHERE id = 2",
+        "(1)\n40",
+    );
+    b.check(
+        "INSERT a VALUES (dbo.twice(5), dbo.twice(6), 'new'); SELECT n FROM a WHERE id = 10",
+        "(1)\n12",
+    );
     b.check("DELETE a WHERE id = dbo.twice(5)", "(1)");
 }
 
@@ -77,7 +92,10 @@ fn what_reads_tables_reads_them_for_each_call() {
     b.check("SELECT @@ROWCOUNT", "1");
     b.check("UPDATE a SET n = dbo.sum_to(id); SELECT n FROM a ORDER BY id", "(3)\n10\n30\n60");
     b.check("DECLARE @v int; SET @v = dbo.sum_to(2); SELECT @v, @@ERROR", "40|0");
-    b.check("BEGIN TRAN; DECLARE @v int; SET @v = dbo.sum_to(2); SELECT @v, @@TRANCOUNT; ROLLBACK", "40|1");
+    b.check(
+        "BEGIN TRAN; DECLARE @v int; SET @v = dbo.sum_to(2); SELECT @v, @@TRANCOUNT; ROLLBACK",
+        "40|1",
+    );
 }
 
 #[test]
@@ -106,7 +124,10 @@ fn an_error_in_a_function_is_the_statements() {
         "",
     );
     b.check("SELECT dbo.inverse(0)", "Msg 8134: Divide by zero error encountered.");
-    b.check("BEGIN TRY SELECT dbo.inverse(0) END TRY BEGIN CATCH PRINT ERROR_NUMBER() END CATCH", "8134");
+    b.check(
+        "BEGIN TRY SELECT dbo.inverse(0) END TRY BEGIN CATCH PRINT ERROR_NUMBER() END CATCH",
+        "8134",
+    );
     b.check(
         "BEGIN TRAN; UPDATE a SET n = 1 WHERE id = 1; UPDATE a SET n = dbo.inverse(id - 2);
          SELECT @@TRANCOUNT, n FROM a WHERE id = 1; ROLLBACK",
@@ -125,8 +146,14 @@ fn an_inline_function_is_a_view_with_parameters() {
     );
     b.check("SELECT * FROM above(10, 100) ORDER BY id", "2|20|10\n3|30|20");
     b.check("SELECT f.id FROM dbo.above(5, DEFAULT) AS f ORDER BY 1", "1\n2");
-    b.check("DECLARE @l int = 15; SELECT x.over_by FROM dbo.above(@l, 20) x JOIN a ON a.id = x.id", "5");
-    b.check("SELECT a.id, f.id FROM a CROSS APPLY dbo.above(a.n, 100) f ORDER BY 1, 2", "1|2\n1|3\n2|3");
+    b.check(
+        "DECLARE @l int = 15; SELECT x.over_by FROM dbo.above(@l, 20) x JOIN a ON a.id = x.id",
+        "5",
+    );
+    b.check(
+        "SELECT a.id, f.id FROM a CROSS APPLY dbo.above(a.n, 100) f ORDER BY 1, 2",
+        "1|2\n1|3\n2|3",
+    );
     b.check(
         "SELECT a.id, f.id FROM a OUTER APPLY dbo.above(a.n + 0, 100) f ORDER BY 1, 2",
         "1|2\n1|3\n2|3\n3|NULL",
@@ -150,7 +177,10 @@ fn an_inline_function_is_a_view_with_parameters() {
     );
     b.check("CREATE VIEW v AS SELECT id FROM dbo.above(10, 100)", "");
     b.check("SELECT COUNT(*) FROM v", "2");
-    b.check("SELECT * FROM above", "Msg 216: Parameters were not supplied for the function 'above'.");
+    b.check(
+        "SELECT * FROM above",
+        "Msg 216: Parameters were not supplied for the function 'above'.",
+    );
     b.check(
         "SELECT * FROM above(1)",
         "Msg 313: An insufficient number of arguments were supplied for the procedure or function above.",
@@ -185,7 +215,10 @@ fn a_function_fills_a_table() {
         "SELECT a.id, x.i FROM a CROSS APPLY dbo.numbers(a.id) x ORDER BY 1, 2",
         "1|1\n2|1\n2|2\n3|1\n3|2\n3|3",
     );
-    b.check("SELECT a.id, x.i FROM a OUTER APPLY dbo.numbers(a.id - 2) x ORDER BY 1", "1|NULL\n2|NULL\n3|1");
+    b.check(
+        "SELECT a.id, x.i FROM a OUTER APPLY dbo.numbers(a.id - 2) x ORDER BY 1",
+        "1|NULL\n2|NULL\n3|1",
+    );
     b.check("SELECT x.square FROM a JOIN dbo.numbers(3) x ON x.i = a.id WHERE a.n = 30", "9");
     b.check(
         "DECLARE @t TABLE (i int); INSERT @t SELECT i FROM numbers(3); SELECT COUNT(*) FROM @t",
@@ -228,7 +261,10 @@ fn constraints_and_defaults_call_functions() {
         "CREATE FUNCTION rows_of (@n int) RETURNS int AS BEGIN DECLARE @c int; SELECT @c = COUNT(*) FROM a WHERE n = @n; RETURN @c END",
         "",
     );
-    b.check("CREATE FUNCTION next_of () RETURNS int AS BEGIN RETURN (SELECT MAX(id) + 1 FROM a) END", "");
+    b.check(
+        "CREATE FUNCTION next_of () RETURNS int AS BEGIN RETURN (SELECT MAX(id) + 1 FROM a) END",
+        "",
+    );
     b.check("CREATE TABLE c (n int CHECK (dbo.rows_of(n) > 0), d int DEFAULT (dbo.next_of()))", "");
     b.check("INSERT c (n) VALUES (10); SELECT * FROM c", "(1)\n10|4");
     let said = say(&b.instance, "USE t; INSERT c (n) VALUES (11)");
@@ -287,10 +323,14 @@ fn a_function_stays_as_long_as_columns_and_constraints_call_it() {
     ];
     for (part, by) in uses {
         b.check(&format!("CREATE TABLE used (id int, n int); ALTER TABLE used ADD {part}"), "");
-        for change in ["DROP FUNCTION f", "ALTER FUNCTION f (@x int) RETURNS int AS BEGIN RETURN 1 END"] {
+        for change in
+            ["DROP FUNCTION f", "ALTER FUNCTION f (@x int) RETURNS int AS BEGIN RETURN 1 END"]
+        {
             let said = fails(&i, &format!("USE t; EXEC ('{change}')"), &[3729]);
             assert!(
-                said.contains(&format!("FUNCTION 'dbo.f' because it is being referenced by object '{by}'.")),
+                said.contains(&format!(
+                    "FUNCTION 'dbo.f' because it is being referenced by object '{by}'."
+                )),
                 "{said}"
             );
         }
@@ -304,7 +344,8 @@ fn what_a_function_may_not_do() {
     let b = bench();
     let i = b.instance.clone();
     let refused = |body: &str, number: i32| {
-        let text = format!("USE t; EXEC ('CREATE FUNCTION x (@p int) RETURNS int AS BEGIN {body} END')");
+        let text =
+            format!("USE t; EXEC ('CREATE FUNCTION x (@p int) RETURNS int AS BEGIN {body} END')");
         fails(&i, &text, &[number])
     };
     assert!(refused("PRINT ''a''; RETURN 1", 443).contains("'PRINT'"));
@@ -320,19 +361,31 @@ fn what_a_function_may_not_do() {
     refused("SET @p = 1", 455);
     refused("IF @p = 1 RETURN 1 ELSE RETURN 2", 455);
     refused("RETURN @q", 137);
-    fails(&i, "USE t; EXEC ('CREATE FUNCTION x () RETURNS TABLE AS RETURN SELECT n + 1 FROM a')", &[4511]);
+    fails(
+        &i,
+        "USE t; EXEC ('CREATE FUNCTION x () RETURNS TABLE AS RETURN SELECT n + 1 FROM a')",
+        &[4511],
+    );
     fails(
         &i,
         "USE t; EXEC ('CREATE FUNCTION x () RETURNS TABLE AS RETURN SELECT 1 AS b FROM missing')",
         &[208],
     );
-    fails(&i, "USE t; EXEC ('CREATE FUNCTION x () RETURNS @t TABLE (i int) AS BEGIN RETURN 1 END')", &[178]);
+    fails(
+        &i,
+        "USE t; EXEC ('CREATE FUNCTION x () RETURNS @t TABLE (i int) AS BEGIN RETURN 1 END')",
+        &[178],
+    );
     fails(
         &i,
         "USE t; EXEC ('CREATE FUNCTION x () RETURNS int WITH ENCRYPTION AS BEGIN RETURN 1 END')",
         &[40510],
     );
-    fails(&i, "USE t; EXEC ('CREATE FUNCTION x (@p nothing) RETURNS int AS BEGIN RETURN 1 END')", &[2715]);
+    fails(
+        &i,
+        "USE t; EXEC ('CREATE FUNCTION x (@p nothing) RETURNS int AS BEGIN RETURN 1 END')",
+        &[2715],
+    );
     fails(&i, "USE t; SELECT dbo.missing(1)", &[4121]);
     fails(
         &i,
@@ -351,7 +404,10 @@ fn functions_are_changed_and_dropped() {
     b.check("EXEC p", "1");
     b.check("ALTER FUNCTION f () RETURNS int AS BEGIN RETURN 2 END", "");
     b.check("EXEC p", "2");
-    b.check("CREATE OR ALTER FUNCTION f () RETURNS int AS BEGIN DECLARE @i int = 3; RETURN @i END", "");
+    b.check(
+        "CREATE OR ALTER FUNCTION f () RETURNS int AS BEGIN DECLARE @i int = 3; RETURN @i END",
+        "",
+    );
     b.check("EXEC p", "3");
     let i = b.instance.clone();
     fails(&i, "USE t; EXEC ('ALTER FUNCTION f () RETURNS TABLE AS RETURN SELECT 1 AS x')", &[2010]);
@@ -368,8 +424,14 @@ fn functions_are_changed_and_dropped() {
 fn the_catalog_shows_functions_also_after_a_restart() {
     let mut b = bench();
     b.check("CREATE FUNCTION f (@x decimal(5, 2)) RETURNS varchar(10) AS BEGIN RETURN @x END", "");
-    b.check("CREATE FUNCTION i (@x int) RETURNS TABLE AS RETURN SELECT id, s FROM a WHERE id = @x", "");
-    b.check("CREATE FUNCTION m () RETURNS @r TABLE (k int NOT NULL, v nvarchar(5)) AS BEGIN RETURN END", "");
+    b.check(
+        "CREATE FUNCTION i (@x int) RETURNS TABLE AS RETURN SELECT id, s FROM a WHERE id = @x",
+        "",
+    );
+    b.check(
+        "CREATE FUNCTION m () RETURNS @r TABLE (k int NOT NULL, v nvarchar(5)) AS BEGIN RETURN END",
+        "",
+    );
     for _ in 0..2 {
         b.check(
             "SELECT name, type, type_desc FROM sys.objects WHERE type IN ('FN', 'IF', 'TF') ORDER BY name",
@@ -409,9 +471,12 @@ fn rights_to_functions() {
     );
     b.check("CREATE USER u WITHOUT LOGIN", "");
     let i = b.instance.clone();
-    for call in
-        ["SELECT dbo.f(1)", "SELECT dbo.g(1)", "SELECT * FROM dbo.i(1)", "SELECT COUNT(*) FROM dbo.m()"]
-    {
+    for call in [
+        "SELECT dbo.f(1)",
+        "SELECT dbo.g(1)",
+        "SELECT * FROM dbo.i(1)",
+        "SELECT COUNT(*) FROM dbo.m()",
+    ] {
         fails(&i, &format!("USE t; EXECUTE AS USER = 'u'; {call}"), &[229]);
     }
     b.check(
@@ -444,7 +509,10 @@ fn modules_run_as_whom_they_say() {
         "dbo|3\ndbo|3\nw|3\nu",
     );
     b.check("CREATE FUNCTION who () RETURNS sysname WITH EXECUTE AS 'w' AS BEGIN RETURN USER_NAME() END", "");
-    b.check("GRANT EXECUTE ON who TO u; EXECUTE AS USER = 'u'; SELECT dbo.who(), USER_NAME(); REVERT", "w|u");
+    b.check(
+        "GRANT EXECUTE ON who TO u; EXECUTE AS USER = 'u'; SELECT dbo.who(), USER_NAME(); REVERT",
+        "w|u",
+    );
     b.check("CREATE TRIGGER tr ON a WITH EXECUTE AS 'w' FOR UPDATE AS PRINT USER_NAME()", "");
     b.check("UPDATE a SET n = 1 WHERE id = 1", "w\n(1)");
     b.check(
@@ -453,7 +521,11 @@ fn modules_run_as_whom_they_say() {
         "c|NULL\no|-2\nx|w",
     );
     fails(&i, "USE t; DROP USER w", &[15136]);
-    fails(&i, "USE t; EXEC ('CREATE PROCEDURE n WITH EXECUTE AS ''nobody'' AS SELECT 1')", &[15151]);
+    fails(
+        &i,
+        "USE t; EXEC ('CREATE PROCEDURE n WITH EXECUTE AS ''nobody'' AS SELECT 1')",
+        &[15151],
+    );
     b = b.restart();
     b.check("EXECUTE AS USER = 'u'; EXEC x; REVERT", "w|3");
 }

@@ -8,13 +8,23 @@ use crate::support::text::{Bench, Text, beside, blocked, run_in};
 const CASES: &[(&str, &str, &str, &str)] = &[
     ("CREATE TABLE a (n int)", "DROP TABLE a", "CREATE VIEW a AS SELECT 1 AS n", "2714"),
     ("CREATE VIEW a AS SELECT 1 AS n", "DROP VIEW a", "CREATE TABLE a (n int)", "2714"),
-    ("CREATE PROCEDURE a AS SELECT 1", "DROP PROCEDURE a", "CREATE PROCEDURE a AS SELECT 2", "2714"),
+    (
+        "CREATE PROCEDURE a AS SELECT 1",
+        "DROP PROCEDURE a",
+        "CREATE PROCEDURE a AS SELECT 2",
+        "2714",
+    ),
     ("CREATE SEQUENCE a", "DROP SEQUENCE a", "CREATE SYNONYM a FOR x", "2714"),
     ("CREATE SYNONYM a FOR x", "DROP SYNONYM a", "CREATE SEQUENCE a", "2714"),
     ("CREATE TYPE a FROM int", "DROP TYPE a", "CREATE TYPE a AS TABLE (n int)", "219"),
     ("CREATE TYPE a AS TABLE (n int)", "DROP TYPE a", "CREATE TYPE a FROM int", "219"),
     ("CREATE TABLE o (n int)", "EXEC sp_rename 'o', 'b'", "CREATE TABLE o (n int)", "2714"),
-    ("CREATE TABLE o (n int)", "ALTER SCHEMA s TRANSFER o", "CREATE VIEW o AS SELECT 1 AS n", "2714"),
+    (
+        "CREATE TABLE o (n int)",
+        "ALTER SCHEMA s TRANSFER o",
+        "CREATE VIEW o AS SELECT 1 AS n",
+        "2714",
+    ),
     ("CREATE TABLE ##g (n int)", "DROP TABLE ##g", "CREATE TABLE ##g (n int)", "2714"),
     ("CREATE VIEW o AS SELECT 1 AS n", "EXEC sp_rename 'o', 'b'", "CREATE SEQUENCE o", "2714"),
     (
@@ -57,7 +67,12 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "2714",
     ),
     ("CREATE TABLE ##g (n int)", "DROP TABLE ##g", "CREATE TABLE ##g (m int)", "2714"),
-    ("CREATE PROCEDURE ##p AS SELECT 1", "DROP PROCEDURE ##p", "CREATE PROCEDURE ##p AS SELECT 2", "2714"),
+    (
+        "CREATE PROCEDURE ##p AS SELECT 1",
+        "DROP PROCEDURE ##p",
+        "CREATE PROCEDURE ##p AS SELECT 2",
+        "2714",
+    ),
     (
         "CREATE TABLE #c (n int CONSTRAINT k PRIMARY KEY)",
         "DROP TABLE #c",
@@ -142,7 +157,10 @@ fn what_is_not_there_is_waited_for_by_its_name_alone() {
         ("DROP TABLE IF EXISTS a", "Msg 1222:"),
     ] {
         let said = run_in(&mut other, sql);
-        assert!(if error.is_empty() { said.is_empty() } else { said.contains(error) }, "{sql}: {said}");
+        assert!(
+            if error.is_empty() { said.is_empty() } else { said.contains(error) },
+            "{sql}: {said}"
+        );
     }
     let said = run_in(&mut elsewhere, "SELECT * FROM t.dbo.a");
     assert!(said.contains("Msg 1222:"), "{said}");
@@ -164,7 +182,10 @@ fn a_type_that_is_made_anew_meanwhile_is_another_one() {
         b.check("CREATE SCHEMA s", "");
         b.check("CREATE TYPE a FROM int", "");
         // It is there, and locked.
-        b.check("BEGIN TRAN; CREATE TABLE first (n int); SAVE TRAN p; DROP TYPE a; ROLLBACK TRAN p", "");
+        b.check(
+            "BEGIN TRAN; CREATE TABLE first (n int); SAVE TRAN p; DROP TYPE a; ROLLBACK TRAN p",
+            "",
+        );
         let other = blocked(&b, wanted);
         b.check("DROP TYPE a; CREATE TYPE a FROM bigint; COMMIT", "");
         let said = other.join().unwrap();
@@ -182,15 +203,24 @@ fn a_name_is_one_things_however_many_want_it() {
     b.check("CREATE TABLE c1 (n int); CREATE TABLE c2 (n int); CREATE TABLE told (n int)", "");
     // Each tells when it is not alone with the name.
     let alone = "IF (SELECT COUNT(*) FROM sys.objects WHERE name = 'k') > 1 INSERT told VALUES (1)";
-    let one_type = "IF (SELECT COUNT(*) FROM sys.types WHERE name = 'y') > 1 INSERT told VALUES (2)";
+    let one_type =
+        "IF (SELECT COUNT(*) FROM sys.types WHERE name = 'y') > 1 INSERT told VALUES (2)";
     let batches = [
         format!(
             "EXEC ('CREATE VIEW k AS SELECT 1 AS n'); {alone}; BEGIN TRAN; DROP VIEW k; ROLLBACK; DROP VIEW k"
         ),
-        format!("CREATE SEQUENCE k; {alone}; BEGIN TRAN; DROP SEQUENCE k; ROLLBACK; DROP SEQUENCE k"),
-        format!("ALTER TABLE c1 ADD CONSTRAINT k CHECK (n > 0); {alone}; ALTER TABLE c1 DROP CONSTRAINT k"),
-        format!("ALTER TABLE c2 ADD CONSTRAINT k CHECK (n > 0); {alone}; ALTER TABLE c2 DROP CONSTRAINT k"),
-        format!("CREATE TYPE y FROM int; {one_type}; BEGIN TRAN; DROP TYPE y; ROLLBACK; DROP TYPE y"),
+        format!(
+            "CREATE SEQUENCE k; {alone}; BEGIN TRAN; DROP SEQUENCE k; ROLLBACK; DROP SEQUENCE k"
+        ),
+        format!(
+            "ALTER TABLE c1 ADD CONSTRAINT k CHECK (n > 0); {alone}; ALTER TABLE c1 DROP CONSTRAINT k"
+        ),
+        format!(
+            "ALTER TABLE c2 ADD CONSTRAINT k CHECK (n > 0); {alone}; ALTER TABLE c2 DROP CONSTRAINT k"
+        ),
+        format!(
+            "CREATE TYPE y FROM int; {one_type}; BEGIN TRAN; DROP TYPE y; ROLLBACK; DROP TYPE y"
+        ),
         format!("CREATE TYPE y AS TABLE (n int); {one_type}; DROP TYPE y"),
     ];
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! ROLLUP, CUBE, GROUPING SETS, GROUPING and GROUPING_ID: what single cases give, and for random ones the same rows as the
-//! GROUP BYs that they stand for, one after another.
+//! ROLLUP, CUBE, GROUPING SETS, GROUPING and GROUPING_ID: what single cases give, and for random
+//! ones the same rows as the GROUP BYs that they stand for, one after another.
 
 use crate::support::text::Bench;
 
@@ -44,7 +44,10 @@ fn cube_and_sets() {
         "ink|2001|2|0\nink|2002|16|0\npen|2001|5|0\npen|2002|8|0\nink|NULL|18|1\npen|NULL|13|1\nNULL|2001|7|2\n\
          NULL|2002|24|2\nNULL|NULL|31|3",
     );
-    b.check("select count(*) from (select product p from s group by product, year with cube) as d", "9");
+    b.check(
+        "select count(*) from (select product p from s group by product, year with cube) as d",
+        "9",
+    );
     // Equal sets stay apart; HAVING asks for the set.
     b.check(
         "select product, count(*) from s group by grouping sets (product, product) order by 1",
@@ -115,26 +118,38 @@ fn as_groups_one_after_another() {
     b.check("create table r (a int, b varchar(5), c int not null, v int)", "");
     for _ in 0..60 {
         b.check("set nocount on delete r", "");
-        let null =
-            |rng: &mut fastrand::Rng, text: String| if rng.u8(0..6) == 0 { "null".to_string() } else { text };
+        let null = |rng: &mut fastrand::Rng, text: String| {
+            if rng.u8(0..6) == 0 { "null".to_string() } else { text }
+        };
         let rows: Vec<String> = (0..rng.usize(1..60))
             .map(|_| {
                 let (a, v) = (rng.u8(0..4).to_string(), rng.u8(0..100).to_string());
                 let word = format!("'{}'", ["x", "y", "z"][rng.usize(0..3)]);
                 let c = rng.u8(0..3);
-                format!("({}, {}, {c}, {})", null(&mut rng, a), null(&mut rng, word), null(&mut rng, v))
+                format!(
+                    "({}, {}, {c}, {})",
+                    null(&mut rng, a),
+                    null(&mut rng, word),
+                    null(&mut rng, v)
+                )
             })
             .collect();
         b.check(&format!("insert r values {}", rows.join(", ")), "");
         let names = ["a", "b", "c"];
-        let sets: Vec<Vec<&str>> =
-            (0..rng.usize(2..6)).map(|_| names.iter().copied().filter(|_| rng.bool()).collect()).collect();
+        let sets: Vec<Vec<&str>> = (0..rng.usize(2..6))
+            .map(|_| names.iter().copied().filter(|_| rng.bool()).collect())
+            .collect();
         let aggregates = "count(*), sum(v), min(b), count(distinct c)";
         let list: Vec<String> = sets.iter().map(|set| format!("({})", set.join(", "))).collect();
-        let shown: Vec<&str> =
-            names.iter().copied().filter(|name| sets.iter().any(|set| set.contains(name))).collect();
+        let shown: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| sets.iter().any(|set| set.contains(name)))
+            .collect();
         let whole = match shown.is_empty() {
-            true => format!("select {aggregates} from r group by grouping sets ({})", list.join(", ")),
+            true => {
+                format!("select {aggregates} from r group by grouping sets ({})", list.join(", "))
+            }
             false => {
                 let keys = shown.join(", ");
                 format!(
@@ -149,8 +164,16 @@ fn as_groups_one_after_another() {
                 .map(|name| if set.contains(name) { name.to_string() } else { "null".to_string() })
                 .collect();
             let bits = shown.iter().fold(0, |bits, name| bits * 2 + i32::from(!set.contains(name)));
-            let lead = if keys.is_empty() { String::new() } else { format!("{}, {bits}, ", keys.join(", ")) };
-            let group = if set.is_empty() { String::new() } else { format!(" group by {}", set.join(", ")) };
+            let lead = if keys.is_empty() {
+                String::new()
+            } else {
+                format!("{}, {bits}, ", keys.join(", "))
+            };
+            let group = if set.is_empty() {
+                String::new()
+            } else {
+                format!(" group by {}", set.join(", "))
+            };
             format!("select {lead}{aggregates} from r{group}")
         };
         let parts: Vec<String> = sets.iter().map(single).collect();
@@ -170,5 +193,8 @@ fn columns_of_two_tables_with_one_name_are_two_keys() {
         "SELECT b.x + 1, a.x + 1 FROM a CROSS JOIN b GROUP BY a.x + 1, b.x + 1 ORDER BY 1, 2",
         "6|2\n6|3\n7|2\n7|3",
     );
-    b.check("SELECT COUNT(*) FROM (SELECT a.x FROM a CROSS JOIN b GROUP BY ROLLUP (a.x, b.x), a.x) d", "8");
+    b.check(
+        "SELECT COUNT(*) FROM (SELECT a.x FROM a CROSS JOIN b GROUP BY ROLLUP (a.x, b.x), a.x) d",
+        "8",
+    );
 }

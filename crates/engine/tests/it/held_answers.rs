@@ -170,7 +170,8 @@ fn who_gets_an_application_lock_follows_what_is_durable() {
                 run(&mut first, "insert d..t values (1)").unwrap();
                 first.reset(&mut Collector::default()).unwrap();
             } else {
-                let batch = format!("begin tran {} insert d..t values (1) commit", get("Transaction"));
+                let batch =
+                    format!("begin tran {} insert d..t values (1) commit", get("Transaction"));
                 run(&mut first, &batch).unwrap();
             }
             let mut seen = Collector { disk: Some(&disk), ..Collector::default() };
@@ -203,7 +204,8 @@ fn what_is_to_last_is_committed_first() {
         let hold = hold;
         let mut second = instance.session().unwrap();
         let seen = number(&mut second, "select count(*) from ##g");
-        let get = "use e declare @r int exec @r = sp_getapplock 'a', 'Exclusive', 'Session', 0 select @r";
+        let get =
+            "use e declare @r int exec @r = sp_getapplock 'a', 'Exclusive', 'Session', 0 select @r";
         let got = number(&mut second, get);
         drop(hold);
         assert_eq!((seen, got), (0, -1));
@@ -219,7 +221,11 @@ fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
         ("update s set v = 1", "update s set v = 2 where n = 1 and v = 0; print ''", of_s),
         ("update s set v = 1", "update s set w = 'b' where v = 0; print ''", of_s),
         ("update s set v = 1", "delete s where v = 0; print ''", of_s),
-        ("update s set v = 1", "begin tran; update s set v = 2 where v = 0; print ''; rollback", of_s),
+        (
+            "update s set v = 1",
+            "begin tran; update s set v = 2 where v = 0; print ''; rollback",
+            of_s,
+        ),
         (
             "delete t where n = 5",
             "delete t where n = 5; print ''",
@@ -239,7 +245,8 @@ fn a_statement_that_changes_nothing_waits_for_what_it_has_seen() {
     {
         let (disk, instance) = with_table(60 + at as u64);
         let mut first = session_in(&instance, false);
-        run(&mut first, "create table s (n int primary key, v int not null, w varchar(9))").unwrap();
+        run(&mut first, "create table s (n int primary key, v int not null, w varchar(9))")
+            .unwrap();
         run(&mut first, "create table i (n int primary key with (ignore_dup_key = on))").unwrap();
         run(&mut first, "insert s values (1, 0, 'a') insert t values (5)").unwrap();
         first.hold_answers();
@@ -280,7 +287,8 @@ fn a_bulk_load_of_duplicates_waits_for_what_it_has_seen() {
 fn a_prepared_statement_that_changes_nothing_waits_for_what_it_has_seen() {
     let (disk, instance) = with_table(70);
     let mut first = session_in(&instance, false);
-    run(&mut first, "create table s (n int primary key, v int not null) insert s values (1, 0)").unwrap();
+    run(&mut first, "create table s (n int primary key, v int not null) insert s values (1, 0)")
+        .unwrap();
     let mut second = session_in(&instance, false);
     let change = second.prepare("update s set v = v + 2 where n = 1 and v = 0", &[]).unwrap();
     for round in 1..4 {
@@ -434,11 +442,17 @@ fn crash_once(seed: u64) {
     let instance = open(&disk).unwrap();
     let mut session = instance.session().unwrap();
     for name in ["d", "e"] {
-        run(&mut session, &CREATE.replace(" d ", &format!(" {name} ")).replace("'d.", &format!("'{name}.")))
-            .unwrap();
+        run(
+            &mut session,
+            &CREATE.replace(" d ", &format!(" {name} ")).replace("'d.", &format!("'{name}.")),
+        )
+        .unwrap();
         for client in 0..CLIENTS {
-            run(&mut session, &format!("create table {name}..t{client} (n int not null primary key)"))
-                .unwrap();
+            run(
+                &mut session,
+                &format!("create table {name}..t{client} (n int not null primary key)"),
+            )
+            .unwrap();
         }
     }
     drop(session);
@@ -454,7 +468,8 @@ fn crash_once(seed: u64) {
     });
     drop(instance);
     let disk = disk.crash(seed);
-    let instance = open(&disk).unwrap_or_else(|e| panic!("seed {seed}: open after the crash: {e:?}"));
+    let instance =
+        open(&disk).unwrap_or_else(|e| panic!("seed {seed}: open after the crash: {e:?}"));
     let mut session = instance.session().unwrap();
     let mut found = |table: &str| {
         let rows = run(&mut session, &format!("select count(*), coalesce(max(n), 0) from {table}"));
@@ -466,7 +481,11 @@ fn crash_once(seed: u64) {
     for (client, told) in told.iter().enumerate() {
         let first = found(&format!("d..t{client}"));
         let second = if client == ALONE { first } else { found(&format!("e..t{client}")) };
-        assert!(second >= told.own, "seed {seed}: client {client} was told {}, has {second}", told.own);
+        assert!(
+            second >= told.own,
+            "seed {seed}: client {client} was told {}, has {second}",
+            told.own
+        );
         let ahead = first - second;
         assert!((0..=1).contains(&ahead), "seed {seed}: client {client} has {first} and {second}");
     }

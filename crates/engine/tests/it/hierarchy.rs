@@ -69,7 +69,10 @@ fn static_members() {
     for (sql, said) in [
         ("select geometry::Point(1, 2, 0)", "Msg 243: Type geometry is not a defined system type."),
         ("select geography::[Null]", "Msg 243: Type geography is not a defined system type."),
-        ("select dbo.hierarchyid::GetRoot()", "Msg 243: Type dbo.hierarchyid is not a defined system type."),
+        (
+            "select dbo.hierarchyid::GetRoot()",
+            "Msg 243: Type dbo.hierarchyid is not a defined system type.",
+        ),
         ("select id::Parse('1') from h", "Msg 243: Type id is not a defined system type."),
         ("select int::Parse('1')", "Msg 258: Cannot call methods on int."),
         (
@@ -133,7 +136,10 @@ fn columns_keys_and_order() {
     let expected = "/|0|root\n/1/|1|a\n/1/1/|2|aa\n/1/2/|2|ab\n/2/|1|b\n/10/|1|c";
     b.check(walk, expected);
     b.check("select name from org where node = '/1/2/'", "ab");
-    b.check("select name from org where node.IsDescendantOf('/1/') = 1 order by node desc", "ab\naa\na");
+    b.check(
+        "select name from org where node.IsDescendantOf('/1/') = 1 order by node desc",
+        "ab\naa\na",
+    );
     b.check("select o.name, count(*) from org o join org c on c.node.GetAncestor(1) = o.node group by o.name order by 1", "a|2\nroot|3");
     b.check("declare @last hierarchyid = (select max(node) from org where node.GetAncestor(1) = '/1/')
         insert org (node, name) select cast('/1/' as hierarchyid).GetDescendant(@last, null), 'ac' select name from org where node = '/1/3/'", "(1)\nac");

@@ -1,5 +1,5 @@
-//! Entries of nonclustered indexes, seen through T-SQL: how large they are, that an index of any kind
-//! says what its table says (now, before, after a restart, a rebuild and a restore).
+//! Entries of nonclustered indexes, seen through T-SQL: how large they are, that an index of any
+//! kind says what its table says (now, before, after a restart, a rebuild and a restore).
 
 use crate::support::text::{Bench, Text};
 use engine::Session;
@@ -113,7 +113,8 @@ const BASES: [&str; 6] = [
 
 /// Rows of these ids, in which every column but the first has NULLs.
 fn rows(from: u32, to: u32) -> String {
-    let column = |n: u32, value: &str| format!("CASE WHEN v % {} = 0 THEN NULL ELSE {value} END", n + 3);
+    let column =
+        |n: u32, value: &str| format!("CASE WHEN v % {} = 0 THEN NULL ELSE {value} END", n + 3);
     let values = [
         "v % 41",
         "CAST(v AS bigint) * 10000000000 - 77",
@@ -151,7 +152,8 @@ fn filled(b: &mut Bench, base: &str) {
         if n == INDEXES.len() / 2 {
             b.check(&format!("INSERT t {}", rows(1, 150)), "(150)");
         }
-        let (unique, columns) = index.strip_prefix("UNIQUE ").map_or(("", *index), |rest| ("UNIQUE", rest));
+        let (unique, columns) =
+            index.strip_prefix("UNIQUE ").map_or(("", *index), |rest| ("UNIQUE", rest));
         let filter = if filter.is_empty() { String::new() } else { format!("WHERE {filter}") };
         b.check(&format!("CREATE {unique} INDEX i{n} ON t {columns} {filter}"), "");
     }
@@ -172,8 +174,9 @@ fn indexes_say_what_the_table_says(what: &str, mut say: impl FnMut(&str) -> Stri
     for (n, (index, filter, columns)) in INDEXES.iter().enumerate() {
         let filter = if filter.is_empty() { String::new() } else { format!("WHERE {filter}") };
         for columns in [*columns, "*"] {
-            let mut read =
-                |hint: &str| sorted(&say(&format!("SELECT {columns} FROM t WITH (INDEX ({hint})) {filter}")));
+            let mut read = |hint: &str| {
+                sorted(&say(&format!("SELECT {columns} FROM t WITH (INDEX ({hint})) {filter}")))
+            };
             let expected = read("0");
             assert!(expected.len() > 20, "{what}: {} rows", expected.len());
             assert_eq!(read(&format!("i{n}")), expected, "{what}: {columns} by {index}");
@@ -215,9 +218,12 @@ fn indexes_of_all_kinds_say_what_their_table_says() {
         tell(&mut reader, "COMMIT");
         drop(reader);
         b.check("DBCC CHECKDB WITH NO_INFOMSGS", "");
-        // What was deleted comes again, on its ghosts or beside them; a rollback takes changes back.
+        // What was deleted comes again, on its ghosts or beside them; a rollback takes changes
+        // back.
         b.check(&format!("INSERT t {} WHERE v % 7 = 0", rows(1, 150)), "(21)");
-        b.run("BEGIN TRAN DELETE t WHERE id % 2 = 0 UPDATE t SET i = -i, s = NULL, n = NULL ROLLBACK");
+        b.run(
+            "BEGIN TRAN DELETE t WHERE id % 2 = 0 UPDATE t SET i = -i, s = NULL, n = NULL ROLLBACK",
+        );
         let mut b = b.restart();
         indexes_say_what_the_table_says(&format!("{base}, restarted"), |sql| b.run(sql));
         b.check("ALTER INDEX ALL ON t REBUILD", "");
@@ -246,9 +252,12 @@ fn keys_that_repeat_are_named() {
         "CREATE TABLE t (a int, s varchar(20), f float, d date)
          INSERT t VALUES (5, 'Word', 0.5, '2020-02-29'), (5, 'wORD', 0.5, '2020-02-29')",
     );
-    for (columns, value) in
-        [("a", "(5)"), ("s", "(wORD)"), ("a, s, d", "(5, wORD, 2020-02-29)"), ("d DESC, f", "(2020-02-29, ")]
-    {
+    for (columns, value) in [
+        ("a", "(5)"),
+        ("s", "(wORD)"),
+        ("a, s, d", "(5, wORD, 2020-02-29)"),
+        ("d DESC, f", "(2020-02-29, "),
+    ] {
         let said = b.run(&format!("CREATE UNIQUE INDEX u ON t ({columns})"));
         assert!(
             said.contains("Msg 1505") && said.contains(&format!("value is {value}")),

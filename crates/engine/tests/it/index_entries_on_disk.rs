@@ -1,5 +1,5 @@
-//! Entries of nonclustered indexes on disk: after power losses they say what their tables say, damage
-//! of an entry is found, and files of earlier formats are refused.
+//! Entries of nonclustered indexes on disk: after power losses they say what their tables say,
+//! damage of an entry is found, and files of earlier formats are refused.
 
 use crate::support::text::{self, fails, power_loss, run, say};
 use disk::{AlignedBuf, Disk, OpenMode};
@@ -26,7 +26,9 @@ fn sums(instance: &Arc<Instance>, table: &str) -> String {
         say(instance, &sql)
     };
     let mut all = Vec::new();
-    for (index, columns) in [("ix_3", "a, b, c"), ("ix_text", "s, a"), ("ux", "id, s"), ("ix_own", "id, b")] {
+    for (index, columns) in
+        [("ix_3", "a, b, c"), ("ix_text", "s, a"), ("ux", "id, s"), ("ix_own", "id, b")]
+    {
         let by_table = of("0", columns);
         assert_eq!(of(index, columns), by_table, "{index} of {table}");
         all.push(by_table);
@@ -36,9 +38,9 @@ fn sums(instance: &Arc<Instance>, table: &str) -> String {
     all.join(" ")
 }
 
-/// Inserts, updates, deletes and a rollback of rows with entries, on a heap and on a clustered table:
-/// after a power loss anywhere the indexes say what the tables say, and a transaction is whole or not
-/// there.
+/// Inserts, updates, deletes and a rollback of rows with entries, on a heap and on a clustered
+/// table: after a power loss anywhere the indexes say what the tables say, and a transaction is
+/// whole or not there.
 #[test]
 fn entries_after_a_power_loss() {
     let disk = SimDisk::new(83);
@@ -99,7 +101,12 @@ fn entries_after_a_power_loss() {
             assert!([before, first, second].contains(&&found), "{table} after I/O {at}: {found}");
         }
         let report = instance.check_database("d").unwrap();
-        assert!(report.is_clean(), "after I/O {at}: {:?} {:?}", report.allocation, report.consistency);
+        assert!(
+            report.is_clean(),
+            "after I/O {at}: {:?} {:?}",
+            report.allocation,
+            report.consistency
+        );
         run(instance, "USE d INSERT heap VALUES (9999, 1, 1, 1, 'on') DELETE heap WHERE id = 9999");
     });
 }
@@ -143,8 +150,9 @@ fn entries_that_name_other_rows_are_found() {
     drop(instance);
     // Key length 5; not NULL; 0x5A3F1234 with its sign turned, in big-endian bytes.
     let key: [u8; 7] = [5, 0, 1, 0xDA, 0x3F, 0x12, 0x34];
-    let find =
-        |page: &[u8]| page.windows(key.len()).position(|bytes| bytes == &key[..]).map(|at| at + key.len());
+    let find = |page: &[u8]| {
+        page.windows(key.len()).position(|bytes| bytes == &key[..]).map(|at| at + key.len())
+    };
     let told = |disk: &SimDisk| {
         let report = open(disk).check_database("d").unwrap();
         assert!(report.allocation.is_empty(), "{:?}", report.allocation);
@@ -160,7 +168,10 @@ fn entries_that_name_other_rows_are_found() {
         true
     });
     let said = told(&other);
-    assert!(said.contains("index u has 2 entries for 2 rows, or entries that no row has"), "{said}");
+    assert!(
+        said.contains("index u has 2 entries for 2 rows, or entries that no row has"),
+        "{said}"
+    );
     let cut = disk.crash(1);
     change_page(&cut, "/data/d.mdf", |page| {
         let Some(at) = find(page) else { return false };
@@ -178,7 +189,10 @@ fn entries_that_name_other_rows_are_found() {
         true
     });
     let said = told(&changed);
-    assert!(said.contains("index u has 2 entries for 2 rows, or entries that no row has"), "{said}");
+    assert!(
+        said.contains("index u has 2 entries for 2 rows, or entries that no row has"),
+        "{said}"
+    );
     assert!(!said.contains("cannot be read"), "{said}");
 }
 
@@ -254,7 +268,10 @@ fn entries_with_another_length_of_their_locators_are_found() {
     });
     let report = open(&disk).check_database("d").unwrap();
     let said = report.consistency.join("\n");
-    assert!(said.contains("index i has 1 entries for 1 rows, or entries that no row has"), "{said}");
+    assert!(
+        said.contains("index i has 1 entries for 1 rows, or entries that no row has"),
+        "{said}"
+    );
 }
 
 /// A database of the format before is left alone, and it is said why.
@@ -282,10 +299,14 @@ fn files_of_earlier_formats_are_refused() {
     let instance = open(&old);
     let state = "SELECT state_desc FROM sys.databases WHERE name = 'd'";
     assert_eq!(say(&instance, state), "RECOVERY_PENDING");
-    assert_eq!(say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'master'"), "ONLINE");
+    assert_eq!(
+        say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'master'"),
+        "ONLINE"
+    );
     let log = instance.error_log().lines().join("\n");
     assert!(
-        log.contains("Error 946") && log.contains("has format 2, which an earlier version has made"),
+        log.contains("Error 946")
+            && log.contains("has format 2, which an earlier version has made"),
         "{log}"
     );
     let said = say(&instance, "ALTER DATABASE d SET ONLINE");
@@ -312,7 +333,10 @@ fn files_of_earlier_formats_are_refused() {
     for (format, number) in [(2, 946), (4, 948)] {
         set_format(&old, 3, format);
         let said = fails(&instance, attach, &[number, 1813]);
-        assert!(said.contains("'e' ") && said.contains(&format!("has format {format}, ")), "{said}");
+        assert!(
+            said.contains("'e' ") && said.contains(&format!("has format {format}, ")),
+            "{said}"
+        );
         set_format(&old, format, 3);
     }
     run(&instance, attach);

@@ -1,6 +1,7 @@
-//! How indexes are used and which ones are missing: sys.dm_db_index_usage_stats counts each execution of a plan once for each of its
-//! operators, over all sessions and whatever happens to the plans; the views of missing indexes and SHOWPLAN_XML tell what the planner
-//! would have liked to have.
+//! How indexes are used and which ones are missing: sys.dm_db_index_usage_stats counts each
+//! execution of a plan once for each of its operators, over all sessions and whatever happens to
+//! the plans; the views of missing indexes and SHOWPLAN_XML tell what the planner would have liked
+//! to have.
 
 use crate::support::text::{Bench, Text};
 use engine::Session;
@@ -65,10 +66,14 @@ fn what_plans_have_done_is_not_lost_with_them() {
     b.run("DBCC FREEPROCCACHE");
     assert!(uses(&mut b, "t").starts_with("1|10|0|0|"), "{}", uses(&mut b, "t"));
     // Another plan for the same statement: what the first has counted stays where it was.
-    (0..5).for_each(|_| drop(b.run("EXEC sp_executesql N'SELECT id FROM t WHERE b = @n', N'@n int', 3")));
+    (0..5).for_each(|_| {
+        drop(b.run("EXEC sp_executesql N'SELECT id FROM t WHERE b = @n', N'@n int', 3"))
+    });
     assert!(uses(&mut b, "t").starts_with("1|10|5|0|"), "{}", uses(&mut b, "t"));
     b.run("CREATE INDEX ib ON t (b)");
-    (0..4).for_each(|_| drop(b.run("EXEC sp_executesql N'SELECT id FROM t WHERE b = @n', N'@n int', 3")));
+    (0..4).for_each(|_| {
+        drop(b.run("EXEC sp_executesql N'SELECT id FROM t WHERE b = @n', N'@n int', 3"))
+    });
     let now = uses(&mut b, "t");
     assert!(now.starts_with("1|10|5|0|") && now.contains("\n4|4|0|0|0|s"), "{now}");
     // A session that goes, and a plan for one run.
@@ -109,7 +114,8 @@ fn a_missing_index_is_told_by_the_views_and_by_the_plan() {
     // What an index serves, what is one row, what no index could serve.
     b.run("SELECT c FROM t WHERE id = 4; SELECT a FROM t WHERE a = 5; SELECT c FROM t WHERE c LIKE '%x'");
     b.check(MISSING, "");
-    let query = "EXEC sp_executesql N'SELECT c FROM t WHERE b = @b AND a > @a', N'@b int, @a int', 3, 400";
+    let query =
+        "EXEC sp_executesql N'SELECT c FROM t WHERE b = @b AND a > @a', N'@b int, @a int', 3, 400";
     (0..6).for_each(|_| drop(b.run(query)));
     b.check(MISSING, "[b]|[a]|[c]|[t].[dbo].[t]|1|6|sane");
     let columns =
@@ -123,7 +129,10 @@ fn a_missing_index_is_told_by_the_views_and_by_the_plan() {
                  <ColumnGroup Usage=\"INEQUALITY\"><Column Name=\"[a]\" ColumnId=\"2\"/></ColumnGroup>\
                  <ColumnGroup Usage=\"INCLUDE\"><Column Name=\"[c]\" ColumnId=\"4\"/></ColumnGroup></MissingIndex>";
     assert!(plan.contains(group), "{plan}");
-    assert!(plan.contains("<MissingIndex Database=\"[t]\" Schema=\"[dbo]\" Table=\"[t]\">"), "{plan}");
+    assert!(
+        plan.contains("<MissingIndex Database=\"[t]\" Schema=\"[dbo]\" Table=\"[t]\">"),
+        "{plan}"
+    );
     // With the index nothing is missing.
     b.run("CREATE INDEX iba ON t (b, a) INCLUDE (c)");
     b.check(MISSING, "");

@@ -1,5 +1,6 @@
-//! Indexed views: which views can keep their rows, that they keep them on every way in which rows of their tables change, what reads
-//! them; other indexes, definitions, catalog views; sessions side by side; power loss.
+//! Indexed views: which views can keep their rows, that they keep them on every way in which rows
+//! of their tables change, what reads them; other indexes, definitions, catalog views; sessions
+//! side by side; power loss.
 
 use crate::support::text::{self, Bench, power_loss, say, try_open};
 use sim::SimDisk;
@@ -22,8 +23,9 @@ fn is_kept(b: &mut Bench, view: &str) {
          (SELECT * FROM {view} WITH (NOEXPAND) EXCEPT SELECT * FROM {view})) AS d"
     );
     b.check(&differs, "0");
-    let counts =
-        format!("SELECT (SELECT COUNT(*) FROM {view}) - (SELECT COUNT(*) FROM {view} WITH (NOEXPAND))");
+    let counts = format!(
+        "SELECT (SELECT COUNT(*) FROM {view}) - (SELECT COUNT(*) FROM {view} WITH (NOEXPAND))"
+    );
     b.check(&counts, "0");
 }
 
@@ -46,7 +48,10 @@ fn bench() -> Bench {
 #[test]
 fn rows_are_kept_on_every_way_of_changing_them() {
     let mut b = bench();
-    b.check("SELECT * FROM joined WITH (NOEXPAND) ORDER BY id", "10|Ann|Burley|10.00\n11|Ann|Burley|3.00");
+    b.check(
+        "SELECT * FROM joined WITH (NOEXPAND) ORDER BY id",
+        "10|Ann|Burley|10.00\n11|Ann|Burley|3.00",
+    );
     b.check("SELECT * FROM towns WITH (NOEXPAND) ORDER BY town", "NULL|1|1|7.00\nBurley|2|5|13.00");
     all_kept(&mut b);
     for sql in [
@@ -137,7 +142,10 @@ fn a_key_holds_among_the_rows_of_a_view() {
          and the index name 'c'. The duplicate key value is (x).",
     );
     b.check("SELECT COUNT(*) FROM sys.indexes WHERE object_id = OBJECT_ID('noted')", "0");
-    b.check("SELECT * FROM noted WITH (NOEXPAND)", "Msg 8171: Hint 'noexpand' on object 'noted' is invalid.");
+    b.check(
+        "SELECT * FROM noted WITH (NOEXPAND)",
+        "Msg 8171: Hint 'noexpand' on object 'noted' is invalid.",
+    );
 }
 
 #[test]
@@ -156,7 +164,10 @@ fn other_indexes_and_definitions() {
         "6.00\n12.00",
     );
     b.check("SELECT j.total FROM dbo.joined AS j WITH (NOEXPAND) WHERE j.id = 10", "12.00");
-    b.check("SELECT joined.total FROM dbo.joined WITH (NOEXPAND) WHERE dbo.joined.id = 10", "12.00");
+    b.check(
+        "SELECT joined.total FROM dbo.joined WITH (NOEXPAND) WHERE dbo.joined.id = 10",
+        "12.00",
+    );
     b.check("SET SHOWPLAN_TEXT ON", "");
     let plan = b.run("SELECT total FROM joined WITH (NOEXPAND) WHERE id = 10");
     b.run("SET SHOWPLAN_TEXT OFF");
@@ -174,7 +185,10 @@ fn other_indexes_and_definitions() {
          OBJECT_ID('joined') AND index_id = 2",
         "name|1|0\ntotal|0|1",
     );
-    b.check("SELECT rows FROM sys.partitions WHERE object_id = OBJECT_ID('towns') AND index_id = 1", "2");
+    b.check(
+        "SELECT rows FROM sys.partitions WHERE object_id = OBJECT_ID('towns') AND index_id = 1",
+        "2",
+    );
     b.check("SELECT name FROM sys.tables ORDER BY name", "cust\nord");
     b.check("SELECT COUNT(*) FROM sys.objects WHERE name = 'joined'", "1");
     b.check("SELECT COUNT(*) FROM INFORMATION_SCHEMA.TABLES", "4");
@@ -236,7 +250,9 @@ fn rights_are_those_to_the_view() {
 fn only_some_views_can_keep_their_rows() {
     let mut b = Bench::new();
     b.run(TABLES);
-    b.run("CREATE FUNCTION dbo.f (@a int) RETURNS int WITH SCHEMABINDING AS BEGIN RETURN @a + 1 END");
+    b.run(
+        "CREATE FUNCTION dbo.f (@a int) RETURNS int WITH SCHEMABINDING AS BEGIN RETURN @a + 1 END",
+    );
     b.run("CREATE VIEW dbo.other WITH SCHEMABINDING AS SELECT id FROM dbo.ord");
     let o = "dbo.ord";
     let g = "COUNT_BIG(*) AS k";
@@ -340,7 +356,8 @@ fn sessions_that_change_one_group_come_one_after_the_other() {
     all_kept(&mut b);
 }
 
-/// A view's rows change in the transaction of its tables' rows: after a power loss they are what its query gives.
+/// A view's rows change in the transaction of its tables' rows: after a power loss they are what
+/// its query gives.
 #[test]
 fn after_a_power_loss_a_view_keeps_what_its_query_gives() {
     let open = |disk: &SimDisk| try_open(disk, 16 << 20).unwrap();
@@ -366,7 +383,9 @@ fn after_a_power_loss_a_view_keeps_what_its_query_gives() {
         for view in ["joined", "towns"] {
             let kept = say(
                 instance,
-                &format!("SELECT COUNT(*) FROM d.sys.indexes WHERE object_id = OBJECT_ID('d.dbo.{view}')"),
+                &format!(
+                    "SELECT COUNT(*) FROM d.sys.indexes WHERE object_id = OBJECT_ID('d.dbo.{view}')"
+                ),
             );
             if kept == "0" {
                 continue;
@@ -379,6 +398,9 @@ fn after_a_power_loss_a_view_keeps_what_its_query_gives() {
             assert_eq!(say(instance, &differs), "0", "{at} {view}");
         }
         let said = say(instance, "DBCC CHECKDB (d)");
-        assert!(said.contains("CHECKDB found 0 allocation errors and 0 consistency errors"), "{at}: {said}");
+        assert!(
+            said.contains("CHECKDB found 0 allocation errors and 0 consistency errors"),
+            "{at}: {said}"
+        );
     });
 }

@@ -1,4 +1,5 @@
-//! INSERT ... EXECUTE into tables, temporary tables and table variables; INSERT BULK and the rows that follow it.
+//! INSERT ... EXECUTE into tables, temporary tables and table variables; INSERT BULK and the rows
+//! that follow it.
 
 use crate::support::tape::{Bench, Tape, int, text};
 use engine::{SqlError, Value};
@@ -13,7 +14,11 @@ fn bench() -> Bench {
 }
 
 fn rows(lines: &[String]) -> Vec<&str> {
-    lines.iter().filter(|l| l.starts_with("row ") || l.starts_with("error")).map(|l| l.as_str()).collect()
+    lines
+        .iter()
+        .filter(|l| l.starts_with("row ") || l.starts_with("error"))
+        .map(|l| l.as_str())
+        .collect()
 }
 
 #[test]
@@ -67,7 +72,10 @@ fn it_is_one_statement() {
     ]);
     let said = b.run("insert t (n) exec writes 1");
     assert!(rows(&said)[0].starts_with("error 245"), "{said:?}");
-    assert_eq!(rows(&b.run("select (select count(*) from t), (select count(*) from other)")), ["row 0|0"]);
+    assert_eq!(
+        rows(&b.run("select (select count(*) from t), (select count(*) from other)")),
+        ["row 0|0"]
+    );
     assert_eq!(b.session.trancount(), 0);
     // In a transaction the statement alone is taken back.
     b.setup(&["create table keys (n int primary key)"]);
@@ -129,10 +137,15 @@ fn rows_that_follow_insert_bulk() {
     let given = [row(Some("x"), 1), row(None, 2)];
     let given: Vec<&[Value]> = given.iter().map(|r| &r[..]).collect();
     // The order of columns is the statement's; NULL means the default unless it is kept.
-    let said = load(&mut b, "insert bulk t ([s] varchar(10) COLLATE Latin1_General_CI_AS, [n] int)", &given);
+    let said = load(
+        &mut b,
+        "insert bulk t ([s] varchar(10) COLLATE Latin1_General_CI_AS, [n] int)",
+        &given,
+    );
     assert_eq!(said, ["done BulkInsert", "done BulkInsert 2"]);
     let hints = "with (KEEP_NULLS, TABLOCK, ROWS_PER_BATCH = 100, KILOBYTES_PER_BATCH = 5, CHECK_CONSTRAINTS, FIRE_TRIGGERS, ORDER (n ASC))";
-    let said = load(&mut b, &format!("INSERT BULK [dbo].[t](s varchar(10), n int) {hints}"), &given);
+    let said =
+        load(&mut b, &format!("INSERT BULK [dbo].[t](s varchar(10), n int) {hints}"), &given);
     assert_eq!(said, ["done BulkInsert", "done BulkInsert 2"]);
     assert_eq!(
         rows(&b.run("select * from t order by id")),
@@ -148,7 +161,11 @@ fn rows_that_follow_insert_bulk() {
     b.run("rollback");
     assert_eq!(rows(&b.run("select count(*) from t where n = 77")), ["row 0"]);
     b.setup(&["create table #b (n int, s nvarchar(30))"]);
-    let said = load(&mut b, "insert bulk #b (n int, s nvarchar(30))", &[&[Value::Int(1), Value::str("ü")]]);
+    let said = load(
+        &mut b,
+        "insert bulk #b (n int, s nvarchar(30))",
+        &[&[Value::Int(1), Value::str("ü")]],
+    );
     assert_eq!(said, ["done BulkInsert", "done BulkInsert 1"]);
     assert_eq!(rows(&b.run("select * from #b")), ["row 1|ü"]);
 }
@@ -161,11 +178,16 @@ fn rows_come_in_the_order_that_insert_bulk_tells() {
         "create table heap (n int, s varchar(10))",
     ]);
     let row = |n: i32, s: &str| [Value::Int(n), Value::str(s)];
-    let (in_order, not) = ([row(1, "b"), row(1, "A"), row(2, "c")], [row(1, "b"), row(2, "c"), row(1, "A")]);
+    let (in_order, not) =
+        ([row(1, "b"), row(1, "A"), row(2, "c")], [row(1, "b"), row(2, "c"), row(1, "A")]);
     let (in_order, not) = (in_order.each_ref().map(|r| &r[..]), not.each_ref().map(|r| &r[..]));
     for hint in ["n", "n asc", "n, s desc", "n ASC, s DESC"] {
         let text = format!("insert bulk k (n int, s varchar(10)) with (tablock, order ({hint}))");
-        assert_eq!(load(&mut b, &text, &not)[1..], ["error 4819 line 0", "done BulkInsert error"], "{hint}");
+        assert_eq!(
+            load(&mut b, &text, &not)[1..],
+            ["error 4819 line 0", "done BulkInsert error"],
+            "{hint}"
+        );
         assert_eq!(rows(&b.run("select count(*) from k")), ["row 0"], "{hint}");
         assert_eq!(load(&mut b, &text, &in_order)[1..], ["done BulkInsert 3"], "{hint}");
         b.setup(&["truncate table k"]);

@@ -1,4 +1,5 @@
-//! Isolation levels and lock hints with several sessions: what each sees, which waits for which, which is the victim of a deadlock.
+//! Isolation levels and lock hints with several sessions: what each sees, which waits for which,
+//! which is the victim of a deadlock.
 
 use crate::support::text::{Bench, Text};
 use engine::Session;
@@ -27,11 +28,15 @@ impl Other {
 
 const SNAPSHOT: &str = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT";
 
-/// A bench whose database allows SNAPSHOT isolation, with table `a` of keys 1 to 3, and a second session.
+/// A bench whose database allows SNAPSHOT isolation, with table `a` of keys 1 to 3, and a second
+/// session.
 fn snapshots() -> (Bench, Other) {
     let mut b = Bench::new();
     b.check("ALTER DATABASE t SET ALLOW_SNAPSHOT_ISOLATION ON", "");
-    b.check("CREATE TABLE a (id int PRIMARY KEY, n int); INSERT a VALUES (1, 10), (2, 20), (3, 30)", "(3)");
+    b.check(
+        "CREATE TABLE a (id int PRIMARY KEY, n int); INSERT a VALUES (1, 10), (2, 20), (3, 30)",
+        "(3)",
+    );
     let mut other = Other::new(&b);
     other.check(SNAPSHOT, "");
     (b, other)
@@ -47,7 +52,10 @@ fn snapshot_isolation_must_be_allowed_and_come_first() {
     assert!(s.run("UPDATE a SET n = 0").starts_with("Msg 3952"));
     b.check("ALTER DATABASE t SET ALLOW_SNAPSHOT_ISOLATION ON", "");
     s.check("SELECT COUNT(*) FROM a", "3");
-    s.check("SET TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN TRAN; SELECT COUNT(*) FROM a", "3");
+    s.check(
+        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN TRAN; SELECT COUNT(*) FROM a",
+        "3",
+    );
     assert!(s.run(&format!("{SNAPSHOT}; SELECT COUNT(*) FROM a")).starts_with(
         "Msg 3951: Transaction failed in database 't' because the statement was run under snapshot isolation but"
     ));
@@ -58,7 +66,10 @@ fn snapshot_isolation_must_be_allowed_and_come_first() {
 fn a_snapshot_transaction_reads_one_moment() {
     let (mut b, mut s) = snapshots();
     s.check("BEGIN TRAN; SELECT SUM(n) FROM a", "60");
-    b.check("UPDATE a SET n = n + 1; INSERT a VALUES (4, 40); DELETE a WHERE id = 1", "(3)\n(1)\n(1)");
+    b.check(
+        "UPDATE a SET n = n + 1; INSERT a VALUES (4, 40); DELETE a WHERE id = 1",
+        "(3)\n(1)\n(1)",
+    );
     s.check("SELECT SUM(n) FROM a; SELECT n FROM a WHERE id = 1", "60\n10");
     // Own work is seen besides; another level in between sees what is now.
     s.check("INSERT a VALUES (9, 1); SELECT SUM(n) FROM a", "(1)\n61");
@@ -83,7 +94,8 @@ fn a_change_of_what_others_changed_is_a_conflict() {
         s.check(mine, conflict);
         s.check("SELECT @@TRANCOUNT", "0");
     }
-    // What was not changed since may be changed, own changes too; a change that was rolled back is none.
+    // What was not changed since may be changed, own changes too; a change that was rolled back is
+    // none.
     s.check("BEGIN TRAN; SELECT COUNT(*) FROM a", "2");
     b.check("BEGIN TRAN; UPDATE a SET n = 7 WHERE id = 1; ROLLBACK", "(1)");
     s.check("UPDATE a SET n = 11 WHERE id = 1; UPDATE a SET n = n + 1 WHERE id = 1", "(1)\n(1)");
@@ -114,7 +126,8 @@ fn a_snapshot_refuses_newer_definitions() {
         );
         s.check("SELECT @@TRANCOUNT", "0");
     }
-    // Rolled back, it has not happened; one's own is allowed where it is not DDL on rows that others may see.
+    // Rolled back, it has not happened; one's own is allowed where it is not DDL on rows that
+    // others may see.
     s.check("BEGIN TRAN; SELECT COUNT(*) FROM c", "1");
     b.check("BEGIN TRAN; ALTER TABLE a ADD z int; ROLLBACK", "");
     s.check(
@@ -224,7 +237,9 @@ fn updlock_keeps_writers_out_and_lets_readers_read() {
         s.check(&format!("SELECT n FROM {table} WITH (UPDLOCK) WHERE id = 20"), TIMEOUT);
         // Other rows are free, new ones too.
         s.check(
-            &format!("UPDATE {table} SET n = n WHERE id = 10; INSERT {table} (id, n) VALUES (25, 9)"),
+            &format!(
+                "UPDATE {table} SET n = n WHERE id = 10; INSERT {table} (id, n) VALUES (25, 9)"
+            ),
             "(1)\n(1)",
         );
         b.check(&format!("UPDATE {table} SET n = 6 WHERE id = 20; COMMIT"), "(1)");
@@ -243,7 +258,9 @@ fn repeatable_read_repeats() {
         b.check(&format!("BEGIN TRAN; SELECT n FROM {table} WHERE id <= 20 ORDER BY id"), "1\n2");
         let writer = s.blocked(&format!("UPDATE {table} SET n = n + 10 WHERE id = 20"));
         b.check(
-            &format!("SELECT n FROM {table} WHERE id = 20; INSERT {table} (id, n) VALUES (15, 4); COMMIT"),
+            &format!(
+                "SELECT n FROM {table} WHERE id = 20; INSERT {table} (id, n) VALUES (15, 4); COMMIT"
+            ),
             "2\n(1)",
         );
         let mut s = writer.says("(1)");
@@ -258,8 +275,9 @@ fn repeatable_read_repeats() {
     }
 }
 
-/// Rows are locked in the order in which they are read: a statement that waits for a row holds none after it, so that
-/// statements that read the same rows in the same direction never deadlock. A page is changed in one step where it can.
+/// Rows are locked in the order in which they are read: a statement that waits for a row holds none
+/// after it, so that statements that read the same rows in the same direction never deadlock. A
+/// page is changed in one step where it can.
 #[test]
 fn a_statement_that_waits_holds_no_later_row() {
     for table in ["a", "h"] {
@@ -312,8 +330,16 @@ fn a_rejected_row_keeps_its_older_lock() {
 #[test]
 fn serializable_has_no_phantoms() {
     for (read, intruder, free) in [
-        ("id BETWEEN 12 AND 28", "INSERT a (id, n) VALUES (15, 0)", "INSERT a (id, n) VALUES (5, 0)"),
-        ("id BETWEEN 12 AND 28", "INSERT a (id, n) VALUES (28, 0)", "UPDATE a SET n = 4 WHERE id = 10"),
+        (
+            "id BETWEEN 12 AND 28",
+            "INSERT a (id, n) VALUES (15, 0)",
+            "INSERT a (id, n) VALUES (5, 0)",
+        ),
+        (
+            "id BETWEEN 12 AND 28",
+            "INSERT a (id, n) VALUES (28, 0)",
+            "UPDATE a SET n = 4 WHERE id = 10",
+        ),
         ("id > 20", "INSERT a (id, n) VALUES (31, 0)", "INSERT a (id, n) VALUES (15, 0)"),
         ("id = 15", "INSERT a (id, n) VALUES (15, 0)", "INSERT a (id, n) VALUES (25, 0)"),
         ("id = 99", "INSERT a (id, n) VALUES (99, 0)", "INSERT a (id, n) VALUES (25, 0)"),
@@ -348,20 +374,25 @@ fn a_serializable_scan_of_a_heap_locks_the_table() {
     s.says("(1)").check("SELECT COUNT(*) FROM h", "4");
 }
 
-/// Deleted keys that are still there as ghosts, and keys of a transaction that rolls back, do not open a gap.
+/// Deleted keys that are still there as ghosts, and keys of a transaction that rolls back, do not
+/// open a gap.
 #[test]
 fn gaps_hold_beside_ghosts_and_rollbacks() {
     let (mut b, mut s) = locking();
     s.check("DELETE a WHERE id = 20", "(1)");
-    b.check(&format!("{SERIALIZABLE}; BEGIN TRAN; SELECT COUNT(*) FROM a WHERE id BETWEEN 11 AND 29"), "0");
+    b.check(
+        &format!("{SERIALIZABLE}; BEGIN TRAN; SELECT COUNT(*) FROM a WHERE id BETWEEN 11 AND 29"),
+        "0",
+    );
     s.check("SET LOCK_TIMEOUT 30; INSERT a (id, n) VALUES (20, 2)", TIMEOUT);
     s.check("INSERT a (id, n) VALUES (12, 2)", TIMEOUT);
     s.check("INSERT a (id, n) VALUES (28, 2)", TIMEOUT);
     b.check("COMMIT", "");
     // The key that ends the range is another transaction's insert: the reader waits for its fate.
     s.check("SET LOCK_TIMEOUT -1; BEGIN TRAN; INSERT a (id, n) VALUES (25, 2)", "(1)");
-    let reader = Other::new(&b)
-        .blocked(&format!("{SERIALIZABLE}; BEGIN TRAN; SELECT COUNT(*) FROM a WHERE id BETWEEN 11 AND 22"));
+    let reader = Other::new(&b).blocked(&format!(
+        "{SERIALIZABLE}; BEGIN TRAN; SELECT COUNT(*) FROM a WHERE id BETWEEN 11 AND 22"
+    ));
     s.check("ROLLBACK", "");
     let mut reader = reader.says("0");
     s.check("SET LOCK_TIMEOUT 30; INSERT a (id, n) VALUES (21, 2)", TIMEOUT);
@@ -372,7 +403,10 @@ fn gaps_hold_beside_ghosts_and_rollbacks() {
 #[test]
 fn own_inserts_into_a_locked_range_stay_locked_ranges() {
     let (mut b, mut s) = locking();
-    b.check(&format!("{SERIALIZABLE}; BEGIN TRAN; SELECT COUNT(*) FROM a WHERE id BETWEEN 11 AND 29"), "1");
+    b.check(
+        &format!("{SERIALIZABLE}; BEGIN TRAN; SELECT COUNT(*) FROM a WHERE id BETWEEN 11 AND 29"),
+        "1",
+    );
     b.check("INSERT a (id, n) VALUES (25, 0)", "(1)");
     s.check("SET LOCK_TIMEOUT 30; INSERT a (id, n) VALUES (23, 2)", TIMEOUT);
     s.check("INSERT a (id, n) VALUES (27, 2)", TIMEOUT);
@@ -380,14 +414,16 @@ fn own_inserts_into_a_locked_range_stay_locked_ranges() {
     s.check("INSERT a (id, n) VALUES (23, 2)", "(1)");
 }
 
-/// Each of two transactions takes back its own of two rows if the sum allows it: one of them must see the other.
+/// Each of two transactions takes back its own of two rows if the sum allows it: one of them must
+/// see the other.
 #[test]
 fn serializable_prevents_write_skew() {
     let (mut b, s) = locking();
     b.check(&format!("{SERIALIZABLE}; BEGIN TRAN; SELECT SUM(n) FROM a WHERE id <= 20"), "3");
     let mut s = s;
     s.check(&format!("{SERIALIZABLE}; BEGIN TRAN; SELECT SUM(n) FROM a WHERE id <= 20"), "3");
-    // The one that has written less gives way: a tie goes to the newer wait, so the batch's own is the older.
+    // The one that has written less gives way: a tie goes to the newer wait, so the batch's own is
+    // the older.
     b.check("SET DEADLOCK_PRIORITY HIGH", "");
     let second = s.blocked("UPDATE a SET n = n - 2 WHERE id = 20");
     b.check("UPDATE a SET n = n - 2 WHERE id = 10; COMMIT", "(1)");
@@ -398,10 +434,14 @@ fn serializable_prevents_write_skew() {
 #[test]
 fn a_deadlock_has_one_victim() {
     let (mut b, s) = locking();
-    b.check("SET DEADLOCK_PRIORITY HIGH; BEGIN TRAN; SELECT n FROM a WITH (XLOCK) WHERE id = 10", "1");
+    b.check(
+        "SET DEADLOCK_PRIORITY HIGH; BEGIN TRAN; SELECT n FROM a WITH (XLOCK) WHERE id = 10",
+        "1",
+    );
     let mut s = s;
     s.check("BEGIN TRAN; SELECT n FROM a WITH (UPDLOCK) WHERE id = 20", "2");
-    let second = s.blocked("SELECT n FROM a WITH (REPEATABLEREAD) WHERE id = 10; SELECT 'not reached'");
+    let second =
+        s.blocked("SELECT n FROM a WITH (REPEATABLEREAD) WHERE id = 10; SELECT 'not reached'");
     b.check("UPDATE a SET n = 7 WHERE id = 20; COMMIT", "(1)");
     second.ends_as_victim().check("SELECT n FROM a WHERE id = 20", "7");
     // In an expression, inside TRY: the victim's locks are free before it says ROLLBACK.
@@ -416,7 +456,8 @@ fn a_deadlock_has_one_victim() {
     second.says("1205|-1").check("SELECT @@TRANCOUNT", "0");
 }
 
-/// Insert if it is not there: with UPDLOCK and HOLDLOCK the second waits and finds the first one's row.
+/// Insert if it is not there: with UPDLOCK and HOLDLOCK the second waits and finds the first one's
+/// row.
 #[test]
 fn the_upsert_pattern_works() {
     for table in ["a", "h"] {
@@ -439,12 +480,15 @@ fn the_upsert_pattern_works() {
 fn readpast_takes_what_is_free() {
     for table in ["a", "h"] {
         let (mut b, mut s) = locking();
-        let take = format!("BEGIN TRAN; SELECT TOP (1) id FROM {table} WITH (UPDLOCK, READPAST) ORDER BY id");
+        let take = format!(
+            "BEGIN TRAN; SELECT TOP (1) id FROM {table} WITH (UPDLOCK, READPAST) ORDER BY id"
+        );
         let take = if table == "a" { take } else { take.replace(" ORDER BY id", "") };
         b.check(&take, "10");
         s.check(&take, "20");
         let mut third = Other::new(&b);
-        third.check(&format!("DELETE TOP (1) FROM {table} WITH (READPAST) OUTPUT deleted.id"), "30");
+        third
+            .check(&format!("DELETE TOP (1) FROM {table} WITH (READPAST) OUTPUT deleted.id"), "30");
         third.check(&take, "");
         s.check(&format!("DELETE {table} WHERE id = 20; COMMIT"), "(1)");
         // A reader goes past X, not past U.
@@ -460,7 +504,10 @@ fn table_hints_lock_tables() {
     let (mut b, mut s) = locking();
     s.check("SET LOCK_TIMEOUT 30", "");
     b.check("BEGIN TRAN; SELECT COUNT(*) FROM a WITH (TABLOCKX)", "3");
-    s.check("SELECT COUNT(*) FROM a; SELECT COUNT(*) FROM a WITH (TABLOCK)", &format!("3\n{TIMEOUT}"));
+    s.check(
+        "SELECT COUNT(*) FROM a; SELECT COUNT(*) FROM a WITH (TABLOCK)",
+        &format!("3\n{TIMEOUT}"),
+    );
     s.check("UPDATE a SET n = 0 WHERE id = 10", TIMEOUT);
     b.check("COMMIT; BEGIN TRAN; SELECT COUNT(*) FROM a WITH (TABLOCK)", "3");
     s.check("UPDATE a SET n = 0 WHERE id = 10", "(1)");
@@ -515,7 +562,8 @@ fn many_row_locks_become_a_table_lock() {
     s.check("UPDATE a SET n = 1 WHERE id = 10", "(1)");
 }
 
-/// Many sessions add to counters they have read; with the locks nothing is lost, whatever the order.
+/// Many sessions add to counters they have read; with the locks nothing is lost, whatever the
+/// order.
 #[test]
 fn counters_under_contention() {
     let (mut b, _) = locking();
@@ -564,11 +612,15 @@ fn counters_under_contention() {
     }
 }
 
-/// Each transaction puts a row into a bucket that it has found empty. Serializable ones never leave two in one.
+/// Each transaction puts a row into a bucket that it has found empty. Serializable ones never leave
+/// two in one.
 #[test]
 fn at_most_one_row_per_bucket() {
     let (mut b, _) = locking();
-    b.check("CREATE TABLE slots (id int PRIMARY KEY, v int); INSERT slots VALUES (-1, 0), (500, 0)", "(2)");
+    b.check(
+        "CREATE TABLE slots (id int PRIMARY KEY, v int); INSERT slots VALUES (-1, 0), (500, 0)",
+        "(2)",
+    );
     let sessions: Vec<_> = (0..4)
         .map(|i| {
             let hint = ["WITH (HOLDLOCK)", "WITH (UPDLOCK, SERIALIZABLE)"][i % 2];

@@ -56,7 +56,9 @@ fn no_forced_plan_does_a_third_of_the_chosen_ones_work() {
         let sql = Joins::new(at).query();
         let (rows, chosen) = worked(&mut b, &sql).expect("a plan without hints");
         for force in FORCED {
-            let Some((forced, work)) = worked(&mut b, &format!("{sql} OPTION ({force})")) else { continue };
+            let Some((forced, work)) = worked(&mut b, &format!("{sql} OPTION ({force})")) else {
+                continue;
+            };
             assert_eq!(forced, rows, "seed {at}: {sql} OPTION ({force})");
             compared += 1;
             if chosen > LITTLE && chosen > work * WORSE {
@@ -78,7 +80,8 @@ fn pairs_are_counted_by_every_operator() {
     );
     // 25 rows of each of four keys.
     for (hint, pairs) in [("HASH", 4 * 25 * 25), ("MERGE", 4 * 25 * 25)] {
-        let sql = format!("SELECT COUNT(*) FROM a INNER {hint} JOIN a b ON a.k = b.k AND a.v < b.v");
+        let sql =
+            format!("SELECT COUNT(*) FROM a INNER {hint} JOIN a b ON a.k = b.k AND a.v < b.v");
         b.run("SET STATISTICS XML ON");
         let said = b.run(&sql);
         b.run("SET STATISTICS XML OFF");
@@ -86,7 +89,8 @@ fn pairs_are_counted_by_every_operator() {
         b.check(&sql, "1200");
     }
     b.run("SET STATISTICS XML ON");
-    let said = b.run("SELECT COUNT(*) FROM a JOIN a b ON a.v < b.v OPTION (LOOP JOIN, FORCE ORDER)");
+    let said =
+        b.run("SELECT COUNT(*) FROM a JOIN a b ON a.v < b.v OPTION (LOOP JOIN, FORCE ORDER)");
     b.run("SET STATISTICS XML OFF");
     assert_eq!(sum_behind(&said, "ActualRowsRead=\""), 100 * 100, "{said}");
 }

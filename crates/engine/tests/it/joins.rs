@@ -1,10 +1,10 @@
-//! Operators of joins: each kind of join by each operator gives the same rows, hints are honoured or refused, merges use the order that
-//! rows come in and give theirs on.
+//! Operators of joins: each kind of join by each operator gives the same rows, hints are honoured
+//! or refused, merges use the order that rows come in and give theirs on.
 
 use crate::support::text::Bench;
 
-/// `a` and `b` have `count` rows and a clustered key, `c` is a heap with an index and half the rows; keys come up to
-/// `count / 4` times, NULL among them.
+/// `a` and `b` have `count` rows and a clustered key, `c` is a heap with an index and half the
+/// rows; keys come up to `count / 4` times, NULL among them.
 fn fill(b: &mut Bench, count: u32) {
     let (sevens, fewer, half) = (count / 4, count / 10, count / 2);
     b.run(&format!(
@@ -60,11 +60,15 @@ fn every_operator_gives_the_same_rows() {
     fill(&mut tiny, 1000);
     for sql in QUERIES {
         let wanted = rows(&mut b, sql);
-        for (hint, operator) in [("HASH", "Hash Match"), ("MERGE", "Merge Join"), ("LOOP", "Nested Loops")] {
+        for (hint, operator) in
+            [("HASH", "Hash Match"), ("MERGE", "Merge Join"), ("LOOP", "Nested Loops")]
+        {
             let hinted = format!("{sql} OPTION ({hint} JOIN)");
             let shown = plan(&mut b, &hinted);
-            let joins: Vec<&str> =
-                shown.lines().filter(|line| line.contains(" Join)") || line.contains(" Join, ")).collect();
+            let joins: Vec<&str> = shown
+                .lines()
+                .filter(|line| line.contains(" Join)") || line.contains(" Join, "))
+                .collect();
             assert!(
                 !joins.is_empty() && joins.iter().all(|line| line.contains(operator)),
                 "{hinted}: {shown}"
@@ -91,16 +95,19 @@ fn hints_are_honoured_or_refused() {
         b.check(sql, refused);
     }
     // One of several operators that are allowed, as cheap as it can be.
-    let shown = plan(&mut b, "SELECT COUNT(*) FROM a JOIN b ON a.k = b.k OPTION (MERGE JOIN, LOOP JOIN)");
+    let shown =
+        plan(&mut b, "SELECT COUNT(*) FROM a JOIN b ON a.k = b.k OPTION (MERGE JOIN, LOOP JOIN)");
     assert!(!shown.contains("Hash"), "{shown}");
     // A hint beside a join is for that join, and keeps the order of all.
     let shown = plan(
         &mut b,
         "SELECT COUNT(*) FROM a INNER MERGE JOIN b ON a.k = b.k INNER LOOP JOIN c ON c.k = a.k LEFT HASH JOIN one ON one.k = c.k",
     );
-    let at = |operator: &str| shown.find(operator).unwrap_or_else(|| panic!("{operator} in {shown}"));
+    let at =
+        |operator: &str| shown.find(operator).unwrap_or_else(|| panic!("{operator} in {shown}"));
     assert!(
-        at("Hash Match(Left") < at("Nested Loops(Inner") && at("Nested Loops(Inner") < at("Merge Join(Inner")
+        at("Hash Match(Left") < at("Nested Loops(Inner")
+            && at("Nested Loops(Inner") < at("Merge Join(Inner")
     );
     // As written, whatever is cheaper.
     let shown = plan(
@@ -129,7 +136,10 @@ fn merges_use_and_keep_orders() {
         // Locked rows are read by their keys; entries stay as they are as long as their locks do.
         ("SELECT a.i, b.i FROM a WITH (HOLDLOCK) INNER MERGE JOIN b ON a.k = b.k", 0),
         ("SELECT a.i, b.i FROM a WITH (READCOMMITTEDLOCK) INNER MERGE JOIN b ON a.k = b.k", 0),
-        ("SELECT a.i, c.k FROM a WITH (HOLDLOCK) INNER MERGE JOIN c WITH (REPEATABLEREAD) ON a.k = c.k", 0),
+        (
+            "SELECT a.i, c.k FROM a WITH (HOLDLOCK) INNER MERGE JOIN c WITH (REPEATABLEREAD) ON a.k = c.k",
+            0,
+        ),
         ("SELECT a.i, c.k FROM a INNER MERGE JOIN c WITH (READCOMMITTEDLOCK) ON a.k = c.k", 1),
         // What others change while it is read lies in no order.
         ("SELECT a.i, b.i FROM a WITH (NOLOCK) INNER MERGE JOIN b ON a.k = b.k", 1),
@@ -146,8 +156,10 @@ fn merges_use_and_keep_orders() {
     let (given, sorted) = (b.run(ordered), b.run(&ordered.replace("MERGE", "HASH")));
     assert_eq!(given, sorted);
     // A loop keeps the order of its left side.
-    let shown =
-        plan(&mut b, "SELECT TOP (5) a.k, one.v FROM a INNER LOOP JOIN one ON one.k = a.i ORDER BY a.k, a.i");
+    let shown = plan(
+        &mut b,
+        "SELECT TOP (5) a.k, one.v FROM a INNER LOOP JOIN one ON one.k = a.i ORDER BY a.k, a.i",
+    );
     assert!(!shown.contains("Sort"), "{shown}");
 }
 
@@ -224,7 +236,10 @@ fn a_merge_takes_all_keys_that_both_orders_share() {
     for (left, right, keys) in SEVERAL {
         let on = "r.x = l.x AND r.y = l.y AND r.z = l.z";
         for join in ["JOIN", "LEFT JOIN", "FULL JOIN"] {
-            check(&format!("SELECT l.x, l.y, l.z, l.v, r.v FROM {left} l {join} {right} r ON {on}"), keys);
+            check(
+                &format!("SELECT l.x, l.y, l.z, l.v, r.v FROM {left} l {join} {right} r ON {on}"),
+                keys,
+            );
             check(
                 &format!(
                     "SELECT l.x, l.y, l.v, r.z, r.v FROM {left} l {join} {right} r ON {on} AND r.v > 20"
@@ -235,7 +250,10 @@ fn a_merge_takes_all_keys_that_both_orders_share() {
         for exists in ["EXISTS", "NOT EXISTS"] {
             let sql = format!("SELECT l.x, l.y, l.z, l.v FROM {left} l WHERE {exists}");
             check(&format!("{sql} (SELECT * FROM {right} r WHERE {on})"), keys);
-            check(&format!("{sql} (SELECT * FROM {right} r WHERE {on} AND r.v <> l.v + l.z % 2)"), keys);
+            check(
+                &format!("{sql} (SELECT * FROM {right} r WHERE {on} AND r.v <> l.v + l.z % 2)"),
+                keys,
+            );
         }
     }
 }
@@ -303,7 +321,10 @@ fn a_merge_by_several_keys_is_chosen_and_keeps_its_order() {
     }
     // One key of few values that both orders begin with is no reason to merge: the others would be
     // tested on each pair.
-    let shown = plan(&mut b, "SELECT COUNT(*) FROM p JOIN other o ON p.x = o.x AND p.y = o.y AND p.z = o.z");
+    let shown = plan(
+        &mut b,
+        "SELECT COUNT(*) FROM p JOIN other o ON p.x = o.x AND p.y = o.y AND p.z = o.z",
+    );
     assert!(!shown.contains("MERGE:(1 keys)"), "{shown}");
 }
 
@@ -324,12 +345,16 @@ fn inner_joins_that_no_search_has_weighed_are_merged() {
         let sql = format!("SELECT COUNT(*), SUM(l.x + r.z) FROM {tables} ON {on}");
         let shown = plan(&mut b, &format!("{sql} {option}"));
         assert!(shown.contains("MERGE:(3 keys)"), "{sql} {option}: {shown}");
-        assert!(!shown.contains("|--Sort(") && !shown.contains("Hash Match(Inner"), "{sql}: {shown}");
+        assert!(
+            !shown.contains("|--Sort(") && !shown.contains("Hash Match(Inner"),
+            "{sql}: {shown}"
+        );
         let hashed = b.run(&format!("{sql} OPTION (HASH JOIN)"));
         assert_eq!(b.run(&format!("{sql} {option}")), hashed, "{sql} {option}");
     }
     // What is compared as text is in no order of the numbers.
-    let texts = "SELECT COUNT(*) FROM p l JOIN q r ON CAST(l.x AS varchar(9)) = CAST(r.x AS varchar(9))";
+    let texts =
+        "SELECT COUNT(*) FROM p l JOIN q r ON CAST(l.x AS varchar(9)) = CAST(r.x AS varchar(9))";
     let shown = plan(&mut b, &format!("{texts} OPTION (FORCE ORDER)"));
     assert!(!shown.contains("Merge Join"), "{shown}");
 }

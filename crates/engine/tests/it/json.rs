@@ -1,4 +1,5 @@
-//! JSON: functions, paths and their errors, OPENJSON. Expected values follow SQL Server's reference and its examples.
+//! JSON: functions, paths and their errors, OPENJSON. Expected values follow SQL Server's reference
+//! and its examples.
 
 use crate::support::text::Bench;
 
@@ -70,7 +71,10 @@ fn values_and_fragments() {
         ("json_value(@j, '$.info.tags[x]')", 13607),
         ("json_value('{\"a\":}', '$.a')", 13609),
         ("json_value('1', '$')", 13609),
-        ("json_value('{\"a\":\"' + replicate(cast('x' as varchar(max)), 4001) + '\"}', 'strict $.a')", 13625),
+        (
+            "json_value('{\"a\":\"' + replicate(cast('x' as varchar(max)), 4001) + '\"}', 'strict $.a')",
+            13625,
+        ),
         ("json_value(1, '$')", 8116),
     ] {
         b.fails(&format!("{INFO} select {sql}"), number);
@@ -100,7 +104,10 @@ fn modify() {
             r#"json_modify('{"name":"John","skills":["C#","SQL"]}', '$.name', 'Mike')"#,
             r#"{"name":"Mike","skills":["C#","SQL"]}"#,
         ),
-        (r#"json_modify('{"name":"John"}', '$.surname', 'Smith')"#, r#"{"name":"John","surname":"Smith"}"#),
+        (
+            r#"json_modify('{"name":"John"}', '$.surname', 'Smith')"#,
+            r#"{"name":"John","surname":"Smith"}"#,
+        ),
         (r#"json_modify('{"name":"John", "a":1}', '$.name', null)"#, r#"{"a":1}"#),
         (r#"json_modify('{"a":1, "name":"John"}', '$.name', null)"#, r#"{"a":1}"#),
         (r#"json_modify('{"name":"John"}', 'strict $.name', null)"#, r#"{"name":null}"#),
@@ -138,7 +145,10 @@ fn constructors() {
         ("json_object('name':'value', 'type':1)", r#"{"name":"value","type":1}"#),
         ("json_object('name':'value', 'type':null absent on null)", r#"{"name":"value"}"#),
         ("json_object('name':'value', 'type':null)", r#"{"name":"value","type":null}"#),
-        ("json_object('name':'value', 'type':json_array(1, 2))", r#"{"name":"value","type":[1,2]}"#),
+        (
+            "json_object('name':'value', 'type':json_array(1, 2))",
+            r#"{"name":"value","type":[1,2]}"#,
+        ),
         ("json_object('a':json_object('b':'c'))", r#"{"a":{"b":"c"}}"#),
         ("json_array()", "[]"),
         ("json_array('a', 1, 'b', null)", r#"["a",1,"b"]"#),
@@ -170,7 +180,10 @@ fn open_json() {
     );
     b.check(r#"select count(*) from openjson('{"a":1,"A":2}') where [key] = 'a'"#, "1");
     b.check(r#"select [key], value from openjson('["en","it"]')"#, "0|en\n1|it");
-    b.check(&format!("{INFO} select value from openjson(@j, '$.info.tags') as t"), "Sport\nWater polo");
+    b.check(
+        &format!("{INFO} select value from openjson(@j, '$.info.tags') as t"),
+        "Sport\nWater polo",
+    );
     b.check(&format!("{INFO} select value from openjson(@j, '$.info.none')"), "");
     b.check("select value from openjson(null)", "");
     b.fails(&format!("{INFO} select value from openjson(@j, 'strict $.info.none')"), 13608);

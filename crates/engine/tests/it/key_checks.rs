@@ -1,6 +1,6 @@
-//! Plans of what follows a change (tests of foreign keys, cascades, rows of indexed views) that were
-//! made while the other table was empty and are kept while it grows: they seek it, and read as much
-//! of a large table as of a small one. Of many rows at once the different keys are sought.
+//! Plans of what follows a change (tests of foreign keys, cascades, rows of indexed views) that
+//! were made while the other table was empty and are kept while it grows: they seek it, and read as
+//! much of a large table as of a small one. Of many rows at once the different keys are sought.
 
 use crate::support::text::{Bench, Text};
 
@@ -16,7 +16,8 @@ fn reads(b: &mut Bench, sql: &str, table: &str) -> u64 {
         name => line.starts_with(&format!("Table '{name}'")),
     };
     let number = |line: &str| {
-        let at = line.find(", logical reads ").expect("a count of reads") + ", logical reads ".len();
+        let at =
+            line.find(", logical reads ").expect("a count of reads") + ", logical reads ".len();
         let digits: String = line[at..].chars().take_while(char::is_ascii_digit).collect();
         digits.parse::<u64>().expect("a number")
     };
@@ -60,7 +61,10 @@ fn a_new_row_seeks_a_parent_that_was_empty_when_its_plan_was_made() {
 #[test]
 fn a_row_that_refers_to_its_own_table_seeks_it() {
     let mut b = Bench::new();
-    quiet(&mut b, "CREATE TABLE tree (id bigint NOT NULL PRIMARY KEY, up bigint NULL REFERENCES tree (id))");
+    quiet(
+        &mut b,
+        "CREATE TABLE tree (id bigint NOT NULL PRIMARY KEY, up bigint NULL REFERENCES tree (id))",
+    );
     let insert = "INSERT tree VALUES (@a, @b)";
     quiet(&mut b, &call(insert, 0, "NULL"));
     quiet(&mut b, "INSERT tree SELECT value, value - 1 FROM GENERATE_SERIES(1, 20000)");
@@ -90,7 +94,10 @@ fn a_parent_that_goes_seeks_children_that_were_not_there_when_its_plan_was_made(
             ),
         );
         quiet(&mut b, &call(change, 9_000, "0"));
-        quiet(&mut b, "INSERT leaf (id, node) SELECT value, value % 1000 FROM GENERATE_SERIES(1, 20000)");
+        quiet(
+            &mut b,
+            "INSERT leaf (id, node) SELECT value, value % 1000 FROM GENERATE_SERIES(1, 20000)",
+        );
         let read = reads(&mut b, &call(change, 9_001, "0"), "leaf");
         assert!(read <= FEW, "{action} {change}: {read}");
         // One that has children, of which there are twenty.
@@ -116,7 +123,10 @@ fn many_rows_are_tested_by_a_plan_of_their_own() {
     let insert = "INSERT child SELECT value, value % 3 + 1 FROM GENERATE_SERIES(@a, @b)";
     let read = reads(&mut b, &call(insert, 1, "5000"), "parent");
     assert!((1..100).contains(&read), "not one seek for each row: {read}");
-    b.fails(&call("INSERT child SELECT value, value FROM GENERATE_SERIES(@a, @b)", 6_000, "7000"), 547);
+    b.fails(
+        &call("INSERT child SELECT value, value FROM GENERATE_SERIES(@a, @b)", 6_000, "7000"),
+        547,
+    );
     b.check("SELECT COUNT(*) FROM child", "5000");
     b.fails("UPDATE child SET p = 4 WHERE id = 4000 OR p < 4", 547);
     quiet(&mut b, "UPDATE child SET p = NULL WHERE p = 1");
@@ -206,7 +216,10 @@ fn a_test_of_many_rows_waits_for_nobody_elses_parents() {
 #[test]
 fn the_rows_of_a_view_are_sought() {
     let mut b = Bench::new();
-    quiet(&mut b, "CREATE TABLE sale (id bigint NOT NULL PRIMARY KEY, item bigint NOT NULL, n int NOT NULL)");
+    quiet(
+        &mut b,
+        "CREATE TABLE sale (id bigint NOT NULL PRIMARY KEY, item bigint NOT NULL, n int NOT NULL)",
+    );
     for sql in [
         "CREATE VIEW dbo.items WITH SCHEMABINDING AS
          SELECT item, COUNT_BIG(*) AS sales, SUM(n) AS pieces FROM dbo.sale GROUP BY item",
@@ -216,7 +229,8 @@ fn the_rows_of_a_view_are_sought() {
     ] {
         quiet(&mut b, sql);
     }
-    let (insert, delete) = ("INSERT sale VALUES (@a, @b, 1)", "DELETE sale WHERE id = @a AND item = @b");
+    let (insert, delete) =
+        ("INSERT sale VALUES (@a, @b, 1)", "DELETE sale WHERE id = @a AND item = @b");
     quiet(&mut b, &call(insert, -1, "-1"));
     quiet(&mut b, &call(delete, -1, "-1"));
     quiet(&mut b, "INSERT sale SELECT value, value, 1 FROM GENERATE_SERIES(1, 20000)");

@@ -4,7 +4,8 @@
 use crate::support::text::{Bench, Text, say};
 use engine::{BulkOptions, Session, SqlError, Value};
 
-const KILLED: &str = "Msg 596: Cannot continue the execution because the session is in the kill state.";
+const KILLED: &str =
+    "Msg 596: Cannot continue the execution because the session is in the kill state.";
 
 fn tell(session: &mut Session, sql: &str) -> String {
     let mut out = Text::default();
@@ -84,6 +85,9 @@ fn a_load_that_is_killed_leaves_what_it_has_committed() {
     // The program has them still, and they are in nobody's way.
     let said = b.run("ALTER DATABASE t SET SINGLE_USER WITH ROLLBACK IMMEDIATE");
     assert!(!said.contains("Msg "), "{said}");
-    b.check("ALTER DATABASE t SET MULTI_USER; SELECT COUNT(*) FROM q; DBCC CHECKDB WITH NO_INFOMSGS", "0");
+    b.check(
+        "ALTER DATABASE t SET MULTI_USER; SELECT COUNT(*) FROM q; DBCC CHECKDB WITH NO_INFOMSGS",
+        "0",
+    );
     drop(dead);
 }

@@ -34,8 +34,8 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// 30 sessions that each keep 4 MB while they wait for a lock: 120 MB where values may take 70. Each
-/// uses its value when its lock is free, one after the other: what is worked with must fit.
+/// 30 sessions that each keep 4 MB while they wait for a lock: 120 MB where values may take 70.
+/// Each uses its value when its lock is free, one after the other: what is worked with must fit.
 #[test]
 fn sessions_that_wait_keep_more_than_memory_holds() {
     let (instance, disk) = open(96);
@@ -147,7 +147,8 @@ fn a_value_is_away_while_others_work() {
         })
     };
     wait_until("both are away", || run_files(&disk) == 2);
-    let session = say(&instance, "select session_id from sys.dm_exec_requests where command = 'WAITFOR'");
+    let session =
+        say(&instance, "select session_id from sys.dm_exec_requests where command = 'WAITFOR'");
     assert_eq!(say(&instance, &format!("kill {session}")), "");
     batch.join().expect("the end of the session");
     wait_until("the files have gone", || run_files(&disk) == 0);

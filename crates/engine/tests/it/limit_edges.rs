@@ -40,7 +40,10 @@ fn a_row_of_8061_bytes_is_the_first_that_is_too_long() {
         &insert(last + 1),
         "Msg 511: Cannot create a row of size 8061 which is greater than the allowable maximum row size of 8060.",
     );
-    b.check(&format!("SELECT MAX(LEN(c)) FROM rows_of HAVING MAX(LEN(c)) = {last}"), &last.to_string());
+    b.check(
+        &format!("SELECT MAX(LEN(c)) FROM rows_of HAVING MAX(LEN(c)) = {last}"),
+        &last.to_string(),
+    );
 }
 
 #[test]
@@ -84,10 +87,12 @@ fn blocks_nest_to_4000() {
 #[test]
 fn operators_nest_to_16384() {
     let mut b = Bench::with(|options| options.memory_bytes = Some(512 << 20));
-    let windows = listed(8, |i| format!("ROW_NUMBER() OVER (ORDER BY a + {i})")).replace(", ", " + ");
+    let windows =
+        listed(8, |i| format!("ROW_NUMBER() OVER (ORDER BY a + {i})")).replace(", ", " + ");
     let chain = |levels: usize| {
-        let level =
-            |i: usize| format!("c{} AS (SELECT TOP (9) {windows} a FROM c{i} ORDER BY a DESC)", i + 1);
+        let level = |i: usize| {
+            format!("c{} AS (SELECT TOP (9) {windows} a FROM c{i} ORDER BY a DESC)", i + 1)
+        };
         format!("WITH c0 AS (SELECT 1 a), {} SELECT a FROM c{levels}", listed(levels, level))
     };
     b.run("SET SHOWPLAN_TEXT ON");
@@ -119,7 +124,9 @@ fn keys_of_groups_and_orders_are_8060() {
     let wide = listed(5, |i| format!("CAST(a + {i} AS char(8000)) AS c{i}"));
     let columns = listed(5, |i| format!("c{i}"));
     b.check(
-        &format!("SELECT COUNT(*) FROM (SELECT {wide} FROM t) q GROUP BY {columns} ORDER BY {columns}"),
+        &format!(
+            "SELECT COUNT(*) FROM (SELECT {wide} FROM t) q GROUP BY {columns} ORDER BY {columns}"
+        ),
         "2\n1",
     );
 }
@@ -130,7 +137,8 @@ fn sets_of_groups_are_4096() {
     let columns = |n: usize| listed(n, |i| format!("c{i}"));
     b.run(&format!("CREATE TABLE t ({})", listed(13, |i| format!("c{i} int"))));
     b.run(&format!("INSERT t VALUES ({})", listed(13, |i| i.to_string())));
-    let count = |sets: &str| format!("SELECT COUNT(*) FROM (SELECT COUNT(*) n FROM t GROUP BY {sets}) x");
+    let count =
+        |sets: &str| format!("SELECT COUNT(*) FROM (SELECT COUNT(*) n FROM t GROUP BY {sets}) x");
     b.check(&count(&format!("CUBE ({})", columns(12))), "4096");
     b.fails(&count(&format!("GROUPING SETS (CUBE ({}), ())", columns(12))), 10_703);
     b.fails(&count(&format!("CUBE ({})", columns(13))), 10_703);
@@ -162,10 +170,13 @@ fn documents_of_a_session_are_1000() {
 #[test]
 fn documents_nest_to_128() {
     let mut b = Bench::new();
-    let xml = |n: usize| format!("SELECT DATALENGTH(CAST('{}{}' AS xml))", "<a>".repeat(n), "</a>".repeat(n));
+    let xml = |n: usize| {
+        format!("SELECT DATALENGTH(CAST('{}{}' AS xml))", "<a>".repeat(n), "</a>".repeat(n))
+    };
     assert!(!b.run(&xml(128)).contains("Msg "));
     b.fails(&xml(129), 6335);
-    let json = |n: usize| format!("SELECT JSON_QUERY('{}{}', '$[0]')", "[".repeat(n), "]".repeat(n));
+    let json =
+        |n: usize| format!("SELECT JSON_QUERY('{}{}', '$[0]')", "[".repeat(n), "]".repeat(n));
     assert!(!b.run(&json(128)).contains("Msg "));
     b.fails(&json(129), 13_609);
     let value = |n: usize, mode: &str| {
@@ -222,7 +233,10 @@ fn settings_have_their_ranges() {
             (&window("WINDOW_KB = 65537"), 5005),
         ],
     );
-    check(&["CREATE SEQUENCE longest AS decimal(18)"], &[("CREATE SEQUENCE longer AS decimal(19)", 40_510)]);
+    check(
+        &["CREATE SEQUENCE longest AS decimal(18)"],
+        &[("CREATE SEQUENCE longer AS decimal(19)", 40_510)],
+    );
     check(
         &[
             "DECLARE @t TABLE (a varchar(8000), c nvarchar(4000), d binary(8000))",
@@ -258,7 +272,8 @@ fn a_backup_has_64_devices() {
     };
     assert!(!b.run(&backup(64)).contains("Msg "));
     let said = b.run(&backup(65));
-    let text = "Msg 3205: Too many backup devices specified for backup or restore; only 64 are allowed.";
+    let text =
+        "Msg 3205: Too many backup devices specified for backup or restore; only 64 are allowed.";
     assert!(said.starts_with(text), "{said}");
     let restore = backup(65).replace("BACKUP DATABASE t TO", "RESTORE DATABASE u FROM");
     b.fails(&restore, 3205);

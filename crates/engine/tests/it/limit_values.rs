@@ -39,8 +39,9 @@ fn keys_of_1900_bytes() {
     b.run("CREATE TABLE [clustered] (a varbinary(4000) NOT NULL) CREATE UNIQUE CLUSTERED INDEX i ON [clustered] (a)");
     b.run("CREATE TABLE heap (a varbinary(4000), c int) CREATE INDEX i ON heap (a)");
     for table in ["[clustered] (a)", "heap (a)"] {
-        let insert =
-            |n: usize| format!("INSERT {table} VALUES (CAST(REPLICATE('x', {n}) AS varbinary(4000)))");
+        let insert = |n: usize| {
+            format!("INSERT {table} VALUES (CAST(REPLICATE('x', {n}) AS varbinary(4000)))")
+        };
         b.check(&insert(1_600), "(1)");
         b.fails(&insert(1_901), 1946);
     }
@@ -109,7 +110,10 @@ fn grouping_sets_of_32_keys() {
     b.run("CREATE TABLE t (a int) INSERT t VALUES (1)");
     let keys = |n: usize| listed(n, |i| format!("a + {}", i + 1));
     b.check(
-        &format!("SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM t GROUP BY ROLLUP ({})) x", keys(32)),
+        &format!(
+            "SELECT COUNT(*) FROM (SELECT COUNT(*) AS n FROM t GROUP BY ROLLUP ({})) x",
+            keys(32)
+        ),
         "33",
     );
     b.fails(&format!("SELECT COUNT(*) AS n FROM t GROUP BY ROLLUP ({})", keys(33)), 10_706);
@@ -131,9 +135,9 @@ fn sizes_of_files() {
     b.check("SELECT COUNT(*) FROM sys.databases WHERE name = 'd'", "0");
     b.check(&create("512KB", "512KB"), "");
     // The data file has grown by what a new database has in it.
-    let log = "SELECT size FROM sys.master_files WHERE database_id = DB_ID('d') AND type_desc = 'LOG'";
+    let log =
+        "SELECT size FROM sys.master_files WHERE database_id = DB_ID('d') AND type_desc = 'LOG'";
     b.check(log, "64");
-    let unlimited =
-        "SELECT max_size FROM sys.master_files WHERE database_id = DB_ID('d') AND type_desc = 'LOG'";
+    let unlimited = "SELECT max_size FROM sys.master_files WHERE database_id = DB_ID('d') AND type_desc = 'LOG'";
     b.check(unlimited, "268435456");
 }

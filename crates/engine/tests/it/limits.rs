@@ -13,7 +13,8 @@ fn hundred() -> Bench {
     let mut b = Bench::new();
     let mut script = String::from("SET NOCOUNT ON\n");
     let columns: Vec<String> = (1..100).map(|i| format!("f{i} int")).collect();
-    let _ = writeln!(script, "CREATE TABLE t0 (id int PRIMARY KEY, next int, {})", columns.join(", "));
+    let _ =
+        writeln!(script, "CREATE TABLE t0 (id int PRIMARY KEY, next int, {})", columns.join(", "));
     for i in 1..100 {
         let _ = writeln!(script, "CREATE TABLE t{i} (id int PRIMARY KEY, next int)");
     }
@@ -104,7 +105,10 @@ fn lists_of_fifty_thousand_values() {
     assert_eq!(lines(&mut b, &format!("SELECT COUNT(*) FROM t0 WHERE id IN ({list})")), "5");
     assert_eq!(lines(&mut b, &format!("SELECT COUNT(*) FROM t0 WHERE id NOT IN ({list})")), "5");
     assert_eq!(
-        lines(&mut b, &format!("SELECT COUNT(*) FROM t0 JOIN t1 ON t0.id = t1.id WHERE t1.id IN ({list})")),
+        lines(
+            &mut b,
+            &format!("SELECT COUNT(*) FROM t0 JOIN t1 ON t0.id = t1.id WHERE t1.id IN ({list})")
+        ),
         "5"
     );
 }
@@ -134,13 +138,17 @@ fn expressions_nine_hundred_deep() {
     let nested = format!("SELECT {}1{}", "(".repeat(90), ")".repeat(90));
     assert_eq!(lines(&mut b, &nested), "1");
     for depth in [900, 5_000, 100_000] {
-        let parentheses = lines(&mut b, &format!("SELECT {}1{}", "(".repeat(depth), ")".repeat(depth)));
+        let parentheses =
+            lines(&mut b, &format!("SELECT {}1{}", "(".repeat(depth), ")".repeat(depth)));
         assert!(parentheses == "1" || parentheses.contains("Msg 191"), "{depth}: {parentheses}");
         let cases = lines(
             &mut b,
             &format!("SELECT {}1{}", "CASE WHEN 1 = 1 THEN ".repeat(depth), " END".repeat(depth)),
         );
-        assert!(cases == "1" || cases.contains("Msg 191") || cases.contains("Msg 125"), "{depth}: {cases}");
+        assert!(
+            cases == "1" || cases.contains("Msg 191") || cases.contains("Msg 125"),
+            "{depth}: {cases}"
+        );
         let minus = lines(&mut b, &format!("SELECT {}1", "- ".repeat(depth)));
         assert!(minus == "1" || minus.contains("Msg 191"), "{depth}: {minus}");
         let nots = lines(&mut b, &format!("SELECT 1 WHERE {}1 = 1", "NOT ".repeat(depth)));

@@ -1,5 +1,5 @@
-//! Large values that are replaced or deleted: their pages come back, whatever reads the older values still finds them,
-//! and every page is accounted for.
+//! Large values that are replaced or deleted: their pages come back, whatever reads the older
+//! values still finds them, and every page is accounted for.
 
 use crate::support::text::{self, Bench};
 use std::time::{Duration, Instant};
@@ -49,12 +49,18 @@ fn repeated_changes_use_bounded_space() {
                 &format!("update t set a = replicate(cast('{letter}' as varchar(max)), 20000) where n = 0"),
                 "(5)",
             );
-            b.check("delete t where id = 3 insert t select 3, 0, a, b from t where id = 4", "(1)\n(1)");
+            b.check(
+                "delete t where id = 3 insert t select 3, 0, a, b from t where id = 4",
+                "(1)\n(1)",
+            );
             if round % 10 == 9 {
                 falls_to(b, full);
             }
         }
-        b.check("select count(*), min(len(a)), max(len(b)), min(left(a, 1)) from t", "5|20000|9000|D");
+        b.check(
+            "select count(*), min(len(a)), max(len(b)), min(left(a, 1)) from t",
+            "5|20000|9000|D",
+        );
         b.check("delete t", "(5)");
         falls_to(b, 1);
     }
@@ -107,12 +113,18 @@ fn older_snapshots_read_older_values() {
         reader.execute(sql, &mut out);
         out.out.trim().to_owned()
     };
-    assert_eq!(read("set transaction isolation level snapshot begin tran select count(*) from t"), "5");
+    assert_eq!(
+        read("set transaction isolation level snapshot begin tran select count(*) from t"),
+        "5"
+    );
     b.check("update t set a = replicate(cast('z' as varchar(max)), 30000), b = null", "(5)");
     b.check("delete t where id > 3", "(2)");
     // The cleanup comes by, and has to leave what the snapshot sees.
     std::thread::sleep(15 * text::SHORT_PACE);
-    b.check("insert t select id + 10, 0, replicate(cast('y' as varchar(max)), 30000), null from t", "(3)");
+    b.check(
+        "insert t select id + 10, 0, replicate(cast('y' as varchar(max)), 30000), null from t",
+        "(3)",
+    );
     assert_eq!(
         read("select sum(len(a)), sum(len(b)), min(left(a, 1)), max(right(a, 1)) from t"),
         "100000|45000|A|E"

@@ -69,10 +69,14 @@ fn who_has_changed_a_row_takes_out_its_entry_past_those_who_wait_for_the_row() {
 /// The same where the entry is of a unique index and leads to another row meanwhile.
 #[test]
 fn an_entry_that_leads_to_another_row_is_followed() {
-    for hint in ["READCOMMITTEDLOCK", "REPEATABLEREAD", "HOLDLOCK", "UPDLOCK", "UPDLOCK, HOLDLOCK"] {
+    for hint in ["READCOMMITTEDLOCK", "REPEATABLEREAD", "HOLDLOCK", "UPDLOCK", "UPDLOCK, HOLDLOCK"]
+    {
         let mut b = bench();
         for table in ["a", "h"] {
-            b.check(&format!("DROP INDEX ix ON {table}; CREATE UNIQUE INDEX ix ON {table} (n)"), "");
+            b.check(
+                &format!("DROP INDEX ix ON {table}; CREATE UNIQUE INDEX ix ON {table} (n)"),
+                "",
+            );
             b.check(&format!("BEGIN TRAN; UPDATE {table} SET m = 7 WHERE id = 20"), "(1)");
             let read = format!("SELECT id, m FROM {table} WITH ({hint}, INDEX(ix)) WHERE n = 2");
             let waiting = blocked(&b, &read);
@@ -98,7 +102,10 @@ fn who_has_read_an_entry_reads_its_row_past_those_who_wait_for_the_entry() {
         ("DELETE {t} WHERE id = 20", "(1)"),
         ("DELETE {t} WHERE id > 10", "(2)"),
         ("DELETE x FROM {t} AS x WITH (INDEX(ix)) WHERE x.n = 2", "(1)"),
-        ("MERGE {t} AS x USING (VALUES (20)) AS y (id) ON x.id = y.id WHEN MATCHED THEN DELETE;", "(1)"),
+        (
+            "MERGE {t} AS x USING (VALUES (20)) AS y (id) ON x.id = y.id WHEN MATCHED THEN DELETE;",
+            "(1)",
+        ),
         ("UPDATE {t} SET id = 21 WHERE id = 20", "(1)"),
     ];
     for table in ["a", "h"] {
@@ -140,11 +147,12 @@ fn a_writer_goes_on_in_the_range_of_a_reader_who_waits_for_him() {
     }
 }
 
-/// A condition that fails on an entry as somebody has left it who has not committed is no error: the
-/// entry is tested when its row and it are locked.
+/// A condition that fails on an entry as somebody has left it who has not committed is no error:
+/// the entry is tested when its row and it are locked.
 #[test]
 fn no_error_comes_of_an_entry_that_was_never_committed() {
-    for hint in ["READCOMMITTEDLOCK", "REPEATABLEREAD", "UPDLOCK", "HOLDLOCK", "UPDLOCK, HOLDLOCK"] {
+    for hint in ["READCOMMITTEDLOCK", "REPEATABLEREAD", "UPDLOCK", "HOLDLOCK", "UPDLOCK, HOLDLOCK"]
+    {
         for key in ["PRIMARY KEY", "NOT NULL"] {
             let mut b = Bench::new();
             b.check(
@@ -155,7 +163,8 @@ fn no_error_comes_of_an_entry_that_was_never_committed() {
                 ),
                 "(3)",
             );
-            let read = format!("SELECT m FROM e WITH ({hint}, INDEX(ix)) WHERE n > 0 AND 10 / d = 2");
+            let read =
+                format!("SELECT m FROM e WITH ({hint}, INDEX(ix)) WHERE n > 0 AND 10 / d = 2");
             b.check("BEGIN TRAN; UPDATE e SET d = 0 WHERE id = 20", "(1)");
             let waiting = blocked(&b, &read);
             b.check("ROLLBACK", "");
@@ -185,8 +194,12 @@ fn who_has_read_an_entry_reads_its_row_past_those_who_want_it_alone() {
         for unique in ["", "UNIQUE"] {
             for (read, found) in alone {
                 let mut b = bench();
-                b.check(&format!("DROP INDEX ix ON {table}; CREATE {unique} INDEX ix ON {table} (n)"), "");
-                let entry = format!("SELECT n FROM {table} WITH (REPEATABLEREAD, INDEX(ix)) WHERE n = 2");
+                b.check(
+                    &format!("DROP INDEX ix ON {table}; CREATE {unique} INDEX ix ON {table} (n)"),
+                    "",
+                );
+                let entry =
+                    format!("SELECT n FROM {table} WITH (REPEATABLEREAD, INDEX(ix)) WHERE n = 2");
                 b.check(&format!("BEGIN TRAN; {entry}"), "2");
                 let read = read.replace("{t}", table);
                 let waiting = blocked(&b, &read);

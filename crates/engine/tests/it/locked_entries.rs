@@ -53,7 +53,8 @@ fn plans_look_up_what_is_to_be_locked() {
             ("UPDLOCK", false),
             ("XLOCK, HOLDLOCK", false),
         ] {
-            let sql = format!("SELECT n, w FROM {table} WITH ({hint}, INDEX(ix)) WHERE n = 2 AND w > 1");
+            let sql =
+                format!("SELECT n, w FROM {table} WITH ({hint}, INDEX(ix)) WHERE n = 2 AND w > 1");
             let shown = plan(&mut b, &sql);
             assert_eq!(!shown.contains("LOOKUP"), covers, "{sql}: {shown}");
             b.check(&sql, "2|7");
@@ -83,9 +84,13 @@ fn what_an_entry_told_stays_so() {
         for hint in ["REPEATABLEREAD", "HOLDLOCK"] {
             for range in ["n = 2", "n BETWEEN 2 AND 2 AND w = 7"] {
                 let (mut b, mut other) = bench();
-                let read = format!("SELECT n, w FROM {table} WITH ({hint}, INDEX(ix)) WHERE {range}");
+                let read =
+                    format!("SELECT n, w FROM {table} WITH ({hint}, INDEX(ix)) WHERE {range}");
                 b.check(&format!("BEGIN TRAN; {read}"), "2|7");
-                assert_eq!(run(&mut other, &format!("UPDATE {table} SET m = 5 WHERE id = 20")), "(1)");
+                assert_eq!(
+                    run(&mut other, &format!("UPDATE {table} SET m = 5 WHERE id = 20")),
+                    "(1)"
+                );
                 let changes = [
                     "UPDATE {t} SET n = 9 WHERE id = 20",
                     "UPDATE {t} SET w = 9 WHERE id = 20",
@@ -111,7 +116,9 @@ fn what_an_entry_told_stays_so() {
                 b.check(&format!("SELECT n, m, w FROM {table} WHERE id = 20"), "2|5|7");
                 assert_eq!(run(&mut other, &format!("DELETE {table} WHERE id = 20")), "(1)");
                 b.check(
-                    &format!("SELECT COUNT(*) FROM {table} WITH (INDEX(ix)) WHERE n = 2 AND id = 20"),
+                    &format!(
+                        "SELECT COUNT(*) FROM {table} WITH (INDEX(ix)) WHERE n = 2 AND id = 20"
+                    ),
                     "0",
                 );
                 b.check("DBCC CHECKDB WITH NO_INFOMSGS", "");
@@ -197,11 +204,17 @@ fn readers_without_row_versions_go_by_entries() {
     b.check("BEGIN TRAN; UPDATE a SET m = 7; UPDATE h SET m = 7", "(3)\n(3)");
     for table in ["a", "h"] {
         assert_eq!(
-            run(&mut other, &format!("SELECT SUM(n), SUM(w) FROM {table} WITH (INDEX(ix)) WHERE n > 0")),
+            run(
+                &mut other,
+                &format!("SELECT SUM(n), SUM(w) FROM {table} WITH (INDEX(ix)) WHERE n > 0")
+            ),
             "6|21"
         );
         assert_eq!(
-            run(&mut other, &format!("SELECT SUM(n), SUM(m) FROM {table} WITH (INDEX(ix)) WHERE n > 0")),
+            run(
+                &mut other,
+                &format!("SELECT SUM(n), SUM(m) FROM {table} WITH (INDEX(ix)) WHERE n > 0")
+            ),
             TIMEOUT
         );
     }
@@ -213,7 +226,10 @@ fn readers_without_row_versions_go_by_entries() {
 fn update_locks_are_of_the_row() {
     for table in ["a", "h"] {
         let (mut b, mut other) = bench();
-        b.check(&format!("BEGIN TRAN; SELECT n FROM {table} WITH (UPDLOCK, INDEX(ix)) WHERE n = 2"), "2");
+        b.check(
+            &format!("BEGIN TRAN; SELECT n FROM {table} WITH (UPDLOCK, INDEX(ix)) WHERE n = 2"),
+            "2",
+        );
         let said = run(&mut other, &format!("SELECT m FROM {table} WITH (UPDLOCK) WHERE id = 20"));
         assert_eq!(said, TIMEOUT, "{table}");
         b.check("COMMIT", "");
@@ -253,12 +269,16 @@ fn entries_that_lack_a_value_lead_to_their_rows() {
                 ),
                 "(2)",
             );
-            let read = format!("SELECT k, LEN(x), LEN(y) FROM l WITH ({hint}, INDEX(i)) WHERE k > 0");
+            let read =
+                format!("SELECT k, LEN(x), LEN(y) FROM l WITH ({hint}, INDEX(i)) WHERE k > 0");
             b.check(&format!("BEGIN TRAN; {read}"), "1|5|1\n2|30000|8000");
             let held = hint != "READCOMMITTEDLOCK";
             let said = run(&mut other, "UPDATE l SET x = 'z' WHERE id = 2");
             assert_eq!(said, if held { TIMEOUT } else { "(1)" }, "{read}");
-            b.check(&format!("{read}; COMMIT"), if held { "1|5|1\n2|30000|8000" } else { "1|5|1\n2|1|8000" });
+            b.check(
+                &format!("{read}; COMMIT"),
+                if held { "1|5|1\n2|30000|8000" } else { "1|5|1\n2|1|8000" },
+            );
         }
     }
 }
@@ -270,12 +290,18 @@ fn locks_of_entries_escalate() {
     b.run("INSERT a (id, n) SELECT value + 100, value FROM GENERATE_SERIES(10, 7009)");
     for hint in ["REPEATABLEREAD", "HOLDLOCK"] {
         b.check(
-            &format!("BEGIN TRAN; SELECT COUNT(*), SUM(w) FROM a WITH ({hint}, INDEX(ix)) WHERE n >= 10"),
+            &format!(
+                "BEGIN TRAN; SELECT COUNT(*), SUM(w) FROM a WITH ({hint}, INDEX(ix)) WHERE n >= 10"
+            ),
             "7000|49000",
         );
         let locks = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type = 'KEY'";
         b.check(locks, "5000");
-        assert_eq!(run(&mut other, "UPDATE a SET m = 1 WHERE id = 10"), TIMEOUT, "{hint}: the table");
+        assert_eq!(
+            run(&mut other, "UPDATE a SET m = 1 WHERE id = 10"),
+            TIMEOUT,
+            "{hint}: the table"
+        );
         b.check("COMMIT", "");
     }
 }
@@ -325,7 +351,9 @@ fn sums_of_entries_are_those_of_one_moment() {
         let mut wrong = Vec::new();
         for table in ["c", "h"] {
             for hint in ["REPEATABLEREAD", "HOLDLOCK"] {
-                for range in ["k BETWEEN 1 AND 1000", "k IN (SELECT value FROM generate_series(1, 300))"] {
+                for range in
+                    ["k BETWEEN 1 AND 1000", "k IN (SELECT value FROM generate_series(1, 300))"]
+                {
                     for _ in 0..10 {
                         let rows = format!("FROM {table} WITH ({hint}, INDEX(by_k)) WHERE {range}");
                         let sum = format!("SELECT SUM(v) {rows}");

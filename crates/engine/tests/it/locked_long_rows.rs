@@ -45,7 +45,8 @@ fn long_rows_are_read_under_locks_as_without() {
         "id > 290 AND f LIKE 'f%'",
     ] {
         for order in ["id", "id DESC"] {
-            let rows = |hint: &str| format!("SELECT * FROM w {hint} WHERE {range} ORDER BY {order}");
+            let rows =
+                |hint: &str| format!("SELECT * FROM w {hint} WHERE {range} ORDER BY {order}");
             let expected = b.run(&rows(""));
             assert!(expected.lines().count() > 4, "{range}: {expected}");
             for locks in LOCKS {
@@ -62,7 +63,8 @@ fn a_range_of_long_rows_is_read_again_under_its_locks() {
     let mut b = bench();
     let rows = "SELECT * FROM w WHERE id > 40 AND id < 190";
     let expected = b.run(rows);
-    let twice = format!("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN TRAN; {rows}; {rows}; COMMIT");
+    let twice =
+        format!("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN TRAN; {rows}; {rows}; COMMIT");
     let said = b.run(&twice);
     assert!(said == format!("{expected}{expected}"), "{}", said.len());
 }
@@ -85,7 +87,10 @@ fn long_rows_are_changed_as_they_are_read() {
     let mut b = bench();
     let sum = |b: &mut Bench| b.run("SELECT SUM(n) FROM w").trim().parse::<i64>().unwrap();
     let before = sum(&mut b);
-    b.check("UPDATE w WITH (SERIALIZABLE) SET n = n + 1, f = b WHERE id BETWEEN 10 AND 209", "(200)");
+    b.check(
+        "UPDATE w WITH (SERIALIZABLE) SET n = n + 1, f = b WHERE id BETWEEN 10 AND 209",
+        "(200)",
+    );
     assert_eq!(sum(&mut b), before + 200);
     b.check("DELETE w WITH (SERIALIZABLE) WHERE id > 250", "(50)");
     b.check("SELECT COUNT(*), MAX(id) FROM w WITH (SERIALIZABLE) WHERE id > 0", "250|250");

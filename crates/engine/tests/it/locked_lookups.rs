@@ -43,7 +43,10 @@ fn a_row_is_read_once() {
         for hint in [", HOLDLOCK", ", HOLDLOCK, UPDLOCK", ", HOLDLOCK, XLOCK"] {
             b.check(&query(hint), "600|240300");
             let locked = reads(&mut b, &query(hint));
-            assert!(locked <= plain + plain / 4 + 40, "{table}{hint}: {locked} pages instead of {plain}");
+            assert!(
+                locked <= plain + plain / 4 + 40,
+                "{table}{hint}: {locked} pages instead of {plain}"
+            );
         }
         // Where no gaps are locked the page of the entry is looked at once more for each.
         for hint in [", REPEATABLEREAD", ", UPDLOCK", ", XLOCK"] {
@@ -79,7 +82,8 @@ fn pages_of_locked_rows_are_asked_for_together() {
         let said = b.run(&sql);
         b.run("SET STATISTICS IO OFF");
         let (_, ahead) = said.split_once(", read-ahead reads ").unwrap_or_else(|| panic!("{said}"));
-        let ahead: u64 = ahead.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
+        let ahead: u64 =
+            ahead.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
         assert!(ahead > 300, "{table}: {ahead} pages were asked for");
         assert_eq!(b.run(&sql), want);
     }
@@ -91,7 +95,10 @@ fn top_locks_what_it_gives() {
     for table in ["c", "h"] {
         let mut b = bench();
         let mut other = beside(&b);
-        assert_eq!(run(&mut other, &format!("BEGIN TRAN; UPDATE {table} SET v = -1 WHERE id = 111")), "(1)");
+        assert_eq!(
+            run(&mut other, &format!("BEGIN TRAN; UPDATE {table} SET v = -1 WHERE id = 111")),
+            "(1)"
+        );
         let read = format!(
             "SELECT COUNT(*), SUM(v) FROM (SELECT TOP (10) v FROM {table} WITH (HOLDLOCK, INDEX(by_k))
                                            WHERE k > 1005 ORDER BY k) AS x"
@@ -128,9 +135,13 @@ fn what_was_done_during_a_wait_is_read() {
         (true, "UPDATE {t} SET v = v + 100 WHERE id BETWEEN 7 AND 12"),
     ];
     for table in ["c", "h"] {
-        for hint in ["HOLDLOCK", "HOLDLOCK, UPDLOCK", "HOLDLOCK, XLOCK", "REPEATABLEREAD", "UPDLOCK"] {
+        for hint in
+            ["HOLDLOCK", "HOLDLOCK, UPDLOCK", "HOLDLOCK, XLOCK", "REPEATABLEREAD", "UPDLOCK"]
+        {
             let mut b = bench();
-            for (_, change) in changes.iter().filter(|(stays, _)| *stays || hint.contains("HOLDLOCK")) {
+            for (_, change) in
+                changes.iter().filter(|(stays, _)| *stays || hint.contains("HOLDLOCK"))
+            {
                 for end in ["ROLLBACK", "COMMIT"] {
                     b.check(&format!("BEGIN TRAN; UPDATE {table} SET v = -1 WHERE id = 7"), "(1)");
                     let read = format!(
@@ -140,12 +151,14 @@ fn what_was_done_during_a_wait_is_read() {
                     let said = b.run(&format!("{}; {end}", change.replace("{t}", table)));
                     assert!(!said.contains("Msg"), "{read}: {change}: {said}");
                     let found = waiting.join().unwrap();
-                    let now = format!("SELECT k, v FROM {table} WHERE k BETWEEN 10 AND 300 ORDER BY k");
+                    let now =
+                        format!("SELECT k, v FROM {table} WHERE k BETWEEN 10 AND 300 ORDER BY k");
                     assert_eq!(found, b.run(&now).trim(), "{read}: {change}; {end}");
                 }
                 let rows = "SELECT value, value * 10, value FROM generate_series(1, 40)";
-                let said =
-                    b.run(&format!("DELETE {table} WHERE id <= 40 OR id > 3000; INSERT {table} {rows}"));
+                let said = b.run(&format!(
+                    "DELETE {table} WHERE id <= 40 OR id > 3000; INSERT {table} {rows}"
+                ));
                 assert!(!said.contains("Msg"), "{said}");
             }
         }
@@ -191,7 +204,8 @@ fn entries_that_are_rejected_are_not_locked() {
         let mut other = beside(&b);
         b.run(&format!("CREATE INDEX by_k2 ON {table} (k, v)"));
         run(&mut other, "SET LOCK_TIMEOUT 30");
-        let taken = format!("BEGIN TRAN; SELECT v FROM {table} WITH (XLOCK, INDEX(by_k2)) WHERE k = 1050");
+        let taken =
+            format!("BEGIN TRAN; SELECT v FROM {table} WITH (XLOCK, INDEX(by_k2)) WHERE k = 1050");
         b.check(&taken, "105");
         for hint in ["REPEATABLEREAD", "UPDLOCK", "XLOCK"] {
             let read = |rest: &str| {
@@ -231,7 +245,9 @@ fn entries_that_changed_during_a_wait_are_tested_again() {
             );
             let waiting = blocked(&b, &read);
             let change = |v: u32| {
-                format!("UPDATE x SET v = {v} FROM {table} AS x WITH (INDEX(by_k)) WHERE x.k = 1060")
+                format!(
+                    "UPDATE x SET v = {v} FROM {table} AS x WITH (INDEX(by_k)) WHERE x.k = 1060"
+                )
             };
             assert_eq!(run(&mut third, &change(108)), "(1)", "{table} {hint}");
             b.check("COMMIT", "");

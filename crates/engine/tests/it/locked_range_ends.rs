@@ -73,7 +73,10 @@ fn nothing_comes_in_at_the_ends_of_a_range() {
             b.check(&format!("BEGIN TRAN; {read}"), &found);
             for k in [low, low + 4, low + 10, high - 4, high] {
                 let said = run(&mut other, &format!("INSERT {table} VALUES (5000, {k}, 1)"));
-                assert!(said.contains("Msg 1222"), "{table} {index} {order} {low}: {k} came in: {said}");
+                assert!(
+                    said.contains("Msg 1222"),
+                    "{table} {index} {order} {low}: {k} came in: {said}"
+                );
             }
             b.check(&format!("{read}; COMMIT"), &found);
             // It was the range that kept them out.
@@ -134,8 +137,14 @@ fn own_changes_are_read() {
         );
         b.check(&format!("BEGIN TRAN; {read}"), "10|1055");
         b.check(&format!("UPDATE {table} SET v = 0 WHERE id = 101; {read}"), "(1)\n10|954");
-        b.check(&format!("SAVE TRAN s; DELETE {table} WHERE id IN (102, 110); {read}"), "(2)\n8|742");
-        b.check(&format!("INSERT {table} VALUES (6000, 1015, 8), (6001, 1100, 1); {read}"), "(2)\n10|751");
+        b.check(
+            &format!("SAVE TRAN s; DELETE {table} WHERE id IN (102, 110); {read}"),
+            "(2)\n8|742",
+        );
+        b.check(
+            &format!("INSERT {table} VALUES (6000, 1015, 8), (6001, 1100, 1); {read}"),
+            "(2)\n10|751",
+        );
         b.check(&format!("UPDATE {table} SET k = 1099 WHERE id = 300; {read}"), "(1)\n11|1051");
         b.check(&format!("ROLLBACK TRAN s; {read}"), "10|954");
         b.check(&format!("ROLLBACK; {read}"), "10|1055");
@@ -178,7 +187,10 @@ fn locked_rows_are_skipped_beside_rejected_ones() {
         let mut b = bench(&[table]);
         let mut other = beside(&b);
         b.run(&format!("CREATE INDEX by_kv ON {table} (k, v)"));
-        run(&mut other, &format!("BEGIN TRAN; UPDATE {table} SET v = v + 2 WHERE id IN (105, 106)"));
+        run(
+            &mut other,
+            &format!("BEGIN TRAN; UPDATE {table} SET v = v + 2 WHERE id IN (105, 106)"),
+        );
         b.check(
             &format!(
                 "BEGIN TRAN

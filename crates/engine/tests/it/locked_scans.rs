@@ -74,7 +74,12 @@ fn nothing_is_read_that_was_taken_back() {
             }
         }
         over.store(true, Relaxed);
-        assert!(wrong.is_empty(), "{} reads of what was never there: {:?}", wrong.len(), wrong.first());
+        assert!(
+            wrong.is_empty(),
+            "{} reads of what was never there: {:?}",
+            wrong.len(),
+            wrong.first()
+        );
     });
 }
 
@@ -123,11 +128,17 @@ fn a_row_that_a_subquery_has_locked_stays_locked() {
                 let (mut b, mut other) = three_rows();
                 let condition = condition.replace("{t}", table).replace("{hint}", hint);
                 let query = format!("SELECT id FROM {table} {outer} WHERE {condition}");
-                b.check(&format!("SET TRANSACTION ISOLATION LEVEL {level}; BEGIN TRAN; {query}"), "");
+                b.check(
+                    &format!("SET TRANSACTION ISOLATION LEVEL {level}; BEGIN TRAN; {query}"),
+                    "",
+                );
                 let said = run(&mut other, &format!("UPDATE {table} SET m = 5 WHERE id = 10"));
                 assert_eq!(said, TIMEOUT, "{level}: {query}");
                 b.check("COMMIT", "");
-                assert_eq!(run(&mut other, &format!("UPDATE {table} SET m = 5 WHERE id = 10")), "(1)");
+                assert_eq!(
+                    run(&mut other, &format!("UPDATE {table} SET m = 5 WHERE id = 10")),
+                    "(1)"
+                );
             }
         }
     }
@@ -158,9 +169,11 @@ fn locks_that_were_given_back_do_not_escalate() {
 /// A fetch under READ COMMITTED by locks holds the row's lock while it reads the row.
 #[test]
 fn a_cursor_holds_what_its_level_holds() {
-    for (hint, free) in
-        [("WITH (READCOMMITTEDLOCK)", true), ("WITH (REPEATABLEREAD)", false), ("WITH (UPDLOCK)", false)]
-    {
+    for (hint, free) in [
+        ("WITH (READCOMMITTEDLOCK)", true),
+        ("WITH (REPEATABLEREAD)", false),
+        ("WITH (UPDLOCK)", false),
+    ] {
         let (mut b, mut other) = three_rows();
         b.check(
             &format!(
@@ -256,7 +269,9 @@ fn sums_under_locks_are_those_of_one_moment() {
                     ("", "id BETWEEN 1 AND 400"),
                 ] {
                     for _ in 0..10 {
-                        let sum = format!("SELECT SUM(v) FROM {table} WITH ({hint}{index}) WHERE {range}");
+                        let sum = format!(
+                            "SELECT SUM(v) FROM {table} WITH ({hint}{index}) WHERE {range}"
+                        );
                         let said = run(&mut reader, &format!("BEGIN TRAN; {sum}; COMMIT"));
                         if said != "40000" {
                             wrong.push((sum, said));
@@ -276,9 +291,13 @@ fn sums_under_locks_are_those_of_one_moment() {
 fn only_rows_that_are_given_are_locked() {
     let keys = "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type IN ('KEY', 'RID')";
     for table in ["a", "h"] {
-        for (hint, locks) in [("REPEATABLEREAD", "1"), ("UPDLOCK", "1"), ("READCOMMITTEDLOCK", "0")] {
+        for (hint, locks) in [("REPEATABLEREAD", "1"), ("UPDLOCK", "1"), ("READCOMMITTEDLOCK", "0")]
+        {
             let (mut b, mut other) = three_rows();
-            b.check(&format!("BEGIN TRAN; SELECT id FROM {table} WITH ({hint}) WHERE m + n = 2"), "20");
+            b.check(
+                &format!("BEGIN TRAN; SELECT id FROM {table} WITH ({hint}) WHERE m + n = 2"),
+                "20",
+            );
             b.check(keys, locks);
             let said = run(&mut other, &format!("UPDATE {table} SET m = 4 WHERE m + n <> 2"));
             // A scan for a change asks for each row that it reads, but takes those alone that it
@@ -309,8 +328,15 @@ fn readers_by_locks_wait_and_read_on() {
             b.check("COMMIT", "");
             assert_eq!(waiting.join().unwrap(), "3|7", "{read}");
             for (lock, blocked) in [("UPDLOCK", false), ("XLOCK", true)] {
-                b.check(&format!("BEGIN TRAN; SELECT m FROM {table} WITH ({lock}) WHERE id = 20"), "7");
-                assert_eq!(run(&mut other, &read), if blocked { TIMEOUT } else { "3|7" }, "{lock}: {read}");
+                b.check(
+                    &format!("BEGIN TRAN; SELECT m FROM {table} WITH ({lock}) WHERE id = 20"),
+                    "7",
+                );
+                assert_eq!(
+                    run(&mut other, &read),
+                    if blocked { TIMEOUT } else { "3|7" },
+                    "{lock}: {read}"
+                );
                 b.check("ROLLBACK", "");
             }
         }
@@ -322,7 +348,10 @@ fn readers_by_locks_wait_and_read_on() {
 fn a_suspended_scan_reads_each_row_when_it_is_fetched() {
     let (mut b, mut other) = three_rows();
     b.check("ALTER DATABASE t SET READ_COMMITTED_SNAPSHOT OFF", "");
-    b.check("DECLARE c CURSOR GLOBAL FAST_FORWARD FOR SELECT id, m FROM a; OPEN c; FETCH c", "10|0");
+    b.check(
+        "DECLARE c CURSOR GLOBAL FAST_FORWARD FOR SELECT id, m FROM a; OPEN c; FETCH c",
+        "10|0",
+    );
     assert_eq!(run(&mut other, "UPDATE a SET m = 8 WHERE id = 30"), "(1)");
     assert_eq!(run(&mut other, "DELETE a WHERE id = 20"), "(1)");
     b.check("FETCH c; CLOSE c; DEALLOCATE c", "30|8");

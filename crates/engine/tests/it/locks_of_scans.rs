@@ -47,7 +47,8 @@ fn a_scan_that_locks_all_locks_the_table() {
          alter table f set (lock_escalation = disable)
          select * into s from t where id <= 100 alter table s add primary key (id)",
     );
-    let locked = "select case when count(*) = 0 then 'none' when count(*) < 50 then 'few' else 'many' end
+    let locked =
+        "select case when count(*) = 0 then 'none' when count(*) < 50 then 'few' else 'many' end
                   from sys.dm_tran_locks where resource_type = 'KEY' rollback";
     for (from, rows, keys) in [
         ("m with (holdlock) where v = 'v'", "300", "none"),
@@ -73,13 +74,19 @@ fn a_scan_that_locks_all_locks_the_table() {
     // A join takes some more of its outer rows than it has to, but not all of the table for them.
     for (read, said) in [
         ("select top (1) m.id from m with (holdlock) inner loop join s on s.id = m.id", "1"),
-        ("if exists (select * from m with (holdlock) inner loop join s on s.id = m.id) select 1", "1"),
+        (
+            "if exists (select * from m with (holdlock) inner loop join s on s.id = m.id) select 1",
+            "1",
+        ),
     ] {
         let found = run(&mut reader, &format!("begin tran {read} {locked}"));
         assert!(found.starts_with(said) && !found.ends_with("none"), "{read}: {found}");
     }
     // Nobody changes a row, and nobody brings one in, until the reader is done.
-    assert_eq!(run(&mut reader, "begin tran select count(*) from m with (holdlock) where v = 'v'"), "300");
+    assert_eq!(
+        run(&mut reader, "begin tran select count(*) from m with (holdlock) where v = 'v'"),
+        "300"
+    );
     for change in ["update m set v = 'w' where id = 7", "insert m values (1000, 1, 'w')"] {
         assert_eq!(run(&mut other, &format!("set lock_timeout 30 {change}")), TIMEOUT, "{change}");
     }
@@ -89,7 +96,8 @@ fn a_scan_that_locks_all_locks_the_table() {
     let timeouts = "select sum(cntr_value) from sys.dm_os_performance_counters
                     where counter_name = 'Lock Timeouts/sec'";
     let before = run(&mut reader, timeouts);
-    let read = "set lock_timeout 30 begin tran select count(*) from m with (holdlock) where v = 'v'";
+    let read =
+        "set lock_timeout 30 begin tran select count(*) from m with (holdlock) where v = 'v'";
     assert_eq!(run(&mut reader, &format!("{read} {locked}")), "300\nmany");
     assert_eq!(run(&mut reader, timeouts), before);
     run(&mut other, "rollback");
@@ -100,8 +108,12 @@ fn a_scan_that_locks_all_locks_the_table() {
 #[test]
 fn readers_do_not_wait_behind_a_writer_that_waits() {
     let instance = made();
-    let (mut reader, mut writer, mut other) = (session(&instance), session(&instance), session(&instance));
-    assert_eq!(run(&mut reader, "begin tran select count(*) from t with (holdlock) where v = 'v'"), "20000");
+    let (mut reader, mut writer, mut other) =
+        (session(&instance), session(&instance), session(&instance));
+    assert_eq!(
+        run(&mut reader, "begin tran select count(*) from t with (holdlock) where v = 'v'"),
+        "20000"
+    );
     let waiting = std::thread::spawn(move || run(&mut writer, "update t set v = 'w' where id = 7"));
     let waits = "select count(*) from sys.dm_tran_locks where request_status = 'WAIT'";
     let end = Instant::now() + Duration::from_secs(60);
@@ -200,7 +212,10 @@ fn a_row_that_a_variable_lets_in_is_locked() {
 fn values_of_a_subquery_are_sought() {
     let instance = made();
     let mut reader = session(&instance);
-    run(&mut reader, "create table few (id int not null) insert few values (3), (700), (19999), (3)");
+    run(
+        &mut reader,
+        "create table few (id int not null) insert few values (3), (700), (19999), (3)",
+    );
     for (hint, locked) in [
         ("", 0),
         ("with (holdlock)", 3),
@@ -210,7 +225,8 @@ fn values_of_a_subquery_are_sought() {
         ("with (xlock)", 3),
         ("with (holdlock, updlock)", 3),
     ] {
-        let query = format!("select count(*), sum(k) from t {hint} where id in (select id from few)");
+        let query =
+            format!("select count(*), sum(k) from t {hint} where id in (select id from few)");
         run(&mut reader, "set showplan_text on");
         let shown = run(&mut reader, &query);
         run(&mut reader, "set showplan_text off");
@@ -297,7 +313,11 @@ fn the_largest_key_is_locked_alone() {
         let locks = "select iif(count(*) between 1 and 9, 'few', concat(count(*), ' locks'))
                      from sys.dm_tran_locks where resource_type = 'KEY'";
         assert_eq!(run(&mut reader, locks), "few", "{aggregate}, {hint}");
-        assert_eq!(run(&mut other, "update t set v = 'w' where id = 50"), "(1)", "{aggregate}, {hint}");
+        assert_eq!(
+            run(&mut other, "update t set v = 'w' where id = 50"),
+            "(1)",
+            "{aggregate}, {hint}"
+        );
         // The row itself stays, and with range locks none comes beyond it.
         if aggregate == "max(id)" {
             assert_eq!(run(&mut other, "delete t where id = 20000"), TIMEOUT, "{hint}");

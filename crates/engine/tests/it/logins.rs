@@ -29,7 +29,12 @@ fn attempt(instance: &Instance, login: &str, password: &str) -> (i32, u8) {
     }
 }
 
-fn session(instance: &Arc<Instance>, login: &str, password: &str, database: Option<&str>) -> Session {
+fn session(
+    instance: &Arc<Instance>,
+    login: &str,
+    password: &str,
+    database: Option<&str>,
+) -> Session {
     let token = instance.authenticate(login, password, &from("10.0.0.7")).unwrap();
     instance.session_for(&token, database).unwrap()
 }
@@ -98,7 +103,10 @@ fn the_error_log_tells_what_the_client_is_not_told() {
     assert!(instance.authenticate("sa", SA, &from("10.1.2.3")).is_ok());
     let lines = instance.error_log().lines();
     assert!(lines.iter().all(|line| !line.contains('\n')));
-    assert_eq!(lines.iter().filter(|line| line.contains("Login succeeded for user 'sa'.")).count(), 1);
+    assert_eq!(
+        lines.iter().filter(|line| line.contains("Login succeeded for user 'sa'.")).count(),
+        1
+    );
     // A restart enables it again: ENABLE.
     run(&instance, "ALTER LOGIN ann ENABLE");
     assert_eq!(attempt(&instance, "ann", "An-0ther-one"), (0, 0));
@@ -128,7 +136,13 @@ fn repeated_failures_are_refused_by_login_and_address() {
     }
     assert_eq!(attempt(&instance, "sa", SA), (18_456, 1), "the right one, too soon");
     assert!(instance.authenticate("sa", SA, &from("10.0.0.8")).is_ok(), "from elsewhere");
-    assert!(instance.error_log().lines().iter().any(|line| line.contains("Too many attempts have failed")));
+    assert!(
+        instance
+            .error_log()
+            .lines()
+            .iter()
+            .any(|line| line.contains("Too many attempts have failed"))
+    );
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(attempt(&instance, "sa", SA), (0, 0));
 }
@@ -178,12 +192,18 @@ fn age(instance: &Arc<Instance>, login: &str) -> String {
 fn a_password_that_must_be_changed_opens_nothing_else() {
     let disk = SimDisk::new(14);
     let instance = open(&disk);
-    run(&instance, "CREATE LOGIN ann WITH PASSWORD = 'F1rst-of-all' MUST_CHANGE, CHECK_EXPIRATION = ON");
+    run(
+        &instance,
+        "CREATE LOGIN ann WITH PASSWORD = 'F1rst-of-all' MUST_CHANGE, CHECK_EXPIRATION = ON",
+    );
     run(&instance, "CREATE LOGIN bob WITH PASSWORD = 'F1rst-of-all', CHECK_EXPIRATION = ON");
     assert_eq!(attempt(&instance, "ann", "F1rst-of-all"), (18_488, 1));
     assert_eq!(attempt(&instance, "ann", "wrong"), (18_456, 1));
     assert_eq!(attempt(&instance, "bob", "F1rst-of-all"), (0, 0));
-    assert_eq!((age(&instance, "ann"), age(&instance, "bob")), ("1|0|42|1|1".into(), "0|0|42|1|1".into()));
+    assert_eq!(
+        (age(&instance, "ann"), age(&instance, "bob")),
+        ("1|0|42|1|1".into(), "0|0|42|1|1".into())
+    );
     let log = instance.error_log().lines();
     for line in [
         "Error: 18488, Severity: 14, State: 1.",
@@ -204,9 +224,12 @@ fn a_password_that_must_be_changed_opens_nothing_else() {
     run(&instance, "ALTER LOGIN ann DISABLE");
     assert_eq!(to_change("ann", "F1rst-of-all").unwrap_err(), 18_470);
     run(&instance, "ALTER LOGIN ann ENABLE");
-    let mut session = instance.session_for(&to_change("ann", "F1rst-of-all").unwrap(), None).unwrap();
-    let changed =
-        said(&mut session, "ALTER LOGIN ann WITH PASSWORD = 'An0ther-one' OLD_PASSWORD = 'F1rst-of-all'");
+    let mut session =
+        instance.session_for(&to_change("ann", "F1rst-of-all").unwrap(), None).unwrap();
+    let changed = said(
+        &mut session,
+        "ALTER LOGIN ann WITH PASSWORD = 'An0ther-one' OLD_PASSWORD = 'F1rst-of-all'",
+    );
     assert_eq!((changed.as_str(), attempt(&instance, "ann", "An0ther-one")), ("", (0, 0)));
     // Only a new password ends it.
     run(&instance, "ALTER LOGIN ann WITH PASSWORD = 'Th1rd-of-all' MUST_CHANGE");
@@ -217,7 +240,10 @@ fn a_password_that_must_be_changed_opens_nothing_else() {
     assert_eq!(attempt(&instance, "anna", "F0urth-of-all"), (0, 0));
     assert_eq!(age(&instance, "anna"), "0|0|42|1|1");
     // What is rolled back has not been.
-    run(&instance, "BEGIN TRAN; ALTER LOGIN anna WITH PASSWORD = 'F1fth-of-all' MUST_CHANGE; ROLLBACK");
+    run(
+        &instance,
+        "BEGIN TRAN; ALTER LOGIN anna WITH PASSWORD = 'F1fth-of-all' MUST_CHANGE; ROLLBACK",
+    );
     assert_eq!(attempt(&instance, "anna", "F0urth-of-all"), (0, 0));
 }
 
@@ -237,22 +263,34 @@ fn options_of_passwords_that_do_not_go_together() {
     run(&instance, "CREATE LOGIN ann WITH PASSWORD = 'F1rst-of-all'");
     assert_eq!(age(&instance, "ann"), "0|0|NULL|1|0");
     fails(&instance, "ALTER LOGIN ann WITH PASSWORD = 'An0ther-one' MUST_CHANGE", &[15_099]);
-    run(&instance, "ALTER LOGIN ann WITH PASSWORD = 'An0ther-one' MUST_CHANGE, CHECK_EXPIRATION = ON");
+    run(
+        &instance,
+        "ALTER LOGIN ann WITH PASSWORD = 'An0ther-one' MUST_CHANGE, CHECK_EXPIRATION = ON",
+    );
     // The password comes first, then the options, in a statement of their own.
-    for off in ["CHECK_EXPIRATION = OFF", "CHECK_POLICY = OFF", "CHECK_POLICY = OFF, CHECK_EXPIRATION = OFF"]
-    {
+    for off in [
+        "CHECK_EXPIRATION = OFF",
+        "CHECK_POLICY = OFF",
+        "CHECK_POLICY = OFF, CHECK_EXPIRATION = OFF",
+    ] {
         fails(&instance, &format!("ALTER LOGIN ann WITH {off}"), &[15_128]);
         let both = format!("ALTER LOGIN ann WITH PASSWORD = 'An0ther-one', {off}");
         fails(&instance, &both, &[15_128]);
     }
     assert_eq!(age(&instance, "ann"), "1|0|42|1|1");
-    run(&instance, "ALTER LOGIN ann WITH PASSWORD = 'An0ther-one'; ALTER LOGIN ann WITH CHECK_POLICY = OFF");
+    run(
+        &instance,
+        "ALTER LOGIN ann WITH PASSWORD = 'An0ther-one'; ALTER LOGIN ann WITH CHECK_POLICY = OFF",
+    );
     assert_eq!(age(&instance, "ann"), "0|0|NULL|0|0");
     fails(&instance, "ALTER LOGIN ann WITH CHECK_EXPIRATION = ON", &[15_122]);
     // The policy brings the expiration, unless that is told to stay away.
     run(&instance, "ALTER LOGIN ann WITH CHECK_POLICY = ON");
     assert_eq!(age(&instance, "ann"), "0|0|42|1|1");
-    run(&instance, "ALTER LOGIN ann WITH CHECK_EXPIRATION = OFF; ALTER LOGIN ann WITH CHECK_POLICY = ON");
+    run(
+        &instance,
+        "ALTER LOGIN ann WITH CHECK_EXPIRATION = OFF; ALTER LOGIN ann WITH CHECK_POLICY = ON",
+    );
     assert_eq!(age(&instance, "ann"), "0|0|NULL|1|0");
     // Who may change no logins can change the own password, and say nothing else of it.
     let token = instance.authenticate("ann", "An0ther-one", &from("10.0.0.7")).unwrap();
@@ -274,7 +312,11 @@ fn logins_are_made_changed_and_dropped() {
     fails(&instance, "CREATE LOGIN c WITH PASSWORD = 'G00d-enough' MUST_CHANGE", &[15_099]);
     fails(&instance, "CREATE LOGIN c WITH PASSWORD = 0x01 HASHED", &[40_510]);
     fails(&instance, "CREATE LOGIN c FROM WINDOWS", &[15_407]);
-    fails(&instance, "CREATE LOGIN c WITH PASSWORD = 'G00d-enough', DEFAULT_DATABASE = nowhere", &[15_010]);
+    fails(
+        &instance,
+        "CREATE LOGIN c WITH PASSWORD = 'G00d-enough', DEFAULT_DATABASE = nowhere",
+        &[15_010],
+    );
     fails(&instance, "CREATE LOGIN [a\\b] WITH PASSWORD = 'G00d-enough'", &[15_006]);
     fails(&instance, "CREATE LOGIN sa WITH PASSWORD = 'G00d-enough'", &[15_025]);
     fails(&instance, "CREATE LOGIN sysadmin WITH PASSWORD = 'G00d-enough'", &[15_025]);
@@ -318,7 +360,8 @@ fn logins_are_made_changed_and_dropped() {
 #[test]
 fn a_password_that_the_policy_refuses_is_told_why() {
     let instance = new();
-    let create = |password: &str| say(&instance, &format!("CREATE LOGIN app WITH PASSWORD = '{password}'"));
+    let create =
+        |password: &str| say(&instance, &format!("CREATE LOGIN app WITH PASSWORD = '{password}'"));
     let (simple, named) = (create("lettersonly"), create("App!Passw0rd"));
     assert!(
         simple.starts_with("Msg 33064: ") && simple.ends_with("Base 10 digits, and Symbols."),
@@ -374,7 +417,10 @@ fn server_roles() {
 fn a_session_begins_in_a_database_that_can_be_opened() {
     let instance = new();
     instance.set_sa_password(SA).unwrap();
-    run(&instance, "CREATE DATABASE d; CREATE DATABASE gone; ALTER LOGIN sa WITH DEFAULT_DATABASE = gone");
+    run(
+        &instance,
+        "CREATE DATABASE d; CREATE DATABASE gone; ALTER LOGIN sa WITH DEFAULT_DATABASE = gone",
+    );
     assert_eq!(session(&instance, "sa", SA, Some("D")).database(), "d");
     assert_eq!(session(&instance, "sa", SA, Some("")).database(), "gone");
     assert_eq!(session(&instance, "sa", SA, None).database(), "gone");
@@ -382,7 +428,10 @@ fn a_session_begins_in_a_database_that_can_be_opened() {
     let token = instance.authenticate("sa", SA, &from("10.0.0.7")).unwrap();
     let named = instance.session_for(&token, Some("nowhere")).err().unwrap();
     assert_eq!((named.number, named.severity), (4060, 11));
-    assert_eq!(named.message, "Cannot open database \"nowhere\" requested by the login. The login failed.");
+    assert_eq!(
+        named.message,
+        "Cannot open database \"nowhere\" requested by the login. The login failed."
+    );
     assert_eq!(instance.session_for(&token, None).err().unwrap().number, 4064);
     assert_eq!(token.refused().number, 18_456);
     let log = instance.error_log().lines().join("\n");
@@ -406,7 +455,10 @@ fn logins_survive_a_restart_and_a_power_loss() {
         assert_eq!(attempt(instance, "sa", SA), (0, 0), "I/O {at}");
         let late = say(instance, "SELECT COUNT(*) FROM sys.sql_logins WHERE name = 'late'");
         let member = say(instance, "SELECT ISNULL(IS_SRVROLEMEMBER('sysadmin', 'late'), -1)");
-        assert!(["0 -1", "1 0", "1 1"].contains(&format!("{late} {member}").as_str()), "{late} {member}");
+        assert!(
+            ["0 -1", "1 0", "1 1"].contains(&format!("{late} {member}").as_str()),
+            "{late} {member}"
+        );
     });
 }
 
@@ -433,7 +485,10 @@ fn no_password_is_shown() {
 #[test]
 fn no_view_shows_a_secret_in_any_spelling() {
     let instance = new();
-    run(&instance, "CREATE DATABASE q; ALTER DATABASE q SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL)");
+    run(
+        &instance,
+        "CREATE DATABASE q; ALTER DATABASE q SET QUERY_STORE = ON (QUERY_CAPTURE_MODE = ALL)",
+    );
     let secret = "S3cretLit!com";
     for (number, text) in [
         "create login {n} with password/**/=/*x*/N'{s}'",

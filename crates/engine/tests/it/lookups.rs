@@ -43,7 +43,8 @@ fn reads(b: &mut Bench, sql: &str, kind: &str) -> u64 {
     b.run("SET STATISTICS IO ON");
     let said = b.run(sql);
     b.run("SET STATISTICS IO OFF");
-    let (_, reads) = said.split_once(&format!(", {kind} reads ")).unwrap_or_else(|| panic!("{said}"));
+    let (_, reads) =
+        said.split_once(&format!(", {kind} reads ")).unwrap_or_else(|| panic!("{said}"));
     reads.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
 
@@ -76,10 +77,10 @@ fn only_rows_whose_entries_pass_are_looked_up() {
 #[test]
 fn what_may_fail_is_not_asked_before() {
     let mut b = bench();
-    let sql =
-        "SELECT COUNT(*) FROM o WITH (INDEX (i)) WHERE s = 3 AND v = 1 AND 10 / (n - 8) <> 0 AND n < 10";
+    let sql = "SELECT COUNT(*) FROM o WITH (INDEX (i)) WHERE s = 3 AND v = 1 AND 10 / (n - 8) <> 0 AND n < 10";
     b.run("UPDATE o SET v = 0 WHERE n = 8 UPDATE plain SET v = 0 WHERE n = 8");
-    let want = b.run("SELECT COUNT(*) FROM plain WHERE s = 3 AND v = 1 AND n < 8 AND 10 / (n - 8) <> 0");
+    let want =
+        b.run("SELECT COUNT(*) FROM plain WHERE s = 3 AND v = 1 AND n < 8 AND 10 / (n - 8) <> 0");
     assert_eq!(b.run(sql), want);
 }
 
@@ -95,10 +96,18 @@ fn reads_of_every_kind_give_the_same_rows() {
         "s = 2 AND t = 5 AND EXISTS (SELECT * FROM plain p WHERE p.id = q.id AND p.v = 1)",
         "s = 4 AND n = 44 AND id < 3000",
     ];
-    let hints =
-        ["", ", UPDLOCK", ", HOLDLOCK", ", NOLOCK", ", READPAST", ", XLOCK, HOLDLOCK", ", READCOMMITTEDLOCK"];
+    let hints = [
+        "",
+        ", UPDLOCK",
+        ", HOLDLOCK",
+        ", NOLOCK",
+        ", READPAST",
+        ", XLOCK, HOLDLOCK",
+        ", READCOMMITTEDLOCK",
+    ];
     for condition in conditions {
-        let want = b.run(&format!("SELECT COUNT(*), SUM(id), SUM(v) FROM plain q WHERE {condition}"));
+        let want =
+            b.run(&format!("SELECT COUNT(*), SUM(id), SUM(v) FROM plain q WHERE {condition}"));
         assert!(!want.starts_with('0') && !want.contains("Msg"), "{condition}: {want}");
         for table in ["o", "c"] {
             for hint in hints {
@@ -114,7 +123,8 @@ fn reads_of_every_kind_give_the_same_rows() {
             assert_eq!(b.run(&ordered), b.run(&by_hand), "{ordered}");
             for level in ["REPEATABLE READ", "SERIALIZABLE", "READ COMMITTED"] {
                 b.run(&format!("SET TRANSACTION ISOLATION LEVEL {level} BEGIN TRAN"));
-                let sql = format!("SELECT COUNT(*), SUM(id), SUM(v) FROM {table} q WHERE {condition}");
+                let sql =
+                    format!("SELECT COUNT(*), SUM(id), SUM(v) FROM {table} q WHERE {condition}");
                 assert_eq!(b.run(&sql), want, "{level}: {sql}");
                 b.run("COMMIT");
             }
@@ -135,9 +145,17 @@ fn changes_find_the_same_rows() {
         let want = b.run(&change.replace("{t}", "plain"));
         assert!(want.starts_with('(') && !want.starts_with("(0)"), "{change}: {want}");
         for table in ["o", "c"] {
-            assert_eq!(b.run(&change.replace("{t}", &format!("{table} "))), want, "{table}: {change}");
+            assert_eq!(
+                b.run(&change.replace("{t}", &format!("{table} "))),
+                want,
+                "{table}: {change}"
+            );
             let sum = "SELECT COUNT(*), SUM(CAST(id AS bigint) * (v + 3) * (n + 1)), SUM(t) FROM ";
-            assert_eq!(b.run(&format!("{sum}{table}")), b.run(&format!("{sum}plain")), "{table}: {change}");
+            assert_eq!(
+                b.run(&format!("{sum}{table}")),
+                b.run(&format!("{sum}plain")),
+                "{table}: {change}"
+            );
         }
     }
 }
@@ -169,7 +187,9 @@ fn pages_of_rows_are_asked_for_together() {
          CHECKPOINT",
     );
     for table in ["h", "c"] {
-        let sql = format!("SELECT COUNT(*), SUM(id + LEN(pad)) FROM {table} WITH (INDEX (k)) WHERE k < 2000");
+        let sql = format!(
+            "SELECT COUNT(*), SUM(id + LEN(pad)) FROM {table} WITH (INDEX (k)) WHERE k < 2000"
+        );
         let want = b.run(&sql.replace("(k))", "(0))"));
         assert!(want.starts_with("2000|"), "{want}");
         b = b.restart();
@@ -180,7 +200,10 @@ fn pages_of_rows_are_asked_for_together() {
     }
     // Where the order is asked for it is kept.
     let first = "SELECT TOP (200) id FROM h WITH (INDEX (k)) WHERE k < 2000 ORDER BY k";
-    assert_eq!(b.run(first), b.run("SELECT TOP (200) id FROM h WITH (INDEX (0)) WHERE k < 2000 ORDER BY k"));
+    assert_eq!(
+        b.run(first),
+        b.run("SELECT TOP (200) id FROM h WITH (INDEX (0)) WHERE k < 2000 ORDER BY k")
+    );
 }
 
 fn session(instance: &Arc<Instance>) -> Session {
@@ -226,7 +249,11 @@ fn a_change_waits_for_what_the_entries_will_be() {
             second.join().expect("the other session")
         });
         assert_eq!(second, "(2)", "{hint}");
-        assert_eq!(run(&mut first, "select id from o where v = 1 order by id"), "407\n607", "{hint}");
+        assert_eq!(
+            run(&mut first, "select id from o where v = 1 order by id"),
+            "407\n607",
+            "{hint}"
+        );
         assert_eq!(run(&mut first, "update o set t = 5 where id = 507"), "(1)");
     }
 }

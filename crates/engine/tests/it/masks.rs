@@ -1,5 +1,6 @@
-//! Dynamic data masking: what users without UNMASK see, by type and by kind of statement; the right at each scope; definitions, views of
-//! the catalog and errors; and the ways around a mask that must not be there.
+//! Dynamic data masking: what users without UNMASK see, by type and by kind of statement; the right
+//! at each scope; definitions, views of the catalog and errors; and the ways around a mask that
+//! must not be there.
 
 use std::sync::Arc;
 
@@ -120,9 +121,14 @@ fn each_kind_of_mask() {
         let mask = mask.replace('\'', "''");
         said_well(
             &mut own,
-            &format!("CREATE TABLE m (v {ty} MASKED WITH (FUNCTION = '{mask}')); GRANT SELECT ON m TO u"),
+            &format!(
+                "CREATE TABLE m (v {ty} MASKED WITH (FUNCTION = '{mask}')); GRANT SELECT ON m TO u"
+            ),
         );
-        said_well(&mut own, &format!("INSERT m VALUES (N{value})").replace("N0", "0").replace("N1", "1"));
+        said_well(
+            &mut own,
+            &format!("INSERT m VALUES (N{value})").replace("N0", "0").replace("N1", "1"),
+        );
         seen(&mut own, "SELECT v FROM m", wanted);
         said_well(&mut own, "DROP TABLE m");
     }
@@ -140,19 +146,28 @@ fn each_kind_of_mask() {
 fn values_that_are_made_of_masked_columns() {
     let disk = SimDisk::new(2);
     let (_instance, mut own) = new(&disk);
-    said_well(&mut own, "CREATE FUNCTION tv (@p varchar(40)) RETURNS TABLE AS RETURN SELECT @p AS v");
+    said_well(
+        &mut own,
+        "CREATE FUNCTION tv (@p varchar(40)) RETURNS TABLE AS RETURN SELECT @p AS v",
+    );
     said_well(
         &mut own,
         "CREATE FUNCTION f (@n int) RETURNS int AS BEGIN RETURN (SELECT i FROM dbo.t WHERE id = @n) END",
     );
-    said_well(&mut own, "CREATE FUNCTION same (@n varchar(40)) RETURNS varchar(40) AS BEGIN RETURN @n END");
+    said_well(
+        &mut own,
+        "CREATE FUNCTION same (@n varchar(40)) RETURNS varchar(40) AS BEGIN RETURN @n END",
+    );
     said_well(
         &mut own,
         "CREATE FUNCTION g () RETURNS @r TABLE (e varchar(40)) AS BEGIN INSERT @r SELECT e FROM dbo.t WHERE id = 1; RETURN END",
     );
     said_well(&mut own, "CREATE VIEW v AS SELECT id, e, e + '' AS e2 FROM t");
     said_well(&mut own, "CREATE PROCEDURE pr AS SELECT s FROM t WHERE id = 1");
-    said_well(&mut own, "CREATE PROCEDURE po WITH EXECUTE AS OWNER AS SELECT s FROM t WHERE id = 1");
+    said_well(
+        &mut own,
+        "CREATE PROCEDURE po WITH EXECUTE AS OWNER AS SELECT s FROM t WHERE id = 1",
+    );
     said_well(
         &mut own,
         "GRANT SELECT ON v TO u; GRANT SELECT ON tv TO u; GRANT SELECT ON g TO u; GRANT EXECUTE TO u",
@@ -176,7 +191,10 @@ fn values_that_are_made_of_masked_columns() {
                 "SELECT MAX(i) OVER (), LAG(e) OVER (ORDER BY id), ROW_NUMBER() OVER (ORDER BY s) FROM t WHERE id = 2",
                 "0|NULL|1",
             ),
-            ("SELECT CHECKSUM(s), HASHBYTES('SHA1', s), CONCAT(s, e) FROM t WHERE id = 1", "0|0x30|xxxx"),
+            (
+                "SELECT CHECKSUM(s), HASHBYTES('SHA1', s), CONCAT(s, e) FROM t WHERE id = 1",
+                "0|0x30|xxxx",
+            ),
             // The column as it is: its own.
             (
                 "SELECT (e), CAST(e AS varchar(40)), NULLIF(e, 'q'), (SELECT e FROM t WHERE id = 1) FROM t WHERE id = 1",
@@ -211,15 +229,24 @@ fn values_that_are_made_of_masked_columns() {
             ("SELECT (SELECT t.p) FROM t WHERE id = 1", "ab-XX-j"),
             ("SELECT a.x FROM t CROSS APPLY (SELECT t.p AS x) AS a WHERE id = 1", "ab-XX-j"),
             ("SELECT a.x FROM t OUTER APPLY (SELECT UPPER(t.p) AS x) AS a WHERE id = 1", "xxxx"),
-            ("SELECT x.v FROM t CROSS APPLY (VALUES (t.s), ('z')) AS x (v) WHERE id = 1", "xxxx\nxxxx"),
+            (
+                "SELECT x.v FROM t CROSS APPLY (VALUES (t.s), ('z')) AS x (v) WHERE id = 1",
+                "xxxx\nxxxx",
+            ),
             ("SELECT (SELECT MAX(x.v) FROM (VALUES (t.s)) AS x (v)) FROM t WHERE id = 1", "xxxx"),
             ("SELECT x.v FROM t CROSS APPLY tv(t.e) AS x WHERE id = 1", "jXXX@XXXX.com"),
-            ("SELECT x.value FROM t CROSS APPLY STRING_SPLIT(t.e, '@') AS x WHERE id = 1", "xxxx\nxxxx"),
+            (
+                "SELECT x.value FROM t CROSS APPLY STRING_SPLIT(t.e, '@') AS x WHERE id = 1",
+                "xxxx\nxxxx",
+            ),
             ("SELECT dbo.same(e) FROM t WHERE id = 1", "jXXX@XXXX.com"),
             ("SELECT dbo.f(1)", "0"),
             ("SELECT e FROM g()", "jXXX@XXXX.com"),
             ("SELECT x.v FROM t UNPIVOT (v FOR c IN (s)) AS x WHERE id = 1", "xxxx"),
-            ("SELECT [1] FROM (SELECT id, s FROM t) AS x PIVOT (MAX(s) FOR id IN ([1])) AS y", "xxxx"),
+            (
+                "SELECT [1] FROM (SELECT id, s FROM t) AS x PIVOT (MAX(s) FOR id IN ([1])) AS y",
+                "xxxx",
+            ),
             // Documents.
             ("SELECT id, s FROM t WHERE id = 1 FOR JSON PATH", "[{\"id\":1,\"s\":\"xxxx\"}]"),
             ("SELECT id, e FROM t WHERE id = 1 FOR XML RAW", "<row id=\"1\" e=\"jXXX@XXXX.com\"/>"),
@@ -243,9 +270,15 @@ fn values_that_are_made_of_masked_columns() {
                 "ab-XX-j",
             ),
             // Variables.
-            ("DECLARE @v varchar(40); SELECT @v = e FROM t WHERE id = 1; SELECT @v", "jXXX@XXXX.com"),
+            (
+                "DECLARE @v varchar(40); SELECT @v = e FROM t WHERE id = 1; SELECT @v",
+                "jXXX@XXXX.com",
+            ),
             ("DECLARE @v varchar(20); SELECT @v = e FROM t WHERE id = 1; SELECT @v", "xxxx"),
-            ("DECLARE @v varchar(40); SET @v = (SELECT e FROM t WHERE id = 1); SELECT @v", "jXXX@XXXX.com"),
+            (
+                "DECLARE @v varchar(40); SET @v = (SELECT e FROM t WHERE id = 1); SELECT @v",
+                "jXXX@XXXX.com",
+            ),
             ("DECLARE @v varchar(20) = (SELECT TOP (1) i FROM t); SELECT @v", "xxxx"),
             // Conditions and orders are about the real values.
             ("SELECT COUNT(*) FROM t WHERE s = 'hello' AND i > 40", "1"),
@@ -322,7 +355,10 @@ fn what_is_written_is_what_is_read() {
             "DECLARE @o TABLE (s varchar(20)); DELETE t OUTPUT deleted.s INTO @o WHERE id = 9; SELECT s FROM @o",
             "(1)\nxxxx",
         ),
-        ("DECLARE @v varchar(20); UPDATE t SET id = id, @v = s WHERE id = 1; SELECT @v", "(1)\nxxxx"),
+        (
+            "DECLARE @v varchar(20); UPDATE t SET id = id, @v = s WHERE id = 1; SELECT @v",
+            "(1)\nxxxx",
+        ),
         ("DECLARE @v varchar(20); UPDATE t SET @v = s = s WHERE id = 3; SELECT @v", "(1)\nNULL"),
         (
             "MERGE m USING t ON m.id = t.id WHEN MATCHED AND t.id = 1 THEN UPDATE SET v = 'z' OUTPUT t.p, t.s, deleted.v;",
@@ -355,7 +391,11 @@ fn the_right_at_each_scope() {
     let both = "SELECT s, e FROM t WHERE id = 1";
     for (grants, revokes, wanted) in [
         ("GRANT UNMASK TO u", "REVOKE UNMASK TO u", "hello|john@x.com"),
-        ("GRANT UNMASK ON SCHEMA::dbo TO u", "REVOKE UNMASK ON SCHEMA::dbo TO u", "hello|john@x.com"),
+        (
+            "GRANT UNMASK ON SCHEMA::dbo TO u",
+            "REVOKE UNMASK ON SCHEMA::dbo TO u",
+            "hello|john@x.com",
+        ),
         ("GRANT UNMASK ON t TO u", "REVOKE UNMASK ON t TO u", "hello|john@x.com"),
         ("GRANT UNMASK ON t (s) TO u", "REVOKE UNMASK ON t (s) TO u", "hello|jXXX@XXXX.com"),
         (
@@ -368,7 +408,11 @@ fn the_right_at_each_scope() {
             "ALTER ROLE r DROP MEMBER u",
             "hello|john@x.com",
         ),
-        ("ALTER ROLE db_owner ADD MEMBER u", "ALTER ROLE db_owner DROP MEMBER u", "hello|john@x.com"),
+        (
+            "ALTER ROLE db_owner ADD MEMBER u",
+            "ALTER ROLE db_owner DROP MEMBER u",
+            "hello|john@x.com",
+        ),
         ("GRANT CONTROL ON t TO u", "REVOKE CONTROL ON t TO u", "hello|john@x.com"),
         ("SELECT 1 WHERE 1 = 0", "SELECT 1 WHERE 1 = 0", "xxxx|jXXX@XXXX.com"),
     ] {
@@ -426,7 +470,10 @@ fn definitions() {
         ("int", "Random( 01 , 003 )", "random(1, 3)"),
         ("int", "random(-5, -1)", "random(-5, -1)"),
     ] {
-        said_well(&mut own, &format!("CREATE TABLE m (a {ty} MASKED WITH (FUNCTION = '{written}'))"));
+        said_well(
+            &mut own,
+            &format!("CREATE TABLE m (a {ty} MASKED WITH (FUNCTION = '{written}'))"),
+        );
         assert_eq!(
             said_well(
                 &mut own,
@@ -438,7 +485,9 @@ fn definitions() {
     }
     let unknown = "Msg 16002: Invalid data masking function in column 'a'.";
     let ty = |function: &str| {
-        format!("Msg 16003: The data type of column 'a' does not support data masking function '{function}'.")
+        format!(
+            "Msg 16003: The data type of column 'a' does not support data masking function '{function}'."
+        )
     };
     let count = |function: &str| {
         format!(
@@ -446,7 +495,9 @@ fn definitions() {
         )
     };
     let argument = |function: &str| {
-        format!("Msg 16005: Invalid argument for data masking function '{function}' for column 'a'.")
+        format!(
+            "Msg 16005: Invalid argument for data masking function '{function}' for column 'a'."
+        )
     };
     let format = |function: &str| {
         format!("Msg 16006: Invalid data masking format for function '{function}' in column 'a'.")
@@ -481,7 +532,11 @@ fn definitions() {
         ("varchar(9)", "default)", format("default)")),
         ("varchar(9)", "partial(1,\"x\",1", format("partial")),
     ] {
-        refused(&mut own, &format!("CREATE TABLE m (a {of} MASKED WITH (FUNCTION = '{function}'))"), &wanted);
+        refused(
+            &mut own,
+            &format!("CREATE TABLE m (a {of} MASKED WITH (FUNCTION = '{function}'))"),
+            &wanted,
+        );
     }
     for late in ["int NOT NULL", "int DEFAULT 1", "int IDENTITY", "int PRIMARY KEY"] {
         refused(

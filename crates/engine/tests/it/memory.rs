@@ -1,8 +1,8 @@
-//! Queries that do not fit their memory: the same rows as with memory for everything, within the instance's budget with many at
-//! once, and nothing left behind by a cancel, an error or a crash.
+//! Queries that do not fit their memory: the same rows as with memory for everything, within the
+//! instance's budget with many at once, and nothing left behind by a cancel, an error or a crash.
 //!
-//! `RINGWOOD_MEMORY_ROWS` says how many rows the table of the many has (20,000 without it), `RINGWOOD_MEMORY_SESSIONS` how many
-//! sessions run at once (24).
+//! `RINGWOOD_MEMORY_ROWS` says how many rows the table of the many has (20,000 without it),
+//! `RINGWOOD_MEMORY_SESSIONS` how many sessions run at once (24).
 
 use crate::support::text;
 use disk::Disk;
@@ -49,7 +49,8 @@ fn run_files(disk: &SimDisk) -> Vec<PathBuf> {
     paths.into_iter().filter(|p| p.to_string_lossy().contains(".sort-")).collect()
 }
 
-/// Tables `l` and `r`: keys that repeat, one of them a thousand times, keys without a partner, NULLs, long values.
+/// Tables `l` and `r`: keys that repeat, one of them a thousand times, keys without a partner,
+/// NULLs, long values.
 fn fill(instance: &Arc<Instance>) {
     assert_eq!(text::say(instance, "create database d alter database d set recovery simple"), "");
     let said = ask(
@@ -132,8 +133,8 @@ fn every_operator_gives_what_it_gives_in_memory() {
     }
 }
 
-/// Joins whose left side is the smaller one, so that it is the build side; NULLs, keys of many rows and keys without a partner
-/// are on both sides.
+/// Joins whose left side is the smaller one, so that it is the build side; NULLs, keys of many rows
+/// and keys without a partner are on both sides.
 const LEFT_BUILT: &[&str] = &[
     "select l.id, l.s, r.id, r.s from (select * from l where id < 1300) l left join r on l.k = r.k",
     "select l.id, r.id from (select * from l where id < 1300) l left join r on l.k = r.k and l.id < r.id % 900",
@@ -206,7 +207,10 @@ fn a_hash_join_gives_the_same_rows_whichever_side_it_builds() {
 
 /// Counts the budget's users.
 fn held(instance: &Arc<Instance>) -> String {
-    ask(instance, "select granted_memory_kb, grantee_count from sys.dm_exec_query_resource_semaphores")
+    ask(
+        instance,
+        "select granted_memory_kb, grantee_count from sys.dm_exec_query_resource_semaphores",
+    )
 }
 
 #[test]
@@ -327,7 +331,8 @@ fn number(name: &str, default: usize) -> usize {
 /// Each of many sessions runs a query over ten times the memory that is there for it.
 #[test]
 fn many_at_once_share_the_budget() {
-    let (rows, sessions) = (number("RINGWOOD_MEMORY_ROWS", 20_000), number("RINGWOOD_MEMORY_SESSIONS", 24));
+    let (rows, sessions) =
+        (number("RINGWOOD_MEMORY_ROWS", 20_000), number("RINGWOOD_MEMORY_SESSIONS", 24));
     let width = 400;
     // A tenth of the table for each session.
     let budget = (rows * width / 10 * sessions).max(64 << 20);

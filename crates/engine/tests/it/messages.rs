@@ -1,4 +1,5 @@
-//! Messages by number: sp_addmessage and its kin, sys.messages, RAISERROR and FORMATMESSAGE of numbers, languages.
+//! Messages by number: sp_addmessage and its kin, sys.messages, RAISERROR and FORMATMESSAGE of
+//! numbers, languages.
 
 use crate::support::text::{self, Bench, fails};
 use sim::SimDisk;
@@ -34,12 +35,18 @@ fn added_raised_formatted_dropped() {
     // REPLACE, WITH_LOG, names of parameters.
     fails(&said, "exec sp_addmessage 50001, 16, N'y'", &[15043]);
     b.check("exec sp_addmessage @msgtext = N'new', @severity = 16, @msgnum = 50001, @replace = 'replace', @with_log = 'TRUE'", "");
-    b.check("select severity, is_event_logged, text from sys.messages where message_id = 50001", "16|1|new");
+    b.check(
+        "select severity, is_event_logged, text from sys.messages where message_id = 50001",
+        "16|1|new",
+    );
     b.check("exec sp_altermessage 50001, 'WITH_LOG', 'false'; select is_event_logged from sys.messages where message_id = 50001", "0");
     b.check("select description, dlevel from sys.sysmessages where error = 50001", "new|0");
     // Part of the transaction.
     b.check("begin tran exec sp_addmessage 50009, 16, N'x' exec sp_dropmessage 50001 rollback select message_id from sys.messages where message_id > 50000", "50001");
-    b.check("exec sp_dropmessage 50001; select count(*) from sys.messages where message_id = 50001", "0");
+    b.check(
+        "exec sp_dropmessage 50001; select count(*) from sys.messages where message_id = 50001",
+        "0",
+    );
 }
 
 #[test]
@@ -50,7 +57,10 @@ fn languages() {
     b.check("exec sp_addmessage 50014, 16, N'x %s %d'", "");
     fails(i, "exec sp_addmessage 50014, 10, N'y', @lang = 'French'", &[15304]);
     b.check("exec sp_addmessage 50014, 16, N'fr %2! et %1!', 'French'", "");
-    b.check("select language_id from sys.messages where message_id = 50014 order by 1", "1033\n1036");
+    b.check(
+        "select language_id from sys.messages where message_id = 50014 order by 1",
+        "1033\n1036",
+    );
     b.check("select formatmessage(50014, N'abc', 5)", "x abc 5");
     let said = b.run(
         "set language French select formatmessage(50014, N'abc', 5) raiserror (50014, 16, 1, N'abc', 5)",
@@ -106,8 +116,9 @@ fn they_are_durable() {
 #[test]
 fn the_engines_own_are_those_of_the_list() {
     let b = &mut Bench::new();
-    let own =
-        b.run("select message_id, severity, text from sys.messages where message_id < 50000 order by 1");
+    let own = b.run(
+        "select message_id, severity, text from sys.messages where message_id < 50000 order by 1",
+    );
     let listed = types::msg::all().map(|m| format!("{}|{}|{}", m.number, m.severity, m.text));
     assert_eq!(own.trim_end(), listed.collect::<Vec<_>>().join("\n"));
 }

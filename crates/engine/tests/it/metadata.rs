@@ -1,6 +1,7 @@
-//! What clients ask of the catalog: system procedures, views and functions, against one schema. Each file of
-//! `data/metadata` holds questions and the answers that are expected, column names included. With METADATA_WRITE set the
-//! answers are written anew instead, to be read before they are kept.
+//! What clients ask of the catalog: system procedures, views and functions, against one schema.
+//! Each file of `data/metadata` holds questions and the answers that are expected, column names
+//! included. With METADATA_WRITE set the answers are written anew instead, to be read before they
+//! are kept.
 
 use crate::support::text::{Bench, Text};
 
@@ -29,7 +30,11 @@ fn cases(file: &str) -> Vec<Case> {
     let mut in_answer = false;
     for line in file.lines() {
         if let Some(about) = line.strip_prefix("==== ") {
-            cases.push(Case { about: about.to_owned(), question: String::new(), answer: String::new() });
+            cases.push(Case {
+                about: about.to_owned(),
+                question: String::new(),
+                answer: String::new(),
+            });
             in_answer = false;
         } else if line == "----" {
             in_answer = true;
@@ -44,7 +49,8 @@ fn cases(file: &str) -> Vec<Case> {
 
 /// A text without the times in it, which are other ones in each run.
 fn without_times(text: &str) -> String {
-    let is_time = |cell: &str| cell.len() == 23 && cell.as_bytes()[10] == b' ' && cell.as_bytes()[19] == b'.';
+    let is_time =
+        |cell: &str| cell.len() == 23 && cell.as_bytes()[10] == b' ' && cell.as_bytes()[19] == b'.';
     let line = |line: &str| {
         let cells: Vec<&str> =
             line.split('|').map(|cell| if is_time(cell) { "(a time)" } else { cell }).collect();
@@ -53,12 +59,14 @@ fn without_times(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Asks all questions of a file; of those with `(times)` the times of the answer do not count, those after `==== ... (changes)` see what it changed.
+/// Asks all questions of a file; of those with `(times)` the times of the answer do not count,
+/// those after `==== ... (changes)` see what it changed.
 fn ask(name: &str) {
     let path = format!("{}/tests/data/metadata/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let file = std::fs::read_to_string(&path).unwrap();
     let mut b = bench();
-    let trimmed = |s: &str| s.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned();
+    let trimmed =
+        |s: &str| s.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned();
     let mut wrong = Vec::new();
     let mut written = String::new();
     for case in cases(&file) {
@@ -71,7 +79,10 @@ fn ask(name: &str) {
         }
         written += &format!("==== {}\n{}----\n{said}\n", case.about, case.question);
         if said != trimmed(&case.answer) {
-            wrong.push(format!("{}\n{}expected\n{}\nsaid\n{said}\n", case.about, case.question, case.answer));
+            wrong.push(format!(
+                "{}\n{}expected\n{}\nsaid\n{said}\n",
+                case.about, case.question, case.answer
+            ));
         }
     }
     if std::env::var_os("METADATA_WRITE").is_some() {
@@ -139,7 +150,8 @@ fn application_locks_of_two_sessions() {
     assert_eq!(said.out.trim(), "-1");
     // One of a transaction goes with it.
     b.check("BEGIN TRAN; DECLARE @r int; EXEC @r = sp_getapplock 'y', 'Shared'; SELECT @r", "0");
-    let exclusive = "DECLARE @r int; EXEC @r = sp_getapplock 'y', 'Exclusive', 'Session', 0; SELECT @r";
+    let exclusive =
+        "DECLARE @r int; EXEC @r = sp_getapplock 'y', 'Exclusive', 'Session', 0; SELECT @r";
     let mut said = Text::default();
     other.execute(exclusive, &mut said);
     assert_eq!(said.out.trim(), "-1");

@@ -1,4 +1,5 @@
-//! Views and procedures: made, changed, dropped; used by name in other objects; seen by other sessions, rollbacks and restarts.
+//! Views and procedures: made, changed, dropped; used by name in other objects; seen by other
+//! sessions, rollbacks and restarts.
 
 use crate::support::text::{self, Bench, fails, run, say};
 
@@ -35,7 +36,10 @@ fn what_stands_around_a_view_is_not_seen_inside() {
     let mut b = bench();
     b.check("CREATE VIEW v AS WITH c AS (SELECT id FROM a) SELECT id FROM c", "");
     b.check("WITH a AS (SELECT 99 AS id), c AS (SELECT 98 AS id) SELECT MAX(id) FROM v", "3");
-    b.check("SELECT id FROM a WHERE EXISTS (SELECT 1 FROM v WHERE v.id = a.n / 10) ORDER BY 1", "1\n2\n3");
+    b.check(
+        "SELECT id FROM a WHERE EXISTS (SELECT 1 FROM v WHERE v.id = a.n / 10) ORDER BY 1",
+        "1\n2\n3",
+    );
 }
 
 #[test]
@@ -69,7 +73,10 @@ fn ten_views_of_one_another_and_one_of_itself() {
     let mut b = bench();
     b.check("CREATE VIEW v0 AS SELECT id FROM a", "");
     for i in 1..=10 {
-        b.check(&format!("CREATE VIEW v{i} AS SELECT x.id FROM v{} x JOIN v0 ON v0.id = x.id", i - 1), "");
+        b.check(
+            &format!("CREATE VIEW v{i} AS SELECT x.id FROM v{} x JOIN v0 ON v0.id = x.id", i - 1),
+            "",
+        );
     }
     b.check("SELECT COUNT(*), MIN(id), MAX(id) FROM v10", "3|1|3");
     b.check("ALTER VIEW v0 AS SELECT id FROM v3", "");
@@ -115,8 +122,14 @@ fn procedures_have_parameters_results_and_a_status() {
     b.check("DECLARE @s int = 1; EXEC p 5, 15, @s; SELECT @s", "1|10\n1");
     b.check("DECLARE @name sysname = 'dbo.p'; EXEC @name 30", "3|30");
     let expected = [
-        ("EXEC p", "Msg 201: Procedure or function 'p' expects parameter '@from', which was not supplied."),
-        ("EXEC p 1, 2, 3, 4", "Msg 8144: Procedure or function p has too many arguments specified."),
+        (
+            "EXEC p",
+            "Msg 201: Procedure or function 'p' expects parameter '@from', which was not supplied.",
+        ),
+        (
+            "EXEC p 1, 2, 3, 4",
+            "Msg 8144: Procedure or function p has too many arguments specified.",
+        ),
         ("EXEC p 1, @what = 3", "Msg 8145: @what is not a parameter for procedure p."),
         ("EXEC p 1, @from = 3", "Msg 8143: Parameter '@from' was supplied multiple times."),
         ("EXEC q", "Msg 2812: Could not find stored procedure 'q'."),
@@ -142,7 +155,10 @@ fn an_argument_that_does_not_fit_its_parameter_is_an_error_of_conversion() {
         ("@t = '2024-02-30'", "varchar to date"),
         ("@g = 'none'", "varchar to uniqueidentifier"),
     ] {
-        b.check(&format!("EXEC fits {argument}"), &format!("Msg 8114: Error converting data type {types}."));
+        b.check(
+            &format!("EXEC fits {argument}"),
+            &format!("Msg 8114: Error converting data type {types}."),
+        );
     }
     b.check(
         "DECLARE @big bigint = 3000000000 EXEC sp_executesql N'SELECT @i', N'@i int', @big",
@@ -174,7 +190,10 @@ fn a_procedure_is_a_scope_of_its_own() {
 #[test]
 fn errors_of_a_procedure_end_its_statement_and_tell_its_line() {
     let mut b = bench();
-    b.check("CREATE PROCEDURE p AS\nSET NOCOUNT ON\nINSERT a VALUES (1, 1, NULL)\nSELECT 'after'", "");
+    b.check(
+        "CREATE PROCEDURE p AS\nSET NOCOUNT ON\nINSERT a VALUES (1, 1, NULL)\nSELECT 'after'",
+        "",
+    );
     let said = b.run("EXEC p");
     assert!(said.starts_with("Msg 2627: ") && said.trim_end().ends_with("after"), "{said}");
     b.check(
@@ -219,10 +238,15 @@ fn all_sessions_share_a_procedure_and_see_its_changes() {
 #[test]
 fn modules_survive_a_restart_and_are_listed() {
     let mut b = bench();
-    let long =
-        format!("CREATE PROCEDURE p @a int = 4, @b varchar(10) OUTPUT AS SELECT @a -- {}", "é".repeat(9000));
+    let long = format!(
+        "CREATE PROCEDURE p @a int = 4, @b varchar(10) OUTPUT AS SELECT @a -- {}",
+        "é".repeat(9000)
+    );
     b.check(&long, "");
-    b.check("-- what it is for\nALTER PROCEDURE p @a int = 5, @b varchar(10) = '' OUTPUT AS SELECT @a", "");
+    b.check(
+        "-- what it is for\nALTER PROCEDURE p @a int = 5, @b varchar(10) = '' OUTPUT AS SELECT @a",
+        "",
+    );
     b.check("CREATE VIEW v AS SELECT id, s FROM a", "");
     let check = |b: &mut Bench| {
         b.check("EXEC p", "5");
@@ -240,9 +264,18 @@ fn modules_survive_a_restart_and_are_listed() {
             "-- what it is for\nCREATE PROCEDURE p",
         );
         b.check("SELECT name, parameter_id, is_output FROM sys.parameters", "@a|1|0\n@b|2|1");
-        b.check("SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('v') ORDER BY column_id", "id\ns");
-        b.check("SELECT TABLE_NAME, TABLE_TYPE FROM INFORMATION_SCHEMA.TABLES", "a|BASE TABLE\nv|VIEW");
-        b.check("SELECT OBJECT_NAME(OBJECT_ID('v')), OBJECTPROPERTY(OBJECT_ID('v'), 'IsView')", "v|1");
+        b.check(
+            "SELECT name FROM sys.columns WHERE object_id = OBJECT_ID('v') ORDER BY column_id",
+            "id\ns",
+        );
+        b.check(
+            "SELECT TABLE_NAME, TABLE_TYPE FROM INFORMATION_SCHEMA.TABLES",
+            "a|BASE TABLE\nv|VIEW",
+        );
+        b.check(
+            "SELECT OBJECT_NAME(OBJECT_ID('v')), OBJECTPROPERTY(OBJECT_ID('v'), 'IsView')",
+            "v|1",
+        );
     };
     check(&mut b);
     b = b.restart();
@@ -259,17 +292,26 @@ fn a_parameter_without_an_argument_may_be_what_the_session_says() {
         "",
     );
     b.check("EXEC p; BEGIN TRAN; EXEC p @n = 5; EXEC p @n = DEFAULT; COMMIT", "1|0\n1|5\n1|1");
-    b.check("DECLARE @i int = 0 WHILE @i < 2 BEGIN EXEC p; BEGIN TRAN SET @i += 1 END ROLLBACK", "1|0\n1|1");
+    b.check(
+        "DECLARE @i int = 0 WHILE @i < 2 BEGIN EXEC p; BEGIN TRAN SET @i += 1 END ROLLBACK",
+        "1|0\n1|1",
+    );
     b.check(
         "CREATE FUNCTION f (@n int = @@TRANCOUNT) RETURNS int AS BEGIN DECLARE @r int = @n RETURN @r END",
         "",
     );
-    b.check("BEGIN TRAN; SELECT dbo.f(DEFAULT); DECLARE @r int; EXEC @r = dbo.f; SELECT @r; COMMIT", "1\n1");
+    b.check(
+        "BEGIN TRAN; SELECT dbo.f(DEFAULT); DECLARE @r int; EXEC @r = dbo.f; SELECT @r; COMMIT",
+        "1\n1",
+    );
     b.check(
         "CREATE PROCEDURE q @a int = @@NOTHING AS SELECT 1",
         "Msg 137: Must declare the scalar variable \"@@NOTHING\".",
     );
-    b.check("CREATE PROCEDURE q @a int = 1, @b int = @a AS SELECT 1", "Msg 102: Incorrect syntax near '@a'.");
+    b.check(
+        "CREATE PROCEDURE q @a int = 1, @b int = @a AS SELECT 1",
+        "Msg 102: Incorrect syntax near '@a'.",
+    );
 }
 
 #[test]
@@ -299,7 +341,10 @@ fn a_status_is_a_whole_number() {
 #[test]
 fn a_call_in_a_loop_follows_what_changes_meanwhile() {
     let mut b = bench();
-    b.check("CREATE PROCEDURE p @x int, @y int = 5, @r int OUTPUT AS SET @r = @x * 10 + @y RETURN @x", "");
+    b.check(
+        "CREATE PROCEDURE p @x int, @y int = 5, @r int OUTPUT AS SET @r = @x * 10 + @y RETURN @x",
+        "",
+    );
     // Defaults, names, OUTPUT, the status; the value of an argument is of its own time.
     b.check(
         "DECLARE @i int = 1, @r int, @s int, @sum int = 0
@@ -333,7 +378,10 @@ fn a_call_in_a_loop_follows_what_changes_meanwhile() {
             "EXEC q",
             "Msg 201: Procedure or function 'q' expects parameter '@t', which was not supplied.",
         );
-        b.check("EXEC q 1, 2", "Msg 8144: Procedure or function q has too many arguments specified.");
+        b.check(
+            "EXEC q 1, 2",
+            "Msg 8144: Procedure or function q has too many arguments specified.",
+        );
         b.check("EXEC q @u = 1", "Msg 8145: @u is not a parameter for procedure q.");
         b.check("EXEC missing 1", "Msg 2812: Could not find stored procedure 'missing'.");
     }
@@ -363,17 +411,23 @@ fn a_call_in_a_loop_follows_what_changes_meanwhile() {
         session.execute(sql, &mut out);
         out.out.trim().to_string()
     };
-    let said =
-        ["EXEC plus 7", "SET FMTONLY ON", "EXEC plus 7", "SET FMTONLY OFF", "EXEC plus 7"].map(&mut say);
+    let said = ["EXEC plus 7", "SET FMTONLY ON", "EXEC plus 7", "SET FMTONLY OFF", "EXEC plus 7"]
+        .map(&mut say);
     assert_eq!(said, ["7", "", "", "", "7"]);
     // SET options of the procedure end with it.
     b.check("CREATE PROCEDURE o AS SET XACT_ABORT ON SET NOCOUNT ON", "");
-    b.check("DECLARE @i int = 0 WHILE @i < 3 BEGIN EXEC o SET @i += 1 END SELECT @@OPTIONS & 16896", "0");
+    b.check(
+        "DECLARE @i int = 0 WHILE @i < 3 BEGIN EXEC o SET @i += 1 END SELECT @@OPTIONS & 16896",
+        "0",
+    );
     // A name of another database, and the same text in two.
     b.check("CREATE DATABASE u", "");
     run(&b.instance, "USE u; EXEC ('CREATE PROCEDURE q @t int AS SELECT -@t')");
     b.check("EXEC q 4 EXEC u..q 4", "4\n-4");
-    b.check("EXEC ('USE u EXEC q 4 EXEC t..q 4') EXEC q 4", "Changed database context to 'u'.\n-4\n4\n4");
+    b.check(
+        "EXEC ('USE u EXEC q 4 EXEC t..q 4') EXEC q 4",
+        "Changed database context to 'u'.\n-4\n4\n4",
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Changes through other statements: INSERT from a change that gives rows, MERGE into views and common table expressions.
+//! Changes through other statements: INSERT from a change that gives rows, MERGE into views and
+//! common table expressions.
 
 use crate::support::text::{Bench, fails};
 
@@ -62,7 +63,10 @@ fn rows_of_a_change_are_inserted() {
     b.check("insert s (id, v) select id + 100, v from (delete s output deleted.id, deleted.v) d; select id, v from s order by id", "(2)\n101|uno\n109|nueve");
     // In a procedure, again and again, and after a change of the definition.
     b.check("create procedure p @n int as insert log (id, what) select id, 'p' from (update s set n = @n output inserted.id, deleted.n) d where isnull(n, 0) <> @n", "");
-    b.check("exec p 5; exec p 5; exec p 6; select count(*) from log where what = 'p'", "(2)\n(0)\n(2)\n4");
+    b.check(
+        "exec p 5; exec p 5; exec p 6; select count(*) from log where what = 'p'",
+        "(2)\n(0)\n(2)\n4",
+    );
     b.check("alter table s add extra int null; exec p 7", "(2)");
 }
 
@@ -70,7 +74,11 @@ fn rows_of_a_change_are_inserted() {
 fn both_are_one_statement() {
     let b = &mut bench();
     b.check("create table one (id int primary key)", "");
-    fails(&b.instance.clone(), "use t; insert one select 1 from (delete s output deleted.id) d", &[2627]);
+    fails(
+        &b.instance.clone(),
+        "use t; insert one select 1 from (delete s output deleted.id) d",
+        &[2627],
+    );
     b.check("select count(*) from s", "4");
     b.check(
         "begin tran insert log (id) select id from (delete s output deleted.id) d rollback select count(*) from s select count(*) from log",
@@ -123,10 +131,19 @@ fn what_may_not_be() {
     refused(&format!("insert log (id) select max(id) from {change} d"), 5322);
     refused(&format!("insert log (id) select (select 1) from {change} d"), 5323);
     refused(&format!("insert log (id) select id from {change} d where exists (select 1)"), 5323);
-    refused(&format!("insert log (id) select row_number() over (order by id) from {change} d"), 5329);
+    refused(
+        &format!("insert log (id) select row_number() over (order by id) from {change} d"),
+        5329,
+    );
     refused(&format!("insert log (id) select d.id from {change} d join s on s.id = d.id"), 10727);
-    refused(&format!("insert log (id) select d.id from {change} d cross apply (select 1 a) x"), 10727);
-    refused(&format!("insert log (id) select a from {change} d unpivot (a for b in (id)) u"), 10728);
+    refused(
+        &format!("insert log (id) select d.id from {change} d cross apply (select 1 a) x"),
+        10727,
+    );
+    refused(
+        &format!("insert log (id) select a from {change} d unpivot (a for b in (id)) u"),
+        10728,
+    );
     refused(&format!("select id from {change} d"), 10729);
     refused(&format!("insert log (id) select id from (select id from {change} d) e"), 10729);
     refused(&format!("delete s from {change} d"), 10730);
@@ -138,7 +155,10 @@ fn what_may_not_be() {
     );
     refused(&format!("insert log (id) select 1 union all select id from {change} d"), 10732);
     refused(&format!("merge s using {change} d on d.id = s.id when matched then delete;"), 10733);
-    refused("insert log (id) select id from (update s set n = 1 output inserted.id, inserted.id) d", 8156);
+    refused(
+        "insert log (id) select id from (update s set n = 1 output inserted.id, inserted.id) d",
+        8156,
+    );
     refused("insert log (id) select a from (update s set n = 1 output inserted.id + 1) d", 8155);
     b.check("select sum(n) from s", "100");
 }
@@ -146,7 +166,10 @@ fn what_may_not_be() {
 #[test]
 fn merge_into_views_and_expressions() {
     let b = &mut bench();
-    b.check("create view small as select id as k, v as name, n from s where n < 35 with check option", "");
+    b.check(
+        "create view small as select id as k, v as name, n from s where n < 35 with check option",
+        "",
+    );
     // Only rows of the view are matched; names are the view's.
     b.check(
         "merge small using (values (1, 'uno', 11), (4, 'quattro', 12), (5, 'cinque', 13)) x (k, name, n) on x.k = small.k
@@ -177,7 +200,10 @@ fn merge_into_views_and_expressions() {
         "(3)\n1|11\n4|41\n5|13\n11|0",
     );
     // A view of two tables: one of them is changed.
-    b.check("create table more (id int primary key, w int) insert more values (1, 1), (4, 4)", "(2)");
+    b.check(
+        "create table more (id int primary key, w int) insert more values (1, 1), (4, 4)",
+        "(2)",
+    );
     b.check(
         "create view both_of as select s.id, s.n, m.w, s.n + m.w as total from s join more m on m.id = s.id",
         "",
@@ -191,7 +217,10 @@ fn merge_into_views_and_expressions() {
         "merge both_of b using (values (4)) x (id) on x.id = b.id when matched then update set w = 1, n = 1;",
         4405,
     );
-    refused("merge both_of b using (values (4)) x (id) on x.id = b.id when matched then delete;", 4405);
+    refused(
+        "merge both_of b using (values (4)) x (id) on x.id = b.id when matched then delete;",
+        4405,
+    );
     refused(
         "merge both_of b using (values (4)) x (id) on x.id = b.id when matched then update set total = 1;",
         4406,
@@ -201,9 +230,15 @@ fn merge_into_views_and_expressions() {
         4403,
     );
     refused("merge small using (values (4)) small (k) on 1 = 1 when matched then delete;", 5318);
-    refused("merge small t using (values (4)) x (k) on x.k = t.k when matched then update set v = '';", 207);
+    refused(
+        "merge small t using (values (4)) x (k) on x.k = t.k when matched then update set v = '';",
+        207,
+    );
     b.check("create trigger tr on small instead of update as return", "");
-    refused("merge small t using (values (4)) x (k) on x.k = t.k when matched then update set n = 1;", 40517);
+    refused(
+        "merge small t using (values (4)) x (k) on x.k = t.k when matched then update set n = 1;",
+        40517,
+    );
     // The right is one on the view.
     b.check("create user u without login grant select, update on both_of to u", "");
     b.check("execute as user = 'u' merge both_of b using (values (4)) x (id) on x.id = b.id when matched then update set w = 5; revert select w from more where id = 4", "(1)\n5");

@@ -109,8 +109,9 @@ fn a_query_that_needs_the_row_runs_once() {
     b.run("CREATE TABLE big (id int PRIMARY KEY, g int NULL, k int NULL) INSERT big SELECT value, value % 50, NULLIF(value, 9) FROM GENERATE_SERIES(1, 3000)");
     let sql = "SELECT COUNT(*) FROM big AS o WHERE o.k NOT IN (SELECT s.k + 1 FROM big AS s WHERE s.g = o.g AND s.id > 2000)";
     let all = profile(&mut b, sql);
-    let scans =
-        all.iter().filter(|counted| counted.operator.contains("Scan") || counted.operator.contains("Seek"));
+    let scans = all
+        .iter()
+        .filter(|counted| counted.operator.contains("Scan") || counted.operator.contains("Seek"));
     let starts: u64 = scans.map(|counted| counted.executions).sum();
     assert!((2..10).contains(&starts), "{starts} reads of a table");
 }
@@ -177,8 +178,9 @@ fn changes_see_their_table_as_it_was() {
         "h + 10 NOT IN (SELECT s.h FROM o AS s)",
         "h NOT IN (SELECT s.k FROM o AS s)",
     ] {
-        let counted =
-            b.run(&format!("SELECT COUNT(*) FROM o WHERE CASE WHEN {condition} THEN 1 ELSE 0 END = 1"));
+        let counted = b.run(&format!(
+            "SELECT COUNT(*) FROM o WHERE CASE WHEN {condition} THEN 1 ELSE 0 END = 1"
+        ));
         for change in ["DELETE o", "UPDATE o SET h = -1, k = -1"] {
             let sql = format!("BEGIN TRAN {change} WHERE {condition} SELECT @@ROWCOUNT ROLLBACK");
             b.check(&sql, &counted);

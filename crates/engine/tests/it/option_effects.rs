@@ -1,4 +1,5 @@
-//! What SET options do to statements: LANGUAGE, DATEFORMAT, those about errors of computations, QUERY_GOVERNOR_COST_LIMIT.
+//! What SET options do to statements: LANGUAGE, DATEFORMAT, those about errors of computations,
+//! QUERY_GOVERNOR_COST_LIMIT.
 
 use crate::support::text::Bench;
 
@@ -18,7 +19,10 @@ fn a_language_brings_its_names_order_and_first_day() {
         "select format(1234.5, 'N2'), format(cast('20240305' as date), 'D')",
         "1.234,50|Dienstag, 5. März 2024",
     );
-    b.check("select parse('5,5' as decimal(5,2)), isdate('5. März 2024'), isdate('5 März 2024')", "5.50|0|1");
+    b.check(
+        "select parse('5,5' as decimal(5,2)), isdate('5. März 2024'), isdate('5 März 2024')",
+        "5.50|0|1",
+    );
     b.check("print cast('20240305' as datetime)", "Mär  5 2024 12:00AM");
     b.fails("select cast('13/25/2024' as datetime)", 242);
     b.fails("set language Elvish", 2740);
@@ -62,16 +66,28 @@ fn every_way_to_a_date_goes_by_the_order() {
             "exec sp_executesql N'select month(@d)', N'@d datetime', @d = '01/02/2024'",
             &month.to_string(),
         );
-        b.check("select month(d) from (values (cast('01/02/2024' as datetime))) v (d)", &month.to_string());
+        b.check(
+            "select month(d) from (values (cast('01/02/2024' as datetime))) v (d)",
+            &month.to_string(),
+        );
         b.check("select count(*) from t where d in (select '01/02/2024')", "1");
-        b.check("select month(greatest(cast('20000101' as datetime), '01/02/2024'))", &month.to_string());
-        b.check("select month({d '2024-01-02'}), month(convert(datetime, '01/02/2024', 101))", "1|1");
+        b.check(
+            "select month(greatest(cast('20000101' as datetime), '01/02/2024'))",
+            &month.to_string(),
+        );
+        b.check(
+            "select month({d '2024-01-02'}), month(convert(datetime, '01/02/2024', 101))",
+            "1|1",
+        );
     }
     // A procedure's setting ends with it; a plan is not taken from a session of another order.
     b.check("create procedure p as begin set dateformat dmy select month('01/02/2024') end", "");
     b.check("set dateformat mdy exec p select month('01/02/2024')", "2\n1");
     b.fails("set dateformat xyz", 2741);
-    b.check("set dateformat ydm select convert(char(10), cast('2024/03/01' as datetime), 120)", "2024-01-03");
+    b.check(
+        "set dateformat ydm select convert(char(10), cast('2024/03/01' as datetime), 120)",
+        "2024-01-03",
+    );
 }
 
 #[test]
@@ -90,7 +106,10 @@ fn what_a_session_settles_is_not_deterministic() {
 fn logins_have_languages() {
     let b = &mut Bench::new();
     b.check("create login anna with password = 'Sw0rdfish!x', default_language = [Français]", "");
-    b.check("select default_language_name from sys.server_principals where name = 'anna'", "Français");
+    b.check(
+        "select default_language_name from sys.server_principals where name = 'anna'",
+        "Français",
+    );
     b.check(
         "alter login anna with default_language = italian select loginproperty('anna', 'DefaultLanguage')",
         "Italiano",
@@ -105,8 +124,14 @@ fn arithmetic_errors_become_null_when_both_options_are_off() {
     b.check("create table t (id int primary key, n tinyint, d decimal(5, 2))", "");
     b.check("set ansi_warnings off set arithabort off", "");
     b.check("select 1 / 0, 7", "NULL|7\nDivision by zero occurred.");
-    b.check("declare @z int = 0 select 5 % @z, 5.0 / @z, 1", "NULL|NULL|1\nDivision by zero occurred.");
-    b.check("select 2147483647 + 1, cast(300 as tinyint)", "NULL|NULL\nArithmetic overflow occurred.");
+    b.check(
+        "declare @z int = 0 select 5 % @z, 5.0 / @z, 1",
+        "NULL|NULL|1\nDivision by zero occurred.",
+    );
+    b.check(
+        "select 2147483647 + 1, cast(300 as tinyint)",
+        "NULL|NULL\nArithmetic overflow occurred.",
+    );
     b.check("select sqrt(-1), log(0)", "NULL|NULL\nA domain error occurred.");
     b.check("insert t values (1, 300, 99999.0), (2, 2, 2)", "Arithmetic overflow occurred.\n(2)");
     b.check("select * from t", "1|NULL|NULL\n2|2|2.00");
@@ -153,15 +178,22 @@ fn lost_digits_and_dear_queries() {
         "1|8192",
     );
     b.fails(add, 8115);
-    b.check("declare @r decimal(5, 2) = 1.1200 select @r, cast($1.5000 as decimal(9, 1))", "1.12|1.5");
+    b.check(
+        "declare @r decimal(5, 2) = 1.1200 select @r, cast($1.5000 as decimal(9, 1))",
+        "1.12|1.5",
+    );
     b.check("set ansi_warnings off set arithabort off", "");
     b.check(add, "Arithmetic overflow occurred.\nNULL");
     b.check("create table f (a int primary key, b int, index i (b) where b > 1)", "");
     b.fails("insert f values (1, 2)", 1934);
     let b = &mut Bench::new();
     b.check("set query_governor_cost_limit 1 select 1", "1");
-    b.check("create table wide (a int) insert wide select value from generate_series(1, 5000)", "(5000)");
-    let dear = "select count(*) from wide a cross join wide b cross join wide c where a.a + b.a = c.a + 1";
+    b.check(
+        "create table wide (a int) insert wide select value from generate_series(1, 5000)",
+        "(5000)",
+    );
+    let dear =
+        "select count(*) from wide a cross join wide b cross join wide c where a.a + b.a = c.a + 1";
     b.fails(dear, 8649);
     b.fails("set query_governor_cost_limit -1", 1080);
     b.check("set query_governor_cost_limit 0 select 2", "2");
@@ -170,7 +202,8 @@ fn lost_digits_and_dear_queries() {
 #[test]
 fn a_language_leaves_what_was_set_for_itself() {
     let mut b = Bench::new();
-    const ASK: &str = "select @@datefirst, convert(varchar(10), convert(datetime, '02.03.2024'), 120)";
+    const ASK: &str =
+        "select @@datefirst, convert(varchar(10), convert(datetime, '02.03.2024'), 120)";
     b.run("set language german");
     b.check(ASK, "1|2024-03-02");
     b.run("set language us_english");
@@ -178,7 +211,10 @@ fn a_language_leaves_what_was_set_for_itself() {
     b.run("set datefirst 3 set language german");
     b.check(ASK, "3|2024-03-02");
     b.run("set dateformat ymd set language us_english");
-    b.check("select @@datefirst, convert(varchar(10), convert(datetime, '24.02.03'), 120)", "3|2024-02-03");
+    b.check(
+        "select @@datefirst, convert(varchar(10), convert(datetime, '24.02.03'), 120)",
+        "3|2024-02-03",
+    );
     // A scope's own settings end with it.
     let mut b = Bench::new();
     b.run("exec ('set datefirst 3 set dateformat dmy') set language us_english");

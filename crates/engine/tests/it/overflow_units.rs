@@ -9,18 +9,29 @@ const LONG: &str = "replicate('a', 8000), replicate('b', 8000)";
 #[test]
 fn a_table_without_such_values_takes_no_space_for_them() {
     let b = &mut Bench::new();
-    let units = "select total_pages, used_pages, data_pages from sys.allocation_units where type = 3";
+    let units =
+        "select total_pages, used_pages, data_pages from sys.allocation_units where type = 3";
     for (table, database) in [("t", "t"), ("#t", "tempdb")] {
-        b.check(&format!("create table {table}(id int primary key, a varchar(8000), b varchar(8000))"), "");
-        let pages =
-            |b: &mut Bench| b.run(&units.replace("sys", &format!("{database}.sys"))).trim().to_owned();
+        b.check(
+            &format!("create table {table}(id int primary key, a varchar(8000), b varchar(8000))"),
+            "",
+        );
+        let pages = |b: &mut Bench| {
+            b.run(&units.replace("sys", &format!("{database}.sys"))).trim().to_owned()
+        };
         assert_eq!(pages(b), "0|0|0", "{table}");
-        b.check(&format!("insert {table} values (1, 'a', 'b') update {table} set a = 'c'"), "(1)\n(1)");
+        b.check(
+            &format!("insert {table} values (1, 'a', 'b') update {table} set a = 'c'"),
+            "(1)\n(1)",
+        );
         assert_eq!(pages(b), "0|0|0", "{table}");
         // A rollback takes the value back, not the unit.
         b.check(&format!("begin tran insert {table} values (2, {LONG}) rollback"), "(1)");
         assert_eq!(pages(b), "8|1|0", "{table}");
-        b.check(&format!("insert {table} values (2, {LONG}) select sum(len(b)) from {table}"), "(1)\n8001");
+        b.check(
+            &format!("insert {table} values (2, {LONG}) select sum(len(b)) from {table}"),
+            "(1)\n8001",
+        );
         assert_eq!(pages(b), "8|2|1", "{table}");
     }
     b.check("drop table t drop table #t dbcc checkdb with no_infomsgs", "");
@@ -65,7 +76,10 @@ fn the_first_value_in_a_transaction_that_changes_the_table() {
     }
     // A savepoint too.
     let (first, second) = (insert(1), insert(2));
-    b.check(&format!("begin tran {create} save tran s {first} rollback tran s {second} commit"), "(1)\n(1)");
+    b.check(
+        &format!("begin tran {create} save tran s {first} rollback tran s {second} commit"),
+        "(1)\n(1)",
+    );
     b.check("select id, len(a) from t dbcc checkdb with no_infomsgs", "2|8000");
 }
 
@@ -85,7 +99,10 @@ fn the_first_values_of_many_sessions() {
                     together.wait();
                     let end = if id % 2 == 0 { "commit" } else { "rollback" };
                     let mut out = Text::default();
-                    session.execute(&format!("begin tran insert t values ({id}, {LONG}) {end}"), &mut out);
+                    session.execute(
+                        &format!("begin tran insert t values ({id}, {LONG}) {end}"),
+                        &mut out,
+                    );
                     assert_eq!(out.out.trim(), "(1)", "{round}");
                 });
             }

@@ -1,5 +1,6 @@
-//! Texts that run as their shape, with literals as variables: they say what the same texts say by themselves, cost no compilation
-//! and no place in the cache, and only those are taken whose plan would be no other with other literals.
+//! Texts that run as their shape, with literals as variables: they say what the same texts say by
+//! themselves, cost no compilation and no place in the cache, and only those are taken whose plan
+//! would be no other with other literals.
 
 use std::fmt::Write;
 
@@ -52,7 +53,8 @@ fn all(b: &mut Bench, sql: &str) -> String {
     out.0
 }
 
-/// Two instances that go the same way: in one texts may become shapes, in the other a comment keeps them from it.
+/// Two instances that go the same way: in one texts may become shapes, in the other a comment keeps
+/// them from it.
 struct Pair {
     shaped: Bench,
     own: Bench,
@@ -70,7 +72,8 @@ impl Pair {
     /// The same in both; what it is.
     #[track_caller]
     fn same(&mut self, sql: &str) -> String {
-        let (shaped, own) = (all(&mut self.shaped, sql), all(&mut self.own, &format!("{sql} /* */")));
+        let (shaped, own) =
+            (all(&mut self.shaped, sql), all(&mut self.own, &format!("{sql} /* */")));
         assert_eq!(shaped, own, "{sql}");
         shaped
     }
@@ -201,7 +204,9 @@ fn updates_and_conditions_say_the_same() {
                 pair.same(&format!(
                     "SELECT k, {column}, 7 AS n FROM v WHERE k = {k} AND {column} >= {literal}"
                 ));
-                pair.same(&format!("SELECT k FROM v WHERE ({column} <> {literal}) AND (v.k = {k});"));
+                pair.same(&format!(
+                    "SELECT k FROM v WHERE ({column} <> {literal}) AND (v.k = {k});"
+                ));
             }
         }
         pair.same(&format!("UPDATE v SET {column} = NULL WHERE k = 3"));
@@ -237,12 +242,16 @@ fn many_literals_are_few_compilations() {
     for k in 0..10_000 {
         b.run(&format!("INSERT t VALUES ({k}, {}, N'name {k}')", k * 7));
         b.run(&format!("UPDATE t SET v = v + 1, name = 'n{k}' WHERE k = {k}"));
-        assert_eq!(b.run(&format!("SELECT v, name FROM t WHERE k = {k}")), format!("{}|n{k}\n", k * 7 + 1));
+        assert_eq!(
+            b.run(&format!("SELECT v, name FROM t WHERE k = {k}")),
+            format!("{}|n{k}\n", k * 7 + 1)
+        );
         b.run(&format!("DELETE t WHERE k = {k} AND v > {}", k * 7 + i32::from(k % 2 == 0)));
     }
     b.check("SELECT COUNT(*) FROM t", "5000");
     let after = (b.instance.compilations(), b.instance.kept_batches());
-    // A first text and a shape for each of the four, the shapes of other types, and the question itself.
+    // A first text and a shape for each of the four, the shapes of other types, and the question
+    // itself.
     assert!(after.0 - before.0 <= 12 && after.1 - before.1 <= 12, "{before:?} {after:?}");
 }
 
@@ -466,7 +475,9 @@ fn a_shape_follows_the_schema() {
         pair.same("DROP TABLE #t");
     }
     pair.same("CREATE TABLE i (id int IDENTITY PRIMARY KEY, v int)");
-    for step in ["SET IDENTITY_INSERT i OFF", "SET IDENTITY_INSERT i ON", "SET IDENTITY_INSERT i OFF"] {
+    for step in
+        ["SET IDENTITY_INSERT i OFF", "SET IDENTITY_INSERT i ON", "SET IDENTITY_INSERT i OFF"]
+    {
         pair.same(step);
         for n in 20..24 {
             pair.same(&format!("INSERT i (id, v) VALUES ({n}, {n})"));
@@ -489,7 +500,10 @@ fn options_and_modes_hold() {
         ("SET NOEXEC ON", "SET NOEXEC OFF"),
         ("SET FMTONLY ON", "SET FMTONLY OFF"),
         ("SET PARSEONLY ON", "SET PARSEONLY OFF"),
-        ("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"),
+        (
+            "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        ),
         ("SET IMPLICIT_TRANSACTIONS ON", "SET IMPLICIT_TRANSACTIONS OFF"),
     ];
     for (on, off) in modes {
@@ -546,7 +560,8 @@ fn a_running_shape_lies_within_its_text() {
     }
     let mut holder = b.instance.session().unwrap();
     holder.use_database("t").unwrap();
-    holder.execute("BEGIN TRAN; UPDATE t SET v = 9 WHERE k = 123456789", &mut text::Text::default());
+    holder
+        .execute("BEGIN TRAN; UPDATE t SET v = 9 WHERE k = 123456789", &mut text::Text::default());
     let spid = b.session.spid();
     let cancel = b.session.cancel_handle();
     let session = &mut b.session;
@@ -573,6 +588,9 @@ fn a_running_shape_lies_within_its_text() {
         let _ = waiting.join();
         assert_eq!(shown, "UPDATE t SET v = @1 WHERE k = @2\n");
         let text = running.into_iter().find(|r| r.session == spid).map(|r| (r.command, r.text));
-        assert_eq!(text, Some(("UPDATE".into(), "UPDATE t SET v = 555 WHERE k = 123456789".into())));
+        assert_eq!(
+            text,
+            Some(("UPDATE".into(), "UPDATE t SET v = 555 WHERE k = 123456789".into()))
+        );
     });
 }

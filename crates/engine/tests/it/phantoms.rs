@@ -44,7 +44,8 @@ fn bench() -> Bench {
 fn change(rng: &mut fastrand::Rng, table: &str) -> String {
     let mut key = || rng.u64(1..KEYS);
     let (from, to, k) = (key(), key(), key());
-    let some = format!("DECLARE @id int = (SELECT MIN(id) FROM {table} WITH (NOLOCK) WHERE id >= {from})");
+    let some =
+        format!("DECLARE @id int = (SELECT MIN(id) FROM {table} WITH (NOLOCK) WHERE id >= {from})");
     let insert = format!("INSERT {table} VALUES ({to}, {k}, 100, '')");
     let delete = format!("DELETE TOP (1) FROM {table} WHERE id = @id");
     let end = if rng.u8(..4) == 0 { "ROLLBACK" } else { "COMMIT" };
@@ -65,7 +66,9 @@ fn read(table: &str, column: &str, (low, high): (u64, u64), backward: bool) -> S
     match backward {
         false => format!("SELECT COUNT(*), SUM(v) {rows}"),
         true => {
-            format!("SELECT COUNT(*), SUM(v) FROM (SELECT TOP (100000) v {rows} ORDER BY {column} DESC) AS x")
+            format!(
+                "SELECT COUNT(*), SUM(v) FROM (SELECT TOP (100000) v {rows} ORDER BY {column} DESC) AS x"
+            )
         }
     }
 }
@@ -102,7 +105,8 @@ fn a_range_is_read_again_as_it_was() {
                         let range = if all { (1, KEYS) } else { (KEYS / 3, KEYS / 2) };
                         let first = read(table, column, range, backward);
                         let second = read(table, column, range, !backward);
-                        let said = run(&mut session, &format!("BEGIN TRAN; {first}; {second}; COMMIT"));
+                        let said =
+                            run(&mut session, &format!("BEGIN TRAN; {first}; {second}; COMMIT"));
                         let lines: Vec<&str> = said.lines().collect();
                         let same = matches!(lines[..], [one, two] if one == two);
                         if !same || all && lines[0] != format!("{ROWS}|{}", ROWS * 100) {

@@ -24,7 +24,10 @@ fn pivot() {
              pivot (count(Qty) for Yr in ([2020], [2021], [2022])) p where [2021] > 0 order by 1",
             "north|2|2\nsouth|0|2",
         ),
-        ("select * from (select Yr, Qty from Sales) s pivot (max(Qty) for Yr in ([2021], [2020])) p", "7|2"),
+        (
+            "select * from (select Yr, Qty from Sales) s pivot (max(Qty) for Yr in ([2021], [2020])) p",
+            "7|2",
+        ),
         (
             "select p.* from (select Region, 'r' + Region as k, Qty from Sales) s pivot (avg(Qty) for k in (rnorth, [rsouth])) p order by Region",
             "north|2|NULL\nsouth|NULL|7",
@@ -65,7 +68,10 @@ fn unpivot() {
             "select * from (select Id, A, B from Wide) w unpivot (Val for Name in (A, B)) u order by Id, Name",
             "1|10|A\n2|20|A\n2|21|B",
         ),
-        ("select sum(Val), max(D) from Wide unpivot (Val for Name in (A, B, C)) u where Name <> 'B'", "42|2"),
+        (
+            "select sum(Val), max(D) from Wide unpivot (Val for Name in (A, B, C)) u where Name <> 'B'",
+            "42|2",
+        ),
         // There and back.
         (
             "select * from (select Id, Name, Val from Wide unpivot (Val for Name in (A, B, C)) u) s pivot (sum(Val) for Name in (A, B, C)) p order by Id",

@@ -1,5 +1,5 @@
-//! What decides a plan besides the query's text: hints of tables and of OPTION, values that are known when the plan is made, tables that
-//! grow while many sessions run one statement.
+//! What decides a plan besides the query's text: hints of tables and of OPTION, values that are
+//! known when the plan is made, tables that grow while many sessions run one statement.
 
 use crate::support::text::{Bench, Text};
 
@@ -102,7 +102,10 @@ fn hints_of_a_table_decide_how_it_is_read() {
         ("INDEX (9)", 307),
         ("FORCESEEK, FORCESCAN", 1047),
     ] {
-        has(&b.run(&frequent.replace("event", &format!("event WITH ({hint})"))), &format!("Msg {number}:"));
+        has(
+            &b.run(&frequent.replace("event", &format!("event WITH ({hint})"))),
+            &format!("Msg {number}:"),
+        );
     }
 }
 
@@ -111,7 +114,8 @@ fn hints_of_a_table_decide_its_joins() {
     let mut b = Bench::new();
     fill(&mut b);
     // Cheaper by a hash table; sought because the hint says so, whichever side it is written on.
-    let join = "SELECT COUNT(*), SUM(e.at) FROM place AS p JOIN event AS e ON e.id = p.id * 40 + p.d";
+    let join =
+        "SELECT COUNT(*), SUM(e.at) FROM place AS p JOIN event AS e ON e.id = p.id * 40 + p.d";
     let answer = lines(&mut b, join);
     has(&plan(&mut b, join), "Hash Match");
     for hinted in [
@@ -122,8 +126,7 @@ fn hints_of_a_table_decide_its_joins() {
         assert_eq!(lines(&mut b, &hinted), answer);
     }
     // Cheaper by seeks; scanned because the hint says so.
-    let few =
-        "SELECT e.pad FROM place AS p JOIN event AS e ON e.id = p.id WHERE p.w = 1 AND p.d = 2 AND p.id = 3";
+    let few = "SELECT e.pad FROM place AS p JOIN event AS e ON e.id = p.id WHERE p.w = 1 AND p.d = 2 AND p.id = 3";
     has(&plan(&mut b, few), "Clustered Index Seek(OBJECT:([t].[dbo].[event]");
     let scanned = few.replace("event AS e", "event AS e WITH (FORCESCAN)");
     has(&plan(&mut b, &scanned), "Clustered Index Scan(OBJECT:([t].[dbo].[event]");
@@ -135,8 +138,9 @@ fn hints_of_a_table_decide_its_joins() {
         "SELECT COUNT(*) FROM event AS e WHERE EXISTS (SELECT * FROM place AS p WHERE p.w = e.kind AND p.d = 1 AND p.id = e.id) OPTION (LOOP JOIN)",
     ] {
         has(&plan(&mut b, sql), "[pk_place]), SEEK:([w], [d], [id]))");
-        let by_hash =
-            sql.replace(" LOOP JOIN place", " HASH JOIN place").replace("(LOOP JOIN)", "(HASH JOIN)");
+        let by_hash = sql
+            .replace(" LOOP JOIN place", " HASH JOIN place")
+            .replace("(LOOP JOIN)", "(HASH JOIN)");
         assert_eq!(lines(&mut b, sql), lines(&mut b, &by_hash), "{sql}");
     }
 }
@@ -215,9 +219,11 @@ fn known_values_are_folded_into_the_conditions() {
     b.run("CREATE PROCEDURE search @kind int, @at int, @fold bit AS
            IF @fold = 1 SELECT id FROM event WHERE (@kind IS NULL OR kind = @kind) AND (@at IS NULL OR at = @at) ORDER BY id OPTION (RECOMPILE)
            ELSE SELECT id FROM event WHERE (@kind IS NULL OR kind = @kind) AND (@at IS NULL OR at = @at) ORDER BY id");
-    for (args, part) in
-        [("NULL, 77", "SEEK:([at])"), ("19, 77", "SEEK:([at], [kind])"), ("5, NULL", "SEEK:([kind])")]
-    {
+    for (args, part) in [
+        ("NULL, 77", "SEEK:([at])"),
+        ("19, 77", "SEEK:([at], [kind])"),
+        ("5, NULL", "SEEK:([kind])"),
+    ] {
         has(&ran(&mut b, &format!("EXEC search {args}, 1")), part);
         assert_eq!(
             lines(&mut b, &format!("EXEC search {args}, 1")),
@@ -276,8 +282,9 @@ fn index_entries_give_the_clustered_key() {
         ("a, x", "twice", "x = 5 AND a > 20", "a DESC"),
         ("a", "twice", "x = 5 AND a = 25", "x"),
     ] {
-        let sql =
-            format!("SELECT {wanted} FROM {table} WITH (INDEX (HINT)) WHERE {condition} ORDER BY {order}");
+        let sql = format!(
+            "SELECT {wanted} FROM {table} WITH (INDEX (HINT)) WHERE {condition} ORDER BY {order}"
+        );
         let index = if condition.starts_with('y') { "y" } else { "x" };
         let (by_index, by_base) =
             (sql.replace("HINT", index), sql.replace("HINT", "1").replace("(1)", "(0)"));
@@ -309,8 +316,8 @@ fn index_entries_give_the_clustered_key() {
     has(&plan(&mut b, "SELECT MIN(at) FROM (SELECT n AS at, x FROM s) q WHERE x = 5"), "Top");
 }
 
-/// Plans are kept while tables grow: what an index finds by an equality is sought in a table that is
-/// empty yet.
+/// Plans are kept while tables grow: what an index finds by an equality is sought in a table that
+/// is empty yet.
 #[test]
 fn an_empty_table_is_sought_as_a_large_one_is() {
     let mut b = Bench::new();
@@ -318,7 +325,8 @@ fn an_empty_table_is_sought_as_a_large_one_is() {
         "CREATE TABLE vote (id bigint NOT NULL, phone bigint NOT NULL, state varchar(2) NOT NULL, INDEX by_phone (phone))
          CREATE TABLE line (a int, b int, c int, x int, PRIMARY KEY (a, b), INDEX by_c (c) INCLUDE (x))",
     );
-    let (phone, line) = ("by_phone]), SEEK:([phone])", "Clustered Index Seek(OBJECT:([t].[dbo].[line]");
+    let (phone, line) =
+        ("by_phone]), SEEK:([phone])", "Clustered Index Seek(OBJECT:([t].[dbo].[line]");
     for rows in 0..5 {
         for (sql, part) in [
             ("SELECT COUNT(*) FROM vote WHERE phone = 7", phone),
@@ -344,7 +352,9 @@ fn an_empty_table_is_sought_as_a_large_one_is() {
             let shown = plan(&mut b, sql);
             assert!(shown.contains(part), "{rows} rows, {sql}: {part} in {shown}");
         }
-        b.run(&format!("INSERT vote VALUES ({rows}, {rows}, 'x') INSERT line VALUES ({rows}, 1, {rows}, 1)"));
+        b.run(&format!(
+            "INSERT vote VALUES ({rows}, {rows}, 'x') INSERT line VALUES ({rows}, 1, {rows}, 1)"
+        ));
     }
 }
 
@@ -358,7 +368,8 @@ fn a_plan_made_for_an_empty_table_leaves_other_rows_to_others() {
             "EXEC sp_executesql N'SELECT {what} FROM vote WITH (HOLDLOCK) WHERE phone = @p', N'@p int', {phone}"
         )
     };
-    let change = "EXEC sp_executesql N'UPDATE vote SET id = @i WHERE phone = @p', N'@p int, @i int', ";
+    let change =
+        "EXEC sp_executesql N'UPDATE vote SET id = @i WHERE phone = @p', N'@p int, @i int', ";
     for what in ["COUNT(*)", "state"] {
         b.run(&read(what, 5));
     }
@@ -392,7 +403,8 @@ fn a_plan_made_for_an_empty_table_leaves_other_rows_to_others() {
 fn one_session_makes_the_plan_that_all_use() {
     let mut b = Bench::new();
     fill(&mut b);
-    let compiled = "SELECT occurrence FROM sys.dm_exec_query_optimizer_info WHERE counter = 'optimizations'";
+    let compiled =
+        "SELECT occurrence FROM sys.dm_exec_query_optimizer_info WHERE counter = 'optimizations'";
     let count = |b: &mut Bench| lines(b, compiled).parse::<u64>().unwrap();
     b.run("CREATE PROCEDURE work @n int AS SELECT COUNT(*) FROM event WHERE kind = @n AND at > 0");
     b.run("CREATE PROCEDURE grow @first int AS INSERT event (id, kind, at) SELECT n + @first, n, n FROM n WHERE n <= 100");
@@ -421,7 +433,8 @@ fn one_session_makes_the_plan_that_all_use() {
         }
     });
     assert_eq!(lines(&mut b, "EXEC work 7"), "202");
-    // 20,000 rows become 40,000: the thresholds lie at 4,472 changes and more, so five plans at most; and each session's INSERT.
+    // 20,000 rows become 40,000: the thresholds lie at 4,472 changes and more, so five plans at
+    // most; and each session's INSERT.
     let made = count(&mut b) - before;
     assert!((1..40).contains(&made), "{made} plans");
     // Updates of columns of which nothing is known make no plan old.
@@ -435,14 +448,16 @@ fn one_session_makes_the_plan_that_all_use() {
     assert!(made <= 8, "{made} plans");
 }
 
-/// Statistics of a large table that have become a little old are measured while statements go on with what is known.
+/// Statistics of a large table that have become a little old are measured while statements go on
+/// with what is known.
 #[test]
 fn old_statistics_are_measured_in_the_background() {
     let mut b = Bench::new();
     fill(&mut b);
     b.run("CREATE PROCEDURE pads AS SELECT COUNT(pad) FROM event WHERE kind = 777777");
     has(&ran(&mut b, "EXEC pads"), "by_kind]), SEEK:([kind]");
-    // A quarter of the rows: more than the threshold of 4,472, less than what no statement would wait for.
+    // A quarter of the rows: more than the threshold of 4,472, less than what no statement would
+    // wait for.
     b.run("INSERT event (id, kind, at) SELECT n + 50000, 777777, n FROM n WHERE n <= 5000");
     let measured =
         "SELECT p.rows FROM sys.stats s CROSS APPLY sys.dm_db_stats_properties(s.object_id, s.stats_id) p
@@ -503,8 +518,10 @@ fn ranges_of_a_joined_table_are_sought() {
         let shown = plan(&mut b, sql);
         assert_eq!(shown.contains("OUTER REFERENCES"), sought, "{sql}: {shown}");
         // As the binder's own way to do it: no column stands alone.
-        let by_hand =
-            sql.replace("e.id", "(e.id + 0)").replace("q.id", "(q.id + 0)").replace("q.d", "(q.d + 0)");
+        let by_hand = sql
+            .replace("e.id", "(e.id + 0)")
+            .replace("q.id", "(q.id + 0)")
+            .replace("q.d", "(q.d + 0)");
         let by_hand = format!("{by_hand} OPTION (FORCE ORDER)");
         assert_eq!(lines(&mut b, sql), lines(&mut b, &by_hand), "{sql}");
     }
@@ -512,8 +529,10 @@ fn ranges_of_a_joined_table_are_sought() {
 
 /// Rows that operators have given, by a part of their lines.
 fn rows_of(shown: &str, operator: &str) -> u64 {
-    let line =
-        shown.lines().find(|line| line.contains(operator)).unwrap_or_else(|| panic!("{operator} in {shown}"));
+    let line = shown
+        .lines()
+        .find(|line| line.contains(operator))
+        .unwrap_or_else(|| panic!("{operator} in {shown}"));
     line.split('|')
         .next()
         .and_then(|rows| rows.trim().parse().ok())
@@ -528,7 +547,11 @@ fn a_scan_reads_what_is_asked_for() {
         ("SELECT TOP (1) id FROM event ORDER BY id DESC", "Clustered Index Scan", 1),
         ("SELECT MAX(at) FROM event", "Index Scan", 1),
         ("SELECT TOP (5) pad FROM event WHERE kind = 0", "Scan", 5),
-        ("SELECT TOP (3) id FROM place WHERE w = 1 AND d > 2 ORDER BY d, id", "Clustered Index Seek", 3),
+        (
+            "SELECT TOP (3) id FROM place WHERE w = 1 AND d > 2 ORDER BY d, id",
+            "Clustered Index Seek",
+            3,
+        ),
         (
             "SELECT COUNT(*) FROM heap AS h WHERE EXISTS (SELECT * FROM event AS e WHERE e.kind = h.a - h.b) OPTION (LOOP JOIN)",
             "Index Seek",
@@ -548,5 +571,8 @@ fn a_scan_reads_what_is_asked_for() {
         "3000"
     );
     assert_eq!(lines(&mut b, "SELECT TOP (1) id FROM event WHERE pad = 'y' ORDER BY id"), "");
-    assert_eq!(lines(&mut b, "SELECT TOP (2) id FROM event WHERE at % 9999 = 0 ORDER BY id"), "9999\n19998");
+    assert_eq!(
+        lines(&mut b, "SELECT TOP (2) id FROM event WHERE at % 9999 = 0 ORDER BY id"),
+        "9999\n19998"
+    );
 }

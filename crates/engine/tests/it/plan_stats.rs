@@ -1,4 +1,5 @@
-//! What plans have cost: sys.dm_exec_query_stats and its kin count what has run, in all sessions, and show the plans and texts.
+//! What plans have cost: sys.dm_exec_query_stats and its kin count what has run, in all sessions,
+//! and show the plans and texts.
 
 use crate::support::text::{Bench, Text};
 use engine::Session;
@@ -59,7 +60,8 @@ fn statements_of_one_text_are_told_apart_by_their_offsets() {
     b.run("EXEC twice");
     assert_eq!(stats(&mut b, "UPDATE t SET n = n WHERE id <= 3"), "20|60|3|3|3");
     assert_eq!(stats(&mut b, "SELECT COUNT(*) FROM t"), "2|2|1|1|1");
-    let procedure = "SELECT OBJECT_NAME(object_id), type, execution_count FROM sys.dm_exec_procedure_stats";
+    let procedure =
+        "SELECT OBJECT_NAME(object_id), type, execution_count FROM sys.dm_exec_procedure_stats";
     b.check(procedure, "twice|P |2");
     let sane = "SELECT CASE WHEN total_elapsed_time >= max_elapsed_time AND max_elapsed_time >= min_elapsed_time
             AND total_elapsed_time >= total_worker_time AND last_execution_time >= creation_time

@@ -1,6 +1,7 @@
-//! Plans as text: each file `data/plans/NAME.sql` has a part that is run and, after the line `-- plans`, batches whose plans
-//! are shown. `NAME.plan` has the expected text. With the environment's `RINGWOOD_PLANS=write` the expected texts are
-//! written instead of compared: look at the difference before you commit it.
+//! Plans as text: each file `data/plans/NAME.sql` has a part that is run and, after the line `--
+//! plans`, batches whose plans are shown. `NAME.plan` has the expected text. With the environment's
+//! `RINGWOOD_PLANS=write` the expected texts are written instead of compared: look at the
+//! difference before you commit it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -106,9 +107,16 @@ fn plans_as_xml() {
     let mut b = Bench::new();
     b.run("CREATE TABLE a (id int PRIMARY KEY, x int) CREATE TABLE b (id int PRIMARY KEY, a_id int) CREATE INDEX i ON b (a_id)");
     b.run("SET SHOWPLAN_XML ON");
-    let shown = b.run("SELECT COUNT(*) FROM a JOIN b ON b.a_id = a.id WHERE a.x < 5 AND '<&>' = 'y'");
-    assert!(shown.starts_with("<?xml version=\"1.0\" encoding=\"utf-16\"?><ShowPlanXML xmlns="), "{shown}");
-    assert!(shown.contains("StatementText=\"SELECT COUNT(*)") && shown.contains("&lt;&amp;&gt;"), "{shown}");
+    let shown =
+        b.run("SELECT COUNT(*) FROM a JOIN b ON b.a_id = a.id WHERE a.x < 5 AND '<&>' = 'y'");
+    assert!(
+        shown.starts_with("<?xml version=\"1.0\" encoding=\"utf-16\"?><ShowPlanXML xmlns="),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("StatementText=\"SELECT COUNT(*)") && shown.contains("&lt;&amp;&gt;"),
+        "{shown}"
+    );
     let shown = b.run("UPDATE b SET a_id = 1 WHERE id = 7");
     b.run("SET SHOWPLAN_XML OFF");
     for part in [

@@ -1,5 +1,6 @@
-//! UPDATE of one row by its whole key, which takes a way of its own: it does what the usual way does, whatever the values;
-//! it waits for what the usual way waits for; and nothing is lost while the table changes around it.
+//! UPDATE of one row by its whole key, which takes a way of its own: it does what the usual way
+//! does, whatever the values; it waits for what the usual way waits for; and nothing is lost while
+//! the table changes around it.
 
 use crate::support::text::{self, Bench, Text};
 use engine::Session;
@@ -62,11 +63,14 @@ fn the_short_way_does_what_the_usual_way_does() {
     let (mut changed, mut failed) = (0, 0);
     for round in 0..3_000 {
         let (id, x, set) = (rng.i32(-2..203), rng.i32(-400..400), rng.choice(SETS).unwrap());
-        let (set, also) =
-            set.split_once("WHERE_TOO").map_or((*set, String::new()), |(a, p)| (a, format!("AND {p}")));
+        let (set, also) = set
+            .split_once("WHERE_TOO")
+            .map_or((*set, String::new()), |(a, p)| (a, format!("AND {p}")));
         // TOP keeps the statement on the usual way.
         let said = ["UPDATE t", "UPDATE TOP (1) u"].map(|update| {
-            b.run(&format!("DECLARE @x int = {x}, @id int = {id}; {update} SET {set} WHERE id = @id {also}"))
+            b.run(&format!(
+                "DECLARE @x int = {x}, @id int = {id}; {update} SET {set} WHERE id = @id {also}"
+            ))
         });
         assert_eq!(said[0].replace("t.dbo.t", "t.dbo.u"), said[1], "{set} {also}, @x = {x}");
         changed += usize::from(said[0].contains("(1)"));
@@ -105,7 +109,10 @@ fn say(session: &mut Session, sql: &str) -> String {
 #[test]
 fn rows_of_others_are_waited_for() {
     let mut b = Bench::new();
-    b.check("CREATE TABLE t (id int PRIMARY KEY, n int); INSERT t VALUES (1, 1), (2, 2), (3, 3)", "(3)");
+    b.check(
+        "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT t VALUES (1, 1), (2, 2), (3, 3)",
+        "(3)",
+    );
     let mut s = other(&b);
     say(&mut s, "SET LOCK_TIMEOUT 0");
     let update = "UPDATE t SET n = n + 100 WHERE id = 2";
@@ -143,8 +150,8 @@ fn rows_of_others_are_waited_for() {
     b.check(&format!("{update}; SELECT id FROM t WHERE n = 10"), "(1)\n3");
 }
 
-/// Threads count up rows by their keys, in transactions that are partly rolled back, while others split and merge the leaves,
-/// build the table anew, and read it.
+/// Threads count up rows by their keys, in transactions that are partly rolled back, while others
+/// split and merge the leaves, build the table anew, and read it.
 #[test]
 fn counts_are_right_while_the_table_moves() {
     let mut b = Bench::new();
@@ -161,7 +168,8 @@ fn counts_are_right_while_the_table_moves() {
                     let mut rng = fastrand::Rng::with_seed(n);
                     for _ in 0..400 {
                         let rolls_back = rng.u8(0..4) == 0;
-                        let keys: Vec<i32> = (0..rng.usize(1..5)).map(|_| rng.i32(0..100) * 10).collect();
+                        let keys: Vec<i32> =
+                            (0..rng.usize(1..5)).map(|_| rng.i32(0..100) * 10).collect();
                         let mut text = String::from("SET NOCOUNT ON; BEGIN TRAN;\n");
                         for key in &keys {
                             text += &format!("UPDATE t SET n = n + 1 WHERE id = {key};\n");
@@ -191,7 +199,8 @@ fn counts_are_right_while_the_table_moves() {
                 let mut r = 0;
                 while !stop.load(Ordering::Relaxed) {
                     r += 1;
-                    let said = say(&mut session, &format!("SET NOCOUNT ON; DECLARE @r int = {r}; {work}"));
+                    let said =
+                        say(&mut session, &format!("SET NOCOUNT ON; DECLARE @r int = {r}; {work}"));
                     let expected = ["", "Msg 1205", "Msg 2627"];
                     assert!(
                         expected.iter().any(|e| said == *e || !e.is_empty() && said.starts_with(e)),
@@ -269,7 +278,11 @@ const BETWEEN: &[&str] = &[
 ];
 
 /// What a prepared statement says.
-fn say_prepared(session: &mut Session, prepared: &engine::session::Prepared, values: &[i32]) -> String {
+fn say_prepared(
+    session: &mut Session,
+    prepared: &engine::session::Prepared,
+    values: &[i32],
+) -> String {
     let values: Vec<engine::Value> = values.iter().map(|n| engine::Value::Int(*n)).collect();
     let mut text = Text::default();
     session.execute_prepared(prepared, &values, &mut text).unwrap();
@@ -288,7 +301,8 @@ fn a_prepared_statement_does_what_its_text_does() {
             "(601)",
         );
     }
-    // But for the names of constraints that nobody has given them, and for how many pages were read: ghosts go in the background.
+    // But for the names of constraints that nobody has given them, and for how many pages were
+    // read: ghosts go in the background.
     let alike = |said: &str| -> Vec<String> {
         let same = |line: &str| {
             let line = line.split("PK__").next().unwrap_or(line);
@@ -325,7 +339,9 @@ fn a_prepared_statement_does_what_its_text_does() {
     }
     assert!(changed > 500, "{changed}");
     let states = [prepares, sends].map(|mut b| {
-        for end in ["SET NOEXEC OFF", "SET FMTONLY OFF", "SET ROWCOUNT 0", "IF @@TRANCOUNT > 0 COMMIT"] {
+        for end in
+            ["SET NOEXEC OFF", "SET FMTONLY OFF", "SET ROWCOUNT 0", "IF @@TRANCOUNT > 0 COMMIT"]
+        {
             b.run(end);
         }
         let state = "SELECT id, a, b, c, d, v FROM t; DBCC CHECKTABLE (t) WITH NO_INFOMSGS";
@@ -381,14 +397,19 @@ fn prepared_statements_are_counted_and_stopped() {
     }
     // Rows and tables of others.
     say(&mut s, "SET LOCK_TIMEOUT 0");
-    for taken in
-        ["UPDATE t SET n = 0 WHERE id = 2", "DELETE t WHERE id = 2", "SELECT n FROM t WITH (TABLOCKX)"]
-    {
+    for taken in [
+        "UPDATE t SET n = 0 WHERE id = 2",
+        "DELETE t WHERE id = 2",
+        "SELECT n FROM t WITH (TABLOCKX)",
+    ] {
         b.run("BEGIN TRAN");
         b.run(taken);
         let said = say_prepared(&mut s, &update, &[2]);
         assert!(said.starts_with("Msg 1222"), "{taken}: {said}");
-        assert_eq!(say_prepared(&mut s, &update, &[3]).starts_with("Msg 1222"), taken.contains("TABLOCKX"));
+        assert_eq!(
+            say_prepared(&mut s, &update, &[3]).starts_with("Msg 1222"),
+            taken.contains("TABLOCKX")
+        );
         b.run("ROLLBACK");
         assert_eq!(say_prepared(&mut s, &update, &[2]), "(1)\n");
     }
@@ -405,7 +426,8 @@ fn prepared_statements_are_counted_and_stopped() {
     }
 }
 
-/// Power loss under prepared updates of single rows, among inserts that split their leaves: what was acknowledged is there, once.
+/// Power loss under prepared updates of single rows, among inserts that split their leaves: what
+/// was acknowledged is there, once.
 #[test]
 fn prepared_updates_outlive_a_power_loss() {
     for seed in 0..8 {
@@ -463,7 +485,8 @@ fn prepared_updates_outlive_a_power_loss() {
         assert_eq!(say(&mut session, "DBCC CHECKTABLE (t) WITH NO_INFOMSGS"), "", "seed {seed}");
         let found = say(&mut session, "SELECT n FROM t WHERE id % 10 = 0 ORDER BY id");
         let found: Vec<i32> = found.lines().map(|n| n.parse().unwrap()).collect();
-        // What the power loss has met may have become durable: a statement, or a transaction as a whole.
+        // What the power loss has met may have become durable: a statement, or a transaction as a
+        // whole.
         let mut also = acknowledged.clone();
         if let Some((transaction, keys)) = tried {
             let met = if transaction { keys.len() } else { 1 };

@@ -18,12 +18,14 @@ fn bench() -> Bench {
     b
 }
 
-/// `rows|executes|operator` of each line of the profile that a statement gives; the statement itself has no operator.
+/// `rows|executes|operator` of each line of the profile that a statement gives; the statement
+/// itself has no operator.
 fn profile(b: &mut Bench, sql: &str) -> Vec<String> {
     b.run("SET STATISTICS PROFILE ON");
     let said = b.run(sql);
     b.run("SET STATISTICS PROFILE OFF");
-    let lines = said.lines().filter(|line| line.contains("|PLAN_ROW|") || line.contains("|STATEMENT|"));
+    let lines =
+        said.lines().filter(|line| line.contains("|PLAN_ROW|") || line.contains("|STATEMENT|"));
     let short = |line: &str| {
         let (counts, rest) = line.split_at(line.match_indices('|').nth(1).unwrap().0);
         // A line of the tree has a bar of its own before the operator.
@@ -56,7 +58,8 @@ fn operators_are_counted() {
     assert!(found.contains(&"1|1|Stream Aggregate".to_owned()), "{found:?}");
     // A key that is not there, and a recursive query.
     assert_eq!(profile(&mut b, "SELECT x FROM a WHERE id = -1")[1], "0|1|Clustered Index Seek");
-    let recursive = "WITH r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT n FROM r";
+    let recursive =
+        "WITH r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT n FROM r";
     let found = profile(&mut b, recursive);
     assert!(found.contains(&"5|1|Concatenation".to_owned()), "{found:?}");
     assert!(found.iter().any(|line| line.ends_with("|5|Table Spool")), "{found:?}");
@@ -80,7 +83,10 @@ fn changes_are_counted() {
     // Whole rows are copied as bytes otherwise.
     b.run("TRUNCATE TABLE c");
     let found = profile(&mut b, "INSERT c SELECT * FROM a");
-    assert_eq!(found[..3], ["300|1|", "300|1|Clustered Index Insert", "300|1|Clustered Index Scan"]);
+    assert_eq!(
+        found[..3],
+        ["300|1|", "300|1|Clustered Index Insert", "300|1|Clustered Index Scan"]
+    );
     b.check("SELECT COUNT(*), SUM(x) FROM c", "300|1350");
     let found = profile(&mut b, "UPDATE c SET x = b.id FROM c JOIN b ON b.a = c.id");
     assert_eq!(found[..2], ["150|1|", "150|1|Clustered Index Update"], "{found:?}");
@@ -88,11 +94,13 @@ fn changes_are_counted() {
     // Rows of the statement itself are counted by nobody.
     let found = profile(&mut b, "INSERT c VALUES (1000, 1)");
     assert_eq!(found, ["1|1|", "1|1|Clustered Index Insert", "NULL|NULL|Constant Scan"]);
-    // A trigger's statement has a profile of its own, and the statement around it keeps its counters.
+    // A trigger's statement has a profile of its own, and the statement around it keeps its
+    // counters.
     b.run("CREATE TRIGGER t ON c AFTER DELETE AS INSERT log SELECT id FROM deleted");
     let found = profile(&mut b, "DELETE c WHERE id < 5");
     assert!(
-        found.contains(&"5|1|Table Insert".to_owned()) && found.contains(&"5|1|Deleted Scan".to_owned()),
+        found.contains(&"5|1|Table Insert".to_owned())
+            && found.contains(&"5|1|Deleted Scan".to_owned()),
         "{found:?}"
     );
     assert!(found.contains(&"5|1|Clustered Index Delete".to_owned()), "{found:?}");

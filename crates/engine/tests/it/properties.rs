@@ -1,4 +1,5 @@
-//! Extended properties: what can have them, transactions, what goes with what, who may see and change them.
+//! Extended properties: what can have them, transactions, what goes with what, who may see and
+//! change them.
 
 use crate::support::text::{self, Text, run, try_open};
 use engine::Instance;
@@ -32,7 +33,10 @@ fn everything_that_can_have_properties() {
     run(&instance, "use d; exec('create view w as select id as a, v as b from t')");
     run(&instance, "use d; exec('create procedure p @first int, @second int as select @first')");
     run(&instance, "use d; exec('create trigger tr on t after insert as print ''x''')");
-    run(&instance, "use d; exec('create trigger watch on database for create_table as print ''x''')");
+    run(
+        &instance,
+        "use d; exec('create trigger watch on database for create_table as print ''x''')",
+    );
     run(&instance, "use d; exec('create schema s')");
     let add = |value: &str, levels: &str| {
         run(&instance, &format!("use d; exec sp_addextendedproperty 'P', {value}{levels}"))
@@ -76,11 +80,16 @@ fn everything_that_can_have_properties() {
     let list = |args: &str| {
         say(
             &instance,
-            &format!("use d; select * from fn_listextendedproperty({args}) order by objtype, objname"),
+            &format!(
+                "use d; select * from fn_listextendedproperty({args}) order by objtype, objname"
+            ),
         )
     };
     assert_eq!(list("null, null, null, null, null, null, null"), "NULL|NULL|P|database");
-    assert_eq!(list("default, 'schema', 's', default, default, default, default"), "SCHEMA|s|P|schema");
+    assert_eq!(
+        list("default, 'schema', 's', default, default, default, default"),
+        "SCHEMA|s|P|schema"
+    );
     assert_eq!(list("'p', 'schema', 'dbo', 'table', null, null, null"), "TABLE|t|P|table");
     assert_eq!(list("null, 'trigger', null, null, null, null, null"), "TRIGGER|watch|P|watches");
     run(&instance, "use d; drop trigger watch on database");
@@ -116,11 +125,19 @@ fn filegroups_and_their_files() {
     let list = |levels: &str| {
         say(
             &instance,
-            &format!("use d; select * from fn_listextendedproperty(null, {levels}, null, null) order by 2"),
+            &format!(
+                "use d; select * from fn_listextendedproperty(null, {levels}, null, null) order by 2"
+            ),
         )
     };
-    assert_eq!(list("'filegroup', null, null, null"), "FILEGROUP|g|P|group\nFILEGROUP|PRIMARY|P|first");
-    assert_eq!(list("'filegroup', 'g', 'logical file name', null"), "LOGICAL FILE NAME|part|P|file");
+    assert_eq!(
+        list("'filegroup', null, null, null"),
+        "FILEGROUP|g|P|group\nFILEGROUP|PRIMARY|P|first"
+    );
+    assert_eq!(
+        list("'filegroup', 'g', 'logical file name', null"),
+        "LOGICAL FILE NAME|part|P|file"
+    );
     assert_eq!(list("'filegroup', 'g', 'logical file name', 'd'"), "");
     run(
         &instance,
@@ -133,13 +150,17 @@ fn filegroups_and_their_files() {
         "'primary', 'logical file name', 'part'",
         "'g', 'table', 't'",
     ] {
-        let said =
-            say(&instance, &format!("use d; exec sp_addextendedproperty 'P', 1, 'filegroup', {levels}"));
+        let said = say(
+            &instance,
+            &format!("use d; exec sp_addextendedproperty 'P', 1, 'filegroup', {levels}"),
+        );
         assert!(said.starts_with("Msg 15135:"), "{levels}: {said}");
     }
     run(&instance, "use d; create user u without login");
-    let said =
-        say(&instance, "use d; execute as user = 'u'; exec sp_addextendedproperty 'Q', 1, 'filegroup', g");
+    let said = say(
+        &instance,
+        "use d; execute as user = 'u'; exec sp_addextendedproperty 'Q', 1, 'filegroup', g",
+    );
     assert!(said.starts_with("Msg 15135:"), "{said}");
     run(
         &instance,
@@ -150,7 +171,8 @@ fn filegroups_and_their_files() {
 #[test]
 fn removed_filegroups_and_files_have_no_properties() {
     let (disk, instance) = instance();
-    let make = "alter database d add filegroup g; alter database d add file (name = part) to filegroup g";
+    let make =
+        "alter database d add filegroup g; alter database d add file (name = part) to filegroup g";
     let give = "use d
         exec sp_addextendedproperty 'P', 'group', 'filegroup', g
         exec sp_addextendedproperty 'P', 'file', 'filegroup', g, 'logical file name', part
@@ -234,20 +256,30 @@ fn changes_and_their_errors() {
     );
     assert_eq!(call(&format!("sp_dropextendedproperty 'MS_Description', {on}")), "");
     let missing = "Msg 15217: Property cannot be updated or deleted. Property 'MS_Description' does not exist for 'dbo.t.v'.";
-    assert_eq!(call(&format!("sp_dropextendedproperty 'MS_Description', {on}, 'column', v")), missing);
-    assert_eq!(call(&format!("sp_updateextendedproperty 'MS_Description', 1, {on}, 'column', v")), missing);
+    assert_eq!(
+        call(&format!("sp_dropextendedproperty 'MS_Description', {on}, 'column', v")),
+        missing
+    );
+    assert_eq!(
+        call(&format!("sp_updateextendedproperty 'MS_Description', 1, {on}, 'column', v")),
+        missing
+    );
     let invalid = call("sp_addextendedproperty 'a', 'b', 'schema', dbo, 'table', nowhere");
     assert_eq!(
         invalid,
         "Msg 15135: Object is invalid. Extended properties are not permitted on 'dbo.nowhere', or the object does not exist."
     );
-    assert!(call("sp_addextendedproperty 'a', 'b', 'filegroup', 'nowhere'").starts_with("Msg 15135:"));
+    assert!(
+        call("sp_addextendedproperty 'a', 'b', 'filegroup', 'nowhere'").starts_with("Msg 15135:")
+    );
     assert!(
         call("sp_addextendedproperty 'a', 'b', 'filegroup', 'PRIMARY', 'table', 't'")
             .starts_with("Msg 15135:")
     );
     assert!(call("sp_addextendedproperty 'a', 'b', 'schema'").starts_with("Msg 15600:"));
-    assert!(call("sp_addextendedproperty 'a', 'b', null, null, 'table', t").starts_with("Msg 15600:"));
+    assert!(
+        call("sp_addextendedproperty 'a', 'b', null, null, 'table', t").starts_with("Msg 15600:")
+    );
     assert!(call("sp_addextendedproperty").starts_with("Msg 201:"));
     run(
         &instance,
@@ -294,8 +326,9 @@ fn a_property_goes_with_what_has_it_and_with_its_transaction() {
             ),
         )
     };
-    let left =
-        |instance: &Arc<Instance>| say(instance, "use d; select count(*) from sys.extended_properties");
+    let left = |instance: &Arc<Instance>| {
+        say(instance, "use d; select count(*) from sys.extended_properties")
+    };
     add("");
     add(", 'column', v");
     add(", 'column', w");
@@ -311,7 +344,8 @@ fn a_property_goes_with_what_has_it_and_with_its_transaction() {
     session.execute("use d; begin tran; exec sp_addextendedproperty 'open', 1; select count(*) from sys.extended_properties", &mut out);
     assert_eq!(out.out.lines().last(), Some("7"));
     assert_eq!(left(&instance), "6");
-    let waits = say(&instance, "use d; set lock_timeout 0; exec sp_addextendedproperty 'second', 1");
+    let waits =
+        say(&instance, "use d; set lock_timeout 0; exec sp_addextendedproperty 'second', 1");
     assert!(waits.starts_with("Msg 1222:"), "{waits}");
     session.execute("rollback; exec sp_addextendedproperty 'closed', 1", &mut out);
     assert_eq!(left(&instance), "7");
@@ -359,8 +393,12 @@ fn who_may_see_and_change() {
         &instance,
         "use d; create table mine (id int); create table other (id int); create user u without login; grant alter on mine to u; grant select on mine to u",
     );
-    run(&instance, "use d; exec sp_addextendedproperty 'P', 'other', 'schema', dbo, 'table', other");
-    let as_u = |text: &str| say(&instance, &format!("use d; execute as user = 'u'; {text}; revert"));
+    run(
+        &instance,
+        "use d; exec sp_addextendedproperty 'P', 'other', 'schema', dbo, 'table', other",
+    );
+    let as_u =
+        |text: &str| say(&instance, &format!("use d; execute as user = 'u'; {text}; revert"));
     assert_eq!(
         as_u("exec sp_addextendedproperty 'P', 'mine', 'schema', dbo, 'table', mine, 'column', id"),
         ""
@@ -370,11 +408,14 @@ fn who_may_see_and_change() {
         assert!(said.starts_with("Msg 15135:"), "{levels}: {said}");
     }
     assert!(
-        as_u("exec sp_dropextendedproperty 'P', 'schema', dbo, 'table', other").starts_with("Msg 15135:")
+        as_u("exec sp_dropextendedproperty 'P', 'schema', dbo, 'table', other")
+            .starts_with("Msg 15135:")
     );
     assert_eq!(as_u("select value from sys.extended_properties"), "mine");
     assert_eq!(
-        as_u("select value from fn_listextendedproperty(null, 'schema', 'dbo', 'table', null, null, null)"),
+        as_u(
+            "select value from fn_listextendedproperty(null, 'schema', 'dbo', 'table', null, null, null)"
+        ),
         ""
     );
     assert_eq!(

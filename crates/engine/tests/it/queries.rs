@@ -1,4 +1,5 @@
-//! Queries: names, expressions, joins, grouping, ordering, subqueries, windows, set operations, access paths.
+//! Queries: names, expressions, joins, grouping, ordering, subqueries, windows, set operations,
+//! access paths.
 
 use crate::support::text::Bench;
 
@@ -23,10 +24,16 @@ fn names_and_their_errors() {
     let mut b = people();
     b.check("SELECT nope FROM person", "Msg 207: Invalid column name 'nope'.");
     b.check("SELECT p.nope FROM person p", "Msg 207: Invalid column name 'nope'.");
-    b.check("SELECT q.id FROM person p", "Msg 4104: The multi-part identifier \"q.id\" could not be bound.");
+    b.check(
+        "SELECT q.id FROM person p",
+        "Msg 4104: The multi-part identifier \"q.id\" could not be bound.",
+    );
     b.check("SELECT * FROM nowhere", "Msg 208: Invalid object name 'nowhere'.");
     b.check("SELECT id FROM person, dept", "Msg 209: Ambiguous column name 'id'.");
-    b.check("SELECT nofunction(1)", "Msg 195: 'nofunction' is not a recognized built-in function name.");
+    b.check(
+        "SELECT nofunction(1)",
+        "Msg 195: 'nofunction' is not a recognized built-in function name.",
+    );
     b.check("SELECT dbo.person.NAME FROM dbo.person WHERE person.id = 1", "Ann");
     b.check("SELECT x.* FROM person AS x WHERE X.ID = 2", "2|Bob|1|1|4000.50|1980-02-06");
     b.check(
@@ -111,7 +118,10 @@ fn subqueries() {
         "SELECT name, (SELECT COUNT(*) FROM person q WHERE q.boss = p.id) FROM person p ORDER BY p.id",
         "Ann|2\nBob|1\ncid|0\nDee|1\nEve|0",
     );
-    b.check("SELECT name FROM person WHERE pay >= ALL (SELECT pay FROM person WHERE pay IS NOT NULL)", "Ann");
+    b.check(
+        "SELECT name FROM person WHERE pay >= ALL (SELECT pay FROM person WHERE pay IS NOT NULL)",
+        "Ann",
+    );
     b.check("SELECT name FROM person WHERE pay = (SELECT MIN(pay) FROM person)", "Eve");
     b.check(
         "SELECT d.name FROM dept d WHERE (SELECT SUM(pay) FROM person p WHERE p.dept = d.id AND p.boss IN
@@ -160,7 +170,10 @@ fn grouping_and_windows() {
 fn order_top_distinct() {
     let mut b = people();
     b.check("SELECT TOP 2 name FROM person ORDER BY id DESC", "Eve\nDee");
-    b.check("SELECT TOP (1) WITH TIES dept FROM person WHERE dept IS NOT NULL ORDER BY dept", "1\n1");
+    b.check(
+        "SELECT TOP (1) WITH TIES dept FROM person WHERE dept IS NOT NULL ORDER BY dept",
+        "1\n1",
+    );
     b.check("SELECT TOP 40 PERCENT id FROM person ORDER BY id", "1\n2");
     b.check("SELECT DISTINCT dept FROM person ORDER BY dept", "NULL\n1\n2\n3");
     b.check("SELECT name FROM person ORDER BY id OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY", "Bob\ncid");
@@ -205,7 +218,10 @@ fn assignments_and_variables() {
         "DECLARE @s varchar(100) = ''; SELECT @s = @s + name + ';' FROM person ORDER BY id; SELECT @s",
         "Ann;Bob;cid;Dee;Eve;",
     );
-    b.check("DECLARE @n int = 3, @v varchar(3); SELECT @v = name FROM person WHERE id = @n; PRINT @v", "cid");
+    b.check(
+        "DECLARE @n int = 3, @v varchar(3); SELECT @v = name FROM person WHERE id = @n; PRINT @v",
+        "cid",
+    );
     b.check("DECLARE @x int; SELECT @x = id, 5 FROM person",
         "Msg 141: A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations.");
 }
@@ -280,12 +296,16 @@ fn indexes_give_what_scans_give() {
     ];
     for condition in conditions {
         for order in ["a, b, c, d", "a DESC, b, c, d", "c DESC, a, b, d", "b, c, a, d"] {
-            let query = |table| format!("SELECT a, b, c, d FROM {table} WHERE {condition} ORDER BY {order}");
+            let query = |table| {
+                format!("SELECT a, b, c, d FROM {table} WHERE {condition} ORDER BY {order}")
+            };
             let (plain, keyed) = (b.run(&query("plain")), b.run(&query("keyed")));
             assert_eq!(plain, keyed, "{condition} ORDER BY {order}");
         }
         let query = |table| {
-            format!("SELECT TOP 3 c, b FROM {table} WHERE {condition} GROUP BY c, b ORDER BY c DESC, b")
+            format!(
+                "SELECT TOP 3 c, b FROM {table} WHERE {condition} GROUP BY c, b ORDER BY c DESC, b"
+            )
         };
         assert_eq!(b.run(&query("plain")), b.run(&query("keyed")), "{condition}");
     }
@@ -306,7 +326,10 @@ fn plans_do_not_change_results() {
         "Bob\nAnn",
     );
     b.check("SELECT DISTINCT d.name FROM dept d JOIN person p ON p.dept = d.id WHERE p.pay > 1 ORDER BY d.name DESC", "Sales\nBoard");
-    b.check("SELECT COUNT(*) FROM person p LEFT JOIN dept d ON d.id = p.dept WHERE d.id IS NULL", "1");
+    b.check(
+        "SELECT COUNT(*) FROM person p LEFT JOIN dept d ON d.id = p.dept WHERE d.id IS NULL",
+        "1",
+    );
     b.check(
         "SELECT COUNT(*) FROM person p LEFT LOOP JOIN dept d ON d.id = p.dept WHERE d.name = 'Sales'",
         "2",
@@ -320,10 +343,14 @@ fn plans_do_not_change_results() {
     b.check("SELECT id FROM person WHERE id > 3.5 AND id <= 99999999999", "4\n5");
     b.check("SELECT MAX(id) FROM person WHERE EXISTS (SELECT 1 FROM dept WHERE 1 = 0)", "NULL");
     b.check("SELECT (SELECT TOP 1 name FROM person p WHERE p.dept = d.id ORDER BY pay DESC) FROM dept d ORDER BY d.id", "Bob\nDee\nAnn");
-    b.check("WITH t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 3) SELECT * FROM t", "1\n2\n3");
+    b.check(
+        "WITH t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 3) SELECT * FROM t",
+        "1\n2\n3",
+    );
 }
 
-/// Inputs of UNION ALL that come in the wanted order are merged; the rows are those of a sort, whatever the inputs are like.
+/// Inputs of UNION ALL that come in the wanted order are merged; the rows are those of a sort,
+/// whatever the inputs are like.
 #[test]
 fn inputs_in_order_are_merged() {
     let mut b = Bench::new();
@@ -339,7 +366,8 @@ fn inputs_in_order_are_merged() {
         format!("({} UNION ALL {} UNION ALL {}) AS u", part("one"), part("two"), part("three"))
     };
     let orders = ["a, id", "a DESC, id DESC", "id", "id DESC"];
-    let conditions = ["1 = 1", "a > 5", "id BETWEEN 100 AND 130", "a = 3 OR id < 20", "a IS NULL", "id < 0"];
+    let conditions =
+        ["1 = 1", "a > 5", "id BETWEEN 100 AND 130", "a = 3 OR id < 20", "a IS NULL", "id < 0"];
     for (order, condition) in orders.iter().flat_map(|o| conditions.iter().map(move |c| (o, c))) {
         for top in ["", "TOP (7)", "TOP (200)"] {
             let query = format!("SELECT {top} a, id FROM {} ORDER BY {order}", from(condition));
@@ -351,8 +379,11 @@ fn inputs_in_order_are_merged() {
                     None => format!("{key} + 0"),
                 })
                 .collect();
-            let sorted =
-                format!("SELECT {top} a, id FROM {} ORDER BY {}", from(condition), sorted.join(", "));
+            let sorted = format!(
+                "SELECT {top} a, id FROM {} ORDER BY {}",
+                from(condition),
+                sorted.join(", ")
+            );
             assert_eq!(b.run(&query), b.run(&sorted), "{query}");
         }
     }

@@ -1,4 +1,5 @@
-//! The Query Store: its options, what it notes of texts, plans and executions, what is removed from it, and what it says of errors.
+//! The Query Store: its options, what it notes of texts, plans and executions, what is removed from
+//! it, and what it says of errors.
 
 use crate::support::text::Bench;
 
@@ -55,7 +56,10 @@ fn options_are_kept_and_shown() {
         ("QUERY_STORE = ON (MAX_STORAGE_SIZE_MB = 99999)", 12_445),
         ("QUERY_STORE = ON (MAX_PLANS_PER_QUERY = 5, MAX_PLANS_PER_QUERY = 5)", 12_401),
         ("QUERY_STORE = ON (QUERY_CAPTURE_POLICY = (EXECUTION_COUNT = 0))", 12_452),
-        ("QUERY_STORE = ON (QUERY_CAPTURE_POLICY = (STALE_CAPTURE_POLICY_THRESHOLD = 9 DAYS))", 12_453),
+        (
+            "QUERY_STORE = ON (QUERY_CAPTURE_POLICY = (STALE_CAPTURE_POLICY_THRESHOLD = 9 DAYS))",
+            12_453,
+        ),
         ("QUERY_STORE = ON (QUERY_CAPTURE_MODE = SOME)", 102),
         ("QUERY_STORE = ON (NONSENSE = 1)", 102),
     ] {
@@ -86,7 +90,9 @@ fn executions_are_noted_by_query_and_plan() {
         "1",
     );
     // A statement of a procedure is its own query.
-    b.run("CREATE PROCEDURE p AS SELECT COUNT(*) FROM t WHERE n = 3; UPDATE t SET n = n WHERE id = 5");
+    b.run(
+        "CREATE PROCEDURE p AS SELECT COUNT(*) FROM t WHERE n = 3; UPDATE t SET n = n WHERE id = 5",
+    );
     b.run("EXEC p");
     b.run("EXEC p");
     b.check(
@@ -132,12 +138,18 @@ fn procedures_remove_and_refuse() {
     let query = query.trim();
     let plan = b.run(&format!("SELECT plan_id FROM sys.query_store_plan WHERE query_id = {query}"));
     let plan = plan.trim();
-    b.fails(&format!("EXEC sp_query_store_force_plan @query_id = {query}, @plan_id = {plan}"), 40_510);
+    b.fails(
+        &format!("EXEC sp_query_store_force_plan @query_id = {query}, @plan_id = {plan}"),
+        40_510,
+    );
     b.fails(&format!("EXEC sp_query_store_force_plan {query}, 9999"), 12_406);
     b.fails("EXEC sp_query_store_force_plan 9999, 1", 12_402);
     b.run(&format!("EXEC sp_query_store_unforce_plan {query}, {plan}"));
     b.run(&format!("EXEC sp_query_store_reset_exec_stats {plan}"));
-    b.check(&format!("SELECT COUNT(*) FROM sys.query_store_runtime_stats WHERE plan_id = {plan}"), "0");
+    b.check(
+        &format!("SELECT COUNT(*) FROM sys.query_store_runtime_stats WHERE plan_id = {plan}"),
+        "0",
+    );
     b.run(&format!("EXEC sp_query_store_remove_plan {plan}"));
     b.fails(&format!("EXEC sp_query_store_remove_plan {plan}"), 12_403);
     b.run(&format!("EXEC sp_query_store_remove_query {query}"));

@@ -10,7 +10,10 @@ fn numbers_and_trees() {
         "1\n2\n3\n4\n5",
     );
     b.check("CREATE TABLE e (id int PRIMARY KEY, boss int NULL, name varchar(10))", "");
-    b.check("INSERT e VALUES (1, NULL, 'a'), (2, 1, 'b'), (3, 1, 'c'), (4, 2, 'd'), (5, 4, 'e')", "(5)");
+    b.check(
+        "INSERT e VALUES (1, NULL, 'a'), (2, 1, 'b'), (3, 1, 'c'), (4, 2, 'd'), (5, 4, 'e')",
+        "(5)",
+    );
     b.check(
         "WITH t (id, name, depth) AS (
              SELECT id, name, 0 FROM e WHERE boss IS NULL
@@ -46,7 +49,9 @@ fn how_far_it_goes() {
         "{said}"
     );
     b.check(&(count.replace("{}", "6") + " OPTION (MAXRECURSION 5)"), "6");
-    assert!(b.run(&(count.replace("{}", "7") + " OPTION (MAXRECURSION 5)")).starts_with("Msg 530: "));
+    assert!(
+        b.run(&(count.replace("{}", "7") + " OPTION (MAXRECURSION 5)")).starts_with("Msg 530: ")
+    );
     b.check(&(count.replace("{}", "100000") + " OPTION (MAXRECURSION 0)"), "100000");
 }
 
@@ -78,5 +83,8 @@ fn in_views_and_changes() {
         "WITH r AS (SELECT 1 AS i UNION ALL SELECT i * 2 FROM r WHERE i < 50) INSERT a SELECT i FROM r",
         "(7)",
     );
-    b.check("SELECT (SELECT COUNT(*) FROM n WHERE n.i < a.i) FROM a WHERE i IN (1, 4) ORDER BY i", "0\n3");
+    b.check(
+        "SELECT (SELECT COUNT(*) FROM n WHERE n.i < a.i) FROM a WHERE i IN (1, 4) ORDER BY i",
+        "0\n3",
+    );
 }

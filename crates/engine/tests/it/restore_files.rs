@@ -1,4 +1,5 @@
-//! RESTORE LOG of backups in which data files came and went, and differential backups of other files: rows, points in time, power loss.
+//! RESTORE LOG of backups in which data files came and went, and differential backups of other
+//! files: rows, points in time, power loss.
 
 use crate::support::restore::{
     BASE, DIFFERENTIAL, FILES, FULL, LOG, compare, open, source, with_differential,
@@ -44,15 +45,17 @@ fn a_point_in_time_has_its_files() {
     run(&instance, FULL);
     let brief = ", MOVE 'brief' TO 'copy/c4.ndf'";
     run(&instance, &format!("{LOG}{brief}, STOPAT = '{behind}'"));
-    assert_eq!(say(&instance, FILES), "S|c.mdf\nmore|copy/c2.ndf\nfast|copy/c3.ndf\nbrief|copy/c4.ndf");
+    assert_eq!(
+        say(&instance, FILES),
+        "S|c.mdf\nmore|copy/c2.ndf\nfast|copy/c3.ndf\nbrief|copy/c4.ndf"
+    );
     compare(&instance);
 }
 
 #[test]
 fn a_differential_restore_takes_no_other_file() {
     let (disk, instance) = with_differential();
-    let listed =
-        "SELECT name, physical_name FROM sys.master_files WHERE database_id = DB_ID('C') ORDER BY file_id";
+    let listed = "SELECT name, physical_name FROM sys.master_files WHERE database_id = DB_ID('C') ORDER BY file_id";
     // Onto another base: nothing has changed.
     run(&instance, &BASE.replace("f.bak", "e.bak"));
     let before = say(&instance, listed);
@@ -65,7 +68,10 @@ fn a_differential_restore_takes_no_other_file() {
     disk::Disk::write_small_atomic(&*disk, Path::new("/data/taken.ndf"), b"somebody's").unwrap();
     let taken = DIFFERENTIAL.replace("copy/c3.ndf", "taken.ndf");
     fails(&instance, &taken, &[3142, 3156, 3119, 3013]);
-    assert_eq!(disk::Disk::read_small(&*disk, Path::new("/data/taken.ndf")).unwrap(), b"somebody's");
+    assert_eq!(
+        disk::Disk::read_small(&*disk, Path::new("/data/taken.ndf")).unwrap(),
+        b"somebody's"
+    );
     // The place of its own files, the log too.
     for (name, other) in [("c.mdf", "'S'(1)"), ("c.ldf", "'S_log'(2)")] {
         let said = fails(&instance, &DIFFERENTIAL.replace("copy/c3.ndf", name), &[3176, 3013]);
@@ -86,7 +92,10 @@ fn two_files_of_a_full_restore_have_two_places() {
     let same = BASE.replace("c2.ndf", "./c.mdf");
     fails(&instance, &same, &[3176, 3013]);
     assert!(!disk::Disk::exists(&*disk, Path::new("/data/c.mdf")).unwrap());
-    run(&instance, &format!("{BASE}; RESTORE DATABASE C WITH RECOVERY; INSERT C..t VALUES (7, 'x')"));
+    run(
+        &instance,
+        &format!("{BASE}; RESTORE DATABASE C WITH RECOVERY; INSERT C..t VALUES (7, 'x')"),
+    );
     fails(&instance, &same, &[3176, 3013]);
     assert_eq!(say(&instance, "SELECT a FROM C..t"), "7");
 }
@@ -109,7 +118,10 @@ fn a_new_file_at_the_place_of_a_lost_one() {
         );
         run(&instance, &text);
     };
-    run(&instance, "USE S; CREATE TABLE t (a int PRIMARY KEY, b char(3000)); CREATE TABLE g (a int, b int)");
+    run(
+        &instance,
+        "USE S; CREATE TABLE t (a int PRIMARY KEY, b char(3000)); CREATE TABLE g (a int, b int)",
+    );
     fill(0, 600);
     run(&instance, "BACKUP DATABASE S TO DISK = 'f.bak'");
     run(&instance, "USE S; TRUNCATE TABLE t; DBCC SHRINKFILE (one, EMPTYFILE)");
@@ -131,7 +143,8 @@ fn a_new_file_at_the_place_of_a_lost_one() {
     run(&instance, "BACKUP DATABASE C TO DISK = 'c.bak'; RESTORE VERIFYONLY FROM DISK = 'c.bak'");
 }
 
-/// Whatever I/O a differential restore fails at, its database has all its files: nothing is left when it is dropped.
+/// Whatever I/O a differential restore fails at, its database has all its files: nothing is left
+/// when it is dropped.
 #[test]
 fn a_failed_differential_restore_leaves_no_file() {
     let (disk, instance) = with_differential();
@@ -147,7 +160,8 @@ fn a_failed_differential_restore_leaves_no_file() {
         count(&disk) - before
     };
     let (mut failed, mut crashed) = (0, 0);
-    for (n, crash) in (1..=ios).step_by(ios as usize / 30 + 1).flat_map(|n| [(n, false), (n, true)]) {
+    for (n, crash) in (1..=ios).step_by(ios as usize / 30 + 1).flat_map(|n| [(n, false), (n, true)])
+    {
         let mut disk = disk.crash(n);
         let mut instance = open(&disk);
         if crash {
@@ -182,7 +196,10 @@ fn a_copy_keeps_its_least_size() {
         &instance,
         "CREATE DATABASE S ON (NAME = S, FILENAME = 's.mdf', SIZE = 4MB, FILEGROWTH = 1MB) LOG ON (NAME = S_log, FILENAME = 's.ldf')",
     );
-    run(&instance, "ALTER DATABASE S SET RECOVERY FULL; USE S; CREATE TABLE t (a int, b char(8000))");
+    run(
+        &instance,
+        "ALTER DATABASE S SET RECOVERY FULL; USE S; CREATE TABLE t (a int, b char(8000))",
+    );
     let fill = "USE S; SET NOCOUNT ON; DECLARE @i int = 0; WHILE @i < 600 BEGIN INSERT t VALUES (@i, 'x'); SET @i += 1 END";
     run(&instance, "BACKUP DATABASE S TO DISK = 'f.bak'");
     run(&instance, fill);
@@ -203,7 +220,8 @@ fn a_copy_keeps_its_least_size() {
     assert_eq!(minimum("S"), minimum("C"));
 }
 
-/// File 3 goes in the log and comes again after a restart, as another file of another filegroup: its number says so, not its name.
+/// File 3 goes in the log and comes again after a restart, as another file of another filegroup:
+/// its number says so, not its name.
 #[test]
 fn a_number_that_is_given_again_has_the_new_name() {
     let disk = Arc::new(SimDisk::new(12));
@@ -219,7 +237,10 @@ fn a_number_that_is_given_again_has_the_new_name() {
     instance.close().unwrap();
     drop(instance);
     let instance = open(&disk);
-    run(&instance, "ALTER DATABASE S ADD FILE (NAME = two, FILENAME = 's3.ndf', SIZE = 2MB) TO FILEGROUP g");
+    run(
+        &instance,
+        "ALTER DATABASE S ADD FILE (NAME = two, FILENAME = 's3.ndf', SIZE = 2MB) TO FILEGROUP g",
+    );
     run(&instance, "ALTER DATABASE S MODIFY FILE (NAME = S, NEWNAME = other)");
     run(
         &instance,
@@ -230,8 +251,7 @@ fn a_number_that_is_given_again_has_the_new_name() {
         "USE S; SET NOCOUNT ON; DECLARE @i int = 0; WHILE @i < 300 BEGIN INSERT t VALUES (@i, 'x'); SET @i += 1 END",
     );
     run(&instance, "BACKUP LOG S TO DISK = 'l.trn'");
-    let names =
-        "SELECT file_id, name, data_space_id FROM S.sys.database_files WHERE type = 0 ORDER BY file_id";
+    let names = "SELECT file_id, name, data_space_id FROM S.sys.database_files WHERE type = 0 ORDER BY file_id";
     let expected = "1|other|1\n3|two|2";
     assert_eq!(say(&instance, names), expected);
     for recover in ["RECOVERY", "NORECOVERY; RESTORE DATABASE C WITH RECOVERY"] {

@@ -1,4 +1,5 @@
-//! Places of the data files that a restore adds: errors, other places in a statement that is given again, power loss.
+//! Places of the data files that a restore adds: errors, other places in a statement that is given
+//! again, power loss.
 
 use crate::support::restore::{FILES, FULL, LOG, compare, open, source};
 use crate::support::text::{self, fails, run, say};
@@ -16,8 +17,8 @@ fn fails_at_its_list(disk: &SimDisk, instance: &Arc<Instance>, sql: &str) {
     assert!(said.contains("Msg 3013") && !said.contains("Msg 3156"), "{said}");
 }
 
-/// Gives a RESTORE LOG until it fails after its files: the log is announced by the last write of its file before it is rolled
-/// forward.
+/// Gives a RESTORE LOG until it fails after its files: the log is announced by the last write of
+/// its file before it is rolled forward.
 #[track_caller]
 fn fails_behind_its_files(disk: &SimDisk, instance: &Arc<Instance>, sql: &str, last: &str) {
     for n in 1.. {
@@ -50,22 +51,26 @@ fn a_file_that_cannot_be_made_has_its_errors() {
         said.starts_with("Msg 5170: Cannot create file 'taken.ndf' because it already exists."),
         "{said}"
     );
-    assert_eq!(disk::Disk::read_small(&*disk, Path::new("/data/taken.ndf")).unwrap(), b"somebody's");
+    assert_eq!(
+        disk::Disk::read_small(&*disk, Path::new("/data/taken.ndf")).unwrap(),
+        b"somebody's"
+    );
     disk.fail_on(Path::new("/data/copy/c2.ndf"), OpKind::SetLen, 1, Fault::NoSpace);
     fails(&instance, LOG, &[5123, 3156, 3119, 3013]);
     run(&instance, LOG);
     compare(&instance);
 }
 
-/// The places of all files are checked before the first is made, and one that cannot be made takes the others with it.
+/// The places of all files are checked before the first is made, and one that cannot be made takes
+/// the others with it.
 #[test]
 fn a_failing_statement_leaves_no_file() {
     let (disk, instance, _) = source();
     run(&instance, FULL);
-    let listed =
-        "SELECT name, physical_name FROM sys.master_files WHERE database_id = DB_ID('C') ORDER BY file_id";
+    let listed = "SELECT name, physical_name FROM sys.master_files WHERE database_id = DB_ID('C') ORDER BY file_id";
     let before = say(&instance, listed);
-    let there = |name: &str| disk::Disk::exists(&*disk, &Path::new("/data/copy").join(name)).unwrap();
+    let there =
+        |name: &str| disk::Disk::exists(&*disk, &Path::new("/data/copy").join(name)).unwrap();
     // The second one would be the source's file.
     fails(
         &instance,
@@ -162,12 +167,14 @@ fn lose_power_and_move(disk: &SimDisk, places: &[&str]) {
     assert!(moved > 5 && stayed > 1, "{moved} moved, {stayed} stayed");
 }
 
-/// A place that a failed attempt has given up again is anybody's, and what another database has made there stays.
+/// A place that a failed attempt has given up again is anybody's, and what another database has
+/// made there stays.
 #[test]
 fn a_place_that_was_given_up_is_free() {
     for (restart, add) in [(false, false), (true, false), (false, true)] {
         let (disk, mut instance, _) = source();
-        let there = |name: &str| disk::Disk::exists(&*disk, &Path::new("/data").join(name)).unwrap();
+        let there =
+            |name: &str| disk::Disk::exists(&*disk, &Path::new("/data").join(name)).unwrap();
         run(&instance, FULL);
         fails_behind_its_files(&disk, &instance, LOG, "copy/c3.ndf");
         let elsewhere = LOG.replace("copy/", "else/");
@@ -179,7 +186,10 @@ fn a_place_that_was_given_up_is_free() {
         );
         run(&instance, &create);
         if add {
-            run(&instance, "ALTER DATABASE B ADD FILE (NAME = B2, FILENAME = 'copy/c2.ndf', SIZE = 1MB)");
+            run(
+                &instance,
+                "ALTER DATABASE B ADD FILE (NAME = B2, FILENAME = 'copy/c2.ndf', SIZE = 1MB)",
+            );
         }
         if restart {
             instance.close().unwrap();
@@ -198,15 +208,15 @@ fn a_place_that_was_given_up_is_free() {
     }
 }
 
-/// The place of a file that a failed attempt has made is the restored database's, even when somebody has removed the file.
+/// The place of a file that a failed attempt has made is the restored database's, even when
+/// somebody has removed the file.
 #[test]
 fn a_place_of_a_failed_attempt_is_not_free() {
     let (disk, instance, _) = source();
     run(&instance, FULL);
     fails_behind_its_files(&disk, &instance, LOG, "copy/c3.ndf");
     disk::Disk::remove(&*disk, Path::new("/data/copy/c2.ndf")).unwrap();
-    let create =
-        "CREATE DATABASE B ON (NAME = B, FILENAME = 'copy/c2.ndf') LOG ON (NAME = B_log, FILENAME = 'b.ldf')";
+    let create = "CREATE DATABASE B ON (NAME = B, FILENAME = 'copy/c2.ndf') LOG ON (NAME = B_log, FILENAME = 'b.ldf')";
     let said = say(&instance, create);
     assert!(
         said.contains(
@@ -218,7 +228,8 @@ fn a_place_of_a_failed_attempt_is_not_free() {
     run(&instance, create);
 }
 
-/// Whatever fails while the list of files is written to the primary file, the statement can be given again, and nothing stays.
+/// Whatever fails while the list of files is written to the primary file, the statement can be
+/// given again, and nothing stays.
 #[test]
 fn a_list_that_cannot_be_written() {
     let (disk, instance, _) = source();
@@ -230,7 +241,8 @@ fn a_list_that_cannot_be_written() {
         for n in 1.. {
             let disk = disk.crash(n);
             let instance = open(&disk);
-            let there = |name: &str| disk::Disk::exists(&disk, &Path::new("/data").join(name)).unwrap();
+            let there =
+                |name: &str| disk::Disk::exists(&disk, &Path::new("/data").join(name)).unwrap();
             disk.fail_on(Path::new("/data/c.mdf"), kind, n, Fault::Io);
             let said = say(&instance, LOG);
             disk.clear_faults();
@@ -253,7 +265,9 @@ fn a_list_that_cannot_be_written() {
             }
             // Once the log is announced its files are where they were made.
             let found = say(&instance, FILES);
-            let at = |folder: &str| found == format!("S|c.mdf\nmore|{folder}/c2.ndf\nfast|{folder}/c3.ndf");
+            let at = |folder: &str| {
+                found == format!("S|c.mdf\nmore|{folder}/c2.ndf\nfast|{folder}/c3.ndf")
+            };
             let (now, gone) = if at("else") { ("else", "copy") } else { ("copy", "else") };
             assert!(at(now), "{kind:?} {n}: {found}");
             moved += usize::from(now == "else");
@@ -266,12 +280,14 @@ fn a_list_that_cannot_be_written() {
     assert!(made > 3 && not_made > 1 && moved > 3, "{made} made, {not_made} not, {moved} moved");
 }
 
-/// What an attempt has left goes, however many others fail in whatever way after it; also with the database.
+/// What an attempt has left goes, however many others fail in whatever way after it; also with the
+/// database.
 #[test]
 fn what_attempts_leave_goes() {
     for dropped in [false, true] {
         let (disk, instance, _) = source();
-        let there = |name: &str| disk::Disk::exists(&*disk, &Path::new("/data").join(name)).unwrap();
+        let there =
+            |name: &str| disk::Disk::exists(&*disk, &Path::new("/data").join(name)).unwrap();
         run(&instance, FULL);
         fails_at_its_list(&disk, &instance, LOG);
         fails_at_its_list(&disk, &instance, &LOG.replace("copy/", "else/"));
@@ -294,7 +310,8 @@ fn what_attempts_leave_goes() {
             assert!(!there(name), "{name} stays");
         }
         // Nobody announces it any more: what is put there later stays.
-        disk::Disk::write_small_atomic(&*disk, Path::new("/data/copy/c2.ndf"), b"somebody's").unwrap();
+        disk::Disk::write_small_atomic(&*disk, Path::new("/data/copy/c2.ndf"), b"somebody's")
+            .unwrap();
         instance.close().unwrap();
         drop(instance);
         drop(open(&disk));

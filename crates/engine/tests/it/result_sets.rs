@@ -1,5 +1,5 @@
-//! EXECUTE ... WITH RESULT SETS, and of a text AS another: names, types and values as declared, and what becomes of a call that does
-//! not keep to them.
+//! EXECUTE ... WITH RESULT SETS, and of a text AS another: names, types and values as declared, and
+//! what becomes of a call that does not keep to them.
 
 use crate::support::tape::Bench;
 
@@ -16,7 +16,8 @@ fn bench() -> Bench {
 }
 
 fn set(lines: &[String]) -> Vec<&str> {
-    let told = |l: &&String| l.starts_with("columns") || l.starts_with("row") || l.starts_with("error");
+    let told =
+        |l: &&String| l.starts_with("columns") || l.starts_with("row") || l.starts_with("error");
     lines.iter().filter(told).map(String::as_str).collect()
 }
 
@@ -28,11 +29,19 @@ fn columns_are_named_and_typed() {
         ["columns [x BigInt, y NVarChar(N(40)) null]", "row 1|hello"]
     );
     // A text that is too long is cut, a number that is too long a star, as CAST does.
-    assert_eq!(set(&b.run("exec one with result sets ((x varchar(30), y varchar(2)))"))[1], "row 1|he");
-    assert_eq!(set(&b.run("exec arg 300 with result sets ((x varchar(2)))"))[1], "row *");
-    assert_eq!(set(&b.run("exec ('select 7 a') with result sets ((x decimal(5, 2)))"))[1], "row 7.00");
     assert_eq!(
-        set(&b.run("exec sp_executesql N'select 7 a' with recompile, result sets ((x datetime null))"))[1],
+        set(&b.run("exec one with result sets ((x varchar(30), y varchar(2)))"))[1],
+        "row 1|he"
+    );
+    assert_eq!(set(&b.run("exec arg 300 with result sets ((x varchar(2)))"))[1], "row *");
+    assert_eq!(
+        set(&b.run("exec ('select 7 a') with result sets ((x decimal(5, 2)))"))[1],
+        "row 7.00"
+    );
+    assert_eq!(
+        set(&b.run(
+            "exec sp_executesql N'select 7 a' with recompile, result sets ((x datetime null))"
+        ))[1],
         "row 1900-01-08 00:00:00.000"
     );
     assert_eq!(
@@ -46,8 +55,9 @@ fn columns_are_named_and_typed() {
     );
     // The status comes back, other words stand where they may.
     assert_eq!(
-        set(&b.run("declare @r int exec @r = arg @n = 5 with result sets ((x bigint)), recompile select @r"))
-            [3],
+        set(&b.run(
+            "declare @r int exec @r = arg @n = 5 with result sets ((x bigint)), recompile select @r"
+        ))[3],
         "row 9"
     );
     assert_eq!(set(&b.run("exec one with result sets undefined"))[1], "row 1|hello");
@@ -80,7 +90,10 @@ fn columns_of_objects_and_types() {
     check("(x nosuch, y int)", "error 2715 line 1");
     check("(x int, y char(3) collate nosuch)", "error 448 line 1");
     assert_eq!(set(&b.run("exec doc with result sets (as for xml)"))[1], "row <row a=\"1\"/>");
-    assert_eq!(set(&b.run("exec arg 1 with result sets (as for xml)")), ["error 11538 line 1 of arg"]);
+    assert_eq!(
+        set(&b.run("exec arg 1 with result sets (as for xml)")),
+        ["error 11538 line 1 of arg"]
+    );
 }
 
 #[test]
@@ -108,7 +121,8 @@ fn a_call_that_gives_something_else() {
         &["error 11538 line 1"],
     );
     check("exec ('select ''x'' a') with result sets ((x varbinary(9)))", &["error 11538 line 1"]);
-    // Rows before the one that fails have gone out; what follows in the procedure and in the batch does not run.
+    // Rows before the one that fails have gone out; what follows in the procedure and in the batch
+    // does not run.
     check(
         "exec list with result sets ((v int)) insert log values ('batch') ",
         &["columns [v Int null]", "row 1", "row 2", "error 8114 line 1 of list"],
@@ -168,7 +182,9 @@ fn described_without_running() {
     let lines = b
         .run("set fmtonly on exec none with result sets ((x int, y text), (z bit not null)) set fmtonly off");
     assert_eq!(set(&lines), ["columns [x Int null, y VarChar(Old) null]", "columns [z Bit]"]);
-    let lines = b.run("exec sp_describe_first_result_set N'exec two with result sets ((n bigint), (m int))'");
+    let lines = b.run(
+        "exec sp_describe_first_result_set N'exec two with result sets ((n bigint), (m int))'",
+    );
     assert!(set(&lines)[1].contains("|n|"), "{lines:?}");
 }
 
@@ -182,15 +198,22 @@ fn a_text_as_another() {
     ]);
     let mut check = |sql: &str, wanted: &[&str]| {
         let lines = b.run(sql);
-        let rows: Vec<&str> = set(&lines).into_iter().filter(|l| !l.starts_with("columns")).collect();
+        let rows: Vec<&str> =
+            set(&lines).into_iter().filter(|l| !l.starts_with("columns")).collect();
         assert_eq!(rows, wanted, "{sql}");
     };
     check("exec ('select user_name()') as user = 'u' select user_name()", &["row u", "row dbo"]);
     check("exec ('select suser_name(), user_name()') as login = 'l'", &["row l|ul"]);
-    check("exec ('select * from secret') as user = 'u' select user_name()", &["error 229 line 1", "row dbo"]);
+    check(
+        "exec ('select * from secret') as user = 'u' select user_name()",
+        &["error 229 line 1", "row dbo"],
+    );
     // REVERT inside does not lead out, and what the text begins ends with it.
     check("exec ('revert select user_name()') as user = 'u'", &["row u"]);
-    check("exec ('execute as user = ''ul'' select user_name()') select user_name()", &["row ul", "row dbo"]);
+    check(
+        "exec ('execute as user = ''ul'' select user_name()') select user_name()",
+        &["row ul", "row dbo"],
+    );
     check("exec ('select 1') as user = 'nobody'", &["error 15517 line 1"]);
     check("exec ('select 1') as login = 'nobody'", &["error 15406 line 1"]);
     check("exec ('select 1 a') as user = 'u' with result sets ((x varchar(3)))", &["row 1"]);
@@ -218,7 +241,8 @@ fn cursors_are_listed_and_described() {
          close @l deallocate @l",
     ]);
     let told = |lines: Vec<String>| -> Vec<String> {
-        let told = lines.iter().filter_map(|l| l.strip_prefix("info 0 ").and_then(|l| l.split_once(": ")));
+        let told =
+            lines.iter().filter_map(|l| l.strip_prefix("info 0 ").and_then(|l| l.split_once(": ")));
         told.map(|(_, text)| text.to_owned()).collect()
     };
     let lines = told(b.run(
@@ -279,8 +303,14 @@ fn headings_are_spelled_as_in_the_query() {
     // One plan may serve two spellings; each has its own headings.
     headed("select id, NAME from customer", "columns [id Int base, NAME VarChar(N(20)) base]");
     headed("select ID, name from customer", "columns [ID Int base, name VarChar(N(20)) base]");
-    headed("select id, NAME from customer where id = 1", "columns [id Int base, NAME VarChar(N(20)) base]");
-    headed("select Id, Name from customer where id = 2", "columns [Id Int base, Name VarChar(N(20)) base]");
+    headed(
+        "select id, NAME from customer where id = 1",
+        "columns [id Int base, NAME VarChar(N(20)) base]",
+    );
+    headed(
+        "select Id, Name from customer where id = 2",
+        "columns [Id Int base, Name VarChar(N(20)) base]",
+    );
     headed("select c.[iD] from customer c order by ID", "columns [iD Int base]");
     // A star, a view and a derived table have names of their own.
     headed("select * from customer", "columns [id Int base, Name VarChar(N(20)) base]");
@@ -292,8 +322,14 @@ fn headings_are_spelled_as_in_the_query() {
     headed("select X from (select id from customer union all select 2) d (x)", "columns [X Int]");
     headed("select ID from customer union all select id from customer", "columns [ID Int]");
     let said = b.run("select top 1 \"NAME\", \"COLLATION_NAME\" from \"sys\".\"databases\"");
-    assert!(said[0].starts_with("columns [NAME ") && said[0].contains(", COLLATION_NAME "), "{said:?}");
+    assert!(
+        said[0].starts_with("columns [NAME ") && said[0].contains(", COLLATION_NAME "),
+        "{said:?}"
+    );
     let said =
         b.run("select table_name, Column_Name from information_schema.columns where table_name = 'customer'");
-    assert!(said[0].starts_with("columns [table_name ") && said[0].contains(", Column_Name "), "{said:?}");
+    assert!(
+        said[0].starts_with("columns [table_name ") && said[0].contains(", Column_Name "),
+        "{said:?}"
+    );
 }

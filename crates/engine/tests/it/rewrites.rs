@@ -109,13 +109,18 @@ fn many_relations_are_ordered_in_time() {
 
 /// A counter of the instance: how often.
 fn occurrence(b: &mut Bench, counter: &str) -> i64 {
-    let sql = format!("SELECT occurrence FROM sys.dm_exec_query_optimizer_info WHERE counter = '{counter}'");
+    let sql = format!(
+        "SELECT occurrence FROM sys.dm_exec_query_optimizer_info WHERE counter = '{counter}'"
+    );
     answer(b, &sql).parse().unwrap()
 }
 
 /// A query for each rewrite that changes it.
 const CHANGED: [(&str, &str); 12] = [
-    ("OrFactors", "SELECT COUNT(*) FROM part WHERE (part < 9 AND kind = 'a') OR (part < 9 AND kind = 'b')"),
+    (
+        "OrFactors",
+        "SELECT COUNT(*) FROM part WHERE (part < 9 AND kind = 'a') OR (part < 9 AND kind = 'b')",
+    ),
     (
         "EqualityList",
         "SELECT COUNT(*) FROM line WHERE quantity <> 1 AND quantity <> 2 AND quantity <> 3 AND quantity <> 4 AND quantity <> 5 AND \
@@ -129,7 +134,10 @@ const CHANGED: [(&str, &str); 12] = [
         "FreeApply",
         "SELECT COUNT(*), SUM(x.m) FROM customer c OUTER APPLY (SELECT MAX(price) AS m FROM orders) x",
     ),
-    ("OuterJoin", "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE o.price > 90"),
+    (
+        "OuterJoin",
+        "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE o.price > 90",
+    ),
     ("EqualConstant", "SELECT COUNT(*) FROM orders o JOIN line l ON l.o = o.o WHERE o.o = 9"),
     (
         "OrImplied",
@@ -146,8 +154,14 @@ const CHANGED: [(&str, &str); 12] = [
         "DECLARE @a int = 3 SELECT COUNT(*) FROM orders WHERE price IN (@a, @a + 1, @a + 2, @a, 4, 5, 6, 7, 8, 9, 10, 11, 12, \
          13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36)",
     ),
-    ("InQuery", "SELECT COUNT(*) FROM orders WHERE o IN (SELECT part FROM part WHERE part BETWEEN 5 AND 9)"),
-    ("JoinOrder", "SELECT COUNT(*) FROM part p, customer c, orders o WHERE o.c = c.c AND p.part = o.o"),
+    (
+        "InQuery",
+        "SELECT COUNT(*) FROM orders WHERE o IN (SELECT part FROM part WHERE part BETWEEN 5 AND 9)",
+    ),
+    (
+        "JoinOrder",
+        "SELECT COUNT(*) FROM part p, customer c, orders o WHERE o.c = c.c AND p.part = o.o",
+    ),
 ];
 
 #[test]
@@ -180,7 +194,10 @@ fn each_rewrite_is_counted_and_can_be_left_out() {
         assert_eq!(answer(&mut b, &format!("{query} OPTION ({})", all.join(", "))), rows);
     }
     b.check("SELECT 1 OPTION (QUERYRULEOFF Nothing)", "Msg 10715: 'Nothing' is not a valid hint.");
-    b.check("DELETE orders OPTION (QUERYRULEOFF Nothing)", "Msg 10715: 'Nothing' is not a valid hint.");
+    b.check(
+        "DELETE orders OPTION (QUERYRULEOFF Nothing)",
+        "Msg 10715: 'Nothing' is not a valid hint.",
+    );
     assert!(b.run("SELECT 1 OPTION (QUERYRULEOFF)").starts_with("Msg 102"));
 }
 
@@ -236,7 +253,10 @@ fn compilations_are_counted() {
     for (statement, wanted) in [
         ("INSERT copy VALUES (1)", &["trivial plan", "insert stmt"][..]),
         ("UPDATE copy SET a = 2 WHERE a > 1", &["update stmt"]),
-        ("DELETE copy WHERE a = (SELECT MAX(price) FROM orders)", &["delete stmt", "contains subquery"]),
+        (
+            "DELETE copy WHERE a = (SELECT MAX(price) FROM orders)",
+            &["delete stmt", "contains subquery"],
+        ),
         ("SELECT c FROM customer WHERE c = 9", &["trivial plan"]),
         ("SELECT a FROM v", &["view reference"]),
         ("SELECT 1 FROM orders a INNER HASH JOIN orders b ON a.o = b.c", &["hints", "join hint"]),
@@ -253,9 +273,14 @@ fn compilations_are_counted() {
         }
     }
     // Sums are means of their occurrences.
-    let value =
-        answer(&mut b, "SELECT value FROM sys.dm_exec_query_optimizer_info WHERE counter = 'optimizations'");
+    let value = answer(
+        &mut b,
+        "SELECT value FROM sys.dm_exec_query_optimizer_info WHERE counter = 'optimizations'",
+    );
     assert_eq!(value, "1.0");
-    let mean = answer(&mut b, "SELECT value FROM sys.dm_exec_query_optimizer_info WHERE counter = 'tables'");
+    let mean = answer(
+        &mut b,
+        "SELECT value FROM sys.dm_exec_query_optimizer_info WHERE counter = 'tables'",
+    );
     assert!((0.1..2.0).contains(&mean.parse::<f64>().unwrap()), "{mean}");
 }

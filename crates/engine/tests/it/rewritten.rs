@@ -67,8 +67,14 @@ fn outer_joins_that_reject_null_are_inner_ones() {
             "SELECT COUNT(*) FROM customer c LEFT JOIN orders o ON o.c = c.c WHERE COALESCE(o.price, c.town) = 3",
             "Left Outer",
         ),
-        ("SELECT COUNT(*) FROM customer c FULL JOIN orders o ON o.c = c.c WHERE c.town = 3", "Left Outer"),
-        ("SELECT COUNT(*) FROM customer c FULL JOIN orders o ON o.c = c.c WHERE o.price > 90", "Left Outer"),
+        (
+            "SELECT COUNT(*) FROM customer c FULL JOIN orders o ON o.c = c.c WHERE c.town = 3",
+            "Left Outer",
+        ),
+        (
+            "SELECT COUNT(*) FROM customer c FULL JOIN orders o ON o.c = c.c WHERE o.price > 90",
+            "Left Outer",
+        ),
         (
             "SELECT COUNT(*) FROM customer c FULL JOIN orders o ON o.c = c.c WHERE o.price > 90 OR c.town = 3",
             "Full Outer",
@@ -120,13 +126,19 @@ fn conditions_on_partitions_are_tested_before_the_window() {
              SUM(price) OVER (PARTITION BY c, price) AS p FROM orders) d WHERE {condition} ORDER BY d.o"
         )
     };
-    for condition in
-        ["d.c = 8", "d.c IN (8, 15) AND d.c <> 15", "d.c < 9 AND d.c > 7", "NOT (d.c > 8 OR d.c < 8)"]
-    {
+    for condition in [
+        "d.c = 8",
+        "d.c IN (8, 15) AND d.c <> 15",
+        "d.c < 9 AND d.c > 7",
+        "NOT (d.c > 8 OR d.c < 8)",
+    ] {
         let query = of(condition);
         let found = profile(&mut b, &query);
         let windows = found.iter().filter(|counted| counted.operator == "Window Aggregate");
-        assert!(windows.clone().count() > 0 && windows.clone().all(|counted| counted.rows < 10), "{found:?}");
+        assert!(
+            windows.clone().count() > 0 && windows.clone().all(|counted| counted.rows < 10),
+            "{found:?}"
+        );
         assert_eq!(answer(&mut b, &query), answer(&mut b, &of("d.c = 8")));
     }
     b.check(&of("d.c = 8 AND d.n = 2"), "191|2");
@@ -147,8 +159,7 @@ fn conditions_on_partitions_are_tested_before_the_window() {
 fn subqueries_with_aggregates_are_computed_once() {
     let mut b = shop();
     b.run("INSERT orders VALUES (5001, NULL, 7), (5002, 1, NULL)");
-    let groups =
-        "(SELECT c, COUNT(*) AS n, COUNT(price) AS prices, MAX(price) AS most FROM orders GROUP BY c)";
+    let groups = "(SELECT c, COUNT(*) AS n, COUNT(price) AS prices, MAX(price) AS most FROM orders GROUP BY c)";
     for (query, twin) in [
         (
             "SELECT SUM(n), MIN(n), COUNT(n) FROM (SELECT (SELECT COUNT(*) FROM orders o WHERE o.c = c.c) AS n FROM customer c) d"
@@ -208,7 +219,9 @@ fn subqueries_with_aggregates_are_computed_once() {
 
 /// A batch that declares variables, sets them by a query with these options, and shows them.
 fn set_by(query: &str, options: &str) -> String {
-    format!("DECLARE @n int, @m int = 85, @s varchar(8000) = '' {query} {options} SELECT @n, @m, @s")
+    format!(
+        "DECLARE @n int, @m int = 85, @s varchar(8000) = '' {query} {options} SELECT @n, @m, @s"
+    )
 }
 
 #[test]
@@ -233,7 +246,10 @@ fn subqueries_in_what_variables_are_given_are_computed_once() {
         assert_eq!(set, each, "{query}");
         assert!(!set.contains("Msg ") && set != "NULL|85|", "{query}: {set}");
     }
-    b.check(&set_by(&format!("SELECT @n = ISNULL(@n, 0) + {count} FROM customer c"), ""), "1000|85|");
+    b.check(
+        &set_by(&format!("SELECT @n = ISNULL(@n, 0) + {count} FROM customer c"), ""),
+        "1000|85|",
+    );
     // It sees what the row before it has set; it may fail for rows that nobody asks for.
     for query in [
         "SELECT @n = (SELECT COUNT(*) FROM orders o WHERE o.c = c.c AND o.price > ISNULL(@n, 0)) FROM customer c ORDER BY c.c",
@@ -265,18 +281,22 @@ fn correlated_exists_and_in_are_semi_joins() {
             "NOT EXISTS (SELECT 1 FROM (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d WHERE d.c = c.c AND d.s > 250)",
             none,
         ),
-        ("NOT EXISTS (SELECT DISTINCT TOP (1) o.price FROM orders o WHERE o.c = c.c ORDER BY o.price)", none),
+        (
+            "NOT EXISTS (SELECT DISTINCT TOP (1) o.price FROM orders o WHERE o.c = c.c ORDER BY o.price)",
+            none,
+        ),
     ] {
         let query = format!("{all}{condition}");
         let shown = plan(&mut b, &query);
         assert!(shown.contains(join) && !shown.contains("Correlated"), "{query}: {shown}");
     }
-    let joined =
-        "SELECT COUNT(DISTINCT c.c) FROM customer c JOIN orders o ON o.c = c.c AND o.price = c.town + 1";
+    let joined = "SELECT COUNT(DISTINCT c.c) FROM customer c JOIN orders o ON o.c = c.c AND o.price = c.town + 1";
     let joined = answer(&mut b, joined);
     b.check(&format!("{all}c.town + 1 IN (SELECT o.price FROM orders o WHERE o.c = c.c)"), &joined);
-    let grouped = "JOIN (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d ON d.c = c.c AND d.s > 250";
-    let by_hand: i64 = answer(&mut b, &format!("SELECT COUNT(*) FROM customer c {grouped}")).parse().unwrap();
+    let grouped =
+        "JOIN (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d ON d.c = c.c AND d.s > 250";
+    let by_hand: i64 =
+        answer(&mut b, &format!("SELECT COUNT(*) FROM customer c {grouped}")).parse().unwrap();
     let condition = "EXISTS (SELECT 1 FROM (SELECT c, SUM(price) AS s FROM orders GROUP BY c) d WHERE d.c = c.c AND d.s > 250)";
     b.check(&format!("{all}{condition}"), &by_hand.to_string());
     b.check(&format!("{all}NOT {condition}"), &(200 - by_hand).to_string());
@@ -295,7 +315,8 @@ fn correlated_exists_and_in_are_semi_joins() {
 #[test]
 fn no_more_than_64_subqueries_become_joins() {
     let mut b = shop();
-    let counted = |i: usize| format!("(SELECT COUNT(*) FROM orders o WHERE o.c = c.c AND o.price > {i})");
+    let counted =
+        |i: usize| format!("(SELECT COUNT(*) FROM orders o WHERE o.c = c.c AND o.price > {i})");
     let counts: Vec<String> = (0..100).map(counted).collect();
     let shown = plan(&mut b, &format!("SELECT {} FROM customer c", counts.join(" + ")));
     let joins = shown.matches("Outer Join").count();
@@ -310,7 +331,8 @@ fn left_by(b: &mut Bench, change: &str) -> (String, u64) {
     let said = b.run(&format!("BEGIN TRAN {change}"));
     b.run("SET STATISTICS IO OFF");
     assert!(!said.contains("Msg "), "{change}: {said}");
-    let reads = said.split("Table 'orders'").skip(1).filter_map(|text| text.split("logical reads ").nth(1));
+    let reads =
+        said.split("Table 'orders'").skip(1).filter_map(|text| text.split("logical reads ").nth(1));
     let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
     let pages = reads.map(|text| digits(text).parse::<u64>().expect("a number of reads")).sum();
     let rows = answer(b, left);
@@ -326,8 +348,9 @@ fn subqueries_of_a_change_are_computed_once() {
          INSERT orders VALUES (5001, NULL, 7), (5002, 1, NULL)",
     );
     let count = "(SELECT COUNT(*) FROM orders o WHERE o.c = customer.c)";
-    let above =
-        |i: usize| format!("(SELECT COUNT(*) FROM orders o WHERE o.c = customer.c AND o.price > {i})");
+    let above = |i: usize| {
+        format!("(SELECT COUNT(*) FROM orders o WHERE o.c = customer.c AND o.price > {i})")
+    };
     let many: Vec<String> = (0..70).map(above).collect();
     for (change, joins) in [
         (format!("UPDATE customer SET n = {count}"), 1),
@@ -365,7 +388,8 @@ fn subqueries_of_a_change_are_computed_once() {
     for change in [
         // A few rows; by an index each is found sooner; another value each time.
         format!("UPDATE TOP (5) customer SET n = {count}"),
-        "UPDATE customer SET n = (SELECT COUNT(*) FROM line l WHERE l.o = customer.c) WHERE c < 20".into(),
+        "UPDATE customer SET n = (SELECT COUNT(*) FROM line l WHERE l.o = customer.c) WHERE c < 20"
+            .into(),
         format!("UPDATE customer SET n = {count} + CHECKSUM(NEWID()) * 0"),
     ] {
         let shown = plan(&mut b, &change);
@@ -390,8 +414,10 @@ fn a_value_of_a_variable_that_is_set_is_of_its_row() {
         format!("@i * 1000 + {count}"),
         "(SELECT COUNT(*) + @i * 1000 FROM orders o WHERE o.c = customer.c)".into(),
     ] {
-        let said =
-            answer(&mut b, &format!("DECLARE @i int = 0 UPDATE customer SET @i = @i + 1, n = {value}"));
+        let said = answer(
+            &mut b,
+            &format!("DECLARE @i int = 0 UPDATE customer SET @i = @i + 1, n = {value}"),
+        );
         assert!(!said.contains("Msg "), "{value}: {said}");
         let left = "SELECT COUNT(*), COUNT(DISTINCT n / 1000), SUM(n % 1000) FROM customer";
         assert_eq!(answer(&mut b, left), "200|200|1000", "{value}");
@@ -402,11 +428,13 @@ fn a_value_of_a_variable_that_is_set_is_of_its_row() {
 fn a_joined_value_that_does_not_fit_is_told_with_its_column() {
     let mut b = shop();
     b.run("ALTER TABLE customer ADD s varchar(3)");
-    let change =
-        "UPDATE customer SET s = (SELECT MAX(CONCAT('price ', price)) FROM orders o WHERE o.c = customer.c)";
+    let change = "UPDATE customer SET s = (SELECT MAX(CONCAT('price ', price)) FROM orders o WHERE o.c = customer.c)";
     let shown = plan(&mut b, change);
     assert!(shown.contains("Outer Join"), "{shown}");
     let said = answer(&mut b, change);
-    assert!(said.contains("Msg 2628") && said.contains("column 's'") && said.contains("'pri'"), "{said}");
+    assert!(
+        said.contains("Msg 2628") && said.contains("column 's'") && said.contains("'pri'"),
+        "{said}"
+    );
     assert_eq!(said, answer(&mut b, &format!("{change} OPTION (QUERYRULEOFF UnnestScalar)")));
 }

@@ -54,7 +54,10 @@ fn the_largest_leave_and_come_back() {
             "1|0|3000|2001|3500|A|ü\n2|0|3000|2002|3500|B|ü\n3|0|3000|2003|3500|C|ü\n4|0|3000|2004|3500|D|ü\n5|0|3000|2005|3500|E|ü",
         );
         // Fixed and other columns: what is outside stays.
-        b.check("update t set n = id; update t set a = replicate('z', 2900) where id < 3", "(5)\n(2)");
+        b.check(
+            "update t set n = id; update t set a = replicate('z', 2900) where id < 3",
+            "(5)\n(2)",
+        );
         assert_eq!(used(b), 6, "values were copied");
         // There is room again in two rows.
         b.check("update t set c = 0x01 where id in (2, 4)", "(2)");
@@ -80,8 +83,14 @@ fn repeated_changes_use_bounded_space() {
         let b = &mut filled(key);
         for round in 0..30u8 {
             let letter = char::from(b'A' + round % 26);
-            b.check(&format!("update t set a = replicate('{letter}', 2000 + {round} * 200)"), "(5)");
-            b.check("delete t where id = 3 insert t select 3, 0, a, b, c from t where id = 4", "(1)\n(1)");
+            b.check(
+                &format!("update t set a = replicate('{letter}', 2000 + {round} * 200)"),
+                "(5)",
+            );
+            b.check(
+                "delete t where id = 3 insert t select 3, 0, a, b, c from t where id = 4",
+                "(1)\n(1)",
+            );
         }
         // With 7,800 bytes column a is outside and the others have room, b too, which was outside
         // when a was shorter.
@@ -102,7 +111,10 @@ fn a_key_stays_in_its_row() {
     // The first row has fewer than 8,060 bytes, and no room beside its key in a leaf; of the second
     // both values leave.
     comes_to(b, 4);
-    b.check("select len(a), len(b), len(c), left(a, 1) from t order by a", "1400|6000|1|k\n1400|8000|8000|l");
+    b.check(
+        "select len(a), len(b), len(c), left(a, 1) from t order by a",
+        "1400|6000|1|k\n1400|8000|8000|l",
+    );
     b.check(
         "update t set a = replicate('m', 1500) where a like 'k%' select min(left(a, 1)), max(len(a)) from t",
         "(1)\nl|1500",
@@ -158,10 +170,12 @@ fn dirty_reads_beside_rollbacks() {
                 text::run(&instance, rolled_back);
             }
         });
-        let mut reads =
-            ["select sum(len(x)), sum(len(b)) from m with (nolock)", "update statistics m s with fullscan"]
-                .into_iter()
-                .cycle();
+        let mut reads = [
+            "select sum(len(x)), sum(len(b)) from m with (nolock)",
+            "update statistics m s with fullscan",
+        ]
+        .into_iter()
+        .cycle();
         while !writer.is_finished() {
             let said = b.run(reads.next().unwrap());
             assert!(!said.replace("Msg 601:", "").contains("Msg "), "{said}");
@@ -211,12 +225,18 @@ fn older_snapshots_read_older_values() {
         reader.execute(sql, &mut out);
         out.out.trim().to_owned()
     };
-    assert_eq!(read("set transaction isolation level snapshot begin tran select count(*) from t"), "5");
+    assert_eq!(
+        read("set transaction isolation level snapshot begin tran select count(*) from t"),
+        "5"
+    );
     b.check("update t set b = replicate(N'z', 4000), c = null; delete t where id > 3", "(5)\n(2)");
     // The cleanup comes by, and has to leave what the snapshot sees.
     std::thread::sleep(15 * text::SHORT_PACE);
     b.check("insert t select id + 10, 0, replicate('y', 8000), b, c from t", "(3)");
-    assert_eq!(read(SUMS), format!("5|0|15000|10015|17500|{}|{}", "ü".repeat(2001), "E".repeat(3000)));
+    assert_eq!(
+        read(SUMS),
+        format!("5|0|15000|10015|17500|{}|{}", "ü".repeat(2001), "E".repeat(3000))
+    );
     assert_eq!(
         read("commit select count(*), min(len(b)), max(b) from t"),
         format!("6|4000|{}", "z".repeat(4000))
@@ -242,13 +262,22 @@ fn included_values_that_do_not_fit_are_read_from_the_row() {
             "30|3000|2003|3500\n40|3000|2004|3500\n50|3000|2005|3500",
         );
         b.check("select n from t with (index(i)) where b like N'%ü' and len(b) = 2004", "40");
-        b.check("update t set b = replicate(N'w', 3900) where n = 40; delete t where n = 30", "(1)\n(1)");
-        b.check("insert t values (6, 60, replicate('a', 8000), replicate(N'b', 4000), null)", "(1)");
+        b.check(
+            "update t set b = replicate(N'w', 3900) where n = 40; delete t where n = 30",
+            "(1)\n(1)",
+        );
+        b.check(
+            "insert t values (6, 60, replicate('a', 8000), replicate(N'b', 4000), null)",
+            "(1)",
+        );
         b.check(
             "select n, len(a), len(b), left(b, 1) from t with (index(i)) order by n desc",
             "60|8000|4000|b\n50|3000|2005|ü\n40|3000|3900|w\n20|3000|2002|ü\n10|3000|2001|ü",
         );
-        b.check("select count(*), sum(len(b)) from t with (index(i), nolock) where n >= 20", "4|11907");
+        b.check(
+            "select count(*), sum(len(b)) from t with (index(i), nolock) where n >= 20",
+            "4|11907",
+        );
         b.check("dbcc checkdb with no_infomsgs", "");
     }
 }
@@ -269,7 +298,9 @@ fn an_entry_without_a_value_leaves_the_whole_condition_to_its_row() {
             "(6)",
         );
         for hint in ["", ", nolock", ", holdlock", ", readcommittedlock", ", updlock"] {
-            for condition in ["m = 5 and a like 'x%'", "a like 'x%' and m = 5", "m = 5 and a + b like 'x%'"] {
+            for condition in
+                ["m = 5 and a like 'x%'", "a like 'x%' and m = 5", "m = 5 and a + b like 'x%'"]
+            {
                 let rows = format!("from t with (index(i){hint}) where k = 1 and {condition}");
                 b.check(&format!("select id, c {rows} order by id"), "2|2\n4|4");
                 b.check(&format!("select top (9) id, c {rows} order by k, id"), "2|2\n4|4");
@@ -341,7 +372,10 @@ fn a_table_of_rows_that_may_be_too_long_is_warned_of() {
     b.check("create table b(x char(8000), y char(26), z varchar(100))", &warning("b"));
     b.check("create table #c(x char(8000), y char(26), z varchar(max))", &warning("#c"));
     b.check("create table d(x char(8000), y char(53))", "");
-    b.check("create table e(x varchar(8000), y nvarchar(4000), z sql_variant, v varchar(8000))", "");
+    b.check(
+        "create table e(x varchar(8000), y nvarchar(4000), z sql_variant, v varchar(8000))",
+        "",
+    );
     let columns = (0..400).map(|n| format!("c{n} nvarchar(100)")).collect::<Vec<_>>().join(", ");
     b.check(&format!("create table dbo.f({columns})"), &warning("f"));
     b.check("create table g(k varchar(900) primary key, x char(7200))", &warning("g"));
@@ -352,7 +386,10 @@ fn a_table_of_rows_that_may_be_too_long_is_warned_of() {
 fn a_wider_column_brings_the_unit() {
     let b = &mut Bench::new();
     let units = "select count(*) from sys.allocation_units where type_desc = 'ROW_OVERFLOW_DATA'";
-    b.check(&format!("create table t(id int primary key, a varchar(4000), b varchar(4000)) {units}"), "0");
+    b.check(
+        &format!("create table t(id int primary key, a varchar(4000), b varchar(4000)) {units}"),
+        "0",
+    );
     b.check(&format!("alter table t alter column b varchar(8000) {units}"), "1");
     b.check(
         "insert t values (1, replicate('a', 4000), replicate('b', 8000)) select len(b) from t",
@@ -464,7 +501,9 @@ fn an_emptied_file_takes_the_values_along() {
             b = b.restart();
             b.run("use f");
         }
-        for sql in ["dbcc shrinkfile (g1, emptyfile) with no_infomsgs", "alter database f remove file g1"] {
+        for sql in
+            ["dbcc shrinkfile (g1, emptyfile) with no_infomsgs", "alter database f remove file g1"]
+        {
             let said = b.run(sql);
             assert!(!said.contains("Msg "), "{sql}: {said}");
         }
@@ -476,11 +515,19 @@ fn an_emptied_file_takes_the_values_along() {
 #[test]
 fn files_are_loaded_with_the_values() {
     let b = &mut Bench::new();
-    b.check("create table t(id int, n int, a varchar(8000), b nvarchar(4000), c varbinary(8000))", "");
+    b.check(
+        "create table t(id int, n int, a varchar(8000), b nvarchar(4000), c varbinary(8000))",
+        "",
+    );
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.txt");
     let row = |id: usize| {
-        format!("{id}\t0\t{}\t{}\t{}\n", "a".repeat(4000 + id), "b".repeat(2000), "0C".repeat(id * 30))
+        format!(
+            "{id}\t0\t{}\t{}\t{}\n",
+            "a".repeat(4000 + id),
+            "b".repeat(2000),
+            "0C".repeat(id * 30)
+        )
     };
     std::fs::write(&path, (1..=40).map(row).collect::<String>()).unwrap();
     b.check(&format!("bulk insert t from '{}'", path.display()), "(40)");

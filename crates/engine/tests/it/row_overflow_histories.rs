@@ -99,7 +99,8 @@ fn c(text: Text) -> String {
 /// One statement over the rows of a session, and what it does to them.
 fn statement(random: &mut fastrand::Rng, own: i64, model: &mut Model) -> String {
     let id = own + SESSIONS * random.i64(0..IDS);
-    let row: Row = [random_text(random, 8000), random_text(random, 4000), random_text(random, 8000)];
+    let row: Row =
+        [random_text(random, 8000), random_text(random, 4000), random_text(random, 8000)];
     let [x, y, z] = row;
     let Some(old) = model.get_mut(&id) else {
         model.insert(id, row);
@@ -179,7 +180,8 @@ fn rows_of(found: Vec<Vec<Value>>) -> Model {
     let row = |row: Vec<Value>| {
         let bytes = row[3].as_bytes().unwrap_or_default();
         let text = String::from_utf8_lossy(bytes).into_owned();
-        let columns = [row[1].as_str().unwrap_or_default(), row[2].as_str().unwrap_or_default(), &text];
+        let columns =
+            [row[1].as_str().unwrap_or_default(), row[2].as_str().unwrap_or_default(), &text];
         (number(&row[0]), columns.map(uniform))
     };
     found.into_iter().map(row).collect()
@@ -189,10 +191,13 @@ fn rows_of(found: Vec<Vec<Value>>) -> Model {
 fn read(session: &mut Session, own: i64) -> Result<Model, SqlError> {
     let of_own = format!("where id % {SESSIONS} = {own}");
     let rows = rows_of(run(session, &format!("select id, a, b, c from t {of_own}"))?);
-    let by_index =
-        run(session, &format!("select id, 'x', b, c from t with (index(by_n)) {of_own} and n >= 0"))?;
+    let by_index = run(
+        session,
+        &format!("select id, 'x', b, c from t with (index(by_n)) {of_own} and n >= 0"),
+    )?;
     let included = rows_of(by_index);
-    let same = rows.iter().all(|(id, row)| included.get(id).is_some_and(|entry| entry[1..] == row[1..]));
+    let same =
+        rows.iter().all(|(id, row)| included.get(id).is_some_and(|entry| entry[1..] == row[1..]));
     assert!(same && rows.len() == included.len(), "the index disagrees: {rows:?} {included:?}");
     Ok(rows)
 }
@@ -221,7 +226,9 @@ fn work(
                 Ok(_) => break model = next,
                 // The statement of another session reads these rows too: one of two that meet may
                 // have to begin again.
-                Err(error) if error.number == 1205 && !disk.has_crashed() && tries < 500 => tries += 1,
+                Err(error) if error.number == 1205 && !disk.has_crashed() && tries < 500 => {
+                    tries += 1
+                }
                 Err(error) => {
                     assert!(
                         disk.has_crashed(),
@@ -256,7 +263,10 @@ fn watch(instance: &Arc<Instance>, disk: &SimDisk, seed: u64) {
                     "seed {seed}: a snapshot changed"
                 ),
                 Err(error) => {
-                    assert!(disk.has_crashed(), "seed {seed}: a reader's error without a crash: {error:?}");
+                    assert!(
+                        disk.has_crashed(),
+                        "seed {seed}: a reader's error without a crash: {error:?}"
+                    );
                     return;
                 }
             }
@@ -291,7 +301,8 @@ fn all_work(
 }
 
 fn clean(instance: &Arc<Instance>, seed: u64) {
-    let report = instance.check_database("d").unwrap_or_else(|e| panic!("seed {seed}: check: {e:?}"));
+    let report =
+        instance.check_database("d").unwrap_or_else(|e| panic!("seed {seed}: check: {e:?}"));
     assert!(report.is_clean(), "seed {seed}: {:#?} {:#?}", report.allocation, report.consistency);
 }
 
@@ -318,7 +329,8 @@ fn check(instance: &Arc<Instance>, ends: &[(Model, Model)], seed: u64) -> Vec<Mo
     run(&mut session, "use d").unwrap_or_else(|e| panic!("seed {seed}: use: {e:?}"));
     let mut all = Vec::new();
     for (own, (before, after)) in ends.iter().enumerate() {
-        let found = read(&mut session, own as i64).unwrap_or_else(|e| panic!("seed {seed}: read: {e:?}"));
+        let found =
+            read(&mut session, own as i64).unwrap_or_else(|e| panic!("seed {seed}: read: {e:?}"));
         assert!(
             found == *before || found == *after,
             "seed {seed}: session {own}: found neither state\nbefore: {before:?}\nafter: {after:?}\nfound: {found:?}"
@@ -342,7 +354,8 @@ fn histories_with_clean_restarts() {
             drop(instance);
             // Who waits for the cleanup at the end does not wait long.
             let last = round == 2;
-            let again = if last { try_open_to_clean(&disk, MEMORY) } else { try_open(&disk, MEMORY) };
+            let again =
+                if last { try_open_to_clean(&disk, MEMORY) } else { try_open(&disk, MEMORY) };
             instance = again.expect("it opens again");
             let same: Vec<(Model, Model)> = models.iter().map(|m| (m.clone(), m.clone())).collect();
             check(&instance, &same, seed);

@@ -1,5 +1,5 @@
-//! Row-level security: what filter and block predicates of security policies do to each kind of statement, and the ways around them that
-//! must not be there.
+//! Row-level security: what filter and block predicates of security policies do to each kind of
+//! statement, and the ways around them that must not be there.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use sim::SimDisk;
 
 const PASSWORD: &str = "Some-l0ng-one";
 
-/// A database `d` with rows of three tenants; whoever reads `t` sees those of the tenant in the session's context.
+/// A database `d` with rows of three tenants; whoever reads `t` sees those of the tenant in the
+/// session's context.
 fn new(disk: &SimDisk) -> Arc<Instance> {
     let instance = try_open(disk, 32 << 20).unwrap();
     run(&instance, "CREATE DATABASE d");
@@ -75,8 +76,12 @@ fn every_read_is_filtered() {
     let instance = new(&SimDisk::new(5));
     let mut s = owner(&instance);
     // Compiled before there is a policy.
-    for sql in ["SELECT COUNT(*) FROM t", "SELECT v FROM t WHERE id = 3", "EXEC p", "SELECT COUNT(*) FROM v"]
-    {
+    for sql in [
+        "SELECT COUNT(*) FROM t",
+        "SELECT v FROM t WHERE id = 3",
+        "EXEC p",
+        "SELECT COUNT(*) FROM v",
+    ] {
         allowed(&mut s, sql);
     }
     filtered(&instance);
@@ -96,8 +101,14 @@ fn every_read_is_filtered() {
         ("SELECT dbo.total()", "30"),
         ("EXEC ('SELECT COUNT(*) FROM dbo.t')", "2"),
         ("WITH c AS (SELECT id FROM t) SELECT COUNT(*) FROM c", "2"),
-        ("SELECT COUNT(*) FROM (VALUES (1), (3)) AS x (n) WHERE EXISTS (SELECT * FROM t WHERE id = n)", "1"),
-        ("SELECT COUNT(*) FROM (VALUES (1), (3)) AS x (n) LEFT JOIN t ON id = n WHERE id IS NULL", "1"),
+        (
+            "SELECT COUNT(*) FROM (VALUES (1), (3)) AS x (n) WHERE EXISTS (SELECT * FROM t WHERE id = n)",
+            "1",
+        ),
+        (
+            "SELECT COUNT(*) FROM (VALUES (1), (3)) AS x (n) LEFT JOIN t ON id = n WHERE id IS NULL",
+            "1",
+        ),
         ("SELECT COUNT(*) FROM t AS a CROSS JOIN t AS b", "4"),
         ("SELECT COUNT(*) FROM t WITH (NOLOCK)", "2"),
         ("SELECT COUNT(*) FROM t WITH (INDEX (by_tenant))", "2"),
@@ -108,8 +119,14 @@ fn every_read_is_filtered() {
             "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SELECT COUNT(*) FROM t; SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
             "2",
         ),
-        ("DECLARE c CURSOR FOR SELECT id FROM t WHERE id > 2; OPEN c; FETCH c; CLOSE c; DEALLOCATE c", ""),
-        ("DECLARE c CURSOR DYNAMIC FOR SELECT id FROM t; OPEN c; FETCH c; CLOSE c; DEALLOCATE c", "1"),
+        (
+            "DECLARE c CURSOR FOR SELECT id FROM t WHERE id > 2; OPEN c; FETCH c; CLOSE c; DEALLOCATE c",
+            "",
+        ),
+        (
+            "DECLARE c CURSOR DYNAMIC FOR SELECT id FROM t; OPEN c; FETCH c; CLOSE c; DEALLOCATE c",
+            "1",
+        ),
         // What would fail on rows that are not seen.
         ("SELECT id FROM t WHERE 1 / v > 5", ""),
         ("SELECT id FROM t WHERE 1 / (v - 30) > 5 AND id > 0", ""),
@@ -231,7 +248,8 @@ fn a_block_predicate_of_all_operations_and_cascades() {
         "CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.mine(tenant) ON dbo.child, ADD BLOCK PREDICATE dbo.mine(tenant) ON dbo.child",
     );
     tenant(&mut s, 1);
-    // Keys are tested against all rows, and cascades reach all rows: a block predicate holds for them.
+    // Keys are tested against all rows, and cascades reach all rows: a block predicate holds for
+    // them.
     refused(&mut s, "INSERT child VALUES (9, 99, 1)", 547);
     refused(&mut s, "INSERT child VALUES (9, 1, 2)", 33_504);
     refused(&mut s, "DELETE t WHERE id = 3", 33_504);
@@ -342,7 +360,10 @@ fn what_a_policy_names_stays() {
            JOIN sys.objects o ON o.object_id = p.object_id ORDER BY p.name",
         "pol|SP|0|1|SECURITY_POLICY|t|([dbo].[mine](tenant))|FILTER|NULL\nq|SP|1|1|SECURITY_POLICY|t|([dbo].[mine](id))|FILTER|NULL",
     );
-    allowed(&mut s, "DROP SECURITY POLICY q; DROP SECURITY POLICY pol; DROP TABLE t; DROP FUNCTION mine");
+    allowed(
+        &mut s,
+        "DROP SECURITY POLICY q; DROP SECURITY POLICY pol; DROP TABLE t; DROP FUNCTION mine",
+    );
 }
 
 #[test]
@@ -351,7 +372,11 @@ fn indexed_views_and_policies_exclude_each_other() {
     let mut s = owner(&instance);
     allowed(&mut s, "CREATE VIEW kept WITH SCHEMABINDING AS SELECT id, tenant FROM dbo.t");
     allowed(&mut s, "CREATE UNIQUE CLUSTERED INDEX i ON kept (id)");
-    refused(&mut s, "CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.mine(tenant) ON dbo.t", 33_265);
+    refused(
+        &mut s,
+        "CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.mine(tenant) ON dbo.t",
+        33_265,
+    );
     allowed(&mut s, "DROP INDEX i ON kept");
     allowed(
         &mut s,
@@ -372,11 +397,27 @@ fn views_have_filters_too() {
     allowed(&mut s, "CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.mine(whose) ON dbo.few");
     says(&mut s, "SELECT COUNT(*) FROM few; SELECT COUNT(*) FROM t", "0\n5");
     tenant(&mut s, 2);
-    says(&mut s, "SELECT id FROM few; UPDATE few SET v = 31; DELETE few WHERE id = 1", "3\n(1)\n(0)");
-    refused(&mut s, "ALTER SECURITY POLICY pol ADD BLOCK PREDICATE dbo.mine(whose) ON dbo.few", 33_503);
-    refused(&mut s, "CREATE SECURITY POLICY q ADD FILTER PREDICATE dbo.mine(whose) ON dbo.few", 33_264);
+    says(
+        &mut s,
+        "SELECT id FROM few; UPDATE few SET v = 31; DELETE few WHERE id = 1",
+        "3\n(1)\n(0)",
+    );
+    refused(
+        &mut s,
+        "ALTER SECURITY POLICY pol ADD BLOCK PREDICATE dbo.mine(whose) ON dbo.few",
+        33_503,
+    );
+    refused(
+        &mut s,
+        "CREATE SECURITY POLICY q ADD FILTER PREDICATE dbo.mine(whose) ON dbo.few",
+        33_264,
+    );
     refused(&mut s, "DROP VIEW few", 3729);
-    refused(&mut s, "ALTER VIEW few WITH SCHEMABINDING AS SELECT id, tenant AS whose, v FROM dbo.t", 3729);
+    refused(
+        &mut s,
+        "ALTER VIEW few WITH SCHEMABINDING AS SELECT id, tenant AS whose, v FROM dbo.t",
+        3729,
+    );
     // Its rows, where it keeps them.
     allowed(&mut s, "CREATE UNIQUE CLUSTERED INDEX i ON few (id)");
     says(&mut s, "SELECT id FROM few WITH (NOEXPAND)", "3");
@@ -389,8 +430,15 @@ fn without_schema_binding_the_caller_needs_the_function() {
     let instance = new(&SimDisk::new(5));
     let mut s = owner(&instance);
     allowed(&mut s, "CREATE USER ann WITHOUT LOGIN; GRANT SELECT ON t TO ann");
-    allowed(&mut s, "CREATE FUNCTION loose (@t int) RETURNS TABLE AS RETURN SELECT 1 AS ok WHERE @t = 1");
-    refused(&mut s, "CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.loose(tenant) ON dbo.t", 4513);
+    allowed(
+        &mut s,
+        "CREATE FUNCTION loose (@t int) RETURNS TABLE AS RETURN SELECT 1 AS ok WHERE @t = 1",
+    );
+    refused(
+        &mut s,
+        "CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.loose(tenant) ON dbo.t",
+        4513,
+    );
     allowed(
         &mut s,
         "CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.loose(tenant) ON dbo.t WITH (STATE = ON, SCHEMABINDING = OFF)",
@@ -400,7 +448,10 @@ fn without_schema_binding_the_caller_needs_the_function() {
     allowed(&mut s, "REVERT; GRANT SELECT ON loose TO ann");
     says(&mut s, "EXECUTE AS USER = 'ann'; SELECT COUNT(*) FROM t; REVERT", "2");
     // The function can change, and go: then nobody sees anything.
-    allowed(&mut s, "ALTER FUNCTION loose (@t int) RETURNS TABLE AS RETURN SELECT 1 AS ok WHERE @t = 3");
+    allowed(
+        &mut s,
+        "ALTER FUNCTION loose (@t int) RETURNS TABLE AS RETURN SELECT 1 AS ok WHERE @t = 3",
+    );
     says(&mut s, "SELECT COUNT(*) FROM t", "1");
     allowed(&mut s, "DROP FUNCTION loose");
     refused(&mut s, "SELECT COUNT(*) FROM t", 33_512);
@@ -443,7 +494,10 @@ fn a_policy_is_part_of_its_transaction_and_survives() {
     let disk = SimDisk::new(5);
     let instance = new(&disk);
     let mut s = owner(&instance);
-    allowed(&mut s, "BEGIN TRAN; CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.mine(tenant) ON dbo.t");
+    allowed(
+        &mut s,
+        "BEGIN TRAN; CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.mine(tenant) ON dbo.t",
+    );
     says(&mut s, "SELECT COUNT(*) FROM t; ROLLBACK; SELECT COUNT(*) FROM t", "0\n5");
     filtered(&instance);
     says(
@@ -462,7 +516,11 @@ fn a_policy_is_part_of_its_transaction_and_survives() {
     says(&mut s, "SELECT COUNT(*) FROM t", "0");
     tenant(&mut s, 2);
     allowed(&mut s, "EXEC sp_rename 'pol', 'other'");
-    says(&mut s, "SELECT COUNT(*) FROM t; DROP SECURITY POLICY other; SELECT COUNT(*) FROM t", "2\n5");
+    says(
+        &mut s,
+        "SELECT COUNT(*) FROM t; DROP SECURITY POLICY other; SELECT COUNT(*) FROM t",
+        "2\n5",
+    );
 }
 
 #[test]
@@ -478,13 +536,20 @@ fn histories_have_policies_of_their_own() {
     allowed(&mut s, "UPDATE kept SET tenant = tenant");
     allowed(&mut s, "CREATE SECURITY POLICY pol ADD FILTER PREDICATE dbo.mine(tenant) ON dbo.kept");
     tenant(&mut s, 1);
-    says(&mut s, "SELECT COUNT(*) FROM kept; SELECT COUNT(*) FROM kept FOR SYSTEM_TIME ALL", "1\n3");
+    says(
+        &mut s,
+        "SELECT COUNT(*) FROM kept; SELECT COUNT(*) FROM kept FOR SYSTEM_TIME ALL",
+        "1\n3",
+    );
     refused(
         &mut s,
         "ALTER SECURITY POLICY pol ADD BLOCK PREDICATE dbo.mine(tenant) ON dbo.kept_before",
         33_510,
     );
-    allowed(&mut s, "ALTER SECURITY POLICY pol ADD FILTER PREDICATE dbo.mine(tenant) ON dbo.kept_before");
+    allowed(
+        &mut s,
+        "ALTER SECURITY POLICY pol ADD FILTER PREDICATE dbo.mine(tenant) ON dbo.kept_before",
+    );
     says(&mut s, "SELECT COUNT(*) FROM kept FOR SYSTEM_TIME ALL", "2");
     // The engine writes the history of what is changed, whatever is seen of it.
     says(&mut s, "UPDATE kept SET tenant = 2; SELECT COUNT(*) FROM kept_before", "(1)\n2");
@@ -511,7 +576,10 @@ fn triggers_and_bulk_loads() {
     let path = folder.path().join("rows.txt");
     std::fs::write(&path, "30\t1\t0\ta\n31\t2\t0\tb\n").unwrap();
     let load = format!("BULK INSERT t FROM '{}' WITH (ROWTERMINATOR = '\\n')", path.display());
-    allowed(&mut s, "ALTER SECURITY POLICY pol ADD BLOCK PREDICATE dbo.mine(tenant) ON dbo.t AFTER INSERT");
+    allowed(
+        &mut s,
+        "ALTER SECURITY POLICY pol ADD BLOCK PREDICATE dbo.mine(tenant) ON dbo.t AFTER INSERT",
+    );
     refused(&mut s, &load, 33_504);
     says(&mut s, "SELECT COUNT(*) FROM t", "2");
     std::fs::write(&path, "30\t1\t0\ta\n").unwrap();

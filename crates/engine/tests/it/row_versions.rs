@@ -1,4 +1,5 @@
-//! rowversion: values that only grow, given by the table itself in every change, and what a power loss leaves of the counter.
+//! rowversion: values that only grow, given by the table itself in every change, and what a power
+//! loss leaves of the counter.
 
 use std::sync::Arc;
 
@@ -9,11 +10,23 @@ use sim::SimDisk;
 #[test]
 fn every_insert_and_update_gives_a_new_value() {
     let mut b = Bench::new();
-    b.check("CREATE TABLE a (id int PRIMARY KEY, n int, v rowversion); SELECT @@DBTS", "0x00000000000007D0");
-    b.check("INSERT a (id, n) VALUES (1, 10), (2, 20); INSERT a VALUES (3, 30, DEFAULT)", "(2)\n(1)");
-    b.check("SELECT id, v FROM a", "1|0x00000000000007D1\n2|0x00000000000007D2\n3|0x00000000000007D3");
+    b.check(
+        "CREATE TABLE a (id int PRIMARY KEY, n int, v rowversion); SELECT @@DBTS",
+        "0x00000000000007D0",
+    );
+    b.check(
+        "INSERT a (id, n) VALUES (1, 10), (2, 20); INSERT a VALUES (3, 30, DEFAULT)",
+        "(2)\n(1)",
+    );
+    b.check(
+        "SELECT id, v FROM a",
+        "1|0x00000000000007D1\n2|0x00000000000007D2\n3|0x00000000000007D3",
+    );
     // By key, where nothing but fixed bytes would change, and all rows.
-    b.check("UPDATE a SET n = 11 WHERE id = 1; SELECT CAST(v AS bigint) FROM a", "(1)\n2004\n2002\n2003");
+    b.check(
+        "UPDATE a SET n = 11 WHERE id = 1; SELECT CAST(v AS bigint) FROM a",
+        "(1)\n2004\n2002\n2003",
+    );
     b.check("UPDATE a SET n = n; SELECT CAST(v AS bigint) FROM a", "(3)\n2005\n2006\n2007");
     b.check(
         "UPDATE a SET n = 5 WHERE id = 9; DELETE a WHERE id = 2; SELECT CAST(@@DBTS AS int)",
@@ -52,7 +65,10 @@ fn through_every_way_of_changing_rows() {
         "UPDATE a SET n = 3 OUTPUT inserted.v, deleted.v WHERE id = 2",
         "0x00000000000007D5|0x00000000000007D2",
     );
-    b.check("INSERT a (id, n) OUTPUT inserted.v SELECT id + 10, n FROM a WHERE id = 2", "0x00000000000007D6");
+    b.check(
+        "INSERT a (id, n) OUTPUT inserted.v SELECT id + 10, n FROM a WHERE id = 2",
+        "0x00000000000007D6",
+    );
     b.check(
         "WITH c AS (SELECT n FROM a WHERE id = 7) UPDATE c SET n = 8; SELECT v FROM a WHERE id = 7",
         "(1)\n0x00000000000007D7",
@@ -63,17 +79,29 @@ fn through_every_way_of_changing_rows() {
              INSERT p VALUES (1); INSERT c (id, p) VALUES (1, 1); UPDATE p SET id = 2; SELECT p, v FROM c", "(1)\n(1)\n(1)\n2|0x00000000000007DA");
     b.check("CREATE TABLE log (old varbinary(8), new varbinary(8))", "");
     b.check("CREATE TRIGGER t ON c AFTER UPDATE AS INSERT log SELECT d.v, i.v FROM inserted i JOIN deleted d ON d.id = i.id", "");
-    b.check("UPDATE c SET p = 2; SELECT * FROM log", "(1)\n(1)\n0x00000000000007DA|0x00000000000007DB");
+    b.check(
+        "UPDATE c SET p = 2; SELECT * FROM log",
+        "(1)\n(1)\n0x00000000000007DA|0x00000000000007DB",
+    );
     b.check("CREATE VIEW w AS SELECT id, v FROM a", "");
-    b.check("CREATE TRIGGER wt ON w INSTEAD OF INSERT AS INSERT a (id) SELECT id FROM inserted", "");
-    b.check("INSERT w (id) VALUES (50); SELECT v FROM a WHERE id = 50", "(1)\n(1)\n0x00000000000007DC");
+    b.check(
+        "CREATE TRIGGER wt ON w INSTEAD OF INSERT AS INSERT a (id) SELECT id FROM inserted",
+        "",
+    );
+    b.check(
+        "INSERT w (id) VALUES (50); SELECT v FROM a WHERE id = 50",
+        "(1)\n(1)\n0x00000000000007DC",
+    );
     // Copies keep the values.
     b.check(
         "SELECT id, v INTO k FROM a WHERE id < 3; SELECT k.id FROM k JOIN a ON a.v = k.v ORDER BY 1",
         "(2)\n1\n2",
     );
     b.check("SELECT TYPE_NAME(system_type_id), max_length, is_nullable FROM sys.columns WHERE object_id = OBJECT_ID('k') AND name = 'v'", "timestamp|8|0");
-    b.check("UPDATE k SET id = 0 WHERE id = 1; SELECT v FROM k WHERE id = 0", "(1)\n0x00000000000007DD");
+    b.check(
+        "UPDATE k SET id = 0 WHERE id = 1; SELECT v FROM k WHERE id = 0",
+        "(1)\n0x00000000000007DD",
+    );
     b.check("INSERT k (id) SELECT id FROM k; SELECT COUNT(DISTINCT v) FROM k", "(2)\n4");
 }
 
@@ -153,8 +181,14 @@ fn what_no_statement_may_do() {
 #[test]
 fn tables_that_are_altered_and_the_catalog() {
     let mut b = Bench::new();
-    b.check("CREATE TABLE a (id int IDENTITY PRIMARY KEY, n int); INSERT a VALUES (5), (6), (7)", "(3)");
-    b.check("ALTER TABLE a ADD v rowversion; SELECT id, CAST(v AS int) FROM a", "1|2001\n2|2002\n3|2003");
+    b.check(
+        "CREATE TABLE a (id int IDENTITY PRIMARY KEY, n int); INSERT a VALUES (5), (6), (7)",
+        "(3)",
+    );
+    b.check(
+        "ALTER TABLE a ADD v rowversion; SELECT id, CAST(v AS int) FROM a",
+        "1|2001\n2|2002\n3|2003",
+    );
     b.check("UPDATE a SET n = 1 WHERE id = 2; ALTER TABLE a ALTER COLUMN n bigint; SELECT id, CAST(v AS int) FROM a", "(1)\n1|2001\n2|2004\n3|2003");
     b.check("ALTER TABLE a ADD w rowversion NULL", "Msg 2738: A table can only have one timestamp column. Because table 'a' already has one, the column 'w' cannot be added.");
     b.check(

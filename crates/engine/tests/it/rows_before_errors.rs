@@ -1,9 +1,11 @@
-//! Rows that come before the row that fails are rows of the result, whatever operator fails and however rows are joined; a TOP, an
-//! EXISTS or a cursor that needs no more of them does not meet the error. A statement that changes rows changes none.
+//! Rows that come before the row that fails are rows of the result, whatever operator fails and
+//! however rows are joined; a TOP, an EXISTS or a cursor that needs no more of them does not meet
+//! the error. A statement that changes rows changes none.
 
 use crate::support::tape::Bench;
 
-/// Numbers 1 to 300 by key; `n` is 0 at 200, so that rows of the first batch, and of the one that fails, come before it.
+/// Numbers 1 to 300 by key; `n` is 0 at 200, so that rows of the first batch, and of the one that
+/// fails, come before it.
 fn bench() -> Bench {
     let mut b = Bench::new();
     b.setup(&[
@@ -26,7 +28,8 @@ fn ends(b: &mut Bench, query: &str) -> (usize, String, String, String) {
 
 /// Checks that a query gives rows 1 to 199 and fails then.
 fn fails_at_200(b: &mut Bench, query: &str) {
-    let expected = (199, "row 1".to_string(), "row 199".to_string(), "error 8134 line 1".to_string());
+    let expected =
+        (199, "row 1".to_string(), "row 199".to_string(), "error 8134 line 1".to_string());
     assert_eq!(ends(b, query), expected, "{query}");
 }
 
@@ -46,7 +49,8 @@ fn values_of_columns() {
     fails_at_200(&mut b, "select cast(id / n as bigint) from t where pad = 'x'");
     fails_at_200(&mut b, "select d.q from t cross apply (select id / n as q) d");
     fails_at_200(&mut b, "select (select t.id / t.n) from t");
-    // Two inputs in order, which are merged: the one that fails is asked for its next row before the other gives its 199.
+    // Two inputs in order, which are merged: the one that fails is asked for its next row before
+    // the other gives its 199.
     let merged = "select id / n as q, id from t union all select id, id from u order by id";
     assert_eq!(
         ends(&mut b, merged),
@@ -80,15 +84,17 @@ fn joins() {
         fails_at_200(&mut b, &query);
     }
     // Of no equality: the rows of u are met by each of t.
-    let query =
-        "select t.id from t join u on t.id <> u.id and t.id + 1 > 100 / u.n and u.id < 201 where t.id < 3";
+    let query = "select t.id from t join u on t.id <> u.id and t.id + 1 > 100 / u.n and u.id < 201 where t.id < 3";
     assert_eq!(ends(&mut b, query).3, "error 8134 line 1");
 }
 
 #[test]
 fn groups_and_windows() {
     let mut b = bench();
-    fails_at_200(&mut b, "select id from t group by id having 10 / sum(n) > 0 option (order group)");
+    fails_at_200(
+        &mut b,
+        "select id from t group by id having 10 / sum(n) > 0 option (order group)",
+    );
     fails_at_200(&mut b, "select sum(id / n) from t group by id option (order group)");
     fails_at_200(&mut b, "select id / n * row_number() over (order by id) / id from t");
 }
@@ -184,10 +190,15 @@ fn output_waits_for_the_constraints() {
     let mut refused = |statement: &str| {
         let said = b.run(statement);
         let rows = said.iter().filter(|line| line.starts_with("row")).count();
-        assert!(rows == 0 && said.iter().any(|line| line.starts_with("error 547")), "{statement}: {said:?}");
+        assert!(
+            rows == 0 && said.iter().any(|line| line.starts_with("error 547")),
+            "{statement}: {said:?}"
+        );
     };
     refused("insert child (p, c) output inserted.id values (999, 1)");
-    refused("insert child (p, c) output inserted.id select value, 1 from generate_series(300, 501)");
+    refused(
+        "insert child (p, c) output inserted.id select value, 1 from generate_series(300, 501)",
+    );
     refused("insert child (p, c) output inserted.id values (null, -1)");
     refused("delete parent output deleted.id where id > 100");
     refused("update parent set id = id + 1000 output inserted.id, deleted.id where id > 100");
@@ -208,8 +219,12 @@ fn output_waits_for_the_constraints() {
     );
     b.check("select count(*) as n from heir", &["columns [n Int]", "row 0", "done Select 1"]);
     // Many rows wait in files when memory is small; the last one is as the first.
-    let said =
-        b.run("insert child (p, c) output inserted.c select 400, value from generate_series(1, 20000)");
+    let said = b.run(
+        "insert child (p, c) output inserted.c select 400, value from generate_series(1, 20000)",
+    );
     let rows: Vec<&String> = said.iter().filter(|line| line.starts_with("row")).collect();
-    assert_eq!((rows.len(), rows[0].as_str(), rows[19_999].as_str()), (20_000, "row 1", "row 20000"));
+    assert_eq!(
+        (rows.len(), rows[0].as_str(), rows[19_999].as_str()),
+        (20_000, "row 1", "row 20000")
+    );
 }

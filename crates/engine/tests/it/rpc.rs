@@ -1,5 +1,6 @@
-//! Calls by name with values: the user's procedures with OUTPUT parameters and status, sp_executesql, statements prepared under
-//! numbers; and the same procedures by EXEC in any spelling.
+//! Calls by name with values: the user's procedures with OUTPUT parameters and status,
+//! sp_executesql, statements prepared under numbers; and the same procedures by EXEC in any
+//! spelling.
 
 use crate::support::tape::{self, Bench, int, out, param, text};
 use engine::{DataType, RpcParam, Value};
@@ -28,7 +29,12 @@ fn a_procedure_gives_rows_status_and_output() {
     // Named parameters in any order, defaults for what is left out.
     assert_eq!(
         b.call("add_up", &[sum.clone(), int("@a", 5)]),
-        ["info 0 line 4 of add_up: added", "done Print nested", "status 7", "output 0 @sum BigInt 15"]
+        [
+            "info 0 line 4 of add_up: added",
+            "done Print nested",
+            "status 7",
+            "output 0 @sum BigInt 15"
+        ]
     );
     // By position, and DEFAULT.
     let default = RpcParam { is_default: true, ..int("", 0) };
@@ -44,9 +50,17 @@ fn a_procedure_gives_rows_status_and_output() {
 fn a_document_is_given_back_as_text() {
     let mut b = bench();
     b.setup(&["create procedure doc @x xml output as set @x = '<a><b/></a>'"]);
-    for ty in [DataType::NVarChar(types::Len::Max), DataType::NVarChar(types::Len::N(4000)), DataType::Xml] {
+    for ty in [
+        DataType::NVarChar(types::Len::Max),
+        DataType::NVarChar(types::Len::N(4000)),
+        DataType::Xml,
+    ] {
         let lines = b.call("doc", &[out(param("@x", ty, Value::str("<a/>")))]);
-        assert_eq!(lines, ["status 0".to_string(), format!("output 0 @x {ty:?} <a><b/></a>")], "{ty:?}");
+        assert_eq!(
+            lines,
+            ["status 0".to_string(), format!("output 0 @x {ty:?} <a><b/></a>")],
+            "{ty:?}"
+        );
     }
     // A number is none.
     let lines = b.call("doc", &[out(param("@x", DataType::Int, Value::Null))]);
@@ -82,7 +96,11 @@ fn errors_of_calls() {
 fn texts_with_parameters() {
     let mut b = bench();
     let rows = |lines: &[String]| -> Vec<String> {
-        lines.iter().filter(|line| line.starts_with("row") || line.starts_with("error")).cloned().collect()
+        lines
+            .iter()
+            .filter(|line| line.starts_with("row") || line.starts_with("error"))
+            .cloned()
+            .collect()
     };
     for name in [
         "sp_executesql",
@@ -107,9 +125,11 @@ fn texts_with_parameters() {
         }
     }
     // No list, an empty one, a NULL.
-    for list in
-        [&[][..], &[text("params", "")], &[param("", DataType::NVarChar(types::Len::Max), Value::Null)]]
-    {
+    for list in [
+        &[][..],
+        &[text("params", "")],
+        &[param("", DataType::NVarChar(types::Len::Max), Value::Null)],
+    ] {
         let mut params = vec![text("stmt", "select 5")];
         params.extend_from_slice(list);
         assert_eq!(rows(&b.call("sp_executesql", &params)), ["row 5"]);
@@ -143,7 +163,8 @@ fn texts_with_parameters() {
     assert_eq!(rows(&b.call("sp_executesql", &[])), ["error 201 line 0"]);
     // A NULL without a type.
     let untyped = RpcParam { ty: None, ..param("", DataType::Int, Value::Null) };
-    let lines = b.call("sp_executesql", &[text("", "select isnull(@a, 9)"), text("", "@a int"), untyped]);
+    let lines =
+        b.call("sp_executesql", &[text("", "select isnull(@a, 9)"), text("", "@a int"), untyped]);
     assert_eq!(rows(&lines), ["row 9"]);
 }
 
@@ -153,7 +174,10 @@ fn a_text_that_comes_again_is_found_under_what_holds_now() {
     let mut b = bench();
     let mut says = |name: &str, params: &[RpcParam]| -> Vec<String> {
         let lines = b.call(name, params);
-        lines.into_iter().filter(|line| line.starts_with("row") || line.starts_with("error")).collect()
+        lines
+            .into_iter()
+            .filter(|line| line.starts_with("row") || line.starts_with("error"))
+            .collect()
     };
     for n in 0..200 {
         let params = [text("", "select @a + 1"), text("", "@a int"), int("", n)];
@@ -164,7 +188,8 @@ fn a_text_that_comes_again_is_found_under_what_holds_now() {
         // Another list, another database, no list, other options.
         let params = [text("", "select @a"), text("", "@a int"), int("", 7)];
         assert_eq!(says("sp_executesql", &params), ["row 7"]);
-        let params = [text("", "select @a"), text("", "@a varchar(3)"), param("", three, Value::str("abc"))];
+        let params =
+            [text("", "select @a"), text("", "@a varchar(3)"), param("", three, Value::str("abc"))];
         assert_eq!(says("sp_executesql", &params), ["row abc"]);
         assert_eq!(says("master..sp_executesql", &[text("", "select db_name()")]), ["row master"]);
         assert_eq!(says("tempdb..sp_executesql", &[text("", "select db_name()")]), ["row tempdb"]);
@@ -182,7 +207,8 @@ fn a_text_that_comes_again_is_found_under_what_holds_now() {
 fn a_synonym_does_not_stand_before_procedures_of_the_system() {
     let mut b = bench();
     b.setup(&["create synonym sp_executesql for nowhere", "create synonym sp_tables for nowhere"]);
-    for name in ["sp_executesql", "dbo.sp_executesql", "sys.sp_executesql", "master..sp_executesql"] {
+    for name in ["sp_executesql", "dbo.sp_executesql", "sys.sp_executesql", "master..sp_executesql"]
+    {
         let lines = b.call(name, &[text("", "select 5")]);
         assert!(lines.contains(&"row 5".to_string()), "{name} {lines:?}");
         let lines = b.run(&format!("exec {name} N'select 5'"));
@@ -245,11 +271,13 @@ fn calls_of_procedures_have_numbers() {
         first.into_iter().chain(rest).collect()
     };
     let said = ["info 0 line 4 of add_up: added", "done Print nested", "status 7"];
-    for (number, call) in (1..).zip(["{? = CALL add_up(?, ?, ?)}", "{call [dbo].[add_up](?,?,?)}", "add_up"])
+    for (number, call) in
+        (1..).zip(["{? = CALL add_up(?, ?, ?)}", "{call [dbo].[add_up](?,?,?)}", "add_up"])
     {
         let lines = b.call("sp_prepexecrpc", &of([handle(), text("", call)], values(number)));
         assert_eq!(lines[..3], said, "{call}");
-        let given = [format!("output 0 @handle Int {number}"), format!("output 4  Int {}", 5 + number)];
+        let given =
+            [format!("output 0 @handle Int {number}"), format!("output 4  Int {}", 5 + number)];
         assert_eq!(lines[3..], given, "{call}");
     }
     assert_eq!(b.session.prepared_statements(), 3);
@@ -275,10 +303,16 @@ fn calls_of_procedures_have_numbers() {
     );
     assert_eq!(lines[1..4], ["row 8", "done Select 1 nested", "status 0"]);
     for call in ["sp_prepexecrpc", "{call sp_execute(?)}"] {
-        assert_eq!(b.call("sp_prepexecrpc", &[handle(), text("", call), int("", 1)]), ["error 40510 line 0"]);
+        assert_eq!(
+            b.call("sp_prepexecrpc", &[handle(), text("", call), int("", 1)]),
+            ["error 40510 line 0"]
+        );
     }
     // What cannot be called is kept under no number.
-    assert_eq!(b.call("sp_prepexecrpc", &[handle(), text("", "{call nowhere(?)}")]), ["error 2812 line 0"]);
+    assert_eq!(
+        b.call("sp_prepexecrpc", &[handle(), text("", "{call nowhere(?)}")]),
+        ["error 2812 line 0"]
+    );
     let lines = b.call("sp_prepexecrpc", &[handle(), text("", "{call add_up(1)}")]);
     assert_eq!(lines, ["error 102 line 0", "error 8180 line 0"]);
     assert_eq!(b.session.prepared_statements(), 3);

@@ -1,4 +1,5 @@
-//! Functions about dates, time zones, cultures and the session; percentiles. Expected values follow SQL Server's reference and .NET's.
+//! Functions about dates, time zones, cultures and the session; percentiles. Expected values follow
+//! SQL Server's reference and .NET's.
 
 use crate::support::text::Bench;
 
@@ -22,7 +23,10 @@ fn dates_by_units() {
     ] {
         b.check(&format!("select datetrunc({part}, {d})"), want);
     }
-    b.check(&format!("set datefirst 6; select datetrunc(week, {d})"), "2021-12-04 00:00:00.0000000");
+    b.check(
+        &format!("set datefirst 6; select datetrunc(week, {d})"),
+        "2021-12-04 00:00:00.0000000",
+    );
     b.check("set datefirst 7; select datetrunc(month, cast('2024-02-29' as date)), datetrunc(hour, cast('10:59' as time(0)))",
         "2024-02-01|10:00:00",
     );
@@ -34,28 +38,55 @@ fn dates_by_units() {
 
     for (sql, want) in [
         // The examples of the reference.
-        ("date_bucket(week, 1, cast('2020-06-15 21:22:11' as datetime2))", "2020-06-15 00:00:00.0000000"),
-        ("date_bucket(week, 5, cast('2020-06-15' as date), cast('2020-01-01' as date))", "2020-05-20"),
+        (
+            "date_bucket(week, 1, cast('2020-06-15 21:22:11' as datetime2))",
+            "2020-06-15 00:00:00.0000000",
+        ),
+        (
+            "date_bucket(week, 5, cast('2020-06-15' as date), cast('2020-01-01' as date))",
+            "2020-05-20",
+        ),
         ("date_bucket(day, 2, cast('2020-04-15 21:22:11' as datetime2(0)))", "2020-04-15 00:00:00"),
-        ("date_bucket(month, 7, cast('2020-04-15 21:22:11' as datetime2(0)))", "2020-03-01 00:00:00"),
-        ("date_bucket(hour, 1, cast('2020-04-15 21:22:11' as datetime2(0)))", "2020-04-15 21:00:00"),
-        ("date_bucket(month, 1, cast('2020-03-14' as date), cast('2020-01-15' as date))", "2020-02-15"),
+        (
+            "date_bucket(month, 7, cast('2020-04-15 21:22:11' as datetime2(0)))",
+            "2020-03-01 00:00:00",
+        ),
+        (
+            "date_bucket(hour, 1, cast('2020-04-15 21:22:11' as datetime2(0)))",
+            "2020-04-15 21:00:00",
+        ),
+        (
+            "date_bucket(month, 1, cast('2020-03-14' as date), cast('2020-01-15' as date))",
+            "2020-02-15",
+        ),
         ("date_bucket(day, 7, cast('1899-12-31' as date))", "1899-12-25"),
-        ("date_bucket(minute, 15, cast('2024-01-01 10:44:59' as smalldatetime))", "2024-01-01 10:45:00"),
+        (
+            "date_bucket(minute, 15, cast('2024-01-01 10:44:59' as smalldatetime))",
+            "2024-01-01 10:45:00",
+        ),
         (
             "todatetimeoffset(cast('2021-12-08 11:30' as datetime2(0)), '-05:00')",
             "2021-12-08 11:30:00 -05:00",
         ),
-        ("todatetimeoffset(cast('2021-12-08 11:30' as datetime2(0)), 90)", "2021-12-08 11:30:00 +01:30"),
+        (
+            "todatetimeoffset(cast('2021-12-08 11:30' as datetime2(0)), 90)",
+            "2021-12-08 11:30:00 +01:30",
+        ),
         (
             "datetimeoffsetfromparts(2010, 12, 31, 14, 23, 23, 500, 12, 30, 3)",
             "2010-12-31 14:23:23.500 +12:30",
         ),
-        ("datetimeoffsetfromparts(2010, 12, 31, 14, 23, 23, 0, -3, -30, 0)", "2010-12-31 14:23:23 -03:30"),
+        (
+            "datetimeoffsetfromparts(2010, 12, 31, 14, 23, 23, 0, -3, -30, 0)",
+            "2010-12-31 14:23:23 -03:30",
+        ),
     ] {
         b.check(&format!("select {sql}"), want);
     }
-    b.check("select date_bucket(month, 700000000000000000, cast('2020-01-01' as date))", "1900-01-01");
+    b.check(
+        "select date_bucket(month, 700000000000000000, cast('2020-01-01' as date))",
+        "1900-01-01",
+    );
     b.fails("select date_bucket(month, 9000000000000000000, cast('1800-01-01' as date))", 517);
     b.fails("select date_bucket(day, 0, getdate())", 9834);
     b.fails("select date_bucket(microsecond, 1, getdate())", 9810);
@@ -67,10 +98,12 @@ fn dates_by_units() {
 #[test]
 fn time_zones() {
     let mut b = Bench::new();
-    let at =
-        |moment: &str, zone: &str| format!("select cast('{moment}' as datetime2(0)) at time zone '{zone}'");
+    let at = |moment: &str, zone: &str| {
+        format!("select cast('{moment}' as datetime2(0)) at time zone '{zone}'")
+    };
     for (moment, zone, want) in [
-        // The examples of the reference: before, within and after what the clocks skip, and what they show twice.
+        // The examples of the reference: before, within and after what the clocks skip, and what
+        // they show twice.
         ("2022-03-27 01:01:00", "Central European Standard Time", "2022-03-27 01:01:00 +01:00"),
         ("2022-03-27 02:01:00", "Central European Standard Time", "2022-03-27 03:01:00 +02:00"),
         ("2022-03-27 03:01:00", "Central European Standard Time", "2022-03-27 03:01:00 +02:00"),
@@ -269,7 +302,10 @@ fn percentiles() {
     b.fails("select percentile_cont(0.5) within group (order by v) from P", 10753);
     b.fails("select percentile_cont(0.5) over () from P", 10754);
     b.fails("select percentile_cont(1.5) within group (order by v) over () from P", 8727);
-    b.fails("select percentile_cont(0.5) within group (order by cast(v as varchar(3))) over () from P", 8117);
+    b.fails(
+        "select percentile_cont(0.5) within group (order by cast(v as varchar(3))) over () from P",
+        8117,
+    );
     b.fails("select percentile_cont(0.5) within group (order by v, g) over () from P", 10751);
 }
 
@@ -299,7 +335,8 @@ fn around_the_statement() {
     );
 }
 
-/// Every function of SQL Server 2022's reference that is there, and those that are not, with error 195.
+/// Every function of SQL Server 2022's reference that is there, and those that are not, with error
+/// 195.
 #[test]
 fn functions_of_the_reference() {
     let mut b = Bench::new();
@@ -371,7 +408,10 @@ fn passphrases_and_passwords() {
         decryptbypassphrase('key', @c)", "x|NULL|NULL");
     b.fails("select encryptbypassphrase('key', replicate('x', 7990))", 8152);
     // Triple DES, as SQL Server 2016 wrote it.
-    b.check("select decryptbypassphrase('key', 0x0100000000112233445566770011223344556677)", "NULL");
+    b.check(
+        "select decryptbypassphrase('key', 0x0100000000112233445566770011223344556677)",
+        "NULL",
+    );
     b.check("select pwdcompare('Secret', pwdencrypt('Secret')), pwdcompare('secret', pwdencrypt('Secret')), \
         datalength(pwdencrypt('x')), substring(pwdencrypt('x'), 1, 2), pwdcompare('x', 0x), pwdcompare(null, 0x01)", "1|0|70|0x0200|0|NULL");
     b.check("select pwdcompare('letmein', 0x0100E3127129949737C63C686B241149E5E2A10C83BBE4D5945618643791F5B07856B50339C99DEB1AB6A3ED0FEB)", "1");
@@ -392,7 +432,10 @@ fn characters_by_their_numbers() {
     b.check(r"select unistr('caf\00E9' collate Latin1_General_100_CI_AS_SC_UTF8)", "caf\u{e9}");
     // Half of a character stays one until the other half comes.
     b.check(r"select unicode(unistr(N'\D83D')), len(unistr(N'\D83D') + unistr(N'\DE00')), len(unistr(N'\+01F600'))", "55357|2|2");
-    b.check(r"select unicode(unistr(N'\+00D83D')), datalength(unistr(N'\0041')), unistr(N'')", "55357|2|");
+    b.check(
+        r"select unicode(unistr(N'\+00D83D')), datalength(unistr(N'\0041')), unistr(N'')",
+        "55357|2|",
+    );
     b.check(r"select sql_variant_property(unistr(N'\0041bc'), 'BaseType')", "nvarchar");
     for wrong in [
         r"N'\'",

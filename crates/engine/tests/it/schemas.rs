@@ -118,7 +118,8 @@ fn a_schema_stays_beside_transactions_that_use_it() {
     busy(&b, "CREATE TABLE fresh.thing (a int)");
     b.check("ROLLBACK", "");
     b.fails("CREATE TABLE fresh.thing (a int)", 2760);
-    b.restart().check("SELECT COUNT(*) FROM sys.schemas WHERE name IN ('s', 'other', 'fresh')", "2");
+    b.restart()
+        .check("SELECT COUNT(*) FROM sys.schemas WHERE name IN ('s', 'other', 'fresh')", "2");
 }
 
 /// A database whose first schema is gone and holds a type, a table type, a sequence and a synonym.
@@ -132,12 +133,15 @@ fn with_lost_schema(disk: &SimDisk) -> Bench {
     b.check("CREATE SYNONYM s.other FOR dbo.base", "");
     let open = b.instance.database("t").unwrap().open().unwrap();
     let mut txn = open.storage.begin(0).unwrap();
-    assert!(open.trees.delete(&mut txn, SysTable::Schemas, &[Value::Int(FIRST_USER_SCHEMA)]).unwrap());
+    assert!(
+        open.trees.delete(&mut txn, SysTable::Schemas, &[Value::Int(FIRST_USER_SCHEMA)]).unwrap()
+    );
     txn.commit(Durability::Full).unwrap();
     b
 }
 
-const LOST: &str = "SELECT COUNT(*) FROM lost_schema_5.other; SELECT NEXT VALUE FOR lost_schema_5.numbers";
+const LOST: &str =
+    "SELECT COUNT(*) FROM lost_schema_5.other; SELECT NEXT VALUE FOR lost_schema_5.numbers";
 
 #[test]
 fn a_database_whose_schema_is_gone_opens_and_has_it_again() {
@@ -146,7 +150,10 @@ fn a_database_whose_schema_is_gone_opens_and_has_it_again() {
     assert!(said.contains("it is called 'lost_schema_5' now."), "{said}");
     b.check(LOST, "0\n7");
     b.check("DECLARE @l lost_schema_5.list; DECLARE @w lost_schema_5.word = 'a'; SELECT @w", "a");
-    b.check("ALTER SCHEMA dbo TRANSFER lost_schema_5.numbers; SELECT NEXT VALUE FOR dbo.numbers", "8");
+    b.check(
+        "ALTER SCHEMA dbo TRANSFER lost_schema_5.numbers; SELECT NEXT VALUE FOR dbo.numbers",
+        "8",
+    );
     // It is kept, and told once.
     let mut b = b.restart();
     let said = b.instance.error_log().lines().join("\n");
@@ -231,7 +238,11 @@ const SAID: &[(&str, &str, &str)] = &[
         "EXEC sp_addextendedproperty 'p', 1, 'SCHEMA', 'dbo', 'TABLE', 'x'",
         "DROP TABLE x",
     ),
-    ("CREATE TABLE x (n int)", "ADD SENSITIVITY CLASSIFICATION TO x.n WITH (LABEL = 'l')", "DROP TABLE x"),
+    (
+        "CREATE TABLE x (n int)",
+        "ADD SENSITIVITY CLASSIFICATION TO x.n WITH (LABEL = 'l')",
+        "DROP TABLE x",
+    ),
     ("CREATE VIEW x AS SELECT 1 AS n", "GRANT SELECT ON x TO u", "DROP VIEW x"),
     ("CREATE SEQUENCE x", "GRANT UPDATE ON x TO u", "DROP SEQUENCE x"),
     ("CREATE TYPE x FROM int", "GRANT REFERENCES ON TYPE::x TO u", "DROP TYPE x"),
@@ -241,7 +252,11 @@ const SAID: &[(&str, &str, &str)] = &[
         "DROP TYPE x",
     ),
     ("CREATE TYPE x AS TABLE (n int)", "GRANT REFERENCES ON TYPE::x TO u", "DROP TYPE x"),
-    ("CREATE USER x WITHOUT LOGIN", "EXEC sp_addextendedproperty 'p', 1, 'USER', 'x'", "DROP USER x"),
+    (
+        "CREATE USER x WITHOUT LOGIN",
+        "EXEC sp_addextendedproperty 'p', 1, 'USER', 'x'",
+        "DROP USER x",
+    ),
 ];
 
 /// What is said of nothing that there is.

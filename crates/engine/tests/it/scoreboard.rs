@@ -90,7 +90,8 @@ fn write(part: &Part) -> String {
 }
 
 fn open() -> Arc<Instance> {
-    let instance = Instance::open(options(&SimDisk::new(11), 64 << 20)).expect("the instance opens");
+    let instance =
+        Instance::open(options(&SimDisk::new(11), 64 << 20)).expect("the instance opens");
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/errors/schema.sql");
     let schema = std::fs::read_to_string(schema).expect("schema.sql");
     run(&instance, "CREATE DATABASE err");
@@ -140,7 +141,8 @@ fn said(session: &mut Session, batch: &str) -> String {
 
 /// Whether a text is what a pattern says, in which `*` is any text.
 fn matches(pattern: &str, text: &str) -> bool {
-    let (first, rest) = pattern.split_once('*').map_or((pattern, None), |(first, rest)| (first, Some(rest)));
+    let (first, rest) =
+        pattern.split_once('*').map_or((pattern, None), |(first, rest)| (first, Some(rest)));
     let Some(mut left) = text.strip_prefix(first) else { return false };
     let Some(rest) = rest else { return left.is_empty() };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
@@ -186,7 +188,8 @@ fn look(instance: &Arc<Instance>, folder: &Path, part: &Part) -> Found {
         batches.map(|batch| said(&mut session, batch)).filter(|said| !said.is_empty()).collect();
     said(&mut session, "SET NOEXEC OFF");
     said(&mut session, "IF @@TRANCOUNT > 0 ROLLBACK");
-    let mut found = Found { said: lines.join(" / "), verdict: part.verdict.clone(), wrong_answer: false };
+    let mut found =
+        Found { said: lines.join(" / "), verdict: part.verdict.clone(), wrong_answer: false };
     if part.verdict.starts_with("not planned") {
         // It fails, as it should.
         if !sql.is_empty() && first_error(&found.said).is_none() {
@@ -195,10 +198,13 @@ fn look(instance: &Arc<Instance>, folder: &Path, part: &Part) -> Found {
         return found;
     }
     let right = part.answer.as_ref().is_some_and(|answer| match answer.strip_prefix(TESTED) {
-        Some(file) => first_error(&found.said).is_none() && is_tested(part, file.trim_end_matches(')')),
+        Some(file) => {
+            first_error(&found.said).is_none() && is_tested(part, file.trim_end_matches(')'))
+        }
         // An error is right where the answer has one.
         None => {
-            matches(answer, &found.said) && (answer.contains("Msg ") || first_error(&found.said).is_none())
+            matches(answer, &found.said)
+                && (answer.contains("Msg ") || first_error(&found.said).is_none())
         }
     });
     found.wrong_answer = part.answer.is_some() && !right;
@@ -278,7 +284,8 @@ impl Count {
 
 fn page(parts: &[Part]) -> String {
     let (mut rows, mut details) = (String::new(), String::new());
-    let (mut application, mut whole, mut section) = (Count::default(), Count::default(), Count::default());
+    let (mut application, mut whole, mut section) =
+        (Count::default(), Count::default(), Count::default());
     let mut heading = String::new();
     let mut close = |heading: &str, section: Count| {
         if heading.is_empty() {
@@ -334,7 +341,8 @@ fn the_scoreboard_is_true() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scoreboard.md");
     let page = page(&answers);
     if is_written {
-        for path in answers.iter().map(|part| &part.file).collect::<std::collections::BTreeSet<_>>() {
+        for path in answers.iter().map(|part| &part.file).collect::<std::collections::BTreeSet<_>>()
+        {
             let lines = answers.iter().filter(|part| part.file == *path).map(write);
             let text = lines.collect::<Vec<_>>().join("\n") + "\n";
             std::fs::write(path, text).expect("the parts are written");

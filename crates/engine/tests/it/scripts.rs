@@ -1,4 +1,5 @@
-//! The experiments' own scripts, unchanged; sizes and loop counts are small only where they are text to replace.
+//! The experiments' own scripts, unchanged; sizes and loop counts are small only where they are
+//! text to replace.
 
 use crate::support::text::Bench;
 
@@ -37,7 +38,11 @@ fn log_growth() {
     }
     let said = script(b, BACKUPS);
     for kind in ["DATABASE", "LOG"] {
-        assert_eq!(said.matches(&format!("BACKUP {kind} successfully processed")).count(), 2, "{said}");
+        assert_eq!(
+            said.matches(&format!("BACKUP {kind} successfully processed")).count(),
+            2,
+            "{said}"
+        );
     }
     assert!(!said.contains("Msg "), "{said}");
 }
@@ -58,7 +63,10 @@ fn vlf_count() {
         "",
     );
     assert_eq!(script(b, STATEMENTS), "(0)\n(300)\n(300)\n(300)\n");
-    b.check("select count(*), min(c_data) from customer_tmp", &format!("300|{}", "ABC ".repeat(100)));
+    b.check(
+        "select count(*), min(c_data) from customer_tmp",
+        &format!("300|{}", "ABC ".repeat(100)),
+    );
     b.check("select count(*) from customer", "0");
     b.check("dbcc checkdb with no_infomsgs", "");
 }

@@ -62,7 +62,10 @@ fn in_lists_are_sought() {
 fn values_of_subqueries_are_sought() {
     let mut b = bench();
     sought(&mut b, "SELECT name FROM t WHERE id = (SELECT MAX(v) FROM (VALUES (3), (77)) x (v))");
-    sought(&mut b, "SELECT COUNT(*) FROM t WHERE k = (SELECT MIN(v) + 1 FROM (VALUES (3), (77)) x (v))");
+    sought(
+        &mut b,
+        "SELECT COUNT(*) FROM t WHERE k = (SELECT MIN(v) + 1 FROM (VALUES (3), (77)) x (v))",
+    );
     sought(&mut b, "SELECT COUNT(*) FROM t WHERE (SELECT 7990) < id AND name <> 'x'");
     sought(&mut b, "SELECT id FROM t WHERE id = (SELECT v FROM (VALUES (3)) x (v) WHERE v > 5)");
     // The value is computed once for each row around it, not for each row of the table.
@@ -97,14 +100,22 @@ fn ranges(b: &mut Bench, count: usize, sql: &str) {
 fn alternatives_are_ranges_of_one_seek() {
     let mut b = bench();
     ranges(&mut b, 2, "SELECT COUNT(*), SUM(id) FROM t WHERE id = 4 OR id = 7990");
-    ranges(&mut b, 3, "SELECT COUNT(*), SUM(id) FROM t WHERE id < 4 OR id BETWEEN 70 AND 90 OR id >= 7998");
+    ranges(
+        &mut b,
+        3,
+        "SELECT COUNT(*), SUM(id) FROM t WHERE id < 4 OR id BETWEEN 70 AND 90 OR id >= 7998",
+    );
     // Ranges that overlap, contain each other, or are empty give each row once.
     ranges(
         &mut b,
         4,
         "SELECT id FROM t WHERE id < 9 OR id IN (3, 9) OR (id > 5 AND id <= 12) ORDER BY id DESC",
     );
-    ranges(&mut b, 3, "SELECT id FROM t WHERE id > 7995 OR id = NULL OR (id > 8 AND id < 3) ORDER BY id");
+    ranges(
+        &mut b,
+        3,
+        "SELECT id FROM t WHERE id > 7995 OR id = NULL OR (id > 8 AND id < 3) ORDER BY id",
+    );
     ranges(&mut b, 2, "SELECT COUNT(*) FROM t WHERE (k = 5 OR k IS NULL) AND name <> 'x'");
     ranges(
         &mut b,
@@ -116,16 +127,17 @@ fn alternatives_are_ranges_of_one_seek() {
     assert!(!shown.contains("WHERE:"), "{shown}");
     // In the order of the index, and backwards.
     for order in ["", " DESC"] {
-        let sql =
-            format!("SELECT TOP (4) id FROM t WHERE id IN (40, 20, 7000, 30, 20, 9000) ORDER BY id{order}");
+        let sql = format!(
+            "SELECT TOP (4) id FROM t WHERE id IN (40, 20, 7000, 30, 20, 9000) ORDER BY id{order}"
+        );
         let shown = plan(&mut b, &sql);
         assert!(!shown.contains("Sort"), "{shown}");
         ranges(&mut b, 6, &sql);
     }
     // Under locks of rows and of the gaps between them.
     for locks in ["HOLDLOCK", "UPDLOCK, HOLDLOCK", "REPEATABLEREAD", "READPAST"] {
-        let sql =
-            "FROM t WITH (X) WHERE id IN (40, 20, 7000) OR id > 7990 ORDER BY id DESC".replace('X', locks);
+        let sql = "FROM t WITH (X) WHERE id IN (40, 20, 7000) OR id > 7990 ORDER BY id DESC"
+            .replace('X', locks);
         ranges(&mut b, 4, &format!("SELECT id {sql}"));
     }
     b.run("CREATE TABLE keyed (a int, b int, c int, PRIMARY KEY (a, b, c))
@@ -156,7 +168,10 @@ fn alternatives_of_several_indexes_are_united() {
     same(&mut b, "SELECT COUNT(*) FROM t WHERE k = 5 OR pad = 'y'");
     same(&mut b, "SELECT COUNT(*) FROM t WHERE k > 5 OR name > 'b'");
     same(&mut b, "SELECT COUNT(*) FROM t WITH (UPDLOCK) WHERE k = 5 OR name = 'fA5'");
-    assert_eq!(lines(&mut b, "UPDATE t SET k = 7 WHERE k = 5 OR name = 'fA5' SELECT @@ROWCOUNT"), "8");
+    assert_eq!(
+        lines(&mut b, "UPDATE t SET k = 7 WHERE k = 5 OR name = 'fA5' SELECT @@ROWCOUNT"),
+        "8"
+    );
 }
 
 #[test]
@@ -241,7 +256,9 @@ fn long_lists_are_ranges_of_one_seek() {
         // ways down a tree are gone.
         let sql = format!("SELECT COUNT(pad), SUM(k) FROM t WHERE id IN ({list}, NULL, 9, 18, -5)");
         ranges(&mut b, count + 4, &sql);
-        let sql = format!("SELECT COUNT(*) FROM t WITH (UPDLOCK, HOLDLOCK) WHERE id IN ({list}) AND k > 5");
+        let sql = format!(
+            "SELECT COUNT(*) FROM t WITH (UPDLOCK, HOLDLOCK) WHERE id IN ({list}) AND k > 5"
+        );
         ranges(&mut b, count, &sql);
     }
     // In the order of the index, and from its end.
@@ -255,7 +272,10 @@ fn long_lists_are_ranges_of_one_seek() {
     ranges(&mut b, 50, &format!("SELECT COUNT(*), SUM(k) FROM t WHERE {}", terms.join(" OR ")));
     let others: Vec<String> = (1..=50).map(|n| format!("k <> {n}")).collect();
     same(&mut b, &format!("SELECT COUNT(*) FROM t WHERE {} AND name <> 'x'", others.join(" AND ")));
-    same(&mut b, &format!("SELECT COUNT(*) FROM t WHERE NOT ({}) AND id > 5", others.join(" AND ")));
+    same(
+        &mut b,
+        &format!("SELECT COUNT(*) FROM t WHERE NOT ({}) AND id > 5", others.join(" AND ")),
+    );
     // The same elements as variables.
     let variables: Vec<String> = (1..=40).map(|n| format!("@a + {n}")).collect();
     let list = variables.join(", ");
@@ -264,12 +284,15 @@ fn long_lists_are_ranges_of_one_seek() {
             "DECLARE @a int = 30 SELECT COUNT(*), SUM(id) FROM t WHERE {column} IN ({list}, @a, NULL)"
         );
         same(&mut b, &sql);
-        let sql =
-            format!("DECLARE @a int = 30 SELECT COUNT(*), SUM(id) FROM t WHERE {column} NOT IN ({list}, @a)");
+        let sql = format!(
+            "DECLARE @a int = 30 SELECT COUNT(*), SUM(id) FROM t WHERE {column} NOT IN ({list}, @a)"
+        );
         same(&mut b, &sql);
     }
-    let changed =
-        format!("UPDATE t SET name = 'changed' WHERE id IN ({}) SELECT @@ROWCOUNT", numbers(300, 20));
+    let changed = format!(
+        "UPDATE t SET name = 'changed' WHERE id IN ({}) SELECT @@ROWCOUNT",
+        numbers(300, 20)
+    );
     assert_eq!(lines(&mut b, &changed).lines().last(), Some("300"));
     b.check("SELECT COUNT(*), MIN(id), MAX(id) FROM t WHERE name = 'changed'", "300|20|6000");
     b.run("CREATE TABLE keyed (a int, b int, c int, PRIMARY KEY (a, b, c))
@@ -281,7 +304,10 @@ fn long_lists_are_ranges_of_one_seek() {
     let sql = format!("SELECT COUNT(*), SUM(c) FROM t WHERE a = 3 AND b IN ({list}) AND c > 9");
     assert!(plan(&mut b, &sql).contains("SEEK:([a])"));
     same(&mut b, &sql);
-    same(&mut b, &format!("SELECT COUNT(*), SUM(c) FROM t WHERE a IN ({list}) AND b IN ({list}) AND c > 9"));
+    same(
+        &mut b,
+        &format!("SELECT COUNT(*), SUM(c) FROM t WHERE a IN ({list}) AND b IN ({list}) AND c > 9"),
+    );
 }
 
 #[test]
@@ -325,11 +351,14 @@ fn patterns_of_parameters_are_sought() {
          SELECT * INTO plain FROM u",
     );
     assert!(!said.contains("Msg "), "{said}");
-    let shown =
-        plan(&mut b, "DECLARE @p varchar(40) = 'ca1%' SELECT COUNT(*), MIN(id) FROM u WHERE v LIKE @p");
+    let shown = plan(
+        &mut b,
+        "DECLARE @p varchar(40) = 'ca1%' SELECT COUNT(*), MIN(id) FROM u WHERE v LIKE @p",
+    );
     assert!(shown.contains("Index Seek") && shown.contains("SEEK:([v])"), "{shown}");
     // Of an unknown pattern, which may be '%', rows are not looked up one by one.
-    let shown = plan(&mut b, "DECLARE @p varchar(40) = 'ca1%' SELECT MAX(pad) FROM t WHERE name LIKE @p");
+    let shown =
+        plan(&mut b, "DECLARE @p varchar(40) = 'ca1%' SELECT MAX(pad) FROM t WHERE name LIKE @p");
     assert!(shown.contains("Clustered Index Scan"), "{shown}");
     // Nor are they by two of them, whose rows would be looked for in hash tables first.
     let sql = "DECLARE @p varchar(40) = 'ca1%', @q varchar(40) = '%'
@@ -361,13 +390,17 @@ fn patterns_of_parameters_are_sought() {
         "NULL",
     ];
     let escaped = ["'a!%%'", "'!%x'", "'![z'", "'a!!b'", "'!_%'", "'a%'", "'!'", "NULL"];
-    let cases =
-        patterns.map(|pattern| (pattern, false)).into_iter().chain(escaped.map(|pattern| (pattern, true)));
+    let cases = patterns
+        .map(|pattern| (pattern, false))
+        .into_iter()
+        .chain(escaped.map(|pattern| (pattern, true)));
     for (pattern, escapes) in cases {
         for column in ["v", "n", "c", "bin"] {
             for (ty, mark) in [("varchar(40)", ""), ("nvarchar(40)", "N")] {
-                let marked = if pattern == "NULL" { pattern.to_owned() } else { format!("{mark}{pattern}") };
-                let (by_hand, by_param) = if escapes { (" ESCAPE '!'", " ESCAPE @e") } else { ("", "") };
+                let marked =
+                    if pattern == "NULL" { pattern.to_owned() } else { format!("{mark}{pattern}") };
+                let (by_hand, by_param) =
+                    if escapes { (" ESCAPE '!'", " ESCAPE @e") } else { ("", "") };
                 let expected = lines(
                     &mut b,
                     &format!("SELECT {found} FROM plain WHERE {column} LIKE {marked}{by_hand}"),

@@ -87,8 +87,9 @@ fn rows_behind_a_passed_column_are_those_of_a_scan() {
             }
         }
         // What is changed so.
-        let change =
-            format!("UPDATE {table} SET w = w + 1 WHERE source = 1 AND session BETWEEN 3 AND 9 AND type = 7");
+        let change = format!(
+            "UPDATE {table} SET w = w + 1 WHERE source = 1 AND session BETWEEN 3 AND 9 AND type = 7"
+        );
         for level in ["READ COMMITTED", "SERIALIZABLE"] {
             let changed = b.run(&format!(
                 "SET TRANSACTION ISOLATION LEVEL {level} SET NOCOUNT OFF BEGIN TRAN {change} ROLLBACK
@@ -100,7 +101,10 @@ fn rows_behind_a_passed_column_are_those_of_a_scan() {
     // NULL is a value among those that are looked for, and rows that are gone leave their values.
     b.run("UPDATE o SET type = NULL WHERE type = 7 DELETE o WHERE session IN (0, 4, 24)");
     same(&mut b, "SELECT COUNT(*), SUM(v) FROM o {} WHERE source = 1 AND type IS NULL");
-    same(&mut b, "SELECT COUNT(*), SUM(v) FROM o {} WHERE source = 1 AND session < 9 AND type IN (7, 8)");
+    same(
+        &mut b,
+        "SELECT COUNT(*), SUM(v) FROM o {} WHERE source = 1 AND session < 9 AND type IN (7, 8)",
+    );
     // One's own rows count, those of others only when they have come to stay.
     b.run(
         "BEGIN TRAN
@@ -134,7 +138,8 @@ fn no_value_comes_into_what_was_passed_by() {
         let shown = plan(&mut b, &read);
         assert!(shown.contains("EACH [session]"), "{read}: {shown}");
         let found = b.run(&format!("BEGIN TRAN {read}"));
-        let rows = if backward { found.trim().lines().count() } else { found.trim().parse().unwrap_or(0) };
+        let rows =
+            if backward { found.trim().lines().count() } else { found.trim().parse().unwrap_or(0) };
         assert_eq!(rows, 24, "{found}");
         // Six values of four rows; for each one where it begins and one where its rows end.
         let locks = b.run("SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type = 'KEY'");
@@ -149,7 +154,8 @@ fn no_value_comes_into_what_was_passed_by() {
             ("1, 12, 7, 100000, 0", false),
             ("2, 5, 7, 100000, 0", false),
         ] {
-            let said = run(&mut other, &format!("BEGIN TRAN INSERT {table} VALUES ({row}) ROLLBACK"));
+            let said =
+                run(&mut other, &format!("BEGIN TRAN INSERT {table} VALUES ({row}) ROLLBACK"));
             assert_eq!(said.contains(TIMEOUT), kept_out, "{table}, {row}: {said}");
         }
         b.run("COMMIT");

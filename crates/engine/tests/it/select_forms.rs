@@ -13,7 +13,10 @@ fn group_by_all() {
     // HAVING sees what the groups have become; without WHERE it is GROUP BY.
     b.check("select r from s where n > 2 group by all r having count(*) = 0 order by r", "a\nc");
     b.check("select r, count(*) from s group by all r order by r", "NULL|1\na|2\nb|1\nc|1");
-    b.check("select r, count(*) from s where 1 = 0 group by all r order by r", "NULL|0\na|0\nb|0\nc|0");
+    b.check(
+        "select r, count(*) from s where 1 = 0 group by all r order by r",
+        "NULL|0\na|0\nb|0\nc|0",
+    );
     // The condition may ask for more than the row.
     b.check(
         "select r, sum(n) from s where exists (select 1 from s i where i.r = s.r and i.n > s.n) group by all r order by r",
@@ -55,8 +58,7 @@ fn identity_of_select_into() {
         "Msg 8115: Arithmetic overflow error converting IDENTITY to data type tinyint.",
     );
     b.check("select object_id('o')", "NULL");
-    let outside =
-        "Msg 177: The IDENTITY function can only be used when the SELECT statement has an INTO clause.";
+    let outside = "Msg 177: The IDENTITY function can only be used when the SELECT statement has an INTO clause.";
     b.check("select identity(int, 1, 1) as n from s", outside);
     b.check("select 1 + identity(int, 1, 1) as n into o from s", outside);
     b.check("select n into o from (select identity(int, 1, 1) as n from s) d", outside);
@@ -92,7 +94,8 @@ fn select_into_inherits_identity_from_a_table_alone() {
     ] {
         let id = if from == "s" { "id" } else { "t.id" };
         b.run(&format!("select top (0) {id} into n from {from}"));
-        let found = "select is_identity, is_nullable from sys.columns where object_id = object_id('n')";
+        let found =
+            "select is_identity, is_nullable from sys.columns where object_id = object_id('n')";
         b.check(found, &format!("{is_identity}|0"));
         b.check("drop table n", "");
     }
@@ -117,7 +120,10 @@ fn select_into_inherits_identity_from_a_table_alone() {
 #[test]
 fn namespaces_of_for_xml() {
     let b = &mut Bench::new();
-    b.check("create table s (id int, v varchar(5) null) insert s values (1, 'a'), (2, null)", "(2)");
+    b.check(
+        "create table s (id int, v varchar(5) null) insert s values (1, 'a'), (2, null)",
+        "(2)",
+    );
     b.check(
         "with xmlnamespaces ('uri1' as ns1, 'uri2' as ns2, default 'uri3') select id as [ns1:id], v from s for xml raw ('ns2:row'), elements",
         "<ns2:row xmlns=\"uri3\" xmlns:ns2=\"uri2\" xmlns:ns1=\"uri1\"><ns1:id>1</ns1:id><v>a</v></ns2:row>\
@@ -179,7 +185,8 @@ fn for_xml_explicit() {
         "<x v=\"a\"><y v=\"b\"><z v=\"c\"/></y><y v=\"d\"/></x><x v=\"e\"/>",
     );
     let refused = |columns: &str, number: i32| {
-        let said = { text::fails(&b.instance, &format!("select {columns} for xml explicit"), &[number]) };
+        let said =
+            { text::fails(&b.instance, &format!("select {columns} for xml explicit"), &[number]) };
         assert!(said.contains("FOR XML EXPLICIT") || number != 6802, "{said}");
     };
     refused("1 as tag, null as parent", 6801);
@@ -222,12 +229,20 @@ fn files_as_one_value() {
     let (utf16, bytes) = (file("d", &wide("\u{416}uk")), file("e", &[0, 1, 255]));
     let b = &mut Bench::with(|options| options.allowed_folders = vec![folder.path().to_path_buf()]);
     b.check(
-        &format!("select BulkColumn, len(BulkColumn) from openrowset(bulk '{plain}', single_clob) as f"),
+        &format!(
+            "select BulkColumn, len(BulkColumn) from openrowset(bulk '{plain}', single_clob) as f"
+        ),
         "caf\u{e9}\n|5",
     );
-    b.check(&format!("select f.x from openrowset(bulk N'{latin}', single_clob) f (x)"), "caf\u{e9}");
+    b.check(
+        &format!("select f.x from openrowset(bulk N'{latin}', single_clob) f (x)"),
+        "caf\u{e9}",
+    );
     b.check(&format!("select BulkColumn from openrowset(bulk '{mark}', single_clob) f"), "x");
-    b.check(&format!("select BulkColumn from openrowset(bulk '{utf16}', single_nclob) f"), "\u{416}uk");
+    b.check(
+        &format!("select BulkColumn from openrowset(bulk '{utf16}', single_nclob) f"),
+        "\u{416}uk",
+    );
     b.check(
         &format!("select BulkColumn, datalength(BulkColumn) from openrowset(bulk '{bytes}', single_blob) f"),
         "0x0001FF|3",
@@ -255,17 +270,25 @@ fn files_as_one_value() {
         &format!("select * from openrowset(bulk '{plain}', single_clob, codepage = 'raw') f"),
         &[102],
     );
-    text::fails(i, &format!("select * from openrowset(bulk '{plain}', formatfile = 'x') f"), &[40517]);
+    text::fails(
+        i,
+        &format!("select * from openrowset(bulk '{plain}', formatfile = 'x') f"),
+        &[40517],
+    );
     // ADMINISTER BULK OPERATIONS, of a login; a user without one has no rights of the server.
     b.check("create login l with password = 'Some-pass-1' create user u for login l", "");
     text::fails(
         i,
-        &format!("use t; execute as login = 'l'; select * from openrowset(bulk '{plain}', single_clob) f"),
+        &format!(
+            "use t; execute as login = 'l'; select * from openrowset(bulk '{plain}', single_clob) f"
+        ),
         &[4834],
     );
     text::run(i, "use master; grant administer bulk operations to l");
     text::run(
         i,
-        &format!("use t; execute as login = 'l'; select * from openrowset(bulk '{plain}', single_clob) f"),
+        &format!(
+            "use t; execute as login = 'l'; select * from openrowset(bulk '{plain}', single_clob) f"
+        ),
     );
 }

@@ -1,4 +1,5 @@
-//! Sequences and synonyms: made, changed, dropped, used; what a rollback, a restart and a power loss leave of them.
+//! Sequences and synonyms: made, changed, dropped, used; what a rollback, a restart and a power
+//! loss leave of them.
 
 use std::sync::Arc;
 
@@ -23,8 +24,14 @@ fn values_go_on_and_come_once() {
         "(2)\n(1)",
     );
     b.check("SELECT * FROM a", "65|1|NULL\n75|2|NULL\n85|3|85");
-    b.check("UPDATE a SET m = NEXT VALUE FOR s WHERE n < 3; SELECT m FROM a ORDER BY id", "(2)\n95\n105\n85");
-    b.check("INSERT a (n) SELECT n + 10 FROM a; SELECT COUNT(DISTINCT id), MAX(id) FROM a", "(3)\n6|135");
+    b.check(
+        "UPDATE a SET m = NEXT VALUE FOR s WHERE n < 3; SELECT m FROM a ORDER BY id",
+        "(2)\n95\n105\n85",
+    );
+    b.check(
+        "INSERT a (n) SELECT n + 10 FROM a; SELECT COUNT(DISTINCT id), MAX(id) FROM a",
+        "(3)\n6|135",
+    );
     b.check(
         "SELECT n, NEXT VALUE FOR s OVER (ORDER BY n DESC) AS v FROM a WHERE n > 10 ORDER BY n",
         "11|165\n12|155\n13|145",
@@ -47,7 +54,10 @@ fn ends_circles_and_restarts() {
     b.check("SELECT NEXT VALUE FOR s", full);
     b.check("SELECT is_exhausted, current_value FROM sys.sequences", "1|3");
     b.check("ALTER SEQUENCE s CYCLE; SELECT NEXT VALUE FOR s", "1");
-    b.check("ALTER SEQUENCE s RESTART WITH 3; SELECT NEXT VALUE FOR s; SELECT NEXT VALUE FOR s", "3\n1");
+    b.check(
+        "ALTER SEQUENCE s RESTART WITH 3; SELECT NEXT VALUE FOR s; SELECT NEXT VALUE FOR s",
+        "3\n1",
+    );
     b.check("ALTER SEQUENCE s RESTART; SELECT NEXT VALUE FOR s", "2");
     b.check("BEGIN TRAN; ALTER SEQUENCE s RESTART WITH 1; SELECT NEXT VALUE FOR s; ROLLBACK; SELECT NEXT VALUE FOR s", "1\n3");
     b.check("ALTER SEQUENCE s INCREMENT BY -1; SELECT NEXT VALUE FOR s", "2");
@@ -70,8 +80,16 @@ fn ranges() {
     );
     b.check("ALTER SEQUENCE s NO CYCLE", "");
     let i = b.instance.clone();
-    fails(&i, "USE t; DECLARE @f sql_variant; EXEC sp_sequence_get_range 's', 70, @f OUTPUT", &[11732]);
-    fails(&i, "USE t; DECLARE @f sql_variant; EXEC sp_sequence_get_range 'nothing', 70, @f OUTPUT", &[208]);
+    fails(
+        &i,
+        "USE t; DECLARE @f sql_variant; EXEC sp_sequence_get_range 's', 70, @f OUTPUT",
+        &[11732],
+    );
+    fails(
+        &i,
+        "USE t; DECLARE @f sql_variant; EXEC sp_sequence_get_range 'nothing', 70, @f OUTPUT",
+        &[208],
+    );
 }
 
 #[test]
@@ -116,7 +134,10 @@ fn what_no_sequence_can_be_and_where_none_can_stand() {
 fn sequences_and_synonyms_in_the_catalog_also_after_a_restart() {
     let mut b = Bench::new();
     b.check("CREATE SCHEMA x", "");
-    b.check("CREATE SEQUENCE x.s AS smallint START WITH 7 INCREMENT BY 3 MAXVALUE 100 CYCLE CACHE 10", "");
+    b.check(
+        "CREATE SEQUENCE x.s AS smallint START WITH 7 INCREMENT BY 3 MAXVALUE 100 CYCLE CACHE 10",
+        "",
+    );
     b.check("CREATE TABLE a (n int); INSERT a VALUES (42); CREATE SYNONYM y FOR dbo.a", "(1)");
     b.check("SELECT NEXT VALUE FOR x.s", "7");
     for i in 0..2 {
@@ -134,7 +155,10 @@ fn sequences_and_synonyms_in_the_catalog_also_after_a_restart() {
             "SELECT SEQUENCE_NAME, DATA_TYPE, CYCLE_OPTION FROM INFORMATION_SCHEMA.SEQUENCES",
             "s|smallint|1",
         );
-        b.check("SELECT OBJECT_NAME(OBJECT_ID('x.s', 'SO')), OBJECT_NAME(OBJECT_ID('y', 'SN'))", "s|y");
+        b.check(
+            "SELECT OBJECT_NAME(OBJECT_ID('x.s', 'SO')), OBJECT_NAME(OBJECT_ID('y', 'SN'))",
+            "s|y",
+        );
         // A clean stop leaves no gap.
         b.check("SELECT NEXT VALUE FOR x.s, n FROM y", &format!("{}|42", 10 + 3 * i));
         b = b.restart();
@@ -215,8 +239,12 @@ fn no_value_comes_again_after_a_power_loss() {
             let disk = disk.crash(at + 1000);
             let instance = open(&disk);
             let after = numbers(&say(&instance, "USE d; SELECT NEXT VALUE FOR s"));
-            let last = before.iter().chain(shown.iter().filter(|n| **n > 0)).max().copied().unwrap_or(0);
-            assert!(after.len() == 1 && after[0] > last, "{cache} at {at}: {before:?} {shown:?} {after:?}");
+            let last =
+                before.iter().chain(shown.iter().filter(|n| **n > 0)).max().copied().unwrap_or(0);
+            assert!(
+                after.len() == 1 && after[0] > last,
+                "{cache} at {at}: {before:?} {shown:?} {after:?}"
+            );
             let restarted = numbers(&say(&instance, "USE d; SELECT NEXT VALUE FOR r"));
             // Once a value of the restarted sequence was shown, it goes on after that one.
             let floor = if shown.contains(&-100) { 101 } else { 1 };
@@ -272,7 +300,11 @@ fn a_power_loss_among_definitions_leaves_all_or_none() {
             let put = "USE d; INSERT v VALUES (NEXT VALUE FOR q); IF (SELECT COUNT(*) FROM x) <> 1 RAISERROR('x', 16, 1)";
             run(instance, put);
         }
-        assert_eq!(say(instance, "DBCC CHECKDB (d) WITH NO_INFOMSGS"), "", "power lost at I/O {at}");
+        assert_eq!(
+            say(instance, "DBCC CHECKDB (d) WITH NO_INFOMSGS"),
+            "",
+            "power lost at I/O {at}"
+        );
     });
     assert!(before > 0 && after > 0, "{before} before, {after} after");
 }

@@ -1,5 +1,5 @@
-//! The cursors of clients: sp_cursoropen and its kin by RPC and by EXECUTE, options in and out, buffers of rows, ROWSTAT,
-//! changes through sp_cursor.
+//! The cursors of clients: sp_cursoropen and its kin by RPC and by EXECUTE, options in and out,
+//! buffers of rows, ROWSTAT, changes through sp_cursor.
 
 use crate::support::tape::{Bench, int, out, param, run, text};
 use engine::{DataType, RpcParam, Value};
@@ -39,8 +39,10 @@ fn open(b: &mut Bench, query: &str, scroll: i32, access: i32) -> (Vec<String>, i
 
 /// The rows of a fetch, blanks between them, or the error.
 fn fetch(b: &mut Bench, handle: i32, kind: i32, row: i32, rows: i32) -> String {
-    let lines = b.call("sp_cursorfetch", &[int("", handle), int("", kind), int("", row), int("", rows)]);
-    let shown = lines.iter().filter_map(|l| l.strip_prefix("row ").or_else(|| l.strip_prefix("error ")));
+    let lines =
+        b.call("sp_cursorfetch", &[int("", handle), int("", kind), int("", row), int("", rows)]);
+    let shown =
+        lines.iter().filter_map(|l| l.strip_prefix("row ").or_else(|| l.strip_prefix("error ")));
     shown.collect::<Vec<_>>().join(" ")
 }
 
@@ -83,8 +85,16 @@ fn buffers_in_every_direction() {
         assert_eq!(fetch(&mut b, c, 4, 0, 3), "5|1 6|1 7|1", "prior from the end");
         assert_eq!(fetch(&mut b, c, 4, 0, 3), "2|1 3|1 4|1", "prior");
         assert_eq!(fetch(&mut b, c, 2, 0, 1), "5|1", "next after prior");
-        assert_eq!(fetch(&mut b, c, 0x20, -2, 2), "3|1 4|1", "relative to the first row of the buffer");
-        assert_eq!(fetch(&mut b, c, 4, 0, 3), "1|1 2|1 3|1", "prior at the beginning gives the first rows");
+        assert_eq!(
+            fetch(&mut b, c, 0x20, -2, 2),
+            "3|1 4|1",
+            "relative to the first row of the buffer"
+        );
+        assert_eq!(
+            fetch(&mut b, c, 4, 0, 3),
+            "1|1 2|1 3|1",
+            "prior at the beginning gives the first rows"
+        );
         assert_eq!(fetch(&mut b, c, 2, 0, 1), "4|1", "next");
         assert_eq!(fetch(&mut b, c, 8, 0, 2), "6|1 7|1", "last");
         assert_eq!(fetch(&mut b, c, 1, 0, 2), "1|1 2|1", "first");
@@ -101,7 +111,11 @@ fn buffers_in_every_direction() {
         let (lines, c) = open(&mut b, "select id from a", scroll, READ_ONLY);
         assert_eq!(
             lines[4..],
-            [format!("output 2  Int {scroll}"), "output 3  Int 1".into(), "output 4  Int -1".into()]
+            [
+                format!("output 2  Int {scroll}"),
+                "output 3  Int 1".into(),
+                "output 4  Int -1".into()
+            ]
         );
         assert_eq!(fetch(&mut b, c, 2, 0, 5), "1|1 2|1 3|1 4|1 5|1");
         assert_eq!(fetch(&mut b, c, 4, 0, 5), "16911 line 0");
@@ -170,7 +184,14 @@ fn parameters_and_prepared_cursors() {
     assert_eq!(lines[6], "output 4  Int 3");
     let lines = b.call(
         "sp_cursorprepare",
-        &[null(""), params.clone(), query.clone(), int("", 1), out(int("", STATIC)), out(int("", READ_ONLY))],
+        &[
+            null(""),
+            params.clone(),
+            query.clone(),
+            int("", 1),
+            out(int("", STATIC)),
+            out(int("", READ_ONLY)),
+        ],
     );
     assert_eq!(
         lines,
@@ -238,7 +259,13 @@ fn the_first_rows_come_with_the_opening() {
     let lines = call(2, FAST_FORWARD | AUTO_FETCH);
     assert_eq!(
         lines[..5],
-        ["columns [id Int base, ROWSTAT Int]", "row 1|1", "row 2|1", "done Select 2 nested", "status 0"]
+        [
+            "columns [id Int base, ROWSTAT Int]",
+            "row 1|1",
+            "row 2|1",
+            "done Select 2 nested",
+            "status 0"
+        ]
     );
     let lines = call(20, FAST_FORWARD | AUTO_FETCH | AUTO_CLOSE);
     assert_eq!(lines[8..11], ["done Select 7 nested", "status 16", "output 0  Int 0"]);
@@ -306,9 +333,17 @@ fn rows_of_tables_without_a_unique_index_are_changed() {
         let access = lines.iter().find(|line| line.starts_with("output 3 ")).cloned();
         assert_eq!(access.as_deref(), Some("output 3  Int 4"), "{scroll}: {lines:?}");
         assert_eq!(fetch(&mut b, c, 2, 0, 3), "1|5|1 1|x|1 2|NULL|1", "{scroll}");
-        assert_eq!(update(&mut b, c, 2, "", int("@v", 7)), ["done Update 1 nested", "status 0"], "{scroll}");
-        let (_, c) =
-            open(&mut b, "select t.* from heap h join tree t on t.k = h.k where h.v = 5", scroll, OPTIMISTIC);
+        assert_eq!(
+            update(&mut b, c, 2, "", int("@v", 7)),
+            ["done Update 1 nested", "status 0"],
+            "{scroll}"
+        );
+        let (_, c) = open(
+            &mut b,
+            "select t.* from heap h join tree t on t.k = h.k where h.v = 5",
+            scroll,
+            OPTIMISTIC,
+        );
         assert_eq!(fetch(&mut b, c, 2, 0, 3), "1|10|1 1|20|1", "{scroll}");
         assert_eq!(
             update(&mut b, c, 2, "tree", int("@w", 21)),
@@ -348,13 +383,20 @@ fn a_row_that_somebody_else_has_changed_is_left_alone() {
 fn a_cursor_gets_a_name_for_positioned_statements() {
     let mut b = bench();
     let (_, c) = open(&mut b, "select id, n from a", KEYSET, OPTIMISTIC);
-    assert_eq!(b.call("sp_cursoroption", &[int("", c), int("", 2), text("", "SQL_CUR1")]), ["status 0"]);
+    assert_eq!(
+        b.call("sp_cursoroption", &[int("", c), int("", 2), text("", "SQL_CUR1")]),
+        ["status 0"]
+    );
     fetch(&mut b, c, 2, 0, 3);
-    assert_eq!(b.call("sp_cursor", &[int("", c), int("", 0x20), int("", 2), text("", "")]), ["status 0"]);
+    assert_eq!(
+        b.call("sp_cursor", &[int("", c), int("", 0x20), int("", 2), text("", "")]),
+        ["status 0"]
+    );
     b.check("update a set n = 0 where current of SQL_CUR1", &["done Update 1"]);
     b.check("select id from a where n = 0", &["columns [id Int base]", "row 2", "done Select 1"]);
-    let option =
-        |b: &mut Bench, code| b.call("sp_cursoroption", &[int("", c), int("", code), null("")])[1].clone();
+    let option = |b: &mut Bench, code| {
+        b.call("sp_cursoroption", &[int("", c), int("", code), null("")])[1].clone()
+    };
     assert_eq!(
         [4, 5, 6].map(|code| option(&mut b, code)),
         ["output 2  Int 1", "output 2  Int 4", "output 2  Int 7"]

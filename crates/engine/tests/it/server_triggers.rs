@@ -1,5 +1,5 @@
-//! Triggers of the server: which statements fire them, what they can take back, who may make them; logon triggers, whom they
-//! keep out, and who can always come in.
+//! Triggers of the server: which statements fire them, what they can take back, who may make them;
+//! logon triggers, whom they keep out, and who can always come in.
 
 use std::sync::Arc;
 
@@ -30,7 +30,9 @@ fn watched(events: &str) -> Bench {
 }
 
 fn log(b: &mut Bench) -> String {
-    let said = b.run("SELECT event, db, name FROM master.dbo.log ORDER BY no; TRUNCATE TABLE master.dbo.log");
+    let said = b.run(
+        "SELECT event, db, name FROM master.dbo.log ORDER BY no; TRUNCATE TABLE master.dbo.log",
+    );
     said.trim().lines().collect::<Vec<_>>().join("; ")
 }
 
@@ -48,7 +50,10 @@ fn events_of_the_server_and_of_every_database() {
         ("DROP LOGIN ann", "DROP_LOGIN|NULL|ann"),
         ("CREATE SERVER ROLE helpers", "CREATE_SERVER_ROLE|NULL|helpers"),
         ("DROP SERVER ROLE helpers", "DROP_SERVER_ROLE|NULL|helpers"),
-        ("CREATE TRIGGER second ON ALL SERVER FOR CREATE_LOGIN AS PRINT 'x'", "CREATE_TRIGGER|NULL|second"),
+        (
+            "CREATE TRIGGER second ON ALL SERVER FOR CREATE_LOGIN AS PRINT 'x'",
+            "CREATE_TRIGGER|NULL|second",
+        ),
         ("DROP TRIGGER second ON ALL SERVER", "DROP_TRIGGER|NULL|second"),
         ("CREATE TABLE #t (id int)", ""),
     ] {
@@ -73,7 +78,8 @@ fn those_of_the_server_run_first_and_those_of_a_database_hear_of_it_alone() {
     b.check("CREATE TABLE master.dbo.t (id int)", "server");
     b.check("CREATE LOGIN ann WITH PASSWORD = 'An-0ther-one'", "server");
     b.check("DISABLE TRIGGER b ON ALL SERVER; CREATE TABLE u (id int)", "database");
-    // Names of the two kinds are not in each other's way, and master has no trigger of its own by this.
+    // Names of the two kinds are not in each other's way, and master has no trigger of its own by
+    // this.
     b.run("USE master");
     b.check("CREATE TRIGGER b ON DATABASE FOR CREATE_VIEW AS PRINT 'x'", "");
     b.check("DROP TRIGGER b ON DATABASE; SELECT COUNT(*) FROM sys.triggers", "0");
@@ -83,7 +89,10 @@ fn those_of_the_server_run_first_and_those_of_a_database_hear_of_it_alone() {
         "SELECT type_desc, event_group_type_desc FROM sys.server_trigger_events ORDER BY type",
         "CREATE_TABLE|NULL\nCREATE_LOGIN|NULL",
     );
-    b.check("SELECT LEFT(definition, 30) FROM sys.server_sql_modules", "CREATE TRIGGER b ON ALL SERVER");
+    b.check(
+        "SELECT LEFT(definition, 30) FROM sys.server_sql_modules",
+        "CREATE TRIGGER b ON ALL SERVER",
+    );
     let mut b = b.restart();
     b.check("SELECT name, is_disabled FROM sys.server_triggers", "b|1");
     b.check("ENABLE TRIGGER ALL ON ALL SERVER; CREATE TABLE w (id int)", "server\ndatabase");
@@ -186,7 +195,10 @@ fn a_logon_trigger_says_who_comes_in() {
     let second = enter(&instance, "bob").unwrap();
     // A session is as its login has it, not as the trigger was.
     assert_eq!(
-        said(&mut first, "SELECT SUSER_SNAME(), @@TRANCOUNT, DB_NAME(), IS_SRVROLEMEMBER('sysadmin')"),
+        said(
+            &mut first,
+            "SELECT SUSER_SNAME(), @@TRANCOUNT, DB_NAME(), IS_SRVROLEMEMBER('sysadmin')"
+        ),
         "bob|0|master|0"
     );
     let third = enter(&instance, "bob").err();
@@ -219,7 +231,10 @@ fn a_logon_trigger_cannot_be_got_around() {
     let token = instance.authenticate("ann", PASSWORD, &client).unwrap();
     for database in [None, Some("t"), Some("tempdb")] {
         assert_eq!(instance.session_for(&token, database).err().map(|e| e.number), Some(17_892));
-        assert_eq!(instance.session_in_or_default(&token, database).err().map(|e| e.number), Some(17_892));
+        assert_eq!(
+            instance.session_in_or_default(&token, database).err().map(|e| e.number),
+            Some(17_892)
+        );
     }
     // Whoever owns master is not whoever may say who comes in.
     let mut bob = enter(&instance, "bob").unwrap();
@@ -250,7 +265,10 @@ fn a_logon_trigger_cannot_be_got_around() {
         assert!(said.starts_with("Msg "), "{sql}\n{said}");
     }
     assert_eq!(
-        said(&mut bob, "USE master; SELECT COUNT(*) FROM sys.sql_modules WHERE definition LIKE '%gate%'"),
+        said(
+            &mut bob,
+            "USE master; SELECT COUNT(*) FROM sys.sql_modules WHERE definition LIKE '%gate%'"
+        ),
         "Changed database context to 'master'.\n0"
     );
     assert_eq!(enter(&instance, "ann").err(), Some(17_892));

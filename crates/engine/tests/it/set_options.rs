@@ -1,12 +1,14 @@
-//! SET options, query hints and the options of WITH clauses: each is honoured, or refused with its error; nothing that was
-//! not sent runs, and nothing is passed over in silence.
+//! SET options, query hints and the options of WITH clauses: each is honoured, or refused with its
+//! error; nothing that was not sent runs, and nothing is passed over in silence.
 
 use crate::support::text::{self, Bench};
 
 /// The numbers of the errors that a batch gives.
 fn errors(b: &mut Bench, sql: &str) -> Vec<i32> {
     let said = b.run(sql);
-    said.lines().filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok()).collect()
+    said.lines()
+        .filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok())
+        .collect()
 }
 
 fn with_rows() -> Bench {
@@ -216,7 +218,10 @@ fn showplan_tells_the_operators() {
     b.check("set showplan_all off", "");
     b.check("set showplan_xml on", "");
     let said = b.run("select 1");
-    assert!(said.contains("<ShowPlanXML ") && said.contains("StatementText=\"select 1\""), "{said}");
+    assert!(
+        said.contains("<ShowPlanXML ") && said.contains("StatementText=\"select 1\""),
+        "{said}"
+    );
     b.check("set showplan_xml off", "");
     b.check("select count(*) from t", "2");
 }
@@ -230,7 +235,10 @@ fn quoted_identifier_off_makes_strings() {
     // From the place in the text on, whatever runs.
     b.check("if 1 = 0 set quoted_identifier on select \"a\" from t where a = 1", "1");
     b.check("select \"a\" from t where a = 2", "2");
-    b.check("exec ('set quoted_identifier off select \"x\"') select \"a\" from t where a = 1", "x\n1");
+    b.check(
+        "exec ('set quoted_identifier off select \"x\"') select \"a\" from t where a = 1",
+        "x\n1",
+    );
     b.check("set quoted_identifier off", "");
     b.check("declare @a varchar(9) select @a = \"@b\" print @a", "@b");
     // A default that was written in double quotes is read again under ON.
@@ -250,17 +258,25 @@ fn quoted_identifier_off_makes_strings() {
 #[test]
 fn ansi_nulls_off_compares_with_null() {
     let b = &mut with_rows();
-    let sql =
-        "select a from t where b = null select a from t where b <> null select a from t where not b = null";
+    let sql = "select a from t where b = null select a from t where b <> null select a from t where not b = null";
     b.check(sql, "");
     b.check(&format!("set ansi_nulls off {sql}"), "2\n1\n1");
-    b.check("declare @n varchar(9) select a from t where b = @n select a from t where @n <> b", "2\n1");
+    b.check(
+        "declare @n varchar(9) select a from t where b = @n select a from t where @n <> b",
+        "2\n1",
+    );
     b.check("declare @n varchar(9) select a from t where b = @n option (recompile)", "2");
     // A variable with a value is compared as ever, and so are two columns.
-    b.check("declare @n varchar(9) = 'x' select a from t where b <> @n select a from t where b = @n", "1");
+    b.check(
+        "declare @n varchar(9) = 'x' select a from t where b <> @n select a from t where b = @n",
+        "1",
+    );
     b.check("select count(*) from t x join t y on x.b = y.b", "1");
     b.check("declare @n int, @m int if @n = @m print 'eq' if @n <> 1 print 'ne'", "eq\nne");
-    b.check("select a from t where b in ('y', null) select a from t where b not in ('y', null)", "2\n1");
+    b.check(
+        "select a from t where b in ('y', null) select a from t where b not in ('y', null)",
+        "2\n1",
+    );
     b.check("select case b when null then 'null' else 'not' end from t order by a", "not\nnull");
     // The same text under ON has another plan.
     b.check("select count(*) from t where b = null", "1");
@@ -398,12 +414,18 @@ fn with_clauses() {
         ("create table u (a int) with (data_compression = row)", 0),
         ("create table w (a int) with (data_compresion = row)", 155),
         ("create table w (a int) with (durability = schema_only)", 40510),
-        ("create table w (a int not null primary key nonclustered) with (memory_optimized = on)", 41337),
+        (
+            "create table w (a int not null primary key nonclustered) with (memory_optimized = on)",
+            41337,
+        ),
         ("create table w0 (a int) with (memory_optimized = off)", 0),
         ("create index j on t (b) with (resumable = on)", 11438),
         ("create index j on t (b) with (online = off, resumable = on)", 11438),
         ("create index j on t (b) with (online = on, resumable = on)", 40510),
-        ("create index j on t (b) with (online = on, resumable = on, max_duration = 5 minutes)", 40510),
+        (
+            "create index j on t (b) with (online = on, resumable = on, max_duration = 5 minutes)",
+            40510,
+        ),
         ("create index j on t (b) with (online = on, max_duration = 5)", 40510),
         ("alter index i on t rebuild with (online = on, resumable = on)", 40510),
         ("alter index i on t rebuild with (online = on, resumable = off)", 0),

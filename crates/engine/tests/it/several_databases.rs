@@ -52,7 +52,10 @@ fn power_loss_in_commits_over_several_databases() {
     power_loss(&disk, open, WORK, 60, |instance, _, at| {
         check_whole(instance, at);
         states.insert(say(instance, "SELECT COUNT(*) FROM b..t"));
-        run(instance, "BEGIN TRAN INSERT a..t VALUES (100, 'x') INSERT b..t VALUES (100, 'x') COMMIT");
+        run(
+            instance,
+            "BEGIN TRAN INSERT a..t VALUES (100, 'x') INSERT b..t VALUES (100, 'x') COMMIT",
+        );
     });
     assert!(states.len() > 5, "{states:?}");
 }
@@ -65,7 +68,8 @@ fn a_failed_commit_takes_everything_back() {
     let instance = open(&disk);
     let mut session = instance.session().unwrap();
     let mut said = text::Text::default();
-    session.execute("BEGIN TRAN CREATE TABLE a..made (id int) INSERT b..t VALUES (1, 'x')", &mut said);
+    session
+        .execute("BEGIN TRAN CREATE TABLE a..made (id int) INSERT b..t VALUES (1, 'x')", &mut said);
     assert!(!said.out.contains("Msg"), "{}", said.out);
     disk.fail_on(Path::new("/data/b_log.ldf"), sim::OpKind::Any, 1, sim::Fault::Io);
     let mut said = text::Text::default();
@@ -125,7 +129,10 @@ fn a_database_in_doubt_waits_for_its_coordinator_or_an_administrator() {
         drop(instance);
         // What was decided is durable, and nobody asks again.
         let instance = open(&disk.crash(at));
-        assert_eq!(say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'b'"), "ONLINE");
+        assert_eq!(
+            say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'b'"),
+            "ONLINE"
+        );
     }
     assert!(met.iter().all(|n| *n > 0), "{met:?}");
 }

@@ -1,5 +1,6 @@
-//! Space of a database: files grow in turn over restarts, what DELETE, ROLLBACK, TRUNCATE, DROP and REBUILD leave goes back
-//! to the filegroup before anybody gets 1105, and the numbers that people look at are those of the database they name.
+//! Space of a database: files grow in turn over restarts, what DELETE, ROLLBACK, TRUNCATE, DROP and
+//! REBUILD leave goes back to the filegroup before anybody gets 1105, and the numbers that people
+//! look at are those of the database they name.
 
 use crate::support::text::{self, run};
 use engine::Instance;
@@ -14,7 +15,8 @@ fn open(disk: &SimDisk) -> Arc<Instance> {
 /// What a batch says, but for what USE says.
 fn say(instance: &Arc<Instance>, sql: &str) -> String {
     let said = text::say(instance, sql);
-    let lines: Vec<&str> = said.lines().filter(|l| !l.starts_with("Changed database context")).collect();
+    let lines: Vec<&str> =
+        said.lines().filter(|l| !l.starts_with("Changed database context")).collect();
     lines.join("\n")
 }
 
@@ -84,7 +86,8 @@ fn files_grow_in_turn_over_restarts() {
     let mut instance = instance;
     for n in 0..8 {
         assert_eq!(load(&instance, "t", 260), "");
-        // Every other time the power fails: the order is in the files' headers, and these are logged.
+        // Every other time the power fails: the order is in the files' headers, and these are
+        // logged.
         if n % 2 == 0 {
             instance.close().unwrap();
             drop(instance);
@@ -95,7 +98,10 @@ fn files_grow_in_turn_over_restarts() {
         }
         instance = open(&disk);
     }
-    let sizes = say(&instance, "SELECT size / 128 FROM f.sys.database_files WHERE type = 0 ORDER BY file_id");
+    let sizes = say(
+        &instance,
+        "SELECT size / 128 FROM f.sys.database_files WHERE type = 0 ORDER BY file_id",
+    );
     let sizes: Vec<i64> = sizes.lines().map(|line| line.parse().unwrap()).collect();
     assert!(sizes[0] + sizes[1] >= 10, "{sizes:?}");
     assert!((sizes[0] - sizes[1]).abs() <= 1, "{sizes:?}");
@@ -146,7 +152,10 @@ fn rows_that_a_snapshot_needs_are_kept() {
     assert_eq!(ask("SELECT COUNT(*) FROM f..t"), "4500");
     run(&instance, "DELETE f..t");
     assert!(load(&instance, "u", 4500).starts_with("Msg 1105"));
-    assert_eq!(ask("SELECT COUNT(*), MIN(p) FROM f..t WHERE p = 'x'").split('|').next(), Some("4500"));
+    assert_eq!(
+        ask("SELECT COUNT(*), MIN(p) FROM f..t WHERE p = 'x'").split('|').next(),
+        Some("4500")
+    );
     ask("COMMIT");
     assert_eq!(load(&instance, "u", 4500), "");
     clean(&instance);
@@ -223,7 +232,10 @@ fn a_load_right_behind_truncate_does_not_grow_the_file() {
 #[test]
 fn truncate_needs_no_room() {
     let (_disk, instance) = fixed(8);
-    run(&instance, "USE f; CREATE TABLE t (id int IDENTITY PRIMARY KEY, p char(4000), INDEX i (p))");
+    run(
+        &instance,
+        "USE f; CREATE TABLE t (id int IDENTITY PRIMARY KEY, p char(4000), INDEX i (p))",
+    );
     while load(&instance, "t", 1).is_empty() {}
     assert_eq!(say(&instance, "TRUNCATE TABLE f..t"), "");
     assert_eq!(load(&instance, "t", 100), "");
@@ -355,7 +367,10 @@ fn procedures_work_in_the_database_that_they_are_called_in() {
     assert!(say(&instance, "DECLARE @p sysname = 'f..sp_spaceused'; EXEC @p").starts_with("f|"));
     assert!(say(&instance, "EXEC sp_spaceused 'f.dbo.t'").starts_with("Msg 15250"));
     assert!(say(&instance, "EXEC nosuch..sp_spaceused").starts_with("Msg 911"));
-    assert_eq!(say(&instance, "EXEC f..sp_executesql N'SELECT DB_NAME()'; SELECT DB_NAME()"), "f\nmaster");
+    assert_eq!(
+        say(&instance, "EXEC f..sp_executesql N'SELECT DB_NAME()'; SELECT DB_NAME()"),
+        "f\nmaster"
+    );
     let said = say(&instance, "DBCC CHECKTABLE ('f.dbo.t')");
     assert!(said.contains("There are 100 rows in object"), "{said}");
     assert!(say(&instance, "DBCC CHECKTABLE ('f.dbo.nosuch')").starts_with("Msg 2501"));
@@ -379,7 +394,10 @@ fn a_bulk_load_finds_the_space_of_deleted_rows() {
     for options in ["", ", BATCHSIZE = 700"] {
         let said = say(
             &instance,
-            &format!("USE f; BULK INSERT u FROM '{}' WITH (FIELDTERMINATOR = ','{options})", file.display()),
+            &format!(
+                "USE f; BULK INSERT u FROM '{}' WITH (FIELDTERMINATOR = ','{options})",
+                file.display()
+            ),
         );
         assert_eq!(said, "(2500)");
         assert_eq!(say(&instance, "SELECT COUNT(*), COUNT(DISTINCT id) FROM f..u"), "2500|2500");

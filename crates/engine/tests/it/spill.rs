@@ -1,5 +1,5 @@
-//! Sorts and index builds that are larger than their memory: the same answers as in memory, the right error on a full or
-//! failing disk, and no run file left behind, whatever ends the statement.
+//! Sorts and index builds that are larger than their memory: the same answers as in memory, the
+//! right error on a full or failing disk, and no run file left behind, whatever ends the statement.
 
 use crate::support::text;
 use disk::Disk;
@@ -21,7 +21,8 @@ fn open_with(disk: &SimDisk, operator_bytes: Option<usize>) -> Arc<Instance> {
     Instance::open(options).expect("the instance opens")
 }
 
-/// A database `d` with the table `t` of 6,000 rows: few different values, many NULLs, long and short strings.
+/// A database `d` with the table `t` of 6,000 rows: few different values, many NULLs, long and
+/// short strings.
 fn fill(instance: &Arc<Instance>) {
     let create = "create database d alter database d set recovery simple";
     assert_eq!(text::say(instance, create), "");
@@ -105,14 +106,16 @@ fn indexes_are_what_they_are_in_memory() {
         let disk = SimDisk::new(2);
         let instance = open_with(&disk, Some(TINY));
         fill(&instance);
-        let (sum, io) = ("select checksum_agg(checksum(id, a, s, m)), count(*) from t", disk.io_count());
+        let (sum, io) =
+            ("select checksum_agg(checksum(id, a, s, m)), count(*) from t", disk.io_count());
         let before = ask(&instance, sum);
         assert_eq!(ask(&instance, sql), "", "{sql}");
         assert!(disk.io_count() > io + 20, "{sql}");
         assert_eq!(run_files(&disk), Vec::<PathBuf>::new());
         assert_eq!(ask(&instance, sum), before, "{sql}");
         let found = ask(&instance, "select id from t where a = 17 and s > 'm' order by id");
-        let all = ask(&instance, "select id from t with (index(0)) where a = 17 and s > 'm' order by id");
+        let all =
+            ask(&instance, "select id from t with (index(0)) where a = 17 and s > 'm' order by id");
         assert_eq!(found, all);
         assert!(instance.check_database("d").expect("a check").is_clean(), "{sql}");
     }
@@ -126,10 +129,16 @@ fn a_repeated_key_is_1505_however_far_apart_the_rows_are() {
     assert_eq!(ask(&instance, "insert t (id, a) values (17, 1)"), "(1)");
     for kind in ["unique", "unique clustered"] {
         let said = ask(&instance, &format!("create {kind} index x on t(id)"));
-        assert!(said.contains("Msg 1505") && said.contains("duplicate key value is (17)"), "{said}");
+        assert!(
+            said.contains("Msg 1505") && said.contains("duplicate key value is (17)"),
+            "{said}"
+        );
         assert_eq!(run_files(&disk), Vec::<PathBuf>::new());
     }
-    assert_eq!(ask(&instance, "delete t where id = 17 and a = 1 create unique index x on t(id)"), "(1)");
+    assert_eq!(
+        ask(&instance, "delete t where id = 17 and a = 1 create unique index x on t(id)"),
+        "(1)"
+    );
 }
 
 #[test]
@@ -140,7 +149,8 @@ fn a_full_disk_is_1105_for_tempdb_and_work_goes_on() {
     assert_eq!(ask(&instance, "checkpoint"), "");
     let free = disk.free_space(Path::new("/data")).expect("free space");
     disk.set_capacity((1 << 40) - free + (300 << 10));
-    let queries = ["select id, n, s from t order by s, id", "create index x on t(s) include (m, d, f, b, g)"];
+    let queries =
+        ["select id, n, s from t order by s, id", "create index x on t(s) include (m, d, f, b, g)"];
     for sql in queries {
         let said = ask(&instance, sql);
         assert!(said.contains("Msg 1105") && said.contains("'tempdb'"), "{sql}: {said}");
@@ -156,9 +166,13 @@ fn a_full_disk_is_1105_for_tempdb_and_work_goes_on() {
 
 #[test]
 fn failed_io_is_an_error_and_leaves_no_file() {
-    for (kind, nth) in
-        [(OpKind::Name, 1), (OpKind::Write, 1), (OpKind::Write, 9), (OpKind::Read, 2), (OpKind::Read, 40)]
-    {
+    for (kind, nth) in [
+        (OpKind::Name, 1),
+        (OpKind::Write, 1),
+        (OpKind::Write, 9),
+        (OpKind::Read, 2),
+        (OpKind::Read, 40),
+    ] {
         let disk = SimDisk::new(5);
         let instance = open_with(&disk, Some(TINY));
         fill(&instance);
@@ -166,7 +180,10 @@ fn failed_io_is_an_error_and_leaves_no_file() {
         // Everything is in memory: the reads and writes that follow are the sort's.
         disk.fail_on(Path::new("/data/tempdb.mdf.sort-1"), kind, nth, Fault::Io);
         let said = ask(&instance, "select id, n from t order by s, id");
-        assert!(said.contains("Msg 823") && said.contains("tempdb.mdf.sort-1"), "{kind:?} {nth}: {said}");
+        assert!(
+            said.contains("Msg 823") && said.contains("tempdb.mdf.sort-1"),
+            "{kind:?} {nth}: {said}"
+        );
         assert_eq!(run_files(&disk), Vec::<PathBuf>::new());
         assert!(!ask(&instance, "select id, n from t order by s, id").contains("Msg"));
     }
@@ -185,7 +202,9 @@ fn a_crash_leaves_no_run_file_after_the_restart() {
         let after = disk.crash(seed);
         met += usize::from(!run_files(&after).is_empty());
         // Not a name that a sort gives.
-        after.write_small_atomic(Path::new("/data/tempdb.mdf.sort-notes"), b"mine").expect("a file");
+        after
+            .write_small_atomic(Path::new("/data/tempdb.mdf.sort-notes"), b"mine")
+            .expect("a file");
         let instance = open_with(&after, Some(TINY));
         assert_eq!(run_files(&after), [PathBuf::from("/data/tempdb.mdf.sort-notes")]);
         assert_eq!(ask(&instance, "select count(*) from t"), "6000");
@@ -201,8 +220,13 @@ fn a_cancelled_statement_leaves_no_run_file() {
     fill(&instance);
     let mut session = instance.session().expect("a session");
     session.use_database("d").expect("the database");
-    let mut sink =
-        Stop { disk: disk.clone(), cancel: session.cancel_handle(), files: 0, rows: 0, errors: Vec::new() };
+    let mut sink = Stop {
+        disk: disk.clone(),
+        cancel: session.cancel_handle(),
+        files: 0,
+        rows: 0,
+        errors: Vec::new(),
+    };
     session.execute("select id, s from t order by s desc, id", &mut sink);
     assert_eq!((sink.files, sink.errors), (1, vec![3617]));
     assert!(sink.rows < 6000);

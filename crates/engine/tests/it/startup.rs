@@ -1,5 +1,6 @@
-//! Procedures that run when the instance has started: which may, as whom they run, what their errors come to, and that one that never
-//! ends keeps the instance neither from opening nor from closing.
+//! Procedures that run when the instance has started: which may, as whom they run, what their
+//! errors come to, and that one that never ends keeps the instance neither from opening nor from
+//! closing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,7 +48,10 @@ fn what_is_set_runs_at_each_start_as_sa_in_master() {
     comes(&instance, "SELECT who, db FROM starts", "sa/dbo|master");
     assert!(log(&instance).contains("Launched startup procedure 'note'."));
     // After a crash too; ALTER by who may all keeps it, a rename as well.
-    run(&instance, "EXEC('ALTER PROCEDURE dbo.note AS INSERT dbo.starts VALUES (N''altered'', N''x'')')");
+    run(
+        &instance,
+        "EXEC('ALTER PROCEDURE dbo.note AS INSERT dbo.starts VALUES (N''altered'', N''x'')')",
+    );
     run(&instance, "EXEC sp_rename 'note', 'note]2'");
     drop(instance);
     let disk = disk.crash(1);
@@ -66,10 +70,12 @@ fn what_is_set_runs_at_each_start_as_sa_in_master() {
     run(&instance, "EXEC sp_procoption 'dbo.[note]]2]', 'startup', '1'");
     instance.close().unwrap();
     let quiet =
-        Instance::open(InstanceOptions { trace_flags: vec![4022], ..options(&disk, MEMORY) }).unwrap();
+        Instance::open(InstanceOptions { trace_flags: vec![4022], ..options(&disk, MEMORY) })
+            .unwrap();
     assert!(!log(&quiet).contains("Launched"));
     quiet.close().unwrap();
-    let only_read = Instance::open(InstanceOptions { read_only: true, ..options(&disk, MEMORY) }).unwrap();
+    let only_read =
+        Instance::open(InstanceOptions { read_only: true, ..options(&disk, MEMORY) }).unwrap();
     assert!(!log(&only_read).contains("Launched"));
     assert_eq!(say(&only_read, "SELECT COUNT(*) FROM starts"), "2");
 }
@@ -78,7 +84,10 @@ fn what_is_set_runs_at_each_start_as_sa_in_master() {
 fn only_procedures_without_parameters_of_dbo_in_master_may() {
     let instance = open(&SimDisk::new(6));
     run(&instance, NOTES);
-    run(&instance, "EXEC('CREATE PROCEDURE dbo.takes @a int = 1 AS SELECT 1'); EXEC('CREATE SCHEMA other')");
+    run(
+        &instance,
+        "EXEC('CREATE PROCEDURE dbo.takes @a int = 1 AS SELECT 1'); EXEC('CREATE SCHEMA other')",
+    );
     run(
         &instance,
         "EXEC('CREATE PROCEDURE other.p AS SELECT 1'); EXEC('CREATE FUNCTION dbo.f() RETURNS int AS BEGIN RETURN 1 END')",
@@ -100,8 +109,11 @@ fn only_procedures_without_parameters_of_dbo_in_master_may() {
     ] {
         fails(&instance, &format!("EXEC sp_procoption {call}"), &[error]);
     }
-    let said = fails(&instance, "BEGIN TRAN; EXEC sp_procoption 'note', 'startup', 'on'", &[15_002]);
-    assert!(said.contains("The procedure 'sys.sp_procoption' cannot be executed within a transaction."));
+    let said =
+        fails(&instance, "BEGIN TRAN; EXEC sp_procoption 'note', 'startup', 'on'", &[15_002]);
+    assert!(
+        said.contains("The procedure 'sys.sp_procoption' cannot be executed within a transaction.")
+    );
     run(&instance, "USE d; EXEC('CREATE PROCEDURE dbo.note AS SELECT 1')");
     fails(&instance, "USE d; EXEC sp_procoption 'note', 'startup', 'on'", &[15_398]);
 }
@@ -111,13 +123,19 @@ fn who_is_not_trusted_with_everything_can_neither_set_nor_change_what_runs() {
     let disk = SimDisk::new(7);
     let instance = open(&disk);
     run(&instance, NOTES);
-    run(&instance, "CREATE LOGIN ann WITH PASSWORD = 'An-0ther-one'; CREATE USER ann FOR LOGIN ann");
+    run(
+        &instance,
+        "CREATE LOGIN ann WITH PASSWORD = 'An-0ther-one'; CREATE USER ann FOR LOGIN ann",
+    );
     run(
         &instance,
         "EXEC('CREATE PROCEDURE dbo.mine AS SELECT 1'); EXEC('CREATE PROCEDURE dbo.given AS SELECT 1')",
     );
     run(&instance, "ALTER ROLE db_owner ADD MEMBER ann");
-    run(&instance, "EXEC sp_procoption 'note', 'startup', 'on'; EXEC sp_procoption 'given', 'startup', 'on'");
+    run(
+        &instance,
+        "EXEC sp_procoption 'note', 'startup', 'on'; EXEC sp_procoption 'given', 'startup', 'on'",
+    );
     let token = instance.authenticate("ann", "An-0ther-one", &ClientInfo::default()).unwrap();
     let mut ann = instance.session_for(&token, None).unwrap();
     let mut said = |sql: &str| {
@@ -150,7 +168,10 @@ fn errors_are_in_the_error_log_and_stop_no_other() {
         &instance,
         "EXEC('CREATE PROCEDURE dbo.bad AS SELECT 1; RAISERROR(''no luck'', 16, 3); SELECT * FROM nosuch')",
     );
-    run(&instance, "EXEC sp_procoption 'bad', 'startup', 'on'; EXEC sp_procoption 'note', 'startup', 'on'");
+    run(
+        &instance,
+        "EXEC sp_procoption 'bad', 'startup', 'on'; EXEC sp_procoption 'note', 'startup', 'on'",
+    );
     instance.close().unwrap();
     let instance = open(&disk);
     comes(&instance, "SELECT COUNT(*) FROM starts", "1");
@@ -159,7 +180,11 @@ fn errors_are_in_the_error_log_and_stop_no_other() {
         assert!(begin.elapsed() < Duration::from_secs(30), "{}", log(&instance));
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(log(&instance).contains("Error: 50000, Severity: 16, State: 3. no luck"), "{}", log(&instance));
+    assert!(
+        log(&instance).contains("Error: 50000, Severity: 16, State: 3. no luck"),
+        "{}",
+        log(&instance)
+    );
     comes(&instance, "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id <> @@SPID", "0");
 }
 
@@ -187,7 +212,8 @@ fn one_that_never_ends_is_ended_with_the_instance() {
     assert!(begin.elapsed() < Duration::from_secs(20));
     drop(instance);
     let quiet =
-        Instance::open(InstanceOptions { trace_flags: vec![4022], ..options(&disk, MEMORY) }).unwrap();
+        Instance::open(InstanceOptions { trace_flags: vec![4022], ..options(&disk, MEMORY) })
+            .unwrap();
     assert_eq!(
         say(&quiet, "SELECT who FROM starts"),
         "sa/dbo",

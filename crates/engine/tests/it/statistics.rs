@@ -1,9 +1,11 @@
-//! Statistics of columns: made when a plan needs them, refreshed by the thresholds, managed by CREATE, UPDATE and DROP STATISTICS,
-//! shown by DBCC SHOW_STATISTICS and the system views; and that plans use them.
+//! Statistics of columns: made when a plan needs them, refreshed by the thresholds, managed by
+//! CREATE, UPDATE and DROP STATISTICS, shown by DBCC SHOW_STATISTICS and the system views; and that
+//! plans use them.
 
 use crate::support::text::{self, Bench};
 
-/// 6,000 rows: `kind` has one frequent value and many rare ones, `day` ascends, `nothing` is mostly NULL.
+/// 6,000 rows: `kind` has one frequent value and many rare ones, `day` ascends, `nothing` is mostly
+/// NULL.
 fn bench() -> Bench {
     let mut b = Bench::new();
     b.run(
@@ -55,7 +57,10 @@ fn nothing_is_made_where_it_is_switched_off() {
     b.run("DECLARE @sql nvarchar(200) = CONCAT('ALTER DATABASE ', QUOTENAME(DB_NAME()), ' SET AUTO_CREATE_STATISTICS OFF')
            EXEC (@sql)");
     assert_eq!(lines(&mut b, "SELECT COUNT(*) FROM t WHERE day = 7"), "10");
-    assert_eq!(lines(&mut b, "SELECT COUNT(*) FROM sys.stats WHERE object_id = OBJECT_ID('t')"), "3");
+    assert_eq!(
+        lines(&mut b, "SELECT COUNT(*) FROM sys.stats WHERE object_id = OBJECT_ID('t')"),
+        "3"
+    );
 }
 
 #[test]
@@ -90,8 +95,7 @@ fn a_cached_plan_is_made_anew_when_its_table_has_changed() {
     let mut b = Bench::new();
     b.run("SET NOCOUNT ON; CREATE TABLE g (id int PRIMARY KEY, k int); CREATE INDEX k ON g (k)");
     let query = "SELECT COUNT(*) FROM g WHERE k = 3";
-    let compiled =
-        "SELECT cntr_value FROM sys.dm_os_performance_counters WHERE counter_name = 'SQL Compilations/sec'";
+    let compiled = "SELECT cntr_value FROM sys.dm_os_performance_counters WHERE counter_name = 'SQL Compilations/sec'";
     assert_eq!(lines(&mut b, query), "0");
     b.run("DECLARE @i int = 0 WHILE @i < 2000 BEGIN INSERT g VALUES (@i, @i) SET @i += 1 END");
     assert_eq!(lines(&mut b, query), "1");
@@ -109,7 +113,8 @@ fn users_make_update_and_drop_statistics() {
     b.run("CREATE STATISTICS both ON t (day, kind) WITH FULLSCAN");
     let shown = lines(&mut b, "DBCC SHOW_STATISTICS ('t', both) WITH STAT_HEADER, NO_INFOMSGS");
     assert!(shown.starts_with("both") && shown.contains("6000|6000"), "{shown}");
-    let densities = lines(&mut b, "DBCC SHOW_STATISTICS (t, both) WITH DENSITY_VECTOR, NO_INFOMSGS");
+    let densities =
+        lines(&mut b, "DBCC SHOW_STATISTICS (t, both) WITH DENSITY_VECTOR, NO_INFOMSGS");
     let rows: Vec<&str> = densities.lines().collect();
     assert_eq!(rows.len(), 2, "{densities}");
     assert!(rows[0].ends_with("day") && rows[1].ends_with("day, kind"), "{densities}");
@@ -196,7 +201,8 @@ fn all_types_have_histograms() {
         ("varbinary(300)", "CONVERT(varbinary(300), REPLICATE('b', 300))"),
         ("uniqueidentifier", "'6F9619FF-8B86-D011-B42D-00C04FC964FF'"),
     ];
-    let columns: Vec<String> = types.iter().enumerate().map(|(i, (ty, _))| format!("c{i} {ty}")).collect();
+    let columns: Vec<String> =
+        types.iter().enumerate().map(|(i, (ty, _))| format!("c{i} {ty}")).collect();
     let values: Vec<&str> = types.iter().map(|(_, value)| *value).collect();
     b.run(&format!(
         "CREATE TABLE every ({}) INSERT every VALUES ({})",
@@ -206,7 +212,11 @@ fn all_types_have_histograms() {
     b.run("INSERT every DEFAULT VALUES");
     for (i, (ty, value)) in types.iter().enumerate() {
         b.run(&format!("CREATE STATISTICS s{i} ON every (c{i})"));
-        assert_eq!(lines(&mut b, &format!("SELECT COUNT(*) FROM every WHERE c{i} = {value}")), "1", "{ty}");
+        assert_eq!(
+            lines(&mut b, &format!("SELECT COUNT(*) FROM every WHERE c{i} = {value}")),
+            "1",
+            "{ty}"
+        );
     }
     let steps = "SELECT COUNT(*), MIN(n), MAX(n) FROM (SELECT COUNT(*) AS n FROM sys.stats s
                  CROSS APPLY sys.dm_db_stats_histogram(s.object_id, s.stats_id) h
@@ -297,7 +307,8 @@ fn plans_are_made_for_the_parameters_of_their_first_run() {
         b.run("DBCC FREEPROCCACHE");
         b.run("SET SHOWPLAN_TEXT ON");
         let params = [("@k", engine::DataType::Int)];
-        let prepared = b.session.prepare("SELECT SUM(day) FROM t WHERE kind = @k", &params).unwrap();
+        let prepared =
+            b.session.prepare("SELECT SUM(day) FROM t WHERE kind = @k", &params).unwrap();
         let mut out = text::Text::default();
         b.session.execute_prepared(&prepared, &[engine::Value::Int(first)], &mut out).unwrap();
         b.run("SET SHOWPLAN_TEXT OFF");
@@ -335,12 +346,19 @@ fn row_counts_with_savepoints_in_any_order() {
             }
             2 if depth > 0 => format!("SAVE TRANSACTION p{}", rng.u8(..3)),
             3 if depth > 0 => {
-                format!("BEGIN TRY ROLLBACK TRANSACTION p{} END TRY BEGIN CATCH END CATCH", rng.u8(..3))
+                format!(
+                    "BEGIN TRY ROLLBACK TRANSACTION p{} END TRY BEGIN CATCH END CATCH",
+                    rng.u8(..3)
+                )
             }
             4 => format!("DELETE TOP ({}) FROM r", rng.u8(..4)),
             5 => "INSERT r (x) SELECT CASE WHEN x = 3 THEN 1 / 0 ELSE x END FROM r".to_string(),
             6 => "DELETE TOP (1) FROM s".to_string(),
-            n => format!("INSERT {} (x) VALUES ({}), (1)", ["r", "s"][usize::from(n % 2)], rng.u8(..10)),
+            n => format!(
+                "INSERT {} (x) VALUES ({}), (1)",
+                ["r", "s"][usize::from(n % 2)],
+                rng.u8(..10)
+            ),
         };
         b.run(&sql);
         if depth == 0 && b.session.trancount() > 0 {

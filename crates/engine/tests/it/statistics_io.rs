@@ -1,8 +1,10 @@
-//! SET STATISTICS IO: what each statement has read of each table, by the pages that the tables have.
+//! SET STATISTICS IO: what each statement has read of each table, by the pages that the tables
+//! have.
 
 use crate::support::text::{self, Bench};
 
-/// Reads of a table that a batch has told: scans, then logical, physical and ahead, those of large values last.
+/// Reads of a table that a batch has told: scans, then logical, physical and ahead, those of large
+/// values last.
 #[derive(Debug, PartialEq, Eq)]
 struct Reads {
     table: String,
@@ -94,8 +96,10 @@ fn a_scan_reads_its_pages_and_a_seek_the_way_down() {
     assert_eq!((one.scans, one.own[0]), (0, depth), "{one:?}");
     let range = read(&mut b, "SELECT MAX(filler) FROM big WHERE id BETWEEN 100 AND 102");
     assert!(range.scans == 1 && (depth..depth + 3).contains(&range.own[0]), "{range:?}");
-    let three =
-        read(&mut b, "SELECT MAX(filler) FROM big WHERE id BETWEEN 1 AND 2 OR id BETWEEN 900 AND 901");
+    let three = read(
+        &mut b,
+        "SELECT MAX(filler) FROM big WHERE id BETWEEN 1 AND 2 OR id BETWEEN 900 AND 901",
+    );
     assert_eq!(three.scans, 2, "{three:?}");
     b.check("SET STATISTICS IO OFF", "");
     assert_eq!(reads(&mut b, "SELECT COUNT(*) FROM big"), []);
@@ -166,8 +170,9 @@ fn temporary_tables_variables_and_run_files() {
          INSERT big SELECT value, CONCAT(value % 100, 'x') FROM GENERATE_SERIES(1, 20000)
          SET STATISTICS IO ON",
     );
-    let sorted =
-        reads_in(&b.run("SELECT TOP (3) * FROM (SELECT TOP (19999) * FROM big ORDER BY filler, id DESC) x"));
+    let sorted = reads_in(
+        &b.run("SELECT TOP (3) * FROM (SELECT TOP (19999) * FROM big ORDER BY filler, id DESC) x"),
+    );
     let names: Vec<_> = sorted.iter().map(|t| (t.table.as_str(), t.scans)).collect();
     assert_eq!(names, [("big", 1), ("Worktable", 0)], "{sorted:?}");
     assert!(sorted[1].own[0] > 0 && sorted[1].own[0] == sorted[1].own[1], "{sorted:?}");

@@ -54,7 +54,8 @@ impl Sink for Client {
 /// What both are told, and how many rows came as they are stored.
 #[track_caller]
 fn told(b: &mut Bench, sql: &str) -> (Vec<String>, usize) {
-    let (mut plain, mut client) = (Client::default(), Client { takes_stored: true, ..Client::default() });
+    let (mut plain, mut client) =
+        (Client::default(), Client { takes_stored: true, ..Client::default() });
     b.session.execute(sql, &mut plain);
     b.session.execute(sql, &mut client);
     assert_eq!(plain.stored, 0);
@@ -200,7 +201,9 @@ fn with_every_type() -> Bench {
 fn columns_of_every_type_are_told_the_same() {
     let mut b = with_every_type();
     for table in ["f", "k"] {
-        for hint in ["", "WITH (HOLDLOCK)", "WITH (UPDLOCK)", "WITH (READCOMMITTEDLOCK)", "WITH (NOLOCK)"] {
+        for hint in
+            ["", "WITH (HOLDLOCK)", "WITH (UPDLOCK)", "WITH (READCOMMITTEDLOCK)", "WITH (NOLOCK)"]
+        {
             let sql = format!("SELECT * FROM {table} {hint} WHERE v > 0");
             let (lines, stored) = told(&mut b, &sql);
             assert!(stored > 250, "{sql}: {stored}");
@@ -327,8 +330,10 @@ fn rows_come_together() {
     }
     // A limit ends within what comes together.
     let mut client = Client { takes_stored: true, ..Client::default() };
-    b.session
-        .execute("SET ROWCOUNT 130; SELECT id, v FROM h; SELECT @@ROWCOUNT; SET ROWCOUNT 0", &mut client);
+    b.session.execute(
+        "SET ROWCOUNT 130; SELECT id, v FROM h; SELECT @@ROWCOUNT; SET ROWCOUNT 0",
+        &mut client,
+    );
     assert_eq!(client.stored, 130);
     assert!(client.told.contains(&"row [Int(130)]".to_owned()), "{:?}", client.told);
 }
@@ -353,7 +358,9 @@ fn rows_before_a_damaged_one_come() {
     let disk = disk.crash(1);
     change_page(&disk, "/data/d.mdf", |page| {
         let text = b"row 150 here";
-        let Some(at) = page.windows(text.len()).position(|bytes| bytes == text) else { return false };
+        let Some(at) = page.windows(text.len()).position(|bytes| bytes == text) else {
+            return false;
+        };
         // Where the text ends stands before it. The row is not so long.
         page[at - 2..at].copy_from_slice(&0x7FF0_u16.to_le_bytes());
         true

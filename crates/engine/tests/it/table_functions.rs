@@ -50,7 +50,10 @@ fn series() {
         ("select value from generate_series(1, '3')", 5373),
         ("select value from generate_series(cast(1 as real), cast(2 as real))", 5373),
         ("select value from generate_series(1, 3, 0)", 4199),
-        ("select value from generate_series(cast(1e37 as decimal(38, 0)), cast(1 as decimal(38, 10)))", 8115),
+        (
+            "select value from generate_series(cast(1e37 as decimal(38, 0)), cast(1 as decimal(38, 10)))",
+            8115,
+        ),
         ("select value from generate_series(1)", 313),
         ("select value from generate_series(1, 2, 3, 4)", 8144),
         ("select value from generate_series(1, 2) as s (a, b)", 8159),
@@ -67,7 +70,11 @@ fn split() {
     check(&mut b, "select value, ordinal from string_split(N'x y', ' ', 1)", "x|1\ny|2");
     check(&mut b, "select * from string_split('', ',')", "");
     check(&mut b, "select * from string_split(null, ',')", "");
-    check(&mut b, "select ordinal from string_split('\u{e9};\u{e9};', ';', 1) where value = ''", "3");
+    check(
+        &mut b,
+        "select ordinal from string_split('\u{e9};\u{e9};', ';', 1) where value = ''",
+        "3",
+    );
     check(
         &mut b,
         "create table #l (id int, tags varchar(100)); insert #l values (1, 'red,blue'), (2, 'green'); \

@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 /// A database with a table of two rows.
 fn bench() -> Bench {
     let mut b = Bench::new();
-    b.check("CREATE TABLE r (id int PRIMARY KEY, v int NOT NULL) INSERT r VALUES (1, 0), (2, 0)", "(2)");
+    b.check(
+        "CREATE TABLE r (id int PRIMARY KEY, v int NOT NULL) INSERT r VALUES (1, 0), (2, 0)",
+        "(2)",
+    );
     b
 }
 
@@ -59,8 +62,10 @@ fn a_table_that_somebody_uses_is_not_to_be_had_alone() {
         session.spid()
     );
     b.check("SET LOCK_TIMEOUT 0", "");
-    let uses =
-        [("SELECT v FROM r WITH (REPEATABLEREAD) WHERE id = 1", "IS"), ("INSERT r VALUES (3, 0)", "IX")];
+    let uses = [
+        ("SELECT v FROM r WITH (REPEATABLEREAD) WHERE id = 1", "IS"),
+        ("INSERT r VALUES (3, 0)", "IX"),
+    ];
     for (used, mode) in uses {
         for alone in ALONE {
             // Each finds that it is kept again.
@@ -91,7 +96,11 @@ fn who_waits_for_what_is_kept_is_woken() {
     let alone = "SELECT COUNT(*) FROM r WITH (TABLOCKX)";
     for ends in ["COMMIT", "ROLLBACK", "it goes away"] {
         let mut session = keeper(&b.instance);
-        assert_eq!(run(&mut session, "BEGIN TRAN UPDATE r SET v = 7 WHERE id = 1"), "(1)", "{ends}");
+        assert_eq!(
+            run(&mut session, "BEGIN TRAN UPDATE r SET v = 7 WHERE id = 1"),
+            "(1)",
+            "{ends}"
+        );
         let waiting = blocked(keeper(&b.instance), alone);
         match ends {
             "it goes away" => drop(session),
@@ -110,7 +119,10 @@ fn who_waits_for_what_is_kept_is_woken() {
     let mut third = keeper(&b.instance);
     assert_eq!(run(&mut third, "UPDATE r SET v = 8 WHERE id = 2"), "(1)");
     assert_eq!(run(&mut session, "COMMIT"), "");
-    assert_eq!(text::say(&b.instance, "SELECT COUNT(*) FROM t.dbo.r WITH (TABLOCKX) WHERE v = 8"), "2");
+    assert_eq!(
+        text::say(&b.instance, "SELECT COUNT(*) FROM t.dbo.r WITH (TABLOCKX) WHERE v = 8"),
+        "2"
+    );
 }
 
 /// Beside a lock on the whole table nobody changes it, and all that was changed before is seen.

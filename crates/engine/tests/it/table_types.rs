@@ -1,4 +1,5 @@
-//! Table types: what they may have, variables and parameters of them, and what a client's rows must be to be one.
+//! Table types: what they may have, variables and parameters of them, and what a client's rows must
+//! be to be one.
 
 use crate::support::tape::{self, int, text as string};
 use crate::support::text::{Bench, power_loss, run, say, try_open};
@@ -94,14 +95,18 @@ fn parameters_of_procedures() {
         "(2)\nMsg 206: Operand type clash: table is incompatible with int",
     );
     // An error leaves nothing in sight of the next scope.
-    b.check("exec ('select count(*) from @l')", "Msg 1087: Must declare the table variable \"@l\".");
+    b.check(
+        "exec ('select count(*) from @l')",
+        "Msg 1087: Must declare the table variable \"@l\".",
+    );
 }
 
 #[test]
 fn a_parameter_is_readonly() {
     let mut b = bench();
-    for (i, body) in
-        ["insert @l (id) values (7)", "delete @l", "update x set id = 1 from @l as x"].iter().enumerate()
+    for (i, body) in ["insert @l (id) values (7)", "delete @l", "update x set id = 1 from @l as x"]
+        .iter()
+        .enumerate()
     {
         b.run(&format!("create procedure bad{i} @l lines readonly as {body}"));
         b.check(
@@ -128,7 +133,8 @@ fn a_parameter_is_readonly() {
         "create procedure p @n int, @l nothing readonly as select 1",
     ] {
         let said = b.run(text);
-        let expected = "Msg 2715: Column, parameter, or variable #2: Cannot find data type nothing.";
+        let expected =
+            "Msg 2715: Column, parameter, or variable #2: Cannot find data type nothing.";
         assert!(said.starts_with(expected), "{text}: {said}");
     }
 }
@@ -215,7 +221,11 @@ fn a_power_loss_among_types_leaves_all_or_none() {
                 "use t exec ('declare @o old insert @o ({make}) values (1) create type {gone} from int')"
             ),
         );
-        assert_eq!(say(instance, "dbcc checkdb (t) with no_infomsgs"), "", "power lost at I/O {at}");
+        assert_eq!(
+            say(instance, "dbcc checkdb (t) with no_infomsgs"),
+            "",
+            "power lost at I/O {at}"
+        );
         seen.insert(state);
     });
     assert_eq!(seen.len(), 2, "both ends were met");
@@ -263,14 +273,20 @@ fn rows(type_name: &str, values: &[(i32, &str, f64)]) -> RpcParam {
 fn call(b: &mut Bench, name: &str, params: &[RpcParam]) -> Vec<String> {
     let mut tape = tape::Tape::default();
     b.session.rpc(name, params.to_vec(), &mut tape);
-    tape.lines.into_iter().filter(|line| !line.starts_with("columns") && !line.starts_with("done")).collect()
+    tape.lines
+        .into_iter()
+        .filter(|line| !line.starts_with("columns") && !line.starts_with("done"))
+        .collect()
 }
 
 #[test]
 fn a_clients_rows() {
     let mut b = bench();
     let two = [(1, "a", 1.5), (2, "b", 2.25)];
-    assert_eq!(call(&mut b, "total", &[rows("lines", &two), int("@plus", 1)]), ["row 2|4.75", "status 0"]);
+    assert_eq!(
+        call(&mut b, "total", &[rows("lines", &two), int("@plus", 1)]),
+        ["row 2|4.75", "status 0"]
+    );
     // The type need not be named.
     assert_eq!(call(&mut b, "dbo.total", &[rows("", &two)]), ["row 2|3.75", "status 0"]);
     let text = string("", "select id, word, at from @l order by id");
@@ -300,7 +316,10 @@ fn a_clients_rows() {
         (int("@l", 5), 206),
     ] {
         let said = call(&mut b, "total", &[param]);
-        assert!(said.iter().any(|line| line.starts_with(&format!("error {number} "))), "{number}: {said:?}");
+        assert!(
+            said.iter().any(|line| line.starts_with(&format!("error {number} "))),
+            "{number}: {said:?}"
+        );
         assert!(!said.iter().any(|line| line.starts_with("row")), "{said:?}");
     }
     let columns = vec![RpcTableColumn { position: 0, default: false }];

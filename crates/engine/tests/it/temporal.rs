@@ -1,5 +1,5 @@
-//! System-versioned tables: what their periods get, what their history keeps on every way in which rows change, what FOR SYSTEM_TIME
-//! shows; definitions, refusals, catalog views; power loss.
+//! System-versioned tables: what their periods get, what their history keeps on every way in which
+//! rows change, what FOR SYSTEM_TIME shows; definitions, refusals, catalog views; power loss.
 
 use crate::support::text::{self, Bench, power_loss, say, try_open};
 use sim::SimDisk;
@@ -8,7 +8,8 @@ const EMPLOYEE: &str = "CREATE TABLE emp (id int PRIMARY KEY, name nvarchar(20),
     vf datetime2 GENERATED ALWAYS AS ROW START, vt datetime2 GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (vf, vt))
     WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.emp_past))";
 
-/// A versioned table whose rows were made, changed and deleted with a moment in between, which tables of one row keep.
+/// A versioned table whose rows were made, changed and deleted with a moment in between, which
+/// tables of one row keep.
 fn bench() -> Bench {
     let mut b = Bench::new();
     b.check(EMPLOYEE, "");
@@ -41,7 +42,10 @@ fn the_past_is_seen_as_it_was() {
     b.check(&at(3), "1|Ann|15.0000");
     b.check("SELECT id, pay FROM emp", "1|15.0000");
     b.check("SELECT id, pay FROM emp_past ORDER BY id", "1|10.0000\n2|20.0000");
-    b.check("SELECT id, pay FROM emp FOR SYSTEM_TIME ALL ORDER BY id, vf", "1|10.0000\n1|15.0000\n2|20.0000");
+    b.check(
+        "SELECT id, pay FROM emp FOR SYSTEM_TIME ALL ORDER BY id, vf",
+        "1|10.0000\n1|15.0000\n2|20.0000",
+    );
     // The end of one version is the start of the next, and the last one has no end.
     b.check("SELECT COUNT(*) FROM emp JOIN emp_past AS p ON p.id = emp.id AND p.vt = emp.vf", "1");
     b.check("SELECT vt FROM emp", "9999-12-31 23:59:59.9999999");
@@ -56,15 +60,22 @@ fn the_past_is_seen_as_it_was() {
     b.check(&between(2, 3, "BETWEEN @a AND @b"), "1|15.0000\n2|20.0000");
     b.check(&between(0, 2, "CONTAINED IN (@a, @b)"), "1|10.0000");
     b.check(&between(0, 3, "CONTAINED IN (@a, @b)"), "1|10.0000\n2|20.0000");
-    // The very moment of a change belongs to the new version; FROM ... TO leaves the last moment out, BETWEEN does not.
+    // The very moment of a change belongs to the new version; FROM ... TO leaves the last moment
+    // out, BETWEEN does not.
     b.check(
         "DECLARE @t datetime2 = (SELECT vf FROM emp) SELECT pay FROM emp FOR SYSTEM_TIME AS OF @t WHERE id = 1",
         "15.0000",
     );
-    let edge = "DECLARE @t datetime2 = (SELECT vf FROM emp) DECLARE @b datetime2 = DATEADD(day, -1, @t)";
-    b.check(&format!("{edge} SELECT pay FROM emp FOR SYSTEM_TIME FROM @b TO @t WHERE id = 1"), "10.0000");
+    let edge =
+        "DECLARE @t datetime2 = (SELECT vf FROM emp) DECLARE @b datetime2 = DATEADD(day, -1, @t)";
     b.check(
-        &format!("{edge} SELECT pay FROM emp FOR SYSTEM_TIME BETWEEN @b AND @t WHERE id = 1 ORDER BY pay"),
+        &format!("{edge} SELECT pay FROM emp FOR SYSTEM_TIME FROM @b TO @t WHERE id = 1"),
+        "10.0000",
+    );
+    b.check(
+        &format!(
+            "{edge} SELECT pay FROM emp FOR SYSTEM_TIME BETWEEN @b AND @t WHERE id = 1 ORDER BY pay"
+        ),
         "10.0000\n15.0000",
     );
     // Joined, grouped, in subqueries, by a text.
@@ -84,7 +95,10 @@ fn the_past_is_seen_as_it_was() {
 fn a_view_is_seen_as_it_was() {
     let mut b = bench();
     b.check("CREATE TABLE plain (id int PRIMARY KEY, word varchar(9)); INSERT plain VALUES (1, 'one'), (2, 'two')", "(2)");
-    b.check("CREATE VIEW v AS SELECT e.id, e.pay, p.word FROM emp AS e JOIN plain AS p ON p.id = e.id", "");
+    b.check(
+        "CREATE VIEW v AS SELECT e.id, e.pay, p.word FROM emp AS e JOIN plain AS p ON p.id = e.id",
+        "",
+    );
     b.check("CREATE VIEW w AS SELECT id, word FROM plain", "");
     b.check("CREATE VIEW x AS SELECT id FROM emp FOR SYSTEM_TIME ALL", "");
     b.check("SELECT * FROM v", "1|15.0000|one");
@@ -147,7 +161,8 @@ fn every_way_of_changing_rows_keeps_them() {
     b.check("ALTER TABLE t ADD CONSTRAINT ck CHECK (a < 100)", "");
     assert!(b.run("UPDATE t SET a = 500").starts_with("Msg 547"));
     b.check("SELECT COUNT(*) FROM p", "6");
-    // Versions within one transaction have no duration: the history has them, FOR SYSTEM_TIME does not.
+    // Versions within one transaction have no duration: the history has them, FOR SYSTEM_TIME does
+    // not.
     b.check(
         "BEGIN TRAN UPDATE t SET a = 50 WHERE id = 1 UPDATE t SET a = 51 WHERE id = 1 UPDATE t SET a = 52 WHERE id = 1 COMMIT",
         "(1)\n(1)\n(1)",
@@ -283,9 +298,11 @@ fn an_older_transaction_cannot_end_a_newer_row() {
 #[test]
 fn definitions_are_checked() {
     let mut b = Bench::new();
-    let columns =
-        |s: &str, e: &str, period: &str| format!("CREATE TABLE x (a int PRIMARY KEY, {s}, {e}{period})");
-    let (s, e) = ("s datetime2 GENERATED ALWAYS AS ROW START", "e datetime2 GENERATED ALWAYS AS ROW END");
+    let columns = |s: &str, e: &str, period: &str| {
+        format!("CREATE TABLE x (a int PRIMARY KEY, {s}, {e}{period})")
+    };
+    let (s, e) =
+        ("s datetime2 GENERATED ALWAYS AS ROW START", "e datetime2 GENERATED ALWAYS AS ROW END");
     let period = ", PERIOD FOR SYSTEM_TIME (s, e)";
     for (sql, number) in [
         (columns("s datetime GENERATED ALWAYS AS ROW START", e, period), 13501),
@@ -299,7 +316,10 @@ fn definitions_are_checked() {
         (columns(s, "e datetime2(3) GENERATED ALWAYS AS ROW END", period), 13513),
         (columns("s datetime2 GENERATED ALWAYS AS ROW START NULL", e, period), 13587),
         (format!("CREATE TABLE x (a int, {s}, {e}{period}) WITH (SYSTEM_VERSIONING = ON)"), 13553),
-        (format!("{} WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = h))", columns(s, e, period)), 13539),
+        (
+            format!("{} WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = h))", columns(s, e, period)),
+            13539,
+        ),
         ("CREATE TABLE x (a int PRIMARY KEY) WITH (SYSTEM_VERSIONING = ON)".into(), 13510),
         (
             format!(
@@ -320,7 +340,8 @@ fn definitions_are_checked() {
         assert!(said.starts_with(&format!("Msg {number}:")), "{sql}\n{said}");
         b.check("SELECT COUNT(*) FROM sys.tables", "0");
     }
-    let made = format!("{} WITH (SYSTEM_VERSIONING = ON)", columns(s, e, period).replace("(a", "(n"));
+    let made =
+        format!("{} WITH (SYSTEM_VERSIONING = ON)", columns(s, e, period).replace("(a", "(n"));
     let temporary = made.replace("TABLE x", "TABLE #x").replace("a int", "n int");
     assert!(b.run(&temporary).starts_with("Msg 13568:"), "{temporary}");
 }
@@ -336,7 +357,10 @@ fn a_history_that_is_there_is_taken_over_when_it_fits() {
     b.check("INSERT t (a, w) VALUES (1, 'now')", "(1)");
     let good = "a int NOT NULL, w varchar(9) NULL, s datetime2 NOT NULL, e datetime2 NOT NULL";
     for (columns, number) in [
-        ("a int NOT NULL PRIMARY KEY, w varchar(9) NULL, s datetime2 NOT NULL, e datetime2 NOT NULL", 13515),
+        (
+            "a int NOT NULL PRIMARY KEY, w varchar(9) NULL, s datetime2 NOT NULL, e datetime2 NOT NULL",
+            13515,
+        ),
         (
             "a int NOT NULL CHECK (a > 0), w varchar(9) NULL, s datetime2 NOT NULL, e datetime2 NOT NULL",
             13517,
@@ -399,7 +423,10 @@ fn a_history_that_is_there_is_taken_over_when_it_fits() {
 #[test]
 fn a_table_that_is_there_becomes_versioned_and_changes_with_its_history() {
     let mut b = Bench::new();
-    b.check("CREATE TABLE t (a int PRIMARY KEY, w varchar(9)); INSERT t VALUES (1, 'x'), (2, 'y')", "(2)");
+    b.check(
+        "CREATE TABLE t (a int PRIMARY KEY, w varchar(9)); INSERT t VALUES (1, 'x'), (2, 'y')",
+        "(2)",
+    );
     b.check(
         "ALTER TABLE t ADD PERIOD FOR SYSTEM_TIME (s, e),
          s datetime2 GENERATED ALWAYS AS ROW START HIDDEN NOT NULL DEFAULT SYSUTCDATETIME(),
@@ -432,7 +459,10 @@ fn a_table_that_is_there_becomes_versioned_and_changes_with_its_history() {
         "Caution: Changing any part of an object name could break scripts and stored procedures.",
     );
     b.check("ALTER TABLE t DROP COLUMN n", "");
-    b.check("SELECT a, word, m FROM t FOR SYSTEM_TIME ALL ORDER BY a, word, s", "1|x|7\n1|z|7\n2|y|7\n2|y|7");
+    b.check(
+        "SELECT a, word, m FROM t FOR SYSTEM_TIME ALL ORDER BY a, word, s",
+        "1|x|7\n1|z|7\n2|y|7\n2|y|7",
+    );
     b.check("ALTER TABLE t ALTER COLUMN s DROP HIDDEN", "");
     b.check(
         "SELECT name, generated_always_type, generated_always_type_desc, is_hidden FROM sys.columns WHERE object_id = OBJECT_ID('t')",
@@ -455,7 +485,10 @@ fn a_table_that_is_there_becomes_versioned_and_changes_with_its_history() {
     b.check("ALTER TABLE t DROP PERIOD FOR SYSTEM_TIME", "");
     b.check("UPDATE t SET s = '2000-01-01'", "(2)");
     b.check("ALTER TABLE t ADD PERIOD FOR SYSTEM_TIME (s, e)", "");
-    b.check("ALTER TABLE t DROP PERIOD FOR SYSTEM_TIME UPDATE t SET e = '2010-01-01' WHERE a = 1", "(1)");
+    b.check(
+        "ALTER TABLE t DROP PERIOD FOR SYSTEM_TIME UPDATE t SET e = '2010-01-01' WHERE a = 1",
+        "(1)",
+    );
     assert!(b.run("ALTER TABLE t ADD PERIOD FOR SYSTEM_TIME (s, e)").starts_with("Msg 13575:"));
     b.check("UPDATE t SET e = '9999-12-31 23:59:59.9999999', s = '2900-01-01' WHERE a = 1", "(1)");
     assert!(b.run("ALTER TABLE t ADD PERIOD FOR SYSTEM_TIME (s, e)").starts_with("Msg 13542:"));
@@ -474,8 +507,9 @@ fn definitions_survive_a_restart() {
     b.fails("DROP TABLE emp", 13552);
 }
 
-/// The history is written in the transaction of the change, its definition in that of the statement: after a power loss a row's
-/// versions join up and none is lost, and a table is versioned with a history or not at all.
+/// The history is written in the transaction of the change, its definition in that of the
+/// statement: after a power loss a row's versions join up and none is lost, and a table is
+/// versioned with a history or not at all.
 #[test]
 fn what_is_older_than_the_retention_period_goes() {
     let mut b = Bench::new();
@@ -489,7 +523,10 @@ fn what_is_older_than_the_retention_period_goes() {
             PERIOD FOR SYSTEM_TIME (s, e)) WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.past, HISTORY_RETENTION_PERIOD = 1 DAY))",
     );
     b.fails("DELETE past", 13_560);
-    b.check("DECLARE @n int; EXEC sp_cleanup_temporal_history 'dbo', 't', @n OUTPUT; SELECT @n", "2");
+    b.check(
+        "DECLARE @n int; EXEC sp_cleanup_temporal_history 'dbo', 't', @n OUTPUT; SELECT @n",
+        "2",
+    );
     b.check("SELECT id, n FROM past", "2|1");
     b.check("DECLARE @n int; EXEC sp_cleanup_temporal_history @schema_name = 'dbo', @table_name = 't', @rowcount = @n OUTPUT; SELECT @n", "0");
     b.fails("EXEC sp_cleanup_temporal_history 'dbo', 'nothing'", 208);
@@ -499,7 +536,10 @@ fn what_is_older_than_the_retention_period_goes() {
         "ALTER TABLE t SET (SYSTEM_VERSIONING = OFF); INSERT past VALUES (3, 1, '2001-01-01', '2002-01-01')",
     );
     b.run("ALTER TABLE t SET (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.past))");
-    b.check("DECLARE @n int; EXEC sp_cleanup_temporal_history 'dbo', 't', @n OUTPUT; SELECT @n", "0");
+    b.check(
+        "DECLARE @n int; EXEC sp_cleanup_temporal_history 'dbo', 't', @n OUTPUT; SELECT @n",
+        "0",
+    );
 }
 
 #[test]
@@ -523,8 +563,7 @@ fn after_a_power_loss_the_versions_of_a_row_join_up() {
             PERIOD FOR SYSTEM_TIME (s, e)) WITH (SYSTEM_VERSIONING = ON)
         UPDATE emp SET pay += 1 WHERE id < 5";
     power_loss(&disk, open, work, 12, |instance, _, at| {
-        let both =
-            "(SELECT id, pay, vf, vt FROM d.dbo.emp UNION ALL SELECT id, pay, vf, vt FROM d.dbo.emp_past)";
+        let both = "(SELECT id, pay, vf, vt FROM d.dbo.emp UNION ALL SELECT id, pay, vf, vt FROM d.dbo.emp_past)";
         let broken = format!(
             "SELECT COUNT(*) FROM (SELECT pay, vf, LAG(vt) OVER (PARTITION BY id ORDER BY pay) AS before,
              LAG(pay) OVER (PARTITION BY id ORDER BY pay) AS was FROM {both} AS x) AS y WHERE before <> vf OR was <> pay - 1"
@@ -539,6 +578,9 @@ fn after_a_power_loss_the_versions_of_a_row_join_up() {
                      AND h.temporal_type = 1 WHERE (t.temporal_type = 2 AND h.name IS NULL) OR (h.temporal_type = 1 AND t.name IS NULL)";
         assert_eq!(say(instance, pairs), "0", "{at}");
         let said = say(instance, "DBCC CHECKDB (d)");
-        assert!(said.contains("CHECKDB found 0 allocation errors and 0 consistency errors"), "{at}: {said}");
+        assert!(
+            said.contains("CHECKDB found 0 allocation errors and 0 consistency errors"),
+            "{at}: {said}"
+        );
     });
 }

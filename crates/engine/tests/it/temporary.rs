@@ -6,7 +6,10 @@ use crate::support::text::{Bench, Text, say};
 fn each_session_has_its_own() {
     let mut b = Bench::new();
     b.check("CREATE TABLE #t (id int IDENTITY PRIMARY KEY, s varchar(10) DEFAULT 'x' CHECK (s <> 'no'))", "");
-    b.check("INSERT #t (s) VALUES ('a'); INSERT #t DEFAULT VALUES; SELECT * FROM #t", "(1)\n(1)\n1|a\n2|x");
+    b.check(
+        "INSERT #t (s) VALUES ('a'); INSERT #t DEFAULT VALUES; SELECT * FROM #t",
+        "(1)\n(1)\n1|a\n2|x",
+    );
     let mut other = b.instance.session().unwrap();
     let mut run = |sql: &str| {
         let mut text = Text::default();
@@ -18,7 +21,10 @@ fn each_session_has_its_own() {
     b.check("SELECT * FROM #t WHERE id = 2", "2|x");
     assert_eq!(run("SELECT * FROM #t"), "7");
     b.check("SELECT s FROM tempdb..#t WHERE id = 1", "a");
-    b.check("SELECT CASE WHEN OBJECT_ID('tempdb..#t') IS NULL THEN 'gone' ELSE 'there' END", "there");
+    b.check(
+        "SELECT CASE WHEN OBJECT_ID('tempdb..#t') IS NULL THEN 'gone' ELSE 'there' END",
+        "there",
+    );
     assert!(b.run("INSERT #t (s) VALUES ('no')").starts_with("Msg 547: "));
     b.check("CREATE INDEX i ON #t (s); UPDATE #t SET s = 'b' WHERE s = 'a'; DELETE #t WHERE id = 2; TRUNCATE TABLE #t", "(1)\n(1)");
     b.check("DROP TABLE #t; SELECT 1 FROM #t", "Msg 208: Invalid object name '#t'.");
@@ -42,7 +48,10 @@ fn made_anew_by_the_same_batch_again_and_again() {
         );
     }
     b.check("CREATE TABLE #d (a int)", "");
-    b.check("CREATE TABLE #d (a int)", "Msg 2714: There is already an object named '#d' in the database.");
+    b.check(
+        "CREATE TABLE #d (a int)",
+        "Msg 2714: There is already an object named '#d' in the database.",
+    );
     b.check("DROP TABLE IF EXISTS #d; DROP TABLE IF EXISTS #d", "");
 }
 
@@ -56,9 +65,15 @@ fn a_procedure_sees_its_callers_and_drops_its_own() {
     );
     b.check("EXEC outer_one; EXEC outer_one", "2\n2");
     assert!(b.run("SELECT * FROM #t").starts_with("Msg 208: "));
-    b.check("EXEC ('CREATE TABLE #e (a int)'); SELECT * FROM #e", "Msg 208: Invalid object name '#e'.");
+    b.check(
+        "EXEC ('CREATE TABLE #e (a int)'); SELECT * FROM #e",
+        "Msg 208: Invalid object name '#e'.",
+    );
     b.check("CREATE PROCEDURE shadow AS SET NOCOUNT ON CREATE TABLE #t (z varchar(5)); INSERT #t VALUES ('in'); SELECT * FROM #t", "");
-    b.check("CREATE TABLE #t (a int); INSERT #t VALUES (5); EXEC shadow; SELECT * FROM #t", "(1)\nin\n5");
+    b.check(
+        "CREATE TABLE #t (a int); INSERT #t VALUES (5); EXEC shadow; SELECT * FROM #t",
+        "(1)\nin\n5",
+    );
     b.check("SELECT COUNT(*) FROM tempdb.sys.tables WHERE name LIKE '#t%'", "1");
 }
 
@@ -95,7 +110,8 @@ fn plans_of_one_session_are_not_those_of_another() {
                 for round in 0..30 {
                     let column = if (at + round) % 2 == 0 { "int" } else { "varchar(10)" };
                     let mut said = Text::default();
-                    let sql = format!("CREATE TABLE #x (a {column}); INSERT #x VALUES ({at}{round})");
+                    let sql =
+                        format!("CREATE TABLE #x (a {column}); INSERT #x VALUES ({at}{round})");
                     session.execute(&sql, &mut said);
                     session.execute("SELECT a FROM #x", &mut said);
                     session.execute("DROP TABLE #x", &mut said);
@@ -199,7 +215,8 @@ fn foreign_keys_are_left_out_with_a_message() {
     b.check("SELECT * FROM #t; SELECT COUNT(*) FROM tempdb.sys.foreign_keys", "5|6|NULL|NULL\n0");
     let said = b.run("CREATE TABLE ##g (id int REFERENCES p)");
     assert!(
-        said.starts_with("Skipping FOREIGN KEY constraint 'FK__##g") && said.trim_end().ends_with(REST),
+        said.starts_with("Skipping FOREIGN KEY constraint 'FK__##g")
+            && said.trim_end().ends_with(REST),
         "{said}"
     );
     b.check(

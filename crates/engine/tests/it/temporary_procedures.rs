@@ -26,7 +26,10 @@ fn each_session_has_its_own_and_they_end_with_it() {
         "CREATE PROCEDURE #p AS SELECT 1",
         "Msg 2714: There is already an object named '#p' in the database.",
     );
-    b.check("EXEC #p", "Msg 201: Procedure or function '#p' expects parameter '@n', which was not supplied.");
+    b.check(
+        "EXEC #p",
+        "Msg 201: Procedure or function '#p' expects parameter '@n', which was not supplied.",
+    );
     let count = "SELECT COUNT(*) FROM tempdb.sys.procedures WHERE name LIKE '#p[_][_]%' AND LEN(name) = 128";
     b.check(count, "2");
     drop(other);
@@ -57,7 +60,10 @@ fn they_are_in_tempdb_and_found_from_everywhere() {
         "EXEC #p; EXEC ('USE master; EXEC #p')",
         "1|t\nChanged database context to 'master'.\nMsg 208: Invalid object name 'here'.",
     );
-    b.check("EXEC tempdb..sp_helptext '#p'", "CREATE PROCEDURE dbo.#p AS SELECT a, DB_NAME() FROM here");
+    b.check(
+        "EXEC tempdb..sp_helptext '#p'",
+        "CREATE PROCEDURE dbo.#p AS SELECT a, DB_NAME() FROM here",
+    );
     b.check("CREATE PROCEDURE #q AS SELECT OBJECT_NAME(@@PROCID, 2)", "");
     assert!(b.run("EXEC #q").starts_with("#q__"));
     b.check(
@@ -114,8 +120,14 @@ fn global_ones_are_everybodys_until_their_makers_session_ends() {
     let mut b = Bench::new();
     let mut maker = b.instance.session().unwrap();
     assert_eq!(tell(&mut maker, "CREATE PROCEDURE ##g @n int AS SELECT @n + 1"), "");
-    b.check("EXEC ##g 1; EXEC ('USE master; EXEC ##g 2')", "2\nChanged database context to 'master'.\n3");
-    b.check("SELECT name FROM tempdb.sys.procedures; SELECT SIGN(OBJECT_ID('tempdb..##g'))", "##g\n1");
+    b.check(
+        "EXEC ##g 1; EXEC ('USE master; EXEC ##g 2')",
+        "2\nChanged database context to 'master'.\n3",
+    );
+    b.check(
+        "SELECT name FROM tempdb.sys.procedures; SELECT SIGN(OBJECT_ID('tempdb..##g'))",
+        "##g\n1",
+    );
     b.check(
         "CREATE PROCEDURE ##g AS SELECT 1",
         "Msg 2714: There is already an object named '##g' in the database.",

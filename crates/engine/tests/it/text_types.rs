@@ -5,7 +5,10 @@ use crate::support::text::{Bench, fails};
 fn bench() -> Bench {
     let mut b = Bench::new();
     b.check("CREATE TABLE a (id int PRIMARY KEY, t text, n ntext NULL, i image)", "");
-    b.check("INSERT a VALUES (1, 'caf\u{e9}', N'\u{416}x', 0x010203), (2, NULL, NULL, NULL)", "(2)");
+    b.check(
+        "INSERT a VALUES (1, 'caf\u{e9}', N'\u{416}x', 0x010203), (2, NULL, NULL, NULL)",
+        "(2)",
+    );
     b
 }
 
@@ -27,7 +30,10 @@ fn what_takes_them() {
     b.check("SELECT t FROM a UNION ALL SELECT 'x'", "caf\u{e9}\nNULL\nx");
     b.check("UPDATE a SET t = REPLICATE(CAST('z' AS varchar(max)), 9000), i = 'AB' WHERE id = 2; SELECT DATALENGTH(t), i FROM a WHERE id = 2", "(1)\n9000|0x4142");
     b.check("UPDATE a SET t = n WHERE id = 1; SELECT t FROM a WHERE id = 1", "(1)\n?x");
-    b.check("EXEC ('CREATE PROCEDURE p @t text, @i image = NULL AS SELECT DATALENGTH(@t), @i')", "");
+    b.check(
+        "EXEC ('CREATE PROCEDURE p @t text, @i image = NULL AS SELECT DATALENGTH(@t), @i')",
+        "",
+    );
     b.check("EXEC p 'abc'; EXEC sp_executesql N'SELECT @x', N'@x ntext', @x = N'q'", "3|NULL\nq");
     b.check("SELECT id, t INTO k FROM a; ALTER TABLE k ALTER COLUMN t varchar(max); SELECT id FROM k WHERE t = '?x'", "(2)\n1");
     b.check("SELECT t FROM a WHERE id = 1 FOR XML PATH('')", "<t>?x</t>");
@@ -88,9 +94,17 @@ fn what_refuses_them() {
         "Argument data type ntext is invalid for argument 1 of upper function.",
     );
     refused("SELECT REPLACE(t, 'a', 'b') FROM a", 8116, "");
-    refused("SELECT HASHBYTES('MD5', i) FROM a", 8116, "image is invalid for argument 2 of hashbytes");
+    refused(
+        "SELECT HASHBYTES('MD5', i) FROM a",
+        8116,
+        "image is invalid for argument 2 of hashbytes",
+    );
     refused("SELECT MAX(t) FROM a", 8117, "Operand data type text is invalid for max operator.");
-    refused("SELECT COUNT(t) FROM a", 8117, "Operand data type text is invalid for count operator.");
+    refused(
+        "SELECT COUNT(t) FROM a",
+        8117,
+        "Operand data type text is invalid for count operator.",
+    );
     refused("SELECT id FROM a WHERE i LIKE 'x'", 8116, "image is invalid for argument 1 of like");
     refused(
         "SELECT CAST(t AS int) FROM a",
@@ -119,7 +133,8 @@ fn what_refuses_them() {
 fn the_catalog() {
     let mut b = bench();
     let columns = "SELECT name, system_type_id, max_length, collation_name FROM sys.columns WHERE object_id = OBJECT_ID('a') AND column_id > 1";
-    let shown = "t|35|16|SQL_Latin1_General_CP1_CI_AS\nn|99|16|SQL_Latin1_General_CP1_CI_AS\ni|34|16|NULL";
+    let shown =
+        "t|35|16|SQL_Latin1_General_CP1_CI_AS\nn|99|16|SQL_Latin1_General_CP1_CI_AS\ni|34|16|NULL";
     b.check(columns, shown);
     let mut b = b.restart();
     b.check(columns, shown);

@@ -1,5 +1,6 @@
-//! The 22 queries of TPC-H on a hundredth of scale factor 1: their plans as text, and the same rows whatever order the joins
-//! are taken in. `RINGWOOD_PLANS=write` writes `data/tpch.plan` instead of comparing it: look at the difference.
+//! The 22 queries of TPC-H on a hundredth of scale factor 1: their plans as text, and the same rows
+//! whatever order the joins are taken in. `RINGWOOD_PLANS=write` writes `data/tpch.plan` instead of
+//! comparing it: look at the difference.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +15,9 @@ fn loaded() -> Bench {
     b.check("ALTER DATABASE t SET RECOVERY SIMPLE", "");
     for table in tpch::TABLES {
         b.check(
-            &table.create.replace("PRIMARY KEY", &format!("CONSTRAINT pk_{} PRIMARY KEY", table.name)),
+            &table
+                .create
+                .replace("PRIMARY KEY", &format!("CONSTRAINT pk_{} PRIMARY KEY", table.name)),
             "",
         );
         let mut rows = tpch::rows(table.name, SCALE);
@@ -47,7 +50,8 @@ fn plans_and_answers() {
         b.check("SET SHOWPLAN_TEXT ON", "");
         let shown = b.run(&query);
         b.check("SET SHOWPLAN_TEXT OFF", "");
-        let lines: Vec<&str> = shown.lines().filter(|l| l.contains("|--")).map(str::trim_end).collect();
+        let lines: Vec<&str> =
+            shown.lines().filter(|l| l.contains("|--")).map(str::trim_end).collect();
         let _ = writeln!(plans, "-- Q{number}\n{}\n", lines.join("\n"));
         let answer = b.run(&query);
         assert!(!answer.contains("Msg "), "Q{number}: {answer}");

@@ -1,5 +1,6 @@
-//! Transactions as clients see them: requests of the transaction manager, SET IMPLICIT_TRANSACTIONS, what the server tells of
-//! their beginnings and ends; the reset of a session; attention before a batch begins.
+//! Transactions as clients see them: requests of the transaction manager, SET
+//! IMPLICIT_TRANSACTIONS, what the server tells of their beginnings and ends; the reset of a
+//! session; attention before a batch begins.
 
 use crate::support::tape::{Bench, Tape, int, out, run, text};
 use engine::session::Isolation;
@@ -39,7 +40,9 @@ fn requests_of_the_transaction_manager() {
     assert_eq!(said, [format!("TransactionBegan({first})"), "done BeginTransaction".into()]);
     assert_eq!(b.session.transaction_number(), first);
     assert_eq!(
-        b.run("select transaction_isolation_level from sys.dm_exec_sessions where session_id = @@spid")[1],
+        b.run(
+            "select transaction_isolation_level from sys.dm_exec_sessions where session_id = @@spid"
+        )[1],
         "row 4"
     );
     b.run("insert t values (1)");
@@ -78,7 +81,10 @@ fn requests_of_the_transaction_manager() {
     assert_eq!(b.run("select n from t")[1..], ["row 1", "done Select 1"]);
     assert_eq!(ask(&mut b.session, &whole), ["error 3903 line 0"]);
     assert_eq!(ask(&mut b.session, &commit), ["error 3902 line 0"]);
-    assert_eq!(ask(&mut b.session, &TransactionRequest::Save { name: "x".into() }), ["error 628 line 0"]);
+    assert_eq!(
+        ask(&mut b.session, &TransactionRequest::Save { name: "x".into() }),
+        ["error 628 line 0"]
+    );
     assert_eq!(b.session.transaction_number(), 0);
 }
 
@@ -102,7 +108,11 @@ fn the_same_by_statements() {
     let n = number(&said[1]);
     assert_eq!(
         said[3..],
-        ["error 2627 line 1".to_string(), format!("TransactionRolledBack({n})"), "done Insert error".into()]
+        [
+            "error 2627 line 1".to_string(),
+            format!("TransactionRolledBack({n})"),
+            "done Insert error".into()
+        ]
     );
     // A transaction of one statement is nobody's affair, not even in a trigger.
     b.setup(&["create trigger watch on t after insert as select @@trancount"]);
@@ -119,7 +129,10 @@ fn implicit_transactions() {
     b.run("declare @a int = 1 set @a = 2 print 'x'");
     assert_eq!(b.session.trancount(), 0);
     // Nor does a call leave one behind that is not its own affair.
-    let said = b.call("sp_executesql", &[text("", "insert t values (@P0)"), text("", "@P0 int"), int("", 5)]);
+    let said = b.call(
+        "sp_executesql",
+        &[text("", "insert t values (@P0)"), text("", "@P0 int"), int("", 5)],
+    );
     let n = number(&said[0]);
     assert_eq!(said[1..], ["done Insert 1 nested", "status 0"]);
     assert_eq!(b.session.trancount(), 1);
@@ -133,7 +146,9 @@ fn implicit_transactions() {
     assert_eq!(said[2], "row 5");
     b.run("rollback");
     // BEGIN TRANSACTION begins two.
-    b.run("IF @@TRANCOUNT = 0 BEGIN BEGIN TRAN IF @@TRANCOUNT = 2 COMMIT TRAN END SAVE TRAN [S10001]");
+    b.run(
+        "IF @@TRANCOUNT = 0 BEGIN BEGIN TRAN IF @@TRANCOUNT = 2 COMMIT TRAN END SAVE TRAN [S10001]",
+    );
     assert_eq!(b.session.trancount(), 1);
     b.run("insert t values (6) rollback tran [S10001]");
     // The end of it, without anything between the statements.

@@ -21,7 +21,10 @@ fn inserted_and_deleted() {
     let mut b = bench();
     b.check(WATCH, "");
     b.check("INSERT a VALUES (1, 10, 'x'); INSERT a VALUES (2, 20, 'y'), (3, 30, 'z')", "(1)\n(2)");
-    b.check("UPDATE a SET n = n + 1 WHERE id > 1; DELETE a WHERE id = 1; SELECT @@ROWCOUNT", "(2)\n(1)\n1");
+    b.check(
+        "UPDATE a SET n = n + 1 WHERE id > 1; DELETE a WHERE id = 1; SELECT @@ROWCOUNT",
+        "(2)\n(1)\n1",
+    );
     b.check(
         "SELECT what, old, new, rows FROM log ORDER BY no",
         "insert|NULL|10|1\ninsert|NULL|20|2\ninsert|NULL|30|2\nupdate|20|21|2\nupdate|30|31|2\ndelete|10|NULL|1",
@@ -29,8 +32,14 @@ fn inserted_and_deleted() {
     // No row is a statement too.
     b.check("CREATE TRIGGER zero ON a FOR DELETE AS SET NOCOUNT ON IF NOT EXISTS (SELECT 1 FROM deleted) INSERT log VALUES ('none', 0, 0, 0)", "");
     b.check("DELETE a WHERE id = 99; SELECT what FROM log WHERE no > 6", "(0)\nnone");
-    b.check("INSERT a SELECT id + 10, n, s FROM a; SELECT COUNT(*) FROM log WHERE what = 'insert'", "(2)\n5");
-    b.check("DROP TRIGGER watch; INSERT a VALUES (50, 1, NULL); SELECT COUNT(*) FROM log", "(1)\n9");
+    b.check(
+        "INSERT a SELECT id + 10, n, s FROM a; SELECT COUNT(*) FROM log WHERE what = 'insert'",
+        "(2)\n5",
+    );
+    b.check(
+        "DROP TRIGGER watch; INSERT a VALUES (50, 1, NULL); SELECT COUNT(*) FROM log",
+        "(1)\n9",
+    );
 }
 
 #[test]

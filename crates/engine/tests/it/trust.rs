@@ -1,5 +1,5 @@
-//! No way to lose a database, seen through T-SQL: a full log, damage to the log, a statement that panics, a lock timeout before a
-//! power loss.
+//! No way to lose a database, seen through T-SQL: a full log, damage to the log, a statement that
+//! panics, a lock timeout before a power loss.
 
 #[path = "../../../txn/tests/it/support/panic_disk.rs"]
 mod panic_disk;
@@ -67,7 +67,10 @@ fn sixty_open_transactions_commit_on_a_full_log() {
     for (i, session) in sessions.iter_mut().enumerate() {
         // What wants more of the log gets some or is refused.
         if i % 20 == 0 {
-            let said = say(&instance, "use f begin tran insert t values (-1, replicate('y', 8000)) rollback");
+            let said = say(
+                &instance,
+                "use f begin tran insert t values (-1, replicate('y', 8000)) rollback",
+            );
             assert!(said.contains("Msg 9002") || said.ends_with("(1)"), "{said}");
         }
         let end = if i % 3 == 2 { "rollback" } else { "commit" };
@@ -79,7 +82,8 @@ fn sixty_open_transactions_commit_on_a_full_log() {
     assert!(instance.check_database("f").unwrap().is_clean());
 }
 
-/// A log that waits for its backup: transactions end, the instance stops cleanly and starts, and the backup makes room.
+/// A log that waits for its backup: transactions end, the instance stops cleanly and starts, and
+/// the backup makes room.
 #[test]
 fn a_full_log_that_waits_for_its_backup() {
     let disk = SimDisk::new(34);
@@ -114,7 +118,8 @@ fn a_full_log_that_waits_for_its_backup() {
     assert!(instance.check_database("f").unwrap().is_clean());
 }
 
-/// A flipped bit in the log's last block: SUSPECT, and the error log names the range. All other databases open.
+/// A flipped bit in the log's last block: SUSPECT, and the error log names the range. All other
+/// databases open.
 #[test]
 fn a_damaged_log_is_suspect_and_its_range_is_named() {
     let disk = SimDisk::new(32);
@@ -139,10 +144,14 @@ fn a_damaged_log_is_suspect_and_its_range_is_named() {
     let said = error_log(&instance);
     let line = said.lines().find(|line| line.contains("9004")).unwrap_or_else(|| panic!("{said}"));
     assert!(line.contains("'f'") && line.contains("the log records from 0000"), "{line}");
-    assert_eq!(say(&instance, "select state_desc from sys.databases where name = 'master'"), "ONLINE");
+    assert_eq!(
+        say(&instance, "select state_desc from sys.databases where name = 'master'"),
+        "ONLINE"
+    );
 }
 
-/// A statement that panics ends its batch and its transaction; its locks and latches are free, nobody else notices.
+/// A statement that panics ends its batch and its transaction; its locks and latches are free,
+/// nobody else notices.
 #[test]
 fn a_statement_that_panics_is_contained() {
     let sim = SimDisk::new(33);
@@ -184,7 +193,8 @@ fn a_statement_that_panics_is_contained() {
     assert!(instance.check_database("f").unwrap().is_clean());
 }
 
-/// A statement that gives up waiting (1222) leaves its transaction as it was; a power loss takes both transactions back.
+/// A statement that gives up waiting (1222) leaves its transaction as it was; a power loss takes
+/// both transactions back.
 #[test]
 fn a_lock_timeout_and_then_a_power_loss() {
     for seed in 0..8 {

@@ -69,11 +69,17 @@ fn lists(b: &mut Bench, rng: &mut Rng) -> Vec<Twins> {
     );
     vec![
         (format!("{select} WHERE {column} IN ({values})"), twin.clone()),
-        (format!("{select} WHERE {}", joined(&list, &format!("{column} = "), " OR ")), twin.clone()),
+        (
+            format!("{select} WHERE {}", joined(&list, &format!("{column} = "), " OR ")),
+            twin.clone(),
+        ),
         (format!("{select} WHERE {column} IN (SELECT n FROM wanted)"), twin),
         (format!("SELECT COUNT(*) FROM large WHERE {column} NOT IN ({values})"), others.clone()),
         (
-            format!("SELECT COUNT(*) FROM large WHERE {}", joined(&list, &format!("{column} <> "), " AND ")),
+            format!(
+                "SELECT COUNT(*) FROM large WHERE {}",
+                joined(&list, &format!("{column} <> "), " AND ")
+            ),
             others,
         ),
     ]
@@ -91,11 +97,18 @@ fn outer_joins(rng: &mut Rng) -> Vec<Twins> {
     ];
     let condition = &condition[rng.usize(..condition.len())];
     let select = "SELECT COUNT(*), SUM(l.v), MAX(s.id) FROM";
-    let twin = format!("{select} small s JOIN large l ON l.k = s.k WHERE {condition} AND s.id <= {most}");
+    let twin =
+        format!("{select} small s JOIN large l ON l.k = s.k WHERE {condition} AND s.id <= {most}");
     let forms = [
-        format!("{select} small s LEFT JOIN large l ON l.k = s.k WHERE {condition} AND s.id <= {most}"),
-        format!("{select} large l RIGHT JOIN small s ON l.k = s.k WHERE {condition} AND s.id <= {most}"),
-        format!("{select} small s FULL JOIN large l ON l.k = s.k WHERE {condition} AND s.id <= {most}"),
+        format!(
+            "{select} small s LEFT JOIN large l ON l.k = s.k WHERE {condition} AND s.id <= {most}"
+        ),
+        format!(
+            "{select} large l RIGHT JOIN small s ON l.k = s.k WHERE {condition} AND s.id <= {most}"
+        ),
+        format!(
+            "{select} small s FULL JOIN large l ON l.k = s.k WHERE {condition} AND s.id <= {most}"
+        ),
     ];
     forms.into_iter().map(|query| (query, twin.clone())).collect()
 }
@@ -103,8 +116,11 @@ fn outer_joins(rng: &mut Rng) -> Vec<Twins> {
 /// Conditions on what a window parts the rows by, outside of it.
 fn windows(rng: &mut Rng) -> Vec<Twins> {
     let value = rng.i32(0..1_000);
-    let condition =
-        [format!("x = {value}"), format!("x IN ({value}, 17)"), format!("x BETWEEN {value} AND {value} + 2")];
+    let condition = [
+        format!("x = {value}"),
+        format!("x IN ({value}, 17)"),
+        format!("x BETWEEN {value} AND {value} + 2"),
+    ];
     let condition = &condition[rng.usize(..condition.len())];
     let of = |inside: &str, outside: &str| {
         format!(
@@ -135,7 +151,8 @@ fn values(rng: &mut Rng) -> Vec<Twins> {
     let groups = format!(
         "(SELECT k, COUNT(*) AS n, MAX(v) AS m, SUM(v) AS t FROM large WHERE v >= {least} GROUP BY k)"
     );
-    let with_groups = format!("FROM small s LEFT JOIN {groups} g ON g.k = s.k WHERE s.id <= {most}");
+    let with_groups =
+        format!("FROM small s LEFT JOIN {groups} g ON g.k = s.k WHERE s.id <= {most}");
     vec![
         (
             format!(
@@ -154,7 +171,9 @@ fn values(rng: &mut Rng) -> Vec<Twins> {
                 "SELECT COUNT(*), SUM(c), SUM(m), MAX(t) FROM (SELECT (SELECT COUNT(*) {of_row}) AS c, (SELECT MAX(v) {of_row}) AS m, \
                  ISNULL((SELECT SUM(v) {of_row}), -1) AS t FROM small s WHERE s.id <= {most}) d"
             ),
-            format!("SELECT COUNT(*), SUM(ISNULL(g.n, 0)), SUM(g.m), MAX(ISNULL(g.t, -1)) {with_groups}"),
+            format!(
+                "SELECT COUNT(*), SUM(ISNULL(g.n, 0)), SUM(g.m), MAX(ISNULL(g.t, -1)) {with_groups}"
+            ),
         ),
         (
             format!(
@@ -228,12 +247,14 @@ fn no_query_works_much_more_than_its_twin() {
 #[test]
 fn work_tells_such_forms_apart() {
     let mut b = bench();
-    let applied = "SELECT COUNT(*), SUM(a.m) FROM small s OUTER APPLY (SELECT MAX(v) AS m FROM large) a";
+    let applied =
+        "SELECT COUNT(*), SUM(a.m) FROM small s OUTER APPLY (SELECT MAX(v) AS m FROM large) a";
     let (rows, once) = work(&mut b, applied);
     let (again, each) = work(&mut b, &format!("{applied} OPTION (QUERYRULEOFF FreeApply)"));
     assert_eq!(rows, again);
     assert!(each > TIMES * once + MORE, "{each} against {once}");
-    let outer = "SELECT COUNT(*), SUM(l.v) FROM small s LEFT JOIN large l ON l.k = s.k WHERE l.id = 77";
+    let outer =
+        "SELECT COUNT(*), SUM(l.v) FROM small s LEFT JOIN large l ON l.k = s.k WHERE l.id = 77";
     let (rows, inner) = work(&mut b, outer);
     let (again, left) = work(&mut b, &format!("{outer} OPTION (QUERYRULEOFF OuterJoin)"));
     assert_eq!(rows, again);

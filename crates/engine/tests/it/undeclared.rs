@@ -1,4 +1,5 @@
-//! sp_describe_undeclared_parameters: the type that each place gives to a parameter, and where there is none.
+//! sp_describe_undeclared_parameters: the type that each place gives to a parameter, and where
+//! there is none.
 
 use crate::support::text::{Bench, Text};
 
@@ -17,7 +18,8 @@ fn bench() -> Bench {
     b
 }
 
-/// `name type` of each parameter, with `in`, `out` and the formal parameter where they are not the usual ones; or the error.
+/// `name type` of each parameter, with `in`, `out` and the formal parameter where they are not the
+/// usual ones; or the error.
 fn described(b: &mut Bench, sql: &str, declared: &str) -> String {
     let sql = sql.replace('\'', "''");
     let call = format!("exec sp_describe_undeclared_parameters N'{sql}', N'{declared}'");
@@ -63,10 +65,16 @@ fn the_other_side_of_an_equality_or_an_assignment() {
         ("select * from t where code = @p and wide <> @q", "@p char(30), @q nvarchar(40)"),
         ("select * from t where guid = @p or price = @q", "@p uniqueidentifier, @q decimal(10,2)"),
         ("select * from t where moment = @p and body = @q", "@p datetime2(3), @q nvarchar(max)"),
-        ("select * from t where id in (@a, @b, 3) and @c in (small, big)", "@a int, @b int, @c smallint"),
+        (
+            "select * from t where id in (@a, @b, 3) and @c in (small, big)",
+            "@a int, @b int, @c smallint",
+        ),
         ("select * from t where @p in (select name from t)", "@p varchar(30)"),
         ("select * from t where @p = any (select moment from t)", "@p datetime2(3)"),
-        ("select case when flag = @p then 1 end, case id when @q then 1 end from t", "@p bit, @q int"),
+        (
+            "select case when flag = @p then 1 end, case id when @q then 1 end from t",
+            "@p bit, @q int",
+        ),
         ("select * from t as a join t as b on a.id = b.id and b.day = @p", "@p date"),
         (
             "select * from t where exists (select 1 from t as u where u.id = t.id and u.ratio = @p)",
@@ -80,8 +88,14 @@ fn the_other_side_of_an_equality_or_an_assignment() {
         ),
         ("insert into t (name) select @a union all select @b", "@a varchar(30), @b varchar(30)"),
         ("insert t (id, at) select id, @a from t", "@a datetime"),
-        ("update t set name = @a, price = @b where id = @c", "@a varchar(30), @b decimal(10,2), @c int"),
-        ("update t set price += @a, name += @b where id = 1", "@a numeric(38,19), @b varchar(8000)"),
+        (
+            "update t set name = @a, price = @b where id = @c",
+            "@a varchar(30), @b decimal(10,2), @c int",
+        ),
+        (
+            "update t set price += @a, name += @b where id = 1",
+            "@a numeric(38,19), @b varchar(8000)",
+        ),
         ("delete from t where raw = @p", "@p binary(8)"),
     ]);
 }
@@ -110,7 +124,10 @@ fn the_fewest_conversions_elsewhere() {
         ("select * from t where code > @p", "@p varchar(8000)"),
         ("select * from t where name <= @p and wide >= @q", "@p varchar(8000), @q nvarchar(4000)"),
         ("select * from t where price < @p and moment > @q", "@p numeric(38,19), @q datetime2(7)"),
-        ("select * from t where raw > @p and day between @q and @r", "@p varbinary(8000), @q date, @r date"),
+        (
+            "select * from t where raw > @p and day between @q and @r",
+            "@p varbinary(8000), @q date, @r date",
+        ),
         ("select * from t where @p between cost and 5", "@p money"),
         // Arithmetic.
         ("select * from t where id = id + @p", "@p int"),
@@ -121,15 +138,24 @@ fn the_fewest_conversions_elsewhere() {
         ("select name + @p, @q + wide from t", "@p varchar(8000), @q nvarchar(4000)"),
         ("select at + @p from t where at > at - @q", "@p datetime, @q datetime"),
         // Patterns.
-        ("select * from t where name like @p and wide like @q", "@p varchar(8000), @q nvarchar(4000)"),
+        (
+            "select * from t where name like @p and wide like @q",
+            "@p varchar(8000), @q nvarchar(4000)",
+        ),
         ("select * from t where name like '%' + @p + '%'", "@p varchar(8000)"),
         ("select * from t where @p like name", "@p varchar(8000)"),
         // Numbers of rows.
         ("select top (@p) * from t", "@p bigint"),
-        ("select * from t order by id offset @p rows fetch next @q rows only", "@p bigint, @q bigint"),
+        (
+            "select * from t order by id offset @p rows fetch next @q rows only",
+            "@p bigint, @q bigint",
+        ),
         ("delete top (@p) from t", "@p bigint"),
         // Functions and branches.
-        ("select dateadd(day, @p, at), left(name, @q), round(price, @r) from t", "@p int, @q int, @r int"),
+        (
+            "select dateadd(day, @p, at), left(name, @q), round(price, @r) from t",
+            "@p int, @q int, @r int",
+        ),
         (
             "select isnull(@p, id), coalesce(name, @q), case when id = 1 then price else @r end from t",
             "@p int, @q varchar(8000), @r numeric(38,19)",
@@ -219,7 +245,10 @@ fn what_cannot_be_deduced() {
             "create table #x (a int) select @p",
             "Msg 11526: The metadata could not be determined because statement 'create table #x (a int)' uses a temp table.",
         ),
-        ("exec sp_tables @p", "Msg 11502: The type for parameter '@p' cannot be deduced in this context."),
+        (
+            "exec sp_tables @p",
+            "Msg 11502: The type for parameter '@p' cannot be deduced in this context.",
+        ),
         (
             "select nothing from t where id = @p",
             "Msg 207: Invalid column name 'nothing'.\nMsg 11501: The batch could not be analyzed because of compile errors.",
@@ -269,7 +298,8 @@ fn nothing_runs_and_the_row_is_whole() {
     assert_eq!(b.run("select count(*) from t"), "0\n");
     let mut said = Text::default();
     said.names = true;
-    b.session.execute("exec sp_describe_undeclared_parameters N'update t set price = @x'", &mut said);
+    b.session
+        .execute("exec sp_describe_undeclared_parameters N'update t set price = @x'", &mut said);
     assert_eq!(
         said.out,
         "[parameter_ordinal|name|suggested_system_type_id|suggested_system_type_name|suggested_max_length|\
@@ -305,6 +335,7 @@ fn the_rights_are_those_of_the_statement() {
         "execute as user = 'u' exec sp_describe_undeclared_parameters N'select name from t where name = @p' revert",
     );
     assert!(said.starts_with("Msg 230"), "{said}");
-    let said = b.run("execute as user = 'u' exec sp_describe_undeclared_parameters N'exec p @p' revert");
+    let said =
+        b.run("execute as user = 'u' exec sp_describe_undeclared_parameters N'exec p @p' revert");
     assert!(said.starts_with("Msg 229"), "{said}");
 }

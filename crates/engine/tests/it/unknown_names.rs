@@ -30,7 +30,10 @@ fn all_names_that_mean_nothing_are_told() {
     b.check("INSERT t SELECT nope, other FROM t", &unknown(&["nope", "other"]));
     b.check("INSERT t (nope, a, other) VALUES (1, 2, 3)", &unknown(&["nope", "other"]));
     b.check("UPDATE t SET nope = 1, a = third, other = 2", &unknown(&["nope", "third", "other"]));
-    b.check("UPDATE t SET a = nope, b = other WHERE third > 1", &unknown(&["third", "nope", "other"]));
+    b.check(
+        "UPDATE t SET a = nope, b = other WHERE third > 1",
+        &unknown(&["third", "nope", "other"]),
+    );
     b.check("SELECT a, b, COUNT(*) FROM t", &format!("{}\n{}", grouped("a"), grouped("b")));
     b.check(
         "SELECT nope FROM t SELECT later FROM t, nowhere UPDATE t SET a = third SELECT x.a FROM t SELECT a FROM t",
@@ -52,7 +55,10 @@ fn all_names_that_mean_nothing_are_told() {
         "BEGIN TRY EXEC ('SELECT nope FROM t SELECT other FROM t') END TRY BEGIN CATCH PRINT ERROR_MESSAGE() END CATCH",
         "Invalid column name 'nope'.",
     );
-    b.check("EXEC ('SELECT nope, other FROM t') PRINT 'on'", &format!("{}\non", unknown(&["nope", "other"])));
+    b.check(
+        "EXEC ('SELECT nope, other FROM t') PRINT 'on'",
+        &format!("{}\non", unknown(&["nope", "other"])),
+    );
     // In another database names mean other things, and nothing has run behind the first error.
     b.check("SELECT nope FROM t USE tempdb SELECT other FROM t", &unknown(&["nope"]));
     b.check("SELECT nope FROM t INSERT t VALUES (1, 2)", &unknown(&["nope"]));

@@ -14,7 +14,8 @@ const IN_USE: &str =
     "Msg 5070: Database state cannot be changed while other users are using the database 't'";
 const ROLLED_BACK: &str = "Nonqualified transactions are being rolled back. Estimated rollback completion: 0%.\n\
                            Nonqualified transactions are being rolled back. Estimated rollback completion: 100%.";
-const KILLED: &str = "Msg 596: Cannot continue the execution because the session is in the kill state.";
+const KILLED: &str =
+    "Msg 596: Cannot continue the execution because the session is in the kill state.";
 const PASSWORD: &str = "An-0ther-one";
 
 fn tell(session: &mut Session, sql: &str) -> String {
@@ -52,7 +53,8 @@ fn wait(what: &str, mut so: impl FnMut() -> bool) {
 
 /// Whether a session runs a request.
 fn runs(instance: &Arc<Instance>, spid: i32) -> bool {
-    say(instance, &format!("SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id = {spid}")) == "1"
+    say(instance, &format!("SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id = {spid}"))
+        == "1"
 }
 
 #[test]
@@ -109,7 +111,10 @@ fn who_leaves_makes_room() {
     assert_eq!(tell(&mut other, "COMMIT"), "");
     b.check("USE t", "Changed database context to 't'.");
     // So does one that was begun inside and goes on outside.
-    b.check("BEGIN TRAN UPDATE r SET a = 2 USE master", "(1)\nChanged database context to 'master'.");
+    b.check(
+        "BEGIN TRAN UPDATE r SET a = 2 USE master",
+        "(1)\nChanged database context to 'master'.",
+    );
     assert_eq!(tell(&mut other, "USE t"), BUSY);
     b.check("ROLLBACK", "");
     assert_eq!(tell(&mut other, "USE t SELECT a FROM r"), "Changed database context to 't'.\n1");
@@ -148,7 +153,10 @@ fn who_is_elsewhere_for_a_while_keeps_the_database() {
     let mut b = bench();
     run(&b.instance, "CREATE DATABASE u");
     run(&b.instance, "EXEC ('USE u EXEC (''CREATE PROC p AS SELECT 1'')')");
-    run(&b.instance, "EXEC ('USE u EXEC (''CREATE FUNCTION f () RETURNS int AS BEGIN RETURN 1 END'')')");
+    run(
+        &b.instance,
+        "EXEC ('USE u EXEC (''CREATE FUNCTION f () RETURNS int AS BEGIN RETURN 1 END'')')",
+    );
     b.check("ALTER DATABASE t SET SINGLE_USER", "");
     for work in [
         "EXEC u.dbo.p",
@@ -159,7 +167,11 @@ fn who_is_elsewhere_for_a_while_keeps_the_database() {
     ] {
         let mut sink = Meanwhile { other: b.instance.session().unwrap(), said: Vec::new() };
         b.session.execute(work, &mut sink);
-        assert_eq!(sink.said, [BUSY.to_string() + "\nChanged database context to 'master'."], "{work}");
+        assert_eq!(
+            sink.said,
+            [BUSY.to_string() + "\nChanged database context to 'master'."],
+            "{work}"
+        );
         b.check("SELECT DB_NAME()", "t");
     }
     // What has ended is used no longer.
@@ -174,7 +186,10 @@ fn no_wait_refuses_and_changes_nothing() {
     let mut other = session(&b.instance, "t");
     for (state, at) in [("SINGLE_USER", "t"), ("OFFLINE", "master")] {
         b.session.use_database(at).unwrap();
-        b.check(&format!("ALTER DATABASE t SET {state} WITH NO_WAIT"), &format!("{IN_USE}\n{FAILED}"));
+        b.check(
+            &format!("ALTER DATABASE t SET {state} WITH NO_WAIT"),
+            &format!("{IN_USE}\n{FAILED}"),
+        );
         assert_eq!(access(&b.instance), "MULTI_USER");
         assert_eq!(tell(&mut other, "SELECT a FROM r"), "1");
     }
@@ -184,7 +199,10 @@ fn no_wait_refuses_and_changes_nothing() {
         "Changed database context to 'master'.\n1"
     );
     b.check("ALTER DATABASE t SET SINGLE_USER WITH NO_WAIT", &format!("{IN_USE}\n{FAILED}"));
-    b.check("DROP DATABASE t", "Msg 3702: Cannot drop database \"t\" because it is currently in use.");
+    b.check(
+        "DROP DATABASE t",
+        "Msg 3702: Cannot drop database \"t\" because it is currently in use.",
+    );
     assert_eq!(tell(&mut other, "COMMIT"), "");
     b.check("ALTER DATABASE t SET SINGLE_USER WITH NO_WAIT", "");
     // Writers alone keep a database from being read-only.
@@ -207,16 +225,23 @@ fn rollback_ends_sessions_that_run_and_sessions_that_do_not() {
         let mut busy = session(&b.instance, "t");
         let spid = busy.spid();
         let thread = std::thread::spawn(move || {
-            tell(&mut busy, "BEGIN TRAN UPDATE r SET a = 9 WAITFOR DELAY '01:00' SELECT 'not reached'")
+            tell(
+                &mut busy,
+                "BEGIN TRAN UPDATE r SET a = 9 WAITFOR DELAY '01:00' SELECT 'not reached'",
+            )
         });
         wait("the update", || {
-            runs(&b.instance, spid) && say(&b.instance, "SELECT a FROM t.dbo.r WITH (NOLOCK)") == "9"
+            runs(&b.instance, spid)
+                && say(&b.instance, "SELECT a FROM t.dbo.r WITH (NOLOCK)") == "9"
         });
         b.check(&format!("ALTER DATABASE t SET SINGLE_USER WITH {how}"), ROLLED_BACK);
         let said = thread.join().unwrap();
         assert!(said.starts_with("(1)") && !said.contains("not reached"), "{said}");
         // What it did is taken back, and nobody is in the way.
-        b.check("SET LOCK_TIMEOUT 0 SELECT a FROM r WITH (READCOMMITTEDLOCK) UPDATE r SET a = 5", "1\n(1)");
+        b.check(
+            "SET LOCK_TIMEOUT 0 SELECT a FROM r WITH (READCOMMITTEDLOCK) UPDATE r SET a = 5",
+            "1\n(1)",
+        );
         assert_eq!(tell(&mut idle, "SELECT a FROM r"), KILLED);
         let no_rows = &mut |_: &mut [Value]| Ok(false);
         let bulk = idle.bulk_insert("r", &[], &engine::BulkOptions::default(), no_rows);
@@ -319,10 +344,18 @@ fn changes_of_a_single_user_database_are_those_of_its_user() {
     b.check("ALTER DATABASE t SET SINGLE_USER", "");
     let held = "Msg 5064: Changes to the state or options of database 't' cannot be made at this time. The database is in \
                 single-user mode, and a user is currently connected to it.";
-    for change in ["SET MULTI_USER", "SET AUTO_SHRINK ON WITH NO_WAIT", "MODIFY NAME = x", "SET OFFLINE"] {
-        assert_eq!(say(&b.instance, &format!("ALTER DATABASE t {change}")), format!("{held}\n{FAILED}"));
+    for change in
+        ["SET MULTI_USER", "SET AUTO_SHRINK ON WITH NO_WAIT", "MODIFY NAME = x", "SET OFFLINE"]
+    {
+        assert_eq!(
+            say(&b.instance, &format!("ALTER DATABASE t {change}")),
+            format!("{held}\n{FAILED}")
+        );
     }
-    assert_eq!(say(&b.instance, "ALTER DATABASE t SET MULTI_USER WITH ROLLBACK IMMEDIATE"), ROLLED_BACK);
+    assert_eq!(
+        say(&b.instance, "ALTER DATABASE t SET MULTI_USER WITH ROLLBACK IMMEDIATE"),
+        ROLLED_BACK
+    );
     b.check("SELECT 1", KILLED);
     assert_eq!(access(&b.instance), "MULTI_USER");
 }
@@ -335,7 +368,10 @@ fn offline_ends_those_who_are_there() {
     b.check("ALTER DATABASE t SET OFFLINE WITH ROLLBACK IMMEDIATE", ROLLED_BACK);
     assert_eq!(tell(&mut other, "SELECT a FROM r"), KILLED);
     b.check("USE t", "Msg 942: Database 't' cannot be opened because it is offline.");
-    b.check("ALTER DATABASE t SET ONLINE USE t SELECT a FROM r", "Changed database context to 't'.\n1");
+    b.check(
+        "ALTER DATABASE t SET ONLINE USE t SELECT a FROM r",
+        "Changed database context to 't'.\n1",
+    );
     assert_eq!(access(&b.instance), "MULTI_USER");
     b.check("ALTER DATABASE t SET OFFLINE", &format!("{IN_USE}\n{FAILED}"));
 }
@@ -361,7 +397,10 @@ fn transactions_are_of_the_database_as_it_is() {
     b.check("INSERT other.dbo.r VALUES (1) INSERT t.dbo.r VALUES (5)", "(1)\n(1)");
     b.check("USE t INSERT r VALUES (6)", "Changed database context to 't'.\n(1)");
     b.check("BEGIN TRAN INSERT r VALUES (7) ROLLBACK", "(1)");
-    b.check("INSERT r VALUES (7) SELECT COUNT(*) FROM r SELECT COUNT(*) FROM other.dbo.r", "(1)\n7\n1");
+    b.check(
+        "INSERT r VALUES (7) SELECT COUNT(*) FROM r SELECT COUNT(*) FROM other.dbo.r",
+        "(1)\n7\n1",
+    );
     run(&b.instance, "DROP DATABASE other");
     let mut b = b.restart();
     b.check("SELECT COUNT(*) FROM r", "7");
@@ -379,7 +418,11 @@ fn a_state_survives_a_restart() {
     }
 }
 
-fn of_login(instance: &Arc<Instance>, login: &str, database: Option<&str>) -> Result<Session, SqlError> {
+fn of_login(
+    instance: &Arc<Instance>,
+    login: &str,
+    database: Option<&str>,
+) -> Result<Session, SqlError> {
     let token = instance.authenticate(login, PASSWORD, &ClientInfo::default()).unwrap();
     instance.session_for(&token, database)
 }
@@ -394,8 +437,8 @@ fn restricted_user_is_for_owners_and_administrators() {
     b.check("ALTER ROLE db_owner ADD MEMBER keeper", "");
     run(&b.instance, "ALTER SERVER ROLE dbcreator ADD MEMBER maker");
     run(&b.instance, "ALTER SERVER ROLE sysadmin ADD MEMBER boss");
-    let mut sessions =
-        ["ann", "keeper", "maker", "boss"].map(|login| of_login(&b.instance, login, Some("t")).unwrap());
+    let mut sessions = ["ann", "keeper", "maker", "boss"]
+        .map(|login| of_login(&b.instance, login, Some("t")).unwrap());
     let mut outside = of_login(&b.instance, "ann", None).unwrap();
     // Only who does not qualify is in the way, or is ended.
     b.check("ALTER DATABASE t SET RESTRICTED_USER WITH NO_WAIT", &format!("{IN_USE}\n{FAILED}"));

@@ -1,4 +1,5 @@
-//! DBCC SHRINKFILE that moves pages: EMPTYFILE, sizes below what is in use at the end, other sessions meanwhile, power loss.
+//! DBCC SHRINKFILE that moves pages: EMPTYFILE, sizes below what is in use at the end, other
+//! sessions meanwhile, power loss.
 
 use crate::support::text::{self, Text, run, say};
 use engine::Instance;
@@ -10,10 +11,12 @@ fn open(disk: &SimDisk) -> Arc<Instance> {
     text::try_open(disk, 16 << 20).expect("the instance opens")
 }
 
-const CREATE: &str = "CREATE DATABASE f ON (NAME = f1, FILENAME = 'f1.mdf', SIZE = 4MB, FILEGROWTH = 1MB),
+const CREATE: &str =
+    "CREATE DATABASE f ON (NAME = f1, FILENAME = 'f1.mdf', SIZE = 4MB, FILEGROWTH = 1MB),
                       FILEGROUP fg (NAME = g1, FILENAME = 'g1.ndf', SIZE = 2MB, FILEGROWTH = 1MB)
                       LOG ON (NAME = l, FILENAME = 'l.ldf', SIZE = 2MB)";
-const ADD: &str = "ALTER DATABASE f ADD FILE (NAME = g2, FILENAME = 'g2.ndf', SIZE = 2MB, FILEGROWTH = 1MB)
+const ADD: &str =
+    "ALTER DATABASE f ADD FILE (NAME = g2, FILENAME = 'g2.ndf', SIZE = 2MB, FILEGROWTH = 1MB)
                    TO FILEGROUP fg";
 const EMPTY: &str = "EXEC('USE f DBCC SHRINKFILE (g1, EMPTYFILE) WITH NO_INFOMSGS')";
 const REMOVE: &str = "ALTER DATABASE f REMOVE FILE g1";
@@ -34,7 +37,8 @@ fn filled(disk: &SimDisk, rows: u32) -> Arc<Instance> {
     instance
 }
 
-/// A clustered table with a second index, a heap with one, one with large values, one without rows: all begin in g1.
+/// A clustered table with a second index, a heap with one, one with large values, one without rows:
+/// all begin in g1.
 fn fill(instance: &Arc<Instance>, rows: u32) {
     run(instance, CREATE);
     run(
@@ -61,8 +65,10 @@ fn fill(instance: &Arc<Instance>, rows: u32) {
 }
 
 fn used(instance: &Arc<Instance>, file: &str) -> i64 {
-    let said =
-        say(instance, &format!("EXEC('USE f DBCC SHRINKFILE ({file}, TRUNCATEONLY) WITH NO_INFOMSGS')"));
+    let said = say(
+        instance,
+        &format!("EXEC('USE f DBCC SHRINKFILE ({file}, TRUNCATEONLY) WITH NO_INFOMSGS')"),
+    );
     said.split('|').nth(4).and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{said}"))
 }
 
@@ -84,7 +90,8 @@ fn a_file_is_emptied_and_removed() {
     ));
     run(&instance, ADD);
     assert!(
-        say(&instance, REMOVE).contains("Msg 5042: The file 'g1' cannot be removed because it is not empty.")
+        say(&instance, REMOVE)
+            .contains("Msg 5042: The file 'g1' cannot be removed because it is not empty.")
     );
     assert!(say(&instance, "BEGIN TRAN EXEC('USE f DBCC SHRINKFILE (g1, EMPTYFILE)') ROLLBACK").contains(
         "Msg 8920: Cannot perform a shrinkfile operation inside a user transaction. Terminate the transaction and \
@@ -134,7 +141,10 @@ fn a_file_is_emptied_and_removed() {
     run(&instance, more);
     clean(&instance);
     // The tables can be changed and dropped where they are now.
-    run(&instance, "EXEC('USE f ALTER INDEX ALL ON tree REBUILD TRUNCATE TABLE pile DROP TABLE large')");
+    run(
+        &instance,
+        "EXEC('USE f ALTER INDEX ALL ON tree REBUILD TRUNCATE TABLE pile DROP TABLE large')",
+    );
     clean(&instance);
 }
 
@@ -194,7 +204,8 @@ fn a_file_shrinks_by_moving_its_end() {
         say(&instance, "SELECT size FROM f.sys.database_files WHERE name = 'g1'").parse().unwrap()
     };
     let shrink = |how: &str| {
-        let said = say(&instance, &format!("EXEC('USE f DBCC SHRINKFILE (g1{how}) WITH NO_INFOMSGS')"));
+        let said =
+            say(&instance, &format!("EXEC('USE f DBCC SHRINKFILE (g1{how}) WITH NO_INFOMSGS')"));
         assert!(!said.contains("Msg"), "{said}");
     };
     let insert = |table: &str, rows: u32| {
@@ -340,7 +351,8 @@ fn open_transactions_are_waited_for_and_can_be_rolled_back() {
         ""
     );
     // Nodes move under the open transaction; the roots would need the table.
-    let limited = "SET LOCK_TIMEOUT 50; EXEC('USE f DBCC SHRINKFILE (g1, EMPTYFILE) WITH NO_INFOMSGS')";
+    let limited =
+        "SET LOCK_TIMEOUT 50; EXEC('USE f DBCC SHRINKFILE (g1, EMPTYFILE) WITH NO_INFOMSGS')";
     let said = say(&instance, limited);
     assert!(said.contains("Msg 1222"), "{said}");
     assert!(used(&instance, "g2") > 16, "some nodes have moved");
@@ -361,7 +373,10 @@ fn a_snapshot_sees_what_it_saw() {
     run(&instance, CREATE);
     run(&instance, "ALTER DATABASE f SET ALLOW_SNAPSHOT_ISOLATION ON");
     run(&instance, "EXEC('USE f CREATE TABLE t (id int PRIMARY KEY, words varchar(900)) ON fg')");
-    run(&instance, "ALTER DATABASE f ADD FILE (NAME = g2, FILENAME = 'g2.ndf', SIZE = 8MB) TO FILEGROUP fg");
+    run(
+        &instance,
+        "ALTER DATABASE f ADD FILE (NAME = g2, FILENAME = 'g2.ndf', SIZE = 8MB) TO FILEGROUP fg",
+    );
     run(
         &instance,
         "SET NOCOUNT ON; DECLARE @i int = 0;
@@ -387,7 +402,8 @@ fn a_snapshot_sees_what_it_saw() {
     clean(&instance);
 }
 
-/// Power goes at I/Os of EMPTYFILE: every row is there, the database is sound, and it can be done again.
+/// Power goes at I/Os of EMPTYFILE: every row is there, the database is sound, and it can be done
+/// again.
 #[test]
 fn power_loss_in_emptyfile() {
     let disk = SimDisk::new(57);
@@ -412,7 +428,8 @@ fn power_loss_in_emptyfile() {
     });
 }
 
-/// The same at every I/O where little more than a root and a first IAM page moves, with ghosts that are left to clean.
+/// The same at every I/O where little more than a root and a first IAM page moves, with ghosts that
+/// are left to clean.
 #[test]
 fn power_loss_while_heads_move() {
     let disk = SimDisk::new(58);

@@ -1,4 +1,5 @@
-//! Values that depend on more than their arguments, units of text, frames of windows: what queries of real scripts rely on.
+//! Values that depend on more than their arguments, units of text, frames of windows: what queries
+//! of real scripts rely on.
 
 use crate::support::text::Bench;
 
@@ -13,7 +14,10 @@ fn the_clock_and_rand_have_one_value_for_a_statement() {
         "two calls, two values",
     );
     b.check("select case when getdate() = getdate() then 'same' else 'two' end", "same");
-    b.check("select case when count(distinct newid()) = count(*) then 'each row' end from n", "each row");
+    b.check(
+        "select case when count(distinct newid()) = count(*) then 'each row' end from n",
+        "each row",
+    );
     b.check(
         "declare @a float = rand(), @b float; set @b = rand(); select case when @a = @b then 'same' else 'two statements' end",
         "two statements",
@@ -49,7 +53,10 @@ fn all_functions_count_the_same_units_of_text() {
         "1|2|5",
     );
     b.check("declare @s nvarchar(20) = N'a😀b'; select len(@s), datalength(@s), charindex(N'b', @s), patindex(N'%b%', @s)", "4|8|4|4");
-    b.check("select charindex('a', 'banana', -9223372036854775808), charindex('a', 'banana', -1)", "2|2");
+    b.check(
+        "select charindex('a', 'banana', -9223372036854775808), charindex('a', 'banana', -1)",
+        "2|2",
+    );
     b.check("declare @s nvarchar(20) = N'a😀b'; select substring(@s, 2, 2), stuff(@s, 2, 2, N'x'), right(@s, 1), left(@s, 3)", "😀|axb|b|a😀");
     b.check(
         "declare @s nvarchar(20) = N'a😀b'; select left(@s, 2), convert(varbinary(9), left(@s, 2)), convert(varbinary(9), right(@s, 2))",
@@ -100,7 +107,8 @@ fn frames_of_windows_give_what_subqueries_give() {
         ("unbounded preceding", "unbounded following", "1 = 1"),
         ("1 preceding", "unbounded following", "x.id >= t.id - 1"),
     ];
-    let exact = ["sum(v)", "count(v)", "count(*)", "min(v)", "max(s)", "avg(v)", "sum(d)", "min(s)"];
+    let exact =
+        ["sum(v)", "count(v)", "count(*)", "min(v)", "max(s)", "avg(v)", "sum(d)", "min(s)"];
     for (start, end, range) in frames {
         for aggregate in exact {
             let wrong = format!(
@@ -134,7 +142,10 @@ fn a_running_sum_of_many_rows_is_linear() {
          ;with d as (select v from (values (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) x(v))
          insert n select a.v + 10 * b.v + 100 * c.v + 1000 * e.v + 10000 * f.v from d a, d b, d c, d e, d f",
     );
-    b.check("select max(s) from (select sum(cast(i as bigint)) over (order by i) s from n) x", "4999950000");
+    b.check(
+        "select max(s) from (select sum(cast(i as bigint)) over (order by i) s from n) x",
+        "4999950000",
+    );
     b.check(
         "select max(m) from (select min(i) over (order by i rows between 50000 preceding and current row) m from n) x",
         "49999",
@@ -145,7 +156,10 @@ fn a_running_sum_of_many_rows_is_linear() {
 fn a_text_that_is_executed_has_identity_values_of_its_own() {
     let b = &mut Bench::new();
     b.check("create table t (id int identity(7, 1), v int)", "");
-    b.check("insert t values (1) exec('select scope_identity()') select scope_identity()", "(1)\nNULL\n7");
+    b.check(
+        "insert t values (1) exec('select scope_identity()') select scope_identity()",
+        "(1)\nNULL\n7",
+    );
     b.check(
         "exec('insert t values (2) select scope_identity()') select scope_identity(), @@identity",
         "(1)\n8\n7|8",
@@ -176,9 +190,15 @@ fn greatest_and_least_give_one_of_their_arguments() {
     b.check("select greatest('6.62', 3.1415, N'7'), least(2, 1.50)", "7.0000|1.50");
     b.check("select greatest(2147483647, cast(1 as bigint)) + 1", "2147483648");
     b.check("select greatest(cast('2024-02-01' as date), '2024-03-01')", "2024-03-01");
-    b.check("select greatest(null, 2, null), least(1, null), greatest(cast(null as int), null)", "2|1|NULL");
+    b.check(
+        "select greatest(null, 2, null), least(1, null), greatest(cast(null as int), null)",
+        "2|1|NULL",
+    );
     b.check("select greatest('a', 'B')", "B");
     b.check("create table g (a int, b int) insert g values (1, 2), (4, 3), (null, 9) select greatest(a, b), least(a, b) from g", "(3)\n2|1\n4|3\n9|9");
     assert!(b.run("select greatest('x', 1)").contains("Msg 245"));
-    assert!(b.run("select greatest()").contains("Msg 174") || b.run("select greatest()").contains("Msg 189"));
+    assert!(
+        b.run("select greatest()").contains("Msg 174")
+            || b.run("select greatest()").contains("Msg 189")
+    );
 }

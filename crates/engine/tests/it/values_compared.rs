@@ -1,5 +1,6 @@
-//! Values that people compare between systems: RAND, checksums, digests, order of NEWSEQUENTIALID, compression, bits. Expected values are those of
-//! SQL Server's reference and of published test vectors.
+//! Values that people compare between systems: RAND, checksums, digests, order of NEWSEQUENTIALID,
+//! compression, bits. Expected values are those of SQL Server's reference and of published test
+//! vectors.
 
 use crate::support::text::Bench;
 
@@ -170,6 +171,9 @@ fn base64_and_back() {
         );
     }
     // More than varchar(8000) holds.
-    b.check("select datalength(base64_encode(cast(replicate('x', 8000) as varbinary(8000))))", "10668");
+    b.check(
+        "select datalength(base64_encode(cast(replicate('x', 8000) as varbinary(8000))))",
+        "10668",
+    );
     b.fails("select base64_encode('text')", 8116);
 }

@@ -1,4 +1,5 @@
-//! The views into a running instance: names and types of their columns, and that their values follow what is done.
+//! The views into a running instance: names and types of their columns, and that their values
+//! follow what is done.
 
 use std::time::{Duration, Instant};
 
@@ -65,8 +66,10 @@ fn columns(session: &mut Session, view: &str) -> Vec<(String, DataType)> {
 fn every_view_can_be_read_and_every_value_fits_its_column() {
     let mut b = Bench::new();
     b.run("create table a(i int primary key, t varchar(max)) insert a values (1, 'x') update statistics a begin tran update a set i = 2");
-    let names =
-        query(&mut b.session, "select schema_name(schema_id), name from sys.all_objects where object_id < 0");
+    let names = query(
+        &mut b.session,
+        "select schema_name(schema_id), name from sys.all_objects where object_id < 0",
+    );
     assert!(names.rows.len() > 40, "{}", names.rows.len());
     for row in names.rows {
         let [Value::Str(schema), Value::Str(name)] = &row[..] else { panic!("{row:?}") };
@@ -124,7 +127,8 @@ fn fn_dblog_shows_what_was_done_in_order() {
     let mut b = Bench::new();
     b.run("create table h(a int not null, b varchar(20)) create table c(a int not null constraint pk_c primary key, b varchar(20))");
     b.run("insert h values (1, 'one') insert c values (1, 'one')");
-    let start = "declare @from nvarchar(25) = (select max([Current LSN]) from sys.fn_dblog(null, null)) ";
+    let start =
+        "declare @from nvarchar(25) = (select max([Current LSN]) from sys.fn_dblog(null, null)) ";
     b.run("begin tran insert c values (2, 'two') update c set b = 'zwei' where a = 2 save tran s delete c where a = 1 rollback tran s delete c where a = 2 commit");
     b.run("begin tran insert h values (7, 'gone') rollback");
     b.check(
@@ -164,12 +168,24 @@ fn fn_dblog_shows_what_was_done_in_order() {
         "select [Current LSN] from fn_dblog(null, null) order by [Current LSN] offset 5 rows fetch next 1 row only",
     );
     let Value::Str(from) = &from.rows[0][0] else { panic!() };
-    assert_eq!(number(&mut b.session, &format!("select count(*) from fn_dblog('{from}', null)")), all - 5);
-    assert_eq!(number(&mut b.session, &format!("select count(*) from fn_dblog('0x{from}', null)")), all - 5);
-    assert_eq!(number(&mut b.session, &format!("select count(*) from fn_dblog(null, '{from}')")), 6);
+    assert_eq!(
+        number(&mut b.session, &format!("select count(*) from fn_dblog('{from}', null)")),
+        all - 5
+    );
+    assert_eq!(
+        number(&mut b.session, &format!("select count(*) from fn_dblog('0x{from}', null)")),
+        all - 5
+    );
+    assert_eq!(
+        number(&mut b.session, &format!("select count(*) from fn_dblog(null, '{from}')")),
+        6
+    );
     let parts: Vec<u32> = from.split(':').map(|p| u32::from_str_radix(p, 16).unwrap()).collect();
     let decimal = format!("{}:{}:{}", parts[0], parts[1], parts[2]);
-    assert_eq!(number(&mut b.session, &format!("select count(*) from fn_dblog('{decimal}', null)")), all - 5);
+    assert_eq!(
+        number(&mut b.session, &format!("select count(*) from fn_dblog('{decimal}', null)")),
+        all - 5
+    );
     for bad in ["'x'", "'1:2'", "'999:16:1'", "5"] {
         let said = b.run(&format!("select count(*) from fn_dblog({bad}, null)"));
         assert!(said.starts_with("Msg 9005: Either start LSN or end LSN"), "{bad}: {said}");
@@ -193,8 +209,7 @@ fn fn_dblog_counts_the_rows_of_set_based_statements_and_follows_a_log_that_is_tr
     let bytes = number(&mut b.session, "select sum([Log Record Length]) from fn_dblog(null, null)");
     assert!(bytes > 500_000, "{bytes}");
     b.run("checkpoint");
-    let begins =
-        "select count(*) from fn_dblog(null, null) where Operation in ('LOP_BEGIN_CKPT', 'LOP_END_CKPT')";
+    let begins = "select count(*) from fn_dblog(null, null) where Operation in ('LOP_BEGIN_CKPT', 'LOP_END_CKPT')";
     assert_eq!(number(&mut b.session, begins), 2);
     assert_eq!(number(&mut b.session, records), 0);
 }
@@ -202,7 +217,8 @@ fn fn_dblog_counts_the_rows_of_set_based_statements_and_follows_a_log_that_is_tr
 /// The statement of a request, as it is asked for everywhere.
 const STATEMENT: &str = "substring(t.text, r.statement_start_offset / 2 + 1, (case r.statement_end_offset when -1 then \
     datalength(t.text) else r.statement_end_offset end - r.statement_start_offset) / 2 + 1)";
-const OF_REQUESTS: &str = "from sys.dm_exec_requests r cross apply sys.dm_exec_sql_text(r.sql_handle) t";
+const OF_REQUESTS: &str =
+    "from sys.dm_exec_requests r cross apply sys.dm_exec_sql_text(r.sql_handle) t";
 
 #[test]
 fn a_request_shows_the_statement_of_the_module_that_runs() {
@@ -256,7 +272,10 @@ fn sessions_and_requests_show_who_runs_what() {
     b.check(&own, &format!("running|SELECT|{own}|0|NULL"));
     let between = format!("declare @i int = 1; {own}; set @i = 2");
     b.check(&between, &format!("running|SELECT|{own}|0|NULL"));
-    b.check(&format!("select event_type from sys.dm_exec_input_buffer({spid}, null)"), "Language Event");
+    b.check(
+        &format!("select event_type from sys.dm_exec_input_buffer({spid}, null)"),
+        "Language Event",
+    );
     b.check("select count(*) from sys.dm_exec_sql_text(0x0200)", "0");
     drop(other);
     b.check(&format!("select count(*) from sys.dm_exec_sessions where session_id = {spid}"), "0");
@@ -356,7 +375,8 @@ fn log_blocks_are_4096_bytes_whatever_the_device_reports() {
         ));
         b.run("use master alter database t set offline alter database t set online use t");
         b.run("if object_id('filler') is null create table filler (a varchar(8000))");
-        let started = number(&mut b.session, "select vlf_changes from sys.dm_db_log_stats(db_id())");
+        let started =
+            number(&mut b.session, "select vlf_changes from sys.dm_db_log_stats(db_id())");
         assert_eq!(started, 0, "counted since the database was opened");
         while number(&mut b.session, "select vlf_changes from sys.dm_db_log_stats(db_id())") < 1 {
             b.run("insert filler values (replicate('x', 8000))");
@@ -423,11 +443,18 @@ fn columns_have_the_names_and_types_of_sql_server() {
         61
     );
     assert_eq!(
-        expect(&mut b, "sys.dm_exec_sessions", &[("program_name", nvarchar(128)), ("row_count", BigInt)]),
+        expect(
+            &mut b,
+            "sys.dm_exec_sessions",
+            &[("program_name", nvarchar(128)), ("row_count", BigInt)]
+        ),
         50
     );
     assert_eq!(expect(&mut b, "sys.dm_exec_connections", &[("session_id", Int)]), 22);
-    assert_eq!(expect(&mut b, "sys.dm_tran_active_transactions", &[("transaction_id", BigInt)]), 12);
+    assert_eq!(
+        expect(&mut b, "sys.dm_tran_active_transactions", &[("transaction_id", BigInt)]),
+        12
+    );
     assert_eq!(expect(&mut b, "sys.dm_tran_session_transactions", &[("session_id", Int)]), 9);
 }
 
@@ -443,14 +470,23 @@ fn counter(b: &mut Bench, name: &str, instance: &str) -> i64 {
 fn performance_counters_count_what_is_done() {
     let mut b = Bench::new();
     b.run("create table p(a int not null primary key, b char(200) not null)");
-    let names = ["Log Flushes/sec", "Log Bytes Flushed/sec", "Log Flush Waits/sec", "Write Transactions/sec"];
+    let names = [
+        "Log Flushes/sec",
+        "Log Bytes Flushed/sec",
+        "Log Flush Waits/sec",
+        "Write Transactions/sec",
+    ];
     let before: Vec<i64> = names.iter().map(|n| counter(&mut b, n, "t")).collect();
     for i in 0..10 {
         b.run(&format!("insert p values ({i}, 'x')"));
     }
     let after: Vec<i64> = names.iter().map(|n| counter(&mut b, n, "t")).collect();
     let grown: Vec<i64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
-    assert_eq!((grown[0], grown[2], grown[3]), (10, 10, 10), "one write, one wait, one commit each");
+    assert_eq!(
+        (grown[0], grown[2], grown[3]),
+        (10, 10, 10),
+        "one write, one wait, one commit each"
+    );
     assert!(grown[1] >= 10 * 512, "{grown:?}");
     let reads = counter(&mut b, "Transactions/sec", "t");
     b.run("select count(*) from p");
@@ -459,14 +495,18 @@ fn performance_counters_count_what_is_done() {
     // Pages that a checkpoint writes, look-ups of pages that are here, the pool's share.
     let pages = counter(&mut b, "Checkpoint pages/sec", "");
     let truncations = counter(&mut b, "Log Truncations", "t");
-    b.run("insert p select 100 + row_number() over (order by (select 1)), 'y' from sys.all_columns");
+    b.run(
+        "insert p select 100 + row_number() over (order by (select 1)), 'y' from sys.all_columns",
+    );
     b.run("checkpoint");
     assert!(counter(&mut b, "Checkpoint pages/sec", "") > pages);
     let written = counter(&mut b, "Page writes/sec", "");
     assert!(written >= counter(&mut b, "Checkpoint pages/sec", "") - pages);
     b.run("declare @i int = 0 while @i < 2000 begin declare @b char(200) = (select b from p where a = @i % 10) set @i += 1 end");
-    let (hits, base) =
-        (counter(&mut b, "Buffer cache hit ratio", ""), counter(&mut b, "Buffer cache hit ratio base", ""));
+    let (hits, base) = (
+        counter(&mut b, "Buffer cache hit ratio", ""),
+        counter(&mut b, "Buffer cache hit ratio base", ""),
+    );
     assert!(base > 2000 && hits > base * 9 / 10 && hits <= base, "{hits} of {base}");
     assert!(counter(&mut b, "Database pages", "") > 10);
     assert!(counter(&mut b, "Page life expectancy", "") < 3600);
@@ -481,7 +521,10 @@ fn performance_counters_count_what_is_done() {
     assert!(counter(&mut b, "Log Truncations", "g") > 0);
     b.run("use g dbcc shrinkfile(gl, 1) with no_infomsgs use t");
     let shown = b.run("select count(*) from sys.dm_os_performance_counters where counter_name = 'Percent Log Used' and cntr_value between 0 and 100");
-    assert_eq!(shown.trim(), number(&mut b.session, "select count(*) + 1 from sys.databases").to_string());
+    assert_eq!(
+        shown.trim(),
+        number(&mut b.session, "select count(*) + 1 from sys.databases").to_string()
+    );
     let _ = truncations;
     let batches = counter(&mut b, "Batch Requests/sec", "");
     drop(b.instance.session().unwrap());
@@ -515,16 +558,22 @@ fn a_session_that_waits_for_the_log_says_so() {
     assert_eq!(seen.trim(), "WRITELOG");
     b.run(&format!("kill {spid}"));
     writing.join().unwrap();
-    b.check(&format!("select count(*) from sys.dm_os_waiting_tasks where session_id = {spid}"), "0");
+    b.check(
+        &format!("select count(*) from sys.dm_os_waiting_tasks where session_id = {spid}"),
+        "0",
+    );
 }
 
-/// Where the files of a volume really lie, with the file system under them; a simulated disk has none.
+/// Where the files of a volume really lie, with the file system under them; a simulated disk has
+/// none.
 #[test]
 fn volumes_of_files() {
     let dir = std::env::temp_dir().join(format!("ringwood-volumes-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
-    let options =
-        engine::InstanceOptions { memory_bytes: Some(16 << 20), ..engine::InstanceOptions::new(&dir) };
+    let options = engine::InstanceOptions {
+        memory_bytes: Some(16 << 20),
+        ..engine::InstanceOptions::new(&dir)
+    };
     let instance = engine::Instance::open(options).unwrap();
     let create = r"CREATE DATABASE v ON (NAME = d, FILENAME = 'E:\Data\v.mdf', SIZE = 4MB) LOG ON (NAME = l, FILENAME = 'v.ldf', SIZE = 4MB)";
     assert_eq!(text::say(&instance, create), "");
@@ -541,7 +590,10 @@ fn volumes_of_files() {
          FROM sys.dm_os_volume_stats(DB_ID('v'), NULL)",
     );
     assert_eq!(said, "2|1|2");
-    let said = text::say(&instance, "SELECT volume_mount_point FROM sys.dm_os_volume_stats(DB_ID('v'), 1)");
+    let said = text::say(
+        &instance,
+        "SELECT volume_mount_point FROM sys.dm_os_volume_stats(DB_ID('v'), 1)",
+    );
     assert!(real.starts_with(&said), "{said}");
     instance.close().unwrap();
     drop(instance);

@@ -91,7 +91,9 @@ impl World {
         run("USE d; GRANT SELECT ON plain TO other; GRANT VIEW DEFINITION TO definer");
         run("USE d; ALTER ROLE db_owner ADD MEMBER owner");
         run("ALTER SERVER ROLE sysadmin ADD MEMBER admin");
-        run(&format!("CREATE LOGIN hushlogin WITH PASSWORD = '{PASSWORD}'; CREATE SERVER ROLE hushserver"));
+        run(&format!(
+            "CREATE LOGIN hushlogin WITH PASSWORD = '{PASSWORD}'; CREATE SERVER ROLE hushserver"
+        ));
         run("ALTER SERVER ROLE hushserver ADD MEMBER hushlogin");
         let client = ClientInfo { address: "127.0.0.1".into(), ..ClientInfo::default() };
         let all = STRANGERS.iter().chain(&KNOWING);
@@ -169,7 +171,12 @@ fn no_table_function_tells_of_what_nobody_may_know() {
         for begin in begins {
             let argument = |at: usize| begin.get(at).copied().unwrap_or("NULL");
             let arguments: Vec<&str> = (0..count).map(argument).collect();
-            let sql = format!("SELECT * FROM {}.{}({})", view.schema(), view.name(), arguments.join(", "));
+            let sql = format!(
+                "SELECT * FROM {}.{}({})",
+                view.schema(),
+                view.name(),
+                arguments.join(", ")
+            );
             for who in STRANGERS {
                 let said = world.ask(who, &sql);
                 let told = told(&said);
@@ -365,7 +372,9 @@ fn no_function_tells_of_what_nobody_may_know() {
     let said = || OTHERS.iter().chain(OF_EVERYBODY);
     let new: Vec<&str> = engine::functions::all()
         .map(|function| function.name)
-        .filter(|name| !said().any(|known| known == name) && !asked().any(|(known, _)| known == name))
+        .filter(|name| {
+            !said().any(|known| known == name) && !asked().any(|(known, _)| known == name)
+        })
         .collect();
     assert!(new.is_empty(), "new functions: do they tell of objects? {new:?}");
     for name in said().chain(asked().map(|(name, _)| name)) {
@@ -413,8 +422,11 @@ fn no_function_tells_of_what_nobody_may_know() {
 fn types_and_principals_are_known_to_whom_they_concern() {
     let world = World::new();
     let id = |name: &str| world.ask("admin", &format!("SELECT type_id('dbo.{name}')"));
-    let declare = format!("DECLARE @alias int = {}, @table_type int = {};", id("hushtype"), id("hushtypes"));
-    for (calls, knowing) in [(OF_TYPES, &KNOWING[..]), (OF_USERS, &KNOWING), (OF_LOGINS, &KNOWING[2..])] {
+    let declare =
+        format!("DECLARE @alias int = {}, @table_type int = {};", id("hushtype"), id("hushtypes"));
+    for (calls, knowing) in
+        [(OF_TYPES, &KNOWING[..]), (OF_USERS, &KNOWING), (OF_LOGINS, &KNOWING[2..])]
+    {
         for (_, call) in calls {
             let sql = format!("{declare} SELECT {call}");
             for who in STRANGERS.iter().chain(&KNOWING) {
@@ -437,7 +449,9 @@ fn types_and_principals_are_known_to_whom_they_concern() {
     assert_eq!(seen("definer"), "2|2|1|0|0");
     assert_eq!(seen("admin"), "2|2|1|2|1");
     let run = |sql: &str| text::run(&world.instance, &format!("USE d; {sql}"));
-    run("GRANT REFERENCES ON TYPE::hushtype TO nobody; GRANT IMPERSONATE ON USER::hushuser TO nobody");
+    run(
+        "GRANT REFERENCES ON TYPE::hushtype TO nobody; GRANT IMPERSONATE ON USER::hushuser TO nobody",
+    );
     run("ALTER SERVER ROLE hushserver ADD MEMBER nobody; ALTER ROLE hushrole ADD MEMBER other");
     assert_eq!(seen("nobody"), "1|1|0|1|1");
     assert_eq!(seen("other"), "0|1|1|0|0");
@@ -451,7 +465,10 @@ fn databases_are_known_by_view_any_database() {
     let world = World::new();
     let database = text::say(&world.instance, "SELECT db_id('apart')");
     let asked = |who: &str, call: &str| {
-        world.ask(who, &format!("DECLARE @db int = {database}; SELECT {}", call.replace("{}", "apart")))
+        world.ask(
+            who,
+            &format!("DECLARE @db int = {database}; SELECT {}", call.replace("{}", "apart")),
+        )
     };
     for (_, call) in OF_DATABASES {
         assert_ne!(asked("nobody", call), "NULL", "{call}");
@@ -475,16 +492,22 @@ fn databases_are_known_by_view_any_database() {
         assert!(said.contains("master") && !said.contains("apart"), "{sql}\n{said}");
         assert!(world.ask("other", sql).contains("apart"), "{sql}");
     }
-    assert_eq!(world.ask("nobody", "SELECT db_name(), db_name(db_id()), has_dbaccess('d')"), "d|d|1");
+    assert_eq!(
+        world.ask("nobody", "SELECT db_name(), db_name(db_id()), has_dbaccess('d')"),
+        "d|d|1"
+    );
     assert!(world.ask("nobody", "EXEC sp_helpdb 'apart'").starts_with("Msg 15010"));
 }
 
-/// The text of a constraint or module is shown to those who may see definitions; the right to read is not
-/// enough.
+/// The text of a constraint or module is shown to those who may see definitions; the right to read
+/// is not enough.
 #[test]
 fn texts_are_shown_to_whom_may_see_definitions() {
     let world = World::new();
-    text::run(&world.instance, "USE d; GRANT SELECT ON hushed TO other; GRANT EXECUTE ON hushproc TO other");
+    text::run(
+        &world.instance,
+        "USE d; GRANT SELECT ON hushed TO other; GRANT EXECUTE ON hushproc TO other",
+    );
     for sql in [
         "EXEC sp_helptext 'hushproc'",
         "EXEC sp_helptext 'hush_ck'",
@@ -511,7 +534,10 @@ fn one_sees_ones_own_session() {
         let said = world.ask("nobody", &format!("EXEC {procedure}"));
         assert_eq!(said.lines().count(), 1, "{procedure}\n{said}");
         assert!(said.contains("nobody"), "{procedure}\n{said}");
-        assert!(world.ask("admin", &format!("EXEC {procedure}")).lines().count() > 1, "{procedure}");
+        assert!(
+            world.ask("admin", &format!("EXEC {procedure}")).lines().count() > 1,
+            "{procedure}"
+        );
     }
     assert!(world.ask("nobody", "EXEC sp_lock").starts_with("Msg 300"));
     // What it names and what names it, without those of which one may not know.
@@ -553,8 +579,7 @@ fn no_procedure_tells_of_what_nobody_may_know() {
         shown_to_owner += usize::from(told(&said).is_some());
     }
     assert!(shown_to_owner >= 8, "only {shown_to_owner} procedures show the owner anything");
-    let unknown =
-        "Msg 15009: The object 'hushed' does not exist in database 'd' or is invalid for this operation.";
+    let unknown = "Msg 15009: The object 'hushed' does not exist in database 'd' or is invalid for this operation.";
     assert_eq!(world.ask("nobody", "EXEC sp_spaceused 'hushed'"), unknown);
     assert!(world.ask("definer", "EXEC sp_spaceused 'hushed'").contains("4711"));
 }
@@ -562,7 +587,9 @@ fn no_procedure_tells_of_what_nobody_may_know() {
 #[test]
 fn the_number_of_rows_does_not_show_through_a_policy() {
     let world = World::new();
-    let run = |sql: &str| text::run(&world.instance, &format!("USE d; EXEC('{}')", sql.replace('\'', "''")));
+    let run = |sql: &str| {
+        text::run(&world.instance, &format!("USE d; EXEC('{}')", sql.replace('\'', "''")))
+    };
     run(
         "CREATE FUNCTION mine (@n int) RETURNS TABLE WITH SCHEMABINDING AS RETURN SELECT 1 AS ok WHERE @n = 5",
     );

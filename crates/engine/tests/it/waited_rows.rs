@@ -101,7 +101,10 @@ fn a_commit_leaves_no_row_of_the_page() {
 fn the_row_behind_an_entry_is_waited_for() {
     for table in ["c", "h"] {
         let mut b = bench();
-        b.check(&format!("BEGIN TRAN; UPDATE {table} SET v = 1 WHERE id BETWEEN 10 AND 19"), "(10)");
+        b.check(
+            &format!("BEGIN TRAN; UPDATE {table} SET v = 1 WHERE id BETWEEN 10 AND 19"),
+            "(10)",
+        );
         let waiting = blocked(
             &b,
             &format!(
@@ -172,7 +175,11 @@ fn top_waits_for_no_row_that_it_does_not_want() {
             let mut b = bench();
             b.check(&format!("BEGIN TRAN; UPDATE {table} SET m = 5 WHERE id IN (3, 4)"), "(2)");
             let change = change.replace("{}", table);
-            assert_eq!(run(&mut beside(&b), &format!("SET LOCK_TIMEOUT 50; {change}")), rows, "{change}");
+            assert_eq!(
+                run(&mut beside(&b), &format!("SET LOCK_TIMEOUT 50; {change}")),
+                rows,
+                "{change}"
+            );
             b.check("ROLLBACK", "");
         }
     }

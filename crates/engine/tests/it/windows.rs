@@ -1,5 +1,5 @@
-//! Window functions against a reference that computes each row by looking at all rows of its partition, with memory for everything
-//! and with next to none.
+//! Window functions against a reference that computes each row by looking at all rows of its
+//! partition, with memory for everything and with next to none.
 //!
 //! `RINGWOOD_WINDOWS` says how many random windows (60 without it).
 
@@ -49,8 +49,10 @@ fn fill(instances: &[Arc<Instance>], rng: &mut Rng) -> Vec<Row> {
     let rows: Vec<Row> = (0..count)
         .map(|n| Row { id: n * 7919 % count, p: some(parts), k: some(keys), x: some(50) })
         .collect();
-    let values: Vec<String> =
-        rows.iter().map(|r| format!("({},{},{},{})", r.id, shown(r.p), shown(r.k), shown(r.x))).collect();
+    let values: Vec<String> = rows
+        .iter()
+        .map(|r| format!("({},{},{},{})", r.id, shown(r.p), shown(r.k), shown(r.x)))
+        .collect();
     // The filler makes rows so long that a partition has several blocks.
     let mut sql =
         "drop table if exists t create table t (id int, p int, k int, x int, f char(400) default 'f')"
@@ -86,7 +88,11 @@ impl Frame {
             Some(by) if by < 0 => format!("{} PRECEDING", -by),
             Some(by) => format!("{by} FOLLOWING"),
         };
-        format!("ROWS BETWEEN {} AND {}", side(self.start, "PRECEDING"), side(self.end, "FOLLOWING"))
+        format!(
+            "ROWS BETWEEN {} AND {}",
+            side(self.start, "PRECEDING"),
+            side(self.end, "FOLLOWING")
+        )
     }
 
     fn of(self, rows: &[Row], at: usize) -> &[Row] {
@@ -109,7 +115,8 @@ fn aggregate(name: &str, rows: &[Row]) -> Option<i64> {
     }
 }
 
-/// A call over rows in the order (k, id), so that each has its own place; the call and what it should give.
+/// A call over rows in the order (k, id), so that each has its own place; the call and what it
+/// should give.
 fn any_call(rng: &mut Rng) -> (String, String, Expected) {
     let frame = Frame::any(rng);
     let by = rng.i64(0..60);
@@ -260,13 +267,16 @@ fn every_window_is_that_of_the_reference() {
 fn several_windows_stand_beside_each_other() {
     let instances = [open(None), open(Some(1))];
     let mut rng = Rng::with_seed(1);
-    let n = std::iter::repeat_with(|| fill(&instances, &mut rng).len()).find(|n| *n >= 400).unwrap_or(0);
+    let n = std::iter::repeat_with(|| fill(&instances, &mut rng).len())
+        .find(|n| *n >= 400)
+        .unwrap_or(0);
     let sql = "select top (5) id, row_number() over (order by id desc) a, count(*) over () b,
                row_number() over (order by id) c, sum(1) over (order by id desc rows unbounded preceding) d,
                last_value(id) over (order by id desc rows between current row and unbounded following) e
                from t order by a";
     let said: Vec<String> = instances.iter().map(|i| ask(i, sql)).collect();
-    let wanted: Vec<String> = (1..=5).map(|a| format!("{}|{a}|{n}|{}|{a}|0", n - a, n - a + 1)).collect();
+    let wanted: Vec<String> =
+        (1..=5).map(|a| format!("{}|{a}|{n}|{}|{a}|0", n - a, n - a + 1)).collect();
     assert_eq!(said[0].lines().collect::<Vec<_>>(), wanted);
     assert_eq!(said[0], said[1]);
 }

@@ -1,4 +1,5 @@
-//! The type xml: what becomes xml and what xml becomes, its methods, FOR XML TYPE, the catalog, and what refuses it.
+//! The type xml: what becomes xml and what xml becomes, its methods, FOR XML TYPE, the catalog, and
+//! what refuses it.
 
 use std::sync::Arc;
 
@@ -19,7 +20,10 @@ fn bench() -> Bench {
 #[test]
 fn conversions() {
     let mut b = bench();
-    b.check("SELECT x FROM d", "<o n=\"7\"><i q=\"2\">pen</i><i q=\"5\">ink</i></o>\n<o n=\"8\"/>\nNULL");
+    b.check(
+        "SELECT x FROM d",
+        "<o n=\"7\"><i q=\"2\">pen</i><i q=\"5\">ink</i></o>\n<o n=\"8\"/>\nNULL",
+    );
     b.check(
         "SELECT CAST('<a> <b></b> </a>' AS xml), CONVERT(xml, '<a> <b/> </a>', 1)",
         "<a><b/></a>|<a> <b/> </a>",
@@ -74,7 +78,8 @@ fn what_refuses_it() {
         let said = fails(&i, &format!("USE t; {sql}"), &[number]);
         assert!(said.contains(part), "{sql}\n{said}");
     };
-    let cannot = "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
+    let cannot =
+        "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
     refused("SELECT id FROM d ORDER BY x", 305, cannot);
     refused("SELECT COUNT(*) FROM d GROUP BY x", 305, cannot);
     refused("SELECT id FROM d WHERE x = x", 305, cannot);
@@ -178,7 +183,11 @@ fn value_query_exist() {
         2389,
         "XQuery [value()]: 'value()' requires a singleton (or empty sequence), found operand of type 'xdt:untypedAtomic *'",
     );
-    refused("SELECT x.value('(/o/i', 'int') FROM d", 2209, "XQuery [value()]: Syntax error near '<eof>'");
+    refused(
+        "SELECT x.value('(/o/i', 'int') FROM d",
+        2209,
+        "XQuery [value()]: Syntax error near '<eof>'",
+    );
     refused("SELECT x.query('/p:o') FROM d", 2229, "The name \"p\" does not denote a namespace.");
     refused("SELECT x.value('(/o/i)[1]', 'int') FROM d WHERE id = 1", 245, "'pen'");
     refused(
@@ -193,7 +202,11 @@ fn value_query_exist() {
         "The data type 'xml' used in the VALUE method is invalid.",
     );
     refused("SELECT x.exist('sql:variable(\"@none\")') FROM d", 9501, "");
-    refused("DECLARE @x xml; SELECT @x.size()", 227, "\"size\" is not a valid function, property, or field.");
+    refused(
+        "DECLARE @x xml; SELECT @x.size()",
+        227,
+        "\"size\" is not a valid function, property, or field.",
+    );
     refused("SELECT x.value('(/o)[1]') FROM d", 174, "The value function requires 2 argument(s).");
     refused(
         "SELECT x.query('/o/@n') FROM d WHERE id = 1",
@@ -267,8 +280,7 @@ fn modify_inserts_nodes_of_every_kind() {
         let said = fails(&i, &format!("USE t; {sql}"), &[number]);
         assert!(said.contains(part), "{sql}\n{said}");
     };
-    let alone =
-        "XQuery [modify()]: An XML instance is only supported as the direct source of an insert using";
+    let alone = "XQuery [modify()]: An XML instance is only supported as the direct source of an insert using";
     refused(
         "DECLARE @y xml = '<a/>'; UPDATE d SET x.modify('insert <b>{sql:variable(\"@y\")}</b> into (/o)[1]')",
         9342,
@@ -289,7 +301,11 @@ fn modify_inserts_nodes_of_every_kind() {
         6305,
         "XQuery data manipulation expression required in XML data type method.",
     );
-    refused("SELECT x.query('  ') FROM d", 6306, "Invalid XQuery expression passed to XML data type method.");
+    refused(
+        "SELECT x.query('  ') FROM d",
+        6306,
+        "Invalid XQuery expression passed to XML data type method.",
+    );
     refused(
         "UPDATE d SET x.modify('insert attribute n {1} into (/o)[1]') WHERE id = 1",
         6308,
@@ -339,9 +355,18 @@ fn texts_that_are_no_xml_end_the_transaction() {
     for (sql, number) in [
         ("SELECT CAST('<a>' AS xml)", 9400),
         ("INSERT d VALUES (9, '<a x=1/>', NULL)", 9413),
-        ("DECLARE @x xml = '<a x=\"1\"/>'; SET @x.modify('insert attribute x {2} into (/a)[1]')", 6308),
-        ("DECLARE @x xml = '<a x=\"1\"/>'; SET @x.modify('replace value of (/a/@x)[1] with ()')", 6320),
-        ("DECLARE @x xml = '<a>t</a>'; SET @x.modify('replace value of (/a/text())[1] with (/b)[1]')", 6325),
+        (
+            "DECLARE @x xml = '<a x=\"1\"/>'; SET @x.modify('insert attribute x {2} into (/a)[1]')",
+            6308,
+        ),
+        (
+            "DECLARE @x xml = '<a x=\"1\"/>'; SET @x.modify('replace value of (/a/@x)[1] with ()')",
+            6320,
+        ),
+        (
+            "DECLARE @x xml = '<a>t</a>'; SET @x.modify('replace value of (/a/text())[1] with (/b)[1]')",
+            6325,
+        ),
         ("DECLARE @x xml = '<a x=\"1\"/>'; SELECT @x.query('<e><f/>{/a/@x}</e>')", 6307),
         ("DECLARE @x xml; SET @x.modify('delete /a')", 5302),
     ] {
@@ -351,9 +376,17 @@ fn texts_that_are_no_xml_end_the_transaction() {
             session.execute(sql, &mut out);
             out.out
         };
-        let first = said(&format!("USE t; BEGIN TRAN; UPDATE d SET t = 'lost'; {sql}; SELECT 'and on'"));
-        assert!(first.contains(&format!("Msg {number}: ")) && !first.contains("and on"), "{sql}\n{first}");
-        assert_eq!(said("SELECT @@TRANCOUNT, COUNT(*) FROM d WHERE t = 'lost'").trim(), "0|0", "{sql}");
+        let first =
+            said(&format!("USE t; BEGIN TRAN; UPDATE d SET t = 'lost'; {sql}; SELECT 'and on'"));
+        assert!(
+            first.contains(&format!("Msg {number}: ")) && !first.contains("and on"),
+            "{sql}\n{first}"
+        );
+        assert_eq!(
+            said("SELECT @@TRANCOUNT, COUNT(*) FROM d WHERE t = 'lost'").trim(),
+            "0|0",
+            "{sql}"
+        );
         let caught = said(&format!(
             "BEGIN TRAN; BEGIN TRY {sql} END TRY BEGIN CATCH SELECT ERROR_NUMBER(), XACT_STATE(); ROLLBACK END CATCH"
         ));
@@ -394,7 +427,10 @@ fn the_catalog_and_a_restart() {
     }
     b.check("CREATE PROCEDURE p @x xml, @o xml OUTPUT AS SET @o = @x.query('/a/b')", "");
     b.check("DECLARE @r xml; EXEC p '<a><b/></a>', @r OUTPUT; SELECT @r", "<b/>");
-    b.check("CREATE FUNCTION f (@x xml) RETURNS int AS BEGIN RETURN @x.value('count(//*)', 'int') END", "");
+    b.check(
+        "CREATE FUNCTION f (@x xml) RETURNS int AS BEGIN RETURN @x.value('count(//*)', 'int') END",
+        "",
+    );
     b.check("SELECT dbo.f('<a><b/></a>')", "2");
     fails(&b.instance.clone(), "USE t; CREATE TABLE y (x xml(CONTENT dbo.coll))", &[40510]);
 }
@@ -426,7 +462,10 @@ fn a_power_loss_leaves_whole_documents() {
 #[test]
 fn namespaces_of_a_statement() {
     let mut b = Bench::new();
-    b.check("CREATE TABLE d (x xml); INSERT d VALUES ('<p:a xmlns:p=\"urn:p\"><p:b>5</p:b></p:a>')", "(1)");
+    b.check(
+        "CREATE TABLE d (x xml); INSERT d VALUES ('<p:a xmlns:p=\"urn:p\"><p:b>5</p:b></p:a>')",
+        "(1)",
+    );
     b.check("WITH XMLNAMESPACES ('urn:p' AS q) SELECT x.value('(/q:a/q:b)[1]', 'int'), (x.query('//q:b')).value('.', 'int') FROM d", "5|5");
     b.check("WITH XMLNAMESPACES (DEFAULT 'urn:p'), c AS (SELECT x FROM d) SELECT n.v.value('.', 'int') FROM c CROSS APPLY c.x.nodes('/a/b') AS n (v)", "5");
     b.check("WITH XMLNAMESPACES ('urn:p' AS q) UPDATE d SET x.modify('replace value of (/q:a/q:b/text())[1] with 6'); SELECT x FROM d", "(1)\n<p:a xmlns:p=\"urn:p\"><p:b>6</p:b></p:a>");

@@ -1,5 +1,6 @@
-//! Dynamic: nothing is kept but the place of the last row in the index that is read. Each fetch goes on from there in a
-//! snapshot of its own, so that it sees what has been changed and committed since.
+//! Dynamic: nothing is kept but the place of the last row in the index that is read. Each fetch
+//! goes on from there in a snapshot of its own, so that it sees what has been changed and committed
+//! since.
 
 use access::RowBatch;
 use plan::cursor::{CursorPlan, driving_scan};
@@ -129,7 +130,8 @@ impl Dynamic {
         if !running.next(ctx, &mut self.batch)? {
             return Ok(None);
         }
-        let (Some(scan), Some(table)) = (driving_scan(&plan.query.plan), plan.tables.first()) else {
+        let (Some(scan), Some(table)) = (driving_scan(&plan.query.plan), plan.tables.first())
+        else {
             return Err(SqlError::internal("a dynamic cursor without its scan"));
         };
         let row = self.batch.row_mut(0);
@@ -161,7 +163,8 @@ struct Found {
     there: bool,
 }
 
-/// The key of a row in the structure that the scan reads; `base` gets the row where it had to be read for that.
+/// The key of a row in the structure that the scan reads; `base` gets the row where it had to be
+/// read for that.
 fn key_of(
     scan: &ScanPlan,
     ctx: &mut ExecCtx<'_>,

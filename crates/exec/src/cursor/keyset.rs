@@ -1,6 +1,6 @@
-//! Keyset: the locators of the rows are kept, in the order of the query; each fetch reads the rows as they are then.
-//! Guarantee: a locator of a heap's row stays that row's: the snapshot of the opening is held, and no place whose ghost it
-//! can see is used again.
+//! Keyset: the locators of the rows are kept, in the order of the query; each fetch reads the rows
+//! as they are then. Guarantee: a locator of a heap's row stays that row's: the snapshot of the
+//! opening is held, and no place whose ghost it can see is used again.
 
 use std::sync::Arc;
 

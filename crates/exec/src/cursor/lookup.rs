@@ -17,7 +17,8 @@ use crate::operators::rt::Rt;
 use crate::state::cursors::CurrentRow;
 use crate::unseen;
 
-/// Reads the base rows and makes the row of them; false when one of them is gone. The tables are locked.
+/// Reads the base rows and makes the row of them; false when one of them is gone. The tables are
+/// locked.
 ///
 /// # Errors
 /// Those of expressions and of the storage; 1205, 1222.
@@ -28,7 +29,9 @@ pub fn look_up(
     how: How,
     out: &mut Fetched,
 ) -> Result<bool, SqlError> {
-    let Some(made) = &plan.row else { return Err(SqlError::internal("a cursor that keeps no locators")) };
+    let Some(made) = &plan.row else {
+        return Err(SqlError::internal("a cursor that keeps no locators"));
+    };
     let mut slots: Vec<Value> = Vec::new();
     let (mut tables, mut batch) = (Vec::new(), RowBatch::new());
     for (table, locator) in plan.tables.iter().zip(locators) {
@@ -42,15 +45,22 @@ pub fn look_up(
             return Ok(false);
         }
         let wanted = &table.columns;
-        table.store.columns_read(&table.db, table.mode, batch.row(0), wanted, &mut slots[start..])?;
+        table.store.columns_read(
+            &table.db,
+            table.mode,
+            batch.row(0),
+            wanted,
+            &mut slots[start..],
+        )?;
         if how.updatable {
             tables.push(current_row(table, locator, batch.row(0)));
         }
     }
     let mut rt = Rt::new(ctx, plan.needs());
     for e in &made.exprs {
-        let value =
-            e.eval(&slots, &mut rt).map_err(|e| unseen::of_statement(rt.session(), plan.needs(), e))?;
+        let value = e
+            .eval(&slots, &mut rt)
+            .map_err(|e| unseen::of_statement(rt.session(), plan.needs(), e))?;
         slots.push(value);
     }
     out.row.clear();
@@ -70,7 +80,8 @@ pub fn current_row(table: &CursorTable, locator: &Value, bytes: &[u8]) -> Curren
     }
 }
 
-/// Reads a base row in the way of its table, or locks it for a change and reads it as it is; false when it is gone.
+/// Reads a base row in the way of its table, or locks it for a change and reads it as it is; false
+/// when it is gone.
 pub fn base_row(
     table: &CursorTable,
     ctx: &mut ExecCtx<'_>,
@@ -95,7 +106,8 @@ pub fn base_row(
             (Base::Tree(tree), Locator::Key(key)) => (tree.unit_id(), RowName::Key(key)),
             _ => return Err(SqlError::internal("a locator of another table")),
         };
-        let read = |batch: &mut RowBatch| storage::fetch(db, store, locator, ReadMode::Current, batch);
+        let read =
+            |batch: &mut RowBatch| storage::fetch(db, store, locator, ReadMode::Current, batch);
         let free = txn.row_is_free(unit, name, locks.mode);
         let grant = if !free && read(batch)? && is_own(txn, batch, 0) {
             Grant::Held

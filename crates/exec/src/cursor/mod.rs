@@ -1,7 +1,8 @@
-//! Cursors while they run: where the rows of each kind come from. Statements, system procedures and clients use them through
-//! [`Body`]; names and scopes are `state::cursors`. docs/internals/cursors.md has the design.
-//! Guarantees: a fetch reads at most one row more than it gives; nothing of a cursor borrows the session; a table that was
-//! changed or dropped under an open cursor is error 16943.
+//! Cursors while they run: where the rows of each kind come from. Statements, system procedures and
+//! clients use them through [`Body`]; names and scopes are `state::cursors`.
+//! docs/internals/cursors.md has the design. Guarantees: a fetch reads at most one row more than it
+//! gives; nothing of a cursor borrows the session; a table that was changed or dropped under an
+//! open cursor is error 16943.
 
 mod dynamic;
 mod keyset;
@@ -176,7 +177,16 @@ impl Body {
         let fetched = Fetched::default();
         let buffer = Buffer::default();
         let declared_in = None;
-        Body { plan, declared_in, vars: Vec::new(), updatable: false, locks: false, source, fetched, buffer }
+        Body {
+            plan,
+            declared_in,
+            vars: Vec::new(),
+            updatable: false,
+            locks: false,
+            source,
+            fetched,
+            buffer,
+        }
     }
 
     /// The variables of its batch.
@@ -256,7 +266,8 @@ impl Body {
         }
     }
 
-    /// Number of the row that it stands on, where rows have numbers: 0 before the first, one more than there are after the last.
+    /// Number of the row that it stands on, where rows have numbers: 0 before the first, one more
+    /// than there are after the last.
     pub fn position(&self) -> Option<i64> {
         match &self.source {
             Some(Source::Rows(rows)) => Some(rows.at()),
@@ -281,7 +292,8 @@ fn changed(error: SqlError) -> SqlError {
     SqlError::of(msg::CURSOR_SCHEMA_CHANGED, [])
 }
 
-/// The number of the row that is asked for of `rows`, standing on `at`: 0 before the first, `rows + 1` after the last.
+/// The number of the row that is asked for of `rows`, standing on `at`: 0 before the first, `rows +
+/// 1` after the last.
 fn target(at: i64, rows: i64, to: To) -> i64 {
     let wanted = match to {
         To::Next => at.saturating_add(1),
@@ -302,8 +314,16 @@ mod tests {
     #[test]
     fn every_fetch_leads_to_a_row_or_an_end() {
         let all = |at, rows| {
-            [To::Next, To::Prior, To::First, To::Last, To::Absolute(2), To::Absolute(-2), To::Relative(-2)]
-                .map(|to| target(at, rows, to))
+            [
+                To::Next,
+                To::Prior,
+                To::First,
+                To::Last,
+                To::Absolute(2),
+                To::Absolute(-2),
+                To::Relative(-2),
+            ]
+            .map(|to| target(at, rows, to))
         };
         assert_eq!(all(0, 3), [1, 0, 1, 3, 2, 2, 0]);
         assert_eq!(all(3, 3), [4, 2, 1, 3, 2, 2, 1]);

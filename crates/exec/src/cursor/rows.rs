@@ -1,4 +1,5 @@
-//! Static: a copy of the rows, in memory as far as the memory of queries goes, then in a temporary file.
+//! Static: a copy of the rows, in memory as far as the memory of queries goes, then in a temporary
+//! file.
 
 use plan::cursor::CursorPlan;
 use types::{SqlError, Value, pack_row};
@@ -69,7 +70,12 @@ impl Rows {
         self.rows.read((self.at - 1) as usize, &mut self.reader, row)
     }
 
-    pub fn fetch(&mut self, plan: &CursorPlan, to: To, out: &mut Fetched) -> Result<Status, SqlError> {
+    pub fn fetch(
+        &mut self,
+        plan: &CursorPlan,
+        to: To,
+        out: &mut Fetched,
+    ) -> Result<Status, SqlError> {
         if !self.go(to) {
             return Ok(Status::End);
         }

@@ -1,4 +1,5 @@
-//! Fast forward: the query runs as far as it is fetched and is suspended in between. It reads in the snapshot of its opening.
+//! Fast forward: the query runs as far as it is fetched and is suspended in between. It reads in
+//! the snapshot of its opening.
 
 use std::sync::Arc;
 

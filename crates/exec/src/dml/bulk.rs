@@ -1,6 +1,7 @@
-//! Bulk loads: rows of a source that is asked for one after another, through the table's compiled INSERT and its set-based
-//! loader. BULK INSERT, `Session::bulk_insert` and with it `ringwood import` come here.
-//! Guarantees: defaults, identity, NULL checks, keys and indexes are those of INSERT; memory does not grow with the rows.
+//! Bulk loads: rows of a source that is asked for one after another, through the table's compiled
+//! INSERT and its set-based loader. BULK INSERT, `Session::bulk_insert` and with it `ringwood
+//! import` come here. Guarantees: defaults, identity, NULL checks, keys and indexes are those of
+//! INSERT; memory does not grow with the rows.
 
 use std::sync::Arc;
 use syntax::ast::{Stmt, StmtKind};
@@ -17,7 +18,8 @@ use catalog::names::quote;
 
 /// Where the rows of a bulk load come from.
 pub trait BulkRows {
-    /// Puts the next row's values in the place of what `row` holds, one per column of the load; false when there are no more.
+    /// Puts the next row's values in the place of what `row` holds, one per column of the load;
+    /// false when there are no more.
     ///
     /// # Errors
     /// End the load; what it has not committed is rolled back.
@@ -30,7 +32,8 @@ impl<F: FnMut(&mut [Value]) -> Result<bool, SqlError>> BulkRows for F {
     }
 }
 
-/// Rows column by column: batches of columns of equal length, as columnar files and libraries have them.
+/// Rows column by column: batches of columns of equal length, as columnar files and libraries have
+/// them.
 pub struct ColumnBatches<I> {
     batches: I,
     columns: Vec<std::vec::IntoIter<Value>>,
@@ -61,8 +64,8 @@ impl<I: Iterator<Item = Result<Vec<Vec<Value>>, SqlError>>> BulkRows for ColumnB
 }
 
 impl BulkLoad {
-    /// Runs the load within the running statement; values are of the columns' types. Outside a transaction each batch commits.
-    /// Gives the number of rows.
+    /// Runs the load within the running statement; values are of the columns' types. Outside a
+    /// transaction each batch commits. Gives the number of rows.
     pub fn run(&self, core: &mut SessionCore, rows: &mut dyn BulkRows) -> Result<u64, SqlError> {
         let kept = core.options.identity_insert;
         if self.options.keep_identity && self.table.columns.iter().any(|c| c.identity.is_some()) {
@@ -109,7 +112,9 @@ impl BulkLoad {
             }
             if more && core.trancount() == 0 {
                 if !core.fired.is_empty() {
-                    return Err(errors::not_supported("A bulk load in batches that fires triggers"));
+                    return Err(errors::not_supported(
+                        "A bulk load in batches that fires triggers",
+                    ));
                 }
                 core.end_statement(Ok(()))?;
                 core.begin_statement(true)?;
@@ -130,8 +135,8 @@ impl BulkLoad {
         if set.is_empty() { String::new() } else { format!("WITH ({})", set.join(", ")) }
     }
 
-    /// Compiles `INSERT INTO table (columns) VALUES (@1, ...)`; a column whose default stands in for NULL gets it through
-    /// ISNULL.
+    /// Compiles `INSERT INTO table (columns) VALUES (@1, ...)`; a column whose default stands in
+    /// for NULL gets it through ISNULL.
     fn compile(&self, core: &SessionCore) -> Result<(Arc<DmlPlan>, usize), SqlError> {
         let mut vars = VarScope::new();
         let (mut names, mut values) = (Vec::new(), Vec::new());
@@ -141,7 +146,9 @@ impl BulkLoad {
             vars.declare(&variable, column.ty)?;
             names.push(quote(&column.name));
             values.push(match &column.default {
-                Some(default) if !self.options.keep_nulls => format!("ISNULL({variable}, {})", default.text),
+                Some(default) if !self.options.keep_nulls => {
+                    format!("ISNULL({variable}, {})", default.text)
+                }
                 _ => variable,
             });
         }
@@ -165,7 +172,8 @@ impl BulkLoad {
     }
 }
 
-/// Runs `INSERT ... VALUES (@1, ...)` once for each row within the running statement. Gives the number of rows.
+/// Runs `INSERT ... VALUES (@1, ...)` once for each row within the running statement. Gives the
+/// number of rows.
 ///
 /// # Errors
 /// Those of compiling it, of INSERT and of the rows.

@@ -89,7 +89,12 @@ impl<'a> ToldOrder<'a> {
 
 impl Keys {
     /// Adds the next key; gives it and its predecessor where it is the first that comes too early.
-    fn add(&mut self, key: Vec<Value>, parts: &[Part], table: &TableDef) -> Option<(Vec<Value>, Vec<Value>)> {
+    fn add(
+        &mut self,
+        key: Vec<Value>,
+        parts: &[Part],
+        table: &TableDef,
+    ) -> Option<(Vec<Value>, Vec<Value>)> {
         if self.out_of_order {
             return None;
         }
@@ -105,7 +110,9 @@ fn compare(left: &[Value], right: &[Value], parts: &[Part], table: &TableDef) ->
     let mut orderings = values.map(|(part, (left, right))| {
         let collation = table.columns[part.column].collation;
         let ordering = match (left.is_null(), right.is_null()) {
-            (false, false) => types::ops::compare(left, right, collation).unwrap_or(Ordering::Equal),
+            (false, false) => {
+                types::ops::compare(left, right, collation).unwrap_or(Ordering::Equal)
+            }
             // NULL is before all others.
             (left, right) => right.cmp(&left),
         };

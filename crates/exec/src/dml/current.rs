@@ -1,5 +1,5 @@
-//! WHERE CURRENT OF: the one row of the target that a cursor stands on.
-//! Guarantee: a row that somebody has changed since it was fetched is left alone (16934), unless the cursor itself has.
+//! WHERE CURRENT OF: the one row of the target that a cursor stands on. Guarantee: a row that
+//! somebody has changed since it was fetched is left alone (16934), unless the cursor itself has.
 
 use std::sync::Arc;
 
@@ -43,7 +43,12 @@ impl CurrentTarget {
         change_row(self, &cursor, &row, (db, store), rt, change)
     }
 
-    fn current(&self, cursor: &Cursor, db: &Db, store: &TableStore) -> Result<CurrentRow, SqlError> {
+    fn current(
+        &self,
+        cursor: &Cursor,
+        db: &Db,
+        store: &TableStore,
+    ) -> Result<CurrentRow, SqlError> {
         cursor.check_open()?;
         let declared = &cursor.info.declared;
         if declared.concurrency == Concurrency::ReadOnly {
@@ -103,7 +108,8 @@ fn change_row(
         }
     }
     let txn = rt.session().txn(db)?;
-    let written = read_current(db, txn, store, &row.locator, &mut lookup)?.then(|| lookup.row(0).to_vec());
+    let written =
+        read_current(db, txn, store, &row.locator, &mut lookup)?.then(|| lookup.row(0).to_vec());
     if let Current::Row(rows) = &mut *cursor.current.lock() {
         let own = |other: &&mut CurrentRow| {
             (other.db, other.table, &other.locator) == (row.db, row.table, &row.locator)

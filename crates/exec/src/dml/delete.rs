@@ -73,7 +73,8 @@ pub fn compile(
     let (target, cols) = plan_target(binder, bound, &needed, share, None)?;
     binder.scopes.pop();
     let output = output.map(|output| output.planned(&cols)).transpose()?;
-    let change = TableChange { view: view.as_ref(), ..TableChange::new(&db, &table, Action::Delete, &[]) };
+    let change =
+        TableChange { view: view.as_ref(), ..TableChange::new(&db, &table, Action::Delete, &[]) };
     let change = change::compile(binder, &change, compile_cascade)?;
     change.check_output(output::to_client(output.as_ref()))?;
     Ok(DeletePlan {
@@ -158,7 +159,8 @@ impl DeletePlan {
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
         let seen = self.output.is_some() || self.change.sees_rows();
-        let mut change = Deleting { row: RowDelete::new(&self.db, &self.store, &self.change, seen), out };
+        let mut change =
+            Deleting { row: RowDelete::new(&self.db, &self.store, &self.change, seen), out };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut change)?;
         let waiting = change.out.finish(&mut rt)?;
         Ok((Written::alone(count, change.row.kept, rt), waiting))
@@ -181,7 +183,12 @@ pub struct RowDelete<'p> {
 
 impl<'p> RowDelete<'p> {
     /// No row yet; `seen`: something sees each row with its values.
-    pub fn new(db: &'p Arc<Db>, store: &'p TableStore, change: &ChangePlan, seen: bool) -> RowDelete<'p> {
+    pub fn new(
+        db: &'p Arc<Db>,
+        store: &'p TableStore,
+        change: &ChangePlan,
+        seen: bool,
+    ) -> RowDelete<'p> {
         RowDelete {
             db,
             store,
@@ -194,8 +201,14 @@ impl<'p> RowDelete<'p> {
     }
 
     /// Hands the row in `old` to OUTPUT and to what follows the change.
-    fn give(&mut self, slots: &[Value], rt: &mut Rt<'_, '_>, out: &mut Outlet<'_>) -> Result<(), SqlError> {
-        let row = OutputRow { deleted: &self.old, inserted: &[], row: slots, action: Action::Delete };
+    fn give(
+        &mut self,
+        slots: &[Value],
+        rt: &mut Rt<'_, '_>,
+        out: &mut Outlet<'_>,
+    ) -> Result<(), SqlError> {
+        let row =
+            OutputRow { deleted: &self.old, inserted: &[], row: slots, action: Action::Delete };
         out.give(&row, rt)?;
         match &mut self.kept {
             Some(kept) => kept.deleted(&self.old, rt),
@@ -305,7 +318,14 @@ impl RowChange for Deleting<'_> {
             Base::Tree(tree) => {
                 let mut changes: Vec<EntryChange<'_>> = picked
                     .iter()
-                    .map(|i| EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Delete))
+                    .map(|i| {
+                        EntryChange::new(
+                            page.key(*i),
+                            page.slot(*i),
+                            page.header(*i),
+                            Change::Delete,
+                        )
+                    })
                     .collect();
                 let tried = tree.apply_batch(txn, &mut changes).map_err(fail)?;
                 changes.into_iter().map(|c| c.outcome).take(tried).collect()

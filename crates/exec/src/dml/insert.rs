@@ -63,7 +63,8 @@ pub fn compile(
     let (db, table) = (target.db.clone(), target.table.clone());
     let from_file = loads_file(&insert.source);
     let hinted = |name: &str| from_file && insert.hints.iter().any(|hint| hint.name == name);
-    let keeps_identity = hinted("KEEPIDENTITY") && table.columns.iter().any(|c| c.identity.is_some());
+    let keeps_identity =
+        hinted("KEEPIDENTITY") && table.columns.iter().any(|c| c.identity.is_some());
     let explicit_allowed =
         keeps_identity || binder.env.options.identity_insert == Some((db.id(), table.object_id));
     let columns = target.columns(&insert.columns, explicit_allowed)?;
@@ -72,7 +73,9 @@ pub fn compile(
         InsertSource::Values(rows) => {
             values_source(binder, (&db, &table), &columns, rows, !insert.columns.is_empty())?
         }
-        InsertSource::DefaultValues => Source::Values(vec![row_of(binder, &table, &[], Vec::new())?]),
+        InsertSource::DefaultValues => {
+            Source::Values(vec![row_of(binder, &table, &[], Vec::new())?])
+        }
         InsertSource::Query(query) => {
             let listed = !insert.columns.is_empty();
             query_source(binder, (&db, &table), &columns, query, listed, hinted("KEEPDEFAULTS"))?
@@ -89,7 +92,8 @@ pub fn compile(
         None => None,
     };
     // A rebuild reads one storage of a table and fills another.
-    let is_target = |t: &TableDef| t.object_id == table.object_id && t.storage.unit == table.storage.unit;
+    let is_target =
+        |t: &TableDef| t.object_id == table.object_id && t.storage.unit == table.storage.unit;
     let reads_target = binder.tables.iter().any(|used| is_target(&used.table));
     let names = OutputScope {
         db: &db,
@@ -190,7 +194,11 @@ impl InsertPlan {
         self.rows.check_identity(ctx)?;
         ctx.session.lock_table(db, &store.table, self.lock)?;
         db.check_writable()?;
-        if self.needs.is_empty() { Ok(()) } else { crate::operators::query::lock_tables(&self.needs, ctx) }
+        if self.needs.is_empty() {
+            Ok(())
+        } else {
+            crate::operators::query::lock_tables(&self.needs, ctx)
+        }
     }
 
     /// Adds the one row of a statement that has nothing else to do.
@@ -248,7 +256,8 @@ impl InsertPlan {
         Ok(count)
     }
 
-    /// How many rows there were: all that a trigger gets, if it gets them in the place of the table.
+    /// How many rows there were: all that a trigger gets, if it gets them in the place of the
+    /// table.
     fn counted(&self, written: u64, kept: Option<&Kept>) -> u64 {
         match kept {
             Some(kept) if self.rows.change.is_instead() => kept.count(),
@@ -261,9 +270,9 @@ impl InsertPlan {
         self.output.is_some() || self.rows.change.sees_rows() || self.rows.ignores
     }
 
-    /// Runs a compiled `VALUES (@1, ...)` once for each row that `source` has, up to `limit`, with the row as the variables.
-    /// Gives the number of rows and whether there may be more. Rows come in `order`, or it is an
-    /// error.
+    /// Runs a compiled `VALUES (@1, ...)` once for each row that `source` has, up to `limit`, with
+    /// the row as the variables. Gives the number of rows and whether there may be more. Rows come
+    /// in `order`, or it is an error.
     pub fn load_rows(
         &self,
         ctx: &mut ExecCtx<'_>,
@@ -285,7 +294,8 @@ impl InsertPlan {
             order.stored_in(&store.table)?;
         }
         let mut nobody = Vec::new();
-        let mut to = RowOutlets { out: Outlet::begin(None, ctx, &mut nobody)?, kept: change.begin() };
+        let mut to =
+            RowOutlets { out: Outlet::begin(None, ctx, &mut nobody)?, kept: change.begin() };
         let mut rt = Rt::new(ctx, &self.needs);
         let mut loader = Loader::new(db, store);
         let mut values = vec![Value::Null; store.table.columns.len()];
@@ -323,7 +333,12 @@ impl InsertPlan {
     }
 
     /// Adds one row, whose values lie in room that the session keeps.
-    fn one_row(&self, exprs: &[Expr], rt: &mut Rt<'_, '_>, to: &mut RowOutlets<'_>) -> Result<u64, SqlError> {
+    fn one_row(
+        &self,
+        exprs: &[Expr],
+        rt: &mut Rt<'_, '_>,
+        to: &mut RowOutlets<'_>,
+    ) -> Result<u64, SqlError> {
         let mut room = PointRoom::take(rt.session());
         let added = self.one_row_in(&mut room.values, exprs, rt, to);
         room.give(rt.session());
@@ -332,7 +347,12 @@ impl InsertPlan {
 
     /// Computes a row and adds it to the table, unless a trigger stands in its place; false: it is
     /// left out.
-    fn add(&self, values: &mut Vec<Value>, exprs: &[Expr], rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    fn add(
+        &self,
+        values: &mut Vec<Value>,
+        exprs: &[Expr],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<bool, SqlError> {
         values.resize(exprs.len(), Value::Null);
         self.rows.compute(exprs, &[], rt, values)?;
         self.rows.complete(values, true, rt)?;
@@ -437,7 +457,9 @@ impl InsertPlan {
 
     /// Copies stored rows as they are.
     fn bytes(&self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
-        let Some(plan) = whole_rows(&plan.node) else { return Err(SqlError::internal("not a plain scan")) };
+        let Some(plan) = whole_rows(&plan.node) else {
+            return Err(SqlError::internal("not a plain scan"));
+        };
         debug_assert!(plan.mode != TableMode::Current);
         let mut loader = Loader::new(&self.rows.db, &self.rows.store);
         let mut scan = Scan::default();

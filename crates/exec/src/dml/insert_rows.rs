@@ -160,7 +160,8 @@ pub(super) fn loads_file(source: &InsertSource) -> bool {
 }
 
 fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
-    let straight = exprs.iter().enumerate().all(|(i, e)| matches!(e, Expr::Col(slot) if *slot as usize == i));
+    let straight =
+        exprs.iter().enumerate().all(|(i, e)| matches!(e, Expr::Col(slot) if *slot as usize == i));
     if !straight
         || plan.width() != exprs.len()
         || table.columns.iter().any(|c| c.identity.is_some() || c.is_made())
@@ -171,7 +172,8 @@ fn copy_kind(table: &TableDef, plan: &Plan, exprs: &[Expr]) -> Copy {
     let source = &scan.store.table;
     let in_place = scan.columns.iter().enumerate().all(|(i, c)| usize::from(*c) == i);
     let nulls = source.columns.iter().zip(&table.columns).all(|(s, t)| t.nullable || !s.nullable);
-    let same = source.columns.len() == table.columns.len() && source.layout.same_bytes_as(&table.layout);
+    let same =
+        source.columns.len() == table.columns.len() && source.layout.same_bytes_as(&table.layout);
     let plain = scan.store.lob_columns.is_empty() && scan.pred.is_none() && !scan.locator;
     let plain = plain && scan.locks.is_none();
     let base = matches!(scan.path, Path::Base | Path::Clustered(_) | Path::Point(_));

@@ -1,6 +1,6 @@
-//! INSERT, UPDATE and DELETE of a view with an INSTEAD OF trigger: the rows of the view as they would be go to the trigger, and
-//! nothing else happens. (A table's INSTEAD OF trigger is a step of the table's own changes.)
-//! Guarantee: any view will do, for only its rows are read.
+//! INSERT, UPDATE and DELETE of a view with an INSTEAD OF trigger: the rows of the view as they
+//! would be go to the trigger, and nothing else happens. (A table's INSTEAD OF trigger is a step of
+//! the table's own changes.) Guarantee: any view will do, for only its rows are read.
 
 use std::sync::Arc;
 
@@ -88,7 +88,9 @@ fn find(
 ) -> Option<Found> {
     let ast::Target::Name(target) = target else { return None };
     let name = from.iter().find_map(|table| source_named(table, target)).unwrap_or(target);
-    if name.is_bare() && ctes.iter().any(|cte| fold_name(&cte.name.value) == fold_name(&name.name.value)) {
+    if name.is_bare()
+        && ctes.iter().any(|cte| fold_name(&cte.name.value) == fold_name(&name.name.value))
+    {
         return None;
     }
     let Ok(Named::Module(db, view)) = binder.resolve(name) else { return None };
@@ -98,7 +100,10 @@ fn find(
 }
 
 /// The object that a source of FROM names, if the source is the target.
-fn source_named<'f>(table: &'f ast::TableRef, target: &ast::ObjectName) -> Option<&'f ast::ObjectName> {
+fn source_named<'f>(
+    table: &'f ast::TableRef,
+    target: &ast::ObjectName,
+) -> Option<&'f ast::ObjectName> {
     match &table.kind {
         TableRefKind::Named { name, alias, .. } => {
             let shown = alias.as_ref().map_or(&name.name.value, |alias| &alias.value);
@@ -133,8 +138,14 @@ pub fn compile(
                 return Ok(None);
             };
             let (filter, top) = (u.filter.as_ref(), u.top.as_ref());
-            let read =
-                Read { ctes: &u.ctes, target: &u.target, from: &u.from, filter, top, output: &u.output };
+            let read = Read {
+                ctes: &u.ctes,
+                target: &u.target,
+                from: &u.from,
+                filter,
+                top,
+                output: &u.output,
+            };
             changed(binder, &read, Some(&u.assignments), found, compile_cascade).map(Some)
         }
         ast::StmtKind::Delete(d) => {
@@ -142,8 +153,14 @@ pub fn compile(
                 return Ok(None);
             };
             let (filter, top) = (d.filter.as_ref(), d.top.as_ref());
-            let read =
-                Read { ctes: &d.ctes, target: &d.target, from: &d.from, filter, top, output: &d.output };
+            let read = Read {
+                ctes: &d.ctes,
+                target: &d.target,
+                from: &d.from,
+                filter,
+                top,
+                output: &d.output,
+            };
             changed(binder, &read, None, found, compile_cascade).map(Some)
         }
         _ => Ok(None),
@@ -174,7 +191,13 @@ fn table_of(view: &ModuleDef, columns: &[ScopeColumn]) -> Arc<TableDef> {
 
 fn need(binder: &mut Binder<'_>, found: &Found, permission: Permission) {
     let view = &found.view;
-    binder.rights.need_object(&found.db, (&view.schema, &view.name), view.object_id, permission, &[]);
+    binder.rights.need_object(
+        &found.db,
+        (&view.schema, &view.name),
+        view.object_id,
+        permission,
+        &[],
+    );
 }
 
 fn inserted(
@@ -191,11 +214,16 @@ fn inserted(
     binder.subqueries.truncate(subqueries);
     let columns: Vec<ScopeColumn> = columns.iter().map(ScopeColumn::of_query).collect();
     let table = table_of(&found.view, &columns);
-    let given = target_columns(&table, &insert.columns, false, &|name| table_position(&table, name))?;
+    let given =
+        target_columns(&table, &insert.columns, false, &|name| table_position(&table, name))?;
     let listed = !insert.columns.is_empty();
     let source = match &insert.source {
-        InsertSource::Values(rows) => values_source(binder, (&found.db, &table), &given, rows, listed)?,
-        InsertSource::DefaultValues => Source::Values(vec![row_of(binder, &table, &[], Vec::new())?]),
+        InsertSource::Values(rows) => {
+            values_source(binder, (&found.db, &table), &given, rows, listed)?
+        }
+        InsertSource::DefaultValues => {
+            Source::Values(vec![row_of(binder, &table, &[], Vec::new())?])
+        }
         InsertSource::Query(query) => {
             query_source(binder, (&found.db, &table), &given, query, listed, false)?
         }
@@ -233,7 +261,9 @@ fn changed(
     binder.scopes.push(Scope::default());
     let logical = match read.from {
         [] => binder.target_query(name)?,
-        [ast::TableRef { kind: TableRefKind::Named { .. }, .. }] => binder.from_clause(read.from)?,
+        [ast::TableRef { kind: TableRefKind::Named { .. }, .. }] => {
+            binder.from_clause(read.from)?
+        }
         _ => return Err(in_a_join(&found, sets.is_some())),
     };
     let scope = binder.scope()?;
@@ -262,13 +292,23 @@ fn changed(
     binder.scopes.pop();
     let images = if sets.is_some() { Images::Both } else { Images::Deleted };
     let columns = OutputColumn::of_table(&table, get.first);
-    let names =
-        OutputScope { db: &found.db, table: &table, images, merge: false, others: Vec::new(), columns };
+    let names = OutputScope {
+        db: &found.db,
+        table: &table,
+        images,
+        merge: false,
+        others: Vec::new(),
+        columns,
+    };
     let output = output::bind(binder, names, read.output, compile_cascade)?;
     let cols: Vec<ColId> = (get.first..get.first + table.columns.len() as ColId).collect();
     let output = output.map(|output| output.planned(&cols)).transpose()?;
-    let plan =
-        physical::plan_query(binder, Logical::Filter { input: Input::new(logical), preds }, &cols, None)?;
+    let plan = physical::plan_query(
+        binder,
+        Logical::Filter { input: Input::new(logical), preds },
+        &cols,
+        None,
+    )?;
     set.plan(&cols)?;
     let rows = if sets.is_some() { Rows::Update { plan, set } } else { Rows::Delete { plan } };
     finish(binder, found, table, (rows, top), output)
@@ -291,8 +331,15 @@ fn numbered(
         column.id = first + at as ColId;
     }
     let (db, table) = (db.clone(), table.clone());
-    let get =
-        Get { db, table, first, mode: TableMode::Snapshot, locks: None, hints: Hints::default(), values };
+    let get = Get {
+        db,
+        table,
+        first,
+        mode: TableMode::Snapshot,
+        locks: None,
+        hints: Hints::default(),
+        values,
+    };
     Ok((Logical::Project { input: Input::new(logical), exprs }, get))
 }
 
@@ -360,7 +407,8 @@ impl InsteadPlan {
         lock_tables(&self.needs, ctx)?;
         let width = self.table.columns.len();
         let out = Outlet::begin(self.output.as_ref(), ctx, out)?;
-        let mut giving = Giving { plan: self, kept: Kept::new(width), out, new: vec![Value::Null; width] };
+        let mut giving =
+            Giving { plan: self, kept: Kept::new(width), out, new: vec![Value::Null; width] };
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
         match &self.rows {
@@ -417,7 +465,12 @@ impl InsteadPlan {
 }
 
 impl Giving<'_> {
-    fn insert(&mut self, exprs: &[Expr], row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn insert(
+        &mut self,
+        exprs: &[Expr],
+        row: &[Value],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
         let plan = self.plan;
         for (column, (place, e)) in self.new.iter_mut().zip(exprs).enumerate() {
             *place = column_value(e, row, rt, &plan.db, &plan.table, column)?;
@@ -427,7 +480,12 @@ impl Giving<'_> {
         self.out.give(&row, rt)
     }
 
-    fn update(&mut self, set: &SetClause, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn update(
+        &mut self,
+        set: &SetClause,
+        row: &[Value],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
         let plan = self.plan;
         self.new.clone_from_slice(row);
         for column in &set.sets {
@@ -437,7 +495,9 @@ impl Giving<'_> {
         for (slot, value) in &set.vars {
             let value = match value {
                 VarValue::Expr(e) => e.eval(row, rt)?,
-                VarValue::Set(at, e) => e.eval(std::slice::from_ref(&self.new[set.sets[*at].column]), rt)?,
+                VarValue::Set(at, e) => {
+                    e.eval(std::slice::from_ref(&self.new[set.sets[*at].column]), rt)?
+                }
             };
             rt.set_var(*slot, value);
         }

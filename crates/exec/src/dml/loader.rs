@@ -139,7 +139,8 @@ impl<'t> Loader<'t> {
             Base::Heap(heap) => {
                 let rows: Vec<&[u8]> = slices(&self.rows, &self.row_ends).collect();
                 self.rids.clear();
-                heap.insert_batch(txn, &rows, &mut self.rids).map_err(|e| access_error(self.db, e))?;
+                heap.insert_batch(txn, &rows, &mut self.rids)
+                    .map_err(|e| access_error(self.db, e))?;
                 for i in 0..self.rids.len() {
                     if !self.store.indexes.is_empty() {
                         let locator = Locator::Rid(self.rids[i]).bytes();
@@ -169,7 +170,8 @@ impl<'t> Loader<'t> {
             order.sort_unstable();
         }
         if !unique {
-            // Rows with one key get numbers of their own; what is in the table already is seen when it collides.
+            // Rows with one key get numbers of their own; what is in the table already is seen when
+            // it collides.
             let mut number = 0u32;
             for (at, (key, row)) in order.iter().enumerate() {
                 number = if at > 0 && order[at - 1].0 == *key { number + 1 } else { 0 };
@@ -179,7 +181,8 @@ impl<'t> Loader<'t> {
             }
             order = keys.iter().map(|(key, row)| (key.as_slice(), *row)).collect();
         }
-        let entries: Vec<(&[u8], &[u8])> = order.iter().map(|(key, row)| (*key, rows[*row])).collect();
+        let entries: Vec<(&[u8], &[u8])> =
+            order.iter().map(|(key, row)| (*key, rows[*row])).collect();
         let mut placed: Vec<(Vec<u8>, usize)> = Vec::new();
         let mut done = 0;
         while done < entries.len() {

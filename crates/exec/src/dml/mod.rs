@@ -1,7 +1,7 @@
-//! INSERT, UPDATE, DELETE, MERGE and SELECT INTO: compiled once, run without names.
-//! Guarantees: a statement never meets its own changes (Halloween): what it reads is complete before it writes, or
-//! the way it reads cannot lead to what it wrote; rows that another transaction is changing are waited for and tested
-//! again; an error names table and column.
+//! INSERT, UPDATE, DELETE, MERGE and SELECT INTO: compiled once, run without names. Guarantees: a
+//! statement never meets its own changes (Halloween): what it reads is complete before it writes,
+//! or the way it reads cannot lead to what it wrote; rows that another transaction is changing are
+//! waited for and tested again; an error names table and column.
 
 pub mod bulk;
 mod bulk_order;
@@ -83,7 +83,8 @@ impl DmlPlan {
         output.map_or(&[], |output| output.columns())
     }
 
-    /// Whether it adds rows that it has itself, or finds its rows by whole keys of unique indexes alone.
+    /// Whether it adds rows that it has itself, or finds its rows by whole keys of unique indexes
+    /// alone.
     pub fn reads_points(&self) -> bool {
         self.needs().subqueries.is_empty()
             && match self {
@@ -107,21 +108,25 @@ impl DmlPlan {
         }
     }
 
-    /// What finding its rows is expected to cost, in units of [`plan::cost`]; nothing where a scan changes what it meets.
+    /// What finding its rows is expected to cost, in units of [`plan::cost`]; nothing where a scan
+    /// changes what it meets.
     fn cost(&self) -> f64 {
         let source = match self {
             DmlPlan::Insert(plan) => plan.shown().2,
             DmlPlan::Update(plan) => plan.shown().2,
             DmlPlan::Delete(plan) => plan.shown().2,
             DmlPlan::Merge(plan) => plan.shown().2,
-            DmlPlan::Instead(plan) => return plan.shown().2.map_or(0.0, |plan| cost::of(plan).total),
+            DmlPlan::Instead(plan) => {
+                return plan.shown().2.map_or(0.0, |plan| cost::of(plan).total);
+            }
             DmlPlan::SelectInto(plan) => return cost::of(plan.shown().1).total,
             DmlPlan::Partitioned(plan) => return plan.cost(),
         };
         source.plan().map_or(0.0, |plan| cost::of(plan).total)
     }
 
-    /// Whether it adds or changes one row by its key and nothing else: it shows no row, sets no variable, fires no trigger.
+    /// Whether it adds or changes one row by its key and nothing else: it shows no row, sets no
+    /// variable, fires no trigger.
     pub fn is_point(&self) -> bool {
         match self {
             DmlPlan::Insert(plan) => plan.is_point(),
@@ -134,7 +139,8 @@ impl DmlPlan {
         }
     }
 
-    /// Has the row of a statement that [`DmlPlan::is_point`] brought near, if it is known where it is; for [`DmlPlan::run_point`].
+    /// Has the row of a statement that [`DmlPlan::is_point`] brought near, if it is known where it
+    /// is; for [`DmlPlan::run_point`].
     #[inline]
     pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match self {
@@ -148,8 +154,9 @@ impl DmlPlan {
         }
     }
 
-    /// Runs a statement that [`DmlPlan::is_point`]; nothing where [`DmlPlan::run`] is to do it, and nothing has happened.
-    /// `ahead` is what [`DmlPlan::look_ahead`] has found for the same variables.
+    /// Runs a statement that [`DmlPlan::is_point`]; nothing where [`DmlPlan::run`] is to do it, and
+    /// nothing has happened. `ahead` is what [`DmlPlan::look_ahead`] has found for the same
+    /// variables.
     ///
     /// # Errors
     /// As for [`DmlPlan::run`].
@@ -196,10 +203,18 @@ impl DmlPlan {
     ///
     /// # Errors
     /// Those of INSERT and of the rows.
-    pub fn load_rows(&self, ctx: &mut ExecCtx<'_>, source: &mut dyn BulkRows) -> Result<u64, SqlError> {
+    pub fn load_rows(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        source: &mut dyn BulkRows,
+    ) -> Result<u64, SqlError> {
         let done = match self {
-            DmlPlan::Insert(plan) => plan.load_rows(ctx, source, u64::MAX, None).map(|(count, _)| count),
-            DmlPlan::Partitioned(plan) => plan.load_rows(ctx, &mut |row: &mut [Value]| source.next(row)),
+            DmlPlan::Insert(plan) => {
+                plan.load_rows(ctx, source, u64::MAX, None).map(|(count, _)| count)
+            }
+            DmlPlan::Partitioned(plan) => {
+                plan.load_rows(ctx, &mut |row: &mut [Value]| source.next(row))
+            }
             _ => Err(SqlError::internal("an INSERT was expected")),
         };
         if let Ok(0) = done {
@@ -244,8 +259,13 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
             (compiled, _) => compiled?,
         },
     };
-    let counted =
-        Counted { kind: plan.kind(), began, options, cost: plan.cost(), trivial: plan.reads_points() };
+    let counted = Counted {
+        kind: plan.kind(),
+        began,
+        options,
+        cost: plan.cost(),
+        trivial: plan.reads_points(),
+    };
     counted.add(&binder, plan.needs());
     Ok(Arc::new(plan))
 }
@@ -253,9 +273,15 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
 /// Compiles a change of a table.
 fn compile_stored(binder: &mut Binder<'_>, stmt: &StmtKind) -> Result<DmlPlan, SqlError> {
     Ok(match stmt {
-        StmtKind::Insert(i) => DmlPlan::Insert(Box::new(insert::compile(binder, i, compile_cascade)?)),
-        StmtKind::Update(u) => DmlPlan::Update(Box::new(update::compile(binder, u, compile_cascade)?)),
-        StmtKind::Delete(d) => DmlPlan::Delete(Box::new(delete::compile(binder, d, compile_cascade)?)),
+        StmtKind::Insert(i) => {
+            DmlPlan::Insert(Box::new(insert::compile(binder, i, compile_cascade)?))
+        }
+        StmtKind::Update(u) => {
+            DmlPlan::Update(Box::new(update::compile(binder, u, compile_cascade)?))
+        }
+        StmtKind::Delete(d) => {
+            DmlPlan::Delete(Box::new(delete::compile(binder, d, compile_cascade)?))
+        }
         StmtKind::Select(q) => DmlPlan::SelectInto(Box::new(select_into::compile(binder, q)?)),
         StmtKind::Merge(m) => DmlPlan::Merge(Box::new(merge::compile(binder, m, compile_cascade)?)),
         _ => return Err(SqlError::internal("not a statement that changes data")),
@@ -263,7 +289,10 @@ fn compile_stored(binder: &mut Binder<'_>, stmt: &StmtKind) -> Result<DmlPlan, S
 }
 
 /// Compiles a statement that a cascade runs.
-fn compile_cascade(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<dyn change::CascadePlan>, SqlError> {
+fn compile_cascade(
+    stmt: &ast::Stmt,
+    env: &CompileEnv<'_>,
+) -> Result<Arc<dyn change::CascadePlan>, SqlError> {
     let plan: Arc<DmlPlan> = compile_dml(stmt, env)?;
     Ok(plan)
 }

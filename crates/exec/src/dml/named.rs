@@ -1,5 +1,6 @@
-//! What the name of a target means: the table that INSERT, UPDATE, DELETE, MERGE or OUTPUT INTO changes.
-//! Guarantee: nothing that cannot be changed comes out (259 a system view, 10700 a READONLY parameter).
+//! What the name of a target means: the table that INSERT, UPDATE, DELETE, MERGE or OUTPUT INTO
+//! changes. Guarantee: nothing that cannot be changed comes out (259 a system view, 10700 a
+//! READONLY parameter).
 
 use std::sync::Arc;
 
@@ -16,7 +17,10 @@ use syntax::ast;
 use types::{SqlError, msg};
 
 /// The target of a statement.
-pub fn target_table(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
+pub fn target_table(
+    binder: &Binder<'_>,
+    target: &ast::Target,
+) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
     match target {
         ast::Target::Name(name) => match binder.resolve(name)? {
             Named::Table(db, table) => Ok((db, table)),
@@ -85,7 +89,8 @@ pub fn insert_target(
             return Ok(InsertTarget { db, table, through: None });
         }
     };
-    let (tables, subqueries, rights) = (binder.tables.len(), binder.subqueries.len(), binder.rights.clone());
+    let (tables, subqueries, rights) =
+        (binder.tables.len(), binder.subqueries.len(), binder.rights.clone());
     binder.scopes.push(Scope::default());
     let bound = binder.target_query(name);
     let source = binder.scopes.pop().and_then(|mut scope| scope.sources.pop());
@@ -120,7 +125,8 @@ impl InsertTarget {
     }
 }
 
-/// The positions of the columns that get values, in the statement's order; all of what the rows go through when none are named.
+/// The positions of the columns that get values, in the statement's order; all of what the rows go
+/// through when none are named.
 ///
 /// # Errors
 /// 207, 264, 4405, 4406, 8101.

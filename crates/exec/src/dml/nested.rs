@@ -1,6 +1,7 @@
-//! INSERT ... SELECT ... FROM (a change with OUTPUT): the change runs first, and its rows are what the query reads.
-//! Guarantees: both are one statement; the target has no triggers and no foreign keys on either side (355, 356), so that nothing
-//! that follows from the outer rows meets the inner change half done.
+//! INSERT ... SELECT ... FROM (a change with OUTPUT): the change runs first, and its rows are what
+//! the query reads. Guarantees: both are one statement; the target has no triggers and no foreign
+//! keys on either side (355, 356), so that nothing that follows from the outer rows meets the inner
+//! change half done.
 
 use std::sync::Arc;
 
@@ -26,10 +27,12 @@ pub struct NestedChange {
     width: usize,
 }
 
-/// The change that an INSERT takes its rows from, if it takes them from one; the binder knows its columns then.
+/// The change that an INSERT takes its rows from, if it takes them from one; the binder knows its
+/// columns then.
 ///
 /// # Errors
-/// 354 to 356, 5328: what the target may not be; 10716, 10720, 10721: what the change may not say; those of compiling it.
+/// 354 to 356, 5328: what the target may not be; 10716, 10720, 10721: what the change may not say;
+/// those of compiling it.
 pub fn compile(
     binder: &mut Binder<'_>,
     insert: &ast::Insert,
@@ -65,8 +68,12 @@ pub fn compile(
 fn check_change(stmt: &Stmt) -> Result<(), SqlError> {
     let (output, current) = match &stmt.kind {
         StmtKind::Insert(insert) => (&insert.output, false),
-        StmtKind::Update(update) => (&update.output, matches!(update.filter, Some(Filter::CurrentOf(_)))),
-        StmtKind::Delete(delete) => (&delete.output, matches!(delete.filter, Some(Filter::CurrentOf(_)))),
+        StmtKind::Update(update) => {
+            (&update.output, matches!(update.filter, Some(Filter::CurrentOf(_))))
+        }
+        StmtKind::Delete(delete) => {
+            (&delete.output, matches!(delete.filter, Some(Filter::CurrentOf(_))))
+        }
         StmtKind::Merge(merge) => (&merge.output, false),
         _ => return Err(SqlError::internal("no change is nested here")),
     };
@@ -88,7 +95,11 @@ fn check_change(stmt: &Stmt) -> Result<(), SqlError> {
     Ok(())
 }
 
-fn check_target(named: &ast::Target, target: &InsertTarget, columns: &[usize]) -> Result<(), SqlError> {
+fn check_target(
+    named: &ast::Target,
+    target: &InsertTarget,
+    columns: &[usize],
+) -> Result<(), SqlError> {
     let name = match named {
         ast::Target::Name(name) => name.to_string(),
         ast::Target::Variable(name) => name.to_string(),
@@ -103,13 +114,17 @@ fn check_target(named: &ast::Target, target: &InsertTarget, columns: &[usize]) -
         return Err(SqlError::of(msg::NESTED_CHANGE_INTO_TRIGGERS, [&name]));
     }
     let own = table.foreign_keys.first().map(|key| key.name.clone());
-    let key =
-        own.or_else(|| catalog.foreign_keys_to(table.object_id).first().map(|(_, key)| key.name.clone()));
+    let key = own.or_else(|| {
+        catalog.foreign_keys_to(table.object_id).first().map(|(_, key)| key.name.clone())
+    });
     if let Some(key) = key {
         return Err(SqlError::of(msg::NESTED_CHANGE_INTO_FOREIGN_KEY, [&name, &key]));
     }
     if let Some(at) = columns.iter().find(|at| table.columns[**at].identity.is_some()) {
-        return Err(SqlError::of(msg::NESTED_CHANGE_INTO_IDENTITY, [&table.columns[*at].name, &name]));
+        return Err(SqlError::of(
+            msg::NESTED_CHANGE_INTO_IDENTITY,
+            [&table.columns[*at].name, &name],
+        ));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! New rows of a table, as INSERT, MERGE and OUTPUT INTO make them: which columns get values, the identity, NOT NULL and
-//! CHECK.
-//! Guarantee: whoever adds rows to a table through SQL takes the same steps in the same order.
+//! New rows of a table, as INSERT, MERGE and OUTPUT INTO make them: which columns get values, the
+//! identity, NOT NULL and CHECK. Guarantee: whoever adds rows to a table through SQL takes the same
+//! steps in the same order.
 
 use std::sync::Arc;
 
@@ -60,14 +60,19 @@ impl NewRows {
         let given = identity.filter(|at| columns.contains(at));
         let row_version = table.row_version();
         let not_null = 0..table.columns.len();
-        let not_null = not_null.filter(|i| !table.columns[*i].nullable && !table.columns[*i].is_virtual());
+        let not_null =
+            not_null.filter(|i| !table.columns[*i].nullable && !table.columns[*i].is_virtual());
         let not_null = not_null.filter(|i| Some(*i) != row_version);
         let ignores = table.all_indexes().any(|index| ignores(index));
         Ok(NewRows {
             db: change.db.clone(),
             ignores,
             // A row that UPDATE moves is a new one of the table that it moves to.
-            verb: if change.verb == Action::Update.word() { change.verb } else { Action::Insert.word() },
+            verb: if change.verb == Action::Update.word() {
+                change.verb
+            } else {
+                Action::Insert.word()
+            },
             store: TableStore::open(change.db, table)?,
             identity: identity.filter(|_| given.is_none()),
             explicit_identity: given,
@@ -114,13 +119,18 @@ impl NewRows {
         Ok(())
     }
 
-    /// What the table adds to a computed row, and its tests: identity, rowversion, NOT NULL, CHECK. Notes the identity for
-    /// `SCOPE_IDENTITY()` where `noted`.
+    /// What the table adds to a computed row, and its tests: identity, rowversion, NOT NULL, CHECK.
+    /// Notes the identity for `SCOPE_IDENTITY()` where `noted`.
     ///
     /// # Errors
     /// 515, 547, 8115.
     #[inline]
-    pub fn complete(&self, values: &mut [Value], noted: bool, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    pub fn complete(
+        &self,
+        values: &mut [Value],
+        noted: bool,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
         if self.change.is_instead() {
             self.unnumbered(values)?;
             return self.derived(values, rt);
@@ -171,12 +181,22 @@ impl NewRows {
         }
     }
 
-    fn give_identity(&self, values: &mut [Value], column: usize, next: i64) -> Result<(), SqlError> {
+    fn give_identity(
+        &self,
+        values: &mut [Value],
+        column: usize,
+        next: i64,
+    ) -> Result<(), SqlError> {
         values[column] = identity_value(next, self.store.table.columns[column].ty)?;
         Ok(())
     }
 
-    fn note_explicit(&self, value: &Value, noted: bool, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn note_explicit(
+        &self,
+        value: &Value,
+        noted: bool,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
         let given = match value {
             Value::Decimal(d) => i64::try_from(d.truncated()).ok(),
             other => other.as_i64(),
@@ -205,7 +225,8 @@ impl NewRows {
             writer.repeated = None;
             (writer.insert(db, txn, store, values), writer.repeated)
         });
-        let index = repeated.and_then(|id| store.table.all_indexes().find(|index| index.index_id == id));
+        let index =
+            repeated.and_then(|id| store.table.all_indexes().find(|index| index.index_id == id));
         match done {
             Err(_) if index.is_some_and(|index| ignores(index)) => {
                 txn.rollback_to(&before).map_err(|e| db_error(db, &e))?;
@@ -255,12 +276,11 @@ pub fn identity_value(next: i64, ty: DataType) -> Result<Value, SqlError> {
     match ty {
         DataType::BigInt => Ok(Value::BigInt(next)),
         DataType::Int if i32::try_from(next).is_ok() => Ok(Value::Int(next as i32)),
-        _ => types::convert::convert(&Value::BigInt(next), DataType::BigInt, ty, 0, Mode::Implicit).map_err(
-            |_| {
+        _ => types::convert::convert(&Value::BigInt(next), DataType::BigInt, ty, 0, Mode::Implicit)
+            .map_err(|_| {
                 let name = ty.message_name();
                 SqlError::of(msg::ARITHMETIC_OVERFLOW, [&"IDENTITY", &name])
-            },
-        ),
+            }),
     }
 }
 
@@ -290,7 +310,8 @@ pub fn target_columns(
     }
     let mut columns = Vec::with_capacity(names.len());
     for (number, name) in names.iter().enumerate() {
-        let at = position(&name.value).map_err(|first| with_others(first, &names[number + 1..], position))?;
+        let at = position(&name.value)
+            .map_err(|first| with_others(first, &names[number + 1..], position))?;
         if columns.contains(&at) {
             return Err(SqlError::of(msg::COLUMN_SET_TWICE, [&name.value]));
         }
@@ -314,10 +335,12 @@ pub fn wrong_count(given: usize, expected: usize, listed: bool, select: bool) ->
     }
     let fewer = given < expected;
     if select {
-        let message = if fewer { msg::SELECT_FEWER_THAN_COLUMNS } else { msg::SELECT_MORE_THAN_COLUMNS };
+        let message =
+            if fewer { msg::SELECT_FEWER_THAN_COLUMNS } else { msg::SELECT_MORE_THAN_COLUMNS };
         return SqlError::of(message, []);
     }
-    let message = if fewer { msg::VALUES_FEWER_THAN_COLUMNS } else { msg::VALUES_MORE_THAN_COLUMNS };
+    let message =
+        if fewer { msg::VALUES_FEWER_THAN_COLUMNS } else { msg::VALUES_MORE_THAN_COLUMNS };
     SqlError::of(message, [&"INSERT statement", &"VALUES clause"])
 }
 

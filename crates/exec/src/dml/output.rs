@@ -1,6 +1,7 @@
-//! OUTPUT: expressions over a row before and after its change, for the client, for a table, or for both.
-//! Guarantees: rows for a table that the statement reads or changes are added when it has done its own work; the target of
-//! OUTPUT INTO has no triggers, foreign keys or CHECK constraints (331 to 333).
+//! OUTPUT: expressions over a row before and after its change, for the client, for a table, or for
+//! both. Guarantees: rows for a table that the statement reads or changes are added when it has
+//! done its own work; the target of OUTPUT INTO has no triggers, foreign keys or CHECK constraints
+//! (331 to 333).
 
 mod run;
 
@@ -24,8 +25,8 @@ use logical::slots::slots;
 use syntax::ast::{self, SelectItem};
 use types::{Collation, DataType, Len, SqlError, msg};
 
-/// A compiled OUTPUT clause, or two: one INTO a table and one for the client. Slots: the columns of `deleted`, those of
-/// `inserted`, those of the statement's row, what was done.
+/// A compiled OUTPUT clause, or two: one INTO a table and one for the client. Slots: the columns of
+/// `deleted`, those of `inserted`, those of the statement's row, what was done.
 #[derive(Debug)]
 pub struct OutputPlan {
     /// Columns of the changed table.
@@ -122,8 +123,8 @@ pub fn bind(
     let action = binder.new_col();
     // Columns that `inserted` has not.
     let absent = binder.new_cols(scope.columns.len());
-    let columns =
-        [first, first + width as ColId].map(|first| binder.columns_of(scope.db, scope.table, first));
+    let columns = [first, first + width as ColId]
+        .map(|first| binder.columns_of(scope.db, scope.table, first));
     let [deleted, inserted] = columns;
     for first in [first, first + width as ColId] {
         binder.note_masks(scope.db, scope.table, first);
@@ -183,9 +184,16 @@ fn not_inserted(column: &OutputColumn) -> SqlError {
 }
 
 /// `absent`: ids for the columns that `inserted` has not.
-fn names(scope: &OutputScope<'_>, images: [Vec<ScopeColumn>; 2], absent: ColId, action: ColId) -> Scope {
+fn names(
+    scope: &OutputScope<'_>,
+    images: [Vec<ScopeColumn>; 2],
+    absent: ColId,
+    action: ColId,
+) -> Scope {
     // The id of a column of the table, or of one that it has not.
-    let image = |name: &str, own: Vec<ScopeColumn>, other: &dyn Fn(usize, &ScopeColumn) -> ColId| Source {
+    let image = |name: &str,
+                 own: Vec<ScopeColumn>,
+                 other: &dyn Fn(usize, &ScopeColumn) -> ColId| Source {
         name: name.into(),
         aliased: true,
         schema: None,
@@ -196,9 +204,11 @@ fn names(scope: &OutputScope<'_>, images: [Vec<ScopeColumn>; 2], absent: ColId, 
             .enumerate()
             .map(|(i, OutputColumn { column: c, position, .. })| {
                 let column = match position.and_then(|at| own.get(at)) {
-                    Some(own) => {
-                        ScopeColumn { name: c.name.clone(), folded: c.folded.clone(), ..own.clone() }
-                    }
+                    Some(own) => ScopeColumn {
+                        name: c.name.clone(),
+                        folded: c.folded.clone(),
+                        ..own.clone()
+                    },
                     None => ScopeColumn::new(&c.name, other(i, c), c.ty, c.nullable, c.collation),
                 };
                 ScopeColumn { nullable: column.nullable || scope.merge, ..column }
@@ -246,10 +256,13 @@ fn clauses(
         let (columns, values) = items(binder, clause)?;
         match &clause.into {
             None => {
-                let exprs = values.into_iter().map(|t| binder.masked(t.expr, t.ty, t.collation)).collect();
+                let exprs =
+                    values.into_iter().map(|t| binder.masked(t.expr, t.ty, t.collation)).collect();
                 client = Some(Selected { columns, exprs });
             }
-            Some(target) => into = Some(into_table(binder, scope, target, values, compile_cascade)?),
+            Some(target) => {
+                into = Some(into_table(binder, scope, target, values, compile_cascade)?)
+            }
         }
     }
     Ok((client, into))
@@ -265,7 +278,8 @@ fn into_table(
     let (db, table) = into_target(binder, &into.target)?;
     check_into(&db, &table, &written(&into.target))?;
     let explicit = binder.env.options.identity_insert == Some((db.id(), table.object_id));
-    let columns = target_columns(&table, &into.columns, explicit, &|name| table_position(&table, name))?;
+    let columns =
+        target_columns(&table, &into.columns, explicit, &|name| table_position(&table, name))?;
     if columns.len() != values.len() {
         return Err(wrong_count(values.len(), columns.len(), !into.columns.is_empty(), true));
     }
@@ -285,7 +299,10 @@ fn into_table(
 }
 
 /// 330: neither a view nor a common table expression.
-fn into_target(binder: &Binder<'_>, target: &ast::Target) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
+fn into_target(
+    binder: &Binder<'_>,
+    target: &ast::Target,
+) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
     if is_query(binder, target)? {
         return Err(SqlError::of(msg::OUTPUT_INTO_VIEW, [&written(target)]));
     }
@@ -307,7 +324,8 @@ fn check_into(db: &Arc<Db>, table: &TableDef, name: &str) -> Result<(), SqlError
         return Err(SqlError::of(msg::OUTPUT_INTO_TRIGGERS, [&name]));
     }
     let referring = catalog.foreign_keys_to(table.object_id);
-    if let Some(key) = table.foreign_keys.iter().chain(referring.iter().map(|(_, key)| key)).next() {
+    if let Some(key) = table.foreign_keys.iter().chain(referring.iter().map(|(_, key)| key)).next()
+    {
         return Err(SqlError::of(msg::OUTPUT_INTO_FOREIGN_KEY, [&name, &key.name]));
     }
     match table.checks.iter().find(|check| !check.disabled) {
@@ -316,7 +334,10 @@ fn check_into(db: &Arc<Db>, table: &TableDef, name: &str) -> Result<(), SqlError
     }
 }
 
-fn items(binder: &mut Binder<'_>, output: &ast::Output) -> Result<(Vec<ColumnInfo>, Vec<Typed>), SqlError> {
+fn items(
+    binder: &mut Binder<'_>,
+    output: &ast::Output,
+) -> Result<(Vec<ColumnInfo>, Vec<Typed>), SqlError> {
     let (mut columns, mut values) = (Vec::new(), Vec::new());
     let mut add = |name: compact_str::CompactString, typed: Typed| {
         let collation = typed.collation;
@@ -367,7 +388,8 @@ impl BoundOutput {
     /// Internal: a column is not among them.
     pub fn planned(self, row: &[ColId]) -> Result<OutputPlan, SqlError> {
         let BoundOutput { images, action, mut plan } = self;
-        let cols: Vec<ColId> = images.into_iter().chain(row.iter().copied()).chain([action]).collect();
+        let cols: Vec<ColId> =
+            images.into_iter().chain(row.iter().copied()).chain([action]).collect();
         for e in plan.client.iter_mut().flat_map(|c| &mut c.exprs) {
             slots(e, &cols)?;
         }

@@ -139,8 +139,11 @@ impl SelectIntoPlan {
         let mut op = crate::operators::open::start(&self.plan, &mut rt);
         let mut batch = RowSet::default();
         let (mut last, mut given): (Option<i64>, Option<i64>) = (None, None);
-        let identity =
-            table.columns.iter().position(|c| c.identity.is_some()).filter(|_| self.numbered.is_none());
+        let identity = table
+            .columns
+            .iter()
+            .position(|c| c.identity.is_some())
+            .filter(|_| self.numbered.is_none());
         let mut numbered = Vec::new();
         while op.next(&self.plan, &mut rt, &mut batch)? {
             for i in 0..batch.len() {

@@ -1,5 +1,5 @@
-//! Binding of what an UPDATE or DELETE changes: its table, by name, as a source of FROM, or through a view, common table
-//! expression or derived table; and how its rows are found.
+//! Binding of what an UPDATE or DELETE changes: its table, by name, as a source of FROM, or through
+//! a view, common table expression or derived table; and how its rows are found.
 
 use super::change::ViewChange;
 use super::current::CurrentTarget;
@@ -152,8 +152,8 @@ pub fn dml_source(
     let Some(get) = find_table(&mut logical, first) else {
         return Err(SqlError::internal("the target is not among the sources"));
     };
-    // It is read for the change, by its hints. In SNAPSHOT isolation the rows are those of the snapshot, and one that was
-    // changed since is a conflict.
+    // It is read for the change, by its hints. In SNAPSHOT isolation the rows are those of the
+    // snapshot, and one that was changed since is a conflict.
     if through.is_some() && !rows.hints.is_empty() {
         get.hints = Hints::parse(&get.table, rows.hints)?;
     }
@@ -195,7 +195,8 @@ fn through_target(
     }
 }
 
-/// A target that is not among the sources of FROM: it becomes the first of them. With what security policies say of its rows.
+/// A target that is not among the sources of FROM: it becomes the first of them. With what security
+/// policies say of its rows.
 fn named_target(
     binder: &mut Binder<'_>,
     (db, table): (Arc<catalog::Db>, Arc<TableDef>),
@@ -214,12 +215,17 @@ fn named_target(
 }
 
 /// `UPDATE t ... FROM dbo.t AS x`: the one source that is the table is the target.
-fn source_of(binder: &mut Binder<'_>, (db_id, table): (i32, &TableDef), alone: bool) -> Option<ColId> {
+fn source_of(
+    binder: &mut Binder<'_>,
+    (db_id, table): (i32, &TableDef),
+    alone: bool,
+) -> Option<ColId> {
     if alone {
         return None;
     }
     let scope = binder.scopes.last()?;
-    let mut same = scope.sources.iter().filter(|s| (s.db_id, s.object_id) == (db_id, table.object_id));
+    let mut same =
+        scope.sources.iter().filter(|s| (s.db_id, s.object_id) == (db_id, table.object_id));
     let first = same.next()?.columns.first()?.id;
     same.next().is_none().then_some(first)
 }
@@ -239,9 +245,9 @@ fn view_under_alias(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Sourc
     same.next().is_none().then(|| first.clone())
 }
 
-/// Decides how the rows are found. `needed`: columns that the change reads. `gather`: the change moves rows within
-/// the structure that is read. `set`: what gets new values, which may be joined with the rows, and
-/// whether they are where that only costs less.
+/// Decides how the rows are found. `needed`: columns that the change reads. `gather`: the change
+/// moves rows within the structure that is read. `set`: what gets new values, which may be joined
+/// with the rows, and whether they are where that only costs less.
 ///
 /// # Errors
 /// Those of planning.
@@ -269,7 +275,8 @@ pub fn plan_target(
         _ => None,
     };
     let gather = gather || snapshot || get.locks.is_some() || joined.is_some();
-    let simple = matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
+    let simple =
+        matches!(logical, Logical::Get(_)) && !gather && !preds.iter().any(Pred::has_subquery);
     if simple {
         let mut ids: Vec<ColId> = needed.to_vec();
         preds.iter().for_each(|p| p.columns(&mut ids));
@@ -328,7 +335,8 @@ pub fn plan_target(
     if let Some(pred) = &mut recheck {
         pred_slots(pred, &ids)?;
     }
-    let own = ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
+    let own =
+        ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
     let own = own.collect();
     Ok((Target::Gathered(Box::new(Gathered { plan, own, mark, recheck, repeats, snapshot })), ids))
 }

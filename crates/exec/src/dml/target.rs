@@ -1,6 +1,6 @@
-//! The rows that an UPDATE or DELETE changes. Two ways: *pages* (one table, read along the heap or clustered index,
-//! changed page by page while it is read) and *gathered* (joins, secondary indexes, changes of the clustered key: the
-//! rows are found first, then changed).
+//! The rows that an UPDATE or DELETE changes. Two ways: *pages* (one table, read along the heap or
+//! clustered index, changed page by page while it is read) and *gathered* (joins, secondary
+//! indexes, changes of the clustered key: the rows are found first, then changed).
 
 use super::current::CurrentTarget;
 use crate::explain;
@@ -34,7 +34,8 @@ pub enum Target {
 #[derive(Debug)]
 pub struct Gathered {
     pub plan: Plan,
-    /// Slots that hold columns of the target: (slot, column). They are read again before the change.
+    /// Slots that hold columns of the target: (slot, column). They are read again before the
+    /// change.
     pub own: Vec<(usize, u16)>,
     /// Where values have come with the rows.
     pub mark: Option<Mark>,
@@ -90,11 +91,12 @@ pub struct Progress {
 
 /// What is done to the rows that were found.
 ///
-/// Rows of one table are locked in the order in which they are read: a row that is in use is waited for before any
-/// later one is changed. Two statements that read the same rows in the same direction never wait for each other.
+/// Rows of one table are locked in the order in which they are read: a row that is in use is waited
+/// for before any later one is changed. Two statements that read the same rows in the same
+/// direction never wait for each other.
 pub trait RowChange {
-    /// Changes rows of one page in the order given: `picked` are their numbers in the page, `slots` their decoded
-    /// values. Stops before a row that someone else changed meanwhile.
+    /// Changes rows of one page in the order given: `picked` are their numbers in the page, `slots`
+    /// their decoded values. Stops before a row that someone else changed meanwhile.
     fn page(
         &mut self,
         rt: &mut Rt<'_, '_>,
@@ -191,7 +193,12 @@ impl<'p> Pages<'p> {
         }
     }
 
-    fn run(&mut self, rt: &mut Rt<'_, '_>, limit: u64, change: &mut dyn RowChange) -> Result<u64, SqlError> {
+    fn run(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        limit: u64,
+        change: &mut dyn RowChange,
+    ) -> Result<u64, SqlError> {
         let plan = self.plan;
         // Of few rows, only the first that is in use is perhaps wanted.
         let awaited = if limit == u64::MAX { AwaitedWriters::All } else { AwaitedWriters::First };
@@ -226,7 +233,13 @@ impl<'p> Pages<'p> {
 
     /// Tests the rows of a page from `first` on, up to one that is not settled, or until `limit`
     /// are picked.
-    fn pick(&mut self, rt: &mut Rt<'_, '_>, scan: &Scan, first: usize, limit: u64) -> Result<Seen, SqlError> {
+    fn pick(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        scan: &Scan,
+        first: usize,
+        limit: u64,
+    ) -> Result<Seen, SqlError> {
         let (plan, page) = (self.plan, scan.rows());
         self.slots.reset(plan.width());
         self.picked.clear();
@@ -294,7 +307,8 @@ impl<'p> Pages<'p> {
             {
                 return Ok(false);
             }
-            // A clustered key that no longer satisfies the seek means another key, so the row is found elsewhere.
+            // A clustered key that no longer satisfies the seek means another key, so the row is
+            // found elsewhere.
             let header = self.lookup.header(0);
             if change.one(rt, &locator, &header, self.lookup.row(0), &slots)? {
                 return Ok(true);
@@ -384,7 +398,8 @@ impl Gathered {
     }
 }
 
-/// 3960 when the newest version of a row (none: it is gone) is not the snapshot's and not the transaction's own.
+/// 3960 when the newest version of a row (none: it is gone) is not the snapshot's and not the
+/// transaction's own.
 pub(super) fn no_conflict(
     db: &Arc<Db>,
     store: &TableStore,

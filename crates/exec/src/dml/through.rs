@@ -1,6 +1,6 @@
-//! Changes of a table through a view, common table expression or derived table.
-//! Guarantees: exactly one base table is changed (4405, 4420); nothing that is computed is set (4406, 4421); where rows are no
-//! rows of a table, the error says why (4403, 4418, 4426, 4417).
+//! Changes of a table through a view, common table expression or derived table. Guarantees: exactly
+//! one base table is changed (4405, 4420); nothing that is computed is set (4406, 4421); where rows
+//! are no rows of a table, the error says why (4403, 4418, 4426, 4417).
 
 use std::sync::Arc;
 
@@ -45,7 +45,9 @@ impl Through {
             stands_instead(binder.env, &db.catalog(), view.object_id, action).is_some()
         };
         match self.query.views.iter().any(below) {
-            true => Err(unsupported("A change of a query over a view with an INSTEAD OF trigger for it")),
+            true => Err(unsupported(
+                "A change of a query over a view with an INSTEAD OF trigger for it",
+            )),
             false => Ok(()),
         }
     }
@@ -163,7 +165,9 @@ impl Through {
 
     fn not_of_a_table(&self, id: ColId) -> SqlError {
         match self.query.barrier {
-            Some(Barrier::Grouped) if !self.query.aggregates.contains(&id) => self.barred(Barrier::Grouped),
+            Some(Barrier::Grouped) if !self.query.aggregates.contains(&id) => {
+                self.barred(Barrier::Grouped)
+            }
             _ => self.computed(),
         }
     }

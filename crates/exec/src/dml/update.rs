@@ -1,6 +1,6 @@
-//! UPDATE. Where no index holds a changed column, rows are changed page by page with one log record per page, and
-//! fixed-length columns are patched in a copy of the row instead of encoding it anew. One row by its key takes a short way
-//! ([`point`]).
+//! UPDATE. Where no index holds a changed column, rows are changed page by page with one log record
+//! per page, and fixed-length columns are patched in a copy of the row instead of encoding it anew.
+//! One row by its key takes a short way ([`point`]).
 
 pub mod joined;
 mod point;
@@ -45,8 +45,8 @@ pub struct UpdatePlan {
     store: Arc<TableStore>,
     target: Target,
     set: SetClause,
-    /// Some nonclustered index holds a changed column, a large value may be one, or each row is seen by itself (OUTPUT,
-    /// variables).
+    /// Some nonclustered index holds a changed column, a large value may be one, or each row is
+    /// seen by itself (OUTPUT, variables).
     row_by_row: bool,
     top: Option<TopSpec>,
     output: Option<OutputPlan>,
@@ -106,11 +106,14 @@ pub fn compile(
     let output = output.map(|output| output.planned(&cols)).transpose()?;
     let store = TableStore::open(&db, &table)?;
     let indexed = store.indexes.iter().any(|i| touches(i, &set.changed));
-    let change =
-        TableChange { view: view.as_ref(), ..TableChange::new(&db, &table, Action::Update, &set.changed) };
+    let change = TableChange {
+        view: view.as_ref(),
+        ..TableChange::new(&db, &table, Action::Update, &set.changed)
+    };
     let change = change::compile(binder, &change, compile_cascade)?;
     change.check_output(output::to_client(output.as_ref()))?;
-    let seen = output.is_some() || !set.vars.is_empty() || !set.computed.is_empty() || change.sees_rows();
+    let seen =
+        output.is_some() || !set.vars.is_empty() || !set.computed.is_empty() || change.sees_rows();
     let row_by_row = indexed || !store.lob_columns.is_empty() || seen;
     let mut needs = plan::physical::needs(binder)?;
     // The lock on the target covers what reading it takes.
@@ -145,7 +148,8 @@ impl UpdatePlan {
         self.point.is_some()
     }
 
-    /// Runs the statement where it changes its row in place; nothing where the usual way is to be taken, which has not begun.
+    /// Runs the statement where it changes its row in place; nothing where the usual way is to be
+    /// taken, which has not begun.
     ///
     /// # Errors
     /// As for [`UpdatePlan::run`].
@@ -306,7 +310,9 @@ impl Updating<'_> {
             Base::Heap(heap) => {
                 let changes = picked.iter().zip(rows);
                 let mut changes: Vec<HeapChange<'_>> = changes
-                    .map(|(i, row)| HeapChange::new(page.rid(*i), page.header(*i), Change::Update(row)))
+                    .map(|(i, row)| {
+                        HeapChange::new(page.rid(*i), page.header(*i), Change::Update(row))
+                    })
                     .collect();
                 let tried = heap.apply_batch(txn, &mut changes).map_err(fail)?;
                 picked.iter().zip(changes).take(tried).for_each(|(i, c)| settle(*i, c.outcome));
@@ -315,7 +321,12 @@ impl Updating<'_> {
                 let changes = picked.iter().zip(rows);
                 let mut changes: Vec<EntryChange<'_>> = changes
                     .map(|(i, row)| {
-                        EntryChange::new(page.key(*i), page.slot(*i), page.header(*i), Change::Update(row))
+                        EntryChange::new(
+                            page.key(*i),
+                            page.slot(*i),
+                            page.header(*i),
+                            Change::Update(row),
+                        )
                     })
                     .collect();
                 let tried = tree.apply_batch(txn, &mut changes).map_err(fail)?;

@@ -1,4 +1,5 @@
-//! Values on their way into columns: conversions, defaults, and the errors that name table and column.
+//! Values on their way into columns: conversions, defaults, and the errors that name table and
+//! column.
 
 use crate::operators::rt::Rt;
 use bind::Binder;
@@ -68,29 +69,49 @@ fn truncated(
         }
         _ => Value::Null,
     };
-    let part = types::convert::fitting_part(&value, ty, table.columns[column].collation.code_page());
+    let part =
+        types::convert::fitting_part(&value, ty, table.columns[column].collation.code_page());
     SqlError::truncation_in(&full_name(db, table), &table.columns[column].name, &part)
 }
 
-/// The conversion to a column's type. Errors: 273 for a rowversion column, 13536 for one of a period: their values the table makes.
-pub fn into_column(typed: Typed, (db, table): (&Db, &TableDef), column: usize) -> Result<Expr, SqlError> {
+/// The conversion to a column's type. Errors: 273 for a rowversion column, 13536 for one of a
+/// period: their values the table makes.
+pub fn into_column(
+    typed: Typed,
+    (db, table): (&Db, &TableDef),
+    column: usize,
+) -> Result<Expr, SqlError> {
     if table.columns[column].generated.is_some() {
         return Err(SqlError::of(msg::GENERATED_INSERTED, [&full_name(db, table)]));
     }
     if table.columns[column].ty == DataType::RowVersion {
         return Err(SqlError::of(msg::TIMESTAMP_INSERTED, []));
     }
-    bind_ops::assigned(typed, table.columns[column].ty, Mode::Assignment, table.columns[column].collation)
+    bind_ops::assigned(
+        typed,
+        table.columns[column].ty,
+        Mode::Assignment,
+        table.columns[column].collation,
+    )
 }
 
 /// The value of a column as it leaves the statement's query.
-pub fn masked_column(binder: &mut Binder<'_>, value: Expr, table: &TableDef, column: usize) -> Expr {
+pub fn masked_column(
+    binder: &mut Binder<'_>,
+    value: Expr,
+    table: &TableDef,
+    column: usize,
+) -> Expr {
     let def = &table.columns[column];
     binder.masked(value, def.ty, def.collation)
 }
 
 /// The value of a column that the statement does not mention.
-pub fn default_of(binder: &mut Binder<'_>, table: &TableDef, column: usize) -> Result<Expr, SqlError> {
+pub fn default_of(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    column: usize,
+) -> Result<Expr, SqlError> {
     let def = &table.columns[column];
     if def.generated.is_some() {
         let function = binder.env.names.function(TRANSACTION_TIME);

@@ -1,6 +1,7 @@
-//! Plans as rows and as XML: what SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML show. It tells the operators that would run, with SQL
-//! Server's names for them, how many rows the planner expects and what it takes them to cost, in seconds; expressions are not
-//! written out, only the columns that they test.
+//! Plans as rows and as XML: what SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML show. It tells the
+//! operators that would run, with SQL Server's names for them, how many rows the planner expects
+//! and what it takes them to cost, in seconds; expressions are not written out, only the columns
+//! that they test.
 
 mod profile;
 mod steps;
@@ -84,9 +85,12 @@ impl Measured<'_> {
     fn of(&self, step: &Step) -> Option<NodeCounters> {
         match step.counted {
             Counted::Not => None,
-            Counted::Changes => {
-                Some(NodeCounters { rows: self.rows, executions: 1, ends: 1, ..NodeCounters::default() })
-            }
+            Counted::Changes => Some(NodeCounters {
+                rows: self.rows,
+                executions: 1,
+                ends: 1,
+                ..NodeCounters::default()
+            }),
             Counted::Node(node) => Some(self.profile.of(node)),
         }
     }
@@ -140,7 +144,8 @@ impl Object {
     }
 
     fn argument(&self) -> String {
-        let index = if self.index.is_empty() { String::new() } else { format!(".[{}]", self.index) };
+        let index =
+            if self.index.is_empty() { String::new() } else { format!(".[{}]", self.index) };
         format!("OBJECT:([{}].[{}].[{}]{index})", self.database, self.schema, self.table)
     }
 }
@@ -192,13 +197,15 @@ pub fn columns(all: bool) -> Vec<ColumnInfo> {
     columns
 }
 
-/// Levels of a plan that are drawn in front of a line: beyond, lines would be longer than the plan is.
+/// Levels of a plan that are drawn in front of a line: beyond, lines would be longer than the plan
+/// is.
 const DRAWN_LEVELS: usize = 200;
 
 impl Step {
     /// `  |--Nested Loops(Inner Join)`, with a bar for each level that goes on below.
     fn line(&self, goes_on: &[bool]) -> String {
-        let mut line: String = goes_on.iter().map(|on| if *on { "  |  " } else { "     " }).collect();
+        let mut line: String =
+            goes_on.iter().map(|on| if *on { "  |  " } else { "     " }).collect();
         line.push_str("  |--");
         line.push_str(self.physical);
         match (self.logical == self.physical, self.argument.is_empty()) {
@@ -239,8 +246,9 @@ impl Shown<'_> {
             let of = |f: fn(&Step) -> &str| step.map_or(Value::Null, |step| Value::str(f(step)));
             row.extend([of(|s| s.physical), of(|s| s.logical), of(|s| &s.argument), Value::Null]);
             let estimate = step.and_then(|s| s.estimate);
-            let number =
-                |f: fn(&Estimate) -> f64| estimate.as_ref().map_or(Value::Null, |e| Value::Real(f(e) as f32));
+            let number = |f: fn(&Estimate) -> f64| {
+                estimate.as_ref().map_or(Value::Null, |e| Value::Real(f(e) as f32))
+            };
             row.push(number(|e| e.rows));
             // Pages are taken for cached: all of the cost is the processor's.
             row.push(number(|_| 0.0));
@@ -266,12 +274,15 @@ impl Shown<'_> {
         let mut open: Vec<bool> = Vec::new();
         let of_step = |step: &Step| {
             self.asking.step()?;
-            let own = (0..step.depth.min(DRAWN_LEVELS)).map(|level| open.get(level) == Some(&true)).collect();
+            let own = (0..step.depth.min(DRAWN_LEVELS))
+                .map(|level| open.get(level) == Some(&true))
+                .collect();
             open.resize(step.depth, false);
             open.push(true);
             Ok(own)
         };
-        let mut all = self.steps.iter().rev().map(of_step).collect::<Result<Vec<Vec<bool>>, SqlError>>()?;
+        let mut all =
+            self.steps.iter().rev().map(of_step).collect::<Result<Vec<Vec<bool>>, SqlError>>()?;
         all.reverse();
         Ok(all)
     }
@@ -298,7 +309,16 @@ impl Shown<'_> {
         let depth = parent.map_or(0, |p| self.steps[p].depth + 1);
         let (physical, logical) = names;
         let counted = Counted::Not;
-        self.steps.push(Step { depth, parent, physical, logical, argument, object: None, estimate, counted });
+        self.steps.push(Step {
+            depth,
+            parent,
+            physical,
+            logical,
+            argument,
+            object: None,
+            estimate,
+            counted,
+        });
         self.steps.len() - 1
     }
 

@@ -1,4 +1,5 @@
-//! The steps of a plan as they are shown: each operator with its name, its arguments and what it is expected to give.
+//! The steps of a plan as they are shown: each operator with its name, its arguments and what it is
+//! expected to give.
 
 use compact_str::CompactString;
 
@@ -45,7 +46,11 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown<'_>) -> Result<(), SqlError> {
 }
 
 /// A change, and below it one that it takes its rows from.
-fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown<'_>) -> Result<(), SqlError> {
+fn change_under(
+    plan: &DmlPlan,
+    parent: Option<usize>,
+    shown: &mut Shown<'_>,
+) -> Result<(), SqlError> {
     shown.set_subqueries(&plan.needs().subqueries);
     let nested = match plan {
         DmlPlan::Insert(insert) => insert.nested(),
@@ -90,7 +95,8 @@ fn change_under(plan: &DmlPlan, parent: Option<usize>, shown: &mut Shown<'_>) ->
         DmlPlan::SelectInto(plan) => {
             let (name, source) = plan.shown();
             shown.kind = "SELECT INTO";
-            let at = shown.push(parent, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
+            let at =
+                shown.push(parent, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
             shown.steps[at].counted = Counted::Changes;
             return add(source, Some(at), 1.0, shown).map(drop);
         }
@@ -187,7 +193,12 @@ fn join_name(kind: JoinKind) -> &'static str {
 }
 
 /// Adds a plan's operators; what they cost in total.
-fn add(plan: &Plan, parent: Option<usize>, executions: f64, shown: &mut Shown<'_>) -> Result<f64, SqlError> {
+fn add(
+    plan: &Plan,
+    parent: Option<usize>,
+    executions: f64,
+    shown: &mut Shown<'_>,
+) -> Result<f64, SqlError> {
     match plan.node.own::<DeepPlan>() {
         Some(deep) => stack::with(deep.room(), || add_node(&deep.input, parent, executions, shown)),
         None => stack::with_room(|| add_node(plan, parent, executions, shown)),
@@ -241,7 +252,8 @@ fn add_operator<'p>(
         }
         Node::Routine { scan, .. } => {
             let name = scan.routine.as_any().downcast_ref::<CalledFunction>();
-            let name = name.map_or(String::new(), |f| format!("[{}].[{}]", f.module.schema, f.module.name));
+            let name = name
+                .map_or(String::new(), |f| format!("[{}].[{}]", f.module.schema, f.module.name));
             step(same("Table-valued function"), format!("OBJECT:({name})"))
         }
         Node::Work { source, .. } => {
@@ -272,13 +284,17 @@ fn add_operator<'p>(
             let built = if join.builds_left { "BUILD:(LEFT)" } else { "" };
             step(("Hash Match", join_name(join.kind)), built.into())
         }
-        Node::MergeJoin { plan: join, .. } => {
-            step(("Merge Join", join_name(join.kind)), format!("MERGE:({} keys)", join.left_keys.len()))
+        Node::MergeJoin { plan: join, .. } => step(
+            ("Merge Join", join_name(join.kind)),
+            format!("MERGE:({} keys)", join.left_keys.len()),
+        ),
+        Node::LoopJoin { plan: join, .. } => {
+            step(("Nested Loops", join_name(join.kind)), String::new())
         }
-        Node::LoopJoin { plan: join, .. } => step(("Nested Loops", join_name(join.kind)), String::new()),
-        Node::Apply { plan: apply, .. } => {
-            step(("Nested Loops", join_name(apply.kind)), format!("OUTER REFERENCES:({})", apply.args.len()))
-        }
+        Node::Apply { plan: apply, .. } => step(
+            ("Nested Loops", join_name(apply.kind)),
+            format!("OUTER REFERENCES:({})", apply.args.len()),
+        ),
         Node::Aggregate { plan: group, .. } if group.scalar && group.keys.is_empty() => {
             step(("Stream Aggregate", "Aggregate"), String::new())
         }
@@ -288,9 +304,13 @@ fn add_operator<'p>(
         Node::Aggregate { plan: group, .. } => {
             step(("Hash Match", "Aggregate"), format!("HASH:({} keys)", group.keys.len()))
         }
-        Node::Distinct { streams: true, .. } => step(("Stream Aggregate", "Aggregate"), "DISTINCT".into()),
+        Node::Distinct { streams: true, .. } => {
+            step(("Stream Aggregate", "Aggregate"), "DISTINCT".into())
+        }
         Node::Distinct { .. } => step(("Hash Match", "Flow Distinct"), String::new()),
-        Node::Sort { keys, limit: None, .. } => step(same("Sort"), format!("ORDER BY:({} keys)", keys.len())),
+        Node::Sort { keys, limit: None, .. } => {
+            step(same("Sort"), format!("ORDER BY:({} keys)", keys.len()))
+        }
         Node::Sort { keys, limit: Some(n), .. } => {
             step(("Sort", "TopN Sort"), format!("TOP {n}, ORDER BY:({} keys)", keys.len()))
         }
@@ -309,7 +329,9 @@ fn add_operator<'p>(
             let (physical, logical, argument) = node.shown();
             step((physical, logical), argument)
         }
-        Node::SetOp { except: true, .. } => step(("Hash Match", "Left Anti Semi Join"), "EXCEPT".into()),
+        Node::SetOp { except: true, .. } => {
+            step(("Hash Match", "Left Anti Semi Join"), "EXCEPT".into())
+        }
         Node::SetOp { .. } => step(("Hash Match", "Left Semi Join"), "INTERSECT".into()),
     }
 }
@@ -318,11 +340,14 @@ fn add_operator<'p>(
 /// values are visited one after another stands a word, which SQL Server's plans do not have: it has
 /// no such seeks.
 fn sought(columns: &[(usize, bool)], seek: &SeekSpec) -> Vec<(usize, &'static str)> {
-    let length =
-        |seek: &SeekSpec| seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some());
+    let length = |seek: &SeekSpec| {
+        seek.equal.len() + usize::from(seek.lower.is_some() || seek.upper.is_some())
+    };
     let longest = |seek: &SeekSpec| seek.ranges().map(length).max().unwrap_or(0);
     let column = |(at, _): &(usize, bool)| (*at, "");
-    let Some(behind) = &seek.behind else { return columns.iter().take(longest(seek)).map(column).collect() };
+    let Some(behind) = &seek.behind else {
+        return columns.iter().take(longest(seek)).map(column).collect();
+    };
     let (equal, passed) = (seek.equal.len(), behind.columns);
     let mut names: Vec<_> = columns.iter().take(equal).map(column).collect();
     names.extend(columns.iter().skip(equal).take(passed).map(|(at, _)| (*at, "EACH ")));
@@ -347,7 +372,11 @@ fn add_scan<'p>(
             }
         }
         let last = seek.behind.as_ref().map_or(seek, |behind| &behind.ranges);
-        let ranges = if last.others.is_empty() { "" } else { &format!(", {} ranges", 1 + last.others.len()) };
+        let ranges = if last.others.is_empty() {
+            ""
+        } else {
+            &format!(", {} ranges", 1 + last.others.len())
+        };
         format!(", SEEK:({}{ranges})", names.join(", "))
     };
     if let Path::Clustered(seek) | Path::Point(seek) | Path::Index { seek, .. } = &scan.path {
@@ -401,7 +430,11 @@ fn where_of(columns: &[u16], store: &TableStore) -> String {
     format!(", WHERE:({})", names.join(", "))
 }
 
-fn add_subqueries(subqueries: &[&SubRef], parent: usize, shown: &mut Shown<'_>) -> Result<(), SqlError> {
+fn add_subqueries(
+    subqueries: &[&SubRef],
+    parent: usize,
+    shown: &mut Shown<'_>,
+) -> Result<(), SqlError> {
     for sub in subqueries {
         let kind = if sub.args.is_empty() { "Subquery" } else { "Correlated Subquery" };
         let Some(plan) = shown.place(sub.id) else { continue };
@@ -448,7 +481,9 @@ fn in_pred<'e>(p: &'e Pred, out: &mut Vec<&'e SubRef>) {
         Pred::And(list) | Pred::Or(list) => list.iter().for_each(|p| in_pred(p, out)),
         Pred::Not(p) => in_pred(p, out),
         Pred::IsNull(e, _) => in_expr(e, out),
-        Pred::Like(l) => [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| in_expr(e, out)),
+        Pred::Like(l) => {
+            [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| in_expr(e, out))
+        }
         Pred::InList(l) => l.list.iter().chain([&l.operand]).for_each(|e| in_expr(e, out)),
         Pred::Exists(sub) => out.push(sub),
         Pred::Quantified(q) => {

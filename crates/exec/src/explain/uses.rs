@@ -1,5 +1,6 @@
-//! Which indexes a plan uses, each operator of it by itself, and which it would have liked to have: what executions of the plan add to
-//! the uses of its tables, once for each operator and execution, whether the operator came to run or not.
+//! Which indexes a plan uses, each operator of it by itself, and which it would have liked to have:
+//! what executions of the plan add to the uses of its tables, once for each operator and execution,
+//! whether the operator came to run or not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,15 +21,17 @@ pub struct Missing {
     pub db: Arc<Db>,
     pub table: Arc<TableDef>,
     pub wanted: WantedIndex,
-    /// What the whole plan costs, in seconds, and how much of that the index would save, in percent.
+    /// What the whole plan costs, in seconds, and how much of that the index would save, in
+    /// percent.
     pub cost: f64,
     pub impact: f64,
 }
 
 impl Missing {
     fn columns(&self) -> MissingColumns {
-        let names =
-            |columns: &[usize]| columns.iter().map(|at| self.table.columns[*at].name.clone()).collect();
+        let names = |columns: &[usize]| {
+            columns.iter().map(|at| self.table.columns[*at].name.clone()).collect()
+        };
         MissingColumns {
             equality: names(&self.wanted.equality),
             inequality: names(&self.wanted.inequality),
@@ -79,7 +82,13 @@ impl Uses {
             table.state.usage.used(*index_id, *kind, times);
         }
         for missing in &self.missing {
-            missing.table.state.usage.missed(&missing.columns(), 0, times, missing.cost, missing.impact);
+            missing.table.state.usage.missed(
+                &missing.columns(),
+                0,
+                times,
+                missing.cost,
+                missing.impact,
+            );
         }
     }
 
@@ -161,7 +170,9 @@ impl Uses {
                 let (_, store, source) = plan.shown();
                 (store, source, plan.changed())
             }
-            DmlPlan::Instead(plan) => return plan.shown().2.into_iter().for_each(|plan| self.root(plan)),
+            DmlPlan::Instead(plan) => {
+                return plan.shown().2.into_iter().for_each(|plan| self.root(plan));
+            }
             DmlPlan::SelectInto(plan) => return self.root(plan.shown().1),
             DmlPlan::Partitioned(plan) => {
                 for part in plan.parts() {
@@ -189,7 +200,8 @@ impl Uses {
         }
     }
 
-    /// The indexes that a change of these columns has to follow; of all columns when rows come or go.
+    /// The indexes that a change of these columns has to follow; of all columns when rows come or
+    /// go.
     fn updates(&mut self, store: &TableStore, changed: Option<&[usize]>) {
         let table = &store.table;
         self.indexes.push((table.clone(), table.storage.index_id, IndexUse::Update));
@@ -201,7 +213,8 @@ impl Uses {
     }
 }
 
-/// How often an expression that reads tables was evaluated, until that is added to the uses of its tables.
+/// How often an expression that reads tables was evaluated, until that is added to the uses of its
+/// tables.
 #[derive(Debug, Default)]
 pub struct Evaluations {
     count: AtomicU64,

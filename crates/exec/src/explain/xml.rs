@@ -1,5 +1,5 @@
-//! A plan as SHOWPLAN_XML: the elements and attributes of Microsoft's showplan schema (namespace of 2004/07) that say what this planner
-//! knows. One document for each statement.
+//! A plan as SHOWPLAN_XML: the elements and attributes of Microsoft's showplan schema (namespace of
+//! 2004/07) that say what this planner knows. One document for each statement.
 
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::writer::Writer;
@@ -28,7 +28,8 @@ impl Document {
     }
 
     fn open(&mut self, name: &str, attributes: &[(&str, String)]) {
-        let start = BytesStart::new(name).with_attributes(attributes.iter().map(|(k, v)| (*k, v.as_str())));
+        let start =
+            BytesStart::new(name).with_attributes(attributes.iter().map(|(k, v)| (*k, v.as_str())));
         self.event(Event::Start(start));
     }
 
@@ -37,7 +38,8 @@ impl Document {
     }
 
     fn empty(&mut self, name: &str, attributes: &[(&str, String)]) {
-        let start = BytesStart::new(name).with_attributes(attributes.iter().map(|(k, v)| (*k, v.as_str())));
+        let start =
+            BytesStart::new(name).with_attributes(attributes.iter().map(|(k, v)| (*k, v.as_str())));
         self.event(Event::Empty(start));
     }
 }
@@ -45,7 +47,9 @@ impl Document {
 /// The element that holds what an operator has beside what all have.
 fn element(step: &Step) -> &'static str {
     match step.physical {
-        "Clustered Index Scan" | "Clustered Index Seek" | "Index Scan" | "Index Seek" => "IndexScan",
+        "Clustered Index Scan" | "Clustered Index Seek" | "Index Scan" | "Index Seek" => {
+            "IndexScan"
+        }
         "Table Scan" => "TableScan",
         "Nested Loops" => "NestedLoops",
         "Hash Match" => "Hash",
@@ -63,7 +67,12 @@ fn element(step: &Step) -> &'static str {
         "Inserted Scan" => "InsertedScan",
         "Deleted Scan" => "DeletedScan",
         "Window Aggregate" => "WindowAggregate",
-        name if name.ends_with("Insert") || name.ends_with("Update") || name.ends_with("Delete") => "Update",
+        name if name.ends_with("Insert")
+            || name.ends_with("Update")
+            || name.ends_with("Delete") =>
+        {
+            "Update"
+        }
         _ => "Generic",
     }
 }

@@ -1,9 +1,10 @@
-//! Hash aggregation. Groups are kept in memory in the order in which they were met. When there is no memory for more of
-//! them, rows of other groups go to disk by parts of their keys' hashes and are aggregated part by part after the
-//! groups in memory are done. States that grow with their rows (DISTINCT, STRING_AGG) stop growing then: all further
-//! rows go to disk, and the groups in memory go on with those of their part.
-//! Guarantee: a group's rows reach its states in their order. Error 701 only when the states of the groups of one part do
-//! not fit that cannot be split further.
+//! Hash aggregation. Groups are kept in memory in the order in which they were met. When there is
+//! no memory for more of them, rows of other groups go to disk by parts of their keys' hashes and
+//! are aggregated part by part after the groups in memory are done. States that grow with their
+//! rows (DISTINCT, STRING_AGG) stop growing then: all further rows go to disk, and the groups in
+//! memory go on with those of their part. Guarantee: a group's rows reach its states in their
+//! order. Error 701 only when the states of the groups of one part do not fit that cannot be split
+//! further.
 
 use super::groups::{Finished, Groups};
 use super::hash::key::{Key, KeyParts, Keys};
@@ -208,7 +209,8 @@ impl HashAggregate {
             }
         }
         if any {
-            for ((place, aggregate), state) in out.push_row().iter_mut().zip(aggregates).zip(states) {
+            for ((place, aggregate), state) in out.push_row().iter_mut().zip(aggregates).zip(states)
+            {
                 *place = aggregate.finish(state)?;
             }
         }
@@ -252,7 +254,11 @@ impl HashAggregate {
         let next = level + 1;
         if growing {
             let split = groups.split(level, plan.aggregates.len(), share);
-            let tasks = parts.into_iter().zip(split).map(|(part, groups)| Task { part, groups, level: next });
+            let tasks = parts.into_iter().zip(split).map(|(part, groups)| Task {
+                part,
+                groups,
+                level: next,
+            });
             self.tasks.extend(tasks.filter(|task| task.part.rows > 0 || task.groups.len() > 0));
         } else {
             let task = |part| Task { part, groups: Groups::default(), level: next };
@@ -264,7 +270,12 @@ impl HashAggregate {
 }
 
 impl Operator for HashAggregate {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Aggregate { input, plan } = &plan.node else { return Err(other_node()) };
         let keys = plan.keys.len();
         out.reset(keys + plan.aggregates.len());

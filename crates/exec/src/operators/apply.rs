@@ -1,5 +1,5 @@
-//! Apply: the right plan runs once per left row, with parameters set from it. CROSS and OUTER APPLY, and index
-//! nested loop joins, whose inner plan is a seek on the parameters.
+//! Apply: the right plan runs once per left row, with parameters set from it. CROSS and OUTER
+//! APPLY, and index nested loop joins, whose inner plan is a seek on the parameters.
 
 use super::{Open, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
@@ -95,7 +95,12 @@ impl Apply {
 }
 
 impl Operator for Apply {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Apply { left, plan } = &plan.node else { return Err(other_node()) };
         let half = matches!(plan.kind, JoinKind::Semi | JoinKind::Anti);
         out.reset(plan.left_width + if half { 0 } else { plan.right.width() });

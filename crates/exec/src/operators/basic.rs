@@ -28,7 +28,12 @@ impl Operator for One {
 
 /// Fills a new row with the values of expressions over a row.
 #[inline]
-fn fill(new: &mut [Value], exprs: &[Expr], row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+fn fill(
+    new: &mut [Value],
+    exprs: &[Expr],
+    row: &[Value],
+    rt: &mut Rt<'_, '_>,
+) -> Result<(), SqlError> {
     for (place, e) in new.iter_mut().zip(exprs) {
         *place = e.eval(row, rt)?;
     }
@@ -42,7 +47,12 @@ pub struct Values {
 }
 
 impl Operator for Values {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Values(rows) = &plan.node else { return Err(other_node()) };
         out.reset(rows.first().map_or(0, Vec::len));
         while !out.is_full() && self.at < rows.len() {
@@ -63,7 +73,12 @@ pub struct View {
 }
 
 impl Operator for View {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::View { scan, keep, equal: wanted } = &plan.node else { return Err(other_node()) };
         out.reset(keep.len());
         let source = match &mut self.source {
@@ -130,7 +145,12 @@ impl Filter {
 }
 
 impl Operator for Filter {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Filter { input, pred } = &plan.node else { return Err(other_node()) };
         loop {
             if !self.input.next(input, rt, &mut self.batch)? {
@@ -153,8 +173,9 @@ impl Operator for Filter {
     }
 }
 
-/// New rows computed from the input's. A value that one column of the new row has as it is, and nothing else reads, is moved; a
-/// function of one number is not called again while the number stays the same.
+/// New rows computed from the input's. A value that one column of the new row has as it is, and
+/// nothing else reads, is moved; a function of one number is not called again while the number
+/// stays the same.
 pub struct Project {
     input: Box<dyn Operator>,
     batch: RowSet,
@@ -162,7 +183,8 @@ pub struct Project {
     at: usize,
     /// Where a new row may have large values of its own: those of a batch.
     large: Option<LargeRows>,
-    /// How each new column gets its values; empty until there are rows for which it is worth to know.
+    /// How each new column gets its values; empty until there are rows for which it is worth to
+    /// know.
     ways: Vec<ValueSource>,
 }
 
@@ -201,7 +223,9 @@ impl ValueSource {
         let way = |e: &Expr| match e {
             Expr::Col(id) if once(*id) => ValueSource::Move(*id),
             Expr::Call(_) if !e.is_volatile() => match only_column(e) {
-                Some(column) => ValueSource::Again { column, input: Value::Null, output: Value::Null },
+                Some(column) => {
+                    ValueSource::Again { column, input: Value::Null, output: Value::Null }
+                }
                 None => ValueSource::Evaluate,
             },
             _ => ValueSource::Evaluate,
@@ -209,15 +233,23 @@ impl ValueSource {
         exprs.iter().map(way).collect()
     }
 
-    fn value(&mut self, e: &Expr, row: &mut [Value], rt: &mut Rt<'_, '_>) -> Result<Value, SqlError> {
+    fn value(
+        &mut self,
+        e: &Expr,
+        row: &mut [Value],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Value, SqlError> {
         match self {
             ValueSource::Evaluate => e.eval(row, rt),
             ValueSource::Move(column) => Ok(std::mem::take(&mut row[*column as usize])),
             ValueSource::Again { column, input, output } => {
                 let now = &row[*column as usize];
-                // Of other types two values that are equal may still differ (-0.0, letters of either case).
-                let number =
-                    matches!(now, Value::Int(_) | Value::BigInt(_) | Value::SmallInt(_) | Value::TinyInt(_));
+                // Of other types two values that are equal may still differ (-0.0, letters of
+                // either case).
+                let number = matches!(
+                    now,
+                    Value::Int(_) | Value::BigInt(_) | Value::SmallInt(_) | Value::TinyInt(_)
+                );
                 if !number || now != input {
                     *output = e.eval(row, rt)?;
                     *input = if number { row[*column as usize].clone() } else { Value::Null };
@@ -243,7 +275,12 @@ fn only_column(e: &Expr) -> Option<ColId> {
 }
 
 impl Operator for Project {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Project { input, exprs } = &plan.node else { return Err(other_node()) };
         out.reset(exprs.len());
         if let Some(large) = &mut self.large {
@@ -321,7 +358,12 @@ impl Concat {
 }
 
 impl Operator for Concat {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Concat(inputs) = &plan.node else { return Err(other_node()) };
         while let Some(input) = inputs.get(self.at) {
             let current = self.current.get_or_insert_with(|| (self.open)(input));

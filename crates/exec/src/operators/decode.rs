@@ -75,8 +75,9 @@ pub(super) fn entry_passes(
     }
 }
 
-/// Decodes a base row into a new row, unless the condition rejects it: first what the condition needs, then the rest.
-/// Where the row's bytes tell what the condition says, no value is made for it.
+/// Decodes a base row into a new row, unless the condition rejects it: first what the condition
+/// needs, then the rest. Where the row's bytes tell what the condition says, no value is made for
+/// it.
 #[inline]
 pub(super) fn base_row(
     plan: &ScanPlan,

@@ -22,7 +22,12 @@ pub(super) fn open(plan: &Plan, open: Open) -> Option<Box<dyn Operator>> {
 }
 
 impl Operator for Deep {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let (Some(node), Some(input)) = (plan.node.own::<DeepPlan>(), &mut self.input) else {
             return Err(other_node());
         };

@@ -1,5 +1,6 @@
-//! DISTINCT: the first of equal rows. Rows that were given are kept as keys; when there is no memory for more of them,
-//! rows that are not among them go to disk by parts of their hashes and are looked at part by part.
+//! DISTINCT: the first of equal rows. Rows that were given are kept as keys; when there is no
+//! memory for more of them, rows that are not among them go to disk by parts of their hashes and
+//! are looked at part by part.
 
 use super::hash::key::{KeyParts, Keys};
 use super::hash::rows::{Place, unpack};
@@ -89,7 +90,8 @@ impl Distinct {
                     out.push_row().swap_with_slice(self.batch.row_mut(i));
                     continue;
                 }
-                self.spilled = Some(Partitions::new(rt.session().host().run_files(), share, self.level)?);
+                self.spilled =
+                    Some(Partitions::new(rt.session().host().run_files(), share, self.level)?);
             }
             if let Some(spilled) = &mut self.spilled {
                 packed.clear();
@@ -120,7 +122,12 @@ impl Distinct {
 }
 
 impl Operator for Distinct {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let (input, collations) = match &plan.node {
             Node::Distinct { input, collations, .. } => (&**input, collations),
             // Over a hash join for the same node.

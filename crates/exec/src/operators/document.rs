@@ -1,4 +1,5 @@
-//! FOR JSON and FOR XML: all rows become one text, which goes on as one value or, as the result of a statement, in pieces.
+//! FOR JSON and FOR XML: all rows become one text, which goes on as one value or, as the result of
+//! a statement, in pieces.
 
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
@@ -30,7 +31,9 @@ impl Document {
     }
 
     fn text(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<Rest, SqlError> {
-        let Node::Document { input, document, pieces } = &plan.node else { return Err(other_node()) };
+        let Node::Document { input, document, pieces } = &plan.node else {
+            return Err(other_node());
+        };
         let mut writer = document.start();
         let (mut batch, mut taken) = (RowSet::default(), 0);
         while self.input.next(input, rt, &mut batch)? {
@@ -56,7 +59,9 @@ impl Document {
         rt.reserve(text.as_ref().map_or(0, String::len).saturating_sub(taken))?;
         Ok(match (text, *pieces) {
             (text, true) => Rest::Pieces(text.unwrap_or_default(), 0),
-            (text, false) => Rest::Whole(Some(text.map_or(Value::Null, |text| Value::Str(text.into())))),
+            (text, false) => {
+                Rest::Whole(Some(text.map_or(Value::Null, |text| Value::Str(text.into()))))
+            }
         })
     }
 }
@@ -78,7 +83,12 @@ impl Rest {
 }
 
 impl Operator for Document {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         out.reset(1);
         let rest = match &mut self.rest {
             Some(rest) => rest,

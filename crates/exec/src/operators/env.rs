@@ -100,7 +100,11 @@ impl Env for Rt<'_, '_> {
         self.run_exists(sub, row)
     }
 
-    fn quantified(&mut self, test: &QuantifiedExpr, row: &[Value]) -> Result<Option<bool>, SqlError> {
+    fn quantified(
+        &mut self,
+        test: &QuantifiedExpr,
+        row: &[Value],
+    ) -> Result<Option<bool>, SqlError> {
         self.run_quantified(test, row)
     }
 }

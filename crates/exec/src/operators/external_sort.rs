@@ -1,6 +1,7 @@
-//! Sorting (key, value) records that may be more than memory holds. Keys are bytes that memcmp orders; records with equal
-//! keys keep the order they came in. Guarantees: a sorter keeps to its share of memory (but for a single record that is larger);
-//! beyond it sorted runs go to a run file and are merged in the end; without that no file is made.
+//! Sorting (key, value) records that may be more than memory holds. Keys are bytes that memcmp
+//! orders; records with equal keys keep the order they came in. Guarantees: a sorter keeps to its
+//! share of memory (but for a single record that is larger); beyond it sorted runs go to a run file
+//! and are merged in the end; without that no file is made.
 
 use std::sync::Arc;
 
@@ -87,7 +88,8 @@ impl Arena {
     #[inline]
     fn get(&self, place: Place) -> Record<'_> {
         let rest = &self.chunks[(place >> 32) as usize][place as u32 as usize..];
-        let word = |at: usize| rest[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) as usize;
+        let word =
+            |at: usize| rest[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) as usize;
         let (key, value) = (word(0), word(4));
         rest[8..8 + key + value].split_at(key)
     }
@@ -178,7 +180,9 @@ impl Sorter {
         let arena = &self.arena;
         let compare = |a: &Entry, b: &Entry| {
             let heads = a.head.cmp(&b.head);
-            heads.then_with(|| arena.get(a.place).0.cmp(arena.get(b.place).0)).then(a.place.cmp(&b.place))
+            heads
+                .then_with(|| arena.get(a.place).0.cmp(arena.get(b.place).0))
+                .then(a.place.cmp(&b.place))
         };
         let session = self.session.as_deref();
         sort_in_pieces(&mut self.entries, &compare, &mut || go_on(session))?;
@@ -207,7 +211,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// All records in order. Errors: those of the run file; 701 when single records are too large to be merged.
+    /// All records in order. Errors: those of the run file; 701 when single records are too large
+    /// to be merged.
     pub fn finish(mut self) -> Result<Sorted, SqlError> {
         if self.runs.is_empty() {
             self.sort()?;
@@ -223,7 +228,8 @@ impl Sorter {
         self.share.clear();
         self.share.force(budget);
         let fan_in = (budget / READ_MIN).clamp(4, FAN_IN).min(self.fan_in);
-        let mut file = self.spill.take().ok_or_else(|| SqlError::internal("runs without a run file"))?;
+        let mut file =
+            self.spill.take().ok_or_else(|| SqlError::internal("runs without a run file"))?;
         let buffer = (budget / fan_in).clamp(READ_MIN, READ_MAX);
         while self.runs.len() > fan_in {
             let mut merged = Vec::with_capacity(self.runs.len().div_ceil(fan_in));
@@ -244,7 +250,9 @@ impl Sorter {
 /// 3617 when the session is told to stop.
 fn go_on(session: Option<&SessionShared>) -> Result<(), SqlError> {
     match session {
-        Some(session) if session.cancel.load(Ordering::Relaxed) => Err(catalog::errors::cancelled()),
+        Some(session) if session.cancel.load(Ordering::Relaxed) => {
+            Err(catalog::errors::cancelled())
+        }
         _ => Ok(()),
     }
 }
@@ -289,7 +297,9 @@ impl Sorted {
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, SqlError> {
         match &mut self.0 {
-            Origin::Memory { arena, entries, .. } => Ok(entries.next().map(|entry| arena.get(entry.place))),
+            Origin::Memory { arena, entries, .. } => {
+                Ok(entries.next().map(|entry| arena.get(entry.place)))
+            }
             Origin::Runs { merge, file, .. } => merge.next_record(file),
         }
     }
@@ -355,7 +365,8 @@ mod tests {
             let count = if most == 1 { 300 } else { rng.u32(0..4000) };
             let largest = if rng.bool() { 5000 } else { 2 << 20 };
             let count = if largest > 5000 { count.min(600) } else { count };
-            let mut expected: Vec<_> = (0..count).map(|i| any_record(&mut rng, i, largest)).collect();
+            let mut expected: Vec<_> =
+                (0..count).map(|i| any_record(&mut rng, i, largest)).collect();
             for (key, value) in &expected {
                 sorter.push(key, value).expect("a push");
             }
@@ -381,10 +392,14 @@ mod tests {
             let (key, value) = any_record(&mut rng, i, 5000);
             sorter.push(&key, &value).expect("a push");
             let pieces = sorter.arena.chunks.iter().chain(&sorter.arena.free);
-            let kept =
-                pieces.map(Vec::capacity).sum::<usize>() + sorter.entries.capacity() * size_of::<Entry>();
+            let kept = pieces.map(Vec::capacity).sum::<usize>()
+                + sorter.entries.capacity() * size_of::<Entry>();
             assert!(kept <= sorter.share.used(), "{kept} bytes after {i} records");
-            assert!(sorter.share.used() <= most + CHUNK, "{} bytes after {i} records", sorter.share.used());
+            assert!(
+                sorter.share.used() <= most + CHUNK,
+                "{} bytes after {i} records",
+                sorter.share.used()
+            );
         }
         assert!(sorter.runs.len() > 3);
     }

@@ -42,7 +42,8 @@ impl Groups {
         self.table.rows.row(place).first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) as usize
     }
 
-    /// Adds a group; none when there is no memory for it. A first one is always taken, one that is forced too.
+    /// Adds a group; none when there is no memory for it. A first one is always taken, one that is
+    /// forced too.
     pub fn add(
         &mut self,
         key: Key<'_>,
@@ -128,7 +129,12 @@ impl Groups {
     pub fn finish(mut self) -> Finished {
         let states = std::mem::take(&mut self.states);
         let bytes = states.capacity() * size_of::<Accumulator>() + self.grown.iter().sum::<usize>();
-        Finished { at: self.table.rows.first(), table: self.table, states: states.into_iter(), bytes }
+        Finished {
+            at: self.table.rows.first(),
+            table: self.table,
+            states: states.into_iter(),
+            bytes,
+        }
     }
 }
 
@@ -157,7 +163,8 @@ impl Finished {
         }
         let (values, results) = row.split_at_mut(keys);
         unpack(self.table.rows.row(self.at).get(4..).unwrap_or_default(), values)?;
-        for ((place, aggregate), state) in results.iter_mut().zip(aggregates).zip(&mut self.states) {
+        for ((place, aggregate), state) in results.iter_mut().zip(aggregates).zip(&mut self.states)
+        {
             *place = aggregate.finish(state)?;
         }
         self.at = self.table.rows.after(self.at);

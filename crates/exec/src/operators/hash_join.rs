@@ -1,7 +1,7 @@
-//! Hash join: one input, the build side, is kept in a hash table, the other one, the probe side, passes by. The plan says
-//! which; for every kind of join it can be either. When the build rows do not fit the memory, both inputs go to disk by
-//! parts of their keys' hashes and are joined part by part (`join_parts`).
-//! Rows whose key has a NULL match nothing, except in EXCEPT and INTERSECT.
+//! Hash join: one input, the build side, is kept in a hash table, the other one, the probe side,
+//! passes by. The plan says which; for every kind of join it can be either. When the build rows do
+//! not fit the memory, both inputs go to disk by parts of their keys' hashes and are joined part by
+//! part (`join_parts`). Rows whose key has a NULL match nothing, except in EXCEPT and INTERSECT.
 
 use super::hash::key::{KeyParts, Keys, part_of};
 use super::hash::rows::Place;
@@ -54,7 +54,8 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// Of a hash join; of a set operation: left rows that are, or are not, among the right ones, NULL equal to NULL.
+    /// Of a hash join; of a set operation: left rows that are, or are not, among the right ones,
+    /// NULL equal to NULL.
     fn of(plan: &Plan) -> Result<Sides<'_>, SqlError> {
         Ok(match &plan.node {
             Node::HashJoin { left, right, plan } => {
@@ -67,19 +68,38 @@ impl Sides<'_> {
                 };
                 let left_keys =
                     KeyParts::of(plan.left_keys.iter().zip(plan.collations.iter().copied()), false);
-                let right_keys =
-                    KeyParts::of(plan.right_keys.iter().zip(plan.collations.iter().copied()), false);
+                let right_keys = KeyParts::of(
+                    plan.right_keys.iter().zip(plan.collations.iter().copied()),
+                    false,
+                );
                 if plan.builds_left {
-                    Sides { build: left, probe: right, build_keys: left_keys, probe_keys: right_keys, shape }
+                    Sides {
+                        build: left,
+                        probe: right,
+                        build_keys: left_keys,
+                        probe_keys: right_keys,
+                        shape,
+                    }
                 } else {
-                    Sides { build: right, probe: left, build_keys: right_keys, probe_keys: left_keys, shape }
+                    Sides {
+                        build: right,
+                        probe: left,
+                        build_keys: right_keys,
+                        probe_keys: left_keys,
+                        shape,
+                    }
                 }
             }
             Node::SetOp { left, right, except, collations } => {
                 let kind = if *except { JoinKind::Anti } else { JoinKind::Semi };
                 let width = collations.len();
-                let shape =
-                    Shape { kind, on: None, left_width: width, right_width: width, builds_left: false };
+                let shape = Shape {
+                    kind,
+                    on: None,
+                    left_width: width,
+                    right_width: width,
+                    builds_left: false,
+                };
                 let keys = || KeyParts::whole_row(collations);
                 Sides { build: right, probe: left, build_keys: keys(), probe_keys: keys(), shape }
             }
@@ -135,8 +155,12 @@ impl HashJoin {
         let stage = match parts {
             Some(parts) => {
                 let builds = parts.finish()?;
-                let probes =
-                    Partitions::with_buffers(rt.session().host().run_files(), share.sibling(), self.had, 0)?;
+                let probes = Partitions::with_buffers(
+                    rt.session().host().run_files(),
+                    share.sibling(),
+                    self.had,
+                    0,
+                )?;
                 Stage::Parting { builds, probes }
             }
             None if self.table.rows.is_empty() && !shape.gives_lone_probe() => Stage::Done,
@@ -147,7 +171,11 @@ impl HashJoin {
     }
 
     /// Puts the table's rows on disk.
-    fn leave_memory(&mut self, share: &mut Share, rt: &mut Rt<'_, '_>) -> Result<Partitions, SqlError> {
+    fn leave_memory(
+        &mut self,
+        share: &mut Share,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<Partitions, SqlError> {
         self.had = share.used();
         let mut parts = Partitions::new(rt.session().host().run_files(), share, 0)?;
         for record in self.table.rows.iter() {
@@ -158,7 +186,12 @@ impl HashJoin {
     }
 
     /// Probe rows pass by the table; false when there are no more of them.
-    fn pass(&mut self, sides: &Sides<'_>, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn pass(
+        &mut self,
+        sides: &Sides<'_>,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         while !out.is_full() {
             if !self.probe.batch.is_empty() {
                 self.probe.run(sides.shape, &mut self.table, rt, out)?;
@@ -175,7 +208,8 @@ impl HashJoin {
         Ok(true)
     }
 
-    /// A batch of probe rows goes to disk, but for those that meet nothing; false when there are no more of them.
+    /// A batch of probe rows goes to disk, but for those that meet nothing; false when there are no
+    /// more of them.
     fn part_probes(
         &mut self,
         sides: &Sides<'_>,
@@ -217,7 +251,9 @@ impl HashJoin {
         Ok(match stage {
             Stage::Start => self.build(sides, rt)?,
             Stage::Passing if self.pass(sides, rt, out)? => Stage::Passing,
-            Stage::Passing if sides.shape.gives_lone_build() => Stage::Rest(self.table.rows.first()),
+            Stage::Passing if sides.shape.gives_lone_build() => {
+                Stage::Rest(self.table.rows.first())
+            }
             Stage::Passing => Stage::Done,
             Stage::Parting { builds, mut probes } => {
                 if self.part_probes(sides, &builds, &mut probes, rt, out)? {
@@ -243,7 +279,12 @@ impl HashJoin {
 }
 
 impl Operator for HashJoin {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let sides = &Sides::of(plan)?;
         out.reset(sides.shape.width());
         while !out.is_full() {

@@ -1,7 +1,8 @@
-//! The parts of a hash join whose build rows did not fit the memory: each part's build rows become a table that its probe
-//! rows pass by. A part that does not fit is split again by other bits of the hashes; one that cannot be split (many
-//! rows of one key) is joined in stretches, its probe rows passing by once for each.
-//! Guarantee: memory stays within the share, whatever the keys are, but for a single row and a bit per probe row.
+//! The parts of a hash join whose build rows did not fit the memory: each part's build rows become
+//! a table that its probe rows pass by. A part that does not fit is split again by other bits of
+//! the hashes; one that cannot be split (many rows of one key) is joined in stretches, its probe
+//! rows passing by once for each. Guarantee: memory stays within the share, whatever the keys are,
+//! but for a single row and a bit per probe row.
 
 use super::hash::rows::{Place, unpack};
 use super::hash::table::HashTable;
@@ -27,7 +28,8 @@ struct Running {
     /// A build row was read that did not fit.
     ahead: bool,
     probes: PartReader,
-    /// The probe rows have passed: build rows from here on are looked at, whether they have met any.
+    /// The probe rows have passed: build rows from here on are looked at, whether they have met
+    /// any.
     rest: Option<Place>,
 }
 
@@ -68,7 +70,8 @@ impl JoinParts {
             let (builds, probes) = (pair.builds.rows > 0, pair.probes.rows > 0);
             builds && (probes || lone_build) || probes && lone_probe
         };
-        let pairs = builds.into_iter().zip(probes).map(|(builds, probes)| Pair { builds, probes, level });
+        let pairs =
+            builds.into_iter().zip(probes).map(|(builds, probes)| Pair { builds, probes, level });
         self.pairs.extend(pairs.filter(gives));
     }
 

@@ -1,7 +1,7 @@
-//! What becomes of the rows of a hash join's probe side that meet the table of its build side: pairs, residual conditions,
-//! semi and anti joins, rows without a partner on either side.
-//! Guarantees: the rows are the same whichever side is built, and whether the table holds all build rows that a probe row
-//! can meet or a stretch of them after another.
+//! What becomes of the rows of a hash join's probe side that meet the table of its build side:
+//! pairs, residual conditions, semi and anti joins, rows without a partner on either side.
+//! Guarantees: the rows are the same whichever side is built, and whether the table holds all build
+//! rows that a probe row can meet or a stretch of them after another.
 
 use super::RowSet;
 use super::hash::key::Keys;
@@ -12,8 +12,8 @@ use expr::Pred;
 use logical::tree::JoinKind;
 use types::{SqlError, Value};
 
-/// What a join gives, and which of its sides the table holds: the build side, which the other one, the probe side, passes
-/// by. The condition is over left and right side by side.
+/// What a join gives, and which of its sides the table holds: the build side, which the other one,
+/// the probe side, passes by. The condition is over left and right side by side.
 #[derive(Clone, Copy)]
 pub struct Shape<'p> {
     pub kind: JoinKind,
@@ -68,13 +68,15 @@ impl Shape<'_> {
         self.gives_lone_build() || self.builds_left && self.kind == JoinKind::Semi
     }
 
-    /// The slots of the probe side's and of the build side's values in a row of the result that has both.
+    /// The slots of the probe side's and of the build side's values in a row of the result that has
+    /// both.
     fn sides<'r>(&self, row: &'r mut [Value]) -> (&'r mut [Value], &'r mut [Value]) {
         let (left, right) = row.split_at_mut(self.left_width);
         if self.builds_left { (right, left) } else { (left, right) }
     }
 
-    /// Adds a probe row that has met all it can meet, if it gives one by itself. Its values are taken.
+    /// Adds a probe row that has met all it can meet, if it gives one by itself. Its values are
+    /// taken.
     pub fn end_probe(&self, probe: &mut [Value], found: bool, out: &mut RowSet) {
         let gives = match found {
             true => self.kind == JoinKind::Semi && !self.builds_left,
@@ -87,9 +89,14 @@ impl Shape<'_> {
         }
     }
 
-    /// When the probe rows have passed: build rows from a place on that have met none of them, until the result is full.
-    /// Gives the place to go on from.
-    pub fn lone_builds(&self, rows: &Rows, mut at: Place, out: &mut RowSet) -> Result<Place, SqlError> {
+    /// When the probe rows have passed: build rows from a place on that have met none of them,
+    /// until the result is full. Gives the place to go on from.
+    pub fn lone_builds(
+        &self,
+        rows: &Rows,
+        mut at: Place,
+        out: &mut RowSet,
+    ) -> Result<Place, SqlError> {
         while at != Place::NONE && !out.is_full() {
             if !rows.is_marked(at) {
                 let (rest, values) = self.sides(out.push_row());
@@ -180,7 +187,8 @@ impl Probe {
         Ok(true)
     }
 
-    /// Adds what the present row gives, until it is done or the result is full; true when it is done.
+    /// Adds what the present row gives, until it is done or the result is full; true when it is
+    /// done.
     fn probe_row(
         &mut self,
         shape: Shape<'_>,
@@ -263,8 +271,9 @@ impl Probe {
         Ok(true)
     }
 
-    /// Semi and anti join with the left side in the table: marks the rows of the present chain that the probe row meets,
-    /// and gives those that a semi join meets for the first time. False when the result is full before their end.
+    /// Semi and anti join with the left side in the table: marks the rows of the present chain that
+    /// the probe row meets, and gives those that a semi join meets for the first time. False when
+    /// the result is full before their end.
     fn mark_all(
         &mut self,
         shape: Shape<'_>,

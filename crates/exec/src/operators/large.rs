@@ -64,7 +64,8 @@ impl LargeRows {
         self.bytes += bytes;
         if self.bytes > MOST {
             let account = rt.ctx.session.host().memory();
-            let held = self.held.get_or_insert_with(|| Reservation::new(account, Clerk::QueryExecution));
+            let held =
+                self.held.get_or_insert_with(|| Reservation::new(account, Clerk::QueryExecution));
             held.take(self.bytes.saturating_sub(held.used())).map_err(|_| out_of_memory())?;
         }
         Ok(self.is_enough())
@@ -75,7 +76,9 @@ impl LargeRows {
 pub fn may_be_large(exprs: &[Expr], rt: &Rt<'_, '_>) -> bool {
     exprs.iter().enumerate().any(|(at, e)| match e {
         // A copy of a column that is given twice.
-        Expr::Col(id) => exprs[..at].iter().any(|other| matches!(other, Expr::Col(same) if same == id)),
+        Expr::Col(id) => {
+            exprs[..at].iter().any(|other| matches!(other, Expr::Col(same) if same == id))
+        }
         e => may_make_large(e, rt),
     })
 }
@@ -83,13 +86,16 @@ pub fn may_be_large(exprs: &[Expr], rt: &Rt<'_, '_>) -> bool {
 fn may_make_large(e: &Expr, rt: &Rt<'_, '_>) -> bool {
     match e {
         Expr::Const(value) => value.heap_bytes() >= COUNTED,
-        Expr::Var(slot) => rt.ctx.vars.get(*slot).is_some_and(|value| value.heap_bytes() >= COUNTED),
+        Expr::Var(slot) => {
+            rt.ctx.vars.get(*slot).is_some_and(|value| value.heap_bytes() >= COUNTED)
+        }
         Expr::Col(_) | Expr::Negate(..) | Expr::BitNot(..) => false,
         Expr::Convert(c) => is_long(c.to),
         Expr::Binary(b) => is_long(b.ty),
         Expr::Call(c) => is_long(c.ty),
         Expr::Case(c) => {
-            may_make_large(&c.otherwise, rt) || c.branches.iter().any(|(_, then)| may_make_large(then, rt))
+            may_make_large(&c.otherwise, rt)
+                || c.branches.iter().any(|(_, then)| may_make_large(then, rt))
         }
         Expr::Coalesce(list) => list.iter().any(|e| may_make_large(e, rt)),
         Expr::Deep(e) => stack::with_room(|| may_make_large(e, rt)),

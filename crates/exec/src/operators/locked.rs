@@ -5,11 +5,10 @@
 //! the range: a pass over some keys is repeated until it finds nothing that is not locked yet, or
 //! their leaf and the one that the scan came from tell that it would find what the last one has. A
 //! ghost may go, and its lock guards nothing then: where the scan rests on one, the first live key
-//! behind it is locked before it goes on. How the rows are locked that are given out is in [`rows`].
-//! A transaction that is changing a row is waited for.
-//! Guarantee: what was read under a lock that is held stays so until the transaction ends; with
-//! range locks no row comes into it either. Nothing is given out that was never committed: see
-//! [`Ended`].
+//! behind it is locked before it goes on. How the rows are locked that are given out is in
+//! [`rows`]. A transaction that is changing a row is waited for. Guarantee: what was read under a
+//! lock that is held stays so until the transaction ends; with range locks no row comes into it
+//! either. Nothing is given out that was never committed: see [`Ended`].
 
 mod behind;
 mod entries;
@@ -70,7 +69,8 @@ pub struct LockedScan {
     /// Nobody can have changed the rows of the batch since it was read: they, or the table, were
     /// locked.
     sure: bool,
-    /// How many keys of a range are locked in one go: few at first, for statements that want few rows.
+    /// How many keys of a range are locked in one go: few at first, for statements that want few
+    /// rows.
     step: usize,
     /// What is left of a small row goal: so many keys are locked next, wherever a page ends.
     wanted: usize,
@@ -178,7 +178,8 @@ impl Rows<'_> {
 impl LockedScan {
     /// A scan that has not begun. Its plan has locks.
     pub fn new(plan: &ScanPlan) -> LockedScan {
-        let locks = plan.locks.unwrap_or(RowLocks { range: true, ..RowLocks::until_changed(LockMode::S) });
+        let locks =
+            plan.locks.unwrap_or(RowLocks { range: true, ..RowLocks::until_changed(LockMode::S) });
         let wanted = plan.goal.filter(|goal| *goal <= FEW_WANTED).unwrap_or(0);
         LockedScan {
             locks,
@@ -361,8 +362,8 @@ impl LockedScan {
         Ok(found)
     }
 
-    /// The row with a whole key, as the page at hand. In a range the row is locked, or where there is none the gap that
-    /// it would come into.
+    /// The row with a whole key, as the page at hand. In a range the row is locked, or where there
+    /// is none the gap that it would come into.
     fn point(
         &mut self,
         plan: &ScanPlan,
@@ -386,8 +387,10 @@ impl LockedScan {
             }
             let settled = if found && !self.batch.is_ghost(0) {
                 self.lock_rows_behind(plan, rt, 1)?;
-                let grant = self.lock(plan, rt, tree.unit_id(), RowName::Key(key), self.locks.mode)?;
-                grant == Grant::Held || tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?
+                let grant =
+                    self.lock(plan, rt, tree.unit_id(), RowName::Key(key), self.locks.mode)?;
+                grant == Grant::Held
+                    || tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?
             } else {
                 self.lock_gap(plan, rt, tree, Some(Bound::Included(key.to_vec())))?
             };
@@ -424,7 +427,12 @@ impl LockedScan {
 
     /// Counts a lock that stays. When there are many the table is locked, if it is to be had at
     /// once.
-    fn count(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, grant: Grant) -> Result<(), SqlError> {
+    fn count(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        grant: Grant,
+    ) -> Result<(), SqlError> {
         let may = plan.store.table.lock_escalation != catalog::LockEscalation::Disable;
         if may && matches!(grant, Grant::New | Grant::Stronger) {
             let locked = rt.count_lock((plan.db.id(), plan.store.table.object_id));
@@ -471,7 +479,12 @@ fn escalate(txn: &mut Txn, plan: &ScanPlan, mode: LockMode) -> bool {
 }
 
 impl Operator for LockedScan {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
         self.large.begin();

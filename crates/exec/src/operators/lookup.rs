@@ -1,6 +1,6 @@
 //! Lookup: the base rows of locators, many together in the order in which they lie; conditions are
-//! tested on the row.
-//! Guarantee: a row comes from the snapshot that its locator was read in, so only a dirty read can miss one.
+//! tested on the row. Guarantee: a row comes from the snapshot that its locator was read in, so
+//! only a dirty read can miss one.
 
 use super::condition::RowTest;
 use super::decode::base_row;
@@ -46,7 +46,12 @@ impl Lookup {
     }
 
     /// Takes locators from the input until enough are to be looked up; false when there are none.
-    fn gather(&mut self, input: &Plan, scan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    fn gather(
+        &mut self,
+        input: &Plan,
+        scan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<bool, SqlError> {
         if let Some(error) = self.failure.take() {
             return Err(error);
         }
@@ -72,9 +77,17 @@ impl Lookup {
 }
 
 impl Operator for Lookup {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Lookup { input, scan } = &plan.node else { return Err(other_node()) };
-        debug_assert!(scan.mode != TableMode::Current && scan.locks.is_none(), "rows of several moments");
+        debug_assert!(
+            scan.mode != TableMode::Current && scan.locks.is_none(),
+            "rows of several moments"
+        );
         out.reset(scan.width());
         self.large.begin();
         let (mut enough, mut bytes) = (false, 0);

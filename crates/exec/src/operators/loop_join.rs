@@ -51,7 +51,8 @@ impl LoopJoin {
         Ok(())
     }
 
-    /// Adds what the current left row gives, until it is done or the batch is full; true when it is done.
+    /// Adds what the current left row gives, until it is done or the batch is full; true when it is
+    /// done.
     fn left_row(
         &mut self,
         join: &LoopJoinPlan,
@@ -76,8 +77,15 @@ impl LoopJoin {
 }
 
 impl Operator for LoopJoin {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let Node::LoopJoin { left, right, plan: join } = &plan.node else { return Err(other_node()) };
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let Node::LoopJoin { left, right, plan: join } = &plan.node else {
+            return Err(other_node());
+        };
         out.reset(outer::width(join));
         if self.rows.is_none() {
             // Without a left row nothing is wanted of the right side, but of a FULL JOIN's.

@@ -1,8 +1,8 @@
-//! Memory of queries: the instance has one budget, a statement takes one grant out of it, and each operator of the
-//! statement holds a share of the grant that it gives back when it ends.
-//! Guarantees: a share is refused as soon as the statement would hold more than it leaves free, so that what cannot go
-//! to disk finds room; an operator that is refused goes to disk. Error 701 is left for memory that cannot:
-//! rows and states that a statement must hold at once.
+//! Memory of queries: the instance has one budget, a statement takes one grant out of it, and each
+//! operator of the statement holds a share of the grant that it gives back when it ends.
+//! Guarantees: a share is refused as soon as the statement would hold more than it leaves free, so
+//! that what cannot go to disk finds room; an operator that is refused goes to disk. Error 701 is
+//! left for memory that cannot: rows and states that a statement must hold at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -39,7 +39,8 @@ pub struct QueryMemory {
 }
 
 impl QueryMemory {
-    /// So many bytes for all statements; an operator goes to disk beyond `operator` bytes at the latest.
+    /// So many bytes for all statements; an operator goes to disk beyond `operator` bytes at the
+    /// latest.
     pub fn new(limit: usize, operator: usize) -> QueryMemory {
         let zero = || AtomicUsize::new(0);
         QueryMemory {
@@ -65,7 +66,8 @@ impl QueryMemory {
         &self.account
     }
 
-    /// The same where one statement has so many bytes at most: more goes to disk, and what cannot is error 701.
+    /// The same where one statement has so many bytes at most: more goes to disk, and what cannot
+    /// is error 701.
     pub fn with_statement(mut self, most: usize) -> QueryMemory {
         self.statement = most;
         self
@@ -123,7 +125,8 @@ pub struct Granted {
     pub peak: usize,
 }
 
-/// The grants of a session's statements: those of a procedure and of what calls it, and what keeps the rows of an open cursor.
+/// The grants of a session's statements: those of a procedure and of what calls it, and what keeps
+/// the rows of an open cursor.
 #[derive(Debug, Default)]
 pub struct Grants(Mutex<Vec<Weak<Grant>>>);
 
@@ -196,7 +199,8 @@ impl Grant {
         self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Takes bytes if they are there; with `polite` only if as much stays free as the statement then holds.
+    /// Takes bytes if they are there; with `polite` only if as much stays free as the statement
+    /// then holds.
     fn take(&self, bytes: usize, polite: bool) -> bool {
         let (own, all) = self.add(bytes);
         let fits = all <= self.budget.limit
@@ -326,7 +330,8 @@ impl Drop for Share {
     }
 }
 
-/// What one statement keeps to its end and cannot put on disk; the grant that its operators' shares are of.
+/// What one statement keeps to its end and cannot put on disk; the grant that its operators' shares
+/// are of.
 #[derive(Debug, Default)]
 pub struct StatementMemory {
     grant: Option<Arc<Grant>>,
@@ -355,7 +360,11 @@ impl StatementMemory {
 
     /// Takes what was counted. Error: 701.
     #[cold]
-    pub fn take_counted(&mut self, grants: &Grants, budget: &Arc<QueryMemory>) -> Result<(), SqlError> {
+    pub fn take_counted(
+        &mut self,
+        grants: &Grants,
+        budget: &Arc<QueryMemory>,
+    ) -> Result<(), SqlError> {
         let need = self.used.saturating_sub(self.held + UNCOUNTED);
         let grant = self.grant.get_or_insert_with(|| grants.add(budget));
         for step in [need.max(STEP), need] {
@@ -447,8 +456,9 @@ mod tests {
         assert_eq!(budget.used(), 0);
         assert!(!kept.count(7 << 20));
         kept.take_counted(&grants, &budget).expect("it fits");
-        let shown =
-            |grants: &Grants| grants.look().iter().map(|one| (one.held, one.peak)).collect::<Vec<_>>();
+        let shown = |grants: &Grants| {
+            grants.look().iter().map(|one| (one.held, one.peak)).collect::<Vec<_>>()
+        };
         assert_eq!(shown(&grants), [(7 << 20, 7 << 20)]);
         let mut other = StatementMemory::default();
         assert!(!other.count(STATEMENT_MIN));
@@ -456,7 +466,11 @@ mod tests {
         assert!(!other.count(1 << 20));
         assert_eq!(other.take_counted(&grants, &budget).map_err(|e| e.number), Err(701));
         kept.release(7 << 20);
-        assert_eq!((shown(&grants)[0].1, grants.look().len()), (7 << 20, 2), "the most that it has held");
+        assert_eq!(
+            (shown(&grants)[0].1, grants.look().len()),
+            (7 << 20, 2),
+            "the most that it has held"
+        );
         other.take_counted(&grants, &budget).expect("what was given back can be had");
         drop((kept, other));
         assert_eq!((budget.used(), grants.look().len()), (0, 0));

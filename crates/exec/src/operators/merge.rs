@@ -1,11 +1,13 @@
-//! The merge of sorted runs. Guarantee: records come in the order of their keys, equal keys in the order of their runs.
+//! The merge of sorted runs. Guarantee: records come in the order of their keys, equal keys in the
+//! order of their runs.
 
 use types::SqlError;
 
 use super::memory::Share;
 use super::spill::{Record, Run, RunReader, SpillFile};
 
-/// The first 16 bytes of a key as numbers, 0 after a shorter one's end: most comparisons need no more.
+/// The first 16 bytes of a key as numbers, 0 after a shorter one's end: most comparisons need no
+/// more.
 pub type Head = (u64, u64);
 
 /// The head of a key.
@@ -32,7 +34,8 @@ impl Source {
     }
 }
 
-/// A k-way merge: a binary heap of runs by their present records, equal keys by the order of the runs.
+/// A k-way merge: a binary heap of runs by their present records, equal keys by the order of the
+/// runs.
 pub struct Merge {
     sources: Vec<Source>,
     heap: Vec<usize>,
@@ -44,10 +47,19 @@ pub struct Merge {
 
 impl Merge {
     /// Of runs, each read with a buffer of so many bytes, which the caller has counted.
-    pub fn new(file: &SpillFile, runs: &[Run], buffer: usize, share: Share) -> Result<Merge, SqlError> {
+    pub fn new(
+        file: &SpillFile,
+        runs: &[Run],
+        buffer: usize,
+        share: Share,
+    ) -> Result<Merge, SqlError> {
         let source = |run: &Run| Source { reader: file.reader(*run, buffer), head: (0, 0) };
-        let mut merge =
-            Merge { sources: runs.iter().map(source).collect(), heap: Vec::new(), given: false, share };
+        let mut merge = Merge {
+            sources: runs.iter().map(source).collect(),
+            heap: Vec::new(),
+            given: false,
+            share,
+        };
         for (i, source) in merge.sources.iter_mut().enumerate() {
             if source.advance(file)? {
                 merge.heap.push(i);

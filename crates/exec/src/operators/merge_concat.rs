@@ -1,5 +1,6 @@
-//! Merge of inputs that each come in one order: UNION ALL under ORDER BY.
-//! Guarantees: rows come in that order, rows that are equal in it in the order of their inputs; of each input one batch is kept.
+//! Merge of inputs that each come in one order: UNION ALL under ORDER BY. Guarantees: rows come in
+//! that order, rows that are equal in it in the order of their inputs; of each input one batch is
+//! kept.
 
 use super::rows_first::RowsFirst;
 use super::sort::compare_rows;
@@ -13,7 +14,8 @@ use types::{SqlError, Value};
 /// The operator.
 struct MergeConcat {
     inputs: Vec<Input>,
-    /// Numbers of the inputs that have a row, by their present rows; the one whose row comes next is the last.
+    /// Numbers of the inputs that have a row, by their present rows; the one whose row comes next
+    /// is the last.
     waiting: Vec<usize>,
     begun: bool,
 }
@@ -54,7 +56,8 @@ impl MergeConcat {
     fn wait(&mut self, input: usize, keys: &[SortSlot]) {
         let row = self.inputs[input].row();
         let later = |other: &usize| {
-            compare_rows(keys, self.inputs[*other].row(), row).then(other.cmp(&input)) == Ordering::Greater
+            compare_rows(keys, self.inputs[*other].row(), row).then(other.cmp(&input))
+                == Ordering::Greater
         };
         let at = self.waiting.partition_point(later);
         self.waiting.insert(at, input);
@@ -62,7 +65,12 @@ impl MergeConcat {
 }
 
 impl Operator for MergeConcat {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Some(node) = plan.node.own::<Node>() else { return Err(other_node()) };
         out.reset(plan.width());
         if !std::mem::replace(&mut self.begun, true) {

@@ -1,8 +1,8 @@
 //! Merge join: both inputs come in the order of their keys, ascending with NULL first or descending
 //! with NULL last. The left rows pass by; the right rows that have the key of the present one are
-//! kept until a left row has another key.
-//! Guarantees: nothing else is kept, and what is kept beyond a few rows of one key goes to disk when there is no memory for it;
-//! rows come out in the order of the left input.
+//! kept until a left row has another key. Guarantees: nothing else is kept, and what is kept beyond
+//! a few rows of one key goes to disk when there is no memory for it; rows come out in the order of
+//! the left input.
 
 use super::row_store::{Cursor, RowStore};
 use super::{BATCH, Operator, RowSet, other_node};
@@ -92,7 +92,10 @@ impl Side {
             let now = e.eval_ref(row, rt, &mut scratch)?;
             if cfg!(debug_assertions) && same {
                 let step = in_order(value, now, *order);
-                assert!(step.is_le(), "an input of a merge join is not in order: {value:?} before {now:?}");
+                assert!(
+                    step.is_le(),
+                    "an input of a merge join is not in order: {value:?} before {now:?}"
+                );
                 same = step.is_eq();
             }
             value.clone_from(now);
@@ -251,7 +254,8 @@ impl MergeJoin {
         self.right.advance((shape.right, &shape.join.right_keys), &shape.join.orders, rt)
     }
 
-    /// Finds the right rows for the present left row; gives what lies before them, for FULL JOIN, until the result is full.
+    /// Finds the right rows for the present left row; gives what lies before them, for FULL JOIN,
+    /// until the result is full.
     fn next_left(
         &mut self,
         shape: &Shape<'_>,
@@ -312,7 +316,9 @@ impl MergeJoin {
     fn collect(&mut self, shape: &Shape<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         self.group.clear(shape.join.right_width);
         self.group.key.clone_from(&self.right.key);
-        while self.right.there && order(&self.right.key, &self.group.key, &shape.join.orders).is_eq() {
+        while self.right.there
+            && order(&self.right.key, &self.group.key, &shape.join.orders).is_eq()
+        {
             self.group.push(self.right.batch.row_mut(self.right.at), rt)?;
             self.advance_right(shape, rt)?;
         }
@@ -361,7 +367,8 @@ impl MergeJoin {
         self.end_left(shape, rt, out)
     }
 
-    /// The present left row has met all it can meet: what it gives by itself, and on to the next one.
+    /// The present left row has met all it can meet: what it gives by itself, and on to the next
+    /// one.
     fn end_left(
         &mut self,
         shape: &Shape<'_>,
@@ -382,7 +389,8 @@ impl MergeJoin {
         Ok(Stage::Next)
     }
 
-    /// Lets the group go; FULL JOIN: gives its rows that met nothing, until the result is full. True when it is gone.
+    /// Lets the group go; FULL JOIN: gives its rows that met nothing, until the result is full.
+    /// True when it is gone.
     fn give_group(&mut self, shape: &Shape<'_>, out: &mut RowSet) -> Result<bool, SqlError> {
         if shape.is_full() {
             // Rows that were given are marked, so that it can go on where it was.
@@ -405,7 +413,12 @@ impl MergeJoin {
     }
 
     /// FULL JOIN, when the left rows have passed.
-    fn rest(&mut self, shape: &Shape<'_>, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<Stage, SqlError> {
+    fn rest(
+        &mut self,
+        shape: &Shape<'_>,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<Stage, SqlError> {
         if self.group.len > 0 && !self.give_group(shape, out)? {
             return Ok(Stage::Rest);
         }
@@ -421,8 +434,15 @@ impl MergeJoin {
 }
 
 impl Operator for MergeJoin {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let Node::MergeJoin { left, right, plan: join } = &plan.node else { return Err(other_node()) };
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let Node::MergeJoin { left, right, plan: join } = &plan.node else {
+            return Err(other_node());
+        };
         let shape = &Shape { left, right, join };
         out.reset(shape.width());
         while !out.is_full() {

@@ -1,7 +1,8 @@
-//! Operators: one file each. An operator fills batches of rows. It is its state and nothing else: its node of the plan
-//! and the run are handed to it at each call, so that it can be kept between two statements or go to another thread,
-//! and no count of users of a plan is touched when a plan is started. Guarantees: `next` gives at least one row or says that there are no more; rows of a batch have the plan's
-//! width; a statement that is cancelled stops within a batch.
+//! Operators: one file each. An operator fills batches of rows. It is its state and nothing else:
+//! its node of the plan and the run are handed to it at each call, so that it can be kept between
+//! two statements or go to another thread, and no count of users of a plan is touched when a plan
+//! is started. Guarantees: `next` gives at least one row or says that there are no more; rows of a
+//! batch have the plan's width; a statement that is cancelled stops within a batch.
 
 pub(crate) mod aggregate;
 pub(crate) mod apply;
@@ -66,13 +67,18 @@ const VALUES: usize = 16 << 10;
 
 /// An operator that runs.
 pub trait Operator: Send {
-    /// Replaces `out` by the next rows; false when there are none. `plan` is the node that it was started for, at every
-    /// call.
+    /// Replaces `out` by the next rows; false when there are none. `plan` is the node that it was
+    /// started for, at every call.
     ///
     /// # Errors
-    /// Those of expressions and of the storage; internal for another kind of node. Rows of the result that come before an error
-    /// are in `out`, whole, if `RowsFirst` is to give them.
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError>;
+    /// Those of expressions and of the storage; internal for another kind of node. Rows of the
+    /// result that come before an error are in `out`, whole, if `RowsFirst` is to give them.
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError>;
 
     /// Pairs of rows on which a join has tested a condition so far.
     fn compared(&self) -> u64 {

@@ -51,8 +51,12 @@ fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
             let (build, probe) = if plan.builds_left { (left, right) } else { (right, left) };
             RowsFirst::start(HashJoin::new(open(build), open(probe)))
         }
-        Node::MergeJoin { left, right, .. } => RowsFirst::start(MergeJoin::new(open(left), open(right))),
-        Node::LoopJoin { left, right, .. } => RowsFirst::start(LoopJoin::new(open(left), open(right))),
+        Node::MergeJoin { left, right, .. } => {
+            RowsFirst::start(MergeJoin::new(open(left), open(right)))
+        }
+        Node::LoopJoin { left, right, .. } => {
+            RowsFirst::start(LoopJoin::new(open(left), open(right)))
+        }
         Node::Apply { left, .. } => RowsFirst::start(Apply::new(open(left), open)),
         Node::Aggregate { input, plan } if plan.streams => {
             RowsFirst::start(StreamAggregate::new(open(input)))

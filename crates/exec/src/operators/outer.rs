@@ -1,5 +1,6 @@
-//! What becomes of the rows of a join, whatever finds the pairs: residual conditions, semi and anti joins, rows without a
-//! partner on either side. Guarantee: all join operators treat the kinds of joins alike.
+//! What becomes of the rows of a join, whatever finds the pairs: residual conditions, semi and anti
+//! joins, rows without a partner on either side. Guarantee: all join operators treat the kinds of
+//! joins alike.
 
 use super::RowSet;
 use crate::operators::rt::Rt;
@@ -37,7 +38,8 @@ impl Pairs {
         self.matched = vec![false; rows];
     }
 
-    /// Tests a left row with right row number `at` and adds what they give. True when the left row wants no more.
+    /// Tests a left row with right row number `at` and adds what they give. True when the left row
+    /// wants no more.
     #[inline]
     pub fn pair(
         &mut self,
@@ -89,8 +91,14 @@ impl Pairs {
         self.rest.is_some()
     }
 
-    /// FULL JOIN, when the left rows have passed: right rows that met none of them. Their values are taken.
-    pub fn unmatched(&mut self, join: &LoopJoinPlan, rights: &mut [Box<[Value]>], out: &mut RowSet) {
+    /// FULL JOIN, when the left rows have passed: right rows that met none of them. Their values
+    /// are taken.
+    pub fn unmatched(
+        &mut self,
+        join: &LoopJoinPlan,
+        rights: &mut [Box<[Value]>],
+        out: &mut RowSet,
+    ) {
         let (JoinKind::Full, Some(at)) = (join.kind, &mut self.rest) else { return };
         while !out.is_full() && *at < rights.len() {
             if !self.matched[*at] {

@@ -1,6 +1,6 @@
-//! Rows that an operator puts on disk by parts of the hash of their keys, to come back to them a part at a time.
-//! Guarantees: what is read is what was written, in its order within a part; memory is a small buffer per part; the
-//! file goes with the last reader of it.
+//! Rows that an operator puts on disk by parts of the hash of their keys, to come back to them a
+//! part at a time. Guarantees: what is read is what was written, in its order within a part; memory
+//! is a small buffer per part; the file goes with the last reader of it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use crate::run_files::RunFiles;
 
 /// How many parts.
 pub const PARTS: usize = 16;
-/// Beyond this many splits of one another parts are not split again: their rows share a key, or nearly so.
+/// Beyond this many splits of one another parts are not split again: their rows share a key, or
+/// nearly so.
 pub const LEVELS: u32 = 8;
 /// Least and most bytes of a part's buffer.
 const BUFFER_MIN: usize = 4 << 10;
@@ -52,8 +53,8 @@ pub struct Partitions {
 }
 
 impl Partitions {
-    /// Empty ones. `beside`: the share of the operator, which fits no more; the buffers take up to a quarter of what it has.
-    /// `level`: which part of a hash counts.
+    /// Empty ones. `beside`: the share of the operator, which fits no more; the buffers take up to
+    /// a quarter of what it has. `level`: which part of a hash counts.
     ///
     /// # Errors
     /// Those of the run file.
@@ -70,7 +71,8 @@ impl Partitions {
     ) -> Result<Partitions, SqlError> {
         let size = (had / (4 * PARTS)).clamp(BUFFER_MIN, BUFFER_MAX).next_multiple_of(BUFFER_MIN);
         share.force(size * PARTS);
-        let buffer = || Buffer { bytes: AlignedBuf::new(size), filled: 0, runs: Vec::new(), rows: 0 };
+        let buffer =
+            || Buffer { bytes: AlignedBuf::new(size), filled: 0, runs: Vec::new(), rows: 0 };
         Ok(Partitions {
             file: SpillFile::create(files)?,
             level,

@@ -1,6 +1,6 @@
-//! A query that is one row of a table by its whole clustered key (`QueryPlan::point`): it is read into room that the session keeps,
-//! without operators.
-//! Guarantee: what it gives is what the operators would have given. Where an expression fails, which may be a warning only, the
+//! A query that is one row of a table by its whole clustered key (`QueryPlan::point`): it is read
+//! into room that the session keeps, without operators. Guarantee: what it gives is what the
+//! operators would have given. Where an expression fails, which may be a warning only, the
 //! operators do it from the beginning: nothing has been given by then.
 
 use super::context::{ExecCtx, RowSink};
@@ -13,14 +13,16 @@ use plan::nodes::{Node, Path, ScanPlan};
 use storage::{Base, TableMode, access_error};
 use types::{ResultRows, SqlError, Value};
 
-/// Runs the query, whose tables are locked; returns how many rows it gave (or assigned from), or nothing where operators are to
-/// do it.
+/// Runs the query, whose tables are locked; returns how many rows it gave (or assigned from), or
+/// nothing where operators are to do it.
 pub(super) fn run(
     query: &QueryPlan,
     ctx: &mut ExecCtx<'_>,
     out: &mut dyn RowSink,
 ) -> Result<Option<u64>, SqlError> {
-    let Node::Scan(scan) = &query.plan.node else { return Err(SqlError::internal("a point is a scan")) };
+    let Node::Scan(scan) = &query.plan.node else {
+        return Err(SqlError::internal("a point is a scan"));
+    };
     let mut room = PointRoom::take(ctx.session);
     let given = match read(scan, &mut room, ctx) {
         Ok(Some(true)) => give(query, &room.values, ctx, out).map(|given| given.then_some(1)),
@@ -33,7 +35,11 @@ pub(super) fn run(
 }
 
 /// Reads the row's values; false when there is no such row, nothing when an expression has failed.
-fn read(scan: &ScanPlan, room: &mut PointRoom, ctx: &mut ExecCtx<'_>) -> Result<Option<bool>, SqlError> {
+fn read(
+    scan: &ScanPlan,
+    room: &mut PointRoom,
+    ctx: &mut ExecCtx<'_>,
+) -> Result<Option<bool>, SqlError> {
     let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else {
         return Err(SqlError::internal("a point has a key"));
     };
@@ -68,7 +74,8 @@ fn read(scan: &ScanPlan, room: &mut PointRoom, ctx: &mut ExecCtx<'_>) -> Result<
     Ok(Some(true))
 }
 
-/// Sends the row, or assigns its values to the query's variables; false when an expression has failed.
+/// Sends the row, or assigns its values to the query's variables; false when an expression has
+/// failed.
 fn give(
     query: &QueryPlan,
     row: &[Value],

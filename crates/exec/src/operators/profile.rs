@@ -1,4 +1,5 @@
-//! Operators that are counted: what SET STATISTICS PROFILE and XML show. Only a statement that is profiled has any.
+//! Operators that are counted: what SET STATISTICS PROFILE and XML show. Only a statement that is
+//! profiled has any.
 
 use super::rt::Rt;
 use super::{Operator, RowSet};
@@ -23,7 +24,12 @@ impl Counted {
 }
 
 impl Operator for Counted {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let before = Instant::now();
         let more = self.operator.next(plan, rt, out)?;
         let compared = self.operator.compared();

@@ -33,9 +33,10 @@ pub fn lock_tables(needs: &Needs, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError>
     Ok(())
 }
 
-/// A query on its way: its plan, its operators, what the run keeps. It borrows nothing of the session, so that other
-/// statements of the session can run between two of its batches; what they change it does not see.
-/// `Q` is how it holds its query: `Arc<QueryPlan>` for one that outlives its statement, a reference for one that does not.
+/// A query on its way: its plan, its operators, what the run keeps. It borrows nothing of the
+/// session, so that other statements of the session can run between two of its batches; what they
+/// change it does not see. `Q` is how it holds its query: `Arc<QueryPlan>` for one that outlives
+/// its statement, a reference for one that does not.
 pub struct RunningQuery<Q> {
     query: Q,
     root: Box<dyn Operator>,
@@ -48,9 +49,9 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
         RunningQuery::with(query, ctx, RunState::default())
     }
 
-    /// Starts a query that other statements of the session come between. It goes on reading in the snapshots that it has
-    /// begun with. Its tables are locked; each statement that goes on with it locks them again (`lock_tables`), which
-    /// tells when one was changed.
+    /// Starts a query that other statements of the session come between. It goes on reading in the
+    /// snapshots that it has begun with. Its tables are locked; each statement that goes on with it
+    /// locks them again (`lock_tables`), which tells when one was changed.
     pub fn start_suspendable(query: Q, ctx: &mut ExecCtx<'_>) -> RunningQuery<Q> {
         RunningQuery::with(query, ctx, RunState::suspendable())
     }
@@ -107,7 +108,11 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
 ///
 /// # Errors
 /// Those of its expressions, of the storage, and of the sink.
-pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+pub fn run_query(
+    query: &QueryPlan,
+    ctx: &mut ExecCtx<'_>,
+    out: &mut dyn RowSink,
+) -> Result<u64, SqlError> {
     lock_tables(&query.needs, ctx)?;
     // One row is what the smallest limit gives, too. A profile counts what operators do.
     if query.point
@@ -128,7 +133,8 @@ pub fn run_query(query: &QueryPlan, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink
     }
     let mut count = 0;
     while count < limit && running.next(ctx, &mut batch)? {
-        let wanted = usize::try_from(limit - count).map_or(batch.len(), |left| left.min(batch.len()));
+        let wanted =
+            usize::try_from(limit - count).map_or(batch.len(), |left| left.min(batch.len()));
         if !query.assignments.is_empty() {
             (0..wanted).try_for_each(|i| running.assign(ctx, batch.row(i)))?;
         } else {
@@ -212,7 +218,11 @@ impl StoredScan<'_> {
 
 /// The scan that a query is, its columns put into another order at most, if its rows may be given
 /// as they are stored. What is profiled is run as ever.
-fn scan_of_stored<'q>(query: &'q QueryPlan, ctx: &ExecCtx<'_>, out: &dyn RowSink) -> Option<StoredScan<'q>> {
+fn scan_of_stored<'q>(
+    query: &'q QueryPlan,
+    ctx: &ExecCtx<'_>,
+    out: &dyn RowSink,
+) -> Option<StoredScan<'q>> {
     if !query.assignments.is_empty() || ctx.session.profile.is_some() || !out.takes_stored() {
         return None;
     }
@@ -237,7 +247,8 @@ fn scan_of_stored<'q>(query: &'q QueryPlan, ctx: &ExecCtx<'_>, out: &dyn RowSink
 fn gives_texts_once(scan: &ScanPlan, columns: &[u16]) -> bool {
     let layout = &scan.store.table.layout;
     let is_text = |at: usize| {
-        layout.is_variable(at) || layout.types().get(at).is_some_and(|column| column.ty.length().is_some())
+        layout.is_variable(at)
+            || layout.types().get(at).is_some_and(|column| column.ty.length().is_some())
     };
     let mut texts = (0..columns.len()).filter(|i| is_text(usize::from(columns[*i]))).peekable();
     texts.peek().is_some() && texts.all(|i| !columns[..i].contains(&columns[i]))

@@ -34,7 +34,8 @@ impl Sink for Kept<'_> {
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         rows.each(|row| {
             self.wanted.clear();
-            self.wanted.extend(self.keep.iter().map(|at| row.get(*at).cloned().unwrap_or(Value::Null)));
+            self.wanted
+                .extend(self.keep.iter().map(|at| row.get(*at).cloned().unwrap_or(Value::Null)));
             self.packed.clear();
             pack_row(&self.wanted, &mut self.packed);
             self.rows.push(&self.packed)
@@ -51,7 +52,12 @@ pub struct Routine {
 }
 
 impl Operator for Routine {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Routine { scan, keep } = &plan.node else { return Err(other_node()) };
         out.reset(keep.len());
         let rows = match &mut self.rows {

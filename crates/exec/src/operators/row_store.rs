@@ -1,7 +1,7 @@
-//! Rows that an operator keeps and reads by number: those that were added and not yet let go. Packed rows lie in blocks; a block
-//! for which there is no memory goes to a run file and comes back for whoever reads in it.
-//! Guarantees: memory stays within the share but for one block per reader and one that is being filled; a row that was let
-//! go is not asked for again.
+//! Rows that an operator keeps and reads by number: those that were added and not yet let go.
+//! Packed rows lie in blocks; a block for which there is no memory goes to a run file and comes
+//! back for whoever reads in it. Guarantees: memory stays within the share but for one block per
+//! reader and one that is being filled; a row that was let go is not asked for again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -100,7 +100,8 @@ impl RowStore {
         }
         if let Bytes::Memory(bytes) = &mut self.filling.bytes {
             bytes.extend_from_slice(row);
-            let end = u32::try_from(bytes.len()).map_err(|_| crate::operators::memory::out_of_memory())?;
+            let end = u32::try_from(bytes.len())
+                .map_err(|_| crate::operators::memory::out_of_memory())?;
             self.filling.ends.push(end);
         }
         Ok(())
@@ -146,7 +147,12 @@ impl RowStore {
     ///
     /// # Errors
     /// Those of the run file.
-    pub fn read(&self, row: usize, cursor: &mut Cursor, values: &mut [Value]) -> Result<(), SqlError> {
+    pub fn read(
+        &self,
+        row: usize,
+        cursor: &mut Cursor,
+        values: &mut [Value],
+    ) -> Result<(), SqlError> {
         let mut unpack = |bytes: &[u8]| {
             unpack_row(bytes, values)
                 .map_err(|e| SqlError::internal(format!("a kept row cannot be read: {e}")))
@@ -173,7 +179,8 @@ impl RowStore {
     }
 
     fn load(&self, run: Run) -> Result<Vec<u8>, SqlError> {
-        let file = self.file.as_ref().ok_or_else(|| SqlError::internal("a block without its file"))?;
+        let file =
+            self.file.as_ref().ok_or_else(|| SqlError::internal("a block without its file"))?;
         let mut reader = file.reader(run, run.bytes() as usize);
         reader.advance(file)?;
         Ok(reader.record().1.to_vec())
@@ -211,7 +218,10 @@ mod tests {
                 for n in 0..6000 {
                     let mut row = Vec::new();
                     let text = "x".repeat(if n % 1000 == 999 { 100_000 } else { n % 90 });
-                    types::pack_row(&[Value::Int(n as i32), Value::Str(text.as_str().into())], &mut row);
+                    types::pack_row(
+                        &[Value::Int(n as i32), Value::Str(text.as_str().into())],
+                        &mut row,
+                    );
                     rows.push(&row).expect("a push");
                     let at = rng.usize(kept..=n);
                     let mut values = [Value::Null, Value::Null];

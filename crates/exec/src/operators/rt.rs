@@ -32,7 +32,8 @@ pub enum SubState {
     },
 }
 
-/// Where a scan begins that goes on from a row which an earlier run has given, and how many rows it gives at a time.
+/// Where a scan begins that goes on from a row which an earlier run has given, and how many rows it
+/// gives at a time.
 #[derive(Clone, Debug)]
 pub struct ScanPlace {
     /// Key of that row in the structure that is read; none for an end of it.
@@ -44,8 +45,8 @@ pub struct ScanPlace {
     pub most: usize,
 }
 
-/// What one run of a statement keeps between its batches: parameters of inner plans, results of subqueries that need no
-/// second run, the statement's clock, memory in use. It borrows nothing.
+/// What one run of a statement keeps between its batches: parameters of inner plans, results of
+/// subqueries that need no second run, the statement's clock, memory in use. It borrows nothing.
 #[derive(Default)]
 pub struct RunState {
     pub(super) params: Vec<Value>,
@@ -69,8 +70,8 @@ struct Rare {
     rounds: Vec<Option<Arc<KeptRows>>>,
     /// The values of IN lists with variables, by their numbers.
     lists: Vec<KeptList>,
-    /// Of a run that is suspended between batches: the snapshots that it reads, by database. Other statements take new
-    /// ones meanwhile.
+    /// Of a run that is suspended between batches: the snapshots that it reads, by database. Other
+    /// statements take new ones meanwhile.
     snapshots: Option<Vec<(Arc<Db>, Arc<SnapshotGuard>)>>,
     /// How many rows the run has locked that stay locked, by database and table.
     locked: Vec<((i32, i32), usize)>,
@@ -108,7 +109,8 @@ impl RunState {
     }
 }
 
-/// A run of a statement while it is at work: what it keeps, the session and its variables, the plans of its subqueries.
+/// A run of a statement while it is at work: what it keeps, the session and its variables, the
+/// plans of its subqueries.
 pub struct Rt<'r, 's> {
     pub(super) ctx: &'r mut ExecCtx<'s>,
     /// Plans of the statement's subqueries.

@@ -1,4 +1,5 @@
-//! Expressions of statements: SET, IF, WHILE, PRINT, arguments. A compiled one evaluates without names.
+//! Expressions of statements: SET, IF, WHILE, PRINT, arguments. A compiled one evaluates without
+//! names.
 
 use super::context::ExecCtx;
 use super::rt::Rt;

@@ -1,5 +1,6 @@
-//! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded first, the others
-//! only for rows that satisfy it. Newest versions, which are read for a change, are in [`newest`].
+//! Scans and seeks of base tables: a page of rows at a time; the condition's columns are decoded
+//! first, the others only for rows that satisfy it. Newest versions, which are read for a change,
+//! are in [`newest`].
 
 mod newest;
 
@@ -139,7 +140,8 @@ impl Scan {
             (Path::Point(spec), Base::Tree(tree)) => {
                 let mut key = Vec::new();
                 if seek::point(spec, &plan.store.parts, rt, &mut key)? {
-                    tree.fetch(&key, read_mode(&self.guard, plan.mode), &mut self.batch).map_err(fail)?;
+                    tree.fetch(&key, read_mode(&self.guard, plan.mode), &mut self.batch)
+                        .map_err(fail)?;
                 }
                 Source::Done
             }
@@ -174,7 +176,8 @@ impl Scan {
         rt: &mut Rt<'_, '_>,
     ) -> Result<Source, SqlError> {
         let backward = self.backward;
-        let ahead = |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
+        let ahead =
+            |range: &mut seek::Range| place.is_none_or(|place| go_on(range, place, backward));
         let first = if let Some(behind) = spec.behind.as_ref().filter(|_| place.is_none()) {
             self.skip = SeekPastColumn::of(spec, behind, parts, rt)?;
             self.next_range(plan, rt)?
@@ -193,7 +196,8 @@ impl Scan {
 
     fn cursor(&mut self, tree: &BTree, range: seek::Range) -> Source {
         let direction = if self.backward { Direction::Backward } else { Direction::Forward };
-        let (lower, upper) = (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
+        let (lower, upper) =
+            (storage::keys::borrowed(&range.lower), storage::keys::borrowed(&range.upper));
         let cursor = tree.cursor(lower, upper, direction);
         // A sample counts whole leaves.
         let few = self.most < BATCH && self.sample.0 == 0;
@@ -203,7 +207,8 @@ impl Scan {
         Source::Tree(if few { cursor.beginning_with(self.most.max(FIRST) as u16) } else { cursor })
     }
 
-    /// The next page of rows that the path leads to, the condition not yet tested; false at the end.
+    /// The next page of rows that the path leads to, the condition not yet tested; false at the
+    /// end.
     pub fn next_page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         rt.check_cancel()?;
         if self.source.is_none() {
@@ -257,7 +262,12 @@ impl Scan {
     }
 
     /// As [`long_row`].
-    fn long_row(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, out: &RowSet) -> Result<usize, SqlError> {
+    fn long_row(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        out: &RowSet,
+    ) -> Result<usize, SqlError> {
         long_row(&mut self.large, plan, rt, out)
     }
 
@@ -308,11 +318,19 @@ impl Scan {
                 let locator = index_locator(index, self.batch.entry(i), plan)?;
                 let mode = read_mode(&self.guard, plan.mode);
                 if !storage::fetch(&plan.db, &plan.store, &locator, mode, &mut self.lookup)? {
-                    // The entry and its row are versions of one moment; only a dirty read can miss the row.
+                    // The entry and its row are versions of one moment; only a dirty read can miss
+                    // the row.
                     return Ok(());
                 }
                 let test = self.condition.of_rows(plan);
-                base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)
+                base_row(
+                    plan,
+                    test,
+                    self.lookup.row(0),
+                    locator_of(plan, || locator.clone()),
+                    rt,
+                    out,
+                )
             }
             _ => {
                 let locator = locator_of(plan, || match &plan.store.base {
@@ -383,7 +401,11 @@ fn go_on(range: &mut seek::Range, place: &ScanPlace, backward: bool) -> bool {
         Bound::Included(first) | Bound::Excluded(first) => before(key, first),
     };
     if !begins_after {
-        *begin = if place.inclusive { Bound::Included(key.clone()) } else { Bound::Excluded(key.clone()) };
+        *begin = if place.inclusive {
+            Bound::Included(key.clone())
+        } else {
+            Bound::Excluded(key.clone())
+        };
     }
     true
 }
@@ -410,7 +432,12 @@ pub(super) fn locator_of(plan: &ScanPlan, make: impl FnOnce() -> Value) -> Optio
 }
 
 impl Operator for Scan {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Scan(plan) = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
         self.large.begin();

@@ -1,6 +1,6 @@
-//! Seeks: the keys that a condition asks for become bounds of memcmp-ordered bytes.
-//! Guarantee: a bound never leaves out a row that satisfies the condition it stands for; conditions that a bound does
-//! not stand for exactly are tested again on the row.
+//! Seeks: the keys that a condition asks for become bounds of memcmp-ordered bytes. Guarantee: a
+//! bound never leaves out a row that satisfies the condition it stands for; conditions that a bound
+//! does not stand for exactly are tested again on the row.
 
 use crate::operators::rt::Rt;
 use expr::{Env, Expr};
@@ -46,12 +46,16 @@ fn fit_other(value: Value, ty: DataType) -> Fit {
     }
     // Without a zone of its own a column is of that of UTC.
     let value = match value {
-        Value::DateTimeOffset { days, ticks, .. } => Value::DateTimeOffset { days, ticks, offset: 0 },
+        Value::DateTimeOffset { days, ticks, .. } => {
+            Value::DateTimeOffset { days, ticks, offset: 0 }
+        }
         other => other,
     };
     let Ok(there) = convert(&value, own, ty, 0, Mode::Explicit) else { return Fit::Between(None) };
     match convert(&there, ty, own, 0, Mode::Explicit) {
-        Ok(back) if ops::compare(&back, &value, types::Collation::BIN2) == Some(Ordering::Equal) => {
+        Ok(back)
+            if ops::compare(&back, &value, types::Collation::BIN2) == Some(Ordering::Equal) =>
+        {
             Fit::Exact(there)
         }
         // What is next to it on either side bounds the same values, itself included.
@@ -72,7 +76,11 @@ fn from_prefix(prefix: Vec<u8>, inclusive: bool) -> Bound<Vec<u8>> {
 }
 
 /// The range of keys for the first range of a seek now; `None` when no row can satisfy it.
-pub fn range(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<Option<Range>, SqlError> {
+pub fn range(
+    spec: &SeekSpec,
+    parts: &[KeyPart],
+    rt: &mut Rt<'_, '_>,
+) -> Result<Option<Range>, SqlError> {
     let mut prefix = Vec::with_capacity(32);
     for ((e, null_ok), part) in spec.equal.iter().zip(&spec.null_ok).zip(parts) {
         match fit(e.eval(&[], rt)?, part.ty) {
@@ -86,7 +94,8 @@ pub fn range(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<
     let mut range = Range { lower: whole, upper: end };
     let Some(part) = parts.get(spec.equal.len()) else { return Ok(Some(range)) };
     // In a descending column the larger values come first.
-    let (first, last) = if part.descending { (&spec.upper, &spec.lower) } else { (&spec.lower, &spec.upper) };
+    let (first, last) =
+        if part.descending { (&spec.upper, &spec.lower) } else { (&spec.lower, &spec.upper) };
     for (end, is_first) in [(first, true), (last, false)] {
         let Some(end) = end else { continue };
         let (value, inclusive) = match value_at(end, part.ty, is_first != part.descending, rt)? {
@@ -117,7 +126,12 @@ enum At {
 }
 
 /// Where a range ends now; `is_low`: at its smallest value.
-fn value_at(end: &SeekEnd, ty: DataType, is_low: bool, rt: &mut Rt<'_, '_>) -> Result<At, SqlError> {
+fn value_at(
+    end: &SeekEnd,
+    ty: DataType,
+    is_low: bool,
+    rt: &mut Rt<'_, '_>,
+) -> Result<At, SqlError> {
     let value = end.value.eval(&[], rt)?;
     let Some(to) = end.rounded else {
         return Ok(match fit(value, ty) {
@@ -139,7 +153,11 @@ fn value_at(end: &SeekEnd, ty: DataType, is_low: bool, rt: &mut Rt<'_, '_>) -> R
 const BETWEEN: usize = 1024;
 
 /// The ranges of keys for a seek now, in the order of their keys; no key is in two of them.
-pub fn ranges(spec: &SeekSpec, parts: &[KeyPart], rt: &mut Rt<'_, '_>) -> Result<Vec<Range>, SqlError> {
+pub fn ranges(
+    spec: &SeekSpec,
+    parts: &[KeyPart],
+    rt: &mut Rt<'_, '_>,
+) -> Result<Vec<Range>, SqlError> {
     let mut all = Vec::with_capacity(1 + spec.others.len());
     for (number, one) in spec.ranges().enumerate() {
         if number % BETWEEN == 0 {
@@ -171,7 +189,9 @@ fn by_lower(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
         (_, Bound::Unbounded) => Ordering::Greater,
         (Bound::Included(a), Bound::Excluded(b)) => a.cmp(b).then(Ordering::Less),
         (Bound::Excluded(a), Bound::Included(b)) => a.cmp(b).then(Ordering::Greater),
-        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a.cmp(b),
+        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => {
+            a.cmp(b)
+        }
     }
 }
 
@@ -183,7 +203,9 @@ fn by_upper(a: &Bound<Vec<u8>>, b: &Bound<Vec<u8>>) -> Ordering {
         (_, Bound::Unbounded) => Ordering::Less,
         (Bound::Included(a), Bound::Excluded(b)) => a.cmp(b).then(Ordering::Greater),
         (Bound::Excluded(a), Bound::Included(b)) => a.cmp(b).then(Ordering::Less),
-        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a.cmp(b),
+        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => {
+            a.cmp(b)
+        }
     }
 }
 
@@ -192,7 +214,9 @@ pub fn is_before(upper: &Bound<Vec<u8>>, lower: &Bound<Vec<u8>>) -> bool {
     match (upper, lower) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
         (Bound::Included(a), Bound::Included(b)) => a < b,
-        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a <= b,
+        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => {
+            a <= b
+        }
     }
 }
 

@@ -78,9 +78,9 @@ impl SeekPastColumn {
         self.looks >= self.paid && self.vain > self.looks / 2
     }
 
-    /// The ranges of the value that the entries seen begin with, in the order of their keys; what is
-    /// left lies beyond it. Nothing where the key is none of this index: what is left is to be read.
-    /// `cursor` has read these entries.
+    /// The ranges of the value that the entries seen begin with, in the order of their keys; what
+    /// is left lies beyond it. Nothing where the key is none of this index: what is left is to be
+    /// read. `cursor` has read these entries.
     ///
     /// # Errors
     /// Damaged pages, I/O.
@@ -109,7 +109,9 @@ impl SeekPastColumn {
             self.left.upper = Bound::Excluded(value);
         } else {
             match after_prefix(value) {
-                Bound::Included(next) | Bound::Excluded(next) => self.left.lower = Bound::Included(next),
+                Bound::Included(next) | Bound::Excluded(next) => {
+                    self.left.lower = Bound::Included(next)
+                }
                 Bound::Unbounded => self.over = true,
             }
         }

@@ -1,5 +1,5 @@
-//! Sort: all rows, beyond its share of memory through run files; or the first n, kept in memory, when only those are wanted and
-//! fit.
+//! Sort: all rows, beyond its share of memory through run files; or the first n, kept in memory,
+//! when only those are wanted and fit.
 
 use super::external_sort::{Sorted, Sorter};
 use super::memory::{Share, row_bytes};
@@ -55,11 +55,18 @@ impl Sort {
     fn fill(&mut self, wanted: &Wanted<'_>, rt: &mut Rt<'_, '_>) -> Result<Rows, SqlError> {
         match wanted.limit {
             Some(limit) if limit <= TOP_ROWS => self.fill_top(wanted, rt, limit),
-            limit => Ok(Rows::All(self.fill_all(wanted, Vec::new(), rt)?, limit.unwrap_or(usize::MAX))),
+            limit => {
+                Ok(Rows::All(self.fill_all(wanted, Vec::new(), rt)?, limit.unwrap_or(usize::MAX)))
+            }
         }
     }
 
-    fn fill_top(&mut self, wanted: &Wanted<'_>, rt: &mut Rt<'_, '_>, limit: usize) -> Result<Rows, SqlError> {
+    fn fill_top(
+        &mut self,
+        wanted: &Wanted<'_>,
+        rt: &mut Rt<'_, '_>,
+        limit: usize,
+    ) -> Result<Rows, SqlError> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let (mut batch, mut share) = (RowSet::default(), rt.share());
         // Twice the limit before cutting: each row is then sorted a constant number of times.
@@ -123,7 +130,12 @@ impl Sort {
 }
 
 impl Operator for Sort {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Sort { input, keys, limit } = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
         if self.sorted.is_none() {
@@ -141,8 +153,9 @@ impl Operator for Sort {
                 while *left > 0 && !out.is_full() {
                     let Some((_, packed)) = sorted.next_record()? else { break };
                     *left -= 1;
-                    unpack_row(packed, out.push_row())
-                        .map_err(|e| SqlError::internal(format!("a sorted row cannot be read: {e}")))?;
+                    unpack_row(packed, out.push_row()).map_err(|e| {
+                        SqlError::internal(format!("a sorted row cannot be read: {e}"))
+                    })?;
                 }
             }
         }

@@ -1,7 +1,8 @@
-//! Run files of sorts, hashes and the like that are larger than their memory: runs of records, one after another in a file
-//! beside tempdb's primary file, written and read in large aligned transfers. Guarantees: the file goes when its operator ends, however
-//! it ends, and at the next start when the machine stopped before that; a record is checked by CRC-32C before it is used;
-//! a full disk is error 1105 for tempdb, failed I/O 823, damage 824.
+//! Run files of sorts, hashes and the like that are larger than their memory: runs of records, one
+//! after another in a file beside tempdb's primary file, written and read in large aligned
+//! transfers. Guarantees: the file goes when its operator ends, however it ends, and at the next
+//! start when the machine stopped before that; a record is checked by CRC-32C before it is used; a
+//! full disk is error 1105 for tempdb, failed I/O 823, damage 824.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,7 +57,8 @@ impl SpillFile {
         }
     }
 
-    /// Writes a run that is in memory as it goes to disk: records as [`put_record`] makes them, in a buffer's first bytes.
+    /// Writes a run that is in memory as it goes to disk: records as [`put_record`] makes them, in
+    /// a buffer's first bytes.
     pub fn write_run(&mut self, buf: &mut AlignedBuf, filled: usize) -> Result<Run, SqlError> {
         let end = filled.next_multiple_of(BUFFER_ALIGN);
         buf[filled..end].fill(0);
@@ -98,7 +100,9 @@ impl SpillFile {
 impl Drop for SpillFile {
     fn drop(&mut self) {
         if let Err(e) = self.files.disk.remove(&self.path) {
-            self.files.errors.write("Server", &format!("A run file stays until the next start: {e}"));
+            self.files
+                .errors
+                .write("Server", &format!("A run file stays until the next start: {e}"));
         }
     }
 }
@@ -108,7 +112,8 @@ pub fn record_bytes((key, value): Record<'_>) -> usize {
     HEADER + key.len() + value.len()
 }
 
-/// Puts a record into exactly as many bytes as it takes; neither part may be longer than `u32` says.
+/// Puts a record into exactly as many bytes as it takes; neither part may be longer than `u32`
+/// says.
 pub fn put_record(place: &mut [u8], (key, value): Record<'_>) {
     let lengths = lengths(key.len() as u32, value.len() as u32);
     let (head, rest) = place.split_at_mut(HEADER);
@@ -246,7 +251,8 @@ impl RunReader {
         if (bytes - rest) as u64 > self.left {
             return Err(damaged(spill));
         }
-        // What is left goes to the end of an aligned piece, so that the next read lands on an aligned place after it.
+        // What is left goes to the end of an aligned piece, so that the next read lands on an
+        // aligned place after it.
         let read_at = rest.next_multiple_of(BUFFER_ALIGN);
         let start = read_at - rest;
         if start + bytes > self.buf.len() {
@@ -318,7 +324,8 @@ mod tests {
         let disk = SimDisk::new(1);
         let files = RunFiles::of_test(&disk);
         let mut spill = SpillFile::create(&files).expect("a run file");
-        let records: Vec<_> = (0..300usize).map(|i| (vec![i as u8; i % 50], vec![1; i * 7 % 9000])).collect();
+        let records: Vec<_> =
+            (0..300usize).map(|i| (vec![i as u8; i % 50], vec![1; i * 7 % 9000])).collect();
         let mut runs = Vec::new();
         for _ in 0..2 {
             let mut writer = spill.writer();

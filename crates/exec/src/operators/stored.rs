@@ -61,7 +61,8 @@ mod tests {
         let mut rows = StoredRows::default();
         rows.put(1, b"one");
         rows.put(3, b"three");
-        let all = |rows: &StoredRows| (0..5).map(|i| rows.get(i).map(<[u8]>::to_vec)).collect::<Vec<_>>();
+        let all =
+            |rows: &StoredRows| (0..5).map(|i| rows.get(i).map(<[u8]>::to_vec)).collect::<Vec<_>>();
         assert_eq!(all(&rows), [None, Some(b"one".to_vec()), None, Some(b"three".to_vec()), None]);
         // The last one is taken back, and another one comes in its place.
         rows.truncate(3);
@@ -89,7 +90,10 @@ mod tests {
         set.push_row()[0] = Value::Int(2);
         set.push_row();
         set.store(b"c");
-        assert_eq!([set.stored(0), set.stored(1), set.stored(2)], [Some(&b"a"[..]), None, Some(&b"c"[..])]);
+        assert_eq!(
+            [set.stored(0), set.stored(1), set.stored(2)],
+            [Some(&b"a"[..]), None, Some(&b"c"[..])]
+        );
         set.pop_row();
         set.push_row()[0] = Value::Int(3);
         assert_eq!((set.stored(2), set.row(2)), (None, &[Value::Int(3)][..]));

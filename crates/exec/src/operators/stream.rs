@@ -1,6 +1,6 @@
 //! Aggregation and DISTINCT over rows whose groups come one after another: an index gives them so.
-//! Guarantee: nothing is kept but the present group, so that neither needs memory or a run file however many groups there are;
-//! groups come out in the order of the input.
+//! Guarantee: nothing is kept but the present group, so that neither needs memory or a run file
+//! however many groups there are; groups come out in the order of the input.
 
 use super::hash::key::{Key, KeyParts, Keys};
 use super::{Operator, RowSet, other_node};
@@ -20,8 +20,8 @@ struct Current {
 
 impl Current {
     fn is(&self, key: Key<'_>) -> bool {
-        // An integer has no bytes. To compare none with none is dear: the comparison of the C library reads ahead, and an empty list
-        // lies at no address of the process.
+        // An integer has no bytes. To compare none with none is dear: the comparison of the C
+        // library reads ahead, and an empty list lies at no address of the process.
         let same = || self.bytes.is_empty() || self.bytes == key.bytes;
         self.there && self.word == key.word && self.bytes.len() == key.bytes.len() && same()
     }
@@ -64,7 +64,12 @@ impl StreamAggregate {
     }
 
     /// Goes to the next batch of the input; false at its end.
-    fn read(&mut self, input: &Plan, plan: &AggregatePlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    fn read(
+        &mut self,
+        input: &Plan,
+        plan: &AggregatePlan,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<bool, SqlError> {
         rt.check_cancel()?;
         self.at = 0;
         if !self.input.next(input, rt, &mut self.batch)? {
@@ -79,7 +84,9 @@ impl StreamAggregate {
     /// Takes the rows of the batch that belong to the group at hand; false when that leaves none.
     fn take(&mut self, plan: &AggregatePlan, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         let before = rt.state.memory.used();
-        while self.at < self.batch.len() && self.keys.get(self.at).is_some_and(|key| self.current.is(key)) {
+        while self.at < self.batch.len()
+            && self.keys.get(self.at).is_some_and(|key| self.current.is(key))
+        {
             for (aggregate, state) in plan.aggregates.iter().zip(&mut self.states) {
                 aggregate.update(state, self.batch.row(self.at), rt)?;
             }
@@ -104,7 +111,12 @@ impl StreamAggregate {
     }
 
     /// Gives the group at hand, if there is one.
-    fn end(&mut self, plan: &AggregatePlan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<(), SqlError> {
+    fn end(
+        &mut self,
+        plan: &AggregatePlan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<(), SqlError> {
         if !std::mem::take(&mut self.current.there) {
             return Ok(());
         }
@@ -124,7 +136,12 @@ impl StreamAggregate {
 }
 
 impl Operator for StreamAggregate {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Aggregate { input, plan } = &plan.node else { return Err(other_node()) };
         out.reset(plan.keys.len() + plan.aggregates.len());
         while !out.is_full() && !self.ended {
@@ -151,12 +168,22 @@ pub struct StreamDistinct {
 impl StreamDistinct {
     /// Over an input.
     pub fn new(input: Box<dyn Operator>) -> StreamDistinct {
-        StreamDistinct { input, batch: RowSet::default(), keys: Keys::default(), current: Current::default() }
+        StreamDistinct {
+            input,
+            batch: RowSet::default(),
+            keys: Keys::default(),
+            current: Current::default(),
+        }
     }
 }
 
 impl Operator for StreamDistinct {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Distinct { input, collations, .. } = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
         let parts = KeyParts::whole_row(collations);

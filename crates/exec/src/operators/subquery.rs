@@ -1,6 +1,6 @@
 //! Running the subqueries of expressions: scalar, EXISTS, IN and quantified comparisons.
-//! Guarantees: a subquery that needs nothing of the row around it runs once per statement; a correlated one runs
-//! once per row, with the outer values handed over as parameters.
+//! Guarantees: a subquery that needs nothing of the row around it runs once per statement; a
+//! correlated one runs once per row, with the outer values handed over as parameters.
 
 use super::RowSet;
 use super::open::start;
@@ -114,7 +114,11 @@ impl<'r> Rt<'r, '_> {
         stack::with_room(|| self.quantified_value(test, row))
     }
 
-    fn quantified_value(&mut self, test: &QuantifiedExpr, row: &[Value]) -> Result<Option<bool>, SqlError> {
+    fn quantified_value(
+        &mut self,
+        test: &QuantifiedExpr,
+        row: &[Value],
+    ) -> Result<Option<bool>, SqlError> {
         let (operand, sub) = (test.operand.eval(row, self)?, &test.query);
         if sub.cacheable {
             if !matches!(self.cached(sub), SubState::List { .. }) {

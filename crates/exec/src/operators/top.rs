@@ -36,7 +36,12 @@ impl Top {
         Top { input, state: None }
     }
 
-    fn start(&mut self, input: &Plan, top: &TopPlan, rt: &mut Rt<'_, '_>) -> Result<TopState, SqlError> {
+    fn start(
+        &mut self,
+        input: &Plan,
+        top: &TopPlan,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<TopState, SqlError> {
         let skip = match &top.offset {
             None => 0,
             Some(e) => count(&e.eval(&[], rt)?, 0, msg::OFFSET_NEGATIVE)?,
@@ -105,7 +110,12 @@ impl TopState {
 }
 
 impl Operator for Top {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Top { input, plan: top } = &plan.node else { return Err(other_node()) };
         if self.state.is_none() {
             self.state = Some(self.start(input, top, rt)?);

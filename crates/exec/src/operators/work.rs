@@ -1,5 +1,5 @@
-//! Rows that the statement keeps: `inserted` and `deleted`, and recursive common table expressions, which read what their
-//! last round has given.
+//! Rows that the statement keeps: `inserted` and `deleted`, and recursive common table expressions,
+//! which read what their last round has given.
 
 use std::sync::Arc;
 
@@ -18,7 +18,12 @@ pub struct Work {
 }
 
 impl Operator for Work {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         // Positions of the columns that are wanted; one past the last is the number of the row.
         let Node::Work { source, keep } = &plan.node else { return Err(other_node()) };
         out.reset(keep.len());
@@ -67,8 +72,8 @@ impl Recursive {
         }
     }
 
-    /// Goes on to the plan that runs after the one that has ended; false when the last round gave no rows. `work`: the
-    /// number of the query's rows.
+    /// Goes on to the plan that runs after the one that has ended; false when the last round gave
+    /// no rows. `work`: the number of the query's rows.
     fn go_on(
         &mut self,
         (anchor, steps, work): (&Plan, &[Plan], usize),
@@ -98,8 +103,15 @@ fn exhausted(limit: u32) -> SqlError {
 }
 
 impl Operator for Recursive {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
-        let Node::Recursive { anchor, steps, work, limit } = &plan.node else { return Err(other_node()) };
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
+        let Node::Recursive { anchor, steps, work, limit } = &plan.node else {
+            return Err(other_node());
+        };
         loop {
             let current = if self.round == 0 { Some(&**anchor) } else { steps.get(self.step) };
             let Some(current) = current.filter(|_| !self.done) else {

@@ -1,5 +1,5 @@
-//! Who a session's caller is, by name and number, EXECUTE AS and REVERT, application roles, and as whom the statements of a
-//! module run.
+//! Who a session's caller is, by name and number, EXECUTE AS and REVERT, application roles, and as
+//! whom the statements of a module run.
 
 use std::sync::Arc;
 
@@ -55,7 +55,12 @@ impl SessionCore {
         let refused = || SqlError::of(msg::CANNOT_EXECUTE_AS_USER, [&name]);
         let db = self.db().clone();
         let security = self.security(&db);
-        let user = security.database.find(name).filter(|p| can_be(p, 3..=4)).cloned().ok_or_else(refused)?;
+        let user = security
+            .database
+            .find(name)
+            .filter(|p| can_be(p, 3..=4))
+            .cloned()
+            .ok_or_else(refused)?;
         if self.user_id() != user.id || self.caller.acting_user(db.id()).is_none() {
             let on = Securable::new(Class::User, user.id);
             if !self.has(&db, on, 0, Permission::Impersonate) {
@@ -73,11 +78,17 @@ impl SessionCore {
         let refused = || SqlError::of(msg::CANNOT_EXECUTE_AS_LOGIN, [&name]);
         let master = self.host().database("master")?;
         let security = self.security(&master);
-        let login = security.server.find(name).filter(|p| can_be(p, 0..=0)).cloned().ok_or_else(refused)?;
+        let login =
+            security.server.find(name).filter(|p| can_be(p, 0..=0)).cloned().ok_or_else(refused)?;
         let powerful = security.server.is_member(catalog::security::SYSADMIN, login.id);
         let may = self.is_sysadmin()
             || (!powerful
-                && self.has(&master, Securable::new(Class::Login, login.id), 0, Permission::Impersonate));
+                && self.has(
+                    &master,
+                    Securable::new(Class::Login, login.id),
+                    0,
+                    Permission::Impersonate,
+                ));
         if !may {
             return Err(refused());
         }
@@ -94,12 +105,16 @@ impl SessionCore {
         Ok(())
     }
 
-    /// The statements of a module begin: in whose name they are bound, and as whom they run. What EXECUTE AS begins in them
-    /// ends with them.
+    /// The statements of a module begin: in whose name they are bound, and as whom they run. What
+    /// EXECUTE AS begins in them ends with them.
     ///
     /// # Errors
     /// 15517 whom the module runs as is gone.
-    pub fn enter_module_scope(&mut self, db: &Arc<Db>, module: &ModuleDef) -> Result<ModuleScope, SqlError> {
+    pub fn enter_module_scope(
+        &mut self,
+        db: &Arc<Db>,
+        module: &ModuleDef,
+    ) -> Result<ModuleScope, SqlError> {
         // Everybody may make one, and its names are those of any database: it lends no rights.
         if module.is_temporary() {
             return Ok(self.enter_scope(Some((db, module)), Chain::None, None));
@@ -141,7 +156,9 @@ impl SessionCore {
     /// # Errors
     /// 15406 the login is gone.
     fn login_of(&self, module: &ModuleDef) -> Result<Option<Acting>, SqlError> {
-        let Some(ExecuteAs::User(name)) = module.execute_as().filter(|_| module.is_server_trigger()) else {
+        let Some(ExecuteAs::User(name)) =
+            module.execute_as().filter(|_| module.is_server_trigger())
+        else {
             return Ok(None);
         };
         let security = self.security(&*self.host().database("master")?);
@@ -195,11 +212,17 @@ impl SessionCore {
         (self.chain, self.acting_floor, self.module) = (scope.chain, scope.floor, scope.module);
     }
 
-    /// The rights of an application role instead of the caller's, until its cookie comes back or the session ends.
+    /// The rights of an application role instead of the caller's, until its cookie comes back or
+    /// the session ends.
     ///
     /// # Errors
     /// 217 too many.
-    pub fn take_role(&mut self, db: &Db, role: &Principal, cookie: Option<Vec<u8>>) -> Result<(), SqlError> {
+    pub fn take_role(
+        &mut self,
+        db: &Db,
+        role: &Principal,
+        cookie: Option<Vec<u8>>,
+    ) -> Result<(), SqlError> {
         self.check_depth()?;
         let until = cookie.map_or(Until::End, Until::Cookie);
         self.caller.act(Acting::Role { db: db.id(), id: role.id, sid: role.sid.clone() }, until);

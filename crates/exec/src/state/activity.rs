@@ -1,6 +1,7 @@
-//! What a session does right now, told to the views while it runs: its batch, the place in it, its options, whether it
-//! waits for the log. Times are as of the system's last tick. Publishing costs some stores per batch and one per statement; a lock only where the batch is another one
-//! than before, or an option has changed.
+//! What a session does right now, told to the views while it runs: its batch, the place in it, its
+//! options, whether it waits for the log. Times are as of the system's last tick. Publishing costs
+//! some stores per batch and one per statement; a lock only where the batch is another one than
+//! before, or an option has changed.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
@@ -49,7 +50,8 @@ pub struct Published {
     pub batch: Option<Arc<dyn BatchView>>,
     /// The procedure or trigger that runs inside it.
     pub module: Option<ModulePlace>,
-    /// The text that the client sent, where the batch is the shape of it; else empty. It may have secrets.
+    /// The text that the client sent, where the batch is the shape of it; else empty. It may have
+    /// secrets.
     pub sent: String,
     /// When the last batch began and ended.
     pub started: Option<SystemTime>,
@@ -84,7 +86,8 @@ struct Lasting {
 #[derive(Default)]
 pub struct Activity {
     lasting: Mutex<Lasting>,
-    /// Beginning and end of the last batch, in microseconds since 1970, 0 before the first; the time in finished ones.
+    /// Beginning and end of the last batch, in microseconds since 1970, 0 before the first; the
+    /// time in finished ones.
     started: AtomicU64,
     ended: AtomicU64,
     elapsed: AtomicU64,
@@ -191,8 +194,8 @@ pub fn interrupted() -> bool {
     })
 }
 
-/// Now, in microseconds since 1970, as of the system's last tick, some milliseconds ago: what is shown is as coarse as that, and
-/// a batch may take less than the reading of the finer clock costs.
+/// Now, in microseconds since 1970, as of the system's last tick, some milliseconds ago: what is
+/// shown is as coarse as that, and a batch may take less than the reading of the finer clock costs.
 #[inline]
 fn about_now() -> u64 {
     let now = clock_gettime(ClockId::RealtimeCoarse);
@@ -226,8 +229,14 @@ impl Activity {
         self.started.store(about_now(), Relaxed);
     }
 
-    /// The batch of the request is known; `sent` is what the client sent where that is not the batch's own text.
-    pub fn begins<B: BatchView + 'static>(&self, told: &mut Told, batch: &Arc<B>, sent: Option<&str>) {
+    /// The batch of the request is known; `sent` is what the client sent where that is not the
+    /// batch's own text.
+    pub fn begins<B: BatchView + 'static>(
+        &self,
+        told: &mut Told,
+        batch: &Arc<B>,
+        sent: Option<&str>,
+    ) {
         let address = Arc::as_ptr(batch).addr();
         if told.batch == address && !told.sent && sent.is_none() {
             return;
@@ -284,7 +293,11 @@ impl Activity {
     fn module(&self) -> Option<ModulePlace> {
         let module = self.module.load(Relaxed);
         let operation = self.at_in_module.load(Relaxed) as usize;
-        let place = || ModulePlace { db: (module >> 32) as i32, object_id: module as u32 as i32, operation };
+        let place = || ModulePlace {
+            db: (module >> 32) as i32,
+            object_id: module as u32 as i32,
+            operation,
+        };
         (module != 0).then(place)
     }
 

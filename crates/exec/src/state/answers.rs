@@ -91,7 +91,11 @@ impl SessionCore {
     }
 
     /// The same for newest versions.
-    pub(super) fn await_newest(&self, db: &Arc<Db>, storage: &Arc<Database>) -> Result<(), SqlError> {
+    pub(super) fn await_newest(
+        &self,
+        db: &Arc<Db>,
+        storage: &Arc<Database>,
+    ) -> Result<(), SqlError> {
         match storage.newest_unflushed() {
             Some(record) => self.await_record(db, storage, record),
             None => Ok(()),
@@ -117,7 +121,11 @@ impl SessionCore {
 
     /// A transaction of this database is about to be committed, which others `can_see`: nothing of
     /// before may be lost that another database owes.
-    pub(super) fn settle_others(&self, can_see: bool, storage: &Arc<Database>) -> Result<(), SqlError> {
+    pub(super) fn settle_others(
+        &self,
+        can_see: bool,
+        storage: &Arc<Database>,
+    ) -> Result<(), SqlError> {
         if can_see { self.before_answer.wait_for_others(storage) } else { Ok(()) }
     }
 }

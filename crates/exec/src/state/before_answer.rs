@@ -64,7 +64,9 @@ impl Owed {
             }
             durable
         };
-        self.0.iter().all(|(storage, record)| storage.upgrade().is_some_and(|s| is_durable(s, *record)))
+        self.0
+            .iter()
+            .all(|(storage, record)| storage.upgrade().is_some_and(|s| is_durable(s, *record)))
     }
 }
 
@@ -129,7 +131,13 @@ impl BeforeAnswer {
 
     /// One record more to wait for; whether its database owed one before. `stays`: the database is
     /// the session's current one.
-    pub(super) fn add(&self, db: &Arc<Db>, storage: &Arc<Database>, record: Lsn, stays: bool) -> bool {
+    pub(super) fn add(
+        &self,
+        db: &Arc<Db>,
+        storage: &Arc<Database>,
+        record: Lsn,
+        stays: bool,
+    ) -> bool {
         let mut list = self.list.lock();
         let before = match list.iter_mut().find(|awaited| Arc::ptr_eq(&awaited.storage, storage)) {
             Some(awaited) => {

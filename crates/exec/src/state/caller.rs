@@ -1,7 +1,8 @@
-//! Who runs a session's statements: the login that it belongs to, or the program that has opened the instance itself; and as
-//! whom it acts (EXECUTE AS, application roles).
-//! Guarantees: what EXECUTE AS began in a procedure or a text ends with it; acting as a user or in an application role gives no
-//! right of the server; an application role is left by its cookie or the end of the session alone.
+//! Who runs a session's statements: the login that it belongs to, or the program that has opened
+//! the instance itself; and as whom it acts (EXECUTE AS, application roles). Guarantees: what
+//! EXECUTE AS began in a procedure or a text ends with it; acting as a user or in an application
+//! role gives no right of the server; an application role is left by its cookie or the end of the
+//! session alone.
 
 use std::sync::Arc;
 
@@ -95,7 +96,8 @@ impl Caller {
         self.known_as().map_or(&self.sid, |(_, sid)| sid)
     }
 
-    /// Name and sid of EXECUTE AS: in an application role one is still called what one was called before.
+    /// Name and sid of EXECUTE AS: in an application role one is still called what one was called
+    /// before.
     fn known_as(&self) -> Option<(&CompactString, &Arc<[u8]>)> {
         self.acting.iter().rev().find_map(|(acting, _)| match acting {
             Acting::Login { name, sid, .. } | Acting::User { name, sid, .. } => Some((name, sid)),
@@ -118,7 +120,8 @@ impl Caller {
         }
     }
 
-    /// The user that EXECUTE AS USER names in a database, or the application role: its principal_id and its sid.
+    /// The user that EXECUTE AS USER names in a database, or the application role: its principal_id
+    /// and its sid.
     pub(super) fn acting_user(&self, db: i32) -> Option<(i32, &[u8])> {
         match self.innermost() {
             Some(Acting::User { db: of, id, sid, .. } | Acting::Role { db: of, id, sid, .. })

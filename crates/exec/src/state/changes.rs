@@ -1,6 +1,6 @@
-//! Rows that a statement keeps in memory: what it has changed, for foreign keys, cascades and triggers; the rounds of a
-//! recursive query.
-//! Guarantee: row `i` of `deleted` is what row `i` of `inserted` was before an UPDATE.
+//! Rows that a statement keeps in memory: what it has changed, for foreign keys, cascades and
+//! triggers; the rounds of a recursive query. Guarantee: row `i` of `deleted` is what row `i` of
+//! `inserted` was before an UPDATE.
 
 use std::sync::Arc;
 

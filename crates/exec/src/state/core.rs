@@ -1,5 +1,5 @@
-//! What statements need of their session while they run: current database, transactions, options, counters, the
-//! error that CATCH shows. It knows nothing of batches; `Session` drives it.
+//! What statements need of their session while they run: current database, transactions, options,
+//! counters, the error that CATCH shows. It knows nothing of batches; `Session` drives it.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -50,7 +50,8 @@ pub struct SessionShared {
     pub number: u32,
     /// Set by KILL and by a client's attention; polled by everything that can take long.
     pub cancel: AtomicBool,
-    /// Set with `cancel` by a client's attention alone: the batch ends, its transaction stays unless XACT_ABORT is on.
+    /// Set with `cancel` by a client's attention alone: the batch ends, its transaction stays
+    /// unless XACT_ABORT is on.
     pub attention: AtomicBool,
     /// Set by KILL: the session is over.
     pub killed: AtomicBool,
@@ -58,9 +59,11 @@ pub struct SessionShared {
     pub running: AtomicBool,
     /// principal_id of the login; 0 for a session of the program itself.
     pub login_id: AtomicI32,
-    /// A request of the client is announced or runs: a cancel is for it, even before its batch begins.
+    /// A request of the client is announced or runs: a cancel is for it, even before its batch
+    /// begins.
     pub expected: AtomicBool,
-    /// Held while a cancel finds out whether it is for anything, and while a request is announced or over.
+    /// Held while a cancel finds out whether it is for anything, and while a request is announced
+    /// or over.
     pub cancelling: Mutex<()>,
     /// Current database.
     pub db: AtomicI64,
@@ -139,7 +142,8 @@ impl SessionShared {
         self.watcher.get().and_then(Weak::upgrade)
     }
 
-    /// A request begins. A cancel from before is forgotten unless it was for this request, or is KILL's.
+    /// A request begins. A cancel from before is forgotten unless it was for this request, or is
+    /// KILL's.
     pub fn begins(&self) {
         // Announced before the batch was given to this thread, or not at all.
         if !self.expected.load(Ordering::Acquire) {
@@ -233,7 +237,8 @@ pub enum TransactionEvent {
     RolledBack(u64),
 }
 
-/// Room that is kept from one statement that reads or changes one row to the next, so that it allocates nothing.
+/// Room that is kept from one statement that reads or changes one row to the next, so that it
+/// allocates nothing.
 #[derive(Default)]
 pub struct PointRoom {
     pub key: Vec<u8>,
@@ -347,7 +352,8 @@ pub struct SessionCore {
     pub fired: Vec<FiredTriggers>,
     /// Triggers that are running, the innermost last, by object_id and database.
     pub running_triggers: Vec<(i32, i32)>,
-    /// The time of the transaction that a statement was last by itself, behind the transaction's number.
+    /// The time of the transaction that a statement was last by itself, behind the transaction's
+    /// number.
     own_time: (u64, u64),
     /// Definitions that only the running statement sees: see `catalog::rebuild`.
     pub private_tables: Vec<Arc<TableDef>>,
@@ -357,7 +363,8 @@ pub struct SessionCore {
     pub profile: Option<Box<Profile>>,
     /// Its scans, when they are counted.
     pub scans: Option<Box<Scans>>,
-    /// What it keeps of the batches that it ran last: their bindings, of which only `batch` knows more.
+    /// What it keeps of the batches that it ran last: their bindings, of which only `batch` knows
+    /// more.
     pub kept_bindings: Option<Box<dyn Any + Send + Sync>>,
     /// Charged for what the session keeps between statements.
     pub holdings: Holdings,
@@ -391,7 +398,8 @@ impl SessionCore {
         }
     }
 
-    /// A new session of a host, in a database of it. `instance`: what [`SessionCore::instance_of`] gives.
+    /// A new session of a host, in a database of it. `instance`: what [`SessionCore::instance_of`]
+    /// gives.
     pub fn new(
         host: Arc<Host>,
         instance: Box<dyn Any + Send + Sync>,
@@ -527,8 +535,8 @@ impl SessionCore {
         self.shared.open_transactions.store(n.into(), Ordering::Relaxed);
     }
 
-    /// When the session's transaction began, in microseconds since 1970, UTC: BEGIN TRANSACTION, else the moment at which
-    /// the statement that is its own transaction asked for it first.
+    /// When the session's transaction began, in microseconds since 1970, UTC: BEGIN TRANSACTION,
+    /// else the moment at which the statement that is its own transaction asked for it first.
     pub fn transaction_time(&mut self) -> u64 {
         if self.trancount > 0 {
             return self.shared.tran_began.load(Ordering::Relaxed);
@@ -572,7 +580,9 @@ impl SessionCore {
             sink.changed(&match event {
                 TransactionEvent::Began(number) => SessionChange::TransactionBegan(number),
                 TransactionEvent::Committed(number) => SessionChange::TransactionCommitted(number),
-                TransactionEvent::RolledBack(number) => SessionChange::TransactionRolledBack(number),
+                TransactionEvent::RolledBack(number) => {
+                    SessionChange::TransactionRolledBack(number)
+                }
             })?;
         }
         Ok(())
@@ -593,8 +603,9 @@ impl SessionCore {
         self.shared.cancel.load(Ordering::Relaxed)
     }
 
-    /// Whether the transaction outlives the end of its batch that a cancel brought about: the client sent an attention,
-    /// and neither KILL, XACT_ABORT nor a client that went away asks for more.
+    /// Whether the transaction outlives the end of its batch that a cancel brought about: the
+    /// client sent an attention, and neither KILL, XACT_ABORT nor a client that went away asks for
+    /// more.
     pub fn keeps_transaction(&self) -> bool {
         let shared = &self.shared;
         self.cancelled()
@@ -622,7 +633,8 @@ impl SessionCore {
         if self.holdings.set(Holding::ParsedDocument, parsed.heap_bytes()).is_ok() {
             self.parsed = Some(parsed.clone());
         } else {
-            self.holdings.remove(Holding::ParsedDocument, self.holdings.of(Holding::ParsedDocument));
+            self.holdings
+                .remove(Holding::ParsedDocument, self.holdings.of(Holding::ParsedDocument));
         }
     }
 
@@ -631,7 +643,8 @@ impl SessionCore {
     pub fn drop_large_document(&mut self) {
         if self.parsed.is_some() && self.holdings.of(Holding::ParsedDocument) > MOST_PARSED {
             self.parsed = None;
-            self.holdings.remove(Holding::ParsedDocument, self.holdings.of(Holding::ParsedDocument));
+            self.holdings
+                .remove(Holding::ParsedDocument, self.holdings.of(Holding::ParsedDocument));
         }
     }
 

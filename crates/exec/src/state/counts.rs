@@ -1,6 +1,7 @@
 //! Counts of rows that a transaction has changed, so that a rollback takes them back with the rows.
-//! Guarantees: after a rollback, whole, to a savepoint or of one statement, a table's count of rows is what it was before, but for
-//! what others have changed meanwhile; the list grows with tables and savepoints, not with statements.
+//! Guarantees: after a rollback, whole, to a savepoint or of one statement, a table's count of rows
+//! is what it was before, but for what others have changed meanwhile; the list grows with tables
+//! and savepoints, not with statements.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ impl Counted {
 #[derive(Default)]
 pub(super) struct Counts {
     list: Vec<Counted>,
-    /// Entries from here on take what is counted; those before are of a savepoint or of a statement around the running one.
+    /// Entries from here on take what is counted; those before are of a savepoint or of a statement
+    /// around the running one.
     base: usize,
     /// How many there were when the running statement began.
     statement: usize,
@@ -133,7 +135,8 @@ impl SessionCore {
 
     #[inline]
     fn remember_count(&mut self, db: &Db, table: &TableDef, rows: i64) {
-        // What is a transaction of its own, not part of a statement and without triggers to come, commits now.
+        // What is a transaction of its own, not part of a statement and without triggers to come,
+        // commits now.
         let may_be_undone = self.trancount() > 0 || !self.fired.is_empty();
         if rows != 0 && may_be_undone && !db.is_autonomous() {
             self.transactions.counts.add(&table.state, rows);

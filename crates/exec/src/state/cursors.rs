@@ -1,7 +1,8 @@
-//! The cursors of a session: their names, scopes and variables, what each is, and where it stands. How a cursor gets its rows
-//! is a [`CursorBody`], which is made where queries run.
-//! Guarantees: a cursor lives as long as a name, a variable or a handle refers to it; names and variables of a frame end with
-//! the frame; the end of a transaction closes what it must, whatever the cursor is doing.
+//! The cursors of a session: their names, scopes and variables, what each is, and where it stands.
+//! How a cursor gets its rows is a [`CursorBody`], which is made where queries run. Guarantees: a
+//! cursor lives as long as a name, a variable or a handle refers to it; names and variables of a
+//! frame end with the frame; the end of a transaction closes what it must, whatever the cursor is
+//! doing.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -20,7 +21,8 @@ pub use plan::cursor::Model;
 /// With what the names begin by which the engine's own statements find a client's cursor.
 pub const HIDDEN: &str = "sp_cursor ";
 
-/// First handle of a session's cursors: far from the numbers of prepared statements, so that no log confuses them.
+/// First handle of a session's cursors: far from the numbers of prepared statements, so that no log
+/// confuses them.
 const FIRST_HANDLE: i32 = 180_150_001;
 
 /// What keeps a row from being changed between its fetch and a positioned change.
@@ -140,7 +142,8 @@ impl Cursor {
         if self.is_open() { Ok(()) } else { Err(not_open()) }
     }
 
-    /// Closes it; what it keeps is given back at once, or, when a statement is using it, at that statement's end.
+    /// Closes it; what it keeps is given back at once, or, when a statement is using it, at that
+    /// statement's end.
     pub fn close(&self) {
         self.info.open.store(false, Relaxed);
         self.info.last.store(last::CLOSED, Relaxed);
@@ -258,8 +261,11 @@ impl Cursors {
 
     /// A handle for a new cursor.
     pub fn next_handle(&mut self) -> i32 {
-        self.last =
-            if self.last == 0 { FIRST_HANDLE } else { self.last.checked_add(2).unwrap_or(FIRST_HANDLE) };
+        self.last = if self.last == 0 {
+            FIRST_HANDLE
+        } else {
+            self.last.checked_add(2).unwrap_or(FIRST_HANDLE)
+        };
         self.last
     }
 
@@ -283,7 +289,8 @@ impl Cursors {
                 .cloned()
                 .ok_or_else(|| SqlError::of(msg::CURSOR_VARIABLE_EMPTY, [&variable])),
             NameOrVariable::Name(ident) => {
-                let local = if name.global { None } else { self.get(&ident.value, Some(self.level)) };
+                let local =
+                    if name.global { None } else { self.get(&ident.value, Some(self.level)) };
                 let found = local.or_else(|| self.get(&ident.value, None));
                 found.cloned().ok_or_else(|| no_cursor(&ident.value))
             }
@@ -331,10 +338,16 @@ impl Cursors {
     ///
     /// # Errors
     /// 16915.
-    pub fn declare(&mut self, name: &str, global: bool, cursor: Arc<Cursor>) -> Result<(), SqlError> {
+    pub fn declare(
+        &mut self,
+        name: &str,
+        global: bool,
+        cursor: Arc<Cursor>,
+    ) -> Result<(), SqlError> {
         self.check_free(name, global)?;
         let level = if global { None } else { Some(self.level) };
-        let named = Named { name: fold_name(name), level, cursor: Some(cursor), request: self.request };
+        let named =
+            Named { name: fold_name(name), level, cursor: Some(cursor), request: self.request };
         self.named.push(named);
         Ok(())
     }
@@ -348,7 +361,8 @@ impl Cursors {
         let at = match &name.name {
             NameOrVariable::Variable(variable) => self.place(variable, Some(self.level)),
             NameOrVariable::Name(ident) => {
-                let local = if name.global { None } else { self.place(&ident.value, Some(self.level)) };
+                let local =
+                    if name.global { None } else { self.place(&ident.value, Some(self.level)) };
                 local.or_else(|| self.place(&ident.value, None))
             }
         };
@@ -372,7 +386,8 @@ impl Cursors {
     pub fn release(&mut self, handle: i32) -> Option<Arc<Cursor>> {
         let cursor = self.handles.remove(&handle)?;
         self.named.retain(|named| {
-            !(named.level.is_none() && named.cursor.as_ref().is_some_and(|c| Arc::ptr_eq(c, &cursor)))
+            !(named.level.is_none()
+                && named.cursor.as_ref().is_some_and(|c| Arc::ptr_eq(c, &cursor)))
         });
         Some(cursor)
     }
@@ -385,7 +400,8 @@ impl Cursors {
         }
     }
 
-    /// Cursors that the running frame can name: (name, whether it is global, cursor). Variables are not among them.
+    /// Cursors that the running frame can name: (name, whether it is global, cursor). Variables are
+    /// not among them.
     pub fn visible(&self) -> Vec<(CompactString, bool, Arc<Cursor>)> {
         let seen = self.named.iter().filter(|named| {
             let hidden = named.name.starts_with('@') || named.name.starts_with(HIDDEN);
@@ -415,8 +431,8 @@ impl Cursors {
         self.named.iter().filter_map(|named| named.cursor.as_ref()).chain(self.handles.values())
     }
 
-    /// A transaction has ended. Filled static cursors stay open, unless `close_all` (CURSOR_CLOSE_ON_COMMIT); the others are
-    /// closed by a rollback alone.
+    /// A transaction has ended. Filled static cursors stay open, unless `close_all`
+    /// (CURSOR_CLOSE_ON_COMMIT); the others are closed by a rollback alone.
     pub fn transaction_ended(&mut self, committed: bool, close_all: bool) {
         if self.named.is_empty() && self.handles.is_empty() {
             return;
@@ -429,7 +445,8 @@ impl Cursors {
         }
     }
 
-    /// An error has ended the batch and rolled back: the cursors that were declared in this request go.
+    /// An error has ended the batch and rolled back: the cursors that were declared in this request
+    /// go.
     pub fn request_failed(&mut self) {
         let request = self.request;
         self.named.retain(|named| named.level.is_some() || named.request != request);

@@ -1,11 +1,13 @@
-//! What a caller may do in a database: who it is there, the roles that it is in, what was granted and denied to any of them.
-//! Guarantee: a denial counts before a grant, on the securable itself and on what contains it.
+//! What a caller may do in a database: who it is there, the roles that it is in, what was granted
+//! and denied to any of them. Guarantee: a denial counts before a grant, on the securable itself
+//! and on what contains it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use catalog::security::{
-    Class, DATABASE_ROLES, GrantState, Kind, Permission, SERVER_PUBLIC, SERVER_ROLES, Securable, Security,
+    Class, DATABASE_ROLES, GrantState, Kind, Permission, SERVER_PUBLIC, SERVER_ROLES, Securable,
+    Security,
 };
 use catalog::{Db, FIRST_USER_DB, MODEL};
 use logical::rights::Right;
@@ -53,7 +55,10 @@ impl Effective {
         }
         let mut decision = Decision::Nothing;
         for id in ids {
-            for grant in principals.grants_of(*id).iter().filter(|g| g.on == on && g.permission == permission)
+            for grant in principals
+                .grants_of(*id)
+                .iter()
+                .filter(|g| g.on == on && g.permission == permission)
             {
                 match grant.state {
                     GrantState::Deny => return Decision::Denied,
@@ -63,7 +68,8 @@ impl Effective {
         }
         match on.class {
             Class::Database => {
-                for (_, _, granted, denied) in DATABASE_ROLES.iter().filter(|r| ids.contains(&r.1)) {
+                for (_, _, granted, denied) in DATABASE_ROLES.iter().filter(|r| ids.contains(&r.1))
+                {
                     if denied.contains(&permission) {
                         return Decision::Denied;
                     }
@@ -72,17 +78,20 @@ impl Effective {
                     }
                 }
                 // guest may come into the databases that everyone needs.
-                let everyones =
-                    self.db < FIRST_USER_DB && self.db != MODEL && permission == Permission::Connect;
+                let everyones = self.db < FIRST_USER_DB
+                    && self.db != MODEL
+                    && permission == Permission::Connect;
                 if everyones
-                    || (permission == Permission::Connect && self.user >= catalog::security::FIRST_USER)
+                    || (permission == Permission::Connect
+                        && self.user >= catalog::security::FIRST_USER)
                 {
                     decision = Decision::Granted;
                 }
             }
             Class::Server => {
-                let carries =
-                    |r: &&(&str, i32, &[Permission])| ids.contains(&r.1) && r.2.contains(&permission);
+                let carries = |r: &&(&str, i32, &[Permission])| {
+                    ids.contains(&r.1) && r.2.contains(&permission)
+                };
                 if SERVER_ROLES.iter().any(|role| carries(&role)) {
                     decision = Decision::Granted;
                 }
@@ -104,7 +113,8 @@ impl Effective {
             }
             Class::Login => {
                 let role = self.server.server.get(on.major).filter(|p| p.kind == Kind::Role);
-                on.major > SERVER_PUBLIC && role.is_some_and(|role| self.logins.contains(&role.owner))
+                on.major > SERVER_PUBLIC
+                    && role.is_some_and(|role| self.logins.contains(&role.owner))
             }
             Class::Database | Class::Server => false,
         }

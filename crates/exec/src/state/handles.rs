@@ -1,5 +1,5 @@
-//! Prepared statements that a session keeps under numbers (sp_prepare), and the parameter lists that it has read lately.
-//! Guarantee: a number that was given back or never given finds nothing.
+//! Prepared statements that a session keeps under numbers (sp_prepare), and the parameter lists
+//! that it has read lately. Guarantee: a number that was given back or never given finds nothing.
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -36,7 +36,8 @@ pub struct Declared {
 impl Declared {
     /// Of parameters in order.
     pub fn new(list: Vec<Parameter>) -> Declared {
-        let typed = list.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
+        let typed =
+            list.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
         Declared { list, typed }
     }
 }

@@ -109,7 +109,10 @@ mod tests {
         let refused = holdings.add(Holding::Context, 1 << 30).unwrap_err();
         assert_eq!((refused.number, holdings.of(Holding::Context)), (701, 0));
         holdings.remove(Holding::Documents, 4 << 20);
-        assert_eq!((holdings.of(Holding::Documents), holdings.of(Holding::Prepared)), (6 << 20, 100));
+        assert_eq!(
+            (holdings.of(Holding::Documents), holdings.of(Holding::Prepared)),
+            (6 << 20, 100)
+        );
         holdings.set(Holding::Documents, 0).expect("less");
         assert!(account.held(Clerk::Sessions) <= 3 * STEP);
         holdings.clear();

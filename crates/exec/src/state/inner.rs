@@ -1,8 +1,9 @@
-//! Statements inside a statement: the body of a trigger runs within the statement that fired it, the body of a function in the
-//! middle of the statement that calls it.
-//! Guarantees: statements inside commit nothing; what they do is taken back with the statement around them; a transaction that
-//! ends inside is error 3609 for the statement around. Those of a function are no statements of the transaction at all: they read
-//! in the snapshot and keep to the locks of the statement around, and what fails in them fails it.
+//! Statements inside a statement: the body of a trigger runs within the statement that fired it,
+//! the body of a function in the middle of the statement that calls it. Guarantees: statements
+//! inside commit nothing; what they do is taken back with the statement around them; a transaction
+//! that ends inside is error 3609 for the statement around. Those of a function are no statements
+//! of the transaction at all: they read in the snapshot and keep to the locks of the statement
+//! around, and what fails in them fails it.
 
 use smallvec::SmallVec;
 use types::{SqlError, Value, msg};
@@ -64,7 +65,8 @@ impl SessionCore {
         scope
     }
 
-    /// They have ended; `failed`: with an error, and the statement around them is about to be taken back.
+    /// They have ended; `failed`: with an error, and the statement around them is about to be taken
+    /// back.
     ///
     /// Errors: 3609 the transaction has ended inside.
     pub fn leave_inner(&mut self, scope: InnerScope, failed: bool) -> Result<(), SqlError> {
@@ -72,7 +74,8 @@ impl SessionCore {
         let ended = self.trancount < scope.trancount.max(1);
         if !ended {
             for open in &mut self.transactions.open {
-                let mark = scope.marks.iter().find(|(db, _)| *db == open.db.id()).map(|(_, mark)| *mark);
+                let mark =
+                    scope.marks.iter().find(|(db, _)| *db == open.db.id()).map(|(_, mark)| *mark);
                 // A database that was first used inside goes back to its beginning.
                 open.mark = mark.unwrap_or(open.start);
             }

@@ -1,6 +1,6 @@
-//! Locks that a session takes for its statements: of tables and what else has a definition, and of applications.
-//! Guarantee: after the wait for a definition it is still the one that the statement was compiled with, else the statement is
-//! compiled again.
+//! Locks that a session takes for its statements: of tables and what else has a definition, and of
+//! applications. Guarantee: after the wait for a definition it is still the one that the statement
+//! was compiled with, else the statement is compiled again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,12 @@ impl SessionCore {
     ///
     /// Errors: [`errors::SCHEMA_CHANGED`] (the interpreter compiles again), 1205, 1222.
     #[inline]
-    pub fn lock_table(&mut self, db: &Arc<Db>, table: &TableDef, lock: TableLock) -> Result<(), SqlError> {
+    pub fn lock_table(
+        &mut self,
+        db: &Arc<Db>,
+        table: &TableDef,
+        lock: TableLock,
+    ) -> Result<(), SqlError> {
         let at = self.open_txn(db)?;
         let open = &mut self.transactions.open[at];
         open.in_shared_tables |= db.id() == TEMPDB && table.is_shared();
@@ -94,10 +99,15 @@ impl SessionCore {
         }
     }
 
-    /// Locks a sequence while a statement takes values of it. Its definition must still be the current one.
+    /// Locks a sequence while a statement takes values of it. Its definition must still be the
+    /// current one.
     ///
     /// Errors: as [`SessionCore::lock_table`].
-    pub fn lock_sequence(&mut self, db: &Arc<Db>, sequence: &Arc<SequenceDef>) -> Result<(), SqlError> {
+    pub fn lock_sequence(
+        &mut self,
+        db: &Arc<Db>,
+        sequence: &Arc<SequenceDef>,
+    ) -> Result<(), SqlError> {
         let at = self.open_txn(db)?;
         let txn = &mut self.transactions.open[at].txn;
         let locked = txn.lock_statement(What::Table(sequence.object_id as u32), LockMode::SchS);

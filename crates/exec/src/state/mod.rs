@@ -1,5 +1,6 @@
-//! What a session is while it runs: its options, its transactions and savepoints, its snapshots and table locks, what it
-//! publishes of itself. Batches run over it (`session`, `batch`); it knows nothing of them.
+//! What a session is while it runs: its options, its transactions and savepoints, its snapshots and
+//! table locks, what it publishes of itself. Batches run over it (`session`, `batch`); it knows
+//! nothing of them.
 
 mod acting;
 pub mod activity;

@@ -7,7 +7,8 @@ use catalog::{Db, TableDef, errors};
 use syntax::ast::ObjectName;
 use types::SqlError;
 
-/// The database that a name of up to four parts is in. Errors: 7202 a linked server, 911 no such database.
+/// The database that a name of up to four parts is in. Errors: 7202 a linked server, 911 no such
+/// database.
 pub fn database_of(core: &SessionCore, name: &ObjectName) -> Result<Arc<Db>, SqlError> {
     if let Some(server) = &name.server {
         return Err(errors::no_server(&server.value));
@@ -19,7 +20,10 @@ pub fn database_of(core: &SessionCore, name: &ObjectName) -> Result<Arc<Db>, Sql
 }
 
 /// The table of a name. Errors: 208 no such table, 911 no such database.
-pub fn resolve_table(core: &SessionCore, name: &ObjectName) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
+pub fn resolve_table(
+    core: &SessionCore,
+    name: &ObjectName,
+) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
     let temporary = name.name.value.starts_with('#');
     let db = match (&name.database, temporary) {
         (None, true) => core.host().database("tempdb")?,

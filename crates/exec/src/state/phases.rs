@@ -41,8 +41,17 @@ pub enum Phase {
 /// Phases.
 const PHASES: usize = 8;
 /// Their names, and that of a request as a whole.
-pub const PHASE_NAMES: [&str; PHASES + 1] =
-    ["WAIT FOR WORKER", "RECEIVE", "DECODE", "FIND PLAN", "RUN", "WAIT FOR LOG", "ENCODE", "SEND", "TOTAL"];
+pub const PHASE_NAMES: [&str; PHASES + 1] = [
+    "WAIT FOR WORKER",
+    "RECEIVE",
+    "DECODE",
+    "FIND PLAN",
+    "RUN",
+    "WAIT FOR LOG",
+    "ENCODE",
+    "SEND",
+    "TOTAL",
+];
 
 /// Parts of the histograms, each for some of the threads.
 const PARTS: usize = 8;
@@ -94,7 +103,8 @@ impl ClockReadings {
         let ends = Instant::now();
         let time = clock_gettime(ClockId::ThreadCPUTime);
         let seconds = time.tv_sec.unsigned_abs();
-        let processor_ns = seconds.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec.unsigned_abs());
+        let processor_ns =
+            seconds.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec.unsigned_abs());
         ClockReadings { ends, processor_ns, begins: Instant::now() }
     }
 
@@ -142,13 +152,22 @@ impl Clock {
         spent[Phase::Worker as usize].elapsed = waited.map_or(0, |waited| waited.as_nanos() as u64);
         entered[Phase::Worker as usize] = waited.is_some();
         entered[Phase::Receive as usize] = true;
-        Clock { since, phase: Phase::Receive, before_log: None, counts: false, reading_ns, spent, entered }
+        Clock {
+            since,
+            phase: Phase::Receive,
+            before_log: None,
+            counts: false,
+            reading_ns,
+            spent,
+            entered,
+        }
     }
 
     fn switch(&mut self, to: Phase) -> Phase {
         let (now, since) = (ClockReadings::now(), self.since);
         let elapsed = (now.ends - since.begins).as_nanos() as u64;
-        let processor = now.processor_ns.saturating_sub(since.processor_ns).saturating_sub(self.reading_ns);
+        let processor =
+            now.processor_ns.saturating_sub(since.processor_ns).saturating_sub(self.reading_ns);
         let spent = &mut self.spent[self.phase as usize];
         spent.elapsed += elapsed;
         // The two clocks are not read in one moment.
@@ -238,9 +257,9 @@ impl RequestPhases {
     /// Begins to time requests, from nothing, or ends it: what was counted stays.
     pub fn switch(&self, on: bool) {
         if on && !self.is_on() {
-            let parts = self
-                .parts
-                .get_or_init(|| (0..PARTS).map(|_| std::array::from_fn(|_| Counted::default())).collect());
+            let parts = self.parts.get_or_init(|| {
+                (0..PARTS).map(|_| std::array::from_fn(|_| Counted::default())).collect()
+            });
             let histograms = parts.iter().flatten().flat_map(|of| [&of.elapsed, &of.processor]);
             histograms.for_each(Histogram::clear);
             self.reading_ns.store(ClockReadings::least_between(), Relaxed);

@@ -1,12 +1,13 @@
-//! Asking what the caller may do, and the errors that say that it may not.
-//! Guarantees: sysadmin, dbo and db_owner (to whom nothing is denied) cost one look; what was worked out is used as long as nobody has changed principals or permissions.
+//! Asking what the caller may do, and the errors that say that it may not. Guarantees: sysadmin,
+//! dbo and db_owner (to whom nothing is denied) cost one look; what was worked out is used as long
+//! as nobody has changed principals or permissions.
 
 use std::sync::Arc;
 
 use bind::mask::MaskedColumn;
 use catalog::security::{
-    Class, DATABASE_ROLES, DB_OWNER, DBO, GUEST, GrantState, PUBLIC, Permission, SERVER_PUBLIC, SYSADMIN,
-    Securable,
+    Class, DATABASE_ROLES, DB_OWNER, DBO, GUEST, GrantState, PUBLIC, Permission, SERVER_PUBLIC,
+    SYSADMIN, Securable,
 };
 use catalog::{Db, MASTER, fold_name};
 use logical::rights::Right;
@@ -67,7 +68,12 @@ impl SessionCore {
         }
     }
 
-    fn work_out(&self, db: &Arc<Db>, master: &Arc<Db>, versions: (u64, u64)) -> Result<Effective, SqlError> {
+    fn work_out(
+        &self,
+        db: &Arc<Db>,
+        master: &Arc<Db>,
+        versions: (u64, u64),
+    ) -> Result<Effective, SqlError> {
         let (server, database) = (self.security(master), self.security(db));
         let mut logins = Vec::new();
         if let Some(login) = self.caller.acting_login() {
@@ -105,8 +111,10 @@ impl SessionCore {
             return Err(no_access(self.caller.name(), &db.name()));
         }
         let principals = &effective.database.database;
-        let denied = |id: &i32| principals.grants_of(*id).iter().any(|g| g.state == GrantState::Deny);
-        let denying = DATABASE_ROLES.iter().any(|r| !r.3.is_empty() && effective.users.contains(&r.1));
+        let denied =
+            |id: &i32| principals.grants_of(*id).iter().any(|g| g.state == GrantState::Deny);
+        let denying =
+            DATABASE_ROLES.iter().any(|r| !r.3.is_empty() && effective.users.contains(&r.1));
         effective.all =
             effective.users.contains(&DB_OWNER) && !denying && !effective.users.iter().any(denied);
         Ok(effective)
@@ -172,7 +180,13 @@ impl SessionCore {
     }
 
     /// Whether the caller has a permission; false where it may not even use the database.
-    pub fn has(&mut self, db: &Arc<Db>, on: Securable, schema: i32, permission: Permission) -> bool {
+    pub fn has(
+        &mut self,
+        db: &Arc<Db>,
+        on: Securable,
+        schema: i32,
+        permission: Permission,
+    ) -> bool {
         if self.may_all() {
             return true;
         }
@@ -192,7 +206,10 @@ impl SessionCore {
             }
             let on = Securable::new(Class::Object, column.table);
             let (permission, columns) = (Permission::Unmask, vec![column.column]);
-            if effective.columns(&Right { db, on, schema: column.schema, permission, columns }).is_err() {
+            if effective
+                .columns(&Right { db, on, schema: column.schema, permission, columns })
+                .is_err()
+            {
                 return false;
             }
         }
@@ -249,7 +266,9 @@ impl SessionCore {
         let principals = &effective.database.database;
         effective.users.iter().any(|id| {
             let own = |g: &catalog::security::Grant| {
-                g.on.class == Class::Object && g.on.major == object_id && g.state != GrantState::Deny
+                g.on.class == Class::Object
+                    && g.on.major == object_id
+                    && g.state != GrantState::Deny
             };
             principals.grants_of(*id).iter().any(own)
         })
@@ -257,7 +276,11 @@ impl SessionCore {
 
     /// principal_id of the user that the caller is in a database; guest's where it is nobody.
     pub fn user_in(&mut self, db: &Arc<Db>) -> i32 {
-        if self.may_all() { DBO } else { self.effective(db).map_or(GUEST, |effective| effective.user) }
+        if self.may_all() {
+            DBO
+        } else {
+            self.effective(db).map_or(GUEST, |effective| effective.user)
+        }
     }
 }
 
@@ -313,7 +336,8 @@ fn denied(right: &Right, column: i32) -> SqlError {
                     None => Default::default(),
                 },
             };
-            let named = table.and_then(|t| t.columns.iter().find(|c| c.column_id == column && column > 0));
+            let named =
+                table.and_then(|t| t.columns.iter().find(|c| c.column_id == column && column > 0));
             debug_assert!(!fold_name(&name).is_empty(), "a right on an object that is not there");
             match named {
                 Some(c) => SqlError::of(

@@ -1,6 +1,7 @@
-//! What happens when a statement finds a filegroup full (1105): before it fails, what is about to give space back does so
-//! (dropped units, ghosts, discarded large values, empty extents), and then the statement may run again.
-//! Guarantee: the statement is taken back before it runs again, and nothing of it had been shown.
+//! What happens when a statement finds a filegroup full (1105): before it fails, what is about to
+//! give space back does so (dropped units, ghosts, discarded large values, empty extents), and then
+//! the statement may run again. Guarantee: the statement is taken back before it runs again, and
+//! nothing of it had been shown.
 
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use storage::TableStore;
 pub const MAX_RUNS: u32 = 3;
 
 impl SessionCore {
-    /// A statement has failed with this error and is not taken back yet: if a filegroup was full, makes room in it. Its
-    /// own pages do not count.
+    /// A statement has failed with this error and is not taken back yet: if a filegroup was full,
+    /// makes room in it. Its own pages do not count.
     pub(super) fn look_for_room(&mut self, error: &SqlError) {
         self.transactions.room = error.number == 1105 && !self.doomed && self.make_room();
     }

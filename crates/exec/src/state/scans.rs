@@ -1,5 +1,6 @@
-//! How often the running statement has begun to scan its tables, for SET STATISTICS IO: a range of an index that is sought counts
-//! as a scan, a look for the one row that a whole unique key can have does not.
+//! How often the running statement has begun to scan its tables, for SET STATISTICS IO: a range of
+//! an index that is sought counts as a scan, a look for the one row that a whole unique key can
+//! have does not.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! SNAPSHOT isolation of a session: the snapshot that a transaction keeps, and what it must refuse.
-//! Guarantees: a transaction in SNAPSHOT isolation reads one moment of each database; a table whose definition is newer
-//! than that moment is an error, not an empty table; a row that another transaction has changed since is not changed.
+//! Guarantees: a transaction in SNAPSHOT isolation reads one moment of each database; a table whose
+//! definition is newer than that moment is an error, not an empty table; a row that another
+//! transaction has changed since is not changed.
 
 use std::sync::Arc;
 
@@ -20,8 +21,8 @@ impl SessionCore {
         let open = &mut self.transactions.open[at];
         let own = open.txn.id();
         let kept = open.kept.get_or_insert_with(|| Arc::new(open.txn.lasting_snapshot()));
-        // The transaction got its id after the snapshot was taken. The reader that holds the snapshot goes on without it: its
-        // statement's own work is none of its business.
+        // The transaction got its id after the snapshot was taken. The reader that holds the
+        // snapshot goes on without it: its statement's own work is none of its business.
         if kept.own() != own
             && let Some(guard) = Arc::get_mut(kept)
         {
@@ -32,8 +33,8 @@ impl SessionCore {
 
     /// What the isolation level has against a table's use.
     ///
-    /// Errors: 3951 SNAPSHOT after another level, 3952 SNAPSHOT is not allowed, 3961 the table's definition is newer
-    /// than the snapshot.
+    /// Errors: 3951 SNAPSHOT after another level, 3952 SNAPSHOT is not allowed, 3961 the table's
+    /// definition is newer than the snapshot.
     #[inline]
     pub(super) fn check_isolation(
         &mut self,

@@ -1,7 +1,8 @@
-//! The transactions of a session: one per database it has touched, ended together; statement savepoints, statement
-//! snapshots, and the changes of schema that a rollback must take back.
-//! Guarantees: a failed statement leaves no trace in data or catalog; without BEGIN TRANSACTION each statement is a
-//! transaction of its own; an answer goes out only when what it may have seen is durable.
+//! The transactions of a session: one per database it has touched, ended together; statement
+//! savepoints, statement snapshots, and the changes of schema that a rollback must take back.
+//! Guarantees: a failed statement leaves no trace in data or catalog; without BEGIN TRANSACTION
+//! each statement is a transaction of its own; an answer goes out only when what it may have seen
+//! is durable.
 
 mod ends;
 mod in_place;
@@ -144,7 +145,8 @@ impl Transactions {
 impl SessionCore {
     /// The session's transaction in a database: joined when there is one, begun when not.
     ///
-    /// Errors: 3930 when the transaction is doomed, 945 and its kin when the database is not usable.
+    /// Errors: 3930 when the transaction is doomed, 945 and its kin when the database is not
+    /// usable.
     #[inline]
     pub fn txn(&mut self, db: &Arc<Db>) -> Result<&mut Txn, SqlError> {
         let at = self.open_txn(db)?;
@@ -196,10 +198,13 @@ impl SessionCore {
         Ok(others)
     }
 
-    /// What the running statement sees of a database: what was committed when it first looked, and the session's own
-    /// earlier work. In SNAPSHOT isolation the same for the whole transaction.
+    /// What the running statement sees of a database: what was committed when it first looked, and
+    /// the session's own earlier work. In SNAPSHOT isolation the same for the whole transaction.
     pub fn snapshot(&mut self, db: &Arc<Db>) -> Result<Arc<SnapshotGuard>, SqlError> {
-        if self.options.isolation == Isolation::Snapshot && self.trancount > 0 && !db.is_autonomous() {
+        if self.options.isolation == Isolation::Snapshot
+            && self.trancount > 0
+            && !db.is_autonomous()
+        {
             return self.kept_snapshot(db);
         }
         let at = self.open_txn(db)?;
@@ -226,7 +231,8 @@ impl SessionCore {
         Ok(self.transactions.open[at].txn.locks.id().0)
     }
 
-    /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS ON.
+    /// A statement begins. `touches_data`: it begins a transaction under SET IMPLICIT_TRANSACTIONS
+    /// ON.
     #[inline]
     pub fn begin_statement(&mut self, touches_data: bool) -> Result<(), SqlError> {
         self.settle_undo();
@@ -276,7 +282,8 @@ impl SessionCore {
         }
     }
 
-    /// What a statement did to table variables stays, whatever becomes of the session's transaction.
+    /// What a statement did to table variables stays, whatever becomes of the session's
+    /// transaction.
     #[inline]
     fn commit_autonomous(&mut self) -> Result<(), SqlError> {
         if self.transactions.autonomous { self.commit_table_variables() } else { Ok(()) }
@@ -285,14 +292,16 @@ impl SessionCore {
     #[cold]
     fn commit_table_variables(&mut self) -> Result<(), SqlError> {
         self.transactions.autonomous = false;
-        let Some(at) = self.transactions.open.iter().position(|open| open.db.is_autonomous()) else {
+        let Some(at) = self.transactions.open.iter().position(|open| open.db.is_autonomous())
+        else {
             return Ok(());
         };
         let open = self.transactions.open.remove(at);
         drop((open.snapshot, open.kept));
         let spid = self.spid();
         let changes = std::mem::take(&mut self.transactions.ddl);
-        let (own, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(DdlChange::is_autonomous);
+        let (own, others): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(DdlChange::is_autonomous);
         self.transactions.ddl = others;
         self.transactions.ddl_mark = self.transactions.ddl_mark.min(self.transactions.ddl.len());
         let committed = open.txn.commit(Durability::Delayed);
@@ -406,11 +415,15 @@ impl SessionCore {
         self.transactions.open.iter().map(|open| (open.db.id(), open.txn.mark())).collect()
     }
 
-    /// Takes back what was done since; false when that failed, and the transaction can only be rolled back.
+    /// Takes back what was done since; false when that failed, and the transaction can only be
+    /// rolled back.
     pub(super) fn back_to(&mut self, marks: &[(i32, Savepoint)]) -> bool {
         self.settle_undo();
         for open in &mut self.transactions.open {
-            let mark = marks.iter().find(|(db, _)| *db == open.db.id()).map_or(open.mark, |(_, mark)| *mark);
+            let mark = marks
+                .iter()
+                .find(|(db, _)| *db == open.db.id())
+                .map_or(open.mark, |(_, mark)| *mark);
             self.doomed |= open.txn.rollback_to(&mark).is_err();
         }
         !self.doomed

@@ -29,7 +29,11 @@ impl SessionCore {
     /// 924 another session is in it alone, 923 it is for its owners.
     #[inline]
     pub fn check_admitted(&mut self, db: &Arc<Db>) -> Result<(), SqlError> {
-        if db.is_open_to_all() { Ok(()) } else { self.ask(db, |db, spid, known| db.admits(spid, known)) }
+        if db.is_open_to_all() {
+            Ok(())
+        } else {
+            self.ask(db, |db, spid, known| db.admits(spid, known))
+        }
     }
 
     /// The session begins to use a database.
@@ -64,7 +68,10 @@ impl SessionCore {
     fn may_use_restricted(&mut self, db: &Arc<Db>) -> bool {
         self.may_all()
             || self.effective(db).is_ok_and(|e| {
-                e.all || e.user == DBO || e.users.contains(&DB_OWNER) || e.logins.contains(&DBCREATOR)
+                e.all
+                    || e.user == DBO
+                    || e.users.contains(&DB_OWNER)
+                    || e.logins.contains(&DBCREATOR)
             })
     }
 
@@ -96,7 +103,9 @@ impl SessionCore {
     /// has used on its way is used no more.
     pub fn return_to_db(&mut self, left: usize) {
         // What its first USE has left is where it began.
-        let Some(back) = self.kept_uses.drain(left.min(self.kept_uses.len())..).next() else { return };
+        let Some(back) = self.kept_uses.drain(left.min(self.kept_uses.len())..).next() else {
+            return;
+        };
         if self.db().id() != back.database().id() {
             self.move_to(back);
         }

@@ -1,4 +1,5 @@
-//! Dates and times by .NET's format strings. `None` is its FormatException, of which FORMAT makes NULL.
+//! Dates and times by .NET's format strings. `None` is its FormatException, of which FORMAT makes
+//! NULL.
 
 use std::fmt::Write as _;
 
@@ -10,7 +11,12 @@ use super::Culture;
 const SECOND: u64 = DAY_TICKS / 86_400;
 
 /// A date with its time; `offset` when the type has one.
-pub fn format_moment(moment: Moment, offset: Option<i16>, format: &str, culture: &Culture) -> Option<String> {
+pub fn format_moment(
+    moment: Moment,
+    offset: Option<i16>,
+    format: &str,
+    culture: &Culture,
+) -> Option<String> {
     let english = Culture::find("").ok()?;
     let both = |date: &str, time: &str| format!("{date} {time}");
     let mut chars = format.chars();
@@ -100,7 +106,16 @@ impl<'c> Writer<'c> {
         let (year, month, day) = civil_from_days(moment.days);
         // Day 0 was a Monday; .NET's weeks begin on Sunday.
         let weekday = (moment.days + 1).rem_euclid(7) as usize;
-        Writer { culture, year, month, day, weekday, ticks: moment.ticks, offset, out: String::new() }
+        Writer {
+            culture,
+            year,
+            month,
+            day,
+            weekday,
+            ticks: moment.ticks,
+            offset,
+            out: String::new(),
+        }
     }
 
     fn padded(&mut self, n: u64, width: usize) {
@@ -122,7 +137,9 @@ impl<'c> Writer<'c> {
             ('y', 1 | 2) => self.padded(self.year as u64 % 100, run),
             ('y', _) => self.padded(self.year as u64, run),
             ('H', _) => self.padded(hour, run.min(2)),
-            ('h', _) => self.padded(if hour.is_multiple_of(12) { 12 } else { hour % 12 }, run.min(2)),
+            ('h', _) => {
+                self.padded(if hour.is_multiple_of(12) { 12 } else { hour % 12 }, run.min(2))
+            }
             ('m', _) => self.padded(self.ticks / (60 * SECOND) % 60, run.min(2)),
             ('s', _) => self.padded(self.ticks / SECOND % 60, run.min(2)),
             ('f' | 'F', _) => self.fraction(letter, run)?,
@@ -137,7 +154,8 @@ impl<'c> Writer<'c> {
         Some(())
     }
 
-    /// Digits of the second's fraction: `F` leaves out zeros at the end, and a point before nothing.
+    /// Digits of the second's fraction: `F` leaves out zeros at the end, and a point before
+    /// nothing.
     fn fraction(&mut self, letter: char, run: usize) -> Option<()> {
         let fraction = format!("{:07}", self.ticks % SECOND);
         let digits = fraction.get(..run)?;
@@ -178,16 +196,24 @@ pub fn format_span(ticks: u64, format: &str, culture: &Culture) -> Option<String
     let fraction = format!("{:07}", ticks % SECOND);
     match format {
         "" | "c" | "t" | "T" => {
-            let some = if ticks.is_multiple_of(SECOND) { String::new() } else { format!(".{fraction}") };
+            let some =
+                if ticks.is_multiple_of(SECOND) { String::new() } else { format!(".{fraction}") };
             return Some(format!("{hours:02}:{minutes:02}:{seconds:02}{some}"));
         }
         "g" => {
             let digits = fraction.trim_end_matches('0');
-            let some = if digits.is_empty() { String::new() } else { format!("{}{digits}", culture.decimal) };
+            let some = if digits.is_empty() {
+                String::new()
+            } else {
+                format!("{}{digits}", culture.decimal)
+            };
             return Some(format!("{hours}:{minutes:02}:{seconds:02}{some}"));
         }
         "G" => {
-            return Some(format!("0:{hours:02}:{minutes:02}:{seconds:02}{}{fraction}", culture.decimal));
+            return Some(format!(
+                "0:{hours:02}:{minutes:02}:{seconds:02}{}{fraction}",
+                culture.decimal
+            ));
         }
         _ => {}
     }

@@ -1,5 +1,5 @@
-//! Cultures for FORMAT and PARSE: what .NET on Windows has of them, for the few that are known in every detail. Names are compared
-//! without case; any other culture is error 9818.
+//! Cultures for FORMAT and PARSE: what .NET on Windows has of them, for the few that are known in
+//! every detail. Names are compared without case; any other culture is error 9818.
 
 mod date;
 mod float_digits;
@@ -138,7 +138,9 @@ static CULTURES: [Culture; 4] = [
             "November",
             "Dezember",
         ],
-        short_months: ["Jan", "Feb", "Mrz", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez"],
+        short_months: [
+            "Jan", "Feb", "Mrz", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez",
+        ],
         days: ["Sonntag", "Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag"],
         short_days: ["So", "Mo", "Di", "Mi", "Do", "Fr", "Sa"],
         era: "n. Chr.",

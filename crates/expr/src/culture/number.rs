@@ -48,8 +48,14 @@ impl Number {
         let digits: Vec<u8> = digits.bytes().filter(|b| *b != b'.').collect();
         let scale = significant as i32 - 1 - exponent.parse::<i32>().unwrap_or(0);
         let shown = Some(significant as i32);
-        let number =
-            Number { negative: x < 0.0, digits, scale, integer: false, significant: shown, whole: (0, 0) };
+        let number = Number {
+            negative: x < 0.0,
+            digits,
+            scale,
+            integer: false,
+            significant: shown,
+            whole: (0, 0),
+        };
         let mut number = number.trimmed();
         number.drop_zeros();
         number
@@ -179,7 +185,12 @@ fn signed(negative: bool, text: String) -> String {
     if negative { format!("-{text}") } else { text }
 }
 
-fn standard(number: &Number, letter: char, digits: Option<i32>, culture: &Culture) -> Option<String> {
+fn standard(
+    number: &Number,
+    letter: char,
+    digits: Option<i32>,
+    culture: &Culture,
+) -> Option<String> {
     Some(match letter.to_ascii_uppercase() {
         'C' => {
             let n = number.rounded(digits.unwrap_or(2));
@@ -241,7 +252,8 @@ fn scientific(
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     let power = exponent.unsigned_abs();
-    let text = format!("{}{letter}{sign}{power:0>exponent_digits$}", plain(&mantissa, false, culture));
+    let text =
+        format!("{}{letter}{sign}{power:0>exponent_digits$}", plain(&mantissa, false, culture));
     signed(number.negative, text)
 }
 
@@ -365,7 +377,8 @@ fn read_section(section: &str) -> Section {
             'e' | 'E' => {
                 let sign = chars.get(at).copied().filter(|c| matches!(c, '+' | '-'));
                 let from = at + usize::from(sign.is_some());
-                let zeros = chars[from.min(chars.len())..].iter().take_while(|c| **c == '0').count();
+                let zeros =
+                    chars[from.min(chars.len())..].iter().take_while(|c| **c == '0').count();
                 if zeros > 0 && s.exponent.is_none() {
                     s.exponent = Some((c, sign == Some('+'), zeros));
                     s.parts.push(Part::Exponent);
@@ -381,7 +394,8 @@ fn read_section(section: &str) -> Section {
                 }
             }
             '\'' | '"' => {
-                let end = chars[at..].iter().position(|q| *q == c).map_or(chars.len(), |end| at + end);
+                let end =
+                    chars[at..].iter().position(|q| *q == c).map_or(chars.len(), |end| at + end);
                 literal(&mut s, chars[at..end].iter().collect());
                 at = end + 1;
             }

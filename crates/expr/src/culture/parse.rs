@@ -2,8 +2,8 @@
 
 use super::Culture;
 
-/// A number's text with the marks of a program's constants: signs, groups and the symbol of the currency are understood. `None` when
-/// it is no number.
+/// A number's text with the marks of a program's constants: signs, groups and the symbol of the
+/// currency are understood. `None` when it is no number.
 pub fn number_text(text: &str, culture: &Culture, fraction: bool) -> Option<String> {
     let text = text.trim();
     let (text, in_brackets) = match text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) {

@@ -1,12 +1,13 @@
-//! FOR XML EXPLICIT: each row says which element it is and in which one it stands; the names of the columns say what their values are
-//! in it.
+//! FOR XML EXPLICIT: each row says which element it is and in which one it stands; the names of the
+//! columns say what their values are in it.
 
 use types::{Look, SqlError, Value, msg};
 
 use super::xml::{escape, rooted, value_text};
 use super::{DocumentColumn, Writer};
 
-/// The elements that rows may be. The rows' first two columns are the number of the row's element and of the one around it.
+/// The elements that rows may be. The rows' first two columns are the number of the row's element
+/// and of the one around it.
 #[derive(Clone, Debug)]
 pub struct XmlExplicit {
     pub tags: Vec<ExplicitTag>,
@@ -49,10 +50,17 @@ pub enum ExplicitKind {
 }
 
 impl XmlExplicit {
-    pub(super) fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
+    pub(super) fn row(
+        &self,
+        writer: &mut Writer,
+        row: &[Value],
+        look: Look<'_>,
+    ) -> Result<(), SqlError> {
         let number = row.first().and_then(Value::as_i64).filter(|number| *number > 0);
         let number = number.ok_or_else(|| SqlError::of(msg::EXPLICIT_TAG_INTEGERS, []))?;
-        let tag = self.place(number).ok_or_else(|| SqlError::of(msg::EXPLICIT_UNDECLARED_TAG, [&number]))?;
+        let tag = self
+            .place(number)
+            .ok_or_else(|| SqlError::of(msg::EXPLICIT_UNDECLARED_TAG, [&number]))?;
         let depth = match row.get(1).and_then(Value::as_i64) {
             None | Some(0) => 0,
             Some(parent) if parent < 0 => {
@@ -72,7 +80,8 @@ impl XmlExplicit {
         self.tags.iter().position(|tag| tag.id == id)
     }
 
-    /// How many elements stay open for a child of a parent: those up to the innermost one with its number.
+    /// How many elements stay open for a child of a parent: those up to the innermost one with its
+    /// number.
     fn depth_of(&self, writer: &Writer, own: i64, parent: i64) -> Result<usize, SqlError> {
         let Some(place) = self.place(parent) else {
             return Err(SqlError::of(msg::EXPLICIT_UNDECLARED_PARENT, [&parent]));
@@ -137,7 +146,12 @@ impl XmlExplicit {
 }
 
 /// Writes a value that is no attribute.
-fn write(column: &ExplicitColumn, value: &Value, out: &mut String, look: Look<'_>) -> Result<(), SqlError> {
+fn write(
+    column: &ExplicitColumn,
+    value: &Value,
+    out: &mut String,
+    look: Look<'_>,
+) -> Result<(), SqlError> {
     let name = &column.name;
     if value.is_null() {
         if column.kind == ExplicitKind::Nil {

@@ -6,7 +6,8 @@ use types::{Look, SqlError, Value};
 use super::{DocumentColumn, Writer};
 use crate::json::{value_text, write_string};
 
-/// The options, and what an object has. PATH has one level; AUTO one for each table, each an array within the one before.
+/// The options, and what an object has. PATH has one level; AUTO one for each table, each an array
+/// within the one before.
 #[derive(Clone, Debug)]
 pub struct JsonDocument {
     pub levels: Vec<JsonLevel>,
@@ -58,10 +59,15 @@ impl JsonLevel {
 }
 
 impl JsonDocument {
-    pub(super) fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
+    pub(super) fn row(
+        &self,
+        writer: &mut Writer,
+        row: &[Value],
+        look: Look<'_>,
+    ) -> Result<(), SqlError> {
         let last = self.levels.len() - 1;
-        let changed =
-            writer.changed(row, self.levels[..last].iter().map(JsonLevel::columns).chain([Vec::new()]));
+        let changed = writer
+            .changed(row, self.levels[..last].iter().map(JsonLevel::columns).chain([Vec::new()]));
         if writer.rows > 0 {
             self.close(writer, changed);
             writer.out.push(',');

@@ -126,7 +126,8 @@ pub struct Writer {
     before: Vec<Value>,
     /// What was written last is a part of a list of atomic values (`data()`).
     after_data: bool,
-    /// EXPLICIT: the elements that are open, by their place among the tags, and whether their start tags still are.
+    /// EXPLICIT: the elements that are open, by their place among the tags, and whether their start
+    /// tags still are.
     open: Vec<(usize, bool)>,
 }
 
@@ -141,9 +142,13 @@ impl Writer {
         self.out.is_empty()
     }
 
-    /// The first of the levels whose columns have other values than in the row before, the last level where none has; notes
-    /// the row. Each level is given by its columns.
-    fn changed<'c>(&mut self, row: &[Value], levels: impl Iterator<Item = Vec<&'c DocumentColumn>>) -> usize {
+    /// The first of the levels whose columns have other values than in the row before, the last
+    /// level where none has; notes the row. Each level is given by its columns.
+    fn changed<'c>(
+        &mut self,
+        row: &[Value],
+        levels: impl Iterator<Item = Vec<&'c DocumentColumn>>,
+    ) -> usize {
         let first = self.rows == 0;
         let mut changed = None;
         let mut seen = 0;
@@ -151,10 +156,9 @@ impl Writer {
         for (number, columns) in levels.enumerate() {
             last = number;
             for column in columns {
-                let same = self
-                    .before
-                    .get(seen)
-                    .is_some_and(|before| order_of(before, &row[column.at], Collation::BIN2).is_eq());
+                let same = self.before.get(seen).is_some_and(|before| {
+                    order_of(before, &row[column.at], Collation::BIN2).is_eq()
+                });
                 if !same {
                     changed = changed.or(Some(number));
                     self.before.resize(self.before.len().max(seen + 1), Value::Null);
@@ -181,14 +185,20 @@ mod tests {
     fn json(root: Option<&str>) -> Document {
         let member = JsonMember::Value { name: "a".into(), column: column(2) };
         let levels = vec![JsonLevel { name: String::new(), members: vec![member] }];
-        Document::Json(JsonDocument { levels, root: root.map(str::to_owned), nulls: false, wrapper: true })
+        Document::Json(JsonDocument {
+            levels,
+            root: root.map(str::to_owned),
+            nulls: false,
+            wrapper: true,
+        })
     }
 
     fn xml(root: Option<&str>) -> [Document; 3] {
         let (root, declared) = (root.map(str::to_owned), String::new());
         let levels = vec![XmlLevel { name: "row".into(), columns: vec![("a".into(), column(2))] }];
         let path = PathColumn { column: column(2), steps: vec!["a".into()], leaf: Leaf::Text };
-        let of_tag = ExplicitColumn { column: column(2), name: "a".into(), kind: ExplicitKind::Element };
+        let of_tag =
+            ExplicitColumn { column: column(2), name: "a".into(), kind: ExplicitKind::Element };
         let tag = ExplicitTag { id: 1, name: "row".into(), columns: vec![of_tag] };
         [
             Document::Xml(XmlDocument {

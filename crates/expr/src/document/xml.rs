@@ -1,4 +1,5 @@
-//! FOR XML RAW and AUTO: elements of rows, or elements within elements by table; and how values and names are written in XML.
+//! FOR XML RAW and AUTO: elements of rows, or elements within elements by table; and how values and
+//! names are written in XML.
 
 use types::convert::{Mode, convert};
 use types::look::pieces;
@@ -10,7 +11,8 @@ use crate::json::base64;
 /// The attribute that brings the prefix of `xsi:nil`.
 const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
-/// The options, and the elements. RAW has one level; AUTO one for each table, each inside of the one before.
+/// The options, and the elements. RAW has one level; AUTO one for each table, each inside of the
+/// one before.
 #[derive(Clone, Debug)]
 pub struct XmlDocument {
     pub levels: Vec<XmlLevel>,
@@ -34,9 +36,15 @@ pub struct XmlLevel {
 }
 
 impl XmlDocument {
-    pub(super) fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
+    pub(super) fn row(
+        &self,
+        writer: &mut Writer,
+        row: &[Value],
+        look: Look<'_>,
+    ) -> Result<(), SqlError> {
         let last = self.levels.len() - 1;
-        let columns = self.levels[..last].iter().map(|level| level.columns.iter().map(|(_, c)| c).collect());
+        let columns =
+            self.levels[..last].iter().map(|level| level.columns.iter().map(|(_, c)| c).collect());
         let changed = writer.changed(row, columns.chain([Vec::new()]));
         if writer.rows > 0 {
             self.close(writer, changed);
@@ -71,8 +79,12 @@ impl XmlDocument {
             for (name, column) in &level.columns {
                 match &row[column.at] {
                     Value::Null => {}
-                    Value::Str(text) if column.raw && text.is_empty() => body.push_str(&format!("<{name}/>")),
-                    Value::Str(text) if column.raw => body.push_str(&format!("<{name}>{text}</{name}>")),
+                    Value::Str(text) if column.raw && text.is_empty() => {
+                        body.push_str(&format!("<{name}/>"))
+                    }
+                    Value::Str(text) if column.raw => {
+                        body.push_str(&format!("<{name}>{text}</{name}>"))
+                    }
                     value => {
                         out.push_str(&format!(" {name}=\""));
                         escape(&value_text(value, column.ty, look)?, true, out, look)?;
@@ -119,7 +131,8 @@ impl XmlDocument {
         Ok(())
     }
 
-    /// Closes the elements of a level and what is inside of them; those of the last level are closed already.
+    /// Closes the elements of a level and what is inside of them; those of the last level are
+    /// closed already.
     fn close(&self, writer: &mut Writer, level: usize) {
         let last = self.levels.len() - 1;
         for level in self.levels[level.min(last)..last].iter().rev() {
@@ -143,8 +156,8 @@ pub(super) fn rooted(body: String, root: Option<&str>, declared: &str) -> String
     out
 }
 
-/// What the outermost elements declare: the namespaces of WITH XMLNAMESPACES, each a prefix and a URI, the last one first; `nil`: the
-/// prefix of `xsi:nil`.
+/// What the outermost elements declare: the namespaces of WITH XMLNAMESPACES, each a prefix and a
+/// URI, the last one first; `nil`: the prefix of `xsi:nil`.
 pub fn declarations<'n>(
     namespaces: impl DoubleEndedIterator<Item = (&'n str, &'n str)>,
     nil: bool,
@@ -231,7 +244,12 @@ pub fn escaped(text: &str, attribute: bool, out: &mut String) {
 }
 
 /// [`escaped`] for a text that may be long.
-pub(super) fn escape(text: &str, attribute: bool, out: &mut String, look: Look<'_>) -> Result<(), SqlError> {
+pub(super) fn escape(
+    text: &str,
+    attribute: bool,
+    out: &mut String,
+    look: Look<'_>,
+) -> Result<(), SqlError> {
     for piece in pieces(text, look) {
         escaped(piece?, attribute, out);
     }

@@ -77,15 +77,17 @@ impl PathColumn {
 
 fn check_name(step: &str, whole: &str) -> Result<(), SqlError> {
     let fault = step.chars().enumerate().find(|(i, c)| {
-        let sound = if *i == 0 { c.is_alphabetic() || *c == '_' } else { continues_name(*c) || *c == ':' };
+        let sound =
+            if *i == 0 { c.is_alphabetic() || *c == '_' } else { continues_name(*c) || *c == ':' };
         !sound
     });
     let fault = if step.is_empty() { Some('/') } else { fault.map(|(_, c)| c) };
     match fault {
         None => Ok(()),
-        Some(c) => {
-            Err(SqlError::of(msg::XML_INVALID_IDENTIFIER, [&whole, &c, &format_args!("{:04X}", c as u32)]))
-        }
+        Some(c) => Err(SqlError::of(
+            msg::XML_INVALID_IDENTIFIER,
+            [&whole, &c, &format_args!("{:04X}", c as u32)],
+        )),
     }
 }
 
@@ -124,7 +126,8 @@ impl<'p> Open<'p> {
 
     /// Closes and opens elements until these are the open ones.
     fn go_to(&mut self, base: usize, steps: &'p [String], out: &mut String) -> bool {
-        let same = self.steps[base..].iter().zip(steps).take_while(|(a, b)| **a == b.as_str()).count();
+        let same =
+            self.steps[base..].iter().zip(steps).take_while(|(a, b)| **a == b.as_str()).count();
         let moved = self.steps.len() > base + same || steps.len() > same;
         self.close_to(base + same, out);
         for step in &steps[same..] {
@@ -135,7 +138,12 @@ impl<'p> Open<'p> {
 }
 
 impl XmlPath {
-    pub(super) fn row(&self, writer: &mut Writer, row: &[Value], look: Look<'_>) -> Result<(), SqlError> {
+    pub(super) fn row(
+        &self,
+        writer: &mut Writer,
+        row: &[Value],
+        look: Look<'_>,
+    ) -> Result<(), SqlError> {
         let out = &mut writer.out;
         let mut open = Open { steps: Vec::new(), tag: false };
         if !self.row.is_empty() {

@@ -42,7 +42,12 @@ impl LikeExpr {
     }
 
     #[inline]
-    fn decide(&self, pattern: &LikePattern, text: &str, rt: &dyn Env) -> Result<Option<bool>, SqlError> {
+    fn decide(
+        &self,
+        pattern: &LikePattern,
+        text: &str,
+        rt: &dyn Env,
+    ) -> Result<Option<bool>, SqlError> {
         let (collation, unicode) = (self.collation, self.unicode);
         let matches = if text.len() < LARGE {
             pattern.matches(text, collation, unicode)

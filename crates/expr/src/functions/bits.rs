@@ -1,13 +1,20 @@
 //! Functions on the bits of integers and binary strings: shifts, BIT_COUNT, GET_BIT, SET_BIT.
-//! Guarantees: bit 0 is the lowest bit, of a binary string the lowest of its last byte; shifts are logical, and the result has the
-//! type and length of the first argument.
+//! Guarantees: bit 0 is the lowest bit, of a binary string the lowest of its last byte; shifts are
+//! logical, and the result has the type and length of the first argument.
 
 use types::{DataType, SqlError, Value, msg};
 
-use super::{ArgRule as A, CallCx, Function, Stability, bigint, first_type, int_arg, invalid_argument};
+use super::{
+    ArgRule as A, CallCx, Function, Stability, bigint, first_type, int_arg, invalid_argument,
+};
 use crate::Expr;
 
-const fn f(name: &'static str, count: (u8, u8), result: super::ResultRule, eval: super::Eval) -> Function {
+const fn f(
+    name: &'static str,
+    count: (u8, u8),
+    result: super::ResultRule,
+    eval: super::Eval,
+) -> Function {
     Function {
         name,
         min: count.0,
@@ -65,7 +72,11 @@ pub const FUNCTIONS: &[Function] = &[
 fn bits_type(types: &[DataType], exprs: &[Expr], name: &str) -> Result<DataType, SqlError> {
     let ty = first_type(types, exprs)?;
     let binary = ty.is_binary() && !ty.is_lob();
-    if ty.is_integer() || ty == DataType::Bit || binary { Ok(ty) } else { Err(invalid_argument(ty, 1, name)) }
+    if ty.is_integer() || ty == DataType::Bit || binary {
+        Ok(ty)
+    } else {
+        Err(invalid_argument(ty, 1, name))
+    }
 }
 
 /// The bytes of a value, highest first.

@@ -1,5 +1,5 @@
-//! Functions that give one of their arguments: GREATEST and LEAST. All arguments meet in one type, as the branches of
-//! CASE do; NULLs among them are passed over.
+//! Functions that give one of their arguments: GREATEST and LEAST. All arguments meet in one type,
+//! as the branches of CASE do; NULLs among them are passed over.
 
 use super::{ArgRule, CallCx, Function, Stability, invalid_argument};
 use crate::Expr;
@@ -29,7 +29,11 @@ pub const FUNCTIONS: &[Function] = &[
         |types, _: &[Expr]| meeting_type(types, "greatest"),
         |args, cx| best(args, cx, Ordering::Greater),
     ),
-    f("least", |types, _: &[Expr]| meeting_type(types, "least"), |args, cx| best(args, cx, Ordering::Less)),
+    f(
+        "least",
+        |types, _: &[Expr]| meeting_type(types, "least"),
+        |args, cx| best(args, cx, Ordering::Less),
+    ),
 ];
 
 /// The type of all arguments together. Errors: 8116 for one whose values have no order, 206.
@@ -51,7 +55,8 @@ fn best(args: &[Value], cx: &mut CallCx<'_>, wanted: Ordering) -> Result<Value, 
         let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
         let look = cx.look();
         let page = cx.collation.code_page();
-        let how = ConvertOptions { dialect, page, look: &look, ..ConvertOptions::new(0, Mode::Implicit) };
+        let how =
+            ConvertOptions { dialect, page, look: &look, ..ConvertOptions::new(0, Mode::Implicit) };
         let value = convert_by(value, *ty, cx.ty, &how)?;
         let better = match ordered(&value, &best, cx.collation, &*cx.rt)? {
             Some(order) => order == wanted,

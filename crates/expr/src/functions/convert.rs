@@ -67,7 +67,14 @@ fn styled(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let dialect = if dates { cx.rt.dialect()? } else { Dialect::DEFAULT };
     let look = cx.look();
     let (page, whole_characters) = (cx.collation.code_page(), cx.collation.counts_characters());
-    let how = ConvertOptions { style, mode: Mode::Explicit, dialect, page, look: &look, whole_characters };
+    let how = ConvertOptions {
+        style,
+        mode: Mode::Explicit,
+        dialect,
+        page,
+        look: &look,
+        whole_characters,
+    };
     match convert_by(&args[0], cx.types[0], cx.ty, &how) {
         Err(error) if int_arg(args, 3) != 0 && is_conversion(&error) => Ok(Value::Null),
         result => result,
@@ -102,9 +109,10 @@ pub fn newid() -> Value {
     Value::Guid(bytes)
 }
 
-/// A uniqueidentifier that is greater than all that were made before it on this machine, in the order of the type: SQL Server's
-/// arrangement of a version 1 UUID, whose time stands in the order in which the type compares bytes and whose node is the highest part.
-/// The node is random for each start, as a machine without a network card has it.
+/// A uniqueidentifier that is greater than all that were made before it on this machine, in the
+/// order of the type: SQL Server's arrangement of a version 1 UUID, whose time stands in the order
+/// in which the type compares bytes and whose node is the highest part. The node is random for each
+/// start, as a machine without a network card has it.
 fn newsequentialid() -> Value {
     /// 100 ns since 1582-10-15 at 1970-01-01.
     const EPOCH: u64 = 0x01B2_1DD2_1381_4000;
@@ -113,8 +121,9 @@ fn newsequentialid() -> Value {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() / 100;
     let now = EPOCH.wrapping_add(elapsed as u64);
     let next = |last: u64| Some(now.max(last + 1));
-    let time =
-        LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).map_or(now, |last| now.max(last + 1));
+    let time = LAST
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+        .map_or(now, |last| now.max(last + 1));
     let node = NODE.get_or_init(|| {
         let mut node = random_bits().to_le_bytes();
         // Variant; the bit that says that the node is no network card.

@@ -1,7 +1,8 @@
 //! Date and time functions; the calendar itself is `types::datetime`.
 
 use super::{
-    ArgRule as A, CallCx, Function, Stability, bigint, first_type, int, int_arg, nvarchar_4000, text_arg,
+    ArgRule as A, CallCx, Function, Stability, bigint, first_type, int, int_arg, nvarchar_4000,
+    text_arg,
 };
 use crate::Expr;
 use crate::large::LARGE;
@@ -148,7 +149,8 @@ fn first_day(cx: &mut CallCx<'_>) -> Result<u8, SqlError> {
 
 fn datepart(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let first = first_day(cx)?;
-    Ok(datetime::datepart(part(args)?, &args[1], cx.types[1], first)?.map_or(Value::Null, Value::Int))
+    Ok(datetime::datepart(part(args)?, &args[1], cx.types[1], first)?
+        .map_or(Value::Null, Value::Int))
 }
 
 fn datename(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
@@ -162,7 +164,12 @@ fn one_part(part: DatePart, args: &[Value], cx: &mut CallCx<'_>) -> Result<Value
     Ok(datetime::datepart(part, &args[0], cx.types[0], 7)?.map_or(Value::Null, Value::Int))
 }
 
-fn from_parts(args: &[Value], time: [i64; 4], offset: i64, ty: DataType) -> Result<Value, SqlError> {
+fn from_parts(
+    args: &[Value],
+    time: [i64; 4],
+    offset: i64,
+    ty: DataType,
+) -> Result<Value, SqlError> {
     datetime::from_parts([int_arg(args, 0), int_arg(args, 1), int_arg(args, 2)], time, offset, ty)
 }
 

@@ -1,6 +1,6 @@
 //! Date functions by units: DATETRUNC, DATE_BUCKET; TODATETIMEOFFSET and DATETIMEOFFSETFROMPARTS.
-//! Guarantees: the result has the type of the date (a string becomes datetime2); a unit finer than the type, or one that the
-//! type does not have, is error 9810.
+//! Guarantees: the result has the type of the date (a string becomes datetime2); a unit finer than
+//! the type, or one that the type does not have, is error 9810.
 
 use types::datetime::{self, DAY_TICKS, DatePart, Moment, civil_from_days, days_from_civil};
 use types::{DataType, SqlError, Value, msg};
@@ -96,7 +96,10 @@ fn check_unit(part: DatePart, function: &str, ty: DataType) -> Result<(), SqlErr
         (_, DatePart::Weekday | DatePart::TzOffset | DatePart::Nanosecond) => false,
         (DataType::Date, _) => !of_day,
         (DataType::Time(_), _) if !of_day => false,
-        (DataType::SmallDateTime, DatePart::Second | DatePart::Millisecond | DatePart::Microsecond) => false,
+        (
+            DataType::SmallDateTime,
+            DatePart::Second | DatePart::Millisecond | DatePart::Microsecond,
+        ) => false,
         (_, DatePart::Millisecond) => fraction_digits(ty) >= 3,
         (_, DatePart::Microsecond) => fraction_digits(ty) >= 6,
         _ => true,
@@ -140,9 +143,9 @@ fn date_bucket(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
             let dialect = cx.rt.dialect()?;
             types::convert_in(origin, cx.types[3], cx.ty, 0, types::Mode::Implicit, dialect)?
         }
-        None => {
-            Moment { days: datetime::DAY_1900, ticks: 0, offset: 0 }.to_value(cx.ty).unwrap_or(Value::Null)
-        }
+        None => Moment { days: datetime::DAY_1900, ticks: 0, offset: 0 }
+            .to_value(cx.ty)
+            .unwrap_or(Value::Null),
     };
     let fail = || SqlError::dateadd_overflow(cx.ty);
     let months = match part {
@@ -166,8 +169,8 @@ fn date_bucket(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         };
         let bucket = (month(date) - month(start)).div_euclid(width);
         let begin = at(bucket)?;
-        let later =
-            Moment::of(&begin).is_some_and(|begin| (begin.days, begin.ticks) > (date.days, date.ticks));
+        let later = Moment::of(&begin)
+            .is_some_and(|begin| (begin.days, begin.ticks) > (date.days, date.ticks));
         return if later { at(bucket - 1) } else { Ok(begin) };
     }
     let unit = match part {

@@ -1,7 +1,8 @@
-//! Digests of values: CHECKSUM, BINARY_CHECKSUM, HASHBYTES; COMPRESS and DECOMPRESS; BASE64_ENCODE and BASE64_DECODE.
-//! Guarantees: values that SQL calls equal have one CHECKSUM. SQL Server's own checksums come out for integers, for NULL, for
-//! varchar texts of ASCII under the default collation, and with BINARY_CHECKSUM for char, varchar and binary; of other types they are
-//! ours, for SQL Server's are published nowhere.
+//! Digests of values: CHECKSUM, BINARY_CHECKSUM, HASHBYTES; COMPRESS and DECOMPRESS; BASE64_ENCODE
+//! and BASE64_DECODE. Guarantees: values that SQL calls equal have one CHECKSUM. SQL Server's own
+//! checksums come out for integers, for NULL, for varchar texts of ASCII under the default
+//! collation, and with BINARY_CHECKSUM for char, varchar and binary; of other types they are ours,
+//! for SQL Server's are published nowhere.
 
 use std::io::{Read, Write};
 
@@ -42,13 +43,23 @@ const fn f(
 
 /// The functions of this theme.
 pub const FUNCTIONS: &[Function] = &[
-    Function { strict: false, nullable: false, ..f("checksum", (1, 255), &[A::Any], int, checksum) },
+    Function {
+        strict: false,
+        nullable: false,
+        ..f("checksum", (1, 255), &[A::Any], int, checksum)
+    },
     Function {
         strict: false,
         nullable: false,
         ..f("binary_checksum", (1, 255), &[A::Any], int, binary_checksum)
     },
-    f("hashbytes", (2, 2), &[A::Str, A::Bytes], |_, _| Ok(DataType::VarBinary(Len::N(8000))), hashbytes),
+    f(
+        "hashbytes",
+        (2, 2),
+        &[A::Str, A::Bytes],
+        |_, _| Ok(DataType::VarBinary(Len::N(8000))),
+        hashbytes,
+    ),
     f("compress", (1, 1), &[A::Bytes], |_, _| Ok(DataType::VarBinary(Len::Max)), compress),
     f("base64_encode", (1, 2), &[A::Any, A::Int], base64_type, base64_encode),
     f("base64_decode", (1, 1), &[A::Str], base64_bytes_type, base64_decode),
@@ -100,7 +111,8 @@ fn of_text(text: &str, code: impl Fn(char) -> u32, look: Look<'_>) -> Result<u32
     Ok(sum)
 }
 
-/// The place of a character in the default collation's order, as CHECKSUM counts it: symbols, digits, letters without case.
+/// The place of a character in the default collation's order, as CHECKSUM counts it: symbols,
+/// digits, letters without case.
 fn dictionary_code(c: char, fold: bool) -> u32 {
     let c = if fold { c.to_ascii_lowercase() } else { c };
     match c {
@@ -123,10 +135,17 @@ fn dictionary_code(c: char, fold: bool) -> u32 {
     }
 }
 
-fn of_value(value: &Value, ty: DataType, collation: Collation, look: Look<'_>) -> Result<u32, SqlError> {
+fn of_value(
+    value: &Value,
+    ty: DataType,
+    collation: Collation,
+    look: Look<'_>,
+) -> Result<u32, SqlError> {
     Ok(match value {
         Value::Null => i32::MAX as u32,
-        Value::BigInt(n) => (*n as u32) ^ if *n < 0 { !((*n >> 32) as u32) } else { (*n >> 32) as u32 },
+        Value::BigInt(n) => {
+            (*n as u32) ^ if *n < 0 { !((*n >> 32) as u32) } else { (*n >> 32) as u32 }
+        }
         Value::Bytes(bytes) if ty.is_binary() => {
             let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |at| at + 1);
             let mut sum = 0;
@@ -200,7 +219,9 @@ fn base64_type(types: &[DataType], args: &[Expr]) -> Result<DataType, SqlError> 
     let null = args.first().and_then(Expr::as_const).is_some_and(Value::is_null);
     match types[0] {
         DataType::VarBinary(Len::Max) => Ok(DataType::VarChar(Len::Max)),
-        DataType::VarBinary(Len::N(n)) | DataType::Binary(n) if n > 6000 => Ok(DataType::VarChar(Len::Max)),
+        DataType::VarBinary(Len::N(n)) | DataType::Binary(n) if n > 6000 => {
+            Ok(DataType::VarChar(Len::Max))
+        }
         ty if ty.is_binary() || null => Ok(DataType::VarChar(Len::N(8000))),
         ty => Err(invalid_argument(ty, 1, "base64_encode")),
     }
@@ -231,10 +252,11 @@ fn base64_encode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
     Ok(Value::Str(text.into()))
 }
 
-/// Takes both alphabets, padded or not. Error: 9803, with state 20 for another character, 21 for a length that no bytes have, 23 for
-/// padding that is too long or not at the end.
+/// Takes both alphabets, padded or not. Error: 9803, with state 20 for another character, 21 for a
+/// length that no bytes have, 23 for padding that is too long or not at the end.
 fn base64_decode(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let fails = |state| Err(SqlError::of(msg::INVALID_DATA_FOR_TYPE, [&"Base64Decode"]).state(state));
+    let fails =
+        |state| Err(SqlError::of(msg::INVALID_DATA_FOR_TYPE, [&"Base64Decode"]).state(state));
     let text = text_arg(args, 0);
     cx.makes(text.len())?;
     let mut digits = String::with_capacity(text.len() + 3);

@@ -1,4 +1,5 @@
-//! FORMAT, PARSE and TRY_PARSE: numbers and dates as text of a culture and back ([`crate::culture`]).
+//! FORMAT, PARSE and TRY_PARSE: numbers and dates as text of a culture and back
+//! ([`crate::culture`]).
 
 use types::convert::{Mode, convert};
 use types::datetime::Moment;
@@ -25,7 +26,8 @@ pub const FUNCTIONS: &[Function] = &[
         nullable: true,
         eval: format,
     },
-    // PARSE(text AS type USING culture) and TRY_PARSE: text, culture, NULL of the type, 1 for NULL instead of errors.
+    // PARSE(text AS type USING culture) and TRY_PARSE: text, culture, NULL of the type, 1 for NULL
+    // instead of errors.
     Function {
         name: "parse_as",
         min: 4,
@@ -61,9 +63,12 @@ fn culture_of(name: Option<&Value>, cx: &mut CallCx<'_>) -> Result<&'static Cult
 fn format(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let culture = culture_of(args.get(2), cx)?;
     let format = text_arg(args, 1);
-    let of_decimal = |m: i128, scale| culture::format_number(&Number::of_decimal(m, scale), format, culture);
-    let of_integer = |n: i64, bytes| culture::format_number(&Number::of_integer(n, bytes), format, culture);
-    let of_float = |x, digits| culture::format_number(&Number::of_float(x, digits, format), format, culture);
+    let of_decimal =
+        |m: i128, scale| culture::format_number(&Number::of_decimal(m, scale), format, culture);
+    let of_integer =
+        |n: i64, bytes| culture::format_number(&Number::of_integer(n, bytes), format, culture);
+    let of_float =
+        |x, digits| culture::format_number(&Number::of_float(x, digits, format), format, culture);
     let text = match &args[0] {
         Value::TinyInt(n) => of_integer(i64::from(*n), 1),
         Value::SmallInt(n) => of_integer(i64::from(*n), 2),
@@ -76,8 +81,10 @@ fn format(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         Value::Real(x) => of_float(f64::from(*x), culture::REAL_DIGITS),
         Value::Time(ticks) => culture::format_span(*ticks, format, culture),
         value => {
-            let offset = if let Value::DateTimeOffset { offset, .. } = value { Some(*offset) } else { None };
-            Moment::of(value).and_then(|moment| culture::format_moment(moment, offset, format, culture))
+            let offset =
+                if let Value::DateTimeOffset { offset, .. } = value { Some(*offset) } else { None };
+            Moment::of(value)
+                .and_then(|moment| culture::format_moment(moment, offset, format, culture))
         }
     };
     let Some(text) = text else { return Ok(Value::Null) };

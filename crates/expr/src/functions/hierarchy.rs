@@ -1,5 +1,5 @@
-//! The methods of the type hierarchyid as functions: the binder calls them with the value first. Their names are those that texts
-//! cannot have.
+//! The methods of the type hierarchyid as functions: the binder calls them with the value first.
+//! Their names are those that texts cannot have.
 
 use types::converthierarchy::{failed, parsed, path_of};
 use types::hierarchy::{Misplaced, Path};
@@ -50,7 +50,10 @@ pub const FUNCTIONS: &[Function] = &[
     ),
     f("hierarchyid.GetAncestor", &[H, A::Int], hierarchy, true, |args, _| {
         let Ok(up) = usize::try_from(int_arg(args, 1)) else {
-            return Err(failed(24_011, "SqlHierarchyId.GetAncestor failed because 'n' was negative."));
+            return Err(failed(
+                24_011,
+                "SqlHierarchyId.GetAncestor failed because 'n' was negative.",
+            ));
         };
         Ok(path(args, 0)?.ancestor(up).map_or(Value::Null, |path| value(&path)))
     }),

@@ -1,6 +1,7 @@
-//! The JSON functions. Texts, paths and their errors are those of [`crate::json`]; here is what each function makes of them.
-//! Which arguments are JSON already (results of JSON functions, of FOR JSON) only the binder can see: it hands a mask in as one more
-//! argument, a digit 1 for each of them.
+//! The JSON functions. Texts, paths and their errors are those of [`crate::json`]; here is what
+//! each function makes of them. Which arguments are JSON already (results of JSON functions, of FOR
+//! JSON) only the binder can see: it hands a mask in as one more argument, a digit 1 for each of
+//! them.
 
 use types::convert::{Mode, convert};
 use types::{DataType, Len, Look, SqlError, Value, msg};
@@ -45,10 +46,18 @@ pub const FUNCTIONS: &[Function] = &[
         "json_value",
         (2, 2),
         &[A::Any, A::Str],
-        |t, e| text_first(t, e, "json_value").map(|()| DataType::NVarChar(Len::N(SCALAR_LENGTH as u16))),
+        |t, e| {
+            text_first(t, e, "json_value")
+                .map(|()| DataType::NVarChar(Len::N(SCALAR_LENGTH as u16)))
+        },
         |a, cx| {
             let look = cx.look();
-            scalar_of(json::parse(text_arg(a, 0), &look)?, text_arg(a, 1), Some(SCALAR_LENGTH), &look)
+            scalar_of(
+                json::parse(text_arg(a, 0), &look)?,
+                text_arg(a, 1),
+                Some(SCALAR_LENGTH),
+                &look,
+            )
         },
     ),
     f(
@@ -139,7 +148,9 @@ fn is_null(expr: &Expr) -> bool {
 /// Error 8116 for a first argument that is no string.
 fn text_first(types: &[DataType], exprs: &[Expr], name: &str) -> Result<(), SqlError> {
     match (types.first(), exprs.first()) {
-        (Some(ty), Some(expr)) if !ty.is_string() && !is_null(expr) => Err(invalid_argument(*ty, 1, name)),
+        (Some(ty), Some(expr)) if !ty.is_string() && !is_null(expr) => {
+            Err(invalid_argument(*ty, 1, name))
+        }
         _ => Ok(()),
     }
 }
@@ -167,8 +178,14 @@ fn sound(read: Result<Node<'_>, SqlError>) -> Result<Option<Node<'_>>, SqlError>
     }
 }
 
-/// The scalar at a path. Strict: 13608, 13623 for an object or array, 13625 for one that is too long; lax NULL.
-fn scalar_of(root: Node<'_>, path: &str, limit: Option<usize>, look: Look<'_>) -> Result<Value, SqlError> {
+/// The scalar at a path. Strict: 13608, 13623 for an object or array, 13625 for one that is too
+/// long; lax NULL.
+fn scalar_of(
+    root: Node<'_>,
+    path: &str,
+    limit: Option<usize>,
+    look: Look<'_>,
+) -> Result<Value, SqlError> {
     let path = Path::parse(path, false)?;
     let failed = |message| match path.strict {
         true => Err(SqlError::of(message, [])),
@@ -202,7 +219,9 @@ fn fragment_of(root: Node<'_>, path: &str, look: Look<'_>) -> Result<Value, SqlE
 
 /// Mask, text, path, value.
 fn modify(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let (Some(text), Some(path)) = (args[1].as_str(), args[2].as_str()) else { return Ok(Value::Null) };
+    let (Some(text), Some(path)) = (args[1].as_str(), args[2].as_str()) else {
+        return Ok(Value::Null);
+    };
     let root = json::parse(text, &cx.look())?;
     let path = Path::parse(path, true)?;
     let mut new = String::new();

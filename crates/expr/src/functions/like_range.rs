@@ -39,7 +39,12 @@ static END: Function = Function {
 };
 
 /// Both ends of the range, themselves in it, among texts of so many characters at most.
-pub fn range(pattern: &Expr, escape: Option<&Expr>, longest: u16, collation: Collation) -> [Expr; 2] {
+pub fn range(
+    pattern: &Expr,
+    escape: Option<&Expr>,
+    longest: u16,
+    collation: Collation,
+) -> [Expr; 2] {
     let own: Vec<Expr> = std::iter::once(pattern).chain(escape).cloned().collect();
     let mut all = vec![Expr::Const(Value::Int(longest.into()))];
     all.extend(own.iter().cloned());

@@ -1,4 +1,5 @@
-//! Mathematical functions. Results outside a float's range are error 3623; exact types keep their scale.
+//! Mathematical functions. Results outside a float's range are error 3623; exact types keep their
+//! scale.
 
 use super::{ArgRule as A, CallCx, Function, Stability, first_type, float, int_arg};
 use crate::Expr;
@@ -56,8 +57,12 @@ pub const FUNCTIONS: &[Function] = &[
     real!("atan", f64::atan),
     f("atn2", (2, 2), &[A::Float], float, |a, _| sound(float_arg(a, 0).atan2(float_arg(a, 1)))),
     f("log", (1, 2), &[A::Float], float, log),
-    f("degrees", (1, 1), &[A::Number], widened, |a, cx| scaled(a, cx, 180.0 / std::f64::consts::PI)),
-    f("radians", (1, 1), &[A::Number], widened, |a, cx| scaled(a, cx, std::f64::consts::PI / 180.0)),
+    f("degrees", (1, 1), &[A::Number], widened, |a, cx| {
+        scaled(a, cx, 180.0 / std::f64::consts::PI)
+    }),
+    f("radians", (1, 1), &[A::Number], widened, |a, cx| {
+        scaled(a, cx, std::f64::consts::PI / 180.0)
+    }),
     f("pi", (0, 0), &[], float, |_, _| Ok(Value::Float(std::f64::consts::PI))),
     // The binder numbers the calls of a statement: each has one value for all rows.
     Function {
@@ -105,7 +110,9 @@ fn widened(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
 
 fn whole_type(types: &[DataType], exprs: &[Expr]) -> Result<DataType, SqlError> {
     Ok(match first_type(types, exprs)? {
-        DataType::Decimal { precision, name, .. } => DataType::Decimal { precision, scale: 0, name },
+        DataType::Decimal { precision, name, .. } => {
+            DataType::Decimal { precision, scale: 0, name }
+        }
         _ => widened(types, exprs)?,
     })
 }
@@ -181,7 +188,8 @@ fn round(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         }
         Value::BigInt(n) => Value::BigInt(integer(n).ok_or_else(overflow)?),
         Value::Money(n) => {
-            let d = types::Decimal::new(i128::from(n), 38, 4).and_then(decimal).ok_or_else(overflow)?;
+            let d =
+                types::Decimal::new(i128::from(n), 38, 4).and_then(decimal).ok_or_else(overflow)?;
             Value::Money(i64::try_from(d.mantissa()).map_err(|_| overflow())?)
         }
         Value::Decimal(d) => Value::Decimal(decimal(d).ok_or_else(overflow)?),

@@ -1,7 +1,8 @@
-//! The table of scalar functions: name, argument types, result type, evaluator. One list per theme. Functions of the
-//! session and the catalog are listed by the crate that knows them, in the same form.
-//! Guarantees: names are unique and lower case; an evaluator gets arguments of the kinds that its rules say; a
-//! `strict` function is not called with a NULL; [`Stability`] says what a value depends on besides the arguments.
+//! The table of scalar functions: name, argument types, result type, evaluator. One list per theme.
+//! Functions of the session and the catalog are listed by the crate that knows them, in the same
+//! form. Guarantees: names are unique and lower case; an evaluator gets arguments of the kinds that
+//! its rules say; a `strict` function is not called with a NULL; [`Stability`] says what a value
+//! depends on besides the arguments.
 
 pub mod bits;
 pub mod choice;
@@ -72,7 +73,8 @@ pub type ResultRule = fn(&[DataType], &[Expr]) -> Result<DataType, SqlError>;
 pub enum Stability {
     /// Nothing: a call with constant arguments is a constant.
     Pure,
-    /// The run of the statement (the clock, the session, the catalog): the same for all of its rows, so that a seek can use it.
+    /// The run of the statement (the clock, the session, the catalog): the same for all of its
+    /// rows, so that a seek can use it.
     Statement,
     /// The moment of the call: NEWID.
     Row,
@@ -148,7 +150,9 @@ impl ArgRule {
         }
         Ok(match self {
             ArgRule::Any => None,
-            ArgRule::Str | ArgRule::Bytes | ArgRule::StrOrBytes if null => Some(DataType::VarChar(Len::N(1))),
+            ArgRule::Str | ArgRule::Bytes | ArgRule::StrOrBytes if null => {
+                Some(DataType::VarChar(Len::N(1)))
+            }
             ArgRule::Str if ty.is_string() => None,
             ArgRule::Str if ty.is_binary() => Some(DataType::VarChar(Len::N(8000))),
             ArgRule::StrOrBytes if ty.is_string() || ty.is_binary() => None,
@@ -163,7 +167,9 @@ impl ArgRule {
             ArgRule::Moment | ArgRule::MomentOrDateTime if ty.is_temporal() => None,
             ArgRule::MomentOrDateTime if ty.is_string() => Some(DataType::DateTime),
             ArgRule::Moment if ty.is_string() => Some(DataType::DateTime2(7)),
-            ArgRule::Moment | ArgRule::MomentOrDateTime if ty.is_number() || null => Some(DataType::DateTime),
+            ArgRule::Moment | ArgRule::MomentOrDateTime if ty.is_number() || null => {
+                Some(DataType::DateTime)
+            }
             ArgRule::Moment | ArgRule::MomentOrDateTime => return Err(invalid()),
             ArgRule::Date => Some(DataType::Date),
             ArgRule::DateTimeOffset if matches!(ty, DataType::DateTimeOffset(_)) => None,
@@ -242,7 +248,9 @@ pub fn result_type(
     let ty = (function.result)(types, exprs)?;
     Ok(match function.name {
         "nchar" if collation.counts_characters() => DataType::NVarChar(Len::N(2)),
-        "substring" if collation.counts_characters() && ty.is_string() => same_length(types, exprs)?,
+        "substring" if collation.counts_characters() && ty.is_string() => {
+            same_length(types, exprs)?
+        }
         _ => ty,
     })
 }
@@ -286,7 +294,10 @@ pub fn nvarchar_4000(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 
 /// The first argument's type.
 pub fn first_type(types: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
-    types.first().copied().ok_or_else(|| SqlError::internal("a function without arguments has no first type"))
+    types
+        .first()
+        .copied()
+        .ok_or_else(|| SqlError::internal("a function without arguments has no first type"))
 }
 
 /// The variable string type with the first argument's length.

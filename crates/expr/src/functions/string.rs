@@ -9,7 +9,8 @@ use super::string_parts::{
 };
 use super::string_search::{charindex, patindex, replace};
 use super::{
-    ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length, text_arg,
+    ArgRule as A, CallCx, Function, Stability, int, int_arg, longest, nvarchar_4000, same_length,
+    text_arg,
 };
 use crate::Expr;
 use crate::large::{LARGE, Steps};
@@ -53,7 +54,10 @@ pub const FUNCTIONS: &[Function] = &[
     f("trim", (1, 2), &[A::Str], same_length, |a, cx| trimmed(a, true, true, cx)),
     f("left", (2, 2), &[A::Str, A::BigInt], same_length, left),
     f("right", (2, 2), &[A::Str, A::BigInt], same_length, right),
-    Function { nullable: false, ..f("substring", (3, 3), &[A::Bytes, A::BigInt], substring_type, substring) },
+    Function {
+        nullable: false,
+        ..f("substring", (3, 3), &[A::Bytes, A::BigInt], substring_type, substring)
+    },
     f("charindex", (2, 3), &[A::Str, A::Str, A::BigInt], int, charindex),
     f("patindex", (2, 2), &[A::Str], int, patindex),
     f("replace", (3, 3), &[A::Str], longest, replace),
@@ -61,7 +65,13 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         strict: false,
         nullable: true,
-        ..f("stuff", (4, 4), &[A::StrOrBytes, A::BigInt, A::BigInt, A::StrOrBytes], stuff_type, stuff)
+        ..f(
+            "stuff",
+            (4, 4),
+            &[A::StrOrBytes, A::BigInt, A::BigInt, A::StrOrBytes],
+            stuff_type,
+            stuff,
+        )
     },
     f("reverse", (1, 1), &[A::Str], same_length, reverse),
     Function { nullable: true, ..f("space", (1, 1), &[A::BigInt], space_type, space) },
@@ -69,10 +79,20 @@ pub const FUNCTIONS: &[Function] = &[
     Function { strict: false, ..f("concat_ws", (3, 254), &[A::Str], concat_ws_type, concat_ws) },
     Function { nullable: true, ..f("ascii", (1, 1), &[A::Str], int, ascii) },
     Function { nullable: true, ..f("unicode", (1, 1), &[A::Str], int, unicode) },
-    Function { nullable: true, ..f("char", (1, 1), &[A::Int], |_, _| Ok(DataType::Char(1)), char_of) },
-    Function { nullable: true, ..f("nchar", (1, 1), &[A::Int], |_, _| Ok(DataType::NChar(1)), nchar_of) },
+    Function {
+        nullable: true,
+        ..f("char", (1, 1), &[A::Int], |_, _| Ok(DataType::Char(1)), char_of)
+    },
+    Function {
+        nullable: true,
+        ..f("nchar", (1, 1), &[A::Int], |_, _| Ok(DataType::NChar(1)), nchar_of)
+    },
     f("unistr", (1, 2), &[A::Str], same_length, unistr),
-    Function { strict: false, nullable: true, ..f("str", (1, 3), &[A::Float, A::Int], str_type, str_of) },
+    Function {
+        strict: false,
+        nullable: true,
+        ..f("str", (1, 3), &[A::Float, A::Int], str_type, str_of)
+    },
     Function {
         nullable: true,
         ..f("quotename", (1, 2), &[A::Name], |_, _| Ok(DataType::NVarChar(Len::N(258))), quotename)
@@ -258,7 +278,8 @@ fn space(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
 fn concat_ws_type(types: &[DataType], args: &[Expr]) -> Result<DataType, SqlError> {
     // The separator stands between the others, once less than there are of them.
     let between = types.len().saturating_sub(3);
-    let all: Vec<DataType> = types.iter().copied().chain(std::iter::repeat_n(types[0], between)).collect();
+    let all: Vec<DataType> =
+        types.iter().copied().chain(std::iter::repeat_n(types[0], between)).collect();
     concat_type(&all, args)
 }
 
@@ -351,8 +372,11 @@ fn quotename(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
 
 fn translate(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     cx.makes(text_arg(args, 0).len().saturating_mul(4))?;
-    let [text, from, to] =
-        [counted(text_arg(args, 0), cx)?, counted(text_arg(args, 1), cx)?, counted(text_arg(args, 2), cx)?];
+    let [text, from, to] = [
+        counted(text_arg(args, 0), cx)?,
+        counted(text_arg(args, 1), cx)?,
+        counted(text_arg(args, 2), cx)?,
+    ];
     let look = cx.look();
     let from = characters(&from, &look)?;
     let to = characters(&to, &look)?;

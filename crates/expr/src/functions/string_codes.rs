@@ -47,7 +47,9 @@ pub(super) fn nchar_of(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sql
 /// A text in which `\xxxx` is a unit and `\+xxxxxx` a character, by their numbers in hexadecimal
 /// digits. The character that begins them stands for itself where it is doubled.
 pub(super) fn unistr(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    if !cx.types.first().is_some_and(|ty| ty.is_unicode()) && cx.collation.code_page() != CodePage::Utf8 {
+    if !cx.types.first().is_some_and(|ty| ty.is_unicode())
+        && cx.collation.code_page() != CodePage::Utf8
+    {
         return Err(SqlError::of(
             msg::NOT_SUPPORTED,
             [&"UNISTR of a varchar whose collation does not use UTF-8"],
@@ -78,7 +80,9 @@ pub(super) fn unistr(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
             let number = code.ok_or_else(|| no_number(begins, behind))?;
             match (u16::try_from(number), char::from_u32(number)) {
                 (Ok(unit), _) => units::push_unit(&mut out, unit),
-                (_, Some(c)) => units::push_text(&mut out, &units::held(c.encode_utf8(&mut [0; 4]))),
+                (_, Some(c)) => {
+                    units::push_text(&mut out, &units::held(c.encode_utf8(&mut [0; 4])))
+                }
                 _ => return Err(no_number(begins, behind)),
             }
             skipped + digits

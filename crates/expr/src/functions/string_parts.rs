@@ -68,7 +68,8 @@ fn part(text: &str, (from, to): (usize, usize), collation: Collation) -> Cow<'_,
     if !collation.counts_characters() || text.is_ascii() {
         return types::units::cut(text, from, to);
     }
-    let byte_of = |text: &str, at: usize| text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
+    let byte_of =
+        |text: &str, at: usize| text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
     let rest = &text[byte_of(text, from)..];
     Cow::Borrowed(&rest[..byte_of(rest, to.saturating_sub(from))])
 }
@@ -93,7 +94,10 @@ fn push_part(
         }
         let length = count(piece, collation);
         if at + length > from {
-            push_text(out, &part(piece, (from.saturating_sub(at), (to - at).min(length)), collation));
+            push_text(
+                out,
+                &part(piece, (from.saturating_sub(at), (to - at).min(length)), collation),
+            );
         }
         at += length;
     }
@@ -114,7 +118,8 @@ pub(super) fn units_of(
     Ok(Value::Str(out.into()))
 }
 
-/// The byte at which a unit's character begins; the next character's for the second half of one, the end beyond the text.
+/// The byte at which a unit's character begins; the next character's for the second half of one,
+/// the end beyond the text.
 pub(super) fn byte_of_unit(
     text: &str,
     unit: usize,
@@ -163,7 +168,9 @@ pub(super) fn substring_type(types: &[DataType], exprs: &[Expr]) -> Result<DataT
         _ => {
             let ty = same_length(types, exprs)?;
             let wanted = exprs.get(2).and_then(Expr::as_const).and_then(Value::as_i64);
-            let Some(wanted) = wanted.and_then(|n| u16::try_from(n.max(1)).ok()) else { return Ok(ty) };
+            let Some(wanted) = wanted.and_then(|n| u16::try_from(n.max(1)).ok()) else {
+                return Ok(ty);
+            };
             Ok(match ty {
                 DataType::VarChar(Len::N(n)) => DataType::VarChar(Len::N(n.min(wanted))),
                 DataType::NVarChar(Len::N(n)) => DataType::NVarChar(Len::N(n.min(wanted))),
@@ -244,7 +251,12 @@ fn new_part(args: &[Value], to: DataType, cx: &CallCx<'_>) -> Result<Value, SqlE
         return Ok(new.clone());
     }
     let (page, look) = (cx.collation.code_page(), cx.look());
-    convert_by(new, from, to, &ConvertOptions { page, look: &look, ..ConvertOptions::new(0, Mode::Explicit) })
+    convert_by(
+        new,
+        from,
+        to,
+        &ConvertOptions { page, look: &look, ..ConvertOptions::new(0, Mode::Explicit) },
+    )
 }
 
 /// Cuts a text to a result type's length.

@@ -64,8 +64,11 @@ pub(crate) fn check_search_length(pattern: &str, unicode: bool) -> Result<(), Sq
 
 pub(super) fn charindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let (needle, haystack) = (text_arg(args, 0), text_arg(args, 1));
-    let from =
-        if args.len() > 2 { usize::try_from(int_arg(args, 2).saturating_sub(1)).unwrap_or(0) } else { 0 };
+    let from = if args.len() > 2 {
+        usize::try_from(int_arg(args, 2).saturating_sub(1)).unwrap_or(0)
+    } else {
+        0
+    };
     if needle.is_empty() {
         return Ok(Value::Int(0));
     }
@@ -97,7 +100,9 @@ pub(super) fn patindex(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, Sql
     let mut position = 0;
     for (at, c) in text.char_indices() {
         steps.step(1)?;
-        if inner.part_matches_or_stop(whole.from(at), collation, unicode, |count| steps.step(count))? {
+        if inner
+            .part_matches_or_stop(whole.from(at), collation, unicode, |count| steps.step(count))?
+        {
             return Ok(Value::Int(position + 1));
         }
         position += width(c, collation) as i32;

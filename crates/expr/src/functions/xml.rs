@@ -1,5 +1,6 @@
-//! The methods of the type xml as functions: the binder calls them with the document, the text of the query and the values that it
-//! asks for (sql:variable, sql:column). A document may be a row of nodes(): then the query starts from its node.
+//! The methods of the type xml as functions: the binder calls them with the document, the text of
+//! the query and the values that it asks for (sql:variable, sql:column). A document may be a row of
+//! nodes(): then the query starts from its node.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +15,12 @@ use crate::parsed::Parsed;
 
 use super::{ArgRule as A, CallCx, Function, Stability, text_arg};
 
-const fn f(name: &'static str, result: super::ResultRule, nullable: bool, eval: super::Eval) -> Function {
+const fn f(
+    name: &'static str,
+    result: super::ResultRule,
+    nullable: bool,
+    eval: super::Eval,
+) -> Function {
     Function {
         name,
         min: 2,
@@ -57,23 +63,36 @@ pub const FUNCTIONS: &[Function] = &[
         |_, _| Ok(DataType::Xml),
         true,
         |args, cx| {
-            on_document(args, "query", cx, |asked, pace| Ok(Value::Str(asked.run(pace)?.text()?.into())))
+            on_document(args, "query", cx, |asked, pace| {
+                Ok(Value::Str(asked.run(pace)?.text()?.into()))
+            })
         },
     ),
     f(
         "xml exist()",
         |_, _| Ok(DataType::Bit),
         true,
-        |args, cx| on_document(args, "exist", cx, |asked, pace| Ok(Value::Bit(!asked.run(pace)?.is_empty()))),
+        |args, cx| {
+            on_document(args, "exist", cx, |asked, pace| {
+                Ok(Value::Bit(!asked.run(pace)?.is_empty()))
+            })
+        },
     ),
     f("xml modify()", |_, _| Ok(DataType::Xml), true, |args, cx| modify(args, false, cx)),
-    f("xml modify() with documents", |_, _| Ok(DataType::Xml), true, |args, cx| modify(args, true, cx)),
+    f(
+        "xml modify() with documents",
+        |_, _| Ok(DataType::Xml),
+        true,
+        |args, cx| modify(args, true, cx),
+    ),
 ];
 
 /// An error of a query in a method.
 pub fn query_error(method: &str, error: &QueryError) -> SqlError {
     match error.number {
-        40_517 | 6365 | 6305..=6308 | 6320 | 6325 => SqlError::new(error.number, 16, 1, &error.text),
+        40_517 | 6365 | 6305..=6308 | 6320 | 6325 => {
+            SqlError::new(error.number, 16, 1, &error.text)
+        }
         number => SqlError::new(number, 16, 1, format!("XQuery [{method}()]: {}", error.text)),
     }
 }
@@ -86,8 +105,9 @@ fn no_character(text: &str) -> Option<usize> {
 
 /// A value as a query sees it; none for NULL.
 fn atom_of(value: &Value) -> Result<Option<Atom>, SqlError> {
-    let text =
-        |style| convert(value, value.natural_type(), DataType::NVarChar(Len::Max), style, Mode::Explicit);
+    let text = |style| {
+        convert(value, value.natural_type(), DataType::NVarChar(Len::Max), style, Mode::Explicit)
+    };
     Ok(match value {
         Value::Null => None,
         Value::Str(text) => match no_character(text) {
@@ -133,7 +153,8 @@ fn kept_document(text: &CompactString, cx: &mut CallCx<'_>) -> Result<Arc<Parsed
 }
 
 fn compiled(text: &str, method: &str) -> Result<Rc<Query>, SqlError> {
-    let known = QUERIES_KEPT.with_borrow(|kept| kept.iter().find(|q| q.0 == text).map(|q| q.1.clone()));
+    let known =
+        QUERIES_KEPT.with_borrow(|kept| kept.iter().find(|q| q.0 == text).map(|q| q.1.clone()));
     if let Some(known) = known {
         return Ok(known);
     }
@@ -189,7 +210,11 @@ impl Nodes {
     ///
     /// # Errors
     /// Those of the query.
-    pub fn new(args: &[Value], known: Option<&Arc<Parsed>>, look: Look<'_>) -> Result<Nodes, SqlError> {
+    pub fn new(
+        args: &[Value],
+        known: Option<&Arc<Parsed>>,
+        look: Look<'_>,
+    ) -> Result<Nodes, SqlError> {
         let Some(Value::Str(text)) = args.first() else {
             return Ok(Nodes { parsed: None, rest: Vec::new().into_iter() });
         };

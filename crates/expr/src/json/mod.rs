@@ -1,7 +1,7 @@
 //! JSON texts as T-SQL sees them: they are ordinary strings, read where a function asks for them.
-//! Guarantees: values are parts of the text they stand in, so what is not looked at stays as it was written (blanks, the digits
-//! of numbers, doubled keys); a text is checked to the end before anything of it is used; nesting is at most 128 deep, as in
-//! SQL Server.
+//! Guarantees: values are parts of the text they stand in, so what is not looked at stays as it was
+//! written (blanks, the digits of numbers, doubled keys); a text is checked to the end before
+//! anything of it is used; nesting is at most 128 deep, as in SQL Server.
 
 mod modify;
 mod path;
@@ -23,7 +23,8 @@ pub fn no_property() -> SqlError {
 }
 
 impl<'t> Node<'t> {
-    /// What a path leads to; `None` when a step of it is not there. Of two members with one name the first counts.
+    /// What a path leads to; `None` when a step of it is not there. Of two members with one name
+    /// the first counts.
     ///
     /// # Errors
     /// Only that the statement is to stop.

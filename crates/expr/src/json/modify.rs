@@ -22,7 +22,8 @@ impl NewValue<'_> {
     }
 }
 
-/// The text with the change made. Lax, a path whose parent is not there changes nothing. Errors: 13608, 13621.
+/// The text with the change made. Lax, a path whose parent is not there changes nothing. Errors:
+/// 13608, 13621.
 pub fn modify(
     text: &str,
     root: Node<'_>,
@@ -74,8 +75,11 @@ fn append(
         Some(_) => Ok(text.to_owned()),
         None => {
             // Lax, an array is made of the value.
-            let Some((Step::Key(key), before)) = path.steps.split_last() else { return missing(text, path) };
-            let parent = root.at(before, look)?.filter(|parent| parent.kind == Kind::Object && !path.strict);
+            let Some((Step::Key(key), before)) = path.steps.split_last() else {
+                return missing(text, path);
+            };
+            let parent =
+                root.at(before, look)?.filter(|parent| parent.kind == Kind::Object && !path.strict);
             let Some(parent) = parent else { return missing(text, path) };
             let mut member = String::new();
             write_string(key, &mut member, look)?;

@@ -22,7 +22,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// Reads a path. `append` says whether that word may begin it. Error: 13607, with the character at fault and its place.
+    /// Reads a path. `append` says whether that word may begin it. Error: 13607, with the character
+    /// at fault and its place.
     pub fn parse(text: &str, append: bool) -> Result<Path, SqlError> {
         let mut reader = Reader { text, at: 0 };
         reader.blanks();
@@ -58,7 +59,8 @@ impl Reader<'_> {
 
     /// Takes a word that a blank follows, or the `$` of the path.
     fn word(&mut self, word: &str) -> bool {
-        let found = self.rest().strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '\t', '$']));
+        let found =
+            self.rest().strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '\t', '$']));
         if found {
             self.at += word.len();
         }

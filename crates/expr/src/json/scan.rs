@@ -46,7 +46,8 @@ impl<'t> Node<'t> {
         matches!(self.kind, Kind::Array | Kind::Object)
     }
 
-    /// A scalar as text: strings without their escapes, everything else as it is written. `None` for JSON null.
+    /// A scalar as text: strings without their escapes, everything else as it is written. `None`
+    /// for JSON null.
     ///
     /// # Errors
     /// Only that the statement is to stop.
@@ -157,7 +158,8 @@ impl<'t, 'l> Walk<'t, 'l> {
             }
             b'}' | b']' => return Ok(None),
             first => {
-                while self.peek().is_some_and(|b| !is_blank(b) && !matches!(b, b',' | b'}' | b']')) {
+                while self.peek().is_some_and(|b| !is_blank(b) && !matches!(b, b',' | b'}' | b']'))
+                {
                     self.at += 1;
                 }
                 match first {
@@ -231,7 +233,8 @@ pub fn parse<'t>(text: &'t str, look: Look<'_>) -> Result<Node<'t>, SqlError> {
     if node.is_container() { Ok(node) } else { Err(malformed(text, node.at)) }
 }
 
-/// The value that a text is. Error: 13609, with the character at fault and its place, counted from 0.
+/// The value that a text is. Error: 13609, with the character at fault and its place, counted from
+/// 0.
 pub fn parse_any<'t>(text: &'t str, look: Look<'_>) -> Result<Node<'t>, SqlError> {
     let mut check = Check { text, at: 0, counted: 0, steps: Steps::new(look) };
     let found = check.value(0).and_then(|()| {
@@ -348,7 +351,11 @@ impl Check<'_, '_> {
         }
     }
 
-    fn list(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+    fn list(
+        &mut self,
+        close: u8,
+        mut item: impl FnMut(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
         self.at += 1;
         self.blanks()?;
         if self.peek() == Some(close) {
@@ -391,7 +398,9 @@ impl Check<'_, '_> {
                 Some(b'\\') => {
                     self.at += 1;
                     match self.peek() {
-                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
+                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                            self.at += 1
+                        }
                         Some(b'u') => {
                             self.at += 1;
                             for _ in 0..4 {

@@ -97,7 +97,9 @@ pub fn value_text(
             let style = if matches!(value, Value::Float(_)) { 2 } else { 1 };
             out.push_str(text(style)?.as_str().unwrap_or_default());
         }
-        Value::Money(_) | Value::SmallMoney(_) => out.push_str(text(2)?.as_str().unwrap_or_default()),
+        Value::Money(_) | Value::SmallMoney(_) => {
+            out.push_str(text(2)?.as_str().unwrap_or_default())
+        }
         Value::DateTimeOffset { offset: 0, .. } => {
             let moment = text(127)?;
             write_string(moment.as_str().unwrap_or_default(), out, look)?;
@@ -153,7 +155,8 @@ pub fn from_base64(text: &str, look: Look<'_>) -> Result<Option<Vec<u8>>, SqlErr
 pub fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let whole = chunk.iter().fold(0u32, |n, b| (n << 8) | u32::from(*b)) << (8 * (3 - chunk.len()));
+        let whole =
+            chunk.iter().fold(0u32, |n, b| (n << 8) | u32::from(*b)) << (8 * (3 - chunk.len()));
         for at in 0..4 {
             let digit = DIGITS[(whole >> (18 - 6 * at) & 63) as usize];
             out.push(if at <= chunk.len() { char::from(digit) } else { '=' });

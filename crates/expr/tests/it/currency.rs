@@ -6,8 +6,9 @@ use syntax::lexer::{Tok, tokenize};
 #[test]
 fn literals_and_texts_have_the_same_currency_signs() {
     let mut signs = 0;
-    for sign in
-        (0x20..=0xFFFF).filter_map(char::from_u32).filter(|c| !c.is_ascii_digit() && !c.is_whitespace())
+    for sign in (0x20..=0xFFFF)
+        .filter_map(char::from_u32)
+        .filter(|c| !c.is_ascii_digit() && !c.is_whitespace())
     {
         let text = format!("{sign}1.5");
         let tokens = tokenize(&text).list;

@@ -15,7 +15,8 @@ const OPERATORS: [CompareOp; 6] = [
     CompareOp::GreaterEqual,
 ];
 
-const TEXTS: [&str; 14] = ["", " ", "a", "A ", "ab", "b", "ß", "SS", "i", "İ", "é", "co-op", "coop", "漢 a"];
+const TEXTS: [&str; 14] =
+    ["", " ", "a", "A ", "ab", "b", "ß", "SS", "i", "İ", "é", "co-op", "coop", "漢 a"];
 
 /// Slots 0 to 3 hold the columns 1, 2, 0 and 3 of the table.
 const COLUMNS: [u16; 4] = [1, 2, 0, 3];
@@ -56,7 +57,9 @@ fn tells(layout: &RowLayout, row: &[u8], pred: &Pred) -> bool {
     let mut values = [const { Value::Null }; 4];
     layout.decode_some(row, &COLUMNS, &mut values).unwrap();
     let truth = pred.is_true(&values, &mut Constant::default()).unwrap();
-    let Some(test) = InPlace::of(pred, layout, &COLUMNS, &mut Constant::default()) else { return false };
+    let Some(test) = InPlace::of(pred, layout, &COLUMNS, &mut Constant::default()) else {
+        return false;
+    };
     match test.tell(layout, row) {
         Told::True => assert!(truth, "{pred:?} of {values:?}"),
         Told::NotTrue => assert!(!truth, "{pred:?} of {values:?}"),
@@ -73,7 +76,11 @@ fn rows(layout: &RowLayout) -> Vec<Vec<u8>> {
         rows.push(row);
     };
     for (number, text) in TEXTS.iter().enumerate() {
-        add(Value::Int(number as i32 - 5), Value::str(text), Value::bytes(vec![number as u8 / 2, 0]));
+        add(
+            Value::Int(number as i32 - 5),
+            Value::str(text),
+            Value::bytes(vec![number as u8 / 2, 0]),
+        );
     }
     add(Value::Null, Value::Null, Value::Null);
     add(Value::Null, Value::str("ab"), Value::bytes(vec![0u8; 0]));
@@ -108,7 +115,8 @@ fn conditions(slot: u32, collation: Collation) -> Vec<Pred> {
         }
         let other = &constants[(at * 3 + 1) % constants.len()];
         let (from, to) = (CompareOp::GreaterEqual, CompareOp::LessEqual);
-        let ends = || vec![compare(slot, from, constant, collation), compare(slot, to, other, collation)];
+        let ends =
+            || vec![compare(slot, from, constant, collation), compare(slot, to, other, collation)];
         all.extend([Pred::And(ends()), Pred::Or(ends())]);
         all.push(Pred::Or(vec![Pred::And(ends()), is_null(slot, false)]));
         all.push(Pred::And(vec![
@@ -145,7 +153,11 @@ fn what_the_bytes_tell_is_what_the_values_say() {
                 }
             }
             let usual = collation == Collation::DEFAULT;
-            assert!(told == all || !usual && told * 3 > all, "{told} of {all} in {}", collation.name());
+            assert!(
+                told == all || !usual && told * 3 > all,
+                "{told} of {all} in {}",
+                collation.name()
+            );
         }
     }
 }
@@ -153,7 +165,8 @@ fn what_the_bytes_tell_is_what_the_values_say() {
 /// Whole numbers that become wider ones for the comparison are compared as they are.
 #[test]
 fn whole_numbers_are_compared_whatever_their_size() {
-    let types = [DataType::Bit, DataType::TinyInt, DataType::SmallInt, DataType::Int, DataType::BigInt];
+    let types =
+        [DataType::Bit, DataType::TinyInt, DataType::SmallInt, DataType::Int, DataType::BigInt];
     let collation = Collation::DEFAULT;
     let column = |ty| ColumnType { ty, nullable: true, collation };
     let layout = RowLayout::new(&types.map(column));
@@ -161,7 +174,8 @@ fn whole_numbers_are_compared_whatever_their_size() {
         let value = types::convert(&Value::BigInt(number), DataType::BigInt, ty, 0, Mode::Explicit);
         value.ok()
     };
-    let numbers = [0, 1, 2, -1, 255, 256, 32_767, 40_000, i64::from(i32::MIN), 1 << 40, i64::MIN, i64::MAX];
+    let numbers =
+        [0, 1, 2, -1, 255, 256, 32_767, 40_000, i64::from(i32::MIN), 1 << 40, i64::MIN, i64::MAX];
     let mut told = 0;
     for number in numbers {
         let values = types.map(|ty| whole(number, ty).unwrap_or_default());
@@ -172,21 +186,31 @@ fn whole_numbers_are_compared_whatever_their_size() {
                 let operand = Expr::Col(slot as u32);
                 let (from, to, manner) = (*from, *to, Manner::default());
                 let (style, mode, or_null) = (0, Mode::Implicit, false);
-                let wider = ConvertExpr { operand, from, to, style, mode, or_null, manner, collation };
-                let left = if from == to { Expr::Col(slot as u32) } else { Expr::Convert(Box::new(wider)) };
+                let wider =
+                    ConvertExpr { operand, from, to, style, mode, or_null, manner, collation };
+                let left = if from == to {
+                    Expr::Col(slot as u32)
+                } else {
+                    Expr::Convert(Box::new(wider))
+                };
                 for constant in numbers.into_iter().filter_map(|number| whole(number, to)) {
                     let others = vec![Expr::Const(Value::Null), Expr::Const(constant.clone())];
                     let list = InListExpr::new(left.clone(), others, false, collation);
                     let mut preds = vec![Pred::InList(Box::new(list))];
                     for op in OPERATORS {
                         let (left, right) = (left.clone(), Expr::Const(constant.clone()));
-                        preds.push(Pred::Compare(Box::new(CompareExpr { op, left, right, collation })));
+                        preds.push(Pred::Compare(Box::new(CompareExpr {
+                            op,
+                            left,
+                            right,
+                            collation,
+                        })));
                     }
                     for pred in preds {
                         let columns = [0, 1, 2, 3, 4];
                         let env = &mut Constant::default();
-                        let test =
-                            InPlace::of(&pred, &layout, &columns, env).expect("a column and a constant");
+                        let test = InPlace::of(&pred, &layout, &columns, env)
+                            .expect("a column and a constant");
                         let truth = pred.is_true(&values, env).unwrap();
                         let want = if truth { Told::True } else { Told::NotTrue };
                         assert_eq!(test.tell(&layout, &row), want, "{pred:?} of {values:?}");
@@ -198,12 +222,18 @@ fn whole_numbers_are_compared_whatever_their_size() {
     }
     assert!(told > 5_000, "{told}");
     // A narrower one may fail.
-    let (operand, from, to, manner) = (Expr::Col(3), DataType::Int, DataType::Bit, Manner::default());
+    let (operand, from, to, manner) =
+        (Expr::Col(3), DataType::Int, DataType::Bit, Manner::default());
     let (style, mode, or_null) = (0, Mode::Implicit, false);
     let narrower = ConvertExpr { operand, from, to, style, mode, or_null, manner, collation };
     let (left, right, op) =
         (Expr::Convert(Box::new(narrower)), Expr::Const(Value::Bit(true)), CompareOp::Equal);
-    assert!(!InPlace::is_possible(&Pred::Compare(Box::new(CompareExpr { op, left, right, collation }))));
+    assert!(!InPlace::is_possible(&Pred::Compare(Box::new(CompareExpr {
+        op,
+        left,
+        right,
+        collation
+    }))));
 }
 
 /// What comes behind a part that is tested on values is not asked first: it may hide an error.
@@ -236,14 +266,18 @@ fn parts_are_tested_in_their_order() {
     // What follows is asked where this one is unknown, as AND does.
     assert_eq!(of(vec![unknown(), other(CompareOp::Equal)]), Some(Told::Nothing));
     assert_eq!(of(vec![unknown(), number(1)]), Some(Told::NotTrue));
-    assert_eq!(of(vec![Pred::And(vec![number(1), other(CompareOp::Less)]), number(2)]), Some(Told::Nothing));
+    assert_eq!(
+        of(vec![Pred::And(vec![number(1), other(CompareOp::Less)]), number(2)]),
+        Some(Told::Nothing)
+    );
 }
 
 /// Long lists, many parts, and long constants are not kept.
 #[test]
 fn what_is_kept_is_bounded() {
     let layout = table(Collation::DEFAULT);
-    let made = |pred: &Pred| InPlace::of(pred, &layout, &COLUMNS, &mut Constant::default()).is_some();
+    let made =
+        |pred: &Pred| InPlace::of(pred, &layout, &COLUMNS, &mut Constant::default()).is_some();
     let numbers: Vec<Value> = (0..9).map(Value::Int).collect();
     assert!(made(&list(2, &numbers[..8], false, Collation::DEFAULT)));
     assert!(!made(&list(2, &numbers, false, Collation::DEFAULT)));

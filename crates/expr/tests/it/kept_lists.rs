@@ -108,7 +108,8 @@ fn the_variables_are_read_once_and_the_answers_are_those_of_comparing() {
     let mut mixed = whole.clone();
     mixed[9] = Value::Float(27.0);
     let numbers: Vec<Value> = (0..200).map(Value::Int).chain([Value::Null]).collect();
-    let words: Vec<Value> = (0..200).map(|n| Value::str(format!("tEXT {n}"))).chain([Value::Null]).collect();
+    let words: Vec<Value> =
+        (0..200).map(|n| Value::str(format!("tEXT {n}"))).chain([Value::Null]).collect();
     for (variables, rows, is_kept) in [
         (whole, &numbers, true),
         (with_null, &numbers, true),
@@ -124,7 +125,11 @@ fn the_variables_are_read_once_and_the_answers_are_those_of_comparing() {
             for value in rows {
                 let row = std::slice::from_ref(value);
                 let answer = looked_up.test(row, &mut kept).unwrap();
-                assert_eq!(answer, one_by_one.test(row, &mut compared).unwrap(), "{value:?} {negated}");
+                assert_eq!(
+                    answer,
+                    one_by_one.test(row, &mut compared).unwrap(),
+                    "{value:?} {negated}"
+                );
             }
             assert!(compared.reads.get() > 50 * count, "{}", compared.reads.get());
             assert_eq!(kept.reads.get() <= 3 * count, is_kept, "{}", kept.reads.get());
@@ -134,7 +139,8 @@ fn the_variables_are_read_once_and_the_answers_are_those_of_comparing() {
 
 #[test]
 fn only_long_lists_with_variables_that_stay_are_kept() {
-    let of = |elements: Vec<Expr>| InListExpr::new(Expr::Col(0), elements, false, Collation::DEFAULT);
+    let of =
+        |elements: Vec<Expr>| InListExpr::new(Expr::Col(0), elements, false, Collation::DEFAULT);
     let variables = |count: usize| (0..count).map(Expr::Var).collect::<Vec<_>>();
     let with = |e: Expr| variables(20).into_iter().chain([e]).collect::<Vec<_>>();
     let stays = |_: usize| true;

@@ -182,7 +182,10 @@ const CALLS: &[(&str, &[Arg])] = &[
     ("xml query()", &[DOCUMENT, Text("//b")]),
     ("xml exist()", &[DOCUMENT, Text("//b[. = 'y']")]),
     ("xml modify()", &[DOCUMENT, Text("delete //@c")]),
-    ("xml modify() with documents", &[DOCUMENT, Text("insert sql:variable(\"@x\") into (/a)[1]"), DOCUMENT]),
+    (
+        "xml modify() with documents",
+        &[DOCUMENT, Text("insert sql:variable(\"@x\") into (/a)[1]"), DOCUMENT],
+    ),
     ("convert_styled", &[Bytes, Int(1), Null(DataType::VarChar(Len::Max)), Int(1)]),
     ("convert_styled", &[Long("1a"), Int(2), Null(DataType::VarBinary(Len::Max)), Int(1)]),
     ("convert_styled", &[Long("é€"), Int(0), Null(DataType::VarChar(Len::Max)), Int(1)]),
@@ -242,18 +245,30 @@ const SHORT: &[(&str, &str)] = &[
 ];
 
 fn takes_long(function: &Function) -> bool {
-    let takes =
-        |rule: &ArgRule| matches!(rule, ArgRule::Any | ArgRule::Str | ArgRule::Bytes | ArgRule::StrOrBytes);
+    let takes = |rule: &ArgRule| {
+        matches!(rule, ArgRule::Any | ArgRule::Str | ArgRule::Bytes | ArgRule::StrOrBytes)
+    };
     function.args.iter().any(takes)
 }
 
 /// What a call gives, and how often it asked.
-fn run(name: &str, args: &[Value], types: &[DataType], stop_at: usize) -> (Result<Value, SqlError>, usize) {
+fn run(
+    name: &str,
+    args: &[Value],
+    types: &[DataType],
+    stop_at: usize,
+) -> (Result<Value, SqlError>, usize) {
     let function = required(name).expect(name);
     let exprs: Vec<_> = args.iter().cloned().map(expr::Expr::Const).collect();
     let ty = result_type(function, types, &exprs, Collation::DEFAULT).expect(name);
     let mut watched = Watched { looks: Cell::new(0), stop_at };
-    let mut cx = CallCx { rt: &mut watched, ty, types, collation: Collation::DEFAULT, made: Held::default() };
+    let mut cx = CallCx {
+        rt: &mut watched,
+        ty,
+        types,
+        collation: Collation::DEFAULT,
+        made: Held::default(),
+    };
     let result = (function.eval)(args, &mut cx);
     (result, watched.looks.get())
 }
@@ -264,9 +279,14 @@ fn every_function_is_in_one_of_the_lists() {
     let short: HashSet<&str> = SHORT.iter().map(|entry| entry.0).collect();
     assert!(called.is_disjoint(&short));
     let takers = all().filter(|function| takes_long(function)).map(|function| function.name);
-    let missing: Vec<&str> = takers.filter(|name| !called.contains(name) && !short.contains(name)).collect();
-    let unknown: Vec<&str> = called.union(&short).copied().filter(|name| required(name).is_err()).collect();
-    assert!(missing.is_empty() && unknown.is_empty(), "not listed: {missing:?}, no functions: {unknown:?}");
+    let missing: Vec<&str> =
+        takers.filter(|name| !called.contains(name) && !short.contains(name)).collect();
+    let unknown: Vec<&str> =
+        called.union(&short).copied().filter(|name| required(name).is_err()).collect();
+    assert!(
+        missing.is_empty() && unknown.is_empty(),
+        "not listed: {missing:?}, no functions: {unknown:?}"
+    );
 }
 
 #[test]
@@ -275,7 +295,8 @@ fn long_arguments_ask_again_and_again() {
     for (at, (name, args)) in CALLS.iter().enumerate() {
         let (values, types): (Vec<Value>, Vec<DataType>) = args.iter().copied().map(value).unzip();
         // Of several arguments the first long one may decide.
-        let bytes = values.iter().map(Value::heap_bytes).filter(|bytes| *bytes > 0).min().unwrap_or(LONG);
+        let bytes =
+            values.iter().map(Value::heap_bytes).filter(|bytes| *bytes > 0).min().unwrap_or(LONG);
         // Some take the square of their arguments' length: it is enough that they ask.
         let (result, looks) = run(name, &values, &types, 1000);
         if let Err(error) = result

@@ -1,5 +1,5 @@
-//! Making databases: their files, their first catalog, their place in the registry; those of users and those of the system.
-//! Guarantee: a database that could not be made leaves no files.
+//! Making databases: their files, their first catalog, their place in the registry; those of users
+//! and those of the system. Guarantee: a database that could not be made leaves no files.
 
 use crate::InstanceCore;
 use crate::boot_text::{DISCARDED, META, log_growth, make_tree};
@@ -44,7 +44,9 @@ impl InstanceCore {
         let entry = self.new_entry(reach, id, name, files, log_alignment)?;
         for file in &entry.files {
             if let Some(folder) = file.path.parent() {
-                self.disk.create_dir_all(folder).map_err(|e| cannot_create_file(&file.shown, &e))?;
+                self.disk
+                    .create_dir_all(folder)
+                    .map_err(|e| cannot_create_file(&file.shown, &e))?;
             }
         }
         // From here on a crash leaves files that the next start removes.
@@ -64,7 +66,8 @@ impl InstanceCore {
         recovery_model: RecoveryModel,
     ) -> Result<Arc<Db>, SqlError> {
         let spec = self.create_spec(entry, files, settings, recovery_model);
-        let storage = Database::create(self.env(entry), spec).map_err(|e| cannot_create(entry, &e))?;
+        let storage =
+            Database::create(self.env(entry), spec).map_err(|e| cannot_create(entry, &e))?;
         let made = self.fill(&storage, settings).and_then(|()| self.assemble(storage.clone()));
         let (open, catalog, settings) = made.map_err(|e| {
             self.remove_files(&storage, entry);
@@ -174,11 +177,13 @@ impl InstanceCore {
 
     /// Makes the system tables of a new database.
     fn fill(&self, storage: &Arc<Database>, settings: &DbSettings) -> Result<(), OpenError> {
-        // They begin in the primary file, the one that is never emptied, if it has room: their roots do not move.
+        // They begin in the primary file, the one that is never emptied, if it has room: their
+        // roots do not move.
         let store = storage.store();
         let (_, free) = store.file_extents(1).map_err(TxnError::from)?;
         let files = store.files().into_iter().map(|f| f.spec.id).filter(|id| *id != 1);
-        let others: Vec<u16> = files.filter(|_| free > 2 * catalog::systables::ALL.len() as u64).collect();
+        let others: Vec<u16> =
+            files.filter(|_| free > 2 * catalog::systables::ALL.len() as u64).collect();
         others.iter().try_for_each(|id| storage.bar_file(*id, 0))?;
         let made = self.fill_trees(storage, settings);
         others.iter().for_each(|id| store.unbar(*id));
@@ -248,8 +253,10 @@ impl InstanceCore {
             ..DbSettings::default()
         };
         // What new databases get.
-        let recovery = if id == catalog::MODEL { RecoveryModel::Full } else { RecoveryModel::Simple };
-        let made = self.create_database(Reach::Everywhere, id, name, &files, &settings, recovery, 0);
+        let recovery =
+            if id == catalog::MODEL { RecoveryModel::Full } else { RecoveryModel::Simple };
+        let made =
+            self.create_database(Reach::Everywhere, id, name, &files, &settings, recovery, 0);
         made.map(drop)
     }
 }
@@ -269,7 +276,8 @@ fn default_file_name(file: &NewFile, file_id: u16) -> CompactString {
         (false, _) => "ndf",
     };
     // A logical name may hold what a file name may not.
-    let name: String = file.name.chars().map(|c| if "/\\:\0".contains(c) { '_' } else { c }).collect();
+    let name: String =
+        file.name.chars().map(|c| if "/\\:\0".contains(c) { '_' } else { c }).collect();
     format!("{name}.{ending}").into()
 }
 

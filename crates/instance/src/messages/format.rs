@@ -7,7 +7,8 @@ use types::{DataType, Dialect, Len, SqlError, Value, msg};
 /// Longest message, in characters.
 const MAX_MESSAGE: usize = 2047;
 
-/// Fills the arguments in. Errors: 2787 a bad format, 2786 an argument of the wrong kind, NULL prints `(null)`.
+/// Fills the arguments in. Errors: 2787 a bad format, 2786 an argument of the wrong kind, NULL
+/// prints `(null)`.
 pub fn format_message(format: &str, args: &[Value]) -> Result<String, SqlError> {
     let mut out = String::with_capacity(format.len());
     let mut next = 0;
@@ -177,7 +178,10 @@ mod tests {
     use super::*;
 
     fn check(format: &str, args: &[Value], expected: &str) {
-        assert_eq!(format_message(format, args).unwrap_or_else(|e| format!("error {}", e.number)), expected);
+        assert_eq!(
+            format_message(format, args).unwrap_or_else(|e| format!("error {}", e.number)),
+            expected
+        );
     }
 
     #[test]

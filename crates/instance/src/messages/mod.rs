@@ -1,6 +1,6 @@
-//! Messages by number: those that the engine raises itself, and those of sp_addmessage, which master keeps.
-//! Guarantees: a change of messages is part of its statement's transaction; whoever changes them is alone until it ends; the engine's
-//! own are the list of the crate `messages`.
+//! Messages by number: those that the engine raises itself, and those of sp_addmessage, which
+//! master keeps. Guarantees: a change of messages is part of its statement's transaction; whoever
+//! changes them is alone until it ends; the engine's own are the list of the crate `messages`.
 
 pub mod format;
 
@@ -95,7 +95,9 @@ pub fn find(core: &mut SessionCore, id: i64) -> Result<Option<Message>, SqlError
     }
     let language = core.options.dialect.language().messages;
     let found = added(core, Some(id))?;
-    let Some(english) = found.iter().find(|message| message.language == ENGLISH) else { return Ok(None) };
+    let Some(english) = found.iter().find(|message| message.language == ENGLISH) else {
+        return Ok(None);
+    };
     match found.iter().find(|message| i64::from(message.language) == i64::from(language)) {
         Some(message) if message.language != ENGLISH => {
             let text = in_order(&message.text, &english.text)?;
@@ -105,8 +107,8 @@ pub fn find(core: &mut SessionCore, id: i64) -> Result<Option<Message>, SqlError
     }
 }
 
-/// A translation names its values by their places (`%1!`): the specifications of the us_english text stand there instead, each with the
-/// place of its value.
+/// A translation names its values by their places (`%1!`): the specifications of the us_english
+/// text stand there instead, each with the place of its value.
 fn in_order(translated: &str, english: &str) -> Result<String, SqlError> {
     let specifications = format::specifications(english)?;
     let mut out = String::with_capacity(translated.len());
@@ -115,7 +117,10 @@ fn in_order(translated: &str, english: &str) -> Result<String, SqlError> {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
-        let place = rest[1..1 + digits].parse::<usize>().ok().filter(|_| rest[1 + digits..].starts_with('!'));
+        let place = rest[1..1 + digits]
+            .parse::<usize>()
+            .ok()
+            .filter(|_| rest[1 + digits..].starts_with('!'));
         let Some(place) = place else {
             out.push('%');
             rest = &rest[1..];

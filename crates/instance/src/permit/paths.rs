@@ -15,9 +15,11 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// `volumes`: drive letter to folder; a letter that is not there is the folder of that name under `root`.
+    /// `volumes`: drive letter to folder; a letter that is not there is the folder of that name
+    /// under `root`.
     pub fn new(root: PathBuf, volumes: HashMap<char, PathBuf>) -> Paths {
-        let volumes = volumes.into_iter().map(|(letter, path)| (letter.to_ascii_uppercase(), path)).collect();
+        let volumes =
+            volumes.into_iter().map(|(letter, path)| (letter.to_ascii_uppercase(), path)).collect();
         Paths { root, volumes }
     }
 
@@ -58,7 +60,9 @@ impl Paths {
         let mut chars = text.chars();
         let (first, second) = (chars.next(), chars.next());
         let (base, rest) = match (first, second) {
-            (Some(letter), Some(':')) if letter.is_ascii_alphabetic() => (self.volume(letter), &text[2..]),
+            (Some(letter), Some(':')) if letter.is_ascii_alphabetic() => {
+                (self.volume(letter), &text[2..])
+            }
             (Some('/'), _) => (PathBuf::from("/"), &text[1..]),
             _ => (self.root.clone(), text),
         };

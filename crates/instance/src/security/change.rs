@@ -1,6 +1,6 @@
-//! A change of principals, permissions or owners: the rows of the system tables, then all of them read anew.
-//! Guarantees: one transaction at a time changes those of a database, until it ends; nobody else sees the change before it has
-//! committed, and nobody at all after a rollback.
+//! A change of principals, permissions or owners: the rows of the system tables, then all of them
+//! read anew. Guarantees: one transaction at a time changes those of a database, until it ends;
+//! nobody else sees the change before it has committed, and nobody at all after a rollback.
 
 use std::sync::Arc;
 
@@ -79,7 +79,9 @@ impl<'a> Change<'a> {
     pub fn delete_principal(&mut self, scope: Scope, id: i32) -> Result<(), SqlError> {
         let security = self.security();
         let principals = security.of(scope);
-        for (role, member) in principals.members().filter(|(role, member)| *role == id || *member == id) {
+        for (role, member) in
+            principals.members().filter(|(role, member)| *role == id || *member == id)
+        {
             self.delete(SysTable::Members, &member_row(scope, role, member))?;
         }
         let on = |grant: &&Grant| {
@@ -134,7 +136,12 @@ impl<'a> Change<'a> {
     }
 
     /// Sets an owner, or that there is none of its own.
-    pub fn set_owner(&mut self, class: Class, major: i32, owner: Option<i32>) -> Result<(), SqlError> {
+    pub fn set_owner(
+        &mut self,
+        class: Class,
+        major: i32,
+        owner: Option<i32>,
+    ) -> Result<(), SqlError> {
         match owner {
             Some(owner) => self.put(SysTable::Owners, &owner_row(class, major, owner)),
             None => self.delete(SysTable::Owners, &owner_row(class, major, 0)),
@@ -143,7 +150,8 @@ impl<'a> Change<'a> {
 
     /// The transaction sees the change from now on, others when it has committed.
     pub fn finish(self) -> Result<(), SqlError> {
-        let security = store::load(&self.open.trees).map_err(|e| errors::store_error(&self.db, e))?;
+        let security =
+            store::load(&self.open.trees).map_err(|e| errors::store_error(&self.db, e))?;
         self.core.remember_ddl(DdlChange::security(&self.db, Arc::new(security)));
         Ok(())
     }
@@ -179,7 +187,8 @@ pub fn hold_user(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), Sq
     if id < FIRST_USER {
         return Ok(());
     }
-    let found = core.security(db).database.get(id).map(|user| user.name.clone()).unwrap_or_default();
+    let found =
+        core.security(db).database.get(id).map(|user| user.name.clone()).unwrap_or_default();
     match Change::begin(core, db)?.security().database.get(id) {
         Some(now) if now.name == found => Ok(()),
         _ => Err(SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"find", &"user", &found])),
@@ -191,7 +200,12 @@ pub fn hold_user(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), Sq
 ///
 /// # Errors
 /// As [`Change::begin`].
-pub fn forget(core: &mut SessionCore, db: &Arc<Db>, class: Class, major: i32) -> Result<(), SqlError> {
+pub fn forget(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    class: Class,
+    major: i32,
+) -> Result<(), SqlError> {
     let owned = has(db, SysTable::Owners, &[Value::TinyInt(class as u8), Value::Int(major)])?;
     if !owned && !has_grants(db, class, major)? {
         return Ok(());

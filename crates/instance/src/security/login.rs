@@ -1,4 +1,5 @@
-//! Logging in. The client gets 18456 with state 1 whatever was wrong; the error log gets SQL Server's state and the reason.
+//! Logging in. The client gets 18456 with state 1 whatever was wrong; the error log gets SQL
+//! Server's state and the reason.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -91,16 +92,21 @@ struct Reason {
     text: &'static str,
 }
 
-const UNKNOWN: Reason = Reason { state: 5, text: "Could not find a login matching the name provided." };
-const WRONG: Reason = Reason { state: 8, text: "Password did not match that for the login provided." };
+const UNKNOWN: Reason =
+    Reason { state: 5, text: "Could not find a login matching the name provided." };
+const WRONG: Reason =
+    Reason { state: 8, text: "Password did not match that for the login provided." };
 const DISABLED_AND_WRONG: Reason = Reason {
     state: 7,
     text: "An error occurred while evaluating the password: the account is disabled, and the password did not match.",
 };
 const NO_PASSWORD: Reason = Reason { state: 8, text: "The login has no password yet." };
-const REPEATED: Reason =
-    Reason { state: 12, text: "Too many attempts have failed: the next ones are refused for a while." };
-const BUSY: Reason = Reason { state: 10, text: "Too many passwords are being checked at this moment." };
+const REPEATED: Reason = Reason {
+    state: 12,
+    text: "Too many attempts have failed: the next ones are refused for a while.",
+};
+const BUSY: Reason =
+    Reason { state: 10, text: "Too many passwords are being checked at this moment." };
 
 impl InstanceCore {
     /// Which logins the error log tells of; the failed ones unless this was called.
@@ -108,8 +114,9 @@ impl InstanceCore {
         self.authentication.audit.store(audit as u8, Ordering::Relaxed);
     }
 
-    /// Whether a login's password is right. Takes some 20 ms of a processor when the password is wrong or comes for the first
-    /// time since the start, and waits while many others are being checked.
+    /// Whether a login's password is right. Takes some 20 ms of a processor when the password is
+    /// wrong or comes for the first time since the start, and waits while many others are being
+    /// checked.
     ///
     /// # Errors
     /// 18456 unknown login, wrong password, or too many failures before; 18470 the login is
@@ -123,8 +130,8 @@ impl InstanceCore {
         self.authenticate_with(login, password, client, false)
     }
 
-    /// As [`InstanceCore::authenticate`], for a client that changes the password as it logs in: the old
-    /// one may have expired. The caller must not let it run anything before it has changed the
+    /// As [`InstanceCore::authenticate`], for a client that changes the password as it logs in: the
+    /// old one may have expired. The caller must not let it run anything before it has changed the
     /// password in the token's session.
     ///
     /// # Errors
@@ -153,7 +160,8 @@ impl InstanceCore {
             self.audit_failure(login, 18_456, reason.state, reason.text, client);
             Err(login_failed(login))
         };
-        let repeated = || self.authentication.throttle.refuses(login, &client.address, Instant::now());
+        let repeated =
+            || self.authentication.throttle.refuses(login, &client.address, Instant::now());
         if repeated() {
             return refuse(&REPEATED);
         }
@@ -228,7 +236,14 @@ impl InstanceCore {
     }
 
     /// Tells the error log of a login that is refused.
-    pub fn audit_failure(&self, login: &str, error: i32, state: u8, reason: &str, client: &ClientInfo) {
+    pub fn audit_failure(
+        &self,
+        login: &str,
+        error: i32,
+        state: u8,
+        reason: &str,
+        client: &ClientInfo,
+    ) {
         if self.authentication.audit.load(Ordering::Relaxed) & LoginAudit::Failed as u8 == 0 {
             return;
         }

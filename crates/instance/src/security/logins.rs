@@ -1,4 +1,5 @@
-//! What an instance keeps for its logins: hashes at work, failures, which attempts the error log tells of.
+//! What an instance keeps for its logins: hashes at work, failures, which attempts the error log
+//! tells of.
 
 use std::sync::atomic::AtomicU8;
 

@@ -1,6 +1,7 @@
 //! Hashes of passwords: Argon2id, with its parameters in the hash's own text (a PHC string).
-//! Guarantees: at most [`Passwords::limit`] hashes are computed at once, whoever asks, so that attempts to log in cannot take
-//! more than that many times 19 MB; a wrong password costs a full hash, and so does a login that does not exist.
+//! Guarantees: at most [`Passwords::limit`] hashes are computed at once, whoever asks, so that
+//! attempts to log in cannot take more than that many times 19 MB; a wrong password costs a full
+//! hash, and so does a login that does not exist.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -25,8 +26,9 @@ const TURN: Duration = Duration::from_secs(15);
 /// Bytes of salt and of a hash.
 const SALT: usize = 16;
 const HASH: usize = 32;
-/// Room for the memory of a hash, in blocks of 1 KB, of which as many are used as the hash wants. glibc takes what is larger than
-/// 32 MB from the system and gives it back when it is freed; 19 MB it would keep for a thread that may never hash again.
+/// Room for the memory of a hash, in blocks of 1 KB, of which as many are used as the hash wants.
+/// glibc takes what is larger than 32 MB from the system and gives it back when it is freed; 19 MB
+/// it would keep for a thread that may never hash again.
 const ROOM: usize = 33 << 10;
 
 /// Computes and verifies hashes for an instance.
@@ -53,7 +55,8 @@ impl Drop for Turn<'_> {
 }
 
 impl Passwords {
-    /// For a machine of this many processors: a quarter of them hash at most, two at least and eight at most.
+    /// For a machine of this many processors: a quarter of them hash at most, two at least and
+    /// eight at most.
     pub fn new(processors: usize) -> Passwords {
         let mut key = [0; 32];
         fill(&mut key);
@@ -104,7 +107,9 @@ impl Passwords {
     pub fn verify(&self, _turn: &Turn<'_>, password: &str, stored: Option<&str>) -> bool {
         let nobody = || {
             // A hash that cannot be computed is one that no password fits.
-            self.nobody.get_or_init(|| hash("nobody has this password").unwrap_or_default()).as_str()
+            self.nobody
+                .get_or_init(|| hash("nobody has this password").unwrap_or_default())
+                .as_str()
         };
         let fits = fits(password, stored.unwrap_or_else(nobody)).unwrap_or(false);
         match stored {
@@ -131,7 +136,8 @@ impl Passwords {
     /// A quick hash under the process's key, salted with the full one.
     fn short(&self, password: &str, hash: &str) -> Option<[u8; 32]> {
         let params = Params::new(Params::MIN_M_COST, 1, 1, None).ok()?;
-        let quick = Argon2::new_with_secret(&self.key, Algorithm::Argon2id, Version::V0x13, params).ok()?;
+        let quick =
+            Argon2::new_with_secret(&self.key, Algorithm::Argon2id, Version::V0x13, params).ok()?;
         let mut out = [0; 32];
         let salt = &hash.as_bytes()[hash.len().saturating_sub(32)..];
         quick.hash_password_into(password.as_bytes(), salt, &mut out).ok()?;
@@ -158,7 +164,8 @@ fn hash(password: &str) -> Result<CompactString, SqlError> {
 /// Whether a password has this hash; `None` for a hash that cannot be verified.
 fn fits(password: &str, stored: &str) -> Option<bool> {
     let parsed = PasswordHash::new(stored).ok()?;
-    let params = Params::try_from(&parsed).ok().filter(|params| params.m_cost() <= MEMORY_MAX_KB)?;
+    let params =
+        Params::try_from(&parsed).ok().filter(|params| params.m_cost() <= MEMORY_MAX_KB)?;
     let algorithm = Algorithm::try_from(parsed.algorithm.as_str()).ok()?;
     let version = parsed.version.map_or(Ok(Version::default()), Version::try_from).ok()?;
     let (salt, expected) = (parsed.salt?, parsed.hash?);
@@ -169,7 +176,12 @@ fn fits(password: &str, stored: &str) -> Option<bool> {
 }
 
 /// Computes a hash in memory of its own.
-fn derive(argon: &Argon2<'_>, password: &str, salt: &[u8], out: &mut [u8]) -> Result<(), argon2::Error> {
+fn derive(
+    argon: &Argon2<'_>,
+    password: &str,
+    salt: &[u8],
+    out: &mut [u8],
+) -> Result<(), argon2::Error> {
     let count = argon.params().block_count();
     let mut memory = Vec::with_capacity(count.max(ROOM));
     memory.resize(count, Block::default());
@@ -183,7 +195,8 @@ fn failed(why: &str) -> SqlError {
 /// Random bytes of the system.
 pub fn fill(bytes: &mut [u8]) {
     let flags = rustix::rand::GetRandomFlags::empty();
-    // Up to 256 bytes come whole once the system has begun; a kernel without the call has no better source.
+    // Up to 256 bytes come whole once the system has begun; a kernel without the call has no better
+    // source.
     if rustix::rand::getrandom(&mut *bytes, flags) != Ok(bytes.len()) {
         fastrand::fill(bytes);
     }
@@ -196,7 +209,8 @@ pub fn cookie() -> Vec<u8> {
     cookie
 }
 
-/// What CHECK_POLICY = ON asks of a password: 8 characters of three kinds, without the login's name.
+/// What CHECK_POLICY = ON asks of a password: 8 characters of three kinds, without the login's
+/// name.
 ///
 /// # Errors
 /// 33062 too short, 33064 not complex enough.
@@ -207,9 +221,11 @@ pub fn check_policy(login: &str, password: &str) -> Result<(), SqlError> {
     let kinds: [fn(char) -> bool; 4] =
         [char::is_uppercase, char::is_lowercase, |c| c.is_ascii_digit(), |c| !c.is_alphanumeric()];
     let kinds = kinds.iter().filter(|kind| password.chars().any(**kind)).count();
-    let named = login.chars().count() > 2 && password.to_lowercase().contains(&login.to_lowercase());
+    let named =
+        login.chars().count() > 2 && password.to_lowercase().contains(&login.to_lowercase());
     if kinds < 3 || named {
-        let detail = if named { " Detail: The password contains the name of the login." } else { "" };
+        let detail =
+            if named { " Detail: The password contains the name of the login." } else { "" };
         return Err(SqlError::of(msg::PASSWORD_NOT_COMPLEX, [&POLICY_MIN, &detail]));
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! Repeated failures to log in, by login and address: after five of them the next attempts are refused unread, for a second,
-//! two, four, up to a minute.
-//! Guarantee: what is kept is bounded, and the failures of one address never keep another address out.
+//! Repeated failures to log in, by login and address: after five of them the next attempts are
+//! refused unread, for a second, two, four, up to a minute. Guarantee: what is kept is bounded, and
+//! the failures of one address never keep another address out.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -84,17 +84,21 @@ mod tests {
         }
         throttle.failed("Sa", "10.0.0.1", start);
         assert!(throttle.refuses("sa", "10.0.0.1", start));
-        assert!(!throttle.refuses("sa", "10.0.0.2", start) && !throttle.refuses("x", "10.0.0.1", start));
+        assert!(
+            !throttle.refuses("sa", "10.0.0.2", start) && !throttle.refuses("x", "10.0.0.1", start)
+        );
         assert!(!throttle.refuses("sa", "10.0.0.1", after(1)));
         throttle.failed("sa", "10.0.0.1", after(1));
         assert!(
-            throttle.refuses("sa", "10.0.0.1", after(2)) && !throttle.refuses("sa", "10.0.0.1", after(3))
+            throttle.refuses("sa", "10.0.0.1", after(2))
+                && !throttle.refuses("sa", "10.0.0.1", after(3))
         );
         for _ in 0..50 {
             throttle.failed("sa", "10.0.0.1", after(10));
         }
         assert!(
-            throttle.refuses("sa", "10.0.0.1", after(69)) && !throttle.refuses("sa", "10.0.0.1", after(71))
+            throttle.refuses("sa", "10.0.0.1", after(69))
+                && !throttle.refuses("sa", "10.0.0.1", after(71))
         );
         throttle.succeeded("sa", "10.0.0.1");
         assert!(!throttle.refuses("sa", "10.0.0.1", after(10)));

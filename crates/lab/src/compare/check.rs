@@ -1,5 +1,6 @@
-//! Does [`compare`](super::compare) say what it should? The rounds of one run are dealt out to two sides again and again, as an
-//! interleaved run of a build with itself would have measured them, and one side can be made slower.
+//! Does [`compare`](super::compare) say what it should? The rounds of one run are dealt out to two
+//! sides again and again, as an interleaved run of a build with itself would have measured them,
+//! and one side can be made slower.
 
 use super::{Comparison, Finding, compare};
 use crate::LabError;
@@ -18,9 +19,9 @@ pub struct Found {
     pub too_few: usize,
 }
 
-/// One comparison: of `rounds` pairs of neighbouring rounds, chosen at random, one of each pair goes to A and the other to B by
-/// the throw of a coin; B takes `slower` times as long.
-/// Errors: a study has fewer than two rounds for each that is asked for.
+/// One comparison: of `rounds` pairs of neighbouring rounds, chosen at random, one of each pair
+/// goes to A and the other to B by the throw of a coin; B takes `slower` times as long. Errors: a
+/// study has fewer than two rounds for each that is asked for.
 pub fn deal(
     results: &Results,
     rounds: usize,
@@ -33,7 +34,8 @@ pub fn deal(
         side.studies.clear();
     }
     for study in &results.studies {
-        let all = study.cells.iter().flat_map(|c| c.rounds.iter().copied()).max().map_or(0, |r| r + 1);
+        let all =
+            study.cells.iter().flat_map(|c| c.rounds.iter().copied()).max().map_or(0, |r| r + 1);
         if all / 2 < rounds {
             return Err(LabError::Request(format!(
                 "{} has {all} rounds: a comparison of {rounds} rounds takes {}",
@@ -43,7 +45,8 @@ pub fn deal(
         }
         let mut pairs: Vec<usize> = (0..all / 2).collect();
         random.shuffle(&mut pairs);
-        let dealt: Vec<(usize, bool)> = pairs.into_iter().take(rounds).map(|p| (p, random.bool())).collect();
+        let dealt: Vec<(usize, bool)> =
+            pairs.into_iter().take(rounds).map(|p| (p, random.bool())).collect();
         let of = |first: bool| side_of(study, &dealt, first, if first { 1.0 } else { slower });
         a.studies.push(of(true));
         b.studies.push(of(false));

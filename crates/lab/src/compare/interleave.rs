@@ -48,7 +48,8 @@ impl Interleave {
     ) -> Result<[Results; 2], LabError> {
         std::fs::create_dir_all(out)?;
         let mut sides = if resume { self.resume(out)? } else { self.begin(out, command)? };
-        let done = |sides: &[Results; 2]| sides.each_ref().map(rounds_of).into_iter().min().unwrap_or(0);
+        let done =
+            |sides: &[Results; 2]| sides.each_ref().map(rounds_of).into_iter().min().unwrap_or(0);
         for round in done(&sides)..self.rounds {
             let mut random = fastrand::Rng::with_seed(self.seed.wrapping_add((round as u64) << 32));
             let mut order = [0, 1];
@@ -58,7 +59,12 @@ impl Interleave {
                 if rounds_of(&sides[side]) > round {
                     continue;
                 }
-                say(&format!("round {} of {}: {}", round + 1, self.rounds, self.binaries[side].display()));
+                say(&format!(
+                    "round {} of {}: {}",
+                    round + 1,
+                    self.rounds,
+                    self.binaries[side].display()
+                ));
                 let new = self.one(side, round, out)?;
                 add(&mut sides[side], new, round);
                 report::write_all(&sides[side], &folders(out)[side])?;
@@ -88,7 +94,10 @@ impl Interleave {
     fn resume(&self, out: &Path) -> Result<[Results; 2], LabError> {
         if request_of(out)? != *self {
             let path = out.join(REQUEST);
-            return Err(LabError::Request(format!("{} was begun with other options", path.display())));
+            return Err(LabError::Request(format!(
+                "{} was begun with other options",
+                path.display()
+            )));
         }
         let [a, b] = folders(out);
         match (report::read(&a), report::read(&b)) {
@@ -112,7 +121,8 @@ impl Interleave {
             command.arg("--repeats-from").arg(&calibration);
         }
         command.args(["--runs", "1", "--seed", &seed.to_string(), "--out"]).arg(&folder);
-        let output = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
+        let output =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
         if !output.status.success() {
             return Err(LabError::Request(format!(
                 "{} ended with {}: {}",
@@ -136,7 +146,9 @@ impl Interleave {
     fn takes_repeats(&self, side: usize) -> bool {
         let mut command = Command::new(&self.binaries[side]);
         command.args(["lab", "run", "--help"]).stdin(Stdio::null()).stderr(Stdio::null());
-        command.output().is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("--repeats-from"))
+        command
+            .output()
+            .is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains("--repeats-from"))
     }
 }
 
@@ -186,7 +198,14 @@ fn add(sum: &mut Results, new: Results, round: usize) {
         };
         for cell in &study.cells {
             if let Some(value) = cell.runs.first() {
-                known.record_in(round, &cell.factor, &cell.level, &cell.measure, &cell.unit, *value);
+                known.record_in(
+                    round,
+                    &cell.factor,
+                    &cell.level,
+                    &cell.measure,
+                    &cell.unit,
+                    *value,
+                );
             }
         }
         let base = |factor: &str| -> Option<(String, String)> {

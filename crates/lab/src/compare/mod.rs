@@ -1,13 +1,17 @@
-//! `lab compare`: did a change cost anything? Two folders of results are held against each other, cell by cell and study by study.
+//! `lab compare`: did a change cost anything? Two folders of results are held against each other,
+//! cell by cell and study by study.
 //!
-//! - Results of one interleaved run ([`interleave`]: the two builds took turns, in an order thrown by a coin) are compared round
-//!   by round, by the signed rank test. The coin makes that test exact, whatever the machine does.
-//! - Results of separate runs are compared by what they measured against their own baselines, by the rank sum test. Seconds of
-//!   different days are not compared: a change that slows the baseline as much as the rest cannot be seen then.
+//! - Results of one interleaved run ([`interleave`]: the two builds took turns, in an order thrown
+//!   by a coin) are compared round by round, by the signed rank test. The coin makes that test
+//!   exact, whatever the machine does.
+//! - Results of separate runs are compared by what they measured against their own baselines, by
+//!   the rank sum test. Seconds of different days are not compared: a change that slows the
+//!   baseline as much as the rest cannot be seen then.
 //!
-//! All verdicts of a comparison together are wrong in at most four comparisons of a hundred without any difference ([`ERROR`]):
-//! half of that is for the studies as wholes (the mean of the middle half of the logarithms of a round's cells, which a
-//! disturbed step cannot move far), half for the cells, each half shared out by Holm's method.
+//! All verdicts of a comparison together are wrong in at most four comparisons of a hundred without
+//! any difference ([`ERROR`]): half of that is for the studies as wholes (the mean of the middle
+//! half of the logarithms of a round's cells, which a disturbed step cannot move far), half for the
+//! cells, each half shared out by Holm's method.
 
 pub mod check;
 pub mod interleave;
@@ -55,7 +59,8 @@ impl Finding {
 /// How one cell, or a whole study, differs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Difference {
-    /// What B takes, times what A takes: above 1 B is slower. Of rates the inverse, so that it means the same.
+    /// What B takes, times what A takes: above 1 B is slower. Of rates the inverse, so that it
+    /// means the same.
     pub ratio: f64,
     /// 95 % interval of the ratio, by itself; null for fewer than six rounds.
     pub interval: Option<(f64, f64)>,
@@ -155,7 +160,8 @@ impl Samples {
         shift.map_or(1.0, |s| s.p)
     }
 
-    /// The middle of several cells round by round; rounds that not all cells have are left out. `None` for none, or for both kinds.
+    /// The middle of several cells round by round; rounds that not all cells have are left out.
+    /// `None` for none, or for both kinds.
     fn middle(all: &[&Samples]) -> Option<Samples> {
         let paired: Option<Vec<&Logs>> = all.iter().map(|s| s.pairs()).collect();
         if let Some(cells) = paired {
@@ -175,7 +181,8 @@ impl Samples {
     }
 }
 
-/// The middle of each round that all cells have. It changes its sign with all of them, so that the test by signs stays exact.
+/// The middle of each round that all cells have. It changes its sign with all of them, so that the
+/// test by signs stays exact.
 fn middle_of(cells: &[&Logs]) -> Option<Logs> {
     let value = |cell: &Logs, round| cell.iter().find(|(r, _)| *r == round).map(|(_, log)| *log);
     let rounds = cells.first()?.iter().filter_map(|(round, _)| {
@@ -205,7 +212,8 @@ fn paired(a: &Cell, b: &Cell) -> Samples {
     Samples::Paired(rounds.collect())
 }
 
-/// Each side against its own baseline of the same rounds. `None` for a baseline itself and where there is none.
+/// Each side against its own baseline of the same rounds. `None` for a baseline itself and where
+/// there is none.
 fn separate(a: (&StudyResult, &Cell), b: (&StudyResult, &Cell)) -> Option<Samples> {
     let side = |(study, cell): (&StudyResult, &Cell)| -> Option<Logs> {
         let base = cell.baseline.as_ref()?;
@@ -237,9 +245,13 @@ fn same(a: &StudyResult, b: &StudyResult) -> bool {
 
 /// Holds B against A. Errors: they have no study in common.
 pub fn compare(a: &Results, b: &Results) -> Result<Comparison, LabError> {
-    let interleaved = !a.origin.interleaved.is_empty() && a.origin.interleaved == b.origin.interleaved;
-    let both: Vec<(&StudyResult, &StudyResult)> =
-        a.studies.iter().filter_map(|s| Some((s, b.studies.iter().find(|other| same(s, other))?))).collect();
+    let interleaved =
+        !a.origin.interleaved.is_empty() && a.origin.interleaved == b.origin.interleaved;
+    let both: Vec<(&StudyResult, &StudyResult)> = a
+        .studies
+        .iter()
+        .filter_map(|s| Some((s, b.studies.iter().find(|other| same(s, other))?)))
+        .collect();
     if both.is_empty() {
         return Err(LabError::Request(
             "the two have no study in common (the same study, scale, target and device)".into(),
@@ -251,9 +263,13 @@ pub fn compare(a: &Results, b: &Results) -> Result<Comparison, LabError> {
     for (a, b) in both {
         let cells = a.cells.iter().filter(|c| is_cost(c)).filter_map(|cell| {
             let other = b.cell_of(&cell.factor, &cell.level, &cell.measure)?;
-            let samples =
-                if interleaved { Some(paired(cell, other)) } else { separate((a, cell), (b, other)) };
-            let rounds = samples.as_ref().map_or((cell.runs.len(), other.runs.len()), Samples::rounds);
+            let samples = if interleaved {
+                Some(paired(cell, other))
+            } else {
+                separate((a, cell), (b, other))
+            };
+            let rounds =
+                samples.as_ref().map_or((cell.runs.len(), other.runs.len()), Samples::rounds);
             let compared = ComparedCell {
                 factor: cell.factor.clone(),
                 level: cell.level.clone(),
@@ -280,7 +296,14 @@ pub fn compare(a: &Results, b: &Results) -> Result<Comparison, LabError> {
     judge_studies(&mut studies, &samples);
     let remarks = remarks(a, b, &studies, interleaved);
     let finding = overall(&studies);
-    Ok(Comparison { interleaved, a: a.origin.clone(), b: b.origin.clone(), studies, finding, remarks })
+    Ok(Comparison {
+        interleaved,
+        a: a.origin.clone(),
+        b: b.origin.clone(),
+        studies,
+        finding,
+        remarks,
+    })
 }
 
 fn judge_cells(studies: &mut [ComparedStudy], samples: &[Vec<Option<Samples>>]) {
@@ -318,7 +341,9 @@ fn judge_studies(studies: &mut [ComparedStudy], samples: &[Vec<Option<Samples>>]
 
 fn overall(studies: &[ComparedStudy]) -> Finding {
     let differences = || {
-        studies.iter().flat_map(|s| s.all.iter().chain(s.cells.iter().filter_map(|c| c.difference.as_ref())))
+        studies
+            .iter()
+            .flat_map(|s| s.all.iter().chain(s.cells.iter().filter_map(|c| c.difference.as_ref())))
     };
     let any = |finding| differences().any(|d| d.finding == finding);
     if any(Finding::Slower) {
@@ -328,7 +353,8 @@ fn overall(studies: &[ComparedStudy]) -> Finding {
         return Finding::Faster;
     }
     // Where the studies as wholes could have shown something, single cells need not.
-    let able = studies.iter().any(|s| s.all.as_ref().is_some_and(|d| d.finding != Finding::TooFewRounds));
+    let able =
+        studies.iter().any(|s| s.all.as_ref().is_some_and(|d| d.finding != Finding::TooFewRounds));
     if able { Finding::NoDifference } else { Finding::TooFewRounds }
 }
 
@@ -357,7 +383,9 @@ fn remarks(a: &Results, b: &Results, studies: &[ComparedStudy], interleaved: boo
     };
     let left = missing(a, b) + missing(b, a);
     if left > 0 {
-        remarks.push(format!("{left} studies are in one of the two only, or at another scale: left out."));
+        remarks.push(format!(
+            "{left} studies are in one of the two only, or at another scale: left out."
+        ));
     }
     remarks
 }

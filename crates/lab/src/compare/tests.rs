@@ -1,5 +1,5 @@
-//! What a comparison promises: one build is told from itself in at most four of a hundred comparisons, and a slowdown of 5 % is
-//! found, on made-up noise and on recorded runs.
+//! What a comparison promises: one build is told from itself in at most four of a hundred
+//! comparisons, and a slowdown of 5 % is found, on made-up noise and on recorded runs.
 
 use super::check::{Found, deal_many};
 use super::interleave::Interleave;
@@ -8,8 +8,8 @@ use crate::report;
 use crate::results::Verdict;
 use std::path::Path;
 
-/// A study of `cells` steps and a baseline each, whose runs have noise of that size, now and then a spike, and a machine whose
-/// pace drifts.
+/// A study of `cells` steps and a baseline each, whose runs have noise of that size, now and then a
+/// spike, and a machine whose pace drifts.
 fn made_up(rounds: usize, cells: usize, noise: f64, seed: u64) -> Results {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut study = StudyResult { study: "made-up".into(), ..StudyResult::default() };
@@ -21,7 +21,8 @@ fn made_up(rounds: usize, cells: usize, noise: f64, seed: u64) -> Results {
                 let normal = (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
                 let spike = if random.f64() < 0.05 { 1.5 } else { 1.0 };
                 let seconds = pace * (1.0 + cell as f64) * (noise * normal).exp() * spike;
-                let (unit, value) = if cell == 0 { ("rows/s", 1e4 / seconds) } else { ("s", seconds) };
+                let (unit, value) =
+                    if cell == 0 { ("rows/s", 1e4 / seconds) } else { ("s", seconds) };
                 study.record_in(round, "f", level, &format!("m{cell}"), unit, value);
             }
         }
@@ -30,14 +31,16 @@ fn made_up(rounds: usize, cells: usize, noise: f64, seed: u64) -> Results {
     Results { studies: vec![study], ..Results::default() }
 }
 
-/// Recorded on a machine that compiled other programs meanwhile: 80 rounds of two statements, and 72 rounds of vlf-count at quick
-/// scale. Neighbouring rounds differ by 3 to 75 % (medians of the cells).
+/// Recorded on a machine that compiled other programs meanwhile: 80 rounds of two statements, and
+/// 72 rounds of vlf-count at quick scale. Neighbouring rounds differ by 3 to 75 % (medians of the
+/// cells).
 fn recorded() -> [Results; 2] {
     [include_str!("recorded.json"), include_str!("recorded-busy.json")]
         .map(|t| serde_json::from_str(t).unwrap())
 }
 
-/// The same runs with a fifth of their distance to the median: noise as it was recorded, of the size that a quiet machine has.
+/// The same runs with a fifth of their distance to the median: noise as it was recorded, of the
+/// size that a quiet machine has.
 fn calmed(mut results: Results) -> Results {
     for cell in results.studies.iter_mut().flat_map(|s| &mut s.cells) {
         let median = cell.median;
@@ -49,7 +52,8 @@ fn calmed(mut results: Results) -> Results {
 #[test]
 fn one_build_is_not_told_from_itself_and_five_percent_are_found() {
     let [statements, busy] = recorded();
-    for (name, results) in [("made up", made_up(200, 4, 0.03, 1)), ("statements", statements), ("busy", busy)]
+    for (name, results) in
+        [("made up", made_up(200, 4, 0.03, 1)), ("statements", statements), ("busy", busy)]
     {
         // In full noise: what is the same is never found to differ.
         let same = deal_many(&results, 300, 24, 1.0, 7).unwrap();
@@ -99,8 +103,8 @@ fn the_cell_that_is_slower_is_named() {
     );
 }
 
-/// Runs that were made one after the other on a machine of another pace: only what they measured against their own baselines is
-/// compared.
+/// Runs that were made one after the other on a machine of another pace: only what they measured
+/// against their own baselines is compared.
 #[test]
 fn separate_runs_are_compared_by_their_own_baselines() {
     let (a, mut b) = (made_up(20, 2, 0.01, 6), made_up(20, 2, 0.01, 7));
@@ -129,7 +133,8 @@ fn what_has_nothing_in_common_is_refused() {
     assert!(compare(&a, &b).unwrap_err().to_string().contains("no study in common"));
 }
 
-/// A build that writes results as `lab run` does: a shell script that copies what lies beside it, slower by a digit of its own.
+/// A build that writes results as `lab run` does: a shell script that copies what lies beside it,
+/// slower by a digit of its own.
 fn build(folder: &Path, name: &str, seconds: &str) -> std::path::PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let mut results = made_up(1, 1, 0.0, 1);
@@ -217,9 +222,12 @@ fn builds_whose_runs_have_no_journal_are_compared() {
 /// The bounds of a study and a comparison do not share their words.
 #[test]
 fn findings_have_words() {
-    for finding in [Finding::Slower, Finding::Faster, Finding::NoDifference, Finding::TooFewRounds] {
+    for finding in [Finding::Slower, Finding::Faster, Finding::NoDifference, Finding::TooFewRounds]
+    {
         assert!(
-            [Verdict::Holds, Verdict::Fails, Verdict::Undecided].iter().all(|v| v.word() != finding.words())
+            [Verdict::Holds, Verdict::Fails, Verdict::Undecided]
+                .iter()
+                .all(|v| v.word() != finding.words())
         );
     }
 }

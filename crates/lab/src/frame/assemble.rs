@@ -39,9 +39,11 @@ pub struct About {
 
 /// The result of one study on one target and device.
 pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult {
-    let mut records: Vec<&RunRecord> = journal.of(study.name, &about.target, &about.device).collect();
+    let mut records: Vec<&RunRecord> =
+        journal.of(study.name, &about.target, &about.device).collect();
     // Pairs are made by round, whatever order the rounds' runs had; arms in the study's order.
-    let place = |key: &str| study.arms.iter().position(|a| a.config.key == key).unwrap_or(usize::MAX);
+    let place =
+        |key: &str| study.arms.iter().position(|a| a.config.key == key).unwrap_or(usize::MAX);
     records.sort_by_key(|r| (place(&r.arm), r.round));
     let done = records.iter().map(|r| r.round + 1).max().unwrap_or(0);
     let mut result = StudyResult {
@@ -78,7 +80,11 @@ pub fn assemble(study: &Study, about: &About, journal: &Journal) -> StudyResult 
     }
     publish(&mut result, study);
     result.finish(&|factor| {
-        study.baselines.iter().find(|b| b.factor == factor).map(|b| (b.to_factor, b.to_level.as_str()))
+        study
+            .baselines
+            .iter()
+            .find(|b| b.factor == factor)
+            .map(|b| (b.to_factor, b.to_level.as_str()))
     });
     result.claims = study
         .claims
@@ -159,7 +165,9 @@ fn counters(result: &mut StudyResult, records: &[&RunRecord]) {
         let known = sums.iter_mut().find(|s| s.0 == record.factor && s.1 == record.level);
         match known {
             Some(sum) => sum.2.add(&record.counters),
-            None => sums.push((record.factor.clone(), record.level.clone(), record.counters.clone())),
+            None => {
+                sums.push((record.factor.clone(), record.level.clone(), record.counters.clone()))
+            }
         }
     }
     for (factor, level, sum) in sums {
@@ -212,7 +220,8 @@ fn publish(result: &mut StudyResult, study: &Study) {
 
 /// Share of the processors' time that a hypervisor gave to others, over all runs by their length.
 fn steal(records: &[&RunRecord]) -> Option<f64> {
-    let known: Vec<(f64, f64)> = records.iter().filter_map(|r| Some((r.steal?, r.seconds))).collect();
+    let known: Vec<(f64, f64)> =
+        records.iter().filter_map(|r| Some((r.steal?, r.seconds))).collect();
     let seconds: f64 = known.iter().map(|k| k.1).sum();
     (seconds > 0.0).then(|| known.iter().map(|(share, s)| share * s).sum::<f64>() / seconds)
 }
@@ -280,7 +289,8 @@ fn meaning(result: &StudyResult) -> String {
     let found: Vec<String> = groups
         .iter()
         .map(|group| {
-            let part_of: Vec<&&ClaimResult> = measured.iter().filter(|c| c.group == *group).collect();
+            let part_of: Vec<&&ClaimResult> =
+                measured.iter().filter(|c| c.group == *group).collect();
             format!("{group}: {}", parts(&part_of))
         })
         .collect();
@@ -302,7 +312,8 @@ fn verdicts(claims: &[&ClaimResult]) -> Option<String> {
         let of_it = claims.iter().filter(|c| c.verdict == Some(verdict));
         of_it.map(|c| said(c)).collect()
     };
-    let (holds, fails, undecided) = (those(Verdict::Holds), those(Verdict::Fails), those(Verdict::Undecided));
+    let (holds, fails, undecided) =
+        (those(Verdict::Holds), those(Verdict::Fails), those(Verdict::Undecided));
     let n = holds.len() + fails.len() + undecided.len();
     if n == 0 {
         return None;
@@ -326,8 +337,13 @@ fn parts(claims: &[&&ClaimResult]) -> String {
         return claims.iter().map(|c| part(c)).collect::<Vec<_>>().join(", ");
     }
     let range = |values: Vec<f64>| {
-        let (low, high) = values.iter().fold((f64::INFINITY, 0f64), |(l, h), v| (l.min(*v), h.max(*v)));
-        if (high - low).abs() < 0.005 { format!("{low:.2}") } else { format!("{low:.2} to {high:.2}") }
+        let (low, high) =
+            values.iter().fold((f64::INFINITY, 0f64), |(l, h), v| (l.min(*v), h.max(*v)));
+        if (high - low).abs() < 0.005 {
+            format!("{low:.2}")
+        } else {
+            format!("{low:.2} to {high:.2}")
+        }
     };
     let published: Vec<f64> = claims.iter().filter_map(|c| c.published).collect();
     let here = range(claims.iter().filter_map(|c| c.value).collect());
@@ -371,7 +387,12 @@ mod tests {
     use crate::work::{Figure, IoCount, WaitCount};
     use std::collections::BTreeMap;
 
-    fn claim(what: &str, value: f64, interval: Option<(f64, f64)>, at_most: Option<f64>) -> ClaimResult {
+    fn claim(
+        what: &str,
+        value: f64,
+        interval: Option<(f64, f64)>,
+        at_most: Option<f64>,
+    ) -> ClaimResult {
         let mut claim = ClaimResult {
             group: "b against a".into(),
             what: what.into(),
@@ -434,14 +455,23 @@ mod tests {
 
     #[test]
     fn runs_that_measured_this_machine_are_in_no_figure_and_too_few_others_decide_nothing() {
-        let bound = Claim::at_most("g", "m", CellRef::new("f", "a", "m"), CellRef::new("f", "b", "m"), 1.03);
+        let bound = Claim::at_most(
+            "g",
+            "m",
+            CellRef::new("f", "a", "m"),
+            CellRef::new("f", "b", "m"),
+            1.03,
+        );
         let result = rounds_with_late_ones(2);
         let cell = result.cell("a", "m").unwrap();
         assert_eq!((cell.runs.len(), cell.late.as_slice()), (6, &[10.0; 2][..]));
         assert_eq!((cell.median, cell.ratio_to_baseline), (1.0, Some(1.0)));
         let judged = claim_result(&result, &bound);
         assert_eq!(judged.verdict, Some(Verdict::Holds));
-        assert_eq!(judged.remark.as_deref(), Some("2 runs that measured this machine are left out"));
+        assert_eq!(
+            judged.remark.as_deref(),
+            Some("2 runs that measured this machine are left out")
+        );
         let judged = claim_result(&rounds_with_late_ones(3), &bound);
         assert_eq!(judged.verdict, Some(Verdict::Undecided));
         let why = "5 rounds have no interval, 6 are needed; 3 runs that measured this machine are left out";
@@ -449,9 +479,15 @@ mod tests {
         // None is left: no figure, and results that can be read again.
         let none = rounds_with_late_ones(8);
         assert_eq!(claim_result(&none, &bound).verdict, None);
-        let back: StudyResult = serde_json::from_str(&serde_json::to_string(&none).unwrap()).unwrap();
+        let back: StudyResult =
+            serde_json::from_str(&serde_json::to_string(&none).unwrap()).unwrap();
         let cell = back.cell("a", "m").unwrap();
-        assert!(cell.median.is_nan() && cell.mean.is_nan() && cell.runs.is_empty() && cell.late.len() == 8);
+        assert!(
+            cell.median.is_nan()
+                && cell.mean.is_nan()
+                && cell.runs.is_empty()
+                && cell.late.len() == 8
+        );
     }
 
     #[test]
@@ -483,7 +519,10 @@ mod tests {
         let names: Vec<(&str, usize, Option<u64>)> =
             steps.iter().map(|s| (s.measure.as_str(), s.runs, s.rows)).collect();
         assert_eq!(names, [("insert", 2, Some(20)), ("growth", 2, None)]);
-        assert_eq!((steps[0].counts["vlf_changes"], steps[0].log_bytes_per_row()), (14, Some(100.0)));
+        assert_eq!(
+            (steps[0].counts["vlf_changes"], steps[0].log_bytes_per_row()),
+            (14, Some(100.0))
+        );
         assert_eq!((steps[0].waits[0].wait_type.as_str(), steps[0].waits[0].ms), ("WRITELOG", 0.6));
         assert!((steps[0].waits[0].share - 0.75).abs() < 1e-12);
         assert!((steal(&[&a, &b]).unwrap() - 0.2 / 3.0).abs() < 1e-12);

@@ -3,7 +3,8 @@
 use super::journal::RunRecord;
 use super::study::{CellRef, Check};
 
-/// What is wrong with the runs of a round; nothing where all conditions are kept. Cells that were not measured are no matter.
+/// What is wrong with the runs of a round; nothing where all conditions are kept. Cells that were
+/// not measured are no matter.
 pub(super) fn broken(checks: &[Check], round: &[&RunRecord]) -> Option<String> {
     let value = |cell: &CellRef| {
         let of_it = round.iter().filter(|r| r.factor == cell.factor);
@@ -48,7 +49,8 @@ mod tests {
     fn vlf_count_fails_where_its_steps_did_not_run_in_the_small_vlfs() {
         let study = crate::studies::all(Scale::Quick).remove(0);
         assert_eq!((study.name, study.checks.len()), ("vlf-count", 3));
-        let verdict = |many: f64, few: f64| broken(&study.checks, &[&run("16", few), &run("20000", many)]);
+        let verdict =
+            |many: f64, few: f64| broken(&study.checks, &[&run("16", few), &run("20000", many)]);
         assert_eq!(verdict(20.0, 0.0), None);
         assert_eq!(verdict(60.0, 3.0), None);
         // In the large half of the log.
@@ -56,6 +58,10 @@ mod tests {
         assert!(text.contains("insert, VLF changes: 1 with 20000, 1 with 16"), "{text}");
         assert!(text.contains("did not run in the small VLFs"), "{text}");
         assert!(verdict(19.9, 0.0).is_some() && verdict(59.0, 3.0).is_some());
-        assert_eq!(broken(&study.checks, &[&run("16", 1.0)]), None, "the other level was not measured");
+        assert_eq!(
+            broken(&study.checks, &[&run("16", 1.0)]),
+            None,
+            "the other level was not measured"
+        );
     }
 }

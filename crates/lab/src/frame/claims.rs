@@ -52,7 +52,9 @@ pub(super) fn claim_result(result: &StudyResult, claim: &Claim) -> ClaimResult {
             return out;
         }
         Compare::Value(cell) => cell_of(cell).map(|cell| of_itself(cell, rule)),
-        Compare::Ratio(above, below) => cell_of(above).zip(cell_of(below)).map(|(a, b)| compared(a, b, rule)),
+        Compare::Ratio(above, below) => {
+            cell_of(above).zip(cell_of(below)).map(|(a, b)| compared(a, b, rule))
+        }
         Compare::ToBest(cell, others) => {
             let others: Vec<&Cell> = others.iter().filter_map(cell_of).collect();
             cell_of(cell).map(|c| compared_to_best(c, &others, rule))
@@ -124,7 +126,8 @@ fn compared_to_best(cell: &Cell, others: &[&Cell], rule: Rule) -> Estimate {
         return Estimate { value, interval: None, rounds: cell.runs.len(), late, normal: false };
     }
     let better = |a: f64, b: f64| if rates { a > b } else { a < b };
-    let best = others.iter().fold(cell, |best, o| if better(o.median, best.median) { *o } else { best });
+    let best =
+        others.iter().fold(cell, |best, o| if better(o.median, best.median) { *o } else { best });
     let value = match best == cell {
         true => Some(1.0),
         false => stats::paired_ratio(&cell.paired_by(best, rule.fresh_every)),
@@ -163,9 +166,16 @@ fn every(out: &mut ClaimResult, cell: &Cell) {
     out.judge_every(&runs, stats::FEWEST);
     let Some(every) = out.every.filter(|_| out.verdict.is_some()) else { return };
     out.remark = Some(match out.verdict {
-        Some(Verdict::Fails) => format!("broken in {} of {} runs", every.runs - every.held, every.runs),
+        Some(Verdict::Fails) => {
+            format!("broken in {} of {} runs", every.runs - every.held, every.runs)
+        }
         Some(Verdict::Undecided) => {
-            format!("held in {} of {} runs; {} runs are needed", every.held, every.runs, stats::FEWEST)
+            format!(
+                "held in {} of {} runs; {} runs are needed",
+                every.held,
+                every.runs,
+                stats::FEWEST
+            )
         }
         _ => format!(
             "held in {} of {} runs; with 95 % confidence it is broken in less than {:.0} % of runs",
@@ -189,7 +199,9 @@ fn remark(out: &ClaimResult, estimate: &Estimate, rule: Rule) -> Option<String> 
         (Verdict::Undecided, None) => said.push("the figures have no interval".into()),
         (Verdict::Undecided, Some(_)) => said.push(match enough(out, estimate.rounds) {
             Some(rounds) => format!("about {rounds} {what} would decide it if the figure stays"),
-            None => format!("more than {MOST_ADVISED:.0} {what} would be needed if the figure stays"),
+            None => {
+                format!("more than {MOST_ADVISED:.0} {what} would be needed if the figure stays")
+            }
         }),
         _ => {}
     }
@@ -224,7 +236,9 @@ fn enough(out: &ClaimResult, rounds: usize) -> Option<usize> {
     });
     let times = match broken {
         Some(bound) => times(bound),
-        None => bounds().map(times).fold(0.0, |most, t| if t > most || t.is_nan() { t } else { most }),
+        None => {
+            bounds().map(times).fold(0.0, |most, t| if t > most || t.is_nan() { t } else { most })
+        }
     };
     let needed = (rounds as f64 * times).ceil();
     // Not a number, or infinite, where the figure lies on the bound or is none of a ratio's.

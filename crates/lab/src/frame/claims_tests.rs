@@ -30,7 +30,12 @@ fn measured(rounds: usize, unit: &str, costs: [f64; 5], noise: f64) -> StudyResu
 }
 
 fn claim(compare: Compare, at_least: Option<f64>, at_most: Option<f64>) -> Claim {
-    Claim { compare, at_least, at_most, ..Claim::at_most("group", "m", cell_ref("0"), cell_ref("1"), 0.0) }
+    Claim {
+        compare,
+        at_least,
+        at_most,
+        ..Claim::at_most("group", "m", cell_ref("0"), cell_ref("1"), 0.0)
+    }
 }
 
 /// Each kind of bound on level 0, with the unit in which it is measured: costs of at most 1.03,
@@ -65,10 +70,18 @@ fn every_kind_of_bound_fails_holds_and_is_undecided_at_every_number_of_rounds() 
             let noisy = judged(alike, 0.3);
             if name == "every" {
                 let every = noisy.every.unwrap();
-                assert_eq!((noisy.verdict, every.runs), (Some(Verdict::Fails), rounds), "{noisy:?}");
+                assert_eq!(
+                    (noisy.verdict, every.runs),
+                    (Some(Verdict::Fails), rounds),
+                    "{noisy:?}"
+                );
                 continue;
             }
-            assert_eq!(noisy.verdict, Some(Verdict::Undecided), "{name}, {rounds} rounds: {noisy:?}");
+            assert_eq!(
+                noisy.verdict,
+                Some(Verdict::Undecided),
+                "{name}, {rounds} rounds: {noisy:?}"
+            );
             assert!(noisy.interval.is_some() && noisy.remark.is_some(), "{name}: {noisy:?}");
         }
     }
@@ -79,7 +92,8 @@ fn fewer_rounds_than_an_interval_needs_decide_nothing_but_a_broken_fact() {
     for (name, unit, claim) in kinds() {
         for rounds in 1..6 {
             // However far away.
-            let out = claim_result(&measured(rounds, unit, [100.0, 1.0, 1.0, 1.0, 1.0], 0.001), &claim);
+            let out =
+                claim_result(&measured(rounds, unit, [100.0, 1.0, 1.0, 1.0, 1.0], 0.001), &claim);
             if name == "every" {
                 assert_eq!(out.verdict, Some(Verdict::Fails), "{rounds} rounds: {out:?}");
                 let kept = claim_result(&measured(rounds, unit, [1.0; 5], 0.001), &claim);
@@ -87,11 +101,19 @@ fn fewer_rounds_than_an_interval_needs_decide_nothing_but_a_broken_fact() {
                 assert!(kept.remark.unwrap().contains("6 runs are needed"));
                 continue;
             }
-            assert_eq!((out.verdict, out.interval), (Some(Verdict::Undecided), None), "{name}: {out:?}");
+            assert_eq!(
+                (out.verdict, out.interval),
+                (Some(Verdict::Undecided), None),
+                "{name}: {out:?}"
+            );
             assert!(out.value.is_some() && out.remark.unwrap().contains("6 are needed"), "{name}");
         }
         let nothing = claim_result(&StudyResult::default(), &claim);
-        assert_eq!((nothing.verdict, nothing.holds), (None, None), "what was not measured is not judged");
+        assert_eq!(
+            (nothing.verdict, nothing.holds),
+            (None, None),
+            "what was not measured is not judged"
+        );
     }
 }
 
@@ -121,7 +143,8 @@ fn the_assumption_of_an_interval_is_named() {
     let best = &kinds[2].2;
     for (rounds, supposes) in [(6, true), (7, true), (8, false), (16, false)] {
         let out = claim_result(&measured(rounds, "s", [10.0, 1.0, 1.0, 1.0, 1.0], 0.02), best);
-        let said = out.remark.is_some_and(|r| r.contains("supposes normally distributed logarithms"));
+        let said =
+            out.remark.is_some_and(|r| r.contains("supposes normally distributed logarithms"));
         assert_eq!(said, supposes, "{rounds} rounds: each of four comparisons alone needs eight");
         assert!(out.interval.unwrap().0 > 9.0, "{rounds} rounds: {:?}", out.interval);
     }
@@ -142,11 +165,18 @@ fn a_fact_of_every_run_says_in_how_many_it_was_found() {
         runs[..lost].fill(500.0);
         assert_eq!(stats::median_interval(&runs), Some((0.0, 0.0)));
         let out = fact(&runs, &[]);
-        assert_eq!((out.verdict, out.value), (Some(Verdict::Fails), Some(500.0)), "{rounds} rounds");
+        assert_eq!(
+            (out.verdict, out.value),
+            (Some(Verdict::Fails), Some(500.0)),
+            "{rounds} rounds"
+        );
         assert_eq!(out.remark.as_deref(), Some(&*format!("broken in {lost} of {rounds} runs")));
     }
     let text = |runs| fact(&vec![0.0; runs], &[]).remark.unwrap();
-    assert_eq!(text(6), "held in 6 of 6 runs; with 95 % confidence it is broken in less than 39 % of runs");
+    assert_eq!(
+        text(6),
+        "held in 6 of 6 runs; with 95 % confidence it is broken in less than 39 % of runs"
+    );
     assert!(text(16).contains("less than 17 %") && text(100).contains("less than 3 %"));
     // A late machine does not excuse lost rows.
     assert_eq!(fact(&[0.0; 6], &[3.0]).verdict, Some(Verdict::Fails));
@@ -189,7 +219,11 @@ fn a_bound_holds_with_the_whole_interval_fails_with_none_of_it_and_is_undecided_
     assert_eq!(verdict(Some(1.1), None), undecided);
     assert_eq!(verdict(Some(1.21), None), fails);
     assert_eq!(verdict(Some(0.9), Some(1.3)), holds);
-    assert_eq!(verdict(Some(1.05), Some(1.06)), undecided, "an interval around all that is allowed");
+    assert_eq!(
+        verdict(Some(1.05), Some(1.06)),
+        undecided,
+        "an interval around all that is allowed"
+    );
     assert_eq!(verdict(Some(0.5), Some(0.6)), fails);
     assert_eq!(verdict(None, None), (None, None), "a comparison without a bound");
 }
@@ -199,11 +233,16 @@ fn an_undecided_bound_says_how_many_rounds_would_decide_it() {
     let out = bound(&pair(&[1.0; 6], &[0.9, 1.1, 0.92, 1.08, 0.94, 1.06]), None, Some(1.05));
     let (value, (_, high)) = (out.value.unwrap(), out.interval.unwrap());
     let times = ((high / value).ln() / (1.05 / value).ln()).powi(2);
-    let expected = format!("about {} rounds would decide it if the figure stays", (6.0 * times).ceil());
+    let expected =
+        format!("about {} rounds would decide it if the figure stays", (6.0 * times).ceil());
     assert_eq!(out.remark, Some(expected), "{value} .. {high}");
     // So near the bound that no number of rounds is enough.
-    let near = bound(&pair(&[1.0; 6], &[0.9, 1.1, 0.92, 1.08, 0.94, 1.06]), None, Some(value + 1e-6));
-    assert_eq!(near.remark.as_deref(), Some("more than 1000 rounds would be needed if the figure stays"));
+    let near =
+        bound(&pair(&[1.0; 6], &[0.9, 1.1, 0.92, 1.08, 0.94, 1.06]), None, Some(value + 1e-6));
+    assert_eq!(
+        near.remark.as_deref(),
+        Some("more than 1000 rounds would be needed if the figure stays")
+    );
     let broken = bound(&pair(&[1.0; 6], &NEAR), None, Some(1.01)).remark.unwrap();
     assert!(broken.starts_with("about "), "{broken}");
 }
@@ -221,7 +260,9 @@ fn a_bound_s_figure_pairs_the_rounds() {
 #[test]
 fn rounds_that_only_one_side_has_are_left_out() {
     let mut result = StudyResult::default();
-    for (round, level, value) in [(0, "a", 1.0), (1, "a", 9.0), (2, "a", 2.0), (0, "b", 2.0), (2, "b", 4.0)] {
+    for (round, level, value) in
+        [(0, "a", 1.0), (1, "a", 9.0), (2, "a", 2.0), (0, "b", 2.0), (2, "b", 4.0)]
+    {
         result.record_in(round, "f", level, "m", "s", value);
     }
     assert_eq!(result.cells[1].paired(&result.cells[0]), [(2.0, 1.0), (4.0, 2.0)]);
@@ -232,7 +273,8 @@ fn rounds_that_only_one_side_has_are_left_out() {
 fn rounds_on_the_same_databases_count_once() {
     let fresh = |rounds: usize, fresh_every: usize| {
         let mut result = measured(rounds, "s", [10.0, 1.0, 1.0, 1.0, 1.0], 0.02);
-        result.rounds = Some(RoundsResult { fresh_every, confidence: 0.95, ..RoundsResult::default() });
+        result.rounds =
+            Some(RoundsResult { fresh_every, confidence: 0.95, ..RoundsResult::default() });
         result.finish(&|_| Some(("f", "1")));
         let out = bound(&result, None, Some(1.03));
         let cell = result.cell("0", "m").unwrap();
@@ -247,7 +289,9 @@ fn rounds_on_the_same_databases_count_once() {
     assert_eq!(few.remark.as_deref(), Some("3 set-ups have no interval, 6 are needed"));
     let pairs = measured(4, "s", [4.0, 1.0, 1.0, 1.0, 1.0], 0.0);
     let grouped = pairs.cells[0].paired_by(&pairs.cells[1], 3);
-    assert!(grouped.len() == 2 && grouped.iter().all(|(a, b)| (a - 4.0).abs() < 1e-12 && *b == 1.0));
+    assert!(
+        grouped.len() == 2 && grouped.iter().all(|(a, b)| (a - 4.0).abs() < 1e-12 && *b == 1.0)
+    );
 }
 
 /// Levels that are alike: the ratio to the best may not be told from 1, and its interval covers the
@@ -274,13 +318,20 @@ fn the_comparison_with_the_best_knows_that_the_best_is_uncertain() {
             all.push(&slow);
             let found = compared_to_best(&cells[trial % 5], &all, rule);
             let (low, high) = found.interval.unwrap();
-            assert!((low..=high).contains(&found.value.unwrap()), "{:?} in {low} .. {high}", found.value);
+            assert!(
+                (low..=high).contains(&found.value.unwrap()),
+                "{:?} in {low} .. {high}",
+                found.value
+            );
             missed += usize::from(!(low - 1e-12..=high + 1e-12).contains(&1.0));
             let truth = if unit == "s" { 1.1 } else { 1.0 / 1.1 };
             let (low, high) = compared_to_best(&slow, &all, rule).interval.unwrap();
             wrong += usize::from(!(low..=high).contains(&truth));
         }
-        assert!(missed * 20 <= trials && wrong * 20 <= trials, "{rounds}: {missed} and {wrong} of {trials}");
+        assert!(
+            missed * 20 <= trials && wrong * 20 <= trials,
+            "{rounds}: {missed} and {wrong} of {trials}"
+        );
     }
     // The only one of its kind is the best; fewer rounds than an interval needs give none.
     let few = pair(&[1.0, 1.1], &[1.2, 1.3]);

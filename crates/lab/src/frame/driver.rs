@@ -104,7 +104,11 @@ impl Job<'_> {
     }
 
     /// The calibration round: how long one repeat of each step takes that is repeated.
-    fn calibrate(&mut self, journal: &mut Journal, progress: &mut Progress) -> Result<(), LabError> {
+    fn calibrate(
+        &mut self,
+        journal: &mut Journal,
+        progress: &mut Progress,
+    ) -> Result<(), LabError> {
         let kind = self.kind();
         for index in self.uncalibrated(journal) {
             let arm = self.arms[index];
@@ -180,7 +184,8 @@ impl Job<'_> {
         let fresh = round.is_multiple_of(self.fresh_every.max(1));
         self.run_arm(arm, &mut record, Some(repeats), fresh)?;
         record.seconds = begin.elapsed().as_secs_f64();
-        record.steal = ProcessorTimes::now().zip(processors).and_then(|(now, then)| now.steal_since(&then));
+        record.steal =
+            ProcessorTimes::now().zip(processors).and_then(|(now, then)| now.steal_since(&then));
         progress.finished(&kind, record.seconds);
         journal.push(record)
     }
@@ -193,7 +198,9 @@ impl Job<'_> {
             .filter(|r| r.round == round)
             .collect();
         match checks::broken(&self.study.checks, &records) {
-            Some(what) => Err(LabError::Request(format!("{} has measured nothing: {what}", self.kind()))),
+            Some(what) => {
+                Err(LabError::Request(format!("{} has measured nothing: {what}", self.kind())))
+            }
             None => Ok(()),
         }
     }
@@ -211,7 +218,8 @@ impl Job<'_> {
         let mut singles = Vec::new();
         // Before the engine begins: its threads and processes have the limit then.
         let _limit = arm.config.processors.map(processors::limit).transpose()?;
-        let place = Place { device: self.place.device.part(arm.on.part()), fresh, ..self.place.clone() };
+        let place =
+            Place { device: self.place.device.part(arm.on.part()), fresh, ..self.place.clone() };
         match self.target.set_up(&place, &arm.config) {
             Ok(settings) => record.settings = settings,
             Err(LabError::Unsupported(why)) => {
@@ -231,7 +239,8 @@ impl Job<'_> {
                 }
                 Ok(_) => {}
                 Err(LabError::Unsupported(why)) => {
-                    let what = step.measure.map_or_else(|| format!("{:?}", step.work), str::to_owned);
+                    let what =
+                        step.measure.map_or_else(|| format!("{:?}", step.work), str::to_owned);
                     record.missing.push((what, why));
                 }
                 Err(LabError::TimeLimit(seconds)) => {
@@ -279,7 +288,11 @@ impl Job<'_> {
             .collect();
         if values.len() == parts.len() {
             let figure = Figure::named(name, "s", values.iter().sum());
-            record.measured.push(Measured { level: arm.level.clone(), figure, ..Measured::default() });
+            record.measured.push(Measured {
+                level: arm.level.clone(),
+                figure,
+                ..Measured::default()
+            });
         }
     }
 }
@@ -305,7 +318,8 @@ fn record_step(record: &mut RunRecord, arm: &Arm, step: &Step, done: &Done) {
     });
     record.measured.extend(done.figures.iter().map(|figure| {
         let own = figure.measure == measure && times > 1;
-        let (repeats, first) = if own { (done.repeats.clone(), done.warm_up) } else { (vec![], None) };
+        let (repeats, first) =
+            if own { (done.repeats.clone(), done.warm_up) } else { (vec![], None) };
         Measured { level: level.clone(), figure: figure.clone(), repeats, first }
     }));
 }

@@ -56,7 +56,8 @@ impl Target for Fake {
         // and the other faster.
         let round = (self.runs - 1) / 2;
         let part = 0.02 + 0.01 * (round * 7 % 5) as f64;
-        let noise = if round.is_multiple_of(2) == (self.arm == "slow") { 1.0 + part } else { 1.0 - part };
+        let noise =
+            if round.is_multiple_of(2) == (self.arm == "slow") { 1.0 + part } else { 1.0 - part };
         let seconds = if self.arm == "slow" { self.slow * noise } else { noise };
         // Short numbers: they are the same after they were read from a journal.
         Ok(Figure::seconds((seconds * 1000.0).round() / 1000.0))
@@ -66,8 +67,12 @@ impl Target for Fake {
         let wait = WaitCount { wait_type: "WRITELOG".into(), count, us: count * 1000 };
         let late = self.late.iter().filter(|run| **run <= self.runs).count() as i64;
         let requests = 100 * self.runs as i64;
-        let counts =
-            [("vlf_changes", count), (REQUESTS, requests), (LATE, 10 * late), (MODELLED_US, 1000 * requests)];
+        let counts = [
+            ("vlf_changes", count),
+            (REQUESTS, requests),
+            (LATE, 10 * late),
+            (MODELLED_US, 1000 * requests),
+        ];
         let counts = counts.map(|(name, count)| (name.to_owned(), count)).into();
         Ok(Counters { waits: vec![wait], counts, ..Counters::default() })
     }
@@ -205,7 +210,11 @@ fn a_killed_run_goes_on_and_ends_where_it_would_have_ended() {
             assert_eq!(ended.is_some(), lasts >= 2 * whole);
             let (done, result) = run(folder.path(), &rounds, slow, usize::MAX, true);
             let (result, expected) = (result.unwrap(), expected.as_ref().unwrap());
-            assert_eq!((done, &result.cells), (whole, &expected.cells), "killed after {lasts} runs");
+            assert_eq!(
+                (done, &result.cells),
+                (whole, &expected.cells),
+                "killed after {lasts} runs"
+            );
             assert_eq!(result.steps, expected.steps);
         }
     }
@@ -277,15 +286,21 @@ fn kept_databases_are_made_again_every_so_many_rounds() {
         let folder = tempfile::tempdir().unwrap();
         let study = study();
         let mut target = Fake::new(1.0);
-        let mut journal =
-            Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default())
-                .unwrap();
+        let mut journal = Journal::create(
+            folder.path(),
+            &Request::default(),
+            Machine::default(),
+            Origin::default(),
+        )
+        .unwrap();
         let rounds = Rounds::fixed(6);
-        let mut job = Job { fresh_every, ..job(&study, &mut target, folder.path(), &rounds, |_| false) };
+        let mut job =
+            Job { fresh_every, ..job(&study, &mut target, folder.path(), &rounds, |_| false) };
         job.run(&mut journal, &mut Progress::new(false)).unwrap();
         drop(job);
         for arm in ["fast", "slow"] {
-            let made: Vec<bool> = target.set_ups.iter().filter(|s| s.0 == arm).map(|s| s.1).collect();
+            let made: Vec<bool> =
+                target.set_ups.iter().filter(|s| s.0 == arm).map(|s| s.1).collect();
             assert_eq!(made, expected, "{arm}, every {fresh_every}");
         }
     }
@@ -300,9 +315,13 @@ fn rounds_with_late_runs_are_made_up_for() {
         let folder = tempfile::tempdir().unwrap();
         let study = study();
         let mut target = Fake { late: late.clone(), ..Fake::new(1.0) };
-        let mut journal =
-            Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default())
-                .unwrap();
+        let mut journal = Journal::create(
+            folder.path(),
+            &Request::default(),
+            Machine::default(),
+            Origin::default(),
+        )
+        .unwrap();
         let fixed = Rounds::fixed(6);
         let mut job = job(&study, &mut target, folder.path(), &fixed, |_| false);
         job.run(&mut journal, &mut Progress::new(false)).unwrap();
@@ -319,17 +338,26 @@ fn a_killed_run_makes_up_for_rounds_too() {
         let study = study();
         let (fixed, request) = (Rounds::fixed(6), Request::default());
         let mut journal =
-            Journal::create(folder.path(), &request, Machine::default(), Origin::default()).unwrap();
+            Journal::create(folder.path(), &request, Machine::default(), Origin::default())
+                .unwrap();
         let mut target = Fake { late: vec![3], lasts, ..Fake::new(1.0) };
         let mut first = job(&study, &mut target, folder.path(), &fixed, |_| false);
         let ran = first.run(&mut journal, &mut Progress::new(false));
-        assert_eq!((ran.is_ok(), first.left(&journal)), (left == 0, left), "killed after {lasts} runs");
+        assert_eq!(
+            (ran.is_ok(), first.left(&journal)),
+            (left == 0, left),
+            "killed after {lasts} runs"
+        );
         drop(first);
         let mut journal = Journal::resume(folder.path(), &request).unwrap();
         let mut target = Fake { late: vec![3], runs: journal.records.len(), ..Fake::new(1.0) };
         let mut second = job(&study, &mut target, folder.path(), &fixed, |_| false);
         second.run(&mut journal, &mut Progress::new(false)).unwrap();
-        assert_eq!((journal.records.len(), second.left(&journal)), (14, 0), "killed after {lasts} runs");
+        assert_eq!(
+            (journal.records.len(), second.left(&journal)),
+            (14, 0),
+            "killed after {lasts} runs"
+        );
     }
 }
 
@@ -339,7 +367,8 @@ fn two_rounds_have_opposite_orders() {
     let study = study();
     let mut target = Fake::new(1.0);
     let mut journal =
-        Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default()).unwrap();
+        Journal::create(folder.path(), &Request::default(), Machine::default(), Origin::default())
+            .unwrap();
     job(&study, &mut target, folder.path(), &Rounds::fixed(6), |_| false)
         .run(&mut journal, &mut Progress::new(false))
         .unwrap();

@@ -182,9 +182,11 @@ impl Journal {
         origin: Origin,
     ) -> Result<Journal, LabError> {
         let path = path_in(folder);
-        let header = Header { request: request.clone(), machine: machine.clone(), origin: origin.clone() };
+        let header =
+            Header { request: request.clone(), machine: machine.clone(), origin: origin.clone() };
         let file = File::create(&path)?;
-        let mut journal = Journal { file, path, machine, origin, records: vec![], calibrations: vec![] };
+        let mut journal =
+            Journal { file, path, machine, origin, records: vec![], calibrations: vec![] };
         journal.line(&serde_json::to_string(&header)?)?;
         Ok(journal)
     }
@@ -205,7 +207,14 @@ impl Journal {
         file.set_len(length)?;
         drop(file);
         let file = File::options().append(true).open(&path)?;
-        Ok(Journal { path, file, machine: header.machine, origin: header.origin, records, calibrations })
+        Ok(Journal {
+            path,
+            file,
+            machine: header.machine,
+            origin: header.origin,
+            records,
+            calibrations,
+        })
     }
 
     /// What the run whose journal is in that folder was asked for.
@@ -262,13 +271,19 @@ impl Journal {
         target: &'a str,
         device: &'a str,
     ) -> impl Iterator<Item = &'a Calibration> {
-        self.calibrations.iter().filter(move |c| c.study == study && c.target == target && c.device == device)
+        self.calibrations
+            .iter()
+            .filter(move |c| c.study == study && c.target == target && c.device == device)
     }
 
     /// Whether a run is done.
     pub fn has(&self, study: &str, target: &str, device: &str, arm: &str, round: usize) -> bool {
         self.records.iter().any(|r| {
-            r.round == round && r.arm == arm && r.study == study && r.target == target && r.device == device
+            r.round == round
+                && r.arm == arm
+                && r.study == study
+                && r.target == target
+                && r.device == device
         })
     }
 
@@ -279,7 +294,9 @@ impl Journal {
         target: &'a str,
         device: &'a str,
     ) -> impl Iterator<Item = &'a RunRecord> {
-        self.records.iter().filter(move |r| r.study == study && r.target == target && r.device == device)
+        self.records
+            .iter()
+            .filter(move |r| r.study == study && r.target == target && r.device == device)
     }
 
     /// Where it is.
@@ -299,12 +316,16 @@ struct Read {
 
 fn read(folder: &Path) -> Result<Read, LabError> {
     let path = path_in(folder);
-    let text = std::fs::read_to_string(&path)
-        .map_err(|e| LabError::Request(format!("there is nothing to resume in {}: {e}", folder.display())))?;
+    let text = std::fs::read_to_string(&path).map_err(|e| {
+        LabError::Request(format!("there is nothing to resume in {}: {e}", folder.display()))
+    })?;
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     let mut lines = whole.lines();
     let first = lines.next().ok_or_else(|| {
-        LabError::Request(format!("there is nothing to resume in {}: no run had begun", folder.display()))
+        LabError::Request(format!(
+            "there is nothing to resume in {}: no run had begun",
+            folder.display()
+        ))
     })?;
     let header: Header = serde_json::from_str(first)?;
     let (mut records, mut calibrations) = (vec![], vec![]);
@@ -382,7 +403,8 @@ mod tests {
     fn a_cut_line_is_dropped_and_the_rest_goes_on() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal =
-            Journal::create(folder.path(), &request(), Machine::default(), Origin::default()).unwrap();
+            Journal::create(folder.path(), &request(), Machine::default(), Origin::default())
+                .unwrap();
         journal.push(record(0)).unwrap();
         let mut file = File::options().append(true).open(journal.path()).unwrap();
         file.write_all(b"{\"study\":\"vlf-c").unwrap();
@@ -396,8 +418,9 @@ mod tests {
     #[test]
     fn what_the_calibration_round_found_is_kept_and_can_be_taken_over() {
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        let create =
-            |folder: &Path| Journal::create(folder, &request(), Machine::default(), Origin::default());
+        let create = |folder: &Path| {
+            Journal::create(folder, &request(), Machine::default(), Origin::default())
+        };
         let found = |arm: &str| Calibration {
             study: "vlf-count".into(),
             target: "ringwood".into(),
@@ -411,7 +434,10 @@ mod tests {
         journal.push(record(0)).unwrap();
         journal.push_calibration(found("20000")).unwrap();
         let again = Journal::resume(folders[0].path(), &request()).unwrap();
-        assert_eq!((&again.records, &again.calibrations), (&journal.records, &journal.calibrations));
+        assert_eq!(
+            (&again.records, &again.calibrations),
+            (&journal.records, &journal.calibrations)
+        );
         assert!(again.is_calibrated("vlf-count", "ringwood", "real", "20000"));
         assert!(!again.is_calibrated("vlf-count", "ringwood", "real", "8"));
         assert_eq!(Journal::request_of(folders[0].path()).unwrap(), request());
@@ -420,7 +446,10 @@ mod tests {
         other.push_calibration(own.clone()).unwrap();
         other.calibrate_from(folders[0].path(), "tiny").unwrap();
         assert_eq!(other.calibrations, [own, found("20000")], "what it has itself stays");
-        assert_eq!(Journal::resume(folders[1].path(), &request()).unwrap().calibrations, other.calibrations);
+        assert_eq!(
+            Journal::resume(folders[1].path(), &request()).unwrap().calibrations,
+            other.calibrations
+        );
         let error = other.calibrate_from(folders[0].path(), "paper").unwrap_err().to_string();
         assert!(error.contains("had tiny scale"), "{error}");
         assert!(other.calibrate_from(Path::new("/nowhere"), "tiny").is_err());
@@ -432,8 +461,14 @@ mod tests {
         assert!(Journal::resume(folder.path(), &request()).is_err());
         std::fs::write(path_in(folder.path()), "{\"request\":").unwrap();
         let error = Journal::resume(folder.path(), &request()).map(drop).unwrap_err().to_string();
-        assert!(error.contains("nothing to resume") && error.contains("no run had begun"), "{error}");
-        drop(Journal::create(folder.path(), &request(), Machine::default(), Origin::default()).unwrap());
+        assert!(
+            error.contains("nothing to resume") && error.contains("no run had begun"),
+            "{error}"
+        );
+        drop(
+            Journal::create(folder.path(), &request(), Machine::default(), Origin::default())
+                .unwrap(),
+        );
         let other = Request { runs: 3, ..request() };
         let error = Journal::resume(folder.path(), &other).map(drop).unwrap_err().to_string();
         assert!(error.contains("runs 2, now 3"), "{error}");

@@ -57,8 +57,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn record(arm: &str, requests: i64, late: i64) -> RunRecord {
-        let counts =
-            [(REQUESTS, requests), (LATE, late), (MODELLED_US, 1_000 * requests), (LATE_US, 500 * late)];
+        let counts = [
+            (REQUESTS, requests),
+            (LATE, late),
+            (MODELLED_US, 1_000 * requests),
+            (LATE_US, 500 * late),
+        ];
         let counts: BTreeMap<String, i64> = counts.map(|(name, n)| (name.to_owned(), n)).into();
         RunRecord {
             arm: arm.into(),
@@ -70,14 +74,17 @@ mod tests {
 
     #[test]
     fn a_run_with_more_than_one_percent_is_marked() {
-        let (good, bad, real) = (record("a", 1_000, 10), record("b", 1_000, 11), RunRecord::default());
+        let (good, bad, real) =
+            (record("a", 1_000, 10), record("b", 1_000, 11), RunRecord::default());
         let found = late(&[&good, &bad]).unwrap();
         assert_eq!((found.requests, found.late, found.runs), (2_000, 21, 2));
         assert_eq!(found.marked, [("b".to_owned(), 3, 0.011)]);
         assert!((found.delay - 0.00525).abs() < 1e-12);
         let text = found.text();
         assert!(
-            text.starts_with("Late requests: 1.05 % of 2000 (later than the model by more than 25 us"),
+            text.starts_with(
+                "Late requests: 1.05 % of 2000 (later than the model by more than 25 us"
+            ),
             "{text}"
         );
         assert!(text.contains("MARKED: 1 of 2 runs"), "{text}");

@@ -1,5 +1,5 @@
-//! The frame in which studies run: what a study is, the driver, the journal, and the run of several studies on several
-//! targets and devices.
+//! The frame in which studies run: what a study is, the driver, the journal, and the run of several
+//! studies on several targets and devices.
 
 mod assemble;
 mod checks;
@@ -29,6 +29,6 @@ pub use progress::duration;
 pub use rounds::Rounds;
 pub use run::run;
 pub use study::{
-    Arm, Baseline, CellRef, Check, Claim, Compare, Count, Needs, Normalised, OF_THE_LARGEST, On, Printed,
-    Published, PublishedWait, Repeat, Scale, Step, Study,
+    Arm, Baseline, CellRef, Check, Claim, Compare, Count, Needs, Normalised, OF_THE_LARGEST, On,
+    Printed, Published, PublishedWait, Repeat, Scale, Step, Study,
 };

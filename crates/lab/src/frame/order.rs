@@ -17,14 +17,16 @@ pub fn balanced(seed: u64, arms: usize, round: usize) -> Vec<usize> {
         return vec![];
     }
     let (cycle, within) = (round / (2 * pairs), round % (2 * pairs));
-    let mut random =
-        fastrand::Rng::with_seed(seed.wrapping_add((cycle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let mut random = fastrand::Rng::with_seed(
+        seed.wrapping_add((cycle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+    );
     let mut names: Vec<usize> = (0..arms).collect();
     random.shuffle(&mut names);
     let mut rows: Vec<(usize, bool)> = (0..pairs).map(|row| (row, random.bool())).collect();
     random.shuffle(&mut rows);
     let (row, turned) = rows[within / 2];
-    let mut order: Vec<usize> = first_row(arms).into_iter().map(|at| names[(at + row) % arms]).collect();
+    let mut order: Vec<usize> =
+        first_row(arms).into_iter().map(|at| names[(at + row) % arms]).collect();
     if turned != (within % 2 == 1) {
         order.reverse();
     }
@@ -38,8 +40,9 @@ fn first_row(n: usize) -> Vec<usize> {
 
 /// A seed of its own for what has that name.
 pub fn seed_of(seed: u64, name: &str) -> u64 {
-    name.bytes()
-        .fold(seed ^ 0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+    name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |h, b| {
+        (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// A seed from the clock, of at most nine digits.
@@ -69,13 +72,21 @@ mod tests {
                         .iter()
                         .enumerate()
                         .for_each(|(at, arm)| *places.entry((*arm, at)).or_default() += 1);
-                    order.windows(2).for_each(|two| *follows.entry((two[0], two[1])).or_default() += 1);
+                    order
+                        .windows(2)
+                        .for_each(|two| *follows.entry((two[0], two[1])).or_default() += 1);
                 }
                 let times = cycle(arms) / arms;
                 assert_eq!(places.len(), arms * arms, "{arms} arms, seed {seed}");
-                assert!(places.values().all(|n| *n == times), "{arms} arms, seed {seed}: {places:?}");
+                assert!(
+                    places.values().all(|n| *n == times),
+                    "{arms} arms, seed {seed}: {places:?}"
+                );
                 assert_eq!(follows.len(), arms * (arms - 1), "{arms} arms, seed {seed}");
-                assert!(follows.values().all(|n| *n == times), "{arms} arms, seed {seed}: {follows:?}");
+                assert!(
+                    follows.values().all(|n| *n == times),
+                    "{arms} arms, seed {seed}: {follows:?}"
+                );
             }
         }
     }

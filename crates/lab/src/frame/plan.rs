@@ -1,5 +1,5 @@
-//! What would run: each study on every target and device on which its factor has a meaning, and whether the machine is large
-//! enough for it.
+//! What would run: each study on every target and device on which its factor has a meaning, and
+//! whether the machine is large enough for it.
 
 use super::options::Options;
 use super::progress::duration;
@@ -131,7 +131,8 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
     // Work in T-SQL that a step builds on: without it the step would measure something else.
     let in_t_sql = |arm: &Arm| {
         let of_it = |work: &Work| matches!(work, Work::Tsql(_));
-        let built_on = |s: &Step| (s.measure.is_none() && of_it(&s.work)) || s.repeat.turns.iter().any(of_it);
+        let built_on =
+            |s: &Step| (s.measure.is_none() && of_it(&s.work)) || s.repeat.turns.iter().any(of_it);
         arm.steps.iter().any(built_on)
     };
     let speaks = target.speaks_tsql();
@@ -142,15 +143,22 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
     let here = |arm: &Arm| on_device(arm) && (speaks || !in_t_sql(arm)) && !too_many(arm, target);
     for arm in study.arms.iter().filter(|arm| on_device(arm) && too_many(arm, target)) {
         left_out.push(match target.is_ours() {
-            true => format!("{}: this machine has {} processors", arm.level, processors::available()),
-            false => format!("{}: the processors of that server are not the lab's to choose", arm.level),
+            true => {
+                format!("{}: this machine has {} processors", arm.level, processors::available())
+            }
+            false => {
+                format!("{}: the processors of that server are not the lab's to choose", arm.level)
+            }
         });
     }
     let fits = |arm: &Arm| here(arm) && arm.config.data.arrays <= has && !too_small(arm);
     for arm in study.arms.iter().filter(|arm| here(arm) && too_small(arm)) {
         let sector = device.sector().unwrap_or_default();
-        let text =
-            format!("{} has no meaning on {}: its sector has {sector} bytes", arm.config.key, device.name());
+        let text = format!(
+            "{} has no meaning on {}: its sector has {sector} bytes",
+            arm.config.key,
+            device.name()
+        );
         left_out.push(text);
     }
     if study.most_arrays() > has {
@@ -159,7 +167,8 @@ fn choose_arms(study: &Study, target: &dyn Target, device: &Device) -> (Vec<usiz
             _ => "--device with a model of two, or --device-path data2=DIR",
         };
         let most = study.most_arrays();
-        left_out.push(format!("data on {most} devices: {} is one device (use {how})", device.name()));
+        left_out
+            .push(format!("data on {most} devices: {} is one device (use {how})", device.name()));
     }
     let arms = (0..study.arms.len()).filter(|i| fits(&study.arms[*i])).collect();
     (arms, left_out)
@@ -171,7 +180,8 @@ fn too_many(arm: &Arm, target: &dyn Target) -> bool {
 }
 
 fn devices_of(study: &Study, options: &Options) -> Result<Vec<Device>, LabError> {
-    let named = |name: &str| Ok::<_, LabError>(Device::named(name, &options.mounts)?.shrunk(study.share));
+    let named =
+        |name: &str| Ok::<_, LabError>(Device::named(name, &options.mounts)?.shrunk(study.share));
     if !options.devices.is_empty() {
         return options.devices.iter().map(|n| named(n)).collect();
     }
@@ -183,8 +193,11 @@ fn devices_of(study: &Study, options: &Options) -> Result<Vec<Device>, LabError>
 }
 
 pub(super) fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planned>, LabError> {
-    let names: Vec<String> =
-        if options.targets.is_empty() { vec![target::NAMES[0].into()] } else { options.targets.clone() };
+    let names: Vec<String> = if options.targets.is_empty() {
+        vec![target::NAMES[0].into()]
+    } else {
+        options.targets.clone()
+    };
     if names.iter().filter(|n| target::is_address(n)).count() > 1 {
         return Err(LabError::Request(
             "one server at a time: results are told apart by the target's name".into(),
@@ -224,8 +237,12 @@ pub(super) fn plan_all(chosen: &[Study], options: &Options) -> Result<Vec<Planne
 
 /// Scratch folder of a study on a target and device.
 pub(super) fn scratch_folder(out: &Path, study: &Study, planned: &Planned) -> PathBuf {
-    let device: String =
-        planned.device.name().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let device: String = planned
+        .device
+        .name()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     out.join(format!("scratch-{}-{}-{device}", study.name, planned.target.name()))
 }
 

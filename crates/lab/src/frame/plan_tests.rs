@@ -1,4 +1,5 @@
-//! Studies that the machine, a device or a target is too small for, and what an interrupted run has left.
+//! Studies that the machine, a device or a target is too small for, and what an interrupted run has
+//! left.
 
 use super::super::options::for_tests as options;
 use super::*;
@@ -22,14 +23,17 @@ fn what_an_interrupted_run_has_left_is_not_missing() {
     let options = options(out.path());
     let chosen = chosen(&options).unwrap();
     let planned = plan_all(&chosen, &options).unwrap();
-    let left = || planned.iter().map(|p| left_in(&scratch_folder(out.path(), &chosen[0], p))).sum::<u64>();
+    let left =
+        || planned.iter().map(|p| left_in(&scratch_folder(out.path(), &chosen[0], p))).sum::<u64>();
     let write = |folder: &str| {
         let folder = out.path().join(folder).join("16-on-1/data");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("lab.mdf"), vec![1; 1 << 20]).unwrap();
     };
     // Of another target, device or study: this run leaves them alone.
-    for other in ["data-files-postgres-real", "data-files-ringwood-ssd-512e", "vlf-count-ringwood-real"] {
+    for other in
+        ["data-files-postgres-real", "data-files-ringwood-ssd-512e", "vlf-count-ringwood-real"]
+    {
         write(&format!("scratch-{other}"));
     }
     assert_eq!(left(), 0);
@@ -42,7 +46,8 @@ fn what_an_interrupted_run_has_left_is_not_missing() {
 
 #[test]
 fn blocks_smaller_than_the_sector_have_no_meaning() {
-    let options = Options { studies: vec!["log-block-size".into()], ..options(Path::new("/nowhere")) };
+    let options =
+        Options { studies: vec!["log-block-size".into()], ..options(Path::new("/nowhere")) };
     let study = chosen(&options).unwrap().remove(0);
     let target = target::find("ringwood", None).unwrap();
     for (device, arms_there, out) in [("ssd-512e", 4, 0), ("ssd-4kn", 3, 1)] {
@@ -65,7 +70,8 @@ fn two_arrays_need_two_devices() {
         let needed = study.arms.iter().filter_map(|arm| arm.config.processors);
         needed.filter(|count| fits(*count, processors::available())).count()
     };
-    let (there, missing) = (processors(|count, has| count <= has), processors(|count, has| count > has));
+    let (there, missing) =
+        (processors(|count, has| count <= has), processors(|count, has| count > has));
     assert!(there >= 2 && there + missing == 8);
     assert_eq!((arms.len(), left_out.len()), (5 + 13 + there, 1 + missing));
     let two = Device::named("2x-hdd-raid10-4x15000", &BTreeMap::new()).unwrap();

@@ -84,8 +84,11 @@ mod tests {
                 Figure::named("rate", "rows/s", 1.0 / cost),
                 Figure::named("n", "pages", 9.0),
             ];
-            let measured =
-                figures.map(|figure| Measured { level: arms[arm].into(), figure, ..Measured::default() });
+            let measured = figures.map(|figure| Measured {
+                level: arms[arm].into(),
+                figure,
+                ..Measured::default()
+            });
             RunRecord {
                 arm: arms[arm].into(),
                 round,

@@ -1,5 +1,6 @@
-//! Progress on standard error: a bar that is redrawn on a terminal, a line now and then elsewhere. The time left is the
-//! mean of the finished runs of the same kind for each run still to come, and the study's own estimate before the first.
+//! Progress on standard error: a bar that is redrawn on a terminal, a line now and then elsewhere.
+//! The time left is the mean of the finished runs of the same kind for each run still to come, and
+//! the study's own estimate before the first.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
@@ -139,7 +140,11 @@ mod tests {
         assert_eq!(progress.left(), 130.0);
         progress.finished("a", 4.0);
         assert_eq!(progress.left(), 108.0);
-        assert!(progress.line("x").starts_with("[#######....................."), "{}", progress.line("x"));
+        assert!(
+            progress.line("x").starts_with("[#######....................."),
+            "{}",
+            progress.line("x")
+        );
         progress.more("b", 1);
         assert_eq!(progress.left(), 208.0);
         assert!(progress.line("x").contains("] 1/5 x"), "{}", progress.line("x"));

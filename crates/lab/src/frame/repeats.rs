@@ -62,7 +62,8 @@ impl Repeats {
         for ((factor, measure), levels) in steps {
             let step_of = |level: &str| {
                 let of_factor = arms.iter().filter(|arm| arm.factor == factor);
-                let mut steps = of_factor.flat_map(|arm| arm.steps.iter().map(move |step| (arm, step)));
+                let mut steps =
+                    of_factor.flat_map(|arm| arm.steps.iter().map(move |step| (arm, step)));
                 let found = steps.find(|(arm, step)| {
                     step.measure == Some(measure.as_str()) && level_of(arm, step) == level
                 });
@@ -72,7 +73,9 @@ impl Repeats {
             for single in &levels {
                 let Some(step) = step_of(&single.level) else { continue };
                 let times = fixed(step, single.seconds, fastest);
-                repeats.fixed.insert((factor.clone(), single.level.clone(), measure.clone()), times);
+                repeats
+                    .fixed
+                    .insert((factor.clone(), single.level.clone(), measure.clone()), times);
             }
         }
         repeats
@@ -90,12 +93,14 @@ impl Repeats {
 /// The number of repeats of a level whose single repeat takes `seconds`, beside one that takes the
 /// `fastest`.
 fn fixed(step: &Step, seconds: f64, fastest: f64) -> Times {
-    let until = |least: f64, one: f64| (least / one).ceil().clamp(1.0, MOST_REPEATS as f64) as usize;
+    let until =
+        |least: f64, one: f64| (least / one).ceil().clamp(1.0, MOST_REPEATS as f64) as usize;
     let common = until(step.repeat.least, fastest);
     if common == 1 {
         return Times::Fixed { count: whole(step, 1), warm_up: false };
     }
-    let most = ((EVEN * step.repeat.least / seconds).floor() as usize).max(until(step.repeat.least, seconds));
+    let most = ((EVEN * step.repeat.least / seconds).floor() as usize)
+        .max(until(step.repeat.least, seconds));
     Times::Fixed { count: whole(step, common.min(most) + 1), warm_up: true }
 }
 
@@ -128,7 +133,11 @@ mod tests {
             .zip(seconds)
             .map(|(level, seconds)| Calibration {
                 factor: "f".into(),
-                steps: vec![Single { level: level.clone(), measure: "m".into(), seconds: *seconds }],
+                steps: vec![Single {
+                    level: level.clone(),
+                    measure: "m".into(),
+                    seconds: *seconds,
+                }],
                 ..Calibration::default()
             })
             .collect();

@@ -32,8 +32,9 @@ impl Rounds {
                 "--until-decided {most}: more rounds than --runs {first} are needed to go on after the first look"
             )));
         }
-        let mut looks: Vec<usize> =
-            std::iter::successors(Some(first.max(1)), |n| Some(n * 2)).take_while(|n| *n < most).collect();
+        let mut looks: Vec<usize> = std::iter::successors(Some(first.max(1)), |n| Some(n * 2))
+            .take_while(|n| *n < most)
+            .collect();
         looks.push(most);
         let rounds = Rounds { looks };
         let needed = fewest(rounds.confidence());
@@ -85,7 +86,8 @@ mod tests {
 
     #[test]
     fn half_as_many_rounds_at_most_make_up_for_others() {
-        for (most, late, more) in [(6, 0, 0), (6, 2, 2), (6, 3, 3), (6, 9, 3), (1, 1, 1), (5, 5, 3)] {
+        for (most, late, more) in [(6, 0, 0), (6, 2, 2), (6, 3, 3), (6, 9, 3), (1, 1, 1), (5, 5, 3)]
+        {
             assert_eq!(Rounds::fixed(most).made_up(late), more, "{late} of {most}");
         }
     }
@@ -98,7 +100,10 @@ mod tests {
         for (first, most) in [(8, 64), (9, 1000), (7, 14)] {
             let rounds = Rounds::until_decided(first, most).unwrap();
             let pairs = vec![(1.0, 1.0); first];
-            assert!(crate::stats::paired_interval_at(&pairs, rounds.confidence()).is_some(), "{first}");
+            assert!(
+                crate::stats::paired_interval_at(&pairs, rounds.confidence()).is_some(),
+                "{first}"
+            );
         }
     }
 }

@@ -88,8 +88,10 @@ fn results(
     journal: &Journal,
 ) -> Result<Results, LabError> {
     let rounds = run.options.rounds()?;
-    let studies =
-        planned.iter().map(|p| assemble(&chosen[p.study], &about(p, run, &rounds), journal)).collect();
+    let studies = planned
+        .iter()
+        .map(|p| assemble(&chosen[p.study], &about(p, run, &rounds), journal))
+        .collect();
     Ok(Results {
         ringwood: env!("CARGO_PKG_VERSION").into(),
         origin: journal.origin.clone(),
@@ -217,7 +219,8 @@ mod tests {
             slow_down: 0.0,
         };
         let mut journal =
-            Journal::create(out.path(), &request, Machine::probe(out.path()), Origin::default()).unwrap();
+            Journal::create(out.path(), &request, Machine::probe(out.path()), Origin::default())
+                .unwrap();
         let mut progress = Progress::new(false);
         let run = Run { options: &options, seed: 1 };
         let ran = run_one(&study, &mut planned, folder.clone(), &run, &mut journal, &mut progress);

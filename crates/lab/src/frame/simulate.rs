@@ -34,7 +34,9 @@ impl Noise {
     fn log(self, random: &mut fastrand::Rng) -> f64 {
         match self {
             Noise::Normal => 0.03 * normal(random),
-            Noise::Spikes => 0.01 * normal(random) + if random.f64() < 0.1 { 2f64.ln() } else { 0.0 },
+            Noise::Spikes => {
+                0.01 * normal(random) + if random.f64() < 0.1 { 2f64.ln() } else { 0.0 }
+            }
             Noise::Exponential => (1.0 - 0.05 * (1.0 - random.f64()).ln()).ln(),
             Noise::TwoModes => 0.005 * normal(random) + if random.bool() { 0.07 } else { -0.07 },
         }
@@ -143,7 +145,13 @@ impl Missed {
 }
 
 /// Simulates that many studies of so many rounds.
-pub fn simulate(conditions: &Conditions, order: Order, count: usize, studies: usize, seed: u64) -> Missed {
+pub fn simulate(
+    conditions: &Conditions,
+    order: Order,
+    count: usize,
+    studies: usize,
+    seed: u64,
+) -> Missed {
     let cell = |level: usize| CellRef::new("f", LEVELS[level], "m");
     let all = || -> Vec<CellRef> { (0..LEVELS.len()).map(cell).collect() };
     let claims = [
@@ -151,7 +159,9 @@ pub fn simulate(conditions: &Conditions, order: Order, count: usize, studies: us
         (Compare::ToBest(cell(0), all()), TRUTH),
         (Compare::ToBest(cell(1), all()), 1.0),
     ]
-    .map(|(compare, truth)| (Claim { compare, ..Claim::at_most("g", "m", cell(0), cell(1), 0.0) }, truth));
+    .map(|(compare, truth)| {
+        (Claim { compare, ..Claim::at_most("g", "m", cell(0), cell(1), 0.0) }, truth)
+    });
     let mut missed = Missed { studies, ..Missed::default() };
     for study in 0..studies {
         let own = seed.wrapping_add((study as u64).wrapping_mul(0xd134_2543_de82_ef95));
@@ -159,7 +169,9 @@ pub fn simulate(conditions: &Conditions, order: Order, count: usize, studies: us
         let misses = |(claim, truth): &(Claim, f64)| {
             let interval = claim_result(&result, claim).interval;
             // What has no interval covers nothing. The end at 1 is exact.
-            usize::from(interval.is_none_or(|(low, high)| low > truth * (1.0 + 1e-12) || *truth > high))
+            usize::from(
+                interval.is_none_or(|(low, high)| low > truth * (1.0 + 1e-12) || *truth > high),
+            )
         };
         let [ratio, slow, best] = [&claims[0], &claims[1], &claims[2]].map(misses);
         missed.ratio += ratio;
@@ -177,7 +189,9 @@ mod tests {
     #[test]
     fn the_intervals_cover_the_truth_on_a_bad_day() {
         for count in [6, 7, 8, 16] {
-            let of = |noise| simulate(&Conditions::bad(noise), Order::Balanced, count, 300, count as u64);
+            let of = |noise| {
+                simulate(&Conditions::bad(noise), Order::Balanced, count, 300, count as u64)
+            };
             let missed = Noise::ALL.map(of).into_iter().fold(Missed::default(), Missed::and);
             // Three standard errors of 1,200 studies are 1.9 %.
             assert!(missed.most() <= 0.05 + 0.019, "{count} rounds: {missed:?}");

@@ -44,7 +44,12 @@ impl Done {
 
 /// Does a step that often. `last` is the measured step before it, whose log writes
 /// [`Work::RawWrites`] does again.
-pub(super) fn run(target: &mut dyn Target, step: &Step, times: Times, last: &Done) -> Result<Done, LabError> {
+pub(super) fn run(
+    target: &mut dyn Target,
+    step: &Step,
+    times: Times,
+    last: &Done,
+) -> Result<Done, LabError> {
     let Some(measure) = step.measure else {
         work(target, &step.work, last)?;
         return Ok(Done::default());
@@ -92,7 +97,8 @@ fn is_enough(step: &Step, times: Times, seconds: &[f64]) -> bool {
             // first found them.
             let turns = step.repeat.turns.len();
             let whole = turns < 2 || seconds.len().is_multiple_of(turns);
-            seconds.len() >= MOST_REPEATS || (seconds.iter().sum::<f64>() >= step.repeat.least && whole)
+            seconds.len() >= MOST_REPEATS
+                || (seconds.iter().sum::<f64>() >= step.repeat.least && whole)
         }
     }
 }
@@ -100,7 +106,8 @@ fn is_enough(step: &Step, times: Times, seconds: &[f64]) -> bool {
 fn work(target: &mut dyn Target, work: &Work, last: &Done) -> Result<Vec<Figure>, LabError> {
     let Work::RawWrites = work else { return target.run(work) };
     let log = last.counters.file("log").filter(|l| l.writes > 0);
-    let unsupported = || LabError::Unsupported("this target does not say how it wrote its log".into());
+    let unsupported =
+        || LabError::Unsupported("this target does not say how it wrote its log".into());
     let log = log.ok_or_else(unsupported)?;
     let (folder, disk) = target.log_folder().ok_or_else(unsupported)?;
     let each = |n: i64| last.each(n).round() as i64;
@@ -231,7 +238,8 @@ mod tests {
             target.done.clear();
             let done = run(&mut target, &step, times, &Done::default()).unwrap();
             let pages = done.figures.iter().find(|f| f.measure == "update, pages").unwrap().value;
-            let changes = done.figures.iter().find(|f| f.measure == "update, VLF changes").unwrap().value;
+            let changes =
+                done.figures.iter().find(|f| f.measure == "update, VLF changes").unwrap().value;
             (done.times(), done.repeats.len(), done.warm_up, pages, changes)
         };
         // Pages of 1, 3, 5: the counters' means are of all repeats.
@@ -246,7 +254,10 @@ mod tests {
         let turns = vec![Work::Delete, Work::Update];
         let repeat = Repeat { least: 0.25, turns, between: vec![] };
         let done = run(&mut target, &step(repeat), Times::Calibrating, &Done::default()).unwrap();
-        assert!(done.repeats.len() == 4 && (done.single().unwrap() - 0.1).abs() < 1e-12, "{done:?}");
+        assert!(
+            done.repeats.len() == 4 && (done.single().unwrap() - 0.1).abs() < 1e-12,
+            "{done:?}"
+        );
         assert_eq!(target.done, [Work::Update, Work::Delete, Work::Update, Work::Delete]);
     }
 

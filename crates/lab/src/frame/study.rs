@@ -1,4 +1,5 @@
-//! A study as data: arms (one configuration each and the steps that are run on it), published figures, bounds, needs.
+//! A study as data: arms (one configuration each and the steps that are run on it), published
+//! figures, bounds, needs.
 
 use crate::device::REAL;
 use crate::work::{Config, Knob, Work};
@@ -69,8 +70,8 @@ impl Count {
 pub struct Repeat {
     /// Until its figures of seconds, or the time that it took, come to so many together; 0 = once.
     pub least: f64,
-    /// What later repeats do in turn instead of the step's work; as much work, and in the end nothing has changed. Empty: the
-    /// same work. The repeats end with a whole round of turns.
+    /// What later repeats do in turn instead of the step's work; as much work, and in the end
+    /// nothing has changed. Empty: the same work. The repeats end with a whole round of turns.
     pub turns: Vec<Work>,
     /// What is done before each further repeat, neither measured nor counted.
     pub between: Vec<Work>,
@@ -111,13 +112,15 @@ impl Step {
         Step { measure: Some(measure), ..Step::prepare(work) }
     }
 
-    /// The same, repeated until it has taken so many seconds; before each further repeat comes what lies `between`.
+    /// The same, repeated until it has taken so many seconds; before each further repeat comes what
+    /// lies `between`.
     pub fn repeated(mut self, least: f64, between: Vec<Work>) -> Step {
         self.repeat = Repeat { least, turns: vec![], between };
         self
     }
 
-    /// The same, repeated until it has taken so many seconds: after the step's own work these, in turn.
+    /// The same, repeated until it has taken so many seconds: after the step's own work these, in
+    /// turn.
     pub fn in_turns(mut self, least: f64, turns: Vec<Work>) -> Step {
         self.repeat = Repeat { least, turns, between: vec![] };
         self
@@ -148,7 +151,8 @@ impl Step {
     }
 }
 
-/// One configuration and what is run on it; a run of an arm is the unit that is interleaved and resumed.
+/// One configuration and what is run on it; a run of an arm is the unit that is interleaved and
+/// resumed.
 #[derive(Clone, Debug)]
 pub struct Arm {
     /// What is varied, e.g. `VLFs`.
@@ -277,7 +281,8 @@ pub struct Baseline {
 pub enum Compare {
     /// The median of the ratios of two cells, run by run.
     Ratio(CellRef, CellRef),
-    /// A cell against the one of several with the best median (the largest rate or the shortest time), run by run.
+    /// A cell against the one of several with the best median (the largest rate or the shortest
+    /// time), run by run.
     ToBest(CellRef, Vec<CellRef>),
     /// The cell's median itself.
     Value(CellRef),
@@ -307,7 +312,13 @@ pub struct Claim {
 
 impl Claim {
     /// A ratio that may be at most so much.
-    pub fn at_most(group: &'static str, what: &str, above: CellRef, below: CellRef, bound: f64) -> Claim {
+    pub fn at_most(
+        group: &'static str,
+        what: &str,
+        above: CellRef,
+        below: CellRef,
+        bound: f64,
+    ) -> Claim {
         Claim {
             group,
             what: what.into(),
@@ -369,9 +380,11 @@ pub struct Study {
     pub normalised: Option<Normalised>,
     /// A measure that is the sum of others of the same run.
     pub total: Option<(&'static str, Vec<&'static str>)>,
-    /// Its data as part of the published ones, 0 to 1: modelled disks and caches are that much smaller.
+    /// Its data as part of the published ones, 0 to 1: modelled disks and caches are that much
+    /// smaller.
     pub share: f64,
-    /// Device models on which it also runs unless devices are named; the real disk always comes first.
+    /// Device models on which it also runs unless devices are named; the real disk always comes
+    /// first.
     pub models: Vec<&'static str>,
 }
 
@@ -387,9 +400,16 @@ impl Study {
     }
 
     /// The published figure or ratio of a cell on a device.
-    pub fn printed(&self, device: &str, factor: &str, level: &str, measure: &str) -> Option<Printed> {
+    pub fn printed(
+        &self,
+        device: &str,
+        factor: &str,
+        level: &str,
+        measure: &str,
+    ) -> Option<Printed> {
         let of_it = |c: &CellRef| c.factor == factor && c.level == level && c.measure == measure;
-        let found = self.published.iter().find(|p| of_it(&p.cell) && p.device.is_none_or(|d| d == device));
+        let found =
+            self.published.iter().find(|p| of_it(&p.cell) && p.device.is_none_or(|d| d == device));
         found.map(|p| p.printed)
     }
 

@@ -1,6 +1,7 @@
-//! The message at the end of a run of studies: what each study means, or why the run has stopped. It goes to a webhook
-//! (`http`, `https`) or as a mail (`smtp`, `smtps`; feature `mail`). An address is checked when it is made, so before the studies run.
-//! What is secret in an address (passwords, the path of a webhook) is in no message of this module.
+//! The message at the end of a run of studies: what each study means, or why the run has stopped.
+//! It goes to a webhook (`http`, `https`) or as a mail (`smtp`, `smtps`; feature `mail`). An
+//! address is checked when it is made, so before the studies run. What is secret in an address
+//! (passwords, the path of a webhook) is in no message of this module.
 
 #[cfg(feature = "mail")]
 mod smtp;
@@ -33,7 +34,8 @@ impl Address {
             Some("smtp" | "smtps") => smtp::Mail::new(text).map(|mail| Kind::Mail(Box::new(mail))),
             #[cfg(not(feature = "mail"))]
             Some("smtp" | "smtps") => {
-                Err("this build sends no mails: build it with --features mail, or give a webhook".into())
+                Err("this build sends no mails: build it with --features mail, or give a webhook"
+                    .into())
             }
             Some(_) => Err("the URL must begin with http://, https://, smtp:// or smtps://".into()),
         };

@@ -1,5 +1,6 @@
-//! A mail by SMTP: `smtp://` (STARTTLS where the server offers it) and `smtps://` (TLS from the first byte). A password
-//! leaves this machine only through TLS with a certificate of a public authority for the host that was named.
+//! A mail by SMTP: `smtp://` (STARTTLS where the server offers it) and `smtps://` (TLS from the
+//! first byte). A password leaves this machine only through TLS with a certificate of a public
+//! authority for the host that was named.
 
 use lettre::Message;
 use lettre::message::{Mailbox, header::ContentType};
@@ -60,7 +61,8 @@ impl Mail {
         Ok(Mail { host, port, tls, login, from, to })
     }
 
-    /// Sends the mail. A recipient whom the server refuses keeps it from nobody else, but is an error.
+    /// Sends the mail. A recipient whom the server refuses keeps it from nobody else, but is an
+    /// error.
     pub fn send(&self, subject: &str, text: String) -> Result<(), String> {
         let mail = self.message(subject, text)?;
         self.deliver(&mail).map_err(|why| format!("mail server {}:{}: {why}", self.host, self.port))
@@ -82,12 +84,16 @@ impl Mail {
     fn deliver(&self, mail: &[u8]) -> Result<(), String> {
         let mut server = self.connect()?;
         let from = commands::Mail::new(Some(self.from.clone()), vec![]);
-        server.command(from).map_err(|e| format!("the sender {} is refused: {}", self.from, said(&e)))?;
+        server
+            .command(from)
+            .map_err(|e| format!("the sender {} is refused: {}", self.from, said(&e)))?;
         let mut refused = Vec::new();
         for to in &self.to {
             match server.command(commands::Rcpt::new(to.clone(), vec![])) {
                 Ok(_) => {}
-                Err(e) if e.status().is_some() => refused.push(format!("{to} is refused: {}", said(&e))),
+                Err(e) if e.status().is_some() => {
+                    refused.push(format!("{to} is refused: {}", said(&e)))
+                }
                 Err(e) => return Err(said(&e)),
             }
         }
@@ -120,7 +126,8 @@ impl Mail {
         Ok(server)
     }
 
-    /// A server on this machine has mostly a certificate of its own making, and what goes to it passes no network.
+    /// A server on this machine has mostly a certificate of its own making, and what goes to it
+    /// passes no network.
     fn tls_parameters(&self) -> Result<TlsParameters, Error> {
         let own = self.tls == Tls::Offered && is_local(&self.host);
         TlsParameters::builder(self.host.clone())
@@ -159,7 +166,8 @@ fn said(error: &Error) -> String {
 
 /// Whether a host is this machine by its name alone.
 fn is_local(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Percent-decoding.

@@ -31,7 +31,10 @@ fn a_webhook_gets_the_message() {
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body).unwrap();
-        reader.get_mut().write_all(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n").unwrap();
+        reader
+            .get_mut()
+            .write_all(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n")
+            .unwrap();
         String::from_utf8(body).unwrap()
     });
     Address::parse(&url).unwrap().send(&stopped()).unwrap();
@@ -49,11 +52,15 @@ fn the_subject_counts_studies_and_the_text_says_what_they_mean() {
     let mut results = crate::report::tests::sample();
     assert_eq!(super::subject(&Ok(results.clone())), "Ringwood lab: 1 study has ended");
     let again = results.studies[0].clone();
-    results.studies.push(crate::results::StudyResult { device: "ssd-512e".into(), ..again.clone() });
+    results
+        .studies
+        .push(crate::results::StudyResult { device: "ssd-512e".into(), ..again.clone() });
     results.studies.push(crate::results::StudyResult { study: "log-growth".into(), ..again });
     let outcome = Ok(results);
     assert_eq!(super::subject(&outcome), "Ringwood lab: 2 studies have ended");
-    assert!(super::details(&outcome).contains("vlf-count (ringwood, ssd-512e): Nothing & <less>.\n"));
+    assert!(
+        super::details(&outcome).contains("vlf-count (ringwood, ssd-512e): Nothing & <less>.\n")
+    );
 }
 
 #[test]

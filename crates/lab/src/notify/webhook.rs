@@ -23,13 +23,18 @@ impl Webhook {
     /// Scheme, host and port. The rest of the address is often the key to the hook.
     fn name(&self) -> String {
         let port = self.0.port().map(|port| format!(":{port}")).unwrap_or_default();
-        format!("{}://{}{port}", self.0.scheme_str().unwrap_or_default(), self.0.host().unwrap_or_default())
+        format!(
+            "{}://{}{port}",
+            self.0.scheme_str().unwrap_or_default(),
+            self.0.host().unwrap_or_default()
+        )
     }
 
     /// Posts the text.
     pub fn send(&self, text: &str) -> Result<(), String> {
         let body = serde_json::json!({ "text": text }).to_string();
-        let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(30))).build();
+        let config =
+            ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(30))).build();
         ureq::Agent::new_with_config(config)
             .post(&self.0)
             .header("Content-Type", "application/json")

@@ -58,7 +58,8 @@ pub struct PeerOptions {
 }
 
 const FACTOR: &str = "engine";
-/// The floor of a durable commit, measured beside the engines: one 4 KiB block into space written before.
+/// The floor of a durable commit, measured beside the engines: one 4 KiB block into space written
+/// before.
 pub const RAW: &str = "raw 4 KiB write + fdatasync";
 
 fn config(options: &PeerOptions) -> Config {
@@ -89,7 +90,8 @@ struct Engine {
     said: Vec<String>,
 }
 
-/// The engines that were asked for, each made, given its best settings and stopped again. One that cannot be is noted.
+/// The engines that were asked for, each made, given its best settings and stopped again. One that
+/// cannot be is noted.
 fn make(
     options: &PeerOptions,
     scratch: &Path,
@@ -133,7 +135,12 @@ fn make(
 }
 
 /// Stops a target that failed and notes why; what it had measured stays.
-fn leave_out(study: &mut StudyResult, target: &mut dyn Target, why: &str, say: &mut dyn FnMut(&str)) {
+fn leave_out(
+    study: &mut StudyResult,
+    target: &mut dyn Target,
+    why: &str,
+    say: &mut dyn FnMut(&str),
+) {
     let text = format!("{}: {why}", target.title());
     say(&format!("left out: {text}"));
     study.missing.push(text);
@@ -157,7 +164,12 @@ fn measure(
         Ok(taken) => taken,
         Err(LabError::TimeLimit(limit)) => {
             let limit = limit as f64;
-            Taken { seconds: limit, times: 1, checkpoint: task.postpones.then_some(0.0), more: vec![] }
+            Taken {
+                seconds: limit,
+                times: 1,
+                checkpoint: task.postpones.then_some(0.0),
+                more: vec![],
+            }
         }
         Err(LabError::Unsupported(why)) => {
             let text = format!("{title}, {}: {why}", task.name);
@@ -221,7 +233,11 @@ fn empty(options: &PeerOptions) -> StudyResult {
 
 /// Runs the comparison; progress goes to `say`. What was measured is in `out` after each round.
 /// Errors: no engine lasted to the end; what was measured before is in `out` all the same.
-pub fn run(options: &PeerOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Result<Results, LabError> {
+pub fn run(
+    options: &PeerOptions,
+    out: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<Results, LabError> {
     #[cfg(not(feature = "peers"))]
     if options.targets.is_empty() {
         return Err(target::without_peers());
@@ -242,8 +258,12 @@ pub fn run(options: &PeerOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Resu
     let scratch = scratch.canonicalize()?;
     let mut study = empty(options);
     let engines = make(options, &scratch, &mut study, say)?;
-    let results =
-        Results { ringwood: env!("CARGO_PKG_VERSION").into(), origin, machine, studies: vec![study] };
+    let results = Results {
+        ringwood: env!("CARGO_PKG_VERSION").into(),
+        origin,
+        machine,
+        studies: vec![study],
+    };
     let compared = Comparison { options, out, scratch: &scratch, results }.run(engines, say);
     if let Err(why) = std::fs::remove_dir_all(&scratch) {
         say(&format!("{} is left behind: {why}", scratch.display()));
@@ -264,7 +284,11 @@ impl Comparison<'_> {
         &mut self.results.studies[0]
     }
 
-    fn run(mut self, mut engines: Vec<Engine>, say: &mut dyn FnMut(&str)) -> Result<Results, LabError> {
+    fn run(
+        mut self,
+        mut engines: Vec<Engine>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Results, LabError> {
         let titles: Vec<&'static str> = engines.iter().map(|e| e.target.title()).collect();
         let groups = groups(self.options);
         let begin = ProcessorTimes::now();
@@ -293,7 +317,10 @@ impl Comparison<'_> {
         }
         if engines.is_empty() {
             self.write(&titles, &groups, self.options.runs)?;
-            return Err(LabError::Request(format!("no engine is left. {}", self.study().missing.join("\n"))));
+            return Err(LabError::Request(format!(
+                "no engine is left. {}",
+                self.study().missing.join("\n")
+            )));
         }
         Ok(self.results)
     }
@@ -338,7 +365,12 @@ impl Comparison<'_> {
     }
 
     /// Writes what there is after a round.
-    fn write(&mut self, titles: &[&'static str], groups: &[Vec<Task>], round: usize) -> Result<(), LabError> {
+    fn write(
+        &mut self,
+        titles: &[&'static str],
+        groups: &[Vec<Task>],
+        round: usize,
+    ) -> Result<(), LabError> {
         let runs = self.options.runs;
         if let Some(rounds) = &mut self.study().rounds {
             rounds.done = round;
@@ -347,7 +379,9 @@ impl Comparison<'_> {
         finish(self.study(), titles, &tasks);
         let mut results = self.results.clone();
         if round < runs {
-            results.studies[0].missing.push(format!("rounds {} to {runs}: not measured yet", round + 1));
+            results.studies[0]
+                .missing
+                .push(format!("rounds {} to {runs}: not measured yet", round + 1));
         }
         report::write_all(&results, self.out)?;
         report::write_table(&results, self.out)
@@ -363,15 +397,19 @@ fn finish(study: &mut StudyResult, titles: &[&'static str], tasks: &[&Task]) {
         (cell.ci95, cell.ratio_ci95) = (None, None);
     }
     let place = |level: &str| titles.iter().position(|t| *t == level).unwrap_or(titles.len());
-    // A task's own row, its percentiles in their order, its row with the checkpoint; the longest name that fits is the task's.
+    // A task's own row, its percentiles in their order, its row with the checkpoint; the longest
+    // name that fits is the task's.
     let task_of = |measure: &str| {
         let own = tasks.iter().enumerate().filter(|(_, t)| {
-            measure.strip_prefix(t.name).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+            measure
+                .strip_prefix(t.name)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
         });
         own.max_by_key(|(_, t)| t.name.len()).map(|(i, _)| i)
     };
     study.cells.sort_by(|a, b| {
-        let key = |c: &crate::results::Cell| (task_of(&c.measure), c.measure.clone(), place(&c.level));
+        let key =
+            |c: &crate::results::Cell| (task_of(&c.measure), c.measure.clone(), place(&c.level));
         key(a).cmp(&key(b))
     });
     study.meaning = verdict::meaning(study, baseline);

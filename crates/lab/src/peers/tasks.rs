@@ -79,7 +79,9 @@ pub(super) fn groups(options: &PeerOptions) -> Vec<Vec<Task>> {
     ];
     for group in &mut groups {
         group.retain(|task| match task.work {
-            Work::LoopInserts(0) | Work::Commits(0, _) | Work::Load(_, 0) | Work::RowUpdates(0) => false,
+            Work::LoopInserts(0) | Work::Commits(0, _) | Work::Load(_, 0) | Work::RowUpdates(0) => {
+                false
+            }
             Work::Latencies(_) => options.commits > 0,
             _ => true,
         });
@@ -119,7 +121,8 @@ pub(super) fn take(target: &mut dyn Target, task: &Task) -> Result<Taken, LabErr
         }
     }
     if task.postpones {
-        taken.checkpoint = Some(target.run(&Work::Checkpoint)?.first().map_or(f64::NAN, |f| f.value));
+        taken.checkpoint =
+            Some(target.run(&Work::Checkpoint)?.first().map_or(f64::NAN, |f| f.value));
     }
     if let Work::Load(connections, rows) = &task.work {
         target.run(&Work::CheckLoad(*connections, *rows))?;

@@ -6,7 +6,8 @@ use crate::work_tsql::TsqlWork;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// An engine whose pieces of work take as many seconds as it has done before, and the last of which fails.
+/// An engine whose pieces of work take as many seconds as it has done before, and the last of which
+/// fails.
 struct Fake {
     title: &'static str,
     done: usize,
@@ -75,7 +76,8 @@ fn compare(out: &Path, runs: usize, targets: Vec<Box<dyn Target>>) -> Result<Res
         commit: String::new(),
         command: String::new(),
     };
-    let results = Results { ringwood: "0".into(), studies: vec![empty(&options)], ..Results::default() };
+    let results =
+        Results { ringwood: "0".into(), studies: vec![empty(&options)], ..Results::default() };
     let place = Place {
         folder: out.into(),
         device: Device::named(REAL, &BTreeMap::new())?,
@@ -83,8 +85,10 @@ fn compare(out: &Path, runs: usize, targets: Vec<Box<dyn Target>>) -> Result<Res
         program: None,
         fresh: false,
     };
-    let engines =
-        targets.into_iter().map(|target| Engine { target, place: place.clone(), said: vec![] }).collect();
+    let engines = targets
+        .into_iter()
+        .map(|target| Engine { target, place: place.clone(), said: vec![] })
+        .collect();
     Comparison { options: &options, out, scratch: out, results }.run(engines, &mut |_| {})
 }
 
@@ -125,13 +129,17 @@ fn results_are_there_after_each_round() {
 fn who_fails_is_left_out_and_the_others_go_on() {
     let out = tempfile::tempdir().unwrap();
     // The second piece of work of the second round.
-    let targets = vec![fake("A", usize::MAX, |_| {}), fake("B", 5, |_| {}), fake("C", usize::MAX, |_| {})];
+    let targets =
+        vec![fake("A", usize::MAX, |_| {}), fake("B", 5, |_| {}), fake("C", usize::MAX, |_| {})];
     let results = compare(out.path(), 3, targets).unwrap();
     for level in ["A", "C"] {
         assert_eq!(runs(&results, level, "delete"), [4.0, 8.0, 12.0]);
     }
     assert_eq!(runs(&results, "B", "insert-select"), [1.0, 5.0]);
-    assert_eq!((runs(&results, "B", "update"), runs(&results, "B", "delete")), (vec![2.0], vec![4.0]));
+    assert_eq!(
+        (runs(&results, "B", "update"), runs(&results, "B", "delete")),
+        (vec![2.0], vec![4.0])
+    );
     let study = &report::read(out.path()).unwrap().studies[0];
     assert_eq!(study.missing, ["B: failed in round 2: update: the server is gone"]);
     assert!(study.meaning.contains("rows"), "{}", study.meaning);
@@ -140,8 +148,9 @@ fn who_fails_is_left_out_and_the_others_go_on() {
 #[test]
 fn when_nobody_is_left_the_results_are_there_and_the_run_has_failed() {
     let out = tempfile::tempdir().unwrap();
-    let error =
-        compare(out.path(), 9, vec![fake("A", 5, |_| {}), fake("B", 1, |_| {})]).unwrap_err().to_string();
+    let error = compare(out.path(), 9, vec![fake("A", 5, |_| {}), fake("B", 1, |_| {})])
+        .unwrap_err()
+        .to_string();
     assert!(
         error.starts_with("no engine is left.") && error.contains("A: failed in round 2: update"),
         "{error}"

@@ -58,7 +58,10 @@ pub fn is_best(cell: &Cell, row: &[&Cell]) -> bool {
         Some((_, Some((low, _)))) => low > 1.0,
         None => false,
     };
-    cell.note.is_none() && is_competitor(&cell.level) && !rivals.is_empty() && rivals.iter().all(beaten)
+    cell.note.is_none()
+        && is_competitor(&cell.level)
+        && !rivals.is_empty()
+        && rivals.iter().all(beaten)
 }
 
 /// How a row stands for an engine.
@@ -202,7 +205,11 @@ mod tests {
         let mut six = study(6, &ROWS);
         assert_eq!(best(&six, "won"), ["A"]);
         assert_eq!(best(&six, "lost"), ["B"]);
-        assert_eq!(best(&six, "level"), ["A, served"], "the smallest of two that are not told apart is none");
+        assert_eq!(
+            best(&six, "level"),
+            ["A, served"],
+            "the smallest of two that are not told apart is none"
+        );
         six.cells.retain(|c| c.level != "A, served");
         assert!(best(&six, "level").is_empty());
         assert!(best(&study(5, &ROWS), "won").is_empty(), "too few rounds for an interval");
@@ -223,6 +230,9 @@ mod tests {
         let six = study(6, &rows);
         assert_eq!(best(&six, CLIENT), ["Ringwood", "PostgreSQL"], "each of its kind");
         let said = meaning(&six, "Ringwood");
-        assert!(said.contains("slower in durable commits, one client (PostgreSQL takes 0.7"), "{said}");
+        assert!(
+            said.contains("slower in durable commits, one client (PostgreSQL takes 0.7"),
+            "{said}"
+        );
     }
 }

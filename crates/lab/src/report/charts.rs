@@ -1,4 +1,5 @@
-//! The charts of a study: ratios to the baseline with the published ones beside them, and medians with their intervals.
+//! The charts of a study: ratios to the baseline with the published ones beside them, and medians
+//! with their intervals.
 
 use super::svg::{Bar, Row, bars, rows};
 use super::{figure, is_cost, ratio};
@@ -21,7 +22,8 @@ fn drawn(cell: &&Cell) -> bool {
     is_cost(&cell.unit) && !cell.runs.is_empty()
 }
 
-/// One row for each cell that is not the baseline: its ratio, and a mark for the published one. Empty without ratios.
+/// One row for each cell that is not the baseline: its ratio, and a mark for the published one.
+/// Empty without ratios.
 pub(super) fn ratio_charts(study: &StudyResult) -> String {
     let mut out = String::new();
     let cells: Vec<&Cell> = study.cells.iter().filter(drawn).collect();
@@ -38,7 +40,9 @@ pub(super) fn ratio_charts(study: &StudyResult) -> String {
                     interval: c.ratio_ci95,
                     mark: c.published_ratio,
                     text: match c.published_ratio {
-                        Some(published) => format!("{} (published {published:.2})", ratio(Some(value))),
+                        Some(published) => {
+                            format!("{} (published {published:.2})", ratio(Some(value)))
+                        }
                         None => ratio(Some(value)),
                     },
                 })
@@ -56,8 +60,8 @@ pub(super) fn ratio_charts(study: &StudyResult) -> String {
     out
 }
 
-/// Medians: one panel for each unit; where two factors share their measures, one for each measure with the levels
-/// side by side.
+/// Medians: one panel for each unit; where two factors share their measures, one for each measure
+/// with the levels side by side.
 pub(super) fn median_charts(study: &StudyResult) -> String {
     let cells: Vec<&Cell> = study.cells.iter().filter(drawn).collect();
     let mut out = String::new();
@@ -71,12 +75,14 @@ pub(super) fn median_charts(study: &StudyResult) -> String {
                 .all(|c| here.iter().any(|d| d.factor == factors[1] && d.measure == c.measure));
         if shared {
             for measure in distinct(&here, |c| &c.measure) {
-                let part: Vec<&Cell> = here.iter().copied().filter(|c| c.measure == measure).collect();
+                let part: Vec<&Cell> =
+                    here.iter().copied().filter(|c| c.measure == measure).collect();
                 out += &panel(&part, |c| &c.level, |c| &c.factor, &format!("{measure}, {unit}"));
             }
         } else {
             for factor in factors {
-                let part: Vec<&Cell> = here.iter().copied().filter(|c| c.factor == factor).collect();
+                let part: Vec<&Cell> =
+                    here.iter().copied().filter(|c| c.factor == factor).collect();
                 out += &panel(&part, |c| &c.measure, |c| &c.level, unit);
             }
         }

@@ -1,5 +1,5 @@
-//! The results as one HTML page: charts, tables, machine, waits and I/O. Self-contained: no script, no network, light and
-//! dark by the reader's setting.
+//! The results as one HTML page: charts, tables, machine, waits and I/O. Self-contained: no script,
+//! no network, light and dark by the reader's setting.
 
 use super::charts::{median_charts, ratio_charts};
 use super::points::points;
@@ -53,7 +53,10 @@ fn figures(out: &mut String, study: &StudyResult) {
             escape(&level_name(study, &cell.factor, &cell.level)),
             figure(cell.median, &cell.unit),
             figure(cell.mean, &cell.unit),
-            cell.ci95.map_or_else(|| "-".into(), |[l, h]| format!("{} .. {}", figure(l, ""), figure(h, ""))),
+            cell.ci95.map_or_else(
+                || "-".into(),
+                |[l, h]| format!("{} .. {}", figure(l, ""), figure(h, ""))
+            ),
             cell.runs.len(),
             ratio(cell.ratio_to_baseline),
             ratio_interval(cell.ratio_ci95),
@@ -89,7 +92,11 @@ fn runs_text(cell: &Cell) -> String {
 
 /// A level; with its factor where the study has more than one.
 fn level_name(study: &StudyResult, factor: &str, level: &str) -> String {
-    if study.cells.iter().all(|c| c.factor == factor) { level.into() } else { format!("{level} ({factor})") }
+    if study.cells.iter().all(|c| c.factor == factor) {
+        level.into()
+    } else {
+        format!("{level} ({factor})")
+    }
 }
 
 /// A verdict in its colour, with a sign of its own: it reads without colours too.
@@ -117,10 +124,9 @@ fn bounds(out: &mut String, study: &StudyResult) {
     let _ = write!(out, "<h3>Bounds</h3>{alone}");
     out.push_str("<div class=\"scroll\"><table><tr><th>comparison</th><th>measure</th><th>here</th><th>95 %</th><th>bound</th><th>verdict</th><th>published</th></tr>");
     for claim in &study.claims {
-        let remark = claim
-            .remark
-            .as_ref()
-            .map_or_else(String::new, |remark| format!("<br><span class=\"soft\">{}</span>", escape(remark)));
+        let remark = claim.remark.as_ref().map_or_else(String::new, |remark| {
+            format!("<br><span class=\"soft\">{}</span>", escape(remark))
+        });
         let holds = claim.verdict.map_or_else(|| "-".into(), |v| verdict_badge(v) + &remark);
         let _ = write!(
             out,
@@ -128,7 +134,9 @@ fn bounds(out: &mut String, study: &StudyResult) {
             escape(&claim.group),
             escape(&claim.what),
             ratio(claim.value),
-            claim.interval.map_or_else(|| "-".into(), |(low, high)| format!("{low:.2} .. {high:.2}")),
+            claim
+                .interval
+                .map_or_else(|| "-".into(), |(low, high)| format!("{low:.2} .. {high:.2}")),
             bound_text(claim),
             ratio(claim.published)
         );
@@ -136,13 +144,17 @@ fn bounds(out: &mut String, study: &StudyResult) {
     out.push_str("</table></div>");
 }
 
-/// How many writes had which size: one line for each kind of file and level, darker where more of the line is.
+/// How many writes had which size: one line for each kind of file and level, darker where more of
+/// the line is.
 fn write_sizes(out: &mut String, study: &StudyResult) {
     let lines: Vec<&Io> = study.io.iter().filter(|i| !i.write_sizes.is_empty()).collect();
-    let order = ["512", "1K", "2K", "4K", "8K", "16K", "32K", "64K", "128K", "256K", "512K", "1M", ">1M"];
+    let order =
+        ["512", "1K", "2K", "4K", "8K", "16K", "32K", "64K", "128K", "256K", "512K", "1M", ">1M"];
     let used: Vec<&str> = order
         .into_iter()
-        .filter(|label| lines.iter().any(|l| l.write_sizes.iter().any(|s| s.0 == *label && s.1 > 0)))
+        .filter(|label| {
+            lines.iter().any(|l| l.write_sizes.iter().any(|s| s.0 == *label && s.1 > 0))
+        })
         .collect();
     if used.is_empty() {
         return;
@@ -188,8 +200,9 @@ fn published_waits(out: &mut String, study: &StudyResult) {
     }
     for (factor, level) in levels {
         for (wait_type, here, published) in super::wait_shares(study, factor, level) {
-            let percent =
-                |share: Option<f64>| share.map_or_else(|| "-".into(), |s| format!("{:.0} %", s * 100.0));
+            let percent = |share: Option<f64>| {
+                share.map_or_else(|| "-".into(), |s| format!("{:.0} %", s * 100.0))
+            };
             let _ = write!(
                 out,
                 "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
@@ -244,11 +257,15 @@ fn rounds_text(study: &StudyResult) -> Option<String> {
     let planned = rounds.done.min(rounds.looks.last().copied().unwrap_or(rounds.done));
     let more = match rounds.done - planned {
         0 => String::new(),
-        more => format!(", and {more} more to make up for rounds with runs that measured this machine"),
+        more => {
+            format!(", and {more} more to make up for rounds with runs that measured this machine")
+        }
     };
     Some(match rounds.looks.as_slice() {
         [fixed] if rounds.done < FEWEST => {
-            format!("{planned} of {fixed} rounds{more}: too few for intervals, so no bound is decided")
+            format!(
+                "{planned} of {fixed} rounds{more}: too few for intervals, so no bound is decided"
+            )
         }
         [fixed] => format!("{planned} of {fixed} rounds, fixed before the run{more}"),
         looks => format!(
@@ -282,7 +299,11 @@ fn section(out: &mut String, study: &StudyResult, index: usize) {
         escape(&study.scale),
         escape(&study.target),
         escape(&study.device),
-        if study.knob.is_empty() { String::new() } else { format!("; varied: {}", escape(&study.knob)) }
+        if study.knob.is_empty() {
+            String::new()
+        } else {
+            format!("; varied: {}", escape(&study.knob))
+        }
     );
     notes(out, study);
     let source = match study.source.as_str() {
@@ -298,7 +319,8 @@ fn section(out: &mut String, study: &StudyResult, index: usize) {
     if !study.cells.is_empty() {
         let ratios = ratio_charts(study);
         if !ratios.is_empty() {
-            let _ = write!(out, "<h3>Ratio to the baseline; the diamonds are published</h3>{ratios}");
+            let _ =
+                write!(out, "<h3>Ratio to the baseline; the diamonds are published</h3>{ratios}");
         }
         let intervals = match study.cells.iter().any(|c| c.ci95.is_some()) {
             true => "with their 95 % intervals",
@@ -334,8 +356,11 @@ fn section(out: &mut String, study: &StudyResult, index: usize) {
 fn chip_verdict(study: &StudyResult) -> String {
     let count = |v: Verdict| study.claims.iter().filter(|c| c.verdict == Some(v)).count();
     let counts = [Verdict::Holds, Verdict::Fails, Verdict::Undecided].map(|v| (v, count(v)));
-    let said: Vec<String> =
-        counts.iter().filter(|(_, n)| *n > 0).map(|(v, n)| format!("{n} {}", verdict_badge(*v))).collect();
+    let said: Vec<String> = counts
+        .iter()
+        .filter(|(_, n)| *n > 0)
+        .map(|(v, n)| format!("{n} {}", verdict_badge(*v)))
+        .collect();
     if said.is_empty() { String::new() } else { format!(": {}", said.join(", ")) }
 }
 

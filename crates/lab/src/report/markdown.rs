@@ -1,4 +1,5 @@
-//! The comparison of engines as a table for a README: rows by work, columns by engine, the settings below it.
+//! The comparison of engines as a table for a README: rows by work, columns by engine, the settings
+//! below it.
 
 use super::figure;
 use crate::peers::is_best;
@@ -79,7 +80,14 @@ mod tests {
         };
         for round in 0..6 {
             for (level, value) in [("raw write", 1.0), ("A", 2.0), ("B", 3.0)] {
-                study.record_in(round, "engine", level, "commits", "us", value + round as f64 / 10.0);
+                study.record_in(
+                    round,
+                    "engine",
+                    level,
+                    "commits",
+                    "us",
+                    value + round as f64 / 10.0,
+                );
             }
             study.record_in(round, "engine", "A", "delete", "s", 1.0);
             study.record_in(round, "engine", "B", "delete", "s", 60.0);

@@ -1,5 +1,6 @@
-//! Reports of one `Results`: JSON and CSV for scripts, a terminal table, one self-contained HTML page. A program that reads a report's file
-//! while it is written again sees the old one or the new one, whole.
+//! Reports of one `Results`: JSON and CSV for scripts, a terminal table, one self-contained HTML
+//! page. A program that reads a report's file while it is written again sees the old one or the new
+//! one, whole.
 
 mod charts;
 mod csv;
@@ -80,10 +81,15 @@ pub fn read(folder: &Path) -> Result<Results, LabError> {
     Ok(serde_json::from_str(&std::fs::read_to_string(folder.join("results.json"))?)?)
 }
 
-/// Waits of a level in the order of their share of all waiting there, the author's shares beside; waits of less than 1 % only
-/// where he names them.
-fn wait_shares(study: &StudyResult, factor: &str, level: &str) -> Vec<(String, Option<f64>, Option<f64>)> {
-    let here: Vec<_> = study.waits.iter().filter(|w| w.factor == factor && w.level == level).collect();
+/// Waits of a level in the order of their share of all waiting there, the author's shares beside;
+/// waits of less than 1 % only where he names them.
+fn wait_shares(
+    study: &StudyResult,
+    factor: &str,
+    level: &str,
+) -> Vec<(String, Option<f64>, Option<f64>)> {
+    let here: Vec<_> =
+        study.waits.iter().filter(|w| w.factor == factor && w.level == level).collect();
     let all = here.iter().map(|w| w.ms).sum::<i64>().max(1) as f64;
     let mut shares: Vec<(String, Option<f64>, Option<f64>)> =
         here.iter().map(|w| (w.wait_type.clone(), Some(w.ms as f64 / all), None)).collect();
@@ -142,7 +148,11 @@ pub(crate) mod tests {
             old.contains("\"0.1.0\"") && old.ends_with("}\n"),
             "a reader keeps the file that it has opened"
         );
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "nothing but the three files");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            3,
+            "nothing but the three files"
+        );
         let back = read(folder.path()).unwrap();
         let cell = back.studies[0].cell("20000", "update").unwrap();
         assert_eq!(cell.runs, [1.0, 1.3]);

@@ -17,9 +17,15 @@ pub(super) fn lines(results: &Results) -> Vec<(&'static str, String)> {
         },
     };
     let utc = if origin.begun.is_empty() { String::new() } else { format!("{} UTC", origin.begun) };
-    let seed = origin.seed.map_or_else(String::new, |seed| format!("{seed} (repeat the order with --seed)"));
-    let mut lines =
-        vec![("begun", utc), ("Ringwood", build), ("command", origin.command.clone()), ("seed", seed)];
+    let seed = origin
+        .seed
+        .map_or_else(String::new, |seed| format!("{seed} (repeat the order with --seed)"));
+    let mut lines = vec![
+        ("begun", utc),
+        ("Ringwood", build),
+        ("command", origin.command.clone()),
+        ("seed", seed),
+    ];
     lines.extend(machine(&results.machine));
     lines.push(("processor time taken by the host", steal(&results.studies)));
     lines.retain(|(_, value)| !value.is_empty());
@@ -32,11 +38,17 @@ fn machine(m: &Machine) -> Vec<(&'static str, String)> {
         "" => String::new(),
         cache => format!("the kernel takes its cache for {cache}, scheduler {}", m.scheduler),
     };
-    let disk = format!("sectors of {} bytes, physically {}; {cache}", m.sector_logical, m.sector_physical);
+    let disk =
+        format!("sectors of {} bytes, physically {}; {cache}", m.sector_logical, m.sector_physical);
     vec![
         (
             "machine",
-            format!("{} cores, {cpu}, {:.0} GB, kernel {}", m.cores, m.memory as f64 / 1e9, m.kernel),
+            format!(
+                "{} cores, {cpu}, {:.0} GB, kernel {}",
+                m.cores,
+                m.memory as f64 / 1e9,
+                m.kernel
+            ),
         ),
         (
             "file system",
@@ -45,7 +57,10 @@ fn machine(m: &Machine) -> Vec<(&'static str, String)> {
         ("disk", disk.trim_end_matches("; ").to_owned()),
         (
             "durable write before the run",
-            format!("4 KiB {:.0} us, 60 KiB {:.0} us (medians)", m.durable_write_us, m.durable_write_60k_us),
+            format!(
+                "4 KiB {:.0} us, 60 KiB {:.0} us (medians)",
+                m.durable_write_us, m.durable_write_60k_us
+            ),
         ),
     ]
 }
@@ -64,9 +79,9 @@ fn steal(studies: &[StudyResult]) -> String {
 
 /// As a table of the page.
 pub(super) fn html(results: &Results) -> String {
-    let rows = lines(results)
-        .into_iter()
-        .map(|(name, value)| format!("<tr><th>{}</th><td>{}</td></tr>", escape(name), escape(&value)));
+    let rows = lines(results).into_iter().map(|(name, value)| {
+        format!("<tr><th>{}</th><td>{}</td></tr>", escape(name), escape(&value))
+    });
     format!("<table class=\"origin\">{}</table>", rows.collect::<String>())
 }
 
@@ -94,12 +109,17 @@ mod tests {
                 scheduler: "none".into(),
                 ..Machine::default()
             },
-            studies: [0.001, 0.02].map(|s| StudyResult { steal: Some(s), ..StudyResult::default() }).into(),
+            studies: [0.001, 0.02]
+                .map(|s| StudyResult { steal: Some(s), ..StudyResult::default() })
+                .into(),
         };
         let lines = lines(&results);
         let value = |name: &str| lines.iter().find(|l| l.0 == name).map(|l| l.1.as_str());
         assert_eq!(value("begun"), Some("2026-11-23 07:19:52 UTC"));
-        assert_eq!(value("Ringwood"), Some("0.1.0, commit 0123456789ab with changes that are not committed"));
+        assert_eq!(
+            value("Ringwood"),
+            Some("0.1.0, commit 0123456789ab with changes that are not committed")
+        );
         assert_eq!(value("file system"), Some("ext4, rw,relatime"));
         assert!(value("disk").unwrap().contains("write back") && value("command").is_some());
         assert_eq!(value("processor time taken by the host"), Some("0.1 % to 2.0 %"));

@@ -1,4 +1,5 @@
-//! Every run as a point, in the order in which they were made: what drifts, jumps or lies far off is seen here and not in a median.
+//! Every run as a point, in the order in which they were made: what drifts, jumps or lies far off
+//! is seen here and not in a median.
 
 use super::svg::escape;
 use super::{figure, is_cost};
@@ -14,7 +15,8 @@ const BOTTOM: f64 = 14.0;
 /// Shapes and colours of the levels of a panel: told apart without colours too.
 const SHAPES: usize = 6;
 
-/// One panel for each measure, two beside each other; the legend names the levels' shapes. Empty where the order is not known.
+/// One panel for each measure, two beside each other; the legend names the levels' shapes. Empty
+/// where the order is not known.
 pub(super) fn points(study: &StudyResult) -> String {
     let cells: Vec<&Cell> = study
         .cells
@@ -38,8 +40,11 @@ pub(super) fn points(study: &StudyResult) -> String {
         rows as f64 * HEIGHT
     );
     for (index, (factor, measure)) in panels.iter().enumerate() {
-        let here: Vec<&Cell> =
-            cells.iter().copied().filter(|c| c.factor == *factor && c.measure == *measure).collect();
+        let here: Vec<&Cell> = cells
+            .iter()
+            .copied()
+            .filter(|c| c.factor == *factor && c.measure == *measure)
+            .collect();
         let name = if factors { format!("{measure} ({factor})") } else { (*measure).to_owned() };
         let at = ((index % 2) as f64 * (WIDTH - PANEL), (index / 2) as f64 * HEIGHT);
         panel(&mut out, &here, &name, at);
@@ -72,12 +77,14 @@ fn panel(out: &mut String, cells: &[&Cell], name: &str, at: (f64, f64)) {
     };
     let scale = |v: f64| if wide { v.ln() } else { v };
     let y = |v: f64| {
-        at.1 + TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - (scale(v) - bottom) / (top - bottom).max(1e-12))
+        at.1 + TOP
+            + (HEIGHT - TOP - BOTTOM) * (1.0 - (scale(v) - bottom) / (top - bottom).max(1e-12))
     };
     let orders = || cells.iter().flat_map(|c| c.order.iter().copied());
     let (first, last) = (orders().min().unwrap_or(0) as f64, orders().max().unwrap_or(1) as f64);
-    let x =
-        |order: usize| at.0 + LEFT + (PANEL - LEFT - 10.0) * (order as f64 - first) / (last - first).max(1.0);
+    let x = |order: usize| {
+        at.0 + LEFT + (PANEL - LEFT - 10.0) * (order as f64 - first) / (last - first).max(1.0)
+    };
     let unit = cells.first().map_or("", |c| c.unit.as_str());
     let _ = write!(
         out,
@@ -129,7 +136,8 @@ fn mark(out: &mut String, series: usize, x: f64, y: f64, title: &str) {
 fn legend(levels: &[(&str, &str)]) -> String {
     let several = levels.iter().any(|l| l.0 != levels[0].0);
     let items = levels.iter().map(|(factor, level)| {
-        let mut shape = String::from("<svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\">");
+        let mut shape =
+            String::from("<svg class=\"key\" viewBox=\"0 0 12 12\" aria-hidden=\"true\">");
         mark(&mut shape, series(levels, factor, level), 6.0, 6.0, level);
         let name = if several { format!("{level} ({factor})") } else { (*level).to_owned() };
         format!("<span class=\"item\">{shape}</svg>{}</span>", escape(&name))
@@ -162,7 +170,9 @@ mod tests {
         );
         assert_eq!(svg.matches("<path class=\"p1\"").count(), 3 + 1);
         assert!(
-            svg.contains("&lt;a&gt;: 1.10 s") && svg.contains("m, s (logarithmic)") && !svg.contains("count")
+            svg.contains("&lt;a&gt;: 1.10 s")
+                && svg.contains("m, s (logarithmic)")
+                && !svg.contains("count")
         );
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
     }

@@ -1,5 +1,6 @@
-//! What was counted around each measured step: log bytes for each row, how durable writes took, exact sizes of log writes, other
-//! counters such as VLF changes, and waits in the order of their shares.
+//! What was counted around each measured step: log bytes for each row, how durable writes took,
+//! exact sizes of log writes, other counters such as VLF changes, and waits in the order of their
+//! shares.
 
 use super::figure;
 use super::svg::escape;
@@ -27,7 +28,11 @@ pub(super) const HEADS: [&str; 5] =
 pub(super) fn lines(study: &StudyResult) -> Vec<Line> {
     let several = study.steps.iter().any(|s| s.factor != study.steps[0].factor);
     let lines = study.steps.iter().map(|step| Line {
-        level: if several { format!("{} ({})", step.level, step.factor) } else { step.level.clone() },
+        level: if several {
+            format!("{} ({})", step.level, step.factor)
+        } else {
+            step.level.clone()
+        },
         measure: step.measure.clone(),
         fields: [
             step.log_bytes_per_row().map_or_else(String::new, |b| figure(b.round(), "")),
@@ -46,18 +51,22 @@ fn log(step: &StepResult) -> Option<&crate::work::IoCount> {
 
 /// Upper bounds of the classes, as the file statistics have them: powers of two.
 fn latency(step: &StepResult) -> String {
-    let both = log(step).and_then(|io| Some((io.durable_percentile(0.5)?, io.durable_percentile(0.99)?)));
+    let both =
+        log(step).and_then(|io| Some((io.durable_percentile(0.5)?, io.durable_percentile(0.99)?)));
     both.map_or_else(String::new, |(p50, p99)| format!("< {p50} us, < {p99} us"))
 }
 
 fn sizes(step: &StepResult) -> String {
     let Some(io) = log(step) else { return String::new() };
-    let mut sizes: Vec<(i64, i64)> = io.exact_sizes.iter().map(|(bytes, count)| (*bytes, *count)).collect();
+    let mut sizes: Vec<(i64, i64)> =
+        io.exact_sizes.iter().map(|(bytes, count)| (*bytes, *count)).collect();
     sizes.sort_by_key(|(bytes, count)| (-count, *bytes));
     let named: Vec<String> = sizes
         .iter()
         .take(SHOWN_SIZES)
-        .map(|(bytes, count)| format!("{bytes} ({:.0} %)", 100.0 * *count as f64 / io.writes.max(1) as f64))
+        .map(|(bytes, count)| {
+            format!("{bytes} ({:.0} %)", 100.0 * *count as f64 / io.writes.max(1) as f64)
+        })
         .collect();
     named.join(", ")
 }
@@ -73,7 +82,8 @@ fn counts(step: &StepResult) -> String {
 
 fn waits(step: &StepResult) -> String {
     let shown = step.waits.iter().filter(|w| w.share >= SHOWN_SHARE);
-    let named: Vec<String> = shown.map(|w| format!("{} {:.0} %", w.wait_type, w.share * 100.0)).collect();
+    let named: Vec<String> =
+        shown.map(|w| format!("{} {:.0} %", w.wait_type, w.share * 100.0)).collect();
     named.join(", ")
 }
 
@@ -93,7 +103,8 @@ pub(super) fn html(study: &StudyResult) -> String {
     }
     out.push_str("</tr>");
     for line in &lines {
-        let _ = write!(out, "<tr><td>{}</td><td>{}</td>", escape(&line.measure), escape(&line.level));
+        let _ =
+            write!(out, "<tr><td>{}</td><td>{}</td>", escape(&line.measure), escape(&line.level));
         for index in &used {
             let _ = write!(out, "<td>{}</td>", escape(&line.fields[*index]));
         }
@@ -128,12 +139,19 @@ mod tests {
             }],
             counts: BTreeMap::from([("vlf_changes".into(), 7), ("log_growths".into(), 0)]),
         };
-        let study = StudyResult { steps: vec![step, StepResult::default()], ..StudyResult::default() };
+        let study =
+            StudyResult { steps: vec![step, StepResult::default()], ..StudyResult::default() };
         let lines = lines(&study);
         assert_eq!(lines.len(), 1, "nothing was counted around the other");
         assert_eq!(
             lines[0].fields,
-            ["4608", "< 128 us, < 1024 us", "3584 (75 %), 4096 (25 %)", "vlf changes 3.50", "WRITELOG 99 %"]
+            [
+                "4608",
+                "< 128 us, < 1024 us",
+                "3584 (75 %), 4096 (25 %)",
+                "vlf changes 3.50",
+                "WRITELOG 99 %"
+            ]
         );
         let html = html(&study);
         assert!(html.contains("vlf changes 3.50") && html.contains("&lt; 128 us"));

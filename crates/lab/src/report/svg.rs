@@ -49,7 +49,8 @@ pub(super) fn bars(bars: &[Bar], series: &[String], axis: &str, line: Option<f64
             groups.push(&bar.group);
         }
     }
-    let largest = bars.iter().map(|b| b.interval.map_or(b.value, |i| i[1].max(b.value))).fold(0.0, f64::max);
+    let largest =
+        bars.iter().map(|b| b.interval.map_or(b.value, |i| i[1].max(b.value))).fold(0.0, f64::max);
     let top = axis_top(largest * 1.05);
     let y = |v: f64| TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - v / top);
     let mut out = format!(
@@ -158,8 +159,8 @@ const ROW: f64 = 24.0;
 const LABELS: f64 = 250.0;
 const TEXTS: f64 = 165.0;
 
-/// Horizontal bars from `base` to each value, logarithmic where the values span more than a factor of 12: a ratio of
-/// one half is then as long as a ratio of two.
+/// Horizontal bars from `base` to each value, logarithmic where the values span more than a factor
+/// of 12: a ratio of one half is then as long as a ratio of two.
 pub(super) fn rows(rows: &[Row], axis: &str, base: f64) -> String {
     let ends = |r: &Row| [r.interval.map(|i| i[0]), r.interval.map(|i| i[1])];
     let values = rows.iter().flat_map(|r| [Some(r.value), r.mark].into_iter().chain(ends(r)));
@@ -167,8 +168,10 @@ pub(super) fn rows(rows: &[Row], axis: &str, base: f64) -> String {
     let (low, high) = values.fold((base, base), |(l, h), v| (l.min(v), h.max(v)));
     let wide = high / low > 12.0;
     let scale = |v: f64| if wide { v.max(low).ln() } else { v };
-    let (left, right) = if wide { (scale(low * 0.8), scale(high * 1.1)) } else { (0.0, high * 1.05) };
-    let x = |v: f64| LABELS + (WIDTH - LABELS - TEXTS) * (scale(v) - left) / (right - left).max(1e-9);
+    let (left, right) =
+        if wide { (scale(low * 0.8), scale(high * 1.1)) } else { (0.0, high * 1.05) };
+    let x =
+        |v: f64| LABELS + (WIDTH - LABELS - TEXTS) * (scale(v) - left) / (right - left).max(1e-9);
     let height = ROW * rows.len() as f64 + 30.0;
     let mut out = format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{0}\"><text class=\"tick\" x=\"0\" y=\"12\">{0}</text>",
@@ -207,7 +210,11 @@ pub(super) fn rows(rows: &[Row], axis: &str, base: f64) -> String {
         let _ = write!(
             out,
             "<text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            x(row.value.max(row.mark.unwrap_or(0.0)).max(row.interval.map_or(0.0, |i| i[1])).max(base))
+            x(row
+                .value
+                .max(row.mark.unwrap_or(0.0))
+                .max(row.interval.map_or(0.0, |i| i[1]))
+                .max(base))
                 + 12.0,
             y + 14.0,
             escape(&row.text)
@@ -235,7 +242,9 @@ mod tests {
             mark,
             text: "t".into(),
         };
-        for all in [vec![row(1.01, Some(8.9)), row(0.5, None)], vec![row(0.1, Some(40.0)), row(0.0, None)]] {
+        for all in
+            [vec![row(1.01, Some(8.9)), row(0.5, None)], vec![row(0.1, Some(40.0)), row(0.0, None)]]
+        {
             let svg = rows(&all, "times", 1.0);
             assert!(svg.contains("&lt;m&gt;") && !svg.contains("NaN"));
             for part in svg.split("<rect ").skip(1) {
@@ -249,7 +258,10 @@ mod tests {
                         .parse()
                         .unwrap()
                 };
-                assert!(number(" x") >= LABELS - 1.0 && number(" x") + number("width") <= WIDTH, "{part}");
+                assert!(
+                    number(" x") >= LABELS - 1.0 && number(" x") + number("width") <= WIDTH,
+                    "{part}"
+                );
             }
         }
     }

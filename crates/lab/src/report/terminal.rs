@@ -8,13 +8,18 @@ use std::fmt::Write;
 /// Rows of a table, the first of which is its head; the first two columns are text.
 pub(crate) fn table(out: &mut String, rows: &[Vec<String>]) {
     let columns = rows.first().map_or(0, Vec::len);
-    let widths: Vec<usize> =
-        (0..columns).map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..columns)
+        .map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0))
+        .collect();
     for (index, row) in rows.iter().enumerate() {
         let _ = write!(out, " ");
         for (column, field) in row.iter().enumerate() {
             let pad = " ".repeat(widths[column] - field.chars().count());
-            let _ = if column < 2 { write!(out, " {field}{pad} ") } else { write!(out, " {pad}{field} ") };
+            let _ = if column < 2 {
+                write!(out, " {field}{pad} ")
+            } else {
+                write!(out, " {pad}{field} ")
+            };
         }
         out.push('\n');
         if index == 0 {
@@ -35,7 +40,8 @@ fn level_name(study: &StudyResult, cell: &Cell) -> String {
 
 /// What a reader must know before the figures.
 fn head(out: &mut String, study: &StudyResult) {
-    let _ = writeln!(out, "\n{} on {} ({}, {})", study.study, study.target, study.scale, study.device);
+    let _ =
+        writeln!(out, "\n{} on {} ({}, {})", study.study, study.target, study.scale, study.device);
     let _ = writeln!(out, "  {}\n", study.question);
     if let Some(disclosure) = &study.disclosure {
         let _ = writeln!(out, "  {disclosure}\n");
@@ -59,13 +65,23 @@ fn study_table(out: &mut String, study: &StudyResult) {
     }
     let factor = study.cells.first().map_or("level", |c| c.factor.as_str());
     let mut rows = vec![
-        ["measure", factor, "median", "95 % interval", "ratio", "its 95 %", "published", "ratio there"]
-            .map(str::to_owned)
-            .to_vec(),
+        [
+            "measure",
+            factor,
+            "median",
+            "95 % interval",
+            "ratio",
+            "its 95 %",
+            "published",
+            "ratio there",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     ];
     for cell in &study.cells {
-        let interval =
-            cell.ci95.map_or_else(|| "-".into(), |[l, h]| format!("{} .. {}", figure(l, ""), figure(h, "")));
+        let interval = cell
+            .ci95
+            .map_or_else(|| "-".into(), |[l, h]| format!("{} .. {}", figure(l, ""), figure(h, "")));
         rows.push(vec![
             cell.measure.clone(),
             level_name(study, cell),
@@ -92,8 +108,10 @@ fn study_table(out: &mut String, study: &StudyResult) {
     }
     study.claims.iter().filter_map(bound).for_each(|line| out.push_str(&line));
     for line in steps::lines(study) {
-        let named =
-            steps::HEADS.iter().zip(&line.fields).filter(|(head, f)| TOLD.contains(head) && !f.is_empty());
+        let named = steps::HEADS
+            .iter()
+            .zip(&line.fields)
+            .filter(|(head, f)| TOLD.contains(head) && !f.is_empty());
         let told: Vec<String> = named.map(|(head, field)| format!("{head} {field}")).collect();
         if !told.is_empty() {
             let _ = writeln!(out, "  {} {}: {}", line.measure, line.level, told.join("; "));
@@ -109,7 +127,8 @@ fn study_table(out: &mut String, study: &StudyResult) {
 
 /// A line of a bound that was judged.
 fn bound(claim: &ClaimResult) -> Option<String> {
-    let interval = claim.interval.map_or_else(String::new, |(low, high)| format!(", {low:.2} .. {high:.2}"));
+    let interval =
+        claim.interval.map_or_else(String::new, |(low, high)| format!(", {low:.2} .. {high:.2}"));
     let remark = claim.remark.as_ref().map_or_else(String::new, |remark| format!("; {remark}"));
     Some(format!(
         "  {}: {}, {}: {}{interval} ({}{remark})\n",
@@ -154,8 +173,12 @@ mod tests {
             ..ClaimResult::default()
         };
         let line = bound(&claim).unwrap();
-        assert_eq!(line, "  holds: Rows missing, clean stop: 0.00 (at most 0.00; held in 6 of 6 runs)\n");
-        (claim.verdict, claim.remark, claim.interval) = (Some(Verdict::Fails), None, Some((0.5, 1.0)));
+        assert_eq!(
+            line,
+            "  holds: Rows missing, clean stop: 0.00 (at most 0.00; held in 6 of 6 runs)\n"
+        );
+        (claim.verdict, claim.remark, claim.interval) =
+            (Some(Verdict::Fails), None, Some((0.5, 1.0)));
         assert!(bound(&claim).unwrap().contains("0.00, 0.50 .. 1.00 (at most 0.00)"));
         claim.verdict = None;
         assert_eq!(bound(&claim), None);
@@ -165,6 +188,9 @@ mod tests {
     fn the_table_shows_ratio_and_published() {
         let text = terminal(&sample());
         let line = text.lines().find(|l| l.contains("20000")).unwrap();
-        assert!(line.contains("1554 s") && line.contains("8.93") && line.contains("1.15 s"), "{line}");
+        assert!(
+            line.contains("1554 s") && line.contains("8.93") && line.contains("1.15 s"),
+            "{line}"
+        );
     }
 }

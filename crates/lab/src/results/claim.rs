@@ -75,7 +75,9 @@ pub struct ClaimResult {
 impl ClaimResult {
     /// Whether a figure keeps the bound. What is no number does not.
     fn keeps(&self, value: f64) -> bool {
-        !value.is_nan() && self.at_least.is_none_or(|b| value >= b) && self.at_most.is_none_or(|b| value <= b)
+        !value.is_nan()
+            && self.at_least.is_none_or(|b| value >= b)
+            && self.at_most.is_none_or(|b| value <= b)
     }
 
     fn is_bounded(&self) -> bool {
@@ -114,7 +116,8 @@ impl ClaimResult {
             if value.is_nan() { f64::INFINITY } else { above.max(below) }
         };
         self.value = runs.iter().copied().max_by(|a, b| broken_by(*a).total_cmp(&broken_by(*b)));
-        let every = EveryResult { held: runs.iter().filter(|v| self.keeps(**v)).count(), runs: runs.len() };
+        let every =
+            EveryResult { held: runs.iter().filter(|v| self.keeps(**v)).count(), runs: runs.len() };
         self.every = self.value.map(|_| every);
         let verdict = (self.is_bounded() && every.runs > 0).then_some(match every {
             EveryResult { held, runs } if held < runs => Verdict::Fails,
@@ -155,8 +158,16 @@ mod tests {
             assert_eq!(broken.every, Some(EveryResult { held: n - 1, runs: n }), "{n}");
         }
         assert_eq!(every(&[3.0; 6], Some(2.0), None).verdict, Some(Verdict::Holds));
-        assert_eq!(every(&[3.0, 3.0, 1.0], Some(2.0), Some(9.0)).value, Some(1.0), "the worst of them");
-        assert_eq!(every(&[3.0, f64::NAN], None, Some(9.0)).verdict, Some(Verdict::Fails), "not a number");
+        assert_eq!(
+            every(&[3.0, 3.0, 1.0], Some(2.0), Some(9.0)).value,
+            Some(1.0),
+            "the worst of them"
+        );
+        assert_eq!(
+            every(&[3.0, f64::NAN], None, Some(9.0)).verdict,
+            Some(Verdict::Fails),
+            "not a number"
+        );
         assert_eq!(every(&[], None, Some(0.0)).verdict, None, "not measured");
         assert_eq!(every(&[1.0; 6], None, None).verdict, None, "no bound");
     }

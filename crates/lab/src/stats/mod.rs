@@ -151,7 +151,10 @@ pub fn mean_ratio(logs: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
         return None;
     }
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-    Some((mean.exp(), student::interval(logs, CONFIDENCE).map(|(low, high)| (low.exp(), high.exp()))))
+    Some((
+        mean.exp(),
+        student::interval(logs, CONFIDENCE).map(|(low, high)| (low.exp(), high.exp())),
+    ))
 }
 
 fn logs_of(pairs: &[(f64, f64)]) -> Vec<f64> {

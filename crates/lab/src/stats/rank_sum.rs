@@ -1,9 +1,10 @@
-//! The rank sum statistic of two samples that are not paired (Wilcoxon, Mann and Whitney): the Hodges-Lehmann estimate of the
-//! shift between them, its interval, the test of no shift.
+//! The rank sum statistic of two samples that are not paired (Wilcoxon, Mann and Whitney): the
+//! Hodges-Lehmann estimate of the shift between them, its interval, the test of no shift.
 
 use super::signed_rank::normal;
 
-/// Up to so many values on a side the distribution of the statistic is counted out; above, the normal one is as good.
+/// Up to so many values on a side the distribution of the statistic is counted out; above, the
+/// normal one is as good.
 const COUNTED: usize = 40;
 
 /// All differences between a value of the one sample and a value of the other.
@@ -15,7 +16,8 @@ pub(super) struct RankSum {
 impl RankSum {
     /// By how much the values of `b` lie above those of `a`.
     pub fn of(a: &[f64], b: &[f64]) -> RankSum {
-        let mut differences: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect();
+        let mut differences: Vec<f64> =
+            a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect();
         differences.sort_by(f64::total_cmp);
         RankSum { sizes: (a.len(), b.len()), differences }
     }
@@ -29,7 +31,8 @@ impl RankSum {
     pub fn interval(&self, confidence: f64) -> Option<(f64, f64)> {
         let tail = (1.0 - confidence) / 2.0 * (1.0 + 1e-9);
         // As many differences lie outside as the statistic may be small with that chance.
-        let left_out = (0..self.differences.len()).take_while(|u| self.at_most(*u) <= tail).last()?;
+        let left_out =
+            (0..self.differences.len()).take_while(|u| self.at_most(*u) <= tail).last()?;
         Some((self.differences[left_out], self.differences[self.differences.len() - 1 - left_out]))
     }
 
@@ -55,7 +58,8 @@ impl RankSum {
 
 /// The chance of each value of the statistic: of the coefficients of the Gaussian binomial.
 fn distribution(m: usize, n: usize) -> Vec<f64> {
-    // ways[k][u]: of k values of the one sample chosen among those of both so far, with u pairs in order.
+    // ways[k][u]: of k values of the one sample chosen among those of both so far, with u pairs in
+    // order.
     let top = m * n;
     let mut ways = vec![vec![0.0; top + 1]; m + 1];
     ways[0][0] = 1.0;
@@ -79,7 +83,8 @@ fn distribution(m: usize, n: usize) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// From tables of the test (two-sided 5 %): 5 for (6, 6), 8 for (7, 7), 23 for (10, 10), 37 for (12, 12), 127 for (20, 20).
+    /// From tables of the test (two-sided 5 %): 5 for (6, 6), 8 for (7, 7), 23 for (10, 10), 37 for
+    /// (12, 12), 127 for (20, 20).
     #[test]
     fn the_critical_values_are_those_of_the_tables() {
         for (n, critical) in [(4, 0), (5, 2), (6, 5), (7, 8), (10, 23), (12, 37), (20, 127)] {
@@ -87,7 +92,10 @@ mod tests {
             let largest = (0..n * n).take_while(|u| zeros.at_most(*u) <= 0.025).last();
             assert_eq!(largest, Some(critical), "{n} and {n}");
         }
-        assert!(RankSum::of(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]).interval(0.95).is_none(), "too few");
+        assert!(
+            RankSum::of(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]).interval(0.95).is_none(),
+            "too few"
+        );
     }
 
     #[test]
@@ -101,7 +109,8 @@ mod tests {
         let (low, high) = same.interval(0.95).unwrap();
         assert!(low < 0.0 && high > 0.0 && same.p_value() > 0.9);
         // The approximation of large samples meets the count of small ones.
-        let (few, many) = (RankSum::of(&[0.0; 40], &[0.0; 40]), RankSum::of(&[0.0; 41], &[0.0; 40]));
+        let (few, many) =
+            (RankSum::of(&[0.0; 40], &[0.0; 40]), RankSum::of(&[0.0; 41], &[0.0; 40]));
         assert!((few.at_most(600) - many.at_most(615)).abs() < 0.01);
     }
 }

@@ -1,6 +1,8 @@
-//! Wilcoxon's signed rank statistic of one sample: the Hodges-Lehmann estimate of its centre, the interval, the test of 0.
+//! Wilcoxon's signed rank statistic of one sample: the Hodges-Lehmann estimate of its centre, the
+//! interval, the test of 0.
 
-/// Up to so many values the distribution of the statistic is counted out; above, the normal one is as good.
+/// Up to so many values the distribution of the statistic is counted out; above, the normal one is
+/// as good.
 const COUNTED: usize = 60;
 
 /// A sample's Walsh averages: the means of all pairs of values, each value with itself included.
@@ -10,7 +12,8 @@ pub(super) struct SignedRank {
 }
 
 impl SignedRank {
-    /// Of values that are numbers; infinities of one sign are allowed (the logarithm of a ratio of 0).
+    /// Of values that are numbers; infinities of one sign are allowed (the logarithm of a ratio of
+    /// 0).
     pub fn of(values: &[f64]) -> SignedRank {
         let pairs = (0..values.len()).flat_map(|i| (i..values.len()).map(move |j| (i, j)));
         let mut averages: Vec<f64> = pairs.map(|(i, j)| (values[i] + values[j]) / 2.0).collect();
@@ -38,7 +41,8 @@ impl SignedRank {
     }
 }
 
-/// The largest number of averages that may be left out at either end: the chance that the statistic is so small is at most `tail`.
+/// The largest number of averages that may be left out at either end: the chance that the statistic
+/// is so small is at most `tail`.
 fn left_out(n: usize, tail: f64) -> Option<usize> {
     let tail = tail * (1.0 + 1e-9);
     if n > COUNTED {
@@ -47,7 +51,11 @@ fn left_out(n: usize, tail: f64) -> Option<usize> {
         // The tail grows with the statistic.
         while high - low > 0.5 {
             let middle = (low + high) / 2.0;
-            if normal((middle + 0.5 - mean) / deviation) <= tail { low = middle } else { high = middle }
+            if normal((middle + 0.5 - mean) / deviation) <= tail {
+                low = middle
+            } else {
+                high = middle
+            }
         }
         return Some(low.floor() as usize);
     }
@@ -60,7 +68,8 @@ fn left_out(n: usize, tail: f64) -> Option<usize> {
         }
         found = Some(value);
     }
-    // Where the statistic is at most t with that chance, t averages lie outside: the interval begins with the next.
+    // Where the statistic is at most t with that chance, t averages lie outside: the interval
+    // begins with the next.
     found
 }
 
@@ -79,7 +88,8 @@ fn moments(n: usize) -> (f64, f64) {
     (n * (n + 1.0) / 4.0, (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt())
 }
 
-/// The chance of each value of the statistic: of each sum of ranks when each rank counts or not by the throw of a coin.
+/// The chance of each value of the statistic: of each sum of ranks when each rank counts or not by
+/// the throw of a coin.
 fn distribution(n: usize) -> Vec<f64> {
     let mut share = vec![0.0; n * (n + 1) / 2 + 1];
     share[0] = 1.0;
@@ -92,13 +102,15 @@ fn distribution(n: usize) -> Vec<f64> {
     share
 }
 
-/// The normal distribution's share below `z`: the error function by Abramowitz and Stegun 7.1.26, off by at most 1.5e-7.
+/// The normal distribution's share below `z`: the error function by Abramowitz and Stegun 7.1.26,
+/// off by at most 1.5e-7.
 pub(super) fn normal(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
     let poly = t
         * (0.254_829_592
-            + t * (-0.284_496_736 + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
+            + t * (-0.284_496_736
+                + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
     let upper = 0.5 * poly * (-x * x).exp();
     if z > 0.0 { 1.0 - upper } else { upper }
 }
@@ -107,7 +119,8 @@ pub(super) fn normal(z: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// From tables of the test (two-sided 5 %): none for five values, 0 for six, 2 for seven, 3, 5, 8, 13 (12 values), 25 (15), 52 (20).
+    /// From tables of the test (two-sided 5 %): none for five values, 0 for six, 2 for seven, 3, 5,
+    /// 8, 13 (12 values), 25 (15), 52 (20).
     #[test]
     fn the_critical_values_are_those_of_the_tables() {
         assert_eq!(left_out(5, 0.025), None);
@@ -117,12 +130,17 @@ mod tests {
             assert_eq!(left_out(n, 0.025), Some(critical), "{n} values");
         }
         // Two-sided 1 %.
-        assert_eq!((left_out(7, 0.005), left_out(8, 0.005), left_out(10, 0.005)), (None, Some(0), Some(3)));
+        assert_eq!(
+            (left_out(7, 0.005), left_out(8, 0.005), left_out(10, 0.005)),
+            (None, Some(0), Some(3))
+        );
     }
 
     #[test]
     fn the_normal_approximation_meets_what_is_counted() {
-        assert!((normal(-1.959_964) - 0.025).abs() < 1e-6 && (normal(1.959_964) - 0.975).abs() < 1e-6);
+        assert!(
+            (normal(-1.959_964) - 0.025).abs() < 1e-6 && (normal(1.959_964) - 0.975).abs() < 1e-6
+        );
         let (mean, deviation) = moments(COUNTED);
         let counted = left_out(COUNTED, 0.025).unwrap() as f64;
         assert!((counted - (mean - 1.959_964 * deviation)).abs() < 2.0, "{counted}");

@@ -77,7 +77,10 @@ mod tests {
         let (low, high) = interval(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 0.95).unwrap();
         // The deviation of these six is the root of 3.5.
         let half = 2.570_58 * (3.5f64 / 6.0).sqrt();
-        assert!((low - (3.5 - half)).abs() < 1e-4 && (high - (3.5 + half)).abs() < 1e-4, "{low} {high}");
+        assert!(
+            (low - (3.5 - half)).abs() < 1e-4 && (high - (3.5 + half)).abs() < 1e-4,
+            "{low} {high}"
+        );
         assert_eq!(interval(&[2.0; 6], 0.999), Some((2.0, 2.0)));
         assert_eq!(interval(&[1.0], 0.95), None);
         assert_eq!(interval(&[1.0, f64::NEG_INFINITY, 2.0], 0.95), None);

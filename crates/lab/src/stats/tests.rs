@@ -1,5 +1,6 @@
-//! What the statistics promise, by simulation: the intervals cover the truth as often as they say, whatever the noise looks
-//! like; the one that was chosen is narrower than the others that keep the promise, and the ones that are narrower do not keep it.
+//! What the statistics promise, by simulation: the intervals cover the truth as often as they say,
+//! whatever the noise looks like; the one that was chosen is narrower than the others that keep the
+//! promise, and the ones that are narrower do not keep it.
 
 use super::*;
 
@@ -27,7 +28,8 @@ fn fewer_than_six_runs_have_no_interval() {
 /// From tables of the sign test: 6 values leave none out, 9 one, 12 two, 31 nine, 151 sixty-two.
 #[test]
 fn interval_leaves_out_what_the_tables_say() {
-    let left: Vec<Option<usize>> = [5, 6, 8, 9, 12, 31, 151].iter().map(|n| outside(*n, 0.025)).collect();
+    let left: Vec<Option<usize>> =
+        [5, 6, 8, 9, 12, 31, 151].iter().map(|n| outside(*n, 0.025)).collect();
     assert_eq!(left, [None, Some(0), Some(0), Some(1), Some(2), Some(9), Some(62)]);
     assert!(outside(5_000, 0.025).unwrap() > 2_400);
 }
@@ -44,7 +46,8 @@ fn percentiles_are_values_that_were_seen() {
 
 #[test]
 fn a_common_drift_cancels_in_paired_ratios() {
-    let pairs = [(1.1, 1.0), (2.2, 2.0), (4.4, 4.0), (1.0, 0.0), (1.1, 1.0), (3.3, 3.0), (5.5, 5.0)];
+    let pairs =
+        [(1.1, 1.0), (2.2, 2.0), (4.4, 4.0), (1.0, 0.0), (1.1, 1.0), (3.3, 3.0), (5.5, 5.0)];
     assert!((paired_ratio(&pairs).unwrap() - 1.1).abs() < 1e-9);
     let (low, high) = paired_interval(&pairs).unwrap();
     assert!((low - 1.1).abs() < 1e-9 && (high - 1.1).abs() < 1e-9);
@@ -54,7 +57,8 @@ fn a_common_drift_cancels_in_paired_ratios() {
     assert_eq!(paired_ratio(&[(1.0, 0.0), (0.0, 0.0)]), None);
 }
 
-/// Noise of one measured time, as a factor; the machine's pace of a round comes on top and is common to both.
+/// Noise of one measured time, as a factor; the machine's pace of a round comes on top and is
+/// common to both.
 #[derive(Clone, Copy, Debug)]
 enum Noise {
     Normal,
@@ -73,14 +77,19 @@ impl Noise {
         let normal = |r: &mut fastrand::Rng| (0..12).map(|_| r.f64()).sum::<f64>() - 6.0;
         match self {
             Noise::Normal => (0.03 * normal(random)).exp(),
-            Noise::Spikes => (0.01 * normal(random)).exp() * if random.f64() < 0.1 { 2.0 } else { 1.0 },
+            Noise::Spikes => {
+                (0.01 * normal(random)).exp() * if random.f64() < 0.1 { 2.0 } else { 1.0 }
+            }
             Noise::Exponential => 1.0 - 0.05 * (1.0 - random.f64()).ln(),
-            Noise::TwoModes => (0.005 * normal(random)).exp() * if random.bool() { 1.15 } else { 1.0 },
+            Noise::TwoModes => {
+                (0.005 * normal(random)).exp() * if random.bool() { 1.15 } else { 1.0 }
+            }
         }
     }
 }
 
-/// Rounds of a cell that takes `truth` times as long as its baseline, on a machine whose pace drifts.
+/// Rounds of a cell that takes `truth` times as long as its baseline, on a machine whose pace
+/// drifts.
 fn rounds(n: usize, truth: f64, noise: Noise, random: &mut fastrand::Rng) -> Vec<(f64, f64)> {
     let mut pace = 1.0;
     (0..n)
@@ -96,7 +105,8 @@ const TRUTH: f64 = 1.07;
 /// The interval of some rounds.
 type Interval = fn(&[(f64, f64)], &mut fastrand::Rng) -> (f64, f64);
 
-/// How often an interval covers the truth, and how wide it is (the logarithm of its ends' ratio, the mean).
+/// How often an interval covers the truth, and how wide it is (the logarithm of its ends' ratio,
+/// the mean).
 fn coverage(n: usize, noise: Noise, interval: Interval) -> (f64, f64) {
     const TRIALS: usize = 4_000;
     let mut random = fastrand::Rng::with_seed(n as u64);
@@ -123,7 +133,8 @@ fn bootstrap(pairs: &[(f64, f64)], random: &mut fastrand::Rng) -> (f64, f64) {
     let ratios: Vec<f64> = pairs.iter().map(|(a, b)| a / b).collect();
     let mut medians: Vec<f64> = (0..200)
         .map(|_| {
-            let drawn: Vec<f64> = ratios.iter().map(|_| ratios[random.usize(..ratios.len())]).collect();
+            let drawn: Vec<f64> =
+                ratios.iter().map(|_| ratios[random.usize(..ratios.len())]).collect();
             median(&drawn).unwrap()
         })
         .collect();
@@ -143,7 +154,8 @@ fn intervals_cover_the_truth_whatever_the_noise() {
 }
 
 #[test]
-fn the_chosen_interval_is_narrower_than_the_sign_test_s_and_the_bootstrap_does_not_keep_its_promise() {
+fn the_chosen_interval_is_narrower_than_the_sign_test_s_and_the_bootstrap_does_not_keep_its_promise()
+ {
     for n in [7, 10, 20] {
         let ((_, here), (_, sign)) =
             (coverage(n, Noise::Normal, chosen), coverage(n, Noise::Normal, sign_test));
@@ -153,8 +165,8 @@ fn the_chosen_interval_is_narrower_than_the_sign_test_s_and_the_bootstrap_does_n
     assert!(covered < 0.94, "{covered}: then the bootstrap would do");
 }
 
-/// Looking again and again with the same interval until it decides is wrong more often than it says; with the confidence that
-/// [`crate::frame::Rounds`] takes for its looks it is not.
+/// Looking again and again with the same interval until it decides is wrong more often than it
+/// says; with the confidence that [`crate::frame::Rounds`] takes for its looks it is not.
 #[test]
 fn looking_until_it_is_decided_costs_confidence() {
     let looks = [8, 16, 32, 64];

@@ -31,8 +31,8 @@ const CACHED: &str = "hdd-7200-cache";
 /// The author's seconds for 50,000 rows.
 const PUBLISHED: [(&str, f64); 3] = [(ONE, 0.3), (DURABLE, 12.0), (DELAYED, 1.2)];
 const PUBLISHED_ROWS: f64 = 50_000.0;
-/// Commits a second that a disk of 7,200 revolutions a minute can make durable one after the other: one a revolution, and a
-/// little for the first and last of a run.
+/// Commits a second that a disk of 7,200 revolutions a minute can make durable one after the other:
+/// one a revolution, and a little for the first and last of a run.
 const REVOLUTIONS: f64 = 7_200.0 / 60.0 * 1.02;
 /// Bytes of a row of `one_row`: each takes at least as much of the window.
 const ROW_BYTES: u32 = 104;
@@ -97,7 +97,8 @@ fn sizes(scale: Scale) -> Sizes {
         Scale::Standard | Scale::Paper => 20,
     };
     // Each database's files stay larger than the rows.
-    let (data_kb, log_kb) = if scale == Scale::Tiny { (8 << 10, 16 << 10) } else { (64 << 10, 128 << 10) };
+    let (data_kb, log_kb) =
+        if scale == Scale::Tiny { (8 << 10, 16 << 10) } else { (64 << 10, 128 << 10) };
     Sizes { rows, alone, each, delayed_each, lost_of, moments, ms, least, data_kb, log_kb }
 }
 
@@ -113,7 +114,12 @@ fn arm(s: &Sizes, factor: &'static str, level: &str, steps: Vec<Step>) -> Arm {
             key: key(&format!("{factor}-{level}")),
             memory: 256 << 20,
             data: DataLayout { files: 1, arrays: 1, size_kb: s.data_kb },
-            log: LogLayout { initial_kb: s.log_kb, growth_kb: 64 << 10, fill_to_kb: 0, final_kb: s.log_kb },
+            log: LogLayout {
+                initial_kb: s.log_kb,
+                growth_kb: 64 << 10,
+                fill_to_kb: 0,
+                final_kb: s.log_kb,
+            },
             block: LogBlock::Default,
             full_recovery: false,
             customers: 0,
@@ -142,7 +148,8 @@ fn loss(s: &Sizes, scale: Scale) -> Arm {
 fn outage(s: &Sizes, scale: Scale) -> Arm {
     let steps = outages(scale).map(|(level, window_kb, outage)| {
         let (moments, window_kb, outage) = (s.moments, *window_kb, *outage);
-        Step::measure(MISSING, TsqlWork::Outage { sessions: 64, moments, window_kb, outage }).at_level(level)
+        Step::measure(MISSING, TsqlWork::Outage { sessions: 64, moments, window_kb, outage })
+            .at_level(level)
     });
     let arm = arm(s, OUTAGE, "outage", steps.collect());
     // Its disk is simulated, whatever the device.
@@ -181,7 +188,10 @@ fn arms(s: &Sizes, scale: Scale) -> Vec<Arm> {
             s,
             FACTOR,
             DURABLE,
-            vec![measured(Work::Commits(s.rows, Durability::Full)), measured(Work::RawWrites).at_level(RAW)],
+            vec![
+                measured(Work::Commits(s.rows, Durability::Full)),
+                measured(Work::RawWrites).at_level(RAW),
+            ],
         ),
         arm(s, FACTOR, DELAYED, vec![measured(Work::Commits(s.rows, Durability::Delayed))]),
         arm(s, SESSIONS, "1", vec![commits(Work::SessionCommits(1, s.alone))]),
@@ -211,7 +221,9 @@ fn claims(scale: Scale) -> Vec<Claim> {
     };
     let mut claims = vec![
         Claim::at_most(group, DELAYED, cell(DELAYED), cell(ONE), 2.5).published(1.2 / 0.3),
-        Claim::at_most(group, DURABLE, cell(DURABLE), cell(ONE), 0.0).published(12.0 / 0.3).unbounded(),
+        Claim::at_most(group, DURABLE, cell(DURABLE), cell(ONE), 0.0)
+            .published(12.0 / 0.3)
+            .unbounded(),
         Claim::at_most(
             "Time against the same writes without an engine",
             DURABLE,
@@ -246,8 +258,7 @@ fn claims(scale: Scale) -> Vec<Claim> {
     if scale != Scale::Quick {
         let rate = |device| {
             let cell = CellRef::new(DISK, DURABLE, RATE);
-            let group =
-                "Durable commits a second of one session on one disk (12 s for 50,000 would be 4,167)";
+            let group = "Durable commits a second of one session on one disk (12 s for 50,000 would be 4,167)";
             let claim = at_most(group, device, Compare::Value(cell), REVOLUTIONS);
             claim.published(PUBLISHED_ROWS / 12.0)
         };
@@ -305,7 +316,8 @@ pub fn study(scale: Scale) -> Study {
         claims: claims(scale),
         checks: vec![],
         needs: Needs {
-            // The databases, and as much again for growth, the instances' own files and the raw writes.
+            // The databases, and as much again for growth, the instances' own files and the raw
+            // writes.
             disk: 2 * arms.len() as u64 * ((s.data_kb + s.log_kb) << 10),
             memory: 512 << 20,
             seconds_per_run: match scale {

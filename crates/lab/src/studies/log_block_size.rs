@@ -1,12 +1,13 @@
-//! log-block-size: durable one-row inserts of four payload classes with the log's write unit as the engine chooses it, forced to
-//! 512 bytes, forced to 4,096, and by trace flag 1800 as the author set it. On a device that writes whole 4,096-byte sectors
-//! a smaller or shifted write makes it read first. The author's device hid that: it reported 512. So the study runs on a model
-//! that reports its sectors and on one that hides them, and on devices whose sectors really have 512 bytes, where blocks of
-//! 4,096 cost something.
+//! log-block-size: durable one-row inserts of four payload classes with the log's write unit as the
+//! engine chooses it, forced to 512 bytes, forced to 4,096, and by trace flag 1800 as the author
+//! set it. On a device that writes whole 4,096-byte sectors a smaller or shifted write makes it
+//! read first. The author's device hid that: it reported 512. So the study runs on a model that
+//! reports its sectors and on one that hides them, and on devices whose sectors really have 512
+//! bytes, where blocks of 4,096 cost something.
 
 use crate::frame::{
-    Arm, Baseline, CellRef, Claim, Compare, Count, Needs, Normalised, OF_THE_LARGEST, On, Printed, Published,
-    Scale, Step, Study,
+    Arm, Baseline, CellRef, Claim, Compare, Count, Needs, Normalised, OF_THE_LARGEST, On, Printed,
+    Published, Scale, Step, Study,
 };
 use crate::work::{Config, DataLayout, Knob, LogBlock, LogLayout, Work};
 use crate::work_tsql::TsqlWork;
@@ -50,7 +51,10 @@ const CLASSES: [Class; 4] = [
     Class {
         name: "payload 4096..8192",
         bytes: 6_144,
-        more: [("payload 4096..8192, 4608 bytes", 4_608), ("payload 4096..8192, 7680 bytes", 7_680)],
+        more: [
+            ("payload 4096..8192, 4608 bytes", 4_608),
+            ("payload 4096..8192, 7680 bytes", 7_680),
+        ],
         writes: "log writes of payload 4096..8192",
         raw: "log writes alone, payload 4096..8192",
         small: 0.28,
@@ -59,7 +63,10 @@ const CLASSES: [Class; 4] = [
     Class {
         name: "payload 8192..16384",
         bytes: 12_288,
-        more: [("payload 8192..16384, 9216 bytes", 9_216), ("payload 8192..16384, 15360 bytes", 15_360)],
+        more: [
+            ("payload 8192..16384, 9216 bytes", 9_216),
+            ("payload 8192..16384, 15360 bytes", 15_360),
+        ],
         writes: "log writes of payload 8192..16384",
         raw: "log writes alone, payload 8192..16384",
         small: 0.27,
@@ -68,7 +75,10 @@ const CLASSES: [Class; 4] = [
     Class {
         name: "payload 16384..32768",
         bytes: 24_576,
-        more: [("payload 16384..32768, 18432 bytes", 18_432), ("payload 16384..32768, 30720 bytes", 30_720)],
+        more: [
+            ("payload 16384..32768, 18432 bytes", 18_432),
+            ("payload 16384..32768, 30720 bytes", 30_720),
+        ],
         writes: "log writes of payload 16384..32768",
         raw: "log writes alone, payload 16384..32768",
         small: 0.25,
@@ -76,7 +86,8 @@ const CLASSES: [Class; 4] = [
     },
 ];
 
-/// The device that reports its sectors of 4,096 bytes, the one that hides them as the author's did, and those that have none.
+/// The device that reports its sectors of 4,096 bytes, the one that hides them as the author's did,
+/// and those that have none.
 const REPORTS: &str = "ssd-512e";
 const HIDES: &str = "ssd-4k-hidden";
 const HONEST_512: [&str; 2] = ["ssd-512n", "hdd-7200"];
@@ -105,8 +116,11 @@ fn sizes(scale: Scale) -> Sizes {
 }
 
 fn levels(s: &Sizes) -> Vec<(&'static str, LogBlock)> {
-    let mut levels =
-        vec![(DEFAULT, LogBlock::Default), (SMALL, LogBlock::Forced(512)), (LARGE, LogBlock::Forced(4096))];
+    let mut levels = vec![
+        (DEFAULT, LogBlock::Default),
+        (SMALL, LogBlock::Forced(512)),
+        (LARGE, LogBlock::Forced(4096)),
+    ];
     if s.whole {
         levels.push((FLAG, LogBlock::Flag1800));
     }
@@ -207,8 +221,7 @@ fn of_the_default() -> Vec<Claim> {
 /// 512 against 4,096. On a model of such sectors the bound is one of the model, which was made to
 /// have the author's ratio, and not of the engine: it says that the model still has it.
 fn of_the_model() -> Vec<Claim> {
-    let forced =
-        "Rows with blocks of 512 bytes against 4,096, on a model of 4,096-byte sectors (a test of the model)";
+    let forced = "Rows with blocks of 512 bytes against 4,096, on a model of 4,096-byte sectors (a test of the model)";
     let claim = |class: &Class| Claim {
         at_least: Some(0.15),
         at_most: Some(0.45),
@@ -226,10 +239,21 @@ fn of_the_decline() -> Vec<Claim> {
     let mut claims = Vec::new();
     for class in &CLASSES[1..] {
         for (group, level, small, large) in [
-            ("Rows against those of the smallest payload, 512", SMALL, class.small, CLASSES[0].small),
-            ("Rows against those of the smallest payload, 4096", LARGE, class.large, CLASSES[0].large),
+            (
+                "Rows against those of the smallest payload, 512",
+                SMALL,
+                class.small,
+                CLASSES[0].small,
+            ),
+            (
+                "Rows against those of the smallest payload, 4096",
+                LARGE,
+                class.large,
+                CLASSES[0].large,
+            ),
         ] {
-            let claim = ratio(group, class.name, cell(level, class.name), cell(level, CLASSES[0].name));
+            let claim =
+                ratio(group, class.name, cell(level, class.name), cell(level, CLASSES[0].name));
             claims.push(claim.published(small / large));
         }
     }
@@ -253,10 +277,15 @@ fn of_small_sectors() -> Vec<Claim> {
     let mut claims = Vec::new();
     for measure in CLASSES.iter().map(|c| c.name).chain([TINY.0]) {
         let group = "Rows with the default against 512, on devices of 512-byte sectors";
-        claims.push(ratio(group, measure, cell(DEFAULT, measure), cell(SMALL, measure)).on(&HONEST_512));
+        claims.push(
+            ratio(group, measure, cell(DEFAULT, measure), cell(SMALL, measure)).on(&HONEST_512),
+        );
         let bytes = format!("{measure}, bytes per log write");
-        let group = "Bytes of a log write with the default against 512, on devices of 512-byte sectors";
-        claims.push(ratio(group, measure, cell(DEFAULT, &bytes), cell(SMALL, &bytes)).on(&HONEST_512));
+        let group =
+            "Bytes of a log write with the default against 512, on devices of 512-byte sectors";
+        claims.push(
+            ratio(group, measure, cell(DEFAULT, &bytes), cell(SMALL, &bytes)).on(&HONEST_512),
+        );
     }
     claims
 }
@@ -287,7 +316,8 @@ fn published(s: &Sizes) -> Vec<Published> {
 /// The study.
 pub fn study(scale: Scale) -> Study {
     let s = sizes(scale);
-    let arms: Vec<Arm> = levels(&s).into_iter().map(|(level, block)| arm(&s, level, block)).collect();
+    let arms: Vec<Arm> =
+        levels(&s).into_iter().map(|(level, block)| arm(&s, level, block)).collect();
     let steps = arms[0].steps.iter().filter(|step| step.measure.is_some()).count();
     let baseline = |factor| Baseline { factor, to_factor: factor, to_level: LARGE.into() };
     Study {

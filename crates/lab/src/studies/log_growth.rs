@@ -1,10 +1,13 @@
-//! log-growth: a log that grows by 1 MB against one that grows by 1,024 MB: the growing itself and what DBCC LOGINFO lists
-//! before and after it, 80,000 updates of one 8,000-byte row on the grown log and while it grows, growing and updating together,
-//! the backup of the log and the full backup before it. The author names a second way, the SIMPLE recovery model with a
-//! transaction that holds the log: it is measured beside.
+//! log-growth: a log that grows by 1 MB against one that grows by 1,024 MB: the growing itself and
+//! what DBCC LOGINFO lists before and after it, 80,000 updates of one 8,000-byte row on the grown
+//! log and while it grows, growing and updating together, the backup of the log and the full backup
+//! before it. The author names a second way, the SIMPLE recovery model with a transaction that
+//! holds the log: it is measured beside.
 
 use super::size_name;
-use crate::frame::{Arm, Baseline, CellRef, Claim, Needs, On, Printed, Published, Scale, Step, Study};
+use crate::frame::{
+    Arm, Baseline, CellRef, Claim, Needs, On, Printed, Published, Scale, Step, Study,
+};
 use crate::work::{Config, DataLayout, Knob, LogBlock, LogLayout, Work};
 use crate::work_tsql::TsqlWork;
 
@@ -39,7 +42,8 @@ struct Sizes {
 fn sizes(scale: Scale) -> Sizes {
     // The log is grown to more than twice what the updates write, as a rollback may need as much
     // again: else the updates would grow it once more, by a small step here and a large one there.
-    // The author: FILEGROWTH 1024KB and 1024000KB, a log of 2,048 MB, 80,000 updates, 1.5 GB of memory.
+    // The author: FILEGROWTH 1024KB and 1024000KB, a log of 2,048 MB, 80,000 updates, 1.5 GB of
+    // memory.
     let (small_kb, large_kb, to_kb, updates, data_kb, memory) = match scale {
         Scale::Tiny => (128, 4 << 10, 8 << 10, 200, 16 << 10, 32 << 20),
         // The growing alone takes 0.3 s.
@@ -151,7 +155,10 @@ pub fn study(scale: Scale) -> Study {
             s.to_kb >> 10,
             s.updates
         ),
-        arms: how.iter().flat_map(|how| [arm(&s, s.small_kb, *how), arm(&s, s.large_kb, *how)]).collect(),
+        arms: how
+            .iter()
+            .flat_map(|how| [arm(&s, s.small_kb, *how), arm(&s, s.large_kb, *how)])
+            .collect(),
         baselines: vec![Baseline { factor: FACTOR, to_factor: FACTOR, to_level: large.clone() }],
         published,
         published_waits: vec![],
@@ -185,7 +192,12 @@ mod tests {
     fn updates_on_the_grown_log_do_not_grow_it() {
         for scale in [Scale::Tiny, Scale::Quick, Scale::Standard, Scale::Paper] {
             let s = sizes(scale);
-            assert!(2 * s.updates * UPDATE < s.to_kb << 10, "{} updates in {} KB", s.updates, s.to_kb);
+            assert!(
+                2 * s.updates * UPDATE < s.to_kb << 10,
+                "{} updates in {} KB",
+                s.updates,
+                s.to_kb
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! The studies, as data: each file says what one published experiment varied, measured and found, and at which sizes it is
-//! repeated here. Smaller scales keep the shape: rows, log and buffer pool shrink together.
+//! The studies, as data: each file says what one published experiment varied, measured and found,
+//! and at which sizes it is repeated here. Smaller scales keep the shape: rows, log and buffer pool
+//! shrink together.
 
 mod data_files;
 mod delayed_durability;
@@ -9,7 +10,8 @@ mod vlf_count;
 
 use crate::frame::{Scale, Study};
 
-/// Least seconds of a measured step at quick scale and above; shorter ones are repeated within the run.
+/// Least seconds of a measured step at quick scale and above; shorter ones are repeated within the
+/// run.
 const LEAST: f64 = 0.3;
 
 /// All studies at a scale, in the order in which `run all` takes them.
@@ -96,13 +98,15 @@ mod tests {
                         "{wait:?}"
                     );
                 }
-                // Devices that arms have to themselves are among those that the study runs on, by themselves or when asked.
+                // Devices that arms have to themselves are among those that the study runs on, by
+                // themselves or when asked.
                 for arm in &study.arms {
                     if let On::Own(device, _) = arm.on {
                         assert!(study.models.contains(&device), "{}: {device}", study.name);
                     }
                 }
-                for device in study.models.iter().chain(study.claims.iter().flat_map(|c| c.devices)) {
+                for device in study.models.iter().chain(study.claims.iter().flat_map(|c| c.devices))
+                {
                     assert!(
                         crate::device::Device::named(device, &BTreeMap::new()).is_ok(),
                         "{}: {device}",
@@ -111,9 +115,13 @@ mod tests {
                 }
                 for arm in &study.arms {
                     let base = study.baselines.iter().find(|b| b.factor == arm.factor).unwrap();
-                    assert!(cells.iter().any(|c| c.0 == base.to_factor && c.1 == base.to_level), "{base:?}");
+                    assert!(
+                        cells.iter().any(|c| c.0 == base.to_factor && c.1 == base.to_level),
+                        "{base:?}"
+                    );
                 }
-                let keys: HashSet<&str> = study.arms.iter().map(|a| a.config.key.as_str()).collect();
+                let keys: HashSet<&str> =
+                    study.arms.iter().map(|a| a.config.key.as_str()).collect();
                 assert_eq!(keys.len(), study.arms.len(), "keys of {} are unique", study.name);
             }
         }

@@ -1,12 +1,14 @@
-//! vlf-count: what 20,000 virtual log files cost instead of 16, and what the author's remedy gives back. The log is made as he
-//! made it: 512 KB to begin with, small steps, a dummy table of char(8000) filled until the log has half its size (at quick
-//! scale eight ninths), then truncation and one expansion. Before each measured step the end of the log is moved into the part of
-//! small VLFs: after the expansion it would go on in the large part first, and a study of short runs would never come back. How
-//! often each step changed VLF is printed, and the study fails where the many did not change it at least 20 times as often as
-//! the few.
+//! vlf-count: what 20,000 virtual log files cost instead of 16, and what the author's remedy gives
+//! back. The log is made as he made it: 512 KB to begin with, small steps, a dummy table of
+//! char(8000) filled until the log has half its size (at quick scale eight ninths), then truncation
+//! and one expansion. Before each measured step the end of the log is moved into the part of small
+//! VLFs: after the expansion it would go on in the large part first, and a study of short runs
+//! would never come back. How often each step changed VLF is printed, and the study fails where the
+//! many did not change it at least 20 times as often as the few.
 
 use crate::frame::{
-    Arm, Baseline, CellRef, Check, Claim, Compare, Count, Needs, On, Printed, Published, Scale, Step, Study,
+    Arm, Baseline, CellRef, Check, Claim, Compare, Count, Needs, On, Printed, Published, Scale,
+    Step, Study,
 };
 use crate::work::{Config, DataLayout, Knob, LogBlock, LogLayout, Work};
 use crate::work_tsql::TsqlWork;
@@ -21,7 +23,8 @@ const TRIGGER: &str = "update, trigger that reads inserted and deleted";
 const SESSIONS: u32 = 4;
 /// The many must change VLF so many times as often.
 const OFTEN: f64 = 20.0;
-/// Log of a changed row at most: before and after of `c_data`, headers, and what a rollback adds, KB.
+/// Log of a changed row at most: before and after of `c_data`, headers, and what a rollback adds,
+/// KB.
 const ROW_KB: u64 = 2;
 
 /// Sizes of a scale. Rows and log shrink together; the number of VLFs does not (but for tests).
@@ -31,8 +34,9 @@ struct Sizes {
     many: u64,
     /// Growth step of that log, KB; two VLFs a step.
     step_kb: u64,
-    /// The part of the log that one expansion makes, KB: as large as the small VLFs together, as the author had it. At quick scale
-    /// less, as the end of the log is moved through it again and again.
+    /// The part of the log that one expansion makes, KB: as large as the small VLFs together, as
+    /// the author had it. At quick scale less, as the end of the log is moved through it again and
+    /// again.
     large_kb: u64,
     data_kb: u64,
     memory: u64,
@@ -97,7 +101,10 @@ fn steps(s: &Sizes) -> Vec<Step> {
         Step::measure("insert", Work::InsertSelect).repeated(s.least, kept()).counting(&changes),
         Step::prepare(Work::Checkpoint),
         place(),
-        Step::measure("update", Work::Update).in_turns(s.least, turns).between(kept()).counting(&changes),
+        Step::measure("update", Work::Update)
+            .in_turns(s.least, turns)
+            .between(kept())
+            .counting(&changes),
         Step::prepare(Work::Checkpoint),
         place(),
         Step::prepare(TsqlWork::MakeTrigger),
@@ -108,14 +115,18 @@ fn steps(s: &Sizes) -> Vec<Step> {
         Step::prepare(TsqlWork::DropTrigger),
         Step::prepare(Work::Checkpoint),
         place(),
-        Step::measure("delete", TsqlWork::DeleteRolledBack).repeated(s.least, vec![]).counting(&changes),
+        Step::measure("delete", TsqlWork::DeleteRolledBack)
+            .repeated(s.least, vec![])
+            .counting(&changes),
         Step::prepare(Work::Checkpoint),
         place(),
         Step::prepare(fill.clone()),
         Step::measure("log backup", Work::LogBackup).repeated(s.least, vec![fill.into()]),
         Step::prepare(TsqlWork::MakeMix),
         place(),
-        Step::measure(MIX, TsqlWork::Mix(SESSIONS, s.mix)).repeated(s.least, vec![]).counting(&changes),
+        Step::measure(MIX, TsqlWork::Mix(SESSIONS, s.mix))
+            .repeated(s.least, vec![])
+            .counting(&changes),
         place(),
         Step::measure("recovery", Work::Recovery(s.rows)).repeated(s.least, vec![]),
         Step::prepare(Work::LogBackup),
@@ -124,9 +135,19 @@ fn steps(s: &Sizes) -> Vec<Step> {
 
 fn arm(s: &Sizes, level: &str, many: bool, remedied: bool) -> Arm {
     let log = if many {
-        LogLayout { initial_kb: 512, growth_kb: s.step_kb, fill_to_kb: s.small_kb(), final_kb: s.log_kb() }
+        LogLayout {
+            initial_kb: 512,
+            growth_kb: s.step_kb,
+            fill_to_kb: s.small_kb(),
+            final_kb: s.log_kb(),
+        }
     } else {
-        LogLayout { initial_kb: s.log_kb(), growth_kb: s.log_kb() / 16, fill_to_kb: 0, final_kb: s.log_kb() }
+        LogLayout {
+            initial_kb: s.log_kb(),
+            growth_kb: s.log_kb() / 16,
+            fill_to_kb: 0,
+            final_kb: s.log_kb(),
+        }
     };
     let mut steps = steps(s);
     if remedied {
@@ -164,14 +185,16 @@ fn claims(many: &str, remedied: Option<&str>) -> Vec<Claim> {
         .iter()
         .map(|measure| {
             let group = "Time with many VLFs against 16";
-            let claim = Claim::at_most(group, measure, cell(many, measure), cell(FEW, measure), 1.03);
+            let claim =
+                Claim::at_most(group, measure, cell(many, measure), cell(FEW, measure), 1.03);
             match PUBLISHED.iter().find(|p| p.0 == *measure) {
                 Some((_, few, many)) => claim.published(many / few),
                 None => claim,
             }
         })
         .collect();
-    // A rate: the few above the many. Part II of the post found no significant difference, in a chart without figures.
+    // A rate: the few above the many. Part II of the post found no significant difference, in a
+    // chart without figures.
     let group = "Rate of short transactions with 16 VLFs against many, the control";
     claims.push(Claim::at_most(group, MIX, cell(FEW, MIX), cell(many, MIX), 1.03));
     for measure in measures.iter().filter(|_| remedied.is_some()) {
@@ -253,9 +276,11 @@ pub fn study(scale: Scale) -> Study {
         baselines: vec![Baseline { factor: FACTOR, to_factor: FACTOR, to_level: FEW.into() }],
         published: published(scale, &many),
         needs: Needs {
-            // The databases, the rows as text, the run file of the sort that makes the clustered index, and a backup of the
-            // log that is measured.
-            disk: databases * (log_bytes + (s.data_kb << 10)) + s.rows * 1_500 + 2 * (s.backup_kb << 10),
+            // The databases, the rows as text, the run file of the sort that makes the clustered
+            // index, and a backup of the log that is measured.
+            disk: databases * (log_bytes + (s.data_kb << 10))
+                + s.rows * 1_500
+                + 2 * (s.backup_kb << 10),
             // Besides the buffer pool: that sort, which holds at most 1 GB.
             memory: s.memory + (512 << 20) + (s.rows * 1_000).min(1 << 30),
             // With the set-up of each database.
@@ -277,7 +302,8 @@ pub fn study(scale: Scale) -> Study {
 mod tests {
     use super::*;
 
-    /// The room of a step is in the small half at each scale, or the end of the log could not be placed there.
+    /// The room of a step is in the small half at each scale, or the end of the log could not be
+    /// placed there.
     #[test]
     fn each_step_has_room_in_the_small_half() {
         for scale in [Scale::Tiny, Scale::Quick, Scale::Standard, Scale::Paper] {

@@ -1,12 +1,14 @@
-//! Many connections that work at once. Guarantees: none begins before all are there; the time is the clients' own.
+//! Many connections that work at once. Guarantees: none begins before all are there; the time is
+//! the clients' own.
 
 use crate::LabError;
 use std::sync::Barrier;
 use std::time::Instant;
 
-/// Runs `work` on all connections at once, each on a thread of its own: they wait for each other before they begin. Seconds
-/// from the first's begin to the last's end, both taken by the clients themselves: on a busy machine another thread would look
-/// at the clock after some of the work was done.
+/// Runs `work` on all connections at once, each on a thread of its own: they wait for each other
+/// before they begin. Seconds from the first's begin to the last's end, both taken by the clients
+/// themselves: on a busy machine another thread would look at the clock after some of the work was
+/// done.
 pub(super) fn at_once<C: Send>(
     connections: Vec<C>,
     work: impl Fn(u32, &mut C) -> Result<(), LabError> + Sync,
@@ -35,7 +37,9 @@ pub(super) fn at_once<C: Send>(
                     ends.push(end);
                     failed = failed.or(result.err());
                 }
-                Err(_) => failed = Some(LabError::Request("a client's thread ended by a panic".into())),
+                Err(_) => {
+                    failed = Some(LabError::Request("a client's thread ended by a panic".into()))
+                }
             }
         }
         let seconds = |(begin, end): (Instant, Instant)| end.duration_since(begin).as_secs_f64();

@@ -1,5 +1,5 @@
-//! What the clients of all peers do alike: work that is stopped at a limit, checks of rows, log files that were written before
-//! they are used.
+//! What the clients of all peers do alike: work that is stopped at a limit, checks of rows, log
+//! files that were written before they are used.
 
 use crate::LabError;
 use crate::work::Work;
@@ -20,7 +20,8 @@ pub(super) fn limited<T>(
     let (done, ended) = channel::<()>();
     std::thread::scope(|scope| {
         let watch = scope.spawn(move || {
-            let stopped = ended.recv_timeout(Duration::from_secs(seconds)) == Err(RecvTimeoutError::Timeout);
+            let stopped =
+                ended.recv_timeout(Duration::from_secs(seconds)) == Err(RecvTimeoutError::Timeout);
             if stopped {
                 stop();
             }
@@ -34,26 +35,37 @@ pub(super) fn limited<T>(
 }
 
 /// An error unless as many rows were found as there must be.
-pub(super) fn expect_rows(target: &str, table: &str, found: u64, rows: u64) -> Result<(), LabError> {
+pub(super) fn expect_rows(
+    target: &str,
+    table: &str,
+    found: u64,
+    rows: u64,
+) -> Result<(), LabError> {
     if found == rows {
         return Ok(());
     }
     Err(LabError::Request(format!("{target}: {found} rows in {table}, not {rows}")))
 }
 
-/// The statement of one of the customers' works, the table that it changes, and the rows that it leaves there of `rows`.
+/// The statement of one of the customers' works, the table that it changes, and the rows that it
+/// leaves there of `rows`.
 pub(super) fn customer_statement(work: &Work, rows: u64) -> (&'static str, &'static str, u64) {
     match work {
-        Work::InsertSelect => ("insert into customer_tmp select * from customer", "customer_tmp", rows),
+        Work::InsertSelect => {
+            ("insert into customer_tmp select * from customer", "customer_tmp", rows)
+        }
         Work::Update => ("update customer set c_data = lower(c_data)", "customer", rows),
-        Work::Tsql(TsqlWork::UpdateBack) => ("update customer set c_data = upper(c_data)", "customer", rows),
+        Work::Tsql(TsqlWork::UpdateBack) => {
+            ("update customer set c_data = upper(c_data)", "customer", rows)
+        }
         _ => ("delete from customer", "customer", 0),
     }
 }
 
 const PIECE: usize = 1 << 20;
 
-/// Writes the first bytes of a file again with what they are, durably: space that was only reserved has been written then.
+/// Writes the first bytes of a file again with what they are, durably: space that was only reserved
+/// has been written then.
 pub(super) fn write_again(path: &Path, bytes: u64) -> Result<(), LabError> {
     let mut file = File::options().read(true).write(true).open(path)?;
     let mut buffer = vec![0; PIECE];
@@ -93,7 +105,8 @@ mod tests {
         let out = limited(0, move || drop(sender), work);
         assert!(matches!(out, Err(LabError::TimeLimit(0))), "{out:?}");
         assert_eq!(limited(60, || panic!("too early"), || Ok(7)).unwrap(), 7);
-        let own = limited(60, || panic!("too early"), || Err::<(), _>(LabError::Request("own".into())));
+        let own =
+            limited(60, || panic!("too early"), || Err::<(), _>(LabError::Request("own".into())));
         assert_eq!(own.unwrap_err().to_string(), "own");
     }
 

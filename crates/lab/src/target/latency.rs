@@ -5,7 +5,8 @@ use crate::stats;
 use crate::work::Figure;
 use std::time::{Duration, Instant};
 
-/// Calls `one` for that many milliseconds. The mean in microseconds, the 50th, 95th and 99th percentile, and how many there were.
+/// Calls `one` for that many milliseconds. The mean in microseconds, the 50th, 95th and 99th
+/// percentile, and how many there were.
 pub(super) fn latencies(
     ms: u64,
     mut one: impl FnMut(u64) -> Result<(), LabError>,
@@ -45,7 +46,9 @@ mod tests {
         .unwrap();
         let value = |name: &str| figures.iter().find(|f| f.measure == name).unwrap().value;
         assert_eq!(value("number"), calls as f64);
-        assert!(value("p50") >= 1_000.0 && value("p50") <= value("p95") && value("p95") <= value("p99"));
+        assert!(
+            value("p50") >= 1_000.0 && value("p50") <= value("p95") && value("p95") <= value("p99")
+        );
         assert!((value("") * value("number") - 30_000.0).abs() < 30_000.0);
         assert_eq!(latencies(0, |_| Ok(())).unwrap()[4].value, 1.0, "one at least");
         assert!(latencies(10, |_| Err(LabError::TimeLimit(1))).is_err());

@@ -1,5 +1,6 @@
-//! MariaDB (InnoDB) on a scratch folder, through its client library on a Unix socket. One connection does the work; what needs
-//! several has them open before it begins. Times are this process's clock around each statement.
+//! MariaDB (InnoDB) on a scratch folder, through its client library on a Unix socket. One
+//! connection does the work; what needs several has them open before it begins. Times are this
+//! process's clock around each statement.
 
 mod tables;
 
@@ -39,9 +40,10 @@ struct Open {
     config: Config,
 }
 
-/// Pages a second that may be written in the background: what its documentation advises for fast disks, and what a checkpoint
-/// needs not to be held back.
-const IO_CAPACITY: [(&str, u32); 2] = [("innodb_io_capacity", 20_000), ("innodb_io_capacity_max", 40_000)];
+/// Pages a second that may be written in the background: what its documentation advises for fast
+/// disks, and what a checkpoint needs not to be held back.
+const IO_CAPACITY: [(&str, u32); 2] =
+    [("innodb_io_capacity", 20_000), ("innodb_io_capacity_max", 40_000)];
 const CHECKPOINT_IO_CAPACITY: u32 = 1_000_000;
 
 fn failed(error: &mysql::Error, statement: &str) -> LabError {
@@ -71,8 +73,10 @@ fn status(client: &mut Conn) -> Result<HashMap<String, String>, LabError> {
 impl Open {
     fn connect(&self, database: Option<&str>) -> Result<Conn, LabError> {
         let socket = self.socket.path().join("s");
-        let options =
-            OptsBuilder::new().socket(Some(socket.to_string_lossy())).user(Some("root")).db_name(database);
+        let options = OptsBuilder::new()
+            .socket(Some(socket.to_string_lossy()))
+            .user(Some("root"))
+            .db_name(database);
         Conn::new(options).map_err(|e| failed(&e, "connecting"))
     }
 
@@ -119,24 +123,30 @@ impl Open {
     fn start(&mut self, tuned: &[String]) -> Result<(), LabError> {
         let program = find(&["mariadbd", "mysqld"])?;
         let mut server = Command::new(&program);
-        server.arg("--no-defaults").arg(format!("--datadir={}", self.folder.join("data").display()));
+        server
+            .arg("--no-defaults")
+            .arg(format!("--datadir={}", self.folder.join("data").display()));
         server.args(base(&program));
-        server.arg(format!("--socket={}", self.socket.path().join("s").display())).args(self.user()).args([
-            "--skip-networking",
-            "--skip-log-bin",
-            "--innodb-flush-log-at-trx-commit=1",
-            "--innodb-flush-method=O_DIRECT",
-            "--innodb-flush-neighbors=0",
-            "--innodb-log-buffer-size=64M",
-            "--max-connections=200",
-        ]);
+        server
+            .arg(format!("--socket={}", self.socket.path().join("s").display()))
+            .args(self.user())
+            .args([
+                "--skip-networking",
+                "--skip-log-bin",
+                "--innodb-flush-log-at-trx-commit=1",
+                "--innodb-flush-method=O_DIRECT",
+                "--innodb-flush-neighbors=0",
+                "--innodb-log-buffer-size=64M",
+                "--max-connections=200",
+            ]);
         for (name, value) in IO_CAPACITY.iter().rev() {
             server.arg(format!("--{name}={value}"));
         }
         server.args(tuned.iter().map(|t| format!("--{t}")));
         server.arg(format!("--innodb-buffer-pool-size={}M", self.config.memory >> 20));
         // Never smaller than what the work fills: the log's size is not what most studies turn.
-        server.arg(format!("--innodb-log-file-size={}M", (self.config.log.final_kb >> 10).max(1024)));
+        server
+            .arg(format!("--innodb-log-file-size={}M", (self.config.log.final_kb >> 10).max(1024)));
         if self.block() > 0 {
             server.arg(format!("--innodb-log-write-ahead-size={}", self.block()));
         }
@@ -154,11 +164,14 @@ impl Open {
     fn make(&mut self, customers: Option<&Path>, tuned: &[String]) -> Result<(), LabError> {
         let program = find(&["mariadb-install-db", "mysql_install_db"])?;
         let mut install = Command::new(&program);
-        install.arg("--no-defaults").arg(format!("--datadir={}", self.folder.join("data").display()));
+        install
+            .arg("--no-defaults")
+            .arg(format!("--datadir={}", self.folder.join("data").display()));
         install.args(base(&find(&["mariadbd", "mysqld"])?)).args(self.user());
         install.arg("--auth-root-authentication-method=normal").arg("--skip-test-db");
         run_tool("mariadb-install-db", &mut install)?;
-        // The first start makes the log, of space that is only reserved; it is written before it is used, as everybody's.
+        // The first start makes the log, of space that is only reserved; it is written before it is
+        // used, as everybody's.
         self.start(tuned)?;
         self.stop();
         write_again(&self.folder.join("data/ib_logfile0"), self.config.log.initial_kb << 10)?;
@@ -205,7 +218,8 @@ impl Open {
         Ok(figures)
     }
 
-    /// innodb_flush_log_at_trx_commit is global: 1 waits for the disk, 0 writes and flushes once a second.
+    /// innodb_flush_log_at_trx_commit is global: 1 waits for the disk, 0 writes and flushes once a
+    /// second.
     fn set_durability(&mut self, durability: Durability) -> Result<(), LabError> {
         let value = if durability == Durability::Delayed { 0 } else { 1 };
         self.run_all(&[&format!("set global innodb_flush_log_at_trx_commit = {value}")])
@@ -250,7 +264,8 @@ impl Open {
         Ok(vec![Figure::new("rows/s", rows / seconds.max(0.001))])
     }
 
-    /// InnoDB's own word for a checkpoint: no dirty page above 0 %, written as fast as the disk can; waited for.
+    /// InnoDB's own word for a checkpoint: no dirty page above 0 %, written as fast as the disk
+    /// can; waited for.
     fn checkpoint(&mut self) -> Result<Vec<Figure>, LabError> {
         let client = self.client()?;
         let begin = Instant::now();
@@ -266,7 +281,9 @@ impl Open {
         )?;
         while status(client)?.get("innodb_buffer_pool_pages_dirty").is_some_and(|n| n != "0") {
             if begin.elapsed() > Duration::from_secs(600) {
-                return Err(LabError::Request("MariaDB's dirty pages were not written in 600 s".into()));
+                return Err(LabError::Request(
+                    "MariaDB's dirty pages were not written in 600 s".into(),
+                ));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -335,11 +352,13 @@ impl Open {
                 costs.push(self.commits(1_000, Durability::Full)?[0].value);
             }
         }
-        let mut tried = costs.map(|(value, costs)| (stats::median(&costs).unwrap_or(f64::NAN), value));
+        let mut tried =
+            costs.map(|(value, costs)| (stats::median(&costs).unwrap_or(f64::NAN), value));
         tried.sort_by(|a, b| a.0.total_cmp(&b.0));
         let best = tried[0].1;
         self.run_all(&[&format!("set global {name} = {best}")])?;
-        let all: Vec<String> = tried.iter().map(|(cost, value)| format!("{value} {cost:.4} s")).collect();
+        let all: Vec<String> =
+            tried.iter().map(|(cost, value)| format!("{value} {cost:.4} s")).collect();
         let said = format!("MariaDB, {name}: {best} is the best of {}", all.join(", "));
         Ok((vec![format!("{}={best}", name.replace('_', "-"))], vec![said]))
     }
@@ -352,7 +371,10 @@ impl Open {
             let query = format!(
                 "select coalesce(variable_value, '') from information_schema.global_variables where variable_name = '{name}'"
             );
-            Ok(client.query_first(&query).map_err(|e| failed(&e, &query))?.unwrap_or_else(|| "-".into()))
+            Ok(client
+                .query_first(&query)
+                .map_err(|e| failed(&e, &query))?
+                .unwrap_or_else(|| "-".into()))
         };
         Ok(format!(
             "MariaDB {}: innodb_buffer_pool_size {} MB, innodb_log_file_size {} MB, the first {} MB written beforehand, \
@@ -391,7 +413,9 @@ impl Target for MariaDb {
             Knob::LogPieces => Err("InnoDB's log is one file that is not cut into pieces"),
             Knob::DataFiles => Ok("partitions of the table, each a tablespace in its own file"),
             Knob::Durability => Ok("innodb_flush_log_at_trx_commit 1 and 0"),
-            Knob::LogGrowth => Err("InnoDB's log has a fixed size (innodb_log_file_size) and never grows"),
+            Knob::LogGrowth => {
+                Err("InnoDB's log has a fixed size (innodb_log_file_size) and never grows")
+            }
             Knob::LogBlock => Ok("innodb_log_write_ahead_size"),
         }
     }
@@ -399,7 +423,9 @@ impl Target for MariaDb {
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         if matches!(config.block, LogBlock::Device | LogBlock::Flag1800) {
-            return Err(LabError::Unsupported("InnoDB has no setting that follows the device".into()));
+            return Err(LabError::Unsupported(
+                "InnoDB has no setting that follows the device".into(),
+            ));
         }
         let folder = place.folder.join(&config.key);
         let kept = kept::take(&folder, config)? && !place.fresh;
@@ -408,8 +434,13 @@ impl Target for MariaDb {
             let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder)?;
         }
-        let mut open =
-            Open { folder, client: None, server: None, socket: Socket::new()?, config: config.clone() };
+        let mut open = Open {
+            folder,
+            client: None,
+            server: None,
+            socket: Socket::new()?,
+            config: config.clone(),
+        };
         if kept {
             open.start(&self.tuned)?;
         } else {
@@ -440,7 +471,8 @@ impl Target for MariaDb {
             return Ok(Counters::default());
         };
         let all = status(client)?;
-        let value = |name: &str| -> i64 { all.get(name).and_then(|v| v.trim().parse().ok()).unwrap_or(0) };
+        let value =
+            |name: &str| -> i64 { all.get(name).and_then(|v| v.trim().parse().ok()).unwrap_or(0) };
         let log_bytes = value("innodb_os_log_written");
         let log = IoCount {
             file: "log".into(),
@@ -463,7 +495,11 @@ impl Target for MariaDb {
                 us: value("innodb_row_lock_time") * 1000,
             },
             WaitCount { wait_type: "log buffer".into(), count: value("innodb_log_waits"), us: 0 },
-            WaitCount { wait_type: "free page".into(), count: value("innodb_buffer_pool_wait_free"), us: 0 },
+            WaitCount {
+                wait_type: "free page".into(),
+                count: value("innodb_buffer_pool_wait_free"),
+                us: 0,
+            },
         ];
         Ok(Counters { waits, io: vec![data, log], ..Counters::default() })
     }

@@ -70,7 +70,8 @@ pub trait Target {
     /// Makes the database of a configuration (or opens a kept one, unless it is to be fresh);
     /// settings and sizes in words.
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError>;
-    /// Tries settings that no study turns and keeps the best, as its friends would; what was found, in words.
+    /// Tries settings that no study turns and keeps the best, as its friends would; what was found,
+    /// in words.
     fn tune(&mut self) -> Result<Vec<String>, LabError> {
         Ok(vec![])
     }
@@ -98,7 +99,8 @@ pub trait Target {
     fn arrays(&self, device: &Device) -> u32 {
         device.arrays()
     }
-    /// Removes what was kept of the study whose scratch folder that is, where it is not in that folder.
+    /// Removes what was kept of the study whose scratch folder that is, where it is not in that
+    /// folder.
     fn clear(&mut self, _folder: &Path) -> Result<(), LabError> {
         Ok(())
     }
@@ -134,7 +136,8 @@ pub fn without_peers() -> LabError {
     )
 }
 
-/// The target of a name, case ignored, or of a server's address. `restart_with`: the command that ends and starts such a server.
+/// The target of a name, case ignored, or of a server's address. `restart_with`: the command that
+/// ends and starts such a server.
 pub fn find(name: &str, restart_with: Option<&str>) -> Result<Box<dyn Target>, LabError> {
     if is_address(name) {
         return Ok(Box::new(Mssql::new(name, restart_with.map(|c| Hook(c.to_owned())))?));

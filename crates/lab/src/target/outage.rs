@@ -59,12 +59,18 @@ fn open(disk: &SimDisk) -> Result<Embedded, LabError> {
     })
 }
 
-fn moment(sessions: u32, window_kb: Option<u32>, outage: Outage, seed: u64) -> Result<Found, LabError> {
+fn moment(
+    sessions: u32,
+    window_kb: Option<u32>,
+    outage: Outage,
+    seed: u64,
+) -> Result<Found, LabError> {
     let disk = SimDisk::new(seed);
     let server = open(&disk)?;
     make(&server, window_kb)?;
-    let clients =
-        (0..sessions).map(|_| server.connect(Some(tsql::DATABASE))).collect::<Result<Vec<_>, _>>()?;
+    let clients = (0..sessions)
+        .map(|_| server.connect(Some(tsql::DATABASE)))
+        .collect::<Result<Vec<_>, _>>()?;
     let acknowledged: Vec<AtomicI32> = (0..sessions).map(|_| AtomicI32::new(0)).collect();
     let after = 1 + fastrand::Rng::with_seed(seed).u64(0..OPERATIONS);
     disk.crash_at(disk.io_count() + after);
@@ -73,7 +79,9 @@ fn moment(sessions: u32, window_kb: Option<u32>, outage: Outage, seed: u64) -> R
             .into_iter()
             .zip(&acknowledged)
             .enumerate()
-            .map(|(session, (client, done))| scope.spawn(move || until_refused(client, session, done)))
+            .map(|(session, (client, done))| {
+                scope.spawn(move || until_refused(client, session, done))
+            })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or(None)).collect()
     });
@@ -100,17 +108,24 @@ fn make(server: &Embedded, window_kb: Option<u32>) -> Result<(), LabError> {
     client.run(&format!("create database {database}"))?;
     if let Some(kb) = window_kb {
         let window = format!("(window_ms = 1000, window_kb = {kb})");
-        client.run(&format!("alter database {database} set delayed_durability = forced {window}"))?;
+        client
+            .run(&format!("alter database {database} set delayed_durability = forced {window}"))?;
     }
     client.run(&format!("use {database}"))?;
     // Rows as large as those of `one_row`.
-    client.run("create table commits (s int not null, n int not null, b char(92) not null); checkpoint")?;
+    client.run(
+        "create table commits (s int not null, n int not null, b char(92) not null); checkpoint",
+    )?;
     Ok(())
 }
 
 /// Commits rows 0, 1, 2, ... until one is refused; `done` is how many were acknowledged. What
 /// refused.
-fn until_refused(mut client: Box<dyn Connection>, session: usize, done: &AtomicI32) -> Option<LabError> {
+fn until_refused(
+    mut client: Box<dyn Connection>,
+    session: usize,
+    done: &AtomicI32,
+) -> Option<LabError> {
     let prepared = client.prepare(&format!("insert commits values ({session}, @a, 'x')"));
     let mut insert = match prepared {
         Ok(insert) => insert,
@@ -137,7 +152,8 @@ fn look(disk: &SimDisk, acknowledged: &[i32]) -> Result<Found, LabError> {
         let (session, count, last) =
             field(0).zip(field(1)).zip(field(2)).map(|((s, c), l)| (s, c, l)).ok_or_else(wrong)?;
         if count != last + 1 {
-            let what = format!("{count} of the first {} rows of session {session} are there", last + 1);
+            let what =
+                format!("{count} of the first {} rows of session {session} are there", last + 1);
             return Err(LabError::Request(format!("{what}: commits are missing in the middle")));
         }
         let at = usize::try_from(session).ok().filter(|at| *at < there.len()).ok_or_else(wrong)?;

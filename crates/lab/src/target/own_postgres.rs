@@ -64,7 +64,15 @@ impl OwnPostgres {
             std::fs::create_dir_all(&self.folder)?;
             give_to_postgres(&self.folder)?;
             let mut initdb = command(&find(&["initdb"])?);
-            initdb.arg("-D").arg(&data).args(["-A", "trust", "-E", "UTF8", "--locale=C", "-U", "postgres"]);
+            initdb.arg("-D").arg(&data).args([
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C",
+                "-U",
+                "postgres",
+            ]);
             run_tool("initdb", &mut initdb)?;
         }
         let socket = Socket::new()?;
@@ -93,7 +101,8 @@ impl OwnPostgres {
                     self.running = Some(Running { server: started, port, _socket: socket });
                     return Ok(());
                 }
-                // After a SIGKILL it refuses to start until the last of its old processes has ended.
+                // After a SIGKILL it refuses to start until the last of its old processes has
+                // ended.
                 Err(error) if begin.elapsed() > LEFT => return Err(error),
                 Err(_) => std::thread::sleep(Duration::from_millis(200)),
             }
@@ -131,7 +140,9 @@ impl OwnPostgres {
     /// In words.
     pub fn said(&self) -> String {
         let checkpoints = match self.shipped {
-            true => "checkpoints as its defaults make them (checkpoint_timeout 5min, max_wal_size 1GB)",
+            true => {
+                "checkpoints as its defaults make them (checkpoint_timeout 5min, max_wal_size 1GB)"
+            }
             false => "no checkpoint while it is measured",
         };
         format!(

@@ -1,4 +1,5 @@
-//! A `ringwood serve` of the lab's own, on a port that the system chooses, reachable from this machine only. It ends with the lab.
+//! A `ringwood serve` of the lab's own, on a port that the system chooses, reachable from this
+//! machine only. It ends with the lab.
 
 use super::mssql::Address;
 use crate::LabError;
@@ -66,14 +67,18 @@ impl OwnServer {
             let status = child.wait()?;
             let log = self.folder.with_extension("log");
             let said = std::fs::read_to_string(&log).unwrap_or_default();
-            return Err(LabError::Request(format!("ringwood serve did not start: {status}\n{said}")));
+            return Err(LabError::Request(format!(
+                "ringwood serve did not start: {status}\n{said}"
+            )));
         };
         self.running = Some(Running { child, port });
         Ok(())
     }
 
     fn running(&self) -> Result<&Running, LabError> {
-        self.running.as_ref().ok_or_else(|| LabError::Request("ringwood serve is not running".into()))
+        self.running
+            .as_ref()
+            .ok_or_else(|| LabError::Request("ringwood serve is not running".into()))
     }
 
     /// Its process id.
@@ -112,8 +117,9 @@ impl OwnServer {
 
     /// In words.
     pub fn said(&self) -> String {
-        let memory =
-            self.memory.map_or_else(|| "as it chooses".into(), |bytes| format!("{} MB", bytes >> 20));
+        let memory = self
+            .memory
+            .map_or_else(|| "as it chooses".into(), |bytes| format!("{} MB", bytes >> 20));
         format!("ringwood serve, buffer pool {memory}, loopback TCP without TLS")
     }
 }

@@ -1,5 +1,6 @@
-//! PostgreSQL on a scratch folder, through its client library on a Unix socket. One connection does the work; what needs several
-//! has them open before it begins. Times are this process's clock around each statement.
+//! PostgreSQL on a scratch folder, through its client library on a Unix socket. One connection does
+//! the work; what needs several has them open before it begins. Times are this process's clock
+//! around each statement.
 
 mod statements;
 mod tune;
@@ -126,7 +127,9 @@ impl Open {
         run_all(client, &["set statement_timeout = 0"])?;
         match done {
             Ok(()) => Ok(Figure::seconds(seconds)),
-            Err(e) if e.code() == Some(&SqlState::QUERY_CANCELED) => Err(LabError::TimeLimit(limit)),
+            Err(e) if e.code() == Some(&SqlState::QUERY_CANCELED) => {
+                Err(LabError::TimeLimit(limit))
+            }
             Err(e) => Err(failed(&e, statement)),
         }
     }
@@ -156,7 +159,13 @@ impl Open {
 
     fn make(&mut self, customers: Option<&Path>) -> Result<(), LabError> {
         let mut initdb = command(&find(&["initdb"])?);
-        initdb.arg("-D").arg(self.folder.join("data")).args(["-A", "trust", "-E", "UTF8", "--locale=C"]);
+        initdb.arg("-D").arg(self.folder.join("data")).args([
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]);
         initdb.args(["-U", "postgres"]).arg(format!("--wal-segsize={}", segment_mb(&self.config)));
         run_tool("initdb", &mut initdb)?;
         self.start()?;
@@ -234,7 +243,9 @@ impl Open {
             self.client()?,
             &[
                 "drop table if exists vlf_test",
-                &format!("create table vlf_test (a int {key}, b char(8000) not null, c int not null)"),
+                &format!(
+                    "create table vlf_test (a int {key}, b char(8000) not null, c int not null)"
+                ),
                 "alter table vlf_test alter column b set storage plain",
                 "insert into vlf_test values (1, repeat('a', 8000), 0)",
                 "checkpoint",
@@ -387,13 +398,15 @@ impl Target for Postgres {
 
     fn knob(&self, knob: Knob) -> Result<&'static str, &'static str> {
         match knob {
-            Knob::LogPieces => {
-                Ok("wal_segment_size (1 MB is the smallest, so that there are fewer pieces than 20,000)")
-            }
+            Knob::LogPieces => Ok(
+                "wal_segment_size (1 MB is the smallest, so that there are fewer pieces than 20,000)",
+            ),
             Knob::DataFiles => Ok("tablespaces, the table partitioned over them"),
             Knob::Durability => Ok("synchronous_commit on and off"),
             Knob::LogGrowth => Ok("wal_segment_size: the piece by which pg_wal grows"),
-            Knob::LogBlock => Err("PostgreSQL writes its log in blocks of 8 KB, fixed when it is compiled"),
+            Knob::LogBlock => {
+                Err("PostgreSQL writes its log in blocks of 8 KB, fixed when it is compiled")
+            }
         }
     }
 

@@ -1,5 +1,5 @@
-//! Processes of peers: run a tool to its end, find a program, stop a server when its target goes away, and those that a killed
-//! run has left.
+//! Processes of peers: run a tool to its end, find a program, stop a server when its target goes
+//! away, and those that a killed run has left.
 
 use crate::LabError;
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,7 +20,11 @@ impl Server {
     }
 
     /// Waits until `ready` says so; an error when the process ended or a minute has passed.
-    pub fn wait_until(&mut self, what: &str, mut ready: impl FnMut() -> bool) -> Result<(), LabError> {
+    pub fn wait_until(
+        &mut self,
+        what: &str,
+        mut ready: impl FnMut() -> bool,
+    ) -> Result<(), LabError> {
         let begin = Instant::now();
         while !ready() {
             if let Some(status) = self.0.try_wait()? {
@@ -64,8 +68,8 @@ impl Drop for Server {
     }
 }
 
-/// Stops the servers on the data in `folder` that have outlived a run which was killed: they would write into what is made there
-/// anew, or go on beside it and take memory from what is measured.
+/// Stops the servers on the data in `folder` that have outlived a run which was killed: they would
+/// write into what is made there anew, or go on beside it and take memory from what is measured.
 pub(super) fn stop_left(folder: &Path) -> Result<(), LabError> {
     let begin = Instant::now();
     loop {
@@ -77,7 +81,8 @@ pub(super) fn stop_left(folder: &Path) -> Result<(), LabError> {
             0..20 => Signal::TERM,
             20..30 => Signal::KILL,
             _ => {
-                let what = format!("process {} uses {} and cannot be stopped", left[0], folder.display());
+                let what =
+                    format!("process {} uses {} and cannot be stopped", left[0], folder.display());
                 return Err(LabError::Request(what));
             }
         };
@@ -92,7 +97,8 @@ pub(super) fn stop_left(folder: &Path) -> Result<(), LabError> {
 fn servers_on(data: &Path) -> Vec<Pid> {
     let data = data.as_os_str().as_encoded_bytes();
     let on_it = |line: &[u8]| {
-        line.split(|b| *b == 0).any(|word| word == data || word.strip_prefix(b"--datadir=") == Some(data))
+        line.split(|b| *b == 0)
+            .any(|word| word == data || word.strip_prefix(b"--datadir=") == Some(data))
     };
     let Ok(processes) = std::fs::read_dir("/proc") else { return vec![] };
     let ids = processes.flatten().filter_map(|p| p.file_name().to_str()?.parse::<i32>().ok());
@@ -123,7 +129,11 @@ pub(super) fn run_tool(name: &str, command: &mut Command) -> Result<(), LabError
         return Ok(());
     }
     let said = [output.stdout, output.stderr].concat();
-    Err(LabError::Request(format!("{name}: {}: {}", output.status, String::from_utf8_lossy(&said).trim())))
+    Err(LabError::Request(format!(
+        "{name}: {}: {}",
+        output.status,
+        String::from_utf8_lossy(&said).trim()
+    )))
 }
 
 /// Whether this process is root: PostgreSQL refuses to be.
@@ -131,7 +141,9 @@ pub(super) fn is_root() -> bool {
     std::fs::read_to_string("/proc/self/status")
         .ok()
         .and_then(|s| {
-            s.lines().find(|l| l.starts_with("Uid:")).map(|l| l.split_whitespace().nth(2) == Some("0"))
+            s.lines()
+                .find(|l| l.starts_with("Uid:"))
+                .map(|l| l.split_whitespace().nth(2) == Some("0"))
         })
         .unwrap_or(false)
 }

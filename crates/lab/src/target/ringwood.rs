@@ -119,16 +119,22 @@ impl Open {
     /// The program that can be killed while it works on these files.
     fn to_kill(&self) -> Result<PathBuf, LabError> {
         if self.place.device.disclosure().is_some() {
-            return Err(LabError::Unsupported("a killed process cannot hold a modelled device".into()));
+            return Err(LabError::Unsupported(
+                "a killed process cannot hold a modelled device".into(),
+            ));
         }
-        let missing = || LabError::Unsupported("this needs the ringwood command, which is killed".into());
+        let missing =
+            || LabError::Unsupported("this needs the ringwood command, which is killed".into());
         self.place.program.clone().ok_or_else(missing)
     }
 }
 
 impl Ringwood {
     fn open(&mut self) -> Result<(&mut Open, &mut Past), LabError> {
-        let open = self.open.as_mut().ok_or_else(|| LabError::Request("Ringwood was not set up".into()))?;
+        let open = self
+            .open
+            .as_mut()
+            .ok_or_else(|| LabError::Request("Ringwood was not set up".into()))?;
         Ok((open, &mut self.past))
     }
 
@@ -149,7 +155,9 @@ impl Ringwood {
             "select count_big(*) from customer where c_data = lower(c_data) collate Latin1_General_BIN2",
         )?;
         if kept != 0.0 {
-            return Err(LabError::Request("recovery kept rows of the update that never committed".into()));
+            return Err(LabError::Request(
+                "recovery kept rows of the update that never committed".into(),
+            ));
         }
         Ok(Figure::seconds(seconds))
     }
@@ -158,7 +166,8 @@ impl Ringwood {
     fn loss(&mut self, rows: u64, window_kb: u32, end: End) -> Result<Vec<Figure>, LabError> {
         const COUNT: &str = "select count_big(*) from one_row";
         let (open, past) = self.open()?;
-        let before = tsql::number(tsql::Server::connect(open.server()?, Some(DATABASE))?.as_mut(), COUNT)?;
+        let before =
+            tsql::number(tsql::Server::connect(open.server()?, Some(DATABASE))?.as_mut(), COUNT)?;
         if end == End::Stop {
             let mut client = tsql::Server::connect(open.server()?, Some(DATABASE))?;
             client.run(&tsql::delayed_commits(&tsql::EMBEDDED, rows, window_kb)?)?;
@@ -167,8 +176,12 @@ impl Ringwood {
         } else {
             let program = open.to_kill()?;
             open.stop(past)?;
-            let mut work =
-                vec!["--commits".into(), rows.to_string(), "--window".into(), window_kb.to_string()];
+            let mut work = vec![
+                "--commits".into(),
+                rows.to_string(),
+                "--window".into(),
+                window_kb.to_string(),
+            ];
             if end == End::FlushThenKill {
                 work.push("--flush".into());
             }
@@ -177,7 +190,8 @@ impl Ringwood {
         open.start(past)?;
         let mut client = tsql::Server::connect(open.server()?, Some(DATABASE))?;
         let there = tsql::number(client.as_mut(), COUNT)? - before;
-        // What is there must be the beginning of what was committed: nothing may be missing in between.
+        // What is there must be the beginning of what was committed: nothing may be missing in
+        // between.
         let begun = tsql::number(client.as_mut(), "select isnull(max(a), -1) + 1 from one_row")?;
         if before == 0.0 && begun != there {
             return Err(LabError::Request(format!(
@@ -191,7 +205,8 @@ impl Ringwood {
 /// Trace flag: log blocks of 4,096 bytes where the log follows the device.
 const TRACE_1800: i32 = 1800;
 
-/// Runs a child process that works on the database and kills itself with SIGKILL; `work` is what it is told.
+/// Runs a child process that works on the database and kills itself with SIGKILL; `work` is what it
+/// is told.
 fn crash(open: &Open, program: &std::path::Path, work: &[String]) -> Result<(), LabError> {
     let mut child = Command::new(program);
     child.args(["lab", "victim", "--database", DATABASE, "--data"]).arg(&open.folder);
@@ -244,8 +259,13 @@ impl Target for Ringwood {
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
         let folder = place.folder.join(&config.key);
-        let mut open =
-            Open { server: None, models: vec![], folder, place: place.clone(), config: config.clone() };
+        let mut open = Open {
+            server: None,
+            models: vec![],
+            folder,
+            place: place.clone(),
+            config: config.clone(),
+        };
         if kept::take(&open.folder, config)? && !place.fresh {
             open.start(&self.past)?;
             self.open = Some(open);
@@ -271,7 +291,11 @@ impl Target for Ringwood {
             open.start(&self.past)?;
             tsql::next_vlf(open.server()?)?;
         }
-        said.push(format!("Ringwood {}: buffer pool {} MB", env!("CARGO_PKG_VERSION"), config.memory >> 20));
+        said.push(format!(
+            "Ringwood {}: buffer pool {} MB",
+            env!("CARGO_PKG_VERSION"),
+            config.memory >> 20
+        ));
         self.open = Some(open);
         Ok(said)
     }
@@ -279,7 +303,9 @@ impl Target for Ringwood {
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
         match work {
             Work::Recovery(rows) => self.recovery(*rows),
-            Work::Tsql(TsqlWork::Loss { rows, window_kb, end }) => self.loss(*rows, *window_kb, *end),
+            Work::Tsql(TsqlWork::Loss { rows, window_kb, end }) => {
+                self.loss(*rows, *window_kb, *end)
+            }
             Work::Tsql(TsqlWork::Outage { sessions, moments, window_kb, outage }) => {
                 outage::outage(*sessions, *moments, *window_kb, *outage)
             }
@@ -335,7 +361,9 @@ mod tests {
         let commits = Work::Commits(100, Durability::Full);
         target.run(&commits).unwrap();
         let before = target.counters().unwrap();
-        let writes = |c: &Counters| c.waits.iter().find(|w| w.wait_type == "WRITELOG").map_or(0, |w| w.count);
+        let writes = |c: &Counters| {
+            c.waits.iter().find(|w| w.wait_type == "WRITELOG").map_or(0, |w| w.count)
+        };
         assert!(writes(&before) >= 100, "{before:?}");
         let (open, past) = target.open().unwrap();
         open.stop(past).unwrap();

@@ -70,7 +70,8 @@ impl Target for Served {
 
     fn set_up(&mut self, place: &Place, config: &Config) -> Result<Vec<String>, LabError> {
         self.tear_down()?;
-        let missing = || LabError::Unsupported("this needs the ringwood command, which serves".into());
+        let missing =
+            || LabError::Unsupported("this needs the ringwood command, which serves".into());
         let program = place.program.clone().ok_or_else(missing)?;
         let folder = folder_of(&place.folder, config);
         let fresh = place.fresh || !self.servers.contains_key(&folder);

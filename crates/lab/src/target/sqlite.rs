@@ -1,5 +1,5 @@
-//! SQLite in this process, the version that its crate brings: prepared statements, write-ahead logging, the log's file written
-//! before it is used and never cut. Times are this process's clock.
+//! SQLite in this process, the version that its crate brings: prepared statements, write-ahead
+//! logging, the log's file written before it is used and never cut. Times are this process's clock.
 
 use super::at_once::at_once;
 use super::clients::{customer_statement, expect_rows, extend_with_zeros, limited};
@@ -46,7 +46,8 @@ fn run_all(connection: &Connection, statements: &str) -> Result<(), LabError> {
     connection.execute_batch(statements).map_err(|e| failed(&e, statements))
 }
 
-/// Opens the database. `synchronous = FULL` waits for the disk at each commit; nothing is checkpointed by itself.
+/// Opens the database. `synchronous = FULL` waits for the disk at each commit; nothing is
+/// checkpointed by itself.
 fn open(folder: &Path, memory: u64) -> Result<Connection, LabError> {
     let connection = Connection::open(folder.join("lab.db")).map_err(|e| failed(&e, "open"))?;
     connection.busy_timeout(Duration::from_secs(600)).map_err(|e| failed(&e, "busy_timeout"))?;
@@ -77,7 +78,10 @@ fn insert_rows(connection: &Connection, session: u32, count: u64) -> Result<(), 
 
 impl Open {
     /// Seconds of `work`, interrupted at the limit.
-    fn timed(&self, work: impl FnOnce(&Connection) -> Result<(), LabError>) -> Result<Vec<Figure>, LabError> {
+    fn timed(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<(), LabError>,
+    ) -> Result<Vec<Figure>, LabError> {
         let interrupt = self.connection.get_interrupt_handle();
         let done = limited(
             self.config.limit_s,
@@ -105,10 +109,12 @@ impl Open {
         expect_rows("SQLite", table, self.rows(table)?, rows)
     }
 
-    /// Everything in the log goes to the database; the log is used again from its beginning and keeps its size.
+    /// Everything in the log goes to the database; the log is used again from its beginning and
+    /// keeps its size.
     fn checkpoint(&self) -> Result<(), LabError> {
         let query = "pragma wal_checkpoint(restart)";
-        let busy: i64 = self.connection.query_row(query, (), |r| r.get(0)).map_err(|e| failed(&e, query))?;
+        let busy: i64 =
+            self.connection.query_row(query, (), |r| r.get(0)).map_err(|e| failed(&e, query))?;
         if busy == 0 {
             Ok(())
         } else {
@@ -166,11 +172,14 @@ impl Open {
     fn latencies(&self, ms: u64) -> Result<Vec<Figure>, LabError> {
         let filler = padded("x", 100);
         let mut statement = self.connection.prepare(INSERT).map_err(|e| failed(&e, INSERT))?;
-        latencies(ms, |i| statement.execute((i as i64, &filler)).map(drop).map_err(|e| failed(&e, INSERT)))
+        latencies(ms, |i| {
+            statement.execute((i as i64, &filler)).map(drop).map_err(|e| failed(&e, INSERT))
+        })
     }
 
-    /// Connections of several threads. There is one writer at a time: they take turns by a lock of this process, as programs do
-    /// that write much, instead of SQLite's own waiting, which sleeps and tries again.
+    /// Connections of several threads. There is one writer at a time: they take turns by a lock of
+    /// this process, as programs do that write much, instead of SQLite's own waiting, which sleeps
+    /// and tries again.
     fn connections(&self, count: u32) -> Result<Vec<Connection>, LabError> {
         (0..count).map(|_| open(&self.folder, self.config.memory / u64::from(count))).collect()
     }
@@ -221,8 +230,10 @@ impl Open {
 
     fn row_updates(&self, updates: u64) -> Result<Vec<Figure>, LabError> {
         let (a, b) = ("a".repeat(8000), "b".repeat(8000));
-        let (first, second) =
-            ("update vlf_test set b = ?1, c = ?2 where a = 1", "update vlf_test set b = ?1 where a = 1");
+        let (first, second) = (
+            "update vlf_test set b = ?1, c = ?2 where a = 1",
+            "update vlf_test set b = ?1 where a = 1",
+        );
         self.timed(|connection| {
             run_all(connection, "begin")?;
             let mut one = connection.prepare(first).map_err(|e| failed(&e, first))?;
@@ -289,8 +300,12 @@ impl Target for Sqlite {
             Knob::LogPieces => Err("SQLite's WAL is one file that is not cut into pieces"),
             Knob::DataFiles => Err("a SQLite database is one file"),
             Knob::Durability => Ok("PRAGMA synchronous FULL and NORMAL, journal_mode WAL"),
-            Knob::LogGrowth => Err("SQLite's WAL grows by what is written; there is no step to set"),
-            Knob::LogBlock => Err("SQLite writes whole pages to its WAL; the sector has no setting"),
+            Knob::LogGrowth => {
+                Err("SQLite's WAL grows by what is written; there is no step to set")
+            }
+            Knob::LogBlock => {
+                Err("SQLite writes whole pages to its WAL; the sector has no setting")
+            }
         }
     }
 
@@ -302,11 +317,13 @@ impl Target for Sqlite {
             let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder)?;
         }
-        let mut open = Open { connection: open(&folder, config.memory)?, folder, config: config.clone() };
+        let mut open =
+            Open { connection: open(&folder, config.memory)?, folder, config: config.clone() };
         if let Some(file) = place.customers.as_deref().filter(|_| config.customers > 0 && !kept) {
             open.load_customers(file)?;
         }
-        // The log is there when something was written; the last connection that closes the database removes it, so it is made each time.
+        // The log is there when something was written; the last connection that closes the database
+        // removes it, so it is made each time.
         run_all(
             &open.connection,
             "create table if not exists anything (a int); insert into anything values (1);",

@@ -1,4 +1,5 @@
-//! Consistency conditions 1 to 4 of the specification (clauses 3.3.2.1 to 3.3.2.4), as queries that count what breaks them.
+//! Consistency conditions 1 to 4 of the specification (clauses 3.3.2.1 to 3.3.2.4), as queries that
+//! count what breaks them.
 
 use super::terminal::Terminal;
 use crate::LabError;
@@ -37,7 +38,9 @@ pub fn check(terminal: &mut dyn Terminal) -> Result<(), LabError> {
     for (name, query) in CONDITIONS {
         let broken = terminal.number(query)?;
         if broken != 0 {
-            return Err(LabError::Request(format!("consistency condition {name}: broken {broken} times")));
+            return Err(LabError::Request(format!(
+                "consistency condition {name}: broken {broken} times"
+            )));
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
-//! Terminals that run transactions at once for some seconds: how many of each kind, how long each took, what was taken back and run
-//! again. A failure that is no such one ends the run, unless the server is to be killed in it.
+//! Terminals that run transactions at once for some seconds: how many of each kind, how long each
+//! took, what was taken back and run again. A failure that is no such one ends the run, unless the
+//! server is to be killed in it.
 
 use super::inputs::{Input, Kind, Terminal as Inputs};
 use super::plain;
@@ -78,7 +79,12 @@ impl Outcome {
 }
 
 /// One transaction, again and again until the engine lets it end.
-fn one(terminal: &mut dyn Terminal, input: &Input, mode: Mode, out: &mut Outcome) -> Result<Done, LabError> {
+fn one(
+    terminal: &mut dyn Terminal,
+    input: &Input,
+    mode: Mode,
+    out: &mut Outcome,
+) -> Result<Done, LabError> {
     loop {
         let ended = match mode {
             Mode::Procedures => terminal.call(input),
@@ -106,7 +112,8 @@ fn terminal_runs(
     stop: &AtomicBool,
 ) -> Outcome {
     let home = (index as i32) % plan.warehouses + 1;
-    let mut inputs = Inputs::new(plan.seed ^ ((index as u64) << 32), plan.sizes, home, plan.warehouses);
+    let mut inputs =
+        Inputs::new(plan.seed ^ ((index as u64) << 32), plan.sizes, home, plan.warehouses);
     let mut out = Outcome::default();
     let (from, to) = (begin + plan.ramp, begin + plan.ramp + plan.measured);
     let mut last = Instant::now();

@@ -17,7 +17,12 @@ pub trait Engine {
     /// Starts it after a kill, and waits until its database answers.
     fn restart(&mut self) -> Result<(), LabError>;
     /// Makes database, tables, rows, indexes and procedures.
-    fn load(&mut self, warehouses: i32, sizes: Sizes, say: &mut dyn FnMut(&str)) -> Result<(), LabError>;
+    fn load(
+        &mut self,
+        warehouses: i32,
+        sizes: Sizes,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), LabError>;
     /// A terminal.
     fn connect(&self) -> Result<Box<dyn Terminal>, LabError>;
     /// Everything dirty is written.

@@ -1,5 +1,5 @@
-//! What the five transactions are asked for, and in which mix: clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1, 2.8.1 and 5.2.4 of the
-//! specification. Keying and think times are none.
+//! What the five transactions are asked for, and in which mix: clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1,
+//! 2.8.1 and 5.2.4 of the specification. Keying and think times are none.
 
 use super::random::Random;
 use super::tables::{DISTRICTS, Sizes};
@@ -46,7 +46,8 @@ pub enum Who {
     Name(String),
 }
 
-/// What a transaction is asked for. Warehouse and district are those of the terminal, amounts are in hundredths.
+/// What a transaction is asked for. Warehouse and district are those of the terminal, amounts are
+/// in hundredths.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// The last line names no item where the order is to be rolled back.
@@ -92,8 +93,8 @@ impl Input {
     }
 }
 
-/// The inputs of one terminal, whose home is one warehouse. The mix is a deck of cards: 10 new orders, 10 payments and one of each
-/// other in 23, dealt in random order (clause 5.2.4.2).
+/// The inputs of one terminal, whose home is one warehouse. The mix is a deck of cards: 10 new
+/// orders, 10 payments and one of each other in 23, dealt in random order (clause 5.2.4.2).
 pub struct Terminal {
     random: Random,
     home: i32,
@@ -109,7 +110,9 @@ impl Terminal {
     /// The next transaction.
     pub fn next(&mut self) -> Input {
         if self.deck.is_empty() {
-            self.deck = [vec![Kind::NewOrder; 10], vec![Kind::Payment; 10], Kind::ALL[2..].to_vec()].concat();
+            self.deck =
+                [vec![Kind::NewOrder; 10], vec![Kind::Payment; 10], Kind::ALL[2..].to_vec()]
+                    .concat();
             self.random.shuffle(&mut self.deck);
         }
         let (w, random) = (self.home, &mut self.random);
@@ -143,7 +146,8 @@ impl Terminal {
                 Line { item, supply, quantity: self.random.number(1, 10) }
             })
             .collect();
-        // Terminals take the rows of the stock in one order, or they would wait for each other in a circle.
+        // Terminals take the rows of the stock in one order, or they would wait for each other in a
+        // circle.
         lines.sort_unstable_by_key(|l| (l.supply, l.item));
         // One order of a hundred names an item at its end that is not there.
         if self.random.percent(1)
@@ -157,8 +161,11 @@ impl Terminal {
     fn payment(&mut self, d: i32) -> Input {
         let w = self.home;
         // 15 of a hundred customers pay at another warehouse than theirs.
-        let (c_w, c_d) =
-            if self.random.percent(85) { (w, d) } else { (self.other(), self.random.number(1, DISTRICTS)) };
+        let (c_w, c_d) = if self.random.percent(85) {
+            (w, d)
+        } else {
+            (self.other(), self.random.number(1, DISTRICTS))
+        };
         let who = who(&mut self.random);
         Input::Payment { w, d, c_w, c_d, who, amount: self.random.number(100, 500_000) }
     }

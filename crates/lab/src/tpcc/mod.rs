@@ -1,6 +1,7 @@
-//! `lab run tpcc`: the transactions of TPC-C (specification 5.11) over the wire, as stored procedures and statement by statement, by
-//! some numbers of connections; consistency conditions 1 to 4 after it, and after a SIGKILL in the middle of it. Engines take turns
-//! within one run. These are no TPC results: no keying and think times, no audit, no prices.
+//! `lab run tpcc`: the transactions of TPC-C (specification 5.11) over the wire, as stored
+//! procedures and statement by statement, by some numbers of connections; consistency conditions 1
+//! to 4 after it, and after a SIGKILL in the middle of it. Engines take turns within one run. These
+//! are no TPC results: no keying and think times, no audit, no prices.
 
 mod consistency;
 mod driver;
@@ -87,7 +88,11 @@ fn find(name: &str, options: &TpccOptions, scratch: &Path) -> Result<Box<dyn Eng
 
 /// Runs it; progress goes to `say`. Results are in `out` after each round.
 /// Errors: an engine fails, or a consistency condition does not hold.
-pub fn run(options: &TpccOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Result<Results, LabError> {
+pub fn run(
+    options: &TpccOptions,
+    out: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<Results, LabError> {
     if options.warehouses == 0 || options.connections.contains(&0) || options.modes.is_empty() {
         return Err(LabError::Request("tpcc needs a warehouse, connections and a mode".into()));
     }
@@ -96,8 +101,11 @@ pub fn run(options: &TpccOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Resu
     let _ = std::fs::remove_dir_all(&scratch);
     std::fs::create_dir_all(&scratch)?;
     let scratch = scratch.canonicalize()?;
-    let names =
-        if options.targets.is_empty() { vec!["ringwood".to_owned()] } else { options.targets.clone() };
+    let names = if options.targets.is_empty() {
+        vec!["ringwood".to_owned()]
+    } else {
+        options.targets.clone()
+    };
     let mut engines = Vec::new();
     for name in &names {
         engines.push(find(name, options, &scratch)?);
@@ -164,8 +172,9 @@ fn factor(mode: Mode, connections: u32) -> String {
 
 /// Puts a run's figures into its cells.
 fn record(study: &mut StudyResult, round: usize, factor: &str, title: &str, outcome: &mut Outcome) {
-    let mut put =
-        |measure: &str, unit: &str, value: f64| study.record_in(round, factor, title, measure, unit, value);
+    let mut put = |measure: &str, unit: &str, value: f64| {
+        study.record_in(round, factor, title, measure, unit, value)
+    };
     put("new orders a minute (tpmC)", "/min", outcome.new_orders_per_minute());
     let all: usize = outcome.us.iter().map(Vec::len).sum();
     put("transactions", "/s", all as f64 / outcome.seconds);
@@ -216,7 +225,13 @@ impl Runs<'_> {
         let mut random = fastrand::Rng::with_seed(options.seed);
         for round in 0..options.runs {
             for index in balanced(options.seed, engines.len(), round) {
-                self.turn(engines[index].as_mut(), round, &mut random, &mut results.studies[0], say)?;
+                self.turn(
+                    engines[index].as_mut(),
+                    round,
+                    &mut random,
+                    &mut results.studies[0],
+                    say,
+                )?;
             }
             self.write(results, engines, round + 1)?;
         }
@@ -236,28 +251,33 @@ impl Runs<'_> {
         say: &mut dyn FnMut(&str),
     ) -> Result<(), LabError> {
         let options = self.options;
-        let levels: Vec<(Mode, u32)> =
-            options.modes.iter().flat_map(|m| options.connections.iter().map(|c| (*m, *c))).collect();
+        let levels: Vec<(Mode, u32)> = options
+            .modes
+            .iter()
+            .flat_map(|m| options.connections.iter().map(|c| (*m, *c)))
+            .collect();
         engine.start()?;
         for level in balanced(seed_of(options.seed, engine.title()), levels.len(), round) {
             let (mode, connections) = levels[level];
             let factor = factor(mode, connections);
             say(&format!("round {} of {}: {}, {factor}", round + 1, options.runs, engine.title()));
             engine.checkpoint()?;
-            let terminals = (0..connections).map(|_| engine.connect()).collect::<Result<Vec<_>, _>>()?;
+            let terminals =
+                (0..connections).map(|_| engine.connect()).collect::<Result<Vec<_>, _>>()?;
             let mut outcome = driver::run(terminals, &self.plan(mode, random.u64(..)), || Ok(()))?;
             if let Some(why) = outcome.failed.first() {
                 return Err(LabError::Request(format!("{}, {factor}: {why}", engine.title())));
             }
             record(study, round, &factor, engine.title(), &mut outcome);
         }
-        consistency::check(engine.connect()?.as_mut())
-            .map_err(|e| LabError::Request(format!("{} after round {}: {e}", engine.title(), round + 1)))?;
+        consistency::check(engine.connect()?.as_mut()).map_err(|e| {
+            LabError::Request(format!("{} after round {}: {e}", engine.title(), round + 1))
+        })?;
         engine.stop()
     }
 
-    /// Kills the engine in the middle of a run of most connections. Afterwards the conditions hold, and no order is missing that was
-    /// acknowledged.
+    /// Kills the engine in the middle of a run of most connections. Afterwards the conditions hold,
+    /// and no order is missing that was acknowledged.
     fn kill(
         &self,
         engine: &mut dyn Engine,
@@ -271,7 +291,8 @@ impl Runs<'_> {
             say(&format!("{title}: SIGKILL in a run of {}", factor(*mode, connections)));
             engine.start()?;
             let before = consistency::orders(engine.connect()?.as_mut())?;
-            let terminals = (0..connections).map(|_| engine.connect()).collect::<Result<Vec<_>, _>>()?;
+            let terminals =
+                (0..connections).map(|_| engine.connect()).collect::<Result<Vec<_>, _>>()?;
             let half = Duration::from_secs_f64((options.ramp + options.seconds) / 2.0);
             let killed = driver::run(terminals, &self.plan(*mode, options.seed), || {
                 std::thread::sleep(half);
@@ -327,7 +348,9 @@ impl Runs<'_> {
         }
         let baseline = engines.first().map_or("", |e| e.title());
         let factors: Vec<String> = study.cells.iter().map(|c| c.factor.clone()).collect();
-        study.finish(&|factor| factors.iter().find(|f| *f == factor).map(|f| (f.as_str(), baseline)));
+        study.finish(&|factor| {
+            factors.iter().find(|f| *f == factor).map(|f| (f.as_str(), baseline))
+        });
         study.meaning = meaning(study, baseline);
         report::write_all(results, self.out)
     }
@@ -344,5 +367,8 @@ fn meaning(study: &StudyResult, baseline: &str) -> String {
             _ => format!("{} {} {:.0}", c.factor, c.level, c.median),
         })
         .collect();
-    format!("New orders a minute: {}. Consistency conditions 1 to 4 hold after each turn.", parts.join("; "))
+    format!(
+        "New orders a minute: {}. Consistency conditions 1 to 4 hold after each turn.",
+        parts.join("; ")
+    )
 }

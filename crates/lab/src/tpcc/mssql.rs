@@ -1,4 +1,5 @@
-//! TPC-C on a server that speaks TDS, by crate `client`: a server of the lab's own (`ringwood serve`), or one that somebody gives.
+//! TPC-C on a server that speaks TDS, by crate `client`: a server of the lab's own (`ringwood
+//! serve`), or one that somebody gives.
 
 use super::engine::Engine;
 use super::inputs::{Input, Line, Who};
@@ -113,7 +114,11 @@ impl Terminal for Client {
         self.batch("if @@trancount > 0 rollback").map(drop).map_err(Failed::Other)
     }
 
-    fn query(&mut self, statement: &'static Statement, params: &[Param]) -> Result<Vec<Row>, Failed> {
+    fn query(
+        &mut self,
+        statement: &'static Statement,
+        params: &[Param],
+    ) -> Result<Vec<Row>, Failed> {
         let text = &texts()[statement.id];
         let prepared = match self.prepared[statement.id] {
             Some(prepared) => prepared,
@@ -125,7 +130,8 @@ impl Terminal for Client {
             Param::Text(text) => client::text("", text),
         });
         let reply = self.open.call(&prepared.with(params)).map_err(|e| refused(&e, text))?;
-        let rows = reply.results.into_iter().map(|result| result.rows).find(|rows| !rows.is_empty());
+        let rows =
+            reply.results.into_iter().map(|result| result.rows).find(|rows| !rows.is_empty());
         Ok(rows.unwrap_or_default().into_iter().map(row_of).collect())
     }
 
@@ -162,8 +168,13 @@ fn params_of(input: &Input) -> Vec<RpcParam> {
         Input::NewOrder { w, d, c, lines } => {
             let all_local = i32::from(lines.iter().all(|l| l.supply == *w));
             let count = lines.len() as i32;
-            let mut params =
-                ints(&[("@w", *w), ("@d", *d), ("@c", *c), ("@count", count), ("@all_local", all_local)]);
+            let mut params = ints(&[
+                ("@w", *w),
+                ("@d", *d),
+                ("@c", *c),
+                ("@count", count),
+                ("@all_local", all_local),
+            ]);
             params.push(client::text("@lines", &packed(lines)));
             params
         }
@@ -182,7 +193,9 @@ fn params_of(input: &Input) -> Vec<RpcParam> {
             params
         }
         Input::Delivery { w, carrier } => ints(&[("@w", *w), ("@carrier", *carrier)]),
-        Input::StockLevel { w, d, threshold } => ints(&[("@w", *w), ("@d", *d), ("@threshold", *threshold)]),
+        Input::StockLevel { w, d, threshold } => {
+            ints(&[("@w", *w), ("@d", *d), ("@threshold", *threshold)])
+        }
     }
 }
 
@@ -193,7 +206,8 @@ fn texts() -> &'static [String] {
     &TEXTS
 }
 
-/// The lines of an order for the procedure: 6 digits of the item, 6 of the warehouse, 2 of the quantity.
+/// The lines of an order for the procedure: 6 digits of the item, 6 of the warehouse, 2 of the
+/// quantity.
 fn packed(lines: &[Line]) -> String {
     lines.iter().map(|l| format!("{:06}{:06}{:02}", l.item, l.supply, l.quantity)).collect()
 }
@@ -212,9 +226,11 @@ fn value(cell: Cell) -> Result<Value, LabError> {
     const NOW: i32 = 46_021;
     Ok(match cell {
         Cell::Int(n) => Value::Int(n),
-        Cell::Decimal(n, scale) => Decimal::new(n.into(), 38, scale)
-            .map(Value::Decimal)
-            .ok_or_else(|| LabError::Request(format!("{n} with {scale} digits behind the point")))?,
+        Cell::Decimal(n, scale) => {
+            Decimal::new(n.into(), 38, scale).map(Value::Decimal).ok_or_else(|| {
+                LabError::Request(format!("{n} with {scale} digits behind the point"))
+            })?
+        }
         Cell::Text(text) => Value::Str(text.into()),
         Cell::Now => Value::DateTime { days: NOW, ticks: 0 },
         Cell::Null => Value::Null,
@@ -265,10 +281,20 @@ impl Engine for Mssql {
         }
     }
 
-    fn load(&mut self, warehouses: i32, sizes: Sizes, say: &mut dyn FnMut(&str)) -> Result<(), LabError> {
+    fn load(
+        &mut self,
+        warehouses: i32,
+        sizes: Sizes,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), LabError> {
         let mut client = self.open("master")?;
-        if client.number(&format!("select count(*) from sys.databases where name = '{DATABASE}'"))? > 0 {
-            client.batch(&format!("alter database {DATABASE} set single_user with rollback immediate"))?;
+        if client
+            .number(&format!("select count(*) from sys.databases where name = '{DATABASE}'"))?
+            > 0
+        {
+            client.batch(&format!(
+                "alter database {DATABASE} set single_user with rollback immediate"
+            ))?;
             client.batch(&format!("drop database {DATABASE}"))?;
         }
         client.batch(&format!("create database {DATABASE}"))?;
@@ -330,8 +356,10 @@ mod tests {
 
     #[test]
     fn lines_are_packed_as_the_procedure_reads_them() {
-        let lines =
-            [Line { item: 7, supply: 2, quantity: 10 }, Line { item: 100_000, supply: 12, quantity: 3 }];
+        let lines = [
+            Line { item: 7, supply: 2, quantity: 10 },
+            Line { item: 100_000, supply: 12, quantity: 3 },
+        ];
         assert_eq!(packed(&lines), "0000070000021010000000001203");
         assert_eq!(PROCEDURES.split("GO\n").count(), 6);
     }

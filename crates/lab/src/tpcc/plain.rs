@@ -1,5 +1,6 @@
-//! The five transactions statement by statement, as an application without stored procedures runs them: clauses 2.4.2, 2.5.2, 2.6.2,
-//! 2.7.4 and 2.8.2. What is shown to a terminal's user is read and dropped.
+//! The five transactions statement by statement, as an application without stored procedures runs
+//! them: clauses 2.4.2, 2.5.2, 2.6.2, 2.7.4 and 2.8.2. What is shown to a terminal's user is read
+//! and dropped.
 
 use super::inputs::{Input, Line, Who};
 use super::tables::DISTRICTS;
@@ -50,7 +51,10 @@ pub static STATEMENTS: [Statement; 24] = [
         mssql: "update district set d_ytd = d_ytd + ?1 * 0.01 output inserted.d_name, inserted.d_street_1, inserted.d_street_2, inserted.d_city, inserted.d_state, inserted.d_zip where d_w_id = ?2 and d_id = ?3",
         postgres: "update district set d_ytd = d_ytd + ?1::int4 * 0.01 where d_w_id = ?2 and d_id = ?3 returning d_name, d_street_1, d_street_2, d_city, d_state, d_zip",
     },
-    both(10, "select c_id from customer where c_w_id = ?1 and c_d_id = ?2 and c_last = ?3 order by c_first"),
+    both(
+        10,
+        "select c_id from customer where c_w_id = ?1 and c_d_id = ?2 and c_last = ?3 order by c_first",
+    ),
     Statement {
         id: 11,
         mssql: "update customer set c_balance = c_balance - ?1 * 0.01, c_ytd_payment = c_ytd_payment + ?1 * 0.01, c_payment_cnt = c_payment_cnt + 1 output inserted.c_first, inserted.c_middle, inserted.c_last, inserted.c_credit, cast(inserted.c_balance * 100 as bigint) where c_w_id = ?2 and c_d_id = ?3 and c_id = ?4",
@@ -169,7 +173,11 @@ pub fn run(terminal: &mut dyn Terminal, input: &Input) -> Result<Done> {
         Input::Delivery { w, carrier } => delivery(terminal, *w, *carrier)?,
         Input::StockLevel { w, d, threshold } => {
             let next = small(one(terminal, NEXT_FREE, &[Int(*w), Int(*d)])?.first())?;
-            one(terminal, LOW_STOCK, &[Int(*w), Int(*d), Int(next - 20), Int(next), Int(*threshold)])?;
+            one(
+                terminal,
+                LOW_STOCK,
+                &[Int(*w), Int(*d), Int(next - 20), Int(next), Int(*threshold)],
+            )?;
             Done::Committed
         }
     };
@@ -180,7 +188,11 @@ pub fn run(terminal: &mut dyn Terminal, input: &Input) -> Result<Done> {
     Ok(done)
 }
 
-fn new_order(terminal: &mut dyn Terminal, (w, d, c): (i32, i32, i32), lines: &[Line]) -> Result<Done> {
+fn new_order(
+    terminal: &mut dyn Terminal,
+    (w, d, c): (i32, i32, i32),
+    lines: &[Line],
+) -> Result<Done> {
     one(terminal, WAREHOUSE_TAX, &[Int(w)])?;
     let order = small(one(terminal, NEXT_ORDER, &[Int(w), Int(d)])?.first())?;
     one(terminal, DISCOUNT, &[Int(w), Int(d), Int(c)])?;
@@ -190,7 +202,8 @@ fn new_order(terminal: &mut dyn Terminal, (w, d, c): (i32, i32, i32), lines: &[L
     terminal.query(&STATEMENTS[INSERT_ORDER], &header)?;
     terminal.query(&STATEMENTS[INSERT_NEW_ORDER], &[Int(order), Int(d), Int(w)])?;
     for (number, line) in (1..).zip(lines) {
-        let Some(item) = terminal.query(&STATEMENTS[ITEM], &[Int(line.item)])?.into_iter().next() else {
+        let Some(item) = terminal.query(&STATEMENTS[ITEM], &[Int(line.item)])?.into_iter().next()
+        else {
             return Ok(Done::RolledBack);
         };
         let amount = line.quantity * small(item.first())?;
@@ -219,8 +232,11 @@ fn find(terminal: &mut dyn Terminal, w: i32, d: i32, who: &Who) -> Result<i32> {
         Who::Id(id) => Ok(*id),
         Who::Name(name) => {
             let found = terminal.query(&STATEMENTS[BY_NAME], &[Int(w), Int(d), Text(name)])?;
-            let middle =
-                found.len().div_ceil(2).checked_sub(1).ok_or_else(|| missing("customer of a name"))?;
+            let middle = found
+                .len()
+                .div_ceil(2)
+                .checked_sub(1)
+                .ok_or_else(|| missing("customer of a name"))?;
             small(found[middle].first())
         }
     }

@@ -50,7 +50,9 @@ fn row_of(row: &postgres::Row) -> Row {
         match *row.columns()[at].type_() {
             Type::INT4 => row.get::<_, Option<i32>>(at).map(|n| Datum::Int(n.into())),
             Type::INT8 => row.get::<_, Option<i64>>(at).map(Datum::Int),
-            Type::VARCHAR | Type::BPCHAR | Type::TEXT => row.get::<_, Option<String>>(at).map(Datum::Text),
+            Type::VARCHAR | Type::BPCHAR | Type::TEXT => {
+                row.get::<_, Option<String>>(at).map(Datum::Text)
+            }
             _ => None,
         }
     };
@@ -70,10 +72,15 @@ impl Terminal for Connection {
         self.client.batch_execute("rollback").map_err(|e| refused(&e, "rollback"))
     }
 
-    fn query(&mut self, statement: &'static Statement, params: &[Param]) -> Result<Vec<Row>, Failed> {
+    fn query(
+        &mut self,
+        statement: &'static Statement,
+        params: &[Param],
+    ) -> Result<Vec<Row>, Failed> {
         let refused = |e: postgres::Error| refused(&e, statement.postgres);
         if self.statements[statement.id].is_none() {
-            self.statements[statement.id] = Some(self.client.prepare(&statement.pg_sql()).map_err(refused)?);
+            self.statements[statement.id] =
+                Some(self.client.prepare(&statement.pg_sql()).map_err(refused)?);
         }
         let Some(prepared) = &self.statements[statement.id] else { return Ok(vec![]) };
         let mut values: Vec<&(dyn ToSql + Sync)> = Vec::with_capacity(params.len());
@@ -106,7 +113,8 @@ impl Terminal for Connection {
                 let items: Vec<i32> = lines.iter().map(|l| l.item).collect();
                 let supplies: Vec<i32> = lines.iter().map(|l| l.supply).collect();
                 let quantities: Vec<i32> = lines.iter().map(|l| l.quantity).collect();
-                client.query(prepared, &[w, d, c, &count, &all_local, &items, &supplies, &quantities])
+                client
+                    .query(prepared, &[w, d, c, &count, &all_local, &items, &supplies, &quantities])
             }
             Input::Payment { w, d, c_w, c_d, who, amount } => {
                 let (id, name) = named(who);
@@ -127,7 +135,10 @@ impl Terminal for Connection {
     }
 
     fn number(&mut self, query: &str) -> Result<i64, LabError> {
-        self.client.query_one(query, &[]).and_then(|row| row.try_get(0)).map_err(|e| failed(&e, query))
+        self.client
+            .query_one(query, &[])
+            .and_then(|row| row.try_get(0))
+            .map_err(|e| failed(&e, query))
     }
 }
 
@@ -173,9 +184,16 @@ impl Engine for Postgres {
         self.0.start()
     }
 
-    fn load(&mut self, warehouses: i32, sizes: Sizes, say: &mut dyn FnMut(&str)) -> Result<(), LabError> {
+    fn load(
+        &mut self,
+        warehouses: i32,
+        sizes: Sizes,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), LabError> {
         let mut client = self.0.connect()?;
-        let run = |client: &mut Client, text: &str| client.batch_execute(text).map_err(|e| failed(&e, text));
+        let run = |client: &mut Client, text: &str| {
+            client.batch_execute(text).map_err(|e| failed(&e, text))
+        };
         run(&mut client, &format!("drop table if exists {} cascade", rows::TABLES.join(", ")))?;
         run(&mut client, &schema("timestamp"))?;
         for table in rows::TABLES {
@@ -204,7 +222,11 @@ impl Engine for Postgres {
 
     fn connect(&self) -> Result<Box<dyn Terminal>, LabError> {
         let statements = STATEMENTS.iter().map(|_| None).collect();
-        Ok(Box::new(Connection { client: self.0.connect()?, statements, calls: [const { None }; 5] }))
+        Ok(Box::new(Connection {
+            client: self.0.connect()?,
+            statements,
+            calls: [const { None }; 5],
+        }))
     }
 
     fn checkpoint(&mut self) -> Result<(), LabError> {

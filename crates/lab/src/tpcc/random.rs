@@ -4,8 +4,8 @@ use super::tables::Sizes;
 use crate::customers::last_name;
 
 const ALPHANUMERIC: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// C of NURand for last names while the tables are loaded, and while transactions run: their difference must be 65 to 119, but
-/// neither 96 nor 112 (clause 2.1.6.1).
+/// C of NURand for last names while the tables are loaded, and while transactions run: their
+/// difference must be 65 to 119, but neither 96 nor 112 (clause 2.1.6.1).
 const LOAD_C: i32 = 157;
 const RUN_C: i32 = 223;
 /// C of NURand for customers and items: any.
@@ -72,7 +72,9 @@ impl Random {
     /// Letters and digits.
     pub fn text(&mut self, shortest: i32, longest: i32) -> String {
         let length = self.number(shortest, longest);
-        (0..length).map(|_| char::from(ALPHANUMERIC[self.rng.usize(..ALPHANUMERIC.len())])).collect()
+        (0..length)
+            .map(|_| char::from(ALPHANUMERIC[self.rng.usize(..ALPHANUMERIC.len())]))
+            .collect()
     }
 
     /// Digits.

@@ -1,4 +1,5 @@
-//! The rows of the nine tables at the beginning: clause 4.3.3.1 of the specification. Each warehouse is made by itself, from a seed.
+//! The rows of the nine tables at the beginning: clause 4.3.3.1 of the specification. Each
+//! warehouse is made by itself, from a seed.
 
 use super::random::Random;
 use super::tables::{DISTRICTS, Sizes};
@@ -20,8 +21,17 @@ pub enum Cell {
 pub type Sink<'a> = dyn FnMut(Vec<Cell>) -> Result<(), LabError> + 'a;
 
 /// The tables in the order in which they are loaded.
-pub const TABLES: [&str; 9] =
-    ["item", "warehouse", "district", "customer", "history", "stock", "orders", "new_order", "order_line"];
+pub const TABLES: [&str; 9] = [
+    "item",
+    "warehouse",
+    "district",
+    "customer",
+    "history",
+    "stock",
+    "orders",
+    "new_order",
+    "order_line",
+];
 
 use Cell::{Decimal, Int, Now, Null, Text};
 
@@ -33,7 +43,8 @@ fn address(random: &mut Random) -> [Cell; 5] {
     [first, second, city, Text(state), Text(zip)]
 }
 
-/// An order at the beginning: its customer and the number of its lines. Both tables of it are made from the same.
+/// An order at the beginning: its customer and the number of its lines. Both tables of it are made
+/// from the same.
 fn orders_of(seed: u64, sizes: Sizes) -> Vec<(i32, i32)> {
     let mut random = Random::new(seed ^ 0x0bad_0de5, sizes);
     let customers = random.permutation(sizes.customers);
@@ -46,7 +57,13 @@ fn first_new(sizes: Sizes) -> i32 {
 }
 
 /// All rows of a table for one warehouse; those of `item` come with the first.
-pub fn rows(table: &str, warehouse: i32, sizes: Sizes, seed: u64, sink: &mut Sink) -> Result<(), LabError> {
+pub fn rows(
+    table: &str,
+    warehouse: i32,
+    sizes: Sizes,
+    seed: u64,
+    sink: &mut Sink,
+) -> Result<(), LabError> {
     let place = TABLES.iter().position(|t| *t == table).unwrap_or_default() as u64;
     let mixed = |district: i32| {
         let all = (seed << 40) ^ ((warehouse as u64) << 20) ^ ((district as u64) << 8);
@@ -54,7 +71,9 @@ pub fn rows(table: &str, warehouse: i32, sizes: Sizes, seed: u64, sink: &mut Sin
     };
     let mut random = Random::new(mixed(0) ^ place, sizes);
     match table {
-        "item" if warehouse == 1 => (1..=sizes.items).try_for_each(|id| sink(item(&mut random, id))),
+        "item" if warehouse == 1 => {
+            (1..=sizes.items).try_for_each(|id| sink(item(&mut random, id)))
+        }
         "item" => Ok(()),
         "warehouse" => sink(self::warehouse(&mut random, warehouse)),
         "stock" => (1..=sizes.items).try_for_each(|id| sink(stock(&mut random, warehouse, id))),
@@ -67,7 +86,13 @@ pub fn rows(table: &str, warehouse: i32, sizes: Sizes, seed: u64, sink: &mut Sin
 
 fn item(random: &mut Random, id: i32) -> Vec<Cell> {
     let (image, name) = (random.number(1, 10_000), random.text(14, 24));
-    vec![Int(id), Int(image), Text(name), Decimal(random.number(100, 10_000).into(), 2), Text(random.data())]
+    vec![
+        Int(id),
+        Int(image),
+        Text(name),
+        Decimal(random.number(100, 10_000).into(), 2),
+        Text(random.data()),
+    ]
 }
 
 fn warehouse(random: &mut Random, id: i32) -> Vec<Cell> {
@@ -120,9 +145,8 @@ fn district_rows(
             let carrier = if o < first_new(sizes) { Int(random.number(1, 10)) } else { Null };
             sink(vec![Int(o), Int(d), Int(w), Int(c), Now, carrier, Int(lines), Int(1)])
         }),
-        "new_order" => {
-            (first_new(sizes)..=sizes.customers).try_for_each(|o| sink(vec![Int(o), Int(d), Int(w)]))
-        }
+        "new_order" => (first_new(sizes)..=sizes.customers)
+            .try_for_each(|o| sink(vec![Int(o), Int(d), Int(w)])),
         _ => (1..).zip(orders_of(seed, sizes)).try_for_each(|(o, (_, lines))| {
             (1..=lines).try_for_each(|n| {
                 let delivered = o < first_new(sizes);

@@ -1,5 +1,6 @@
-//! What a terminal of TPC-C needs of an engine: statements with parameters, transactions, and the five transactions as calls of
-//! stored procedures. Values are whole numbers (amounts in hundredths, shares in ten-thousandths) and texts.
+//! What a terminal of TPC-C needs of an engine: statements with parameters, transactions, and the
+//! five transactions as calls of stored procedures. Values are whole numbers (amounts in
+//! hundredths, shares in ten-thousandths) and texts.
 
 use super::inputs::Input;
 use crate::LabError;
@@ -24,7 +25,9 @@ impl Datum {
     pub fn int(&self) -> Result<i64, Failed> {
         match self {
             Datum::Int(n) => Ok(*n),
-            other => Err(Failed::Other(LabError::Request(format!("{other:?} where a number must be")))),
+            other => {
+                Err(Failed::Other(LabError::Request(format!("{other:?} where a number must be"))))
+            }
         }
     }
 }
@@ -35,7 +38,8 @@ pub type Row = Vec<Datum>;
 /// Why a transaction has not ended.
 #[derive(Debug)]
 pub enum Failed {
-    /// The engine has taken it back for the sake of others (a deadlock, a conflict of snapshots): it is run again.
+    /// The engine has taken it back for the sake of others (a deadlock, a conflict of snapshots):
+    /// it is run again.
     Retry,
     /// Anything else.
     Other(LabError),
@@ -82,7 +86,11 @@ pub trait Terminal: Send {
     /// Takes it back; also after a failure that has ended it.
     fn rollback(&mut self) -> Result<(), Failed>;
     /// The rows of a statement.
-    fn query(&mut self, statement: &'static Statement, params: &[Param]) -> Result<Vec<Row>, Failed>;
+    fn query(
+        &mut self,
+        statement: &'static Statement,
+        params: &[Param],
+    ) -> Result<Vec<Row>, Failed>;
     /// Runs a transaction as a stored procedure.
     fn call(&mut self, input: &Input) -> Result<Done, Failed>;
     /// The single number of a query, without parameters.

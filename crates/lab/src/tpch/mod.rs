@@ -1,6 +1,6 @@
-//! `lab tpch`: the 22 queries of TPC-H on Ringwood and, with the feature `peers`, on PostgreSQL, in turns and on one thread each.
-//! Rows come from a generator; tables have primary keys only. Each query's rows are compared between the engines, and at scale
-//! factor 1 with the published answers.
+//! `lab tpch`: the 22 queries of TPC-H on Ringwood and, with the feature `peers`, on PostgreSQL, in
+//! turns and on one thread each. Rows come from a generator; tables have primary keys only. Each
+//! query's rows are compared between the engines, and at scale factor 1 with the published answers.
 //!
 //! These are no TPC results: no refreshes, no streams, no audit.
 
@@ -85,7 +85,8 @@ pub struct TpchResults {
 pub fn run(options: &TpchOptions, say: &mut dyn FnMut(&str)) -> Result<TpchResults, LabError> {
     if !(0.01..=300.0).contains(&options.scale) {
         return Err(LabError::Request(
-            "the scale factor is between 0.01 (below it partsupp has duplicate keys) and 300".into(),
+            "the scale factor is between 0.01 (below it partsupp has duplicate keys) and 300"
+                .into(),
         ));
     }
     let queries: Vec<usize> =
@@ -160,7 +161,12 @@ fn note(results: &mut TpchResults, query: usize, engine: &str, ran: &Ran) {
     times.rows = ran.rows.as_ref().map_or(times.rows, Vec::len);
 }
 
-fn compare(scale: f64, query: usize, all: &[(&'static str, Vec<Vec<String>>)], wrong: &mut Vec<String>) {
+fn compare(
+    scale: f64,
+    query: usize,
+    all: &[(&'static str, Vec<Vec<String>>)],
+    wrong: &mut Vec<String>,
+) {
     if (scale - 1.0).abs() < 1e-9 {
         for (engine, rows) in all {
             if let Err(e) = tpch::check(query, rows) {
@@ -193,7 +199,8 @@ pub fn table(results: &TpchResults) -> String {
     queries.sort_unstable();
     queries.dedup();
     for query in queries {
-        let of = |engine: &str| results.times.iter().find(|t| t.query == query && t.engine == engine);
+        let of =
+            |engine: &str| results.times.iter().find(|t| t.query == query && t.engine == engine);
         out += &format!("{:>5}", format!("Q{query}"));
         let mut medians = Vec::new();
         for (sum, engine) in sums.iter_mut().zip(&engines) {
@@ -237,7 +244,10 @@ mod tests {
         let mut lines = 0;
         let results = run(&options, &mut |_| lines += 1).unwrap();
         assert_eq!(results.times.len(), 3);
-        assert!(results.wrong.is_empty() && results.times.iter().all(|t| t.seconds.len() == 2 && !t.stopped));
+        assert!(
+            results.wrong.is_empty()
+                && results.times.iter().all(|t| t.seconds.len() == 2 && !t.stopped)
+        );
         assert_eq!(results.times[0].rows, 4);
         assert!(lines >= 6 + 8 && table(&results).contains("Q14"));
         // The databases are used again.

@@ -1,4 +1,5 @@
-//! PostgreSQL on a scratch folder that is kept, one process for each query (no parallel workers), statistics made after the load.
+//! PostgreSQL on a scratch folder that is kept, one process for each query (no parallel workers),
+//! statistics made after the load.
 
 use std::time::{Duration, Instant};
 

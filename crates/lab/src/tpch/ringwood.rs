@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::{
-    BulkOptions, ColumnInfo, FirstError, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError,
-    Value,
+    BulkOptions, ColumnInfo, FirstError, Instance, InstanceOptions, ResultRows, Session, Sink,
+    SqlError, Value,
 };
 
 use super::{Engine, Ran, TpchOptions};
@@ -68,7 +68,8 @@ pub(super) fn open(options: &TpchOptions, say: &mut dyn FnMut(&str)) -> Result<R
     let folder = options.folder.join(format!("ringwood-{}", options.scale));
     let memory = page_memory(options.memory, false)?;
     let opened = Instance::open_in(InstanceOptions::new(&folder), memory);
-    let instance = opened.map_err(|e| LabError::Request(format!("Ringwood in {}: {e}", folder.display())))?;
+    let instance =
+        opened.map_err(|e| LabError::Request(format!("Ringwood in {}: {e}", folder.display())))?;
     let session = instance.session().map_err(|e| failed(&e, "a session"))?;
     let mut engine = Ringwood { session, instance };
     let there = engine.execute("SELECT name FROM sys.databases WHERE name = 'tpch'")?;
@@ -114,7 +115,11 @@ fn load(
     let loaded = engine.session.bulk_insert(table.name, &[], &options, &mut next);
     let loaded = loaded.map_err(|e| failed(&e, table.create))?;
     engine.execute("COMMIT")?;
-    say(&format!("Ringwood: {loaded} rows of {} in {:.1} s", table.name, begin.elapsed().as_secs_f64()));
+    say(&format!(
+        "Ringwood: {loaded} rows of {} in {:.1} s",
+        table.name,
+        begin.elapsed().as_secs_f64()
+    ));
     Ok(())
 }
 

@@ -28,7 +28,8 @@ impl Tds {
         statement: &str,
     ) -> Result<Tds, LabError> {
         let mut connection = log_in(address, database)?;
-        let prepared = connection.prepare(declared, statement).map_err(|e| failed(&e, statement))?;
+        let prepared =
+            connection.prepare(declared, statement).map_err(|e| failed(&e, statement))?;
         Ok(Tds { connection, prepared })
     }
 }

@@ -102,7 +102,9 @@ impl Server for Ringwood {
             &*format!("alter database {DATABASE} set recovery simple"),
             "create table arrivals (a int not null, b int not null)",
             "create table kept (id int not null primary key, v varchar(100) not null)",
-            &format!("insert kept select value, replicate('x', 100) from generate_series(1, {rows})"),
+            &format!(
+                "insert kept select value, replicate('x', 100) from generate_series(1, {rows})"
+            ),
             "checkpoint",
         ] {
             Self::batch(&mut client, text)?;
@@ -148,7 +150,9 @@ impl Server for Postgres {
         );
         let mut client = self.0.connect()?;
         for text in [text.as_str(), "vacuum analyze", "checkpoint"] {
-            client.batch_execute(text).map_err(|e| crate::target::own_postgres::failed(&e, text))?;
+            client
+                .batch_execute(text)
+                .map_err(|e| crate::target::own_postgres::failed(&e, text))?;
         }
         Ok(())
     }
@@ -204,8 +208,9 @@ fn calls(
             .collect();
         let mut us = Vec::new();
         for thread in threads {
-            let ended =
-                thread.join().map_err(|_| LabError::Request("a client's thread ended by a panic".into()))?;
+            let ended = thread
+                .join()
+                .map_err(|_| LabError::Request("a client's thread ended by a panic".into()))?;
             us.extend(ended?);
         }
         Ok(us)
@@ -244,7 +249,9 @@ fn resident_kb(process: u32) -> Result<f64, LabError> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"));
     let kb = line.and_then(|l| l.trim().trim_end_matches("kB").trim().parse().ok());
-    kb.ok_or_else(|| LabError::Request(format!("process {process} does not say what memory it has")))
+    kb.ok_or_else(|| {
+        LabError::Request(format!("process {process} does not say what memory it has"))
+    })
 }
 
 /// As many open files as the system lets this process and its children have.
@@ -262,14 +269,19 @@ fn many_files(least: u64) -> Result<(), LabError> {
 }
 
 /// Runs it; progress goes to `say`. Results are in `out` after each round.
-pub fn run(options: &WireOptions, out: &Path, say: &mut dyn FnMut(&str)) -> Result<Results, LabError> {
+pub fn run(
+    options: &WireOptions,
+    out: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<Results, LabError> {
     std::fs::create_dir_all(out)?;
     let scratch = out.join("scratch-wire");
     let _ = std::fs::remove_dir_all(&scratch);
     std::fs::create_dir_all(&scratch)?;
     let scratch = scratch.canonicalize()?;
     many_files(u64::from(options.idle) + 500)?;
-    let own = OwnServer::new(options.program.clone(), scratch.join("ringwood"), Some(options.memory));
+    let own =
+        OwnServer::new(options.program.clone(), scratch.join("ringwood"), Some(options.memory));
     let mut ringwood = Ringwood(own);
     let mut others: Vec<Box<dyn Server>> = Vec::new();
     if options.postgres {
@@ -309,7 +321,9 @@ fn empty(options: &WireOptions) -> StudyResult {
         scale: format!("{} s each", options.seconds),
         target: "all".into(),
         device: crate::device::REAL.into(),
-        question: "What does a server do for clients that ask for little, and what do idle ones take?".into(),
+        question:
+            "What does a server do for clients that ask for little, and what do idle ones take?"
+                .into(),
         setup: vec![format!(
             "thin clients on blocking sockets over loopback TCP without TLS, the same for both protocols; durable commits; SELECT from {} rows of \
              about 100 bytes in memory; {} rounds, in each the servers one after the other in an order that is balanced over the rounds, the other stopped",
@@ -334,8 +348,8 @@ fn all(
     out: &Path,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), LabError> {
-    for server in
-        std::iter::once(&mut *ringwood as &mut dyn Server).chain(others.iter_mut().map(|o| o.as_mut() as _))
+    for server in std::iter::once(&mut *ringwood as &mut dyn Server)
+        .chain(others.iter_mut().map(|o| o.as_mut() as _))
     {
         say(&format!("making {}", server.title()));
         server.start()?;
@@ -350,7 +364,8 @@ fn all(
                 Some(other) => others[other].as_mut(),
             };
             say(&format!("round {} of {}: {}", round + 1, options.runs, server.title()));
-            let mut figures = Figures { study: &mut results.studies[0], round, title: server.title() };
+            let mut figures =
+                Figures { study: &mut results.studies[0], round, title: server.title() };
             turn(options, server, &mut figures)?;
             if index == 0 {
                 beside_idle(options, ringwood, &mut figures)?;
@@ -367,24 +382,42 @@ fn all(
     Ok(())
 }
 
-/// Ratios are to Ringwood at the same level, of the point query beside idle connections to the one alone.
+/// Ratios are to Ringwood at the same level, of the point query beside idle connections to the one
+/// alone.
 fn finish(study: &mut StudyResult) {
     let factors: Vec<String> = study.cells.iter().map(|c| c.factor.clone()).collect();
     let alone = format!("{SELECTS}, {}", connections(1));
     study.finish(&|factor| {
         let known = factors.iter().find(|f| *f == factor)?;
-        Some((if factor.starts_with("beside") { alone.as_str() } else { known.as_str() }, "Ringwood"))
+        Some((
+            if factor.starts_with("beside") { alone.as_str() } else { known.as_str() },
+            "Ringwood",
+        ))
     });
     let parts: Vec<String> = study
         .cells
         .iter()
-        .filter(|c| c.unit == "calls/s" || c.measure == "p99" || c.factor == START || c.factor == IDLE)
-        .map(|c| format!("{}, {}, {} {}", c.factor, c.level, c.measure, report::figure(c.median, &c.unit)))
+        .filter(|c| {
+            c.unit == "calls/s" || c.measure == "p99" || c.factor == START || c.factor == IDLE
+        })
+        .map(|c| {
+            format!(
+                "{}, {}, {} {}",
+                c.factor,
+                c.level,
+                c.measure,
+                report::figure(c.median, &c.unit)
+            )
+        })
         .collect();
     study.meaning = format!("{}.", parts.join("; "));
 }
 
-fn turn(options: &WireOptions, server: &mut dyn Server, figures: &mut Figures) -> Result<(), LabError> {
+fn turn(
+    options: &WireOptions,
+    server: &mut dyn Server,
+    figures: &mut Figures,
+) -> Result<(), LabError> {
     server.start()?;
     let many = |server: &dyn Server, count: u32, statement| {
         (0..count).map(|_| server.connect(statement)).collect::<Result<Vec<_>, _>>()
@@ -395,7 +428,8 @@ fn turn(options: &WireOptions, server: &mut dyn Server, figures: &mut Figures) -
         let us = calls(clients, options.seconds, |_, random| ([random.i32(1..=rows), 0], 1), 1, 1)?;
         figures.calls(&format!("{SELECTS}, {}", connections(*count)), options.seconds, 1, us);
     }
-    let arrival = |index: u32, random: &mut fastrand::Rng| ([index as i32, random.i32(0..1_000)], 2);
+    let arrival =
+        |index: u32, random: &mut fastrand::Rng| ([index as i32, random.i32(0..1_000)], 2);
     let batches = options.selecting.iter().filter(|_| options.batch > 0);
     for count in batches {
         let clients = many(server, *count, Statement::Insert)?;
@@ -405,12 +439,21 @@ fn turn(options: &WireOptions, server: &mut dyn Server, figures: &mut Figures) -
     }
     let clients = many(server, options.inserting, Statement::Insert)?;
     let us = calls(clients, options.seconds, arrival, 1, 0)?;
-    figures.calls(&format!("{INSERTS}, {}", connections(options.inserting)), options.seconds, 1, us);
+    figures.calls(
+        &format!("{INSERTS}, {}", connections(options.inserting)),
+        options.seconds,
+        1,
+        us,
+    );
     server.stop()
 }
 
 /// A point query alone and beside idle connections, and what each of these takes.
-fn beside_idle(options: &WireOptions, server: &mut Ringwood, figures: &mut Figures) -> Result<(), LabError> {
+fn beside_idle(
+    options: &WireOptions,
+    server: &mut Ringwood,
+    figures: &mut Figures,
+) -> Result<(), LabError> {
     if options.idle == 0 {
         return Ok(());
     }
@@ -435,8 +478,13 @@ fn beside_idle(options: &WireOptions, server: &mut Ringwood, figures: &mut Figur
     server.stop()
 }
 
-/// From the start of a new instance with default settings to its first answer, and its memory when it has nothing to do.
-fn new_server(options: &WireOptions, scratch: &Path, figures: &mut Figures) -> Result<(), LabError> {
+/// From the start of a new instance with default settings to its first answer, and its memory when
+/// it has nothing to do.
+fn new_server(
+    options: &WireOptions,
+    scratch: &Path,
+    figures: &mut Figures,
+) -> Result<(), LabError> {
     let folder = scratch.join("new");
     let begin = Instant::now();
     let mut server = Ringwood(OwnServer::new(options.program.clone(), folder.clone(), None));

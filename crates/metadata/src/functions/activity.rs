@@ -1,4 +1,5 @@
-//! What the server has done since it started (@@CONNECTIONS, @@CPU_BUSY and their kin), and application locks as they are held.
+//! What the server has done since it started (@@CONNECTIONS, @@CPU_BUSY and their kin), and
+//! application locks as they are held.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering::Relaxed;
@@ -74,7 +75,8 @@ pub fn figures(core: &SessionCore) -> Figures {
         figures.reads += file.stats.reads;
         figures.writes += file.stats.writes;
         figures.errors += file.stats.failed_writes;
-        figures.io_us += file.stats.read_stall_us + file.stats.write_stall_us + file.stats.sync_stall_us;
+        figures.io_us +=
+            file.stats.read_stall_us + file.stats.write_stall_us + file.stats.sync_stall_us;
     }
     figures
 }
@@ -102,7 +104,8 @@ pub fn mode_of(name: &str) -> Option<LockMode> {
     })
 }
 
-/// Who owns an application lock of the session or of its transaction; a new owner where it has none yet.
+/// Who owns an application lock of the session or of its transaction; a new owner where it has none
+/// yet.
 fn owner(core: &SessionCore, of: &str) -> Result<Option<OwnerId>, SqlError> {
     let locks = core.instance().locks();
     let of_session = core.app_locks.owner.as_ref().map(txn::LockOwner::id);

@@ -29,7 +29,9 @@ pub const FUNCTIONS: &[Function] = &[Function {
                 cursors.named(name, true).map_or(-3, |c| c.status())
             }
             // A variable that holds none; whether it was declared is not known when the batch runs.
-            () if scope.eq_ignore_ascii_case("variable") => cursors.variable(name).map_or(-2, |c| c.status()),
+            () if scope.eq_ignore_ascii_case("variable") => {
+                cursors.variable(name).map_or(-2, |c| c.status())
+            }
             () => return Ok(Value::Null),
         };
         Ok(Value::SmallInt(found))

@@ -1,7 +1,10 @@
-//! What is around a statement: triggers that run, the server's time zone, defaults of the session; and what a value of sql_variant is.
+//! What is around a statement: triggers that run, the server's time zone, defaults of the session;
+//! and what a value of sql_variant is.
 
 use expr::Expr;
-use expr::functions::{ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, text_arg};
+use expr::functions::{
+    ArgRule as A, CallCx, Function, Stability, int, int_arg, smallint, text_arg,
+};
 use types::{DataType, Len, SqlError, Value, variant};
 
 use super::{of_statement as f, session};
@@ -14,7 +17,9 @@ fn name_type(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 /// The functions of this theme.
 pub const FUNCTIONS: &[Function] = &[
     f("trigger_nestlevel", (0, 3), &[A::Int, A::Str], int, trigger_nestlevel),
-    f("current_timezone", (0, 0), &[], name_type, |_, _| Ok(Value::str("(UTC) Coordinated Universal Time"))),
+    f("current_timezone", (0, 0), &[], name_type, |_, _| {
+        Ok(Value::str("(UTC) Coordinated Universal Time"))
+    }),
     f("current_timezone_id", (0, 0), &[], name_type, |_, _| Ok(Value::str("UTC"))),
     f("current_request_id", (0, 0), &[], smallint, |_, _| Ok(Value::SmallInt(0))),
     // Of a text whose collation has no third weights: there are no others.
@@ -56,7 +61,9 @@ fn trigger_nestlevel(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
     let core = session(cx)?;
     let running = &core.running_triggers;
     let wanted = int_arg(args, 0);
-    let kind = |at: usize, own: &str| args.get(at).is_none() || text_arg(args, at).eq_ignore_ascii_case(own);
+    let kind = |at: usize, own: &str| {
+        args.get(at).is_none() || text_arg(args, at).eq_ignore_ascii_case(own)
+    };
     let count = match (wanted, kind(1, "AFTER") && kind(2, "DML")) {
         (_, false) => 0,
         (0, true) => running.len(),
@@ -67,7 +74,8 @@ fn trigger_nestlevel(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
 
 /// Bytes of the system's generator; a seed adds nothing to them.
 fn crypt_gen_random(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let Some(length) = usize::try_from(int_arg(args, 0)).ok().filter(|n| (1..=8000).contains(n)) else {
+    let Some(length) = usize::try_from(int_arg(args, 0)).ok().filter(|n| (1..=8000).contains(n))
+    else {
         return Ok(Value::Null);
     };
     let mut bytes = vec![0u8; length];

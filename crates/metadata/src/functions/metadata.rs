@@ -30,7 +30,8 @@ pub const FUNCTIONS: &[Function] = &[
     }),
     f("object_schema_name", (1, 2), &[A::Int], sysname, |a, cx| {
         let db = other_db(a, 1, cx)?;
-        Ok(object_named(&db, int_arg(a, 0), cx)?.map_or(Value::Null, |(schema, _)| Value::Str(schema)))
+        Ok(object_named(&db, int_arg(a, 0), cx)?
+            .map_or(Value::Null, |(schema, _)| Value::Str(schema)))
     }),
     f("object_definition", (1, 1), &[A::Int], nvarchar_max, object_definition),
     f("column_updated", (1, 1), &[A::Int], int, column_updated),
@@ -44,11 +45,16 @@ pub const FUNCTIONS: &[Function] = &[
         if !i32::try_from(int_arg(a, 0)).is_ok_and(|object| sees(session, &db, object)) {
             return Ok(Value::Null);
         }
-        let view = i32::try_from(int_arg(a, 0)).ok().and_then(|id| db.catalog().modules.get(&id).cloned());
-        if let Some(view) = view.filter(|m| m.kind == ModuleKind::View || m.kind.is_table_function()) {
+        let view =
+            i32::try_from(int_arg(a, 0)).ok().and_then(|id| db.catalog().modules.get(&id).cloned());
+        if let Some(view) =
+            view.filter(|m| m.kind == ModuleKind::View || m.kind.is_table_function())
+        {
             let columns = crate::views::columns_of_view(session, &db, &view).unwrap_or_default();
             let at = usize::try_from(id - 1).ok();
-            return Ok(at.and_then(|at| columns.get(at)).map_or(Value::Null, |c| Value::Str(c.name.clone())));
+            return Ok(at
+                .and_then(|at| columns.get(at))
+                .map_or(Value::Null, |c| Value::Str(c.name.clone())));
         }
         Ok(with_table(&Some(db), int_arg(a, 0), |t| {
             let column = t.columns.iter().find(|c| i64::from(c.column_id) == id);
@@ -118,7 +124,9 @@ pub const FUNCTIONS: &[Function] = &[
     }),
     f("ident_current", (1, 1), &[A::Name], numeric_38, |a, cx| {
         let Some(table) = named_table(text_arg(a, 0), cx)? else { return Ok(Value::Null) };
-        let Some((seed, _)) = table.columns.iter().find_map(|c| c.identity) else { return Ok(Value::Null) };
+        let Some((seed, _)) = table.columns.iter().find_map(|c| c.identity) else {
+            return Ok(Value::Null);
+        };
         let last = table.state.identity.lock().last;
         Ok(super::system::identity_value(Some(last.unwrap_or(seed))))
     }),
@@ -266,7 +274,8 @@ fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>,
     let Some(db) = named_db(&parts, session) else { return Ok(None) };
     if parts[0].starts_with('#') && db.id() == catalog::TEMPDB {
         let own = session.temps.find(&parts[0], &db);
-        let global = || db.catalog().find("", &parts[0]).filter(|_| parts[0].starts_with("##")).cloned();
+        let global =
+            || db.catalog().find("", &parts[0]).filter(|_| parts[0].starts_with("##")).cloned();
         return Ok(own.or_else(global));
     }
     let catalog = db.catalog();
@@ -275,9 +284,14 @@ fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>,
     Ok(found.filter(|table| sees(session, &db, table.object_id)))
 }
 
-/// OBJECT_ID(name [, type]): a table, module, constraint or system view of the name's database and schema.
+/// OBJECT_ID(name [, type]): a table, module, constraint or system view of the name's database and
+/// schema.
 fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let kind = if args.len() > 1 { text_arg(args, 1).trim_end().to_ascii_uppercase() } else { String::new() };
+    let kind = if args.len() > 1 {
+        text_arg(args, 1).trim_end().to_ascii_uppercase()
+    } else {
+        String::new()
+    };
     let is = |code: &str| kind.is_empty() || kind == code.trim_end();
     if is("U")
         && let Some(table) = named_table(text_arg(args, 0), cx)?
@@ -287,7 +301,8 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Some(parts) = name_parts(text_arg(args, 0)) else { return Ok(Value::Null) };
     let session = session(cx)?;
     let Some(db) = named_db(&parts, session) else { return Ok(Value::Null) };
-    let (catalog, schema, name) = (db.catalog(), parts.get(1).map_or("", String::as_str), &parts[0]);
+    let (catalog, schema, name) =
+        (db.catalog(), parts.get(1).map_or("", String::as_str), &parts[0]);
     if name.starts_with('#')
         && db.id() == catalog::TEMPDB
         && let Some(module) = session.temps.find_procedure(name, &db).filter(|m| is(m.kind.code()))
@@ -301,11 +316,14 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     if let Some(other) = catalog.find_other(schema, name).filter(|other| is(other.code())) {
         return Ok(shown(other.object_id()));
     }
-    let named = catalog.constraint_id(schema, name).and_then(|id| catalog.constraint(id).map(|c| (id, c)));
+    let named =
+        catalog.constraint_id(schema, name).and_then(|id| catalog.constraint(id).map(|c| (id, c)));
     if let Some((id, _)) = named.filter(|(_, constraint)| is(constraint.code())) {
         return Ok(shown(id));
     }
-    if let Some(table) = crate::views::system_tables::find(schema, name).filter(|table| is(table.code())) {
+    if let Some(table) =
+        crate::views::system_tables::find(schema, name).filter(|table| is(table.code()))
+    {
         return Ok(shown(table.id));
     }
     let view = crate::views::find(if schema.is_empty() { "dbo" } else { schema }, name);
@@ -383,7 +401,8 @@ fn object_definition(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
     })
 }
 
-/// UPDATE(column) of a trigger: whether the statement that fired it has given the column at this position a value.
+/// UPDATE(column) of a trigger: whether the statement that fired it has given the column at this
+/// position a value.
 fn column_updated(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let changes = session(cx)?.changes.clone();
     let given = changes.is_some_and(|rows| {
@@ -397,7 +416,8 @@ fn column_mask(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
     Ok(DataType::VarBinary(types::Len::N(128)))
 }
 
-/// COLUMNS_UPDATED(): a bit for each column by its column_id, the first in the lowest bit of the first byte.
+/// COLUMNS_UPDATED(): a bit for each column by its column_id, the first in the lowest bit of the
+/// first byte.
 fn columns_updated(_: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let Some(rows) = session(cx)?.changes.clone() else { return Ok(Value::Null) };
     let ids: Vec<usize> =
@@ -451,7 +471,9 @@ fn index_col(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     let mut all = table.indexes.iter().chain([&table.storage]);
     let index = all.find(|i| i64::from(i.index_id) == index);
     let column = usize::try_from(key - 1).ok().and_then(|k| index.and_then(|i| i.key.get(k)));
-    Ok(column.and_then(|(c, _)| table.columns.get(*c)).map_or(Value::Null, |c| Value::Str(c.name.clone())))
+    Ok(column
+        .and_then(|(c, _)| table.columns.get(*c))
+        .map_or(Value::Null, |c| Value::Str(c.name.clone())))
 }
 
 fn identity_part(
@@ -483,7 +505,8 @@ fn stats_date(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     });
     Ok(with_table(&db, int_arg(args, 0), |table| {
         let all = catalog::statistics::all(table);
-        let found = all.iter().find(|s| i64::from(s.stats_id) == id).and_then(|s| s.measured.as_ref());
+        let found =
+            all.iter().find(|s| i64::from(s.stats_id) == id).and_then(|s| s.measured.as_ref());
         found.map_or(Value::Null, |measured| measured.updated.clone())
     }))
 }

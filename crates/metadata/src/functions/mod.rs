@@ -1,5 +1,5 @@
-//! Scalar functions by name: those of values (crate `expr`), and here those of the session, the server and the catalog.
-//! Guarantees: names are unique over all lists and lower case.
+//! Scalar functions by name: those of values (crate `expr`), and here those of the session, the
+//! server and the catalog. Guarantees: names are unique over all lists and lower case.
 
 pub mod activity;
 pub mod cursors;
@@ -50,7 +50,8 @@ pub fn find(name: &str) -> Option<&'static Function> {
     table.get(name).copied().or_else(|| expr::functions::find(name))
 }
 
-/// A function that is NULL of NULL and has one value throughout a statement, with the least and the most arguments.
+/// A function that is NULL of NULL and has one value throughout a statement, with the least and the
+/// most arguments.
 const fn of_statement(
     name: &'static str,
     (min, max): (u8, u8),
@@ -76,7 +77,11 @@ mod tests {
     fn names_are_unique_and_lower_case() {
         let mut seen = std::collections::HashSet::new();
         for f in all() {
-            assert!(seen.insert(f.name) && expr::functions::find(f.name).is_none(), "{} twice", f.name);
+            assert!(
+                seen.insert(f.name) && expr::functions::find(f.name).is_none(),
+                "{} twice",
+                f.name
+            );
             assert_eq!(f.name, f.name.to_lowercase());
             assert!(f.min <= f.max, "{}", f.name);
         }

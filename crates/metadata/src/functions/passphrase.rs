@@ -1,10 +1,13 @@
-//! ENCRYPTBYPASSPHRASE and DECRYPTBYPASSPHRASE, PWDENCRYPT and PWDCOMPARE, in SQL Server's own forms: what one server has made the other
-//! reads. Guarantees: what is no such value, or was made with another passphrase, is NULL or 0, never an error.
+//! ENCRYPTBYPASSPHRASE and DECRYPTBYPASSPHRASE, PWDENCRYPT and PWDCOMPARE, in SQL Server's own
+//! forms: what one server has made the other reads. Guarantees: what is no such value, or was made
+//! with another passphrase, is NULL or 0, never an error.
 //!
-//! A cipher text is its version in four bytes, an initialization vector, and a message in CBC mode with PKCS #7 padding: a magic
-//! number, the lengths of integrity bytes and text, the integrity bytes, the text. Version 2 is AES-256 under the SHA-256 of the
-//! passphrase, version 1 (to SQL Server 2016) Triple DES with two keys under its SHA-1. A password's hash is its version in two
-//! bytes, a salt of four, and the SHA-512 (version 2) or SHA-1 (version 1) of password and salt. Passphrases and passwords are UTF-16.
+//! A cipher text is its version in four bytes, an initialization vector, and a message in CBC mode
+//! with PKCS #7 padding: a magic number, the lengths of integrity bytes and text, the integrity
+//! bytes, the text. Version 2 is AES-256 under the SHA-256 of the passphrase, version 1 (to SQL
+//! Server 2016) Triple DES with two keys under its SHA-1. A password's hash is its version in two
+//! bytes, a salt of four, and the SHA-512 (version 2) or SHA-1 (version 1) of password and salt.
+//! Passphrases and passwords are UTF-16.
 
 use aes::Aes256;
 use cbc::cipher::block_padding::Pkcs7;
@@ -75,7 +78,9 @@ pub const FUNCTIONS: &[Function] = &[
         strict: true,
         stability: Stability::Pure,
         nullable: true,
-        eval: |args, _| Ok(Value::Int(i32::from(matches(&args[0], args[1].as_bytes().unwrap_or_default())))),
+        eval: |args, _| {
+            Ok(Value::Int(i32::from(matches(&args[0], args[1].as_bytes().unwrap_or_default()))))
+        },
     },
 ];
 
@@ -127,10 +132,12 @@ fn encrypt(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
     }
     let Some(text) = bytes_of(args, 1, cx)? else { return Ok(Value::Null) };
     let integrity = integrity(args, cx, &text)?;
-    let (Ok(before), Ok(length)) = (u16::try_from(integrity.len()), u16::try_from(text.len())) else {
+    let (Ok(before), Ok(length)) = (u16::try_from(integrity.len()), u16::try_from(text.len()))
+    else {
         return Err(too_long());
     };
-    let message = [&MAGIC[..], &before.to_le_bytes(), &length.to_le_bytes(), &integrity, &text].concat();
+    let message =
+        [&MAGIC[..], &before.to_le_bytes(), &length.to_le_bytes(), &integrity, &text].concat();
     let mut vector = [0; 16];
     passwords::fill(&mut vector);
     let key = Sha256::digest(wide(&args[0]));
@@ -145,7 +152,9 @@ fn too_long() -> SqlError {
 }
 
 fn decrypt(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let Some(sealed) = bytes_of(args, 1, cx)?.filter(|_| !args[0].is_null()) else { return Ok(Value::Null) };
+    let Some(sealed) = bytes_of(args, 1, cx)?.filter(|_| !args[0].is_null()) else {
+        return Ok(Value::Null);
+    };
     let Some((given, text)) = opened(&wide(&args[0]), &sealed) else { return Ok(Value::Null) };
     let wanted = integrity(args, cx, &text)?;
     Ok(if given == wanted { Value::bytes(text) } else { Value::Null })
@@ -157,7 +166,9 @@ fn opened(passphrase: &[u8], sealed: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         ([2, 0, 0, 0], rest) => {
             let (vector, rest) = rest.split_first_chunk::<16>()?;
             let key = Sha256::digest(passphrase);
-            cbc::Decryptor::<Aes256>::new(&key, vector.into()).decrypt_padded_vec::<Pkcs7>(rest).ok()?
+            cbc::Decryptor::<Aes256>::new(&key, vector.into())
+                .decrypt_padded_vec::<Pkcs7>(rest)
+                .ok()?
         }
         ([1, 0, 0, 0], rest) => {
             let (vector, rest) = rest.split_first_chunk::<8>()?;

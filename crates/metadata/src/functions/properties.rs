@@ -1,6 +1,6 @@
-//! The functions that answer by the name of a property: SERVERPROPERTY, DATABASEPROPERTYEX, OBJECTPROPERTY, COLUMNPROPERTY,
-//! INDEXPROPERTY, TYPEPROPERTY and their kin. A name that is not documented, and a property that this server does not have, is
-//! NULL.
+//! The functions that answer by the name of a property: SERVERPROPERTY, DATABASEPROPERTYEX,
+//! OBJECTPROPERTY, COLUMNPROPERTY, INDEXPROPERTY, TYPEPROPERTY and their kin. A name that is not
+//! documented, and a property that this server does not have, is NULL.
 
 mod object;
 mod server;
@@ -47,7 +47,9 @@ pub const FUNCTIONS: &[Function] = &[
         let value = db.map_or(Value::Null, |db| db.property(&property(a, 1)));
         Ok(if matches!(value, Value::Int(_)) { value } else { Value::Null })
     }),
-    f("connectionproperty", 1, &[A::Name], variant, |a, cx| connection(&property(a, 0), session(cx)?)),
+    f("connectionproperty", 1, &[A::Name], variant, |a, cx| {
+        connection(&property(a, 0), session(cx)?)
+    }),
     f("sessionproperty", 1, &[A::Name], variant, |a, cx| {
         let options = &session(cx)?.options;
         Ok(match property(a, 0).as_str() {
@@ -76,11 +78,15 @@ pub const FUNCTIONS: &[Function] = &[
         Ok(column(int_arg(a, 0), text_arg(a, 1), &property(a, 2), session(cx)?))
     }),
     f("indexproperty", 3, &[A::Int, A::Name], int, |a, cx| {
-        let Some(catalog) = catalog_seen(int_arg(a, 0), session(cx)?) else { return Ok(Value::Null) };
+        let Some(catalog) = catalog_seen(int_arg(a, 0), session(cx)?) else {
+            return Ok(Value::Null);
+        };
         Ok(index(&catalog, int_arg(a, 0), text_arg(a, 1), &property(a, 2)))
     }),
     f("indexkey_property", 4, &[A::Int, A::Int, A::Int, A::Name], int, |a, cx| {
-        let Some(catalog) = catalog_seen(int_arg(a, 0), session(cx)?) else { return Ok(Value::Null) };
+        let Some(catalog) = catalog_seen(int_arg(a, 0), session(cx)?) else {
+            return Ok(Value::Null);
+        };
         let Some(table) = table_of(&catalog, int_arg(a, 0)) else { return Ok(Value::Null) };
         let index = table.all_indexes().find(|index| i64::from(index.index_id) == int_arg(a, 1));
         let key = usize::try_from(int_arg(a, 2) - 1).ok().and_then(|at| index?.key.get(at));
@@ -93,7 +99,8 @@ pub const FUNCTIONS: &[Function] = &[
     f("typeproperty", 2, &[A::Name], int, |a, cx| {
         let session = session(cx)?;
         let (db, catalog) = (session.db().clone(), session.db().catalog());
-        let made = metadata::name_parts(text_arg(a, 0)).and_then(|parts| metadata::type_named(&db, &parts));
+        let made = metadata::name_parts(text_arg(a, 0))
+            .and_then(|parts| metadata::type_named(&db, &parts));
         if made.is_some_and(|id| !views::visible::sees_type(session, &db, id)) {
             return Ok(Value::Null);
         }
@@ -139,7 +146,9 @@ fn used_pages(db: &Arc<Db>, file_id: u16, is_log: bool) -> Result<Value, SqlErro
         true => storage.log().space().used.div_ceil(8192),
         false => {
             let extents = storage.store().allocated_extents(file_id);
-            extents.map_err(|e| catalog::errors::db_error(db, &txn::TxnError::from(e)))?.len() as u64 * 8
+            extents.map_err(|e| catalog::errors::db_error(db, &txn::TxnError::from(e)))?.len()
+                as u64
+                * 8
         }
     };
     Ok(i32::try_from(pages).map_or(Value::Null, Value::Int))

@@ -1,5 +1,6 @@
-//! What the binder asks for where a row is changed, which no text can name: a new row version, and the time of the transaction for a
-//! period; the counter of row versions beside it: @@DBTS, MIN_ACTIVE_ROWVERSION().
+//! What the binder asks for where a row is changed, which no text can name: a new row version, and
+//! the time of the transaction for a period; the counter of row versions beside it: @@DBTS,
+//! MIN_ACTIVE_ROWVERSION().
 
 use types::{DataType, Len, SqlError, Value};
 
@@ -65,14 +66,19 @@ fn varbinary_8(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 
 /// In as many digits as the argument says, the others cut off.
 fn transaction_time(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let scale = args.first().and_then(Value::as_i64).and_then(|scale| u8::try_from(scale).ok()).unwrap_or(7);
+    let scale = args
+        .first()
+        .and_then(Value::as_i64)
+        .and_then(|scale| u8::try_from(scale).ok())
+        .unwrap_or(7);
     let microseconds = session(cx)?.transaction_time();
     let moment = Moment::from_unix(i128::from(microseconds) * 1000, 0);
     Ok(Value::DateTime2 { days: moment.days, ticks: cut(moment.ticks, scale) })
 }
 
 fn new_value(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let id = args.first().and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
+    let id =
+        args.first().and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
     let session = session(cx)?;
     let db = match id {
         VARIABLES => session.host().variables_db()?,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::{of_statement as f, session};
 use crate::views::visible::{self, of_server as server};
-use catalog::security::{Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Scope, Securable, Security};
+use catalog::security::{
+    Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Scope, Securable, Security,
+};
 use catalog::{Db, fold_name};
 use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, sysname, text_arg};
@@ -73,13 +75,17 @@ pub const FUNCTIONS: &[Function] = &[
     f("is_member", (1, 1), &[A::Name], int, |a, cx| {
         let core = session(cx)?;
         let security = core.security(&core.db().clone());
-        let Some(role) = security.database.find(text_arg(a, 0)).filter(|p| p.kind == Kind::Role) else {
+        let Some(role) = security.database.find(text_arg(a, 0)).filter(|p| p.kind == Kind::Role)
+        else {
             return Ok(Value::Null);
         };
         let user = core.user_id();
         Ok(Value::Int((role.id == PUBLIC || security.database.is_member(role.id, user)).into()))
     }),
-    Function { strict: false, ..f("has_perms_by_name", (3, 3), &[A::Name], int, has_perms_by_name) },
+    Function {
+        strict: false,
+        ..f("has_perms_by_name", (3, 3), &[A::Name], int, has_perms_by_name)
+    },
     f("is_rolemember", (1, 2), &[A::Name], int, |a, cx| {
         let core = session(cx)?;
         let db = core.db().clone();
@@ -135,8 +141,8 @@ fn is_srvrolemember(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
     Ok(Value::Int((role.id == SERVER_PUBLIC || security.server.is_member(role.id, of)).into()))
 }
 
-/// What a name of a class means in a database: the database, the securable, its schema. A name that is left out is the server
-/// or the database itself.
+/// What a name of a class means in a database: the database, the securable, its schema. A name that
+/// is left out is the server or the database itself.
 pub(crate) fn securable(
     core: &SessionCore,
     class: Option<&str>,
@@ -152,17 +158,25 @@ pub(crate) fn securable(
     match (class, name) {
         (None | Some("SERVER"), None) => Some((current, Securable::SERVER, 0)),
         (Some("DATABASE"), None) => Some((current, Securable::DATABASE, 0)),
-        (Some("DATABASE"), Some(name)) => Some((core.host().find_db(name)?, Securable::DATABASE, 0)),
-        (Some("SCHEMA"), Some(name)) => whole(Class::Schema, catalog.schemas.get(&fold_name(name)).copied()?),
+        (Some("DATABASE"), Some(name)) => {
+            Some((core.host().find_db(name)?, Securable::DATABASE, 0))
+        }
+        (Some("SCHEMA"), Some(name)) => {
+            whole(Class::Schema, catalog.schemas.get(&fold_name(name)).copied()?)
+        }
         (Some("USER"), Some(name)) => {
             principal(&core.security(&current), Scope::Database, Kind::User, Class::User, name)
         }
         (Some("ROLE"), Some(name)) => {
             principal(&core.security(&current), Scope::Database, Kind::Role, Class::User, name)
         }
-        (Some("APPLICATION ROLE"), Some(name)) => {
-            principal(&core.security(&current), Scope::Database, Kind::ApplicationRole, Class::User, name)
-        }
+        (Some("APPLICATION ROLE"), Some(name)) => principal(
+            &core.security(&current),
+            Scope::Database,
+            Kind::ApplicationRole,
+            Class::User,
+            name,
+        ),
         (Some("LOGIN"), Some(name)) => {
             principal(&server(core), Scope::Server, Kind::User, Class::Login, name)
         }
@@ -170,9 +184,16 @@ pub(crate) fn securable(
             let parts = super::metadata::name_parts(name)?;
             let part = |at: usize| parts.get(at).map_or("", String::as_str);
             let (on, schema) = if class == "TYPE" {
-                match (catalog.find_type(part(1), part(0)), catalog.find_table_type(part(1), part(0))) {
-                    (Some(alias), _) => (Securable::new(Class::Type, alias.type_id), alias.schema.clone()),
-                    (_, Some(table)) => (Securable::new(Class::Type, table.type_id), table.schema.clone()),
+                match (
+                    catalog.find_type(part(1), part(0)),
+                    catalog.find_table_type(part(1), part(0)),
+                ) {
+                    (Some(alias), _) => {
+                        (Securable::new(Class::Type, alias.type_id), alias.schema.clone())
+                    }
+                    (_, Some(table)) => {
+                        (Securable::new(Class::Type, table.type_id), table.schema.clone())
+                    }
                     _ => return None,
                 }
             } else if let Some(table) = catalog.find(part(1), part(0)) {
@@ -194,7 +215,9 @@ fn has_perms_by_name(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
     let text = |at: usize| args.get(at).and_then(Value::as_str).map(str::trim_end);
     let class = text(1).map(str::to_ascii_uppercase);
     let Some(wanted) = text(2).map(str::to_ascii_uppercase) else { return Ok(Value::Null) };
-    let Some((db, on, schema)) = securable(core, class.as_deref(), text(0)) else { return Ok(Value::Null) };
+    let Some((db, on, schema)) = securable(core, class.as_deref(), text(0)) else {
+        return Ok(Value::Null);
+    };
     let Some(permission) = Permission::named(&wanted, on.class) else { return Ok(Value::Null) };
     Ok(Value::Int(core.has(&db, on, schema, permission).into()))
 }
@@ -210,7 +233,9 @@ fn loginproperty(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError>
     let yes_or_no = |yes: bool| Value::str(if yes { "1" } else { "0" });
     Ok(match text_arg(args, 1).to_ascii_lowercase().as_str() {
         "defaultdatabase" => Value::str(login.default_name.as_deref().unwrap_or("master")),
-        "defaultlanguage" => Value::str(LANGUAGES[usize::from(login.language) % LANGUAGES.len()].name),
+        "defaultlanguage" => {
+            Value::str(LANGUAGES[usize::from(login.language) % LANGUAGES.len()].name)
+        }
         // Attempts are counted by address too, and nobody is locked out for good.
         "islocked" | "badpasswordcount" => yes_or_no(false),
         "isexpired" => yes_or_no(age.has_expired(today)),

@@ -29,8 +29,9 @@ fn bigint(_: &[DataType], _: &[Expr]) -> Result<DataType, SqlError> {
 
 /// Database, object, whether another call has taken a value for this row, and what gives the order.
 fn next_value(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let number =
-        |at: usize| args.get(at).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok()).unwrap_or(0);
+    let number = |at: usize| {
+        args.get(at).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok()).unwrap_or(0)
+    };
     let key = (number(0), number(1));
     let ty = cx.ty;
     let session = session(cx)?;

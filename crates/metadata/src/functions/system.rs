@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
 use exec::state::SessionCore;
-use expr::functions::{ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname};
+use expr::functions::{
+    ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname,
+};
 use instance::messages;
 use instance::messages::format::format_message;
 use types::convert::{Mode, convert};
@@ -98,7 +100,8 @@ pub const FUNCTIONS: &[Function] = &[
     },
     session!("host_id", |_, _| Ok(DataType::Char(10)), |s| {
         let names = s.shared.names.lock();
-        let process = names.connection.as_deref().map_or_else(std::process::id, |client| client.process);
+        let process =
+            names.connection.as_deref().map_or_else(std::process::id, |client| client.process);
         Value::str(format!("{process:<10}"))
     }),
     session!("@@servername", sysname, |_| Value::str(SERVER_NAME)),
@@ -106,11 +109,15 @@ pub const FUNCTIONS: &[Function] = &[
     session!("@@microsoftversion", int, |_| Value::Int(0x1000_0000)),
     session!("@@max_connections", int, |_| Value::Int(32767)),
     session!("@@max_precision", |_, _| Ok(DataType::TinyInt), |_| Value::TinyInt(38)),
-    session!("@@procid", int, |s| Value::Int(s.module.as_ref().map_or(0, |module| module.object_id))),
+    session!("@@procid", int, |s| Value::Int(
+        s.module.as_ref().map_or(0, |module| module.object_id)
+    )),
     session!("@@fetch_status", int, |s| Value::Int(s.cursors.fetch_status)),
     session!("@@cursor_rows", int, |s| Value::Int(s.cursors.opened_rows)),
     session!("@@remserver", sysname, |_| Value::Null),
-    session!("context_info", |_, _| Ok(DataType::VarBinary(Len::N(128))), |s| s.context_info.clone()),
+    session!("context_info", |_, _| Ok(DataType::VarBinary(Len::N(128))), |s| s
+        .context_info
+        .clone()),
     Function {
         name: "session_context",
         min: 1,
@@ -118,7 +125,11 @@ pub const FUNCTIONS: &[Function] = &[
         args: &[A::Any],
         result: |types, _| match types.first() {
             Some(ty) if ty.is_unicode() => Ok(DataType::SqlVariant),
-            ty => Err(super::invalid_argument(ty.copied().unwrap_or(DataType::Int), 1, "session_context")),
+            ty => Err(super::invalid_argument(
+                ty.copied().unwrap_or(DataType::Int),
+                1,
+                "session_context",
+            )),
         },
         strict: true,
         stability: Stability::Statement,
@@ -133,10 +144,16 @@ pub const FUNCTIONS: &[Function] = &[
     session!("app_name", sysname, |s| Value::Str(s.app_name.clone())),
     session!("host_name", sysname, |s| Value::Str(s.host_name.clone())),
     session!("error_number", int, |s| s.error().map_or(Value::Null, |e| Value::Int(e.number))),
-    session!("error_severity", int, |s| s.error().map_or(Value::Null, |e| Value::Int(i32::from(e.severity)))),
-    session!("error_state", int, |s| s.error().map_or(Value::Null, |e| Value::Int(i32::from(e.state)))),
+    session!("error_severity", int, |s| s
+        .error()
+        .map_or(Value::Null, |e| Value::Int(i32::from(e.severity)))),
+    session!("error_state", int, |s| s
+        .error()
+        .map_or(Value::Null, |e| Value::Int(i32::from(e.state)))),
     session!("error_line", int, |s| s.error().map_or(Value::Null, |e| Value::Int(e.line as i32))),
-    session!("error_message", nvarchar_4000, |s| s.error().map_or(Value::Null, |e| Value::str(&e.message))),
+    session!("error_message", nvarchar_4000, |s| s
+        .error()
+        .map_or(Value::Null, |e| Value::str(&e.message))),
     session!("error_procedure", sysname, |s| {
         let procedure = s.error().map(SqlError::procedure).filter(|name| !name.is_empty());
         procedure.map_or(Value::Null, Value::str)

@@ -1,6 +1,6 @@
-//! Backup devices: files with a name, which BACKUP and RESTORE take instead of a path. What is kept of
-//! one, and `sys.backup_devices`.
-//! Guarantee: a device that a statement names is the file that it was made for, whatever the folder that the instance runs in.
+//! Backup devices: files with a name, which BACKUP and RESTORE take instead of a path. What is kept
+//! of one, and `sys.backup_devices`. Guarantee: a device that a statement names is the file that it
+//! was made for, whatever the folder that the instance runs in.
 
 use logical::rights::ViewRight;
 use types::{DataType, Len, SqlError, Value, msg};

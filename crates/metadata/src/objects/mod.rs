@@ -1,6 +1,6 @@
 //! Kinds of objects that have a file each: what one is and how it is kept, and the view that shows
-//! them. The lists of views and of rights ask here. The procedures that make and remove them, and who
-//! may, are in a file of `procedures`.
+//! them. The lists of views and of rights ask here. The procedures that make and remove them, and
+//! who may, are in a file of `procedures`.
 
 pub mod backup_device;
 

@@ -1,7 +1,7 @@
-//! System procedures that are T-SQL: their texts stand beside this file, several in one, and are compiled like any procedure when
-//! they are first called.
-//! Guarantees: they run with the caller's rights, in the database in whose name they are called; what they raise by number has
-//! its text in [`instance::messages`].
+//! System procedures that are T-SQL: their texts stand beside this file, several in one, and are
+//! compiled like any procedure when they are first called. Guarantees: they run with the caller's
+//! rights, in the database in whose name they are called; what they raise by number has its text in
+//! [`instance::messages`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};

@@ -1,5 +1,5 @@
-//! Views of what this server does not have and tools ask for all the same: their columns are SQL Server's, their rows are none.
-//! (sys.servers has the row of the server itself.)
+//! Views of what this server does not have and tools ask for all the same: their columns are SQL
+//! Server's, their rows are none. (sys.servers has the row of the server itself.)
 
 use types::{DataType, Len, Value};
 

@@ -1,11 +1,13 @@
-//! Views of keys and certificates, which this server does not have. Their columns are SQL Server's, their
-//! rows are none: whatever would make one is refused where it is made.
+//! Views of keys and certificates, which this server does not have. Their columns are SQL Server's,
+//! their rows are none: whatever would make one is refused where it is made.
 
 use types::{DataType, Len};
 
 use super::{NVARCHAR60, SYSNAME, SystemView, View};
 
-use DataType::{Bit, Char, DateTime, Int, NVarChar, SqlVariant, TinyInt, UniqueIdentifier, VarBinary};
+use DataType::{
+    Bit, Char, DateTime, Int, NVarChar, SqlVariant, TinyInt, UniqueIdentifier, VarBinary,
+};
 
 /// The views of this file.
 pub(super) static ALL: &[&dyn SystemView] = &[

@@ -1,5 +1,6 @@
-//! Views of parts that this server does not have: partitions, columnstores, internal tables, change tracking. Their columns are
-//! SQL Server's, their rows are none: whatever would make one is refused where it is made.
+//! Views of parts that this server does not have: partitions, columnstores, internal tables, change
+//! tracking. Their columns are SQL Server's, their rows are none: whatever would make one is
+//! refused where it is made.
 
 use types::{DataType, Len};
 
@@ -83,7 +84,11 @@ static PARTITION_PARAMETERS: View = View::empty(
 /// sys.destination_data_spaces.
 static DESTINATION_DATA_SPACES: View = View::empty(
     "destination_data_spaces",
-    &[("partition_scheme_id", Int, false), ("destination_id", Int, false), ("data_space_id", Int, false)],
+    &[
+        ("partition_scheme_id", Int, false),
+        ("destination_id", Int, false),
+        ("data_space_id", Int, false),
+    ],
 );
 
 /// sys.column_store_row_groups.

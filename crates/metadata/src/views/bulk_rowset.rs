@@ -1,4 +1,5 @@
-//! The files of OPENROWSET(BULK ..., SINGLE_CLOB | SINGLE_NCLOB | SINGLE_BLOB): one row, one column.
+//! The files of OPENROWSET(BULK ..., SINGLE_CLOB | SINGLE_NCLOB | SINGLE_BLOB): one row, one
+//! column.
 
 use std::io::Read;
 
@@ -64,7 +65,10 @@ pub static BLOB: View = View::function(
 fn contents(session: &mut SessionCore, args: &[Value]) -> Result<Vec<u8>, SqlError> {
     let name = args.first().and_then(Value::as_str).unwrap_or_default();
     let mut bytes = Vec::new();
-    open(session, name)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| read_failed(&e))?;
+    open(session, name)?
+        .take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| read_failed(&e))?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(SqlError::of(msg::BULK_FILE_TOO_LONG, [&name]));
     }

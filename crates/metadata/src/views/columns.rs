@@ -1,4 +1,5 @@
-//! Columns: sys.columns, all_columns, system_columns, identity_columns, masked_columns, computed_columns.
+//! Columns: sys.columns, all_columns, system_columns, identity_columns, masked_columns,
+//! computed_columns.
 
 use std::sync::Arc;
 
@@ -113,7 +114,8 @@ impl Column<'_> {
         }
     }
 
-    /// The value of the view's column at a position; `more`: how many columns the view adds, which the caller fills in.
+    /// The value of the view's column at a position; `more`: how many columns the view adds, which
+    /// the caller fills in.
     fn value(&self, at: usize, more: usize) -> Value {
         let ty = self.ty;
         if at >= BEFORE + more {
@@ -180,13 +182,22 @@ pub(super) fn of_itself(
         }
         for (column_id, (name, ty, nullable)) in (1..).zip(columns) {
             if wanted.may_be(named, name) {
-                give(&Column { object_id, column_id, name, ty: *ty, nullable: *nullable, def: None });
+                give(&Column {
+                    object_id,
+                    column_id,
+                    name,
+                    ty: *ty,
+                    nullable: *nullable,
+                    def: None,
+                });
             }
         }
     };
     system_tables::all().iter().for_each(|table| add(table.id, table.columns.as_slice()));
     if db.id() == MASTER {
-        every().filter(|view| is_of_master(*view)).for_each(|view| add(view.object_id(), view.columns()));
+        every()
+            .filter(|view| is_of_master(*view))
+            .for_each(|view| add(view.object_id(), view.columns()));
     }
 }
 
@@ -212,7 +223,8 @@ impl UserColumns {
         let mut add = |column: &Column<'_>| others.push(wanted.row(|at| column.value(at, 0)));
         each_other(session, db, wanted, (0, 1), &mut add)?;
         of_itself(db, wanted, (0, 1), &mut add);
-        let tables: Vec<_> = pick::tables(&db.catalog(), wanted, 0, None).into_iter().cloned().collect();
+        let tables: Vec<_> =
+            pick::tables(&db.catalog(), wanted, 0, None).into_iter().cloned().collect();
         let (keep, equal) = wanted.owned();
         let others = others.into_iter();
         Ok(Box::new(UserColumns { keep, equal, tables: tables.into_iter(), others }))
@@ -252,10 +264,22 @@ pub(super) fn each(
 }
 
 /// Gives the wanted columns of a table.
-fn each_of_table(table: &TableDef, wanted: &Wanted<'_>, named: usize, give: &mut dyn FnMut(&Column<'_>)) {
+fn each_of_table(
+    table: &TableDef,
+    wanted: &Wanted<'_>,
+    named: usize,
+    give: &mut dyn FnMut(&Column<'_>),
+) {
     for c in table.columns.iter().filter(|c| wanted.may_be(named, &c.name)) {
         let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
-        give(&Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) });
+        give(&Column {
+            object_id,
+            column_id,
+            name: &c.name,
+            ty,
+            nullable: c.nullable,
+            def: Some(c),
+        });
     }
 }
 
@@ -294,14 +318,30 @@ fn each_other(
                 traits: c.traits,
             };
             let (object_id, column_id, ty) = (def.type_id, column.column_id, c.ty);
-            add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(&column) });
+            add(Column {
+                object_id,
+                column_id,
+                name: &c.name,
+                ty,
+                nullable: c.nullable,
+                def: Some(&column),
+            });
         }
     }
     let kinds = [ModuleKind::View, ModuleKind::InlineFunction, ModuleKind::TableFunction];
     for view in pick::modules_of(&catalog, &kinds, wanted, id, None) {
-        for (i, c) in modules::columns_of_view(session, db, &view).unwrap_or_default().iter().enumerate() {
+        for (i, c) in
+            modules::columns_of_view(session, db, &view).unwrap_or_default().iter().enumerate()
+        {
             let (object_id, column_id, ty) = (view.object_id, i as i32 + 1, c.ty);
-            add(Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: None });
+            add(Column {
+                object_id,
+                column_id,
+                name: &c.name,
+                ty,
+                nullable: c.nullable,
+                def: None,
+            });
         }
     }
     Ok(())
@@ -317,7 +357,8 @@ fn system_columns(wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
         for (i, (name, ty, nullable)) in view.columns().iter().enumerate() {
             if wanted.may_be(1, name) {
                 let column_id = i as i32 + 1;
-                let column = Column { object_id, column_id, name, ty: *ty, nullable: *nullable, def: None };
+                let column =
+                    Column { object_id, column_id, name, ty: *ty, nullable: *nullable, def: None };
                 rows.push(wanted.row(|at| column.value(at, 0)));
             }
         }
@@ -369,15 +410,25 @@ fn in_type(value: i64, ty: DataType) -> Value {
 }
 
 /// sys.identity_columns.
-pub static IDENTITY_COLUMNS: View =
-    View::seeking("identity_columns", IDENTITY_COLUMN_COLUMNS, &[0], pick::per_table, |_, db, wanted| {
+pub static IDENTITY_COLUMNS: View = View::seeking(
+    "identity_columns",
+    IDENTITY_COLUMN_COLUMNS,
+    &[0],
+    pick::per_table,
+    |_, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in pick::tables(&catalog, wanted, 0, None) {
             for c in &table.columns {
                 let Some((seed, step)) = c.identity else { continue };
                 let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
-                let column =
-                    Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) };
+                let column = Column {
+                    object_id,
+                    column_id,
+                    name: &c.name,
+                    ty,
+                    nullable: c.nullable,
+                    def: Some(c),
+                };
                 let last = table.state.identity.lock().last;
                 rows.push(wanted.row(|at| match at {
                     25 => in_type(seed, ty),
@@ -389,7 +440,8 @@ pub static IDENTITY_COLUMNS: View =
             }
         }
         Ok(rows)
-    });
+    },
+);
 
 /// sys.masked_columns.
 pub static MASKED_COLUMNS: View = View::seeking(
@@ -424,12 +476,19 @@ pub static COMPUTED_COLUMNS: View = View::seeking(
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in pick::tables(&catalog, wanted, 0, None) {
             for c in &table.columns {
-                let Some(computed) = c.computed.as_ref().filter(|_| wanted.may_be(1, &c.name)) else {
+                let Some(computed) = c.computed.as_ref().filter(|_| wanted.may_be(1, &c.name))
+                else {
                     continue;
                 };
                 let (object_id, column_id, ty) = (table.object_id, c.column_id, c.ty);
-                let column =
-                    Column { object_id, column_id, name: &c.name, ty, nullable: c.nullable, def: Some(c) };
+                let column = Column {
+                    object_id,
+                    column_id,
+                    name: &c.name,
+                    ty,
+                    nullable: c.nullable,
+                    def: Some(c),
+                };
                 rows.push(wanted.row(|at| match at.checked_sub(BEFORE) {
                     Some(0) => text(&computed.text),
                     Some(1) => bit(ty.is_string()),

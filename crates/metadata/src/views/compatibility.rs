@@ -1,4 +1,5 @@
-//! Views of SQL Server 2000's names, which old scripts ask: sysobjects, sysdatabases. They are found without a schema.
+//! Views of SQL Server 2000's names, which old scripts ask: sysobjects, sysdatabases. They are
+//! found without a schema.
 
 use types::{DataType, Len, Value};
 
@@ -10,9 +11,11 @@ use DataType::{Char, DateTime, Int, NVarChar, SmallInt, TinyInt, VarBinary};
 
 /// Whether a name needs no schema: those of SQL Server 2000.
 pub(super) fn is_old(name: &str) -> bool {
-    let begins = |with: &str| name.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+    let begins =
+        |with: &str| name.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
     let function = ["fn_listextendedproperty", "fn_helpcollations"];
-    (begins("sys") && !begins("system_")) || function.iter().any(|known| known.eq_ignore_ascii_case(name))
+    (begins("sys") && !begins("system_"))
+        || function.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// fn_helpcollations(): the collations that there are.
@@ -21,7 +24,8 @@ pub static COLLATIONS: View = View::function(
     0,
     &[("name", SYSNAME, false), ("description", NVarChar(Len::N(1000)), true)],
     |_, _, _| {
-        let mut all: Vec<_> = types::Collation::all().map(|c| (c.name(), c.description())).collect();
+        let mut all: Vec<_> =
+            types::Collation::all().map(|c| (c.name(), c.description())).collect();
         all.sort_unstable();
         Ok(all.into_iter().map(|(name, words)| vec![text(name), text(words)]).collect())
     },
@@ -70,7 +74,14 @@ fn status_of(kind: &str) -> i16 {
     }
 }
 
-fn object(name: &str, id: i32, kind: &str, schema_id: i32, parent: i32, created: &Value) -> Vec<Value> {
+fn object(
+    name: &str,
+    id: i32,
+    kind: &str,
+    schema_id: i32,
+    parent: i32,
+    created: &Value,
+) -> Vec<Value> {
     let zero = Value::Int(0);
     vec![
         text(name),
@@ -115,9 +126,13 @@ fn objects(catalog: &Catalog) -> Vec<Vec<Value>> {
         }
         let defaults = t.columns.iter().filter_map(|c| c.default.as_ref());
         rows.extend(defaults.map(|d| object(&d.name, d.object_id, "D ", schema, parent, created)));
-        rows.extend(t.checks.iter().map(|c| object(&c.name, c.object_id, "C ", schema, parent, created)));
         rows.extend(
-            t.foreign_keys.iter().map(|k| object(&k.name, k.object_id, "F ", schema, parent, created)),
+            t.checks.iter().map(|c| object(&c.name, c.object_id, "C ", schema, parent, created)),
+        );
+        rows.extend(
+            t.foreign_keys
+                .iter()
+                .map(|k| object(&k.name, k.object_id, "F ", schema, parent, created)),
         );
     }
     let mut modules: Vec<_> = catalog.modules.values().filter(|m| !m.is_ddl_trigger()).collect();

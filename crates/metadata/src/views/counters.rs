@@ -1,5 +1,6 @@
-//! sys.dm_os_performance_counters: counters of log, buffer pool, locks and statements that are really counted. Per-second
-//! counters are totals since the start; a rate is the difference of two looks.
+//! sys.dm_os_performance_counters: counters of log, buffer pool, locks and statements that are
+//! really counted. Per-second counters are totals since the start; a rate is the difference of two
+//! looks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -102,7 +103,11 @@ impl OfDatabase {
             ("Data File(s) Size (KB)", self.data_kb, RAW),
             ("Log File(s) Size (KB)", self.log_kb, RAW),
             ("Log File(s) Used Size (KB)", self.log_used_kb, RAW),
-            ("Percent Log Used", (self.log_used_kb * 100).checked_div(self.log_kb).unwrap_or(0), RAW),
+            (
+                "Percent Log Used",
+                (self.log_used_kb * 100).checked_div(self.log_kb).unwrap_or(0),
+                RAW,
+            ),
             ("Active Transactions", self.active, RAW),
             ("Transactions/sec", self.begun, PER_SECOND),
             ("Write Transactions/sec", self.committed, PER_SECOND),
@@ -215,8 +220,8 @@ fn name(text: &str) -> Value {
 
 /// sys.dm_os_performance_counters.
 pub static COUNTERS: View = View::sys("dm_os_performance_counters", COLUMNS, |session, _, _| {
-    let rows = counters(session.instance())
-        .into_iter()
-        .map(|c| vec![name(c.object), name(c.name), name(&c.instance), big(c.value), Value::Int(c.kind)]);
+    let rows = counters(session.instance()).into_iter().map(|c| {
+        vec![name(c.object), name(c.name), name(&c.instance), big(c.value), Value::Int(c.kind)]
+    });
     Ok(rows.collect())
 });

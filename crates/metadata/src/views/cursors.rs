@@ -44,7 +44,8 @@ pub static CURSORS: View = View::function("dm_exec_cursors", 1, COLUMNS, |sessio
         if wanted != Some(0) && wanted != Some(i64::from(spid)) {
             continue;
         }
-        let cursors: Vec<_> = shared.cursors.lock().iter().filter_map(std::sync::Weak::upgrade).collect();
+        let cursors: Vec<_> =
+            shared.cursors.lock().iter().filter_map(std::sync::Weak::upgrade).collect();
         rows.extend(cursors.iter().map(|cursor| row(spid, cursor)));
     }
     Ok(rows)
@@ -67,52 +68,56 @@ const DESCRIBED: &[ViewColumn] = &[
     ("cursor_handle", Int, false),
 ];
 
-/// sys.dm_ringwood_cursors(scope, source, identity): what sp_cursor_list and sp_describe_cursor, which are its callers, tell of the
-/// cursors of the frame around: those of a scope (1 local, 2 global, 3 both), or the one of a name (source local or global) or of a
-/// variable.
-pub static OF_CALLER: View = View::function("dm_ringwood_cursors", 3, DESCRIBED, |session, _, args| {
-    let text = |at: usize| args.get(at).and_then(Value::as_str);
-    let invalid = |procedure: &str, parameter: &str| {
-        SqlError::of(msg::PARAMETER_VALUE, [&procedure, &parameter]).state(48)
-    };
-    let mut list = session.cursors.of_caller();
-    match (args.first().and_then(Value::as_i64), text(1)) {
-        (Some(scope), _) => {
-            if !(1..=3).contains(&scope) {
-                return Err(invalid("sp_cursor_list", "@cursor_scope"));
+/// sys.dm_ringwood_cursors(scope, source, identity): what sp_cursor_list and sp_describe_cursor,
+/// which are its callers, tell of the cursors of the frame around: those of a scope (1 local, 2
+/// global, 3 both), or the one of a name (source local or global) or of a variable.
+pub static OF_CALLER: View =
+    View::function("dm_ringwood_cursors", 3, DESCRIBED, |session, _, args| {
+        let text = |at: usize| args.get(at).and_then(Value::as_str);
+        let invalid = |procedure: &str, parameter: &str| {
+            SqlError::of(msg::PARAMETER_VALUE, [&procedure, &parameter]).state(48)
+        };
+        let mut list = session.cursors.of_caller();
+        match (args.first().and_then(Value::as_i64), text(1)) {
+            (Some(scope), _) => {
+                if !(1..=3).contains(&scope) {
+                    return Err(invalid("sp_cursor_list", "@cursor_scope"));
+                }
+                list.retain(|reference| scope & if reference.global { 2 } else { 1 } != 0);
             }
-            list.retain(|reference| scope & if reference.global { 2 } else { 1 } != 0);
+            (None, None) => return Err(invalid("sp_cursor_list", "@cursor_scope")),
+            (None, Some(source)) => {
+                let Some(name) = text(2) else {
+                    return Err(invalid("sp_describe_cursor", "@cursor_identity"));
+                };
+                let kind = source.to_ascii_lowercase();
+                if !matches!(kind.as_str(), "local" | "global" | "variable") {
+                    return Err(invalid("sp_describe_cursor", "@cursor_source"));
+                }
+                let variable = kind == "variable";
+                list.retain(|reference| {
+                    reference.name == catalog::fold_name(name)
+                        && reference.name.starts_with('@') == variable
+                        && reference.global == (kind == "global")
+                });
+                if list.is_empty() {
+                    return Err(SqlError::of(msg::CURSOR_NOT_FOUND, [&name]));
+                }
+            }
         }
-        (None, None) => return Err(invalid("sp_cursor_list", "@cursor_scope")),
-        (None, Some(source)) => {
-            let Some(name) = text(2) else {
-                return Err(invalid("sp_describe_cursor", "@cursor_identity"));
-            };
-            let kind = source.to_ascii_lowercase();
-            if !matches!(kind.as_str(), "local" | "global" | "variable") {
-                return Err(invalid("sp_describe_cursor", "@cursor_source"));
-            }
-            let variable = kind == "variable";
-            list.retain(|reference| {
-                reference.name == catalog::fold_name(name)
-                    && reference.name.starts_with('@') == variable
-                    && reference.global == (kind == "global")
-            });
-            if list.is_empty() {
-                return Err(SqlError::of(msg::CURSOR_NOT_FOUND, [&name]));
-            }
-        }
-    }
-    list.iter().map(described).collect()
-});
+        list.iter().map(described).collect()
+    });
 
 fn described(reference: &Reference) -> Result<Vec<Value>, SqlError> {
     let (cursor, info) = (&reference.cursor, &reference.cursor.info);
     let own = info.name.lock().clone();
     let shown = |name: &str| text(if name.starts_with(HIDDEN) { "" } else { name });
     // The name as it was declared, where it is one.
-    let name =
-        if catalog::fold_name(&own) == reference.name { own.as_str() } else { reference.name.as_str() };
+    let name = if catalog::fold_name(&own) == reference.name {
+        own.as_str()
+    } else {
+        reference.name.as_str()
+    };
     let model = match info.declared.model {
         Model::Static => 1,
         Model::Keyset => 2,
@@ -132,7 +137,8 @@ fn described(reference: &Reference) -> Result<Vec<Value>, SqlError> {
         last::OPENED => rows.max(0),
         _ => 0,
     };
-    let number = |n: i64| convert(&Value::BigInt(n), BigInt, DataType::numeric(10, 0), 0, Mode::Implicit);
+    let number =
+        |n: i64| convert(&Value::BigInt(n), BigInt, DataType::numeric(10, 0), 0, Mode::Implicit);
     let small = |n: i64| Value::SmallInt(i16::try_from(n).unwrap_or(i16::MAX));
     Ok(vec![
         shown(name),

@@ -235,13 +235,14 @@ const SCOPED_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.database_scoped_configurations.
-pub static SCOPED: View = View::sys("database_scoped_configurations", SCOPED_COLUMNS, |_, db, _| {
-    let set = db.settings().scoped;
-    let rows = scoped::ALL.iter().map(|one| {
-        let value = set.get(one.name).map_or(one.default, |value| value.as_str());
-        let shown = value.parse::<i32>().map_or_else(|_| text(value), Value::Int);
-        let is_default = value == one.default;
-        vec![Value::Int(one.id), text(one.name), shown, Value::Null, Value::Bit(is_default)]
+pub static SCOPED: View =
+    View::sys("database_scoped_configurations", SCOPED_COLUMNS, |_, db, _| {
+        let set = db.settings().scoped;
+        let rows = scoped::ALL.iter().map(|one| {
+            let value = set.get(one.name).map_or(one.default, |value| value.as_str());
+            let shown = value.parse::<i32>().map_or_else(|_| text(value), Value::Int);
+            let is_default = value == one.default;
+            vec![Value::Int(one.id), text(one.name), shown, Value::Null, Value::Bit(is_default)]
+        });
+        Ok(rows.collect())
     });
-    Ok(rows.collect())
-});

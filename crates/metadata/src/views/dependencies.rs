@@ -1,6 +1,7 @@
-//! What modules, constraints and computed columns name, read from their trees each time it is asked for; nothing else keeps it.
-//! Guarantee: each object, type and column that a text names by a name that can be told from the text is there once; what a text builds and runs
-//! is not. An object that is not there (yet) is named without an id.
+//! What modules, constraints and computed columns name, read from their trees each time it is asked
+//! for; nothing else keeps it. Guarantee: each object, type and column that a text names by a name
+//! that can be told from the text is there once; what a text builds and runs is not. An object that
+//! is not there (yet) is named without an id.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -82,10 +83,22 @@ pub fn all(session: &SessionCore, db: &Arc<Db>, only: Option<i32>) -> Vec<Referr
 }
 
 /// Constraints and computed columns of a table.
-fn expressions(reader: &mut Reader<'_>, table: &Arc<TableDef>, only: Option<i32>, to: &mut Vec<Referrer>) {
+fn expressions(
+    reader: &mut Reader<'_>,
+    table: &Arc<TableDef>,
+    only: Option<i32>,
+    to: &mut Vec<Referrer>,
+) {
     let wanted = |id: i32| only.is_none_or(|only| only == id);
     let mut add = |id: i32, column: i32, references: Vec<Reference>| {
-        to.push(Referrer { id, column, is_ddl_trigger: false, bound: true, is_expression: true, references });
+        to.push(Referrer {
+            id,
+            column,
+            is_ddl_trigger: false,
+            bound: true,
+            is_expression: true,
+            references,
+        });
     };
     for check in table.checks.iter().filter(|check| wanted(check.object_id)) {
         add(check.object_id, 0, reader.of_expr(table, &check.condition));
@@ -180,7 +193,9 @@ impl<'s> Reader<'s> {
         mentions::of_expr(expr, self);
         let mut found = self.take();
         // Its own table only where it names columns of it.
-        found.retain(|reference| reference.id != Some(table.object_id) || !reference.columns.is_empty());
+        found.retain(|reference| {
+            reference.id != Some(table.object_id) || !reference.columns.is_empty()
+        });
         found
     }
 
@@ -197,9 +212,12 @@ impl<'s> Reader<'s> {
         }
         let list: Vec<(CompactString, i32)> =
             match (self.catalog.by_id.get(&id), self.catalog.modules.get(&id)) {
-                (Some(table), _) => table.columns.iter().map(|c| (fold_name(&c.name), c.column_id)).collect(),
+                (Some(table), _) => {
+                    table.columns.iter().map(|c| (fold_name(&c.name), c.column_id)).collect()
+                }
                 (_, Some(module)) if module.kind != ModuleKind::Procedure => {
-                    let columns = columns_of_view(self.session, self.db, &module.clone()).unwrap_or_default();
+                    let columns =
+                        columns_of_view(self.session, self.db, &module.clone()).unwrap_or_default();
                     columns.iter().zip(1..).map(|(c, id)| (fold_name(&c.name), id)).collect()
                 }
                 _ => Vec::new(),
@@ -214,7 +232,9 @@ impl<'s> Reader<'s> {
         let catalog = &self.catalog;
         let table = catalog.find(schema, name).map(|table| table.object_id);
         let module = || catalog.find_module(schema, name).map(|module| module.object_id);
-        table.or_else(module).or_else(|| catalog.find_other(schema, name).map(|other| other.object_id()))
+        table
+            .or_else(module)
+            .or_else(|| catalog.find_other(schema, name).map(|other| other.object_id()))
     }
 
     /// The reference to a name, which may be known already.
@@ -250,12 +270,14 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// Whether a name means nothing of a user: a temporary object, a system view, function or procedure, `inserted` and `deleted`.
+    /// Whether a name means nothing of a user: a temporary object, a system view, function or
+    /// procedure, `inserted` and `deleted`.
     fn is_foreign(&self, name: &ObjectName, how: Use, id: Option<i32>) -> bool {
         let own = name.name.value.as_str();
         let schema = name.schema.as_ref().map_or("", Ident::as_str);
         let changed = name.is_bare() && (name.name.is("inserted") || name.name.is("deleted"));
-        let of_system = || super::find(if schema.is_empty() { "dbo" } else { schema }, own).is_some();
+        let of_system =
+            || super::find(if schema.is_empty() { "dbo" } else { schema }, own).is_some();
         own.starts_with('#')
             || (changed && self.in_trigger)
             || ["sys", "information_schema"].contains(&schema.to_lowercase().as_str())
@@ -271,9 +293,14 @@ impl<'s> Reader<'s> {
         let wanted = fold_name(&name.name.value);
         let schema = name.schema.as_ref().map(|schema| fold_name(&schema.value));
         let is = |source: &&Source| {
-            source.name == wanted && (schema.is_none() || source.schema.is_none() || source.schema == schema)
+            source.name == wanted
+                && (schema.is_none() || source.schema.is_none() || source.schema == schema)
         };
-        self.blocks.iter().rev().find_map(|block| block.iter().find(is)).map(|source| source.reference)
+        self.blocks
+            .iter()
+            .rev()
+            .find_map(|block| block.iter().find(is))
+            .map(|source| source.reference)
     }
 
     fn use_column(&mut self, reference: usize, column: i32, written: bool, all: bool) {
@@ -286,8 +313,9 @@ impl<'s> Reader<'s> {
     /// A column by the name of its source, or of the first source that has it.
     fn find_column(&mut self, qualifier: Option<&ObjectName>, name: &str) -> Option<(usize, i32)> {
         let folded = fold_name(name);
-        let position =
-            |columns: &Columns| columns.iter().find(|(known, _)| *known == folded).map(|(_, id)| *id);
+        let position = |columns: &Columns| {
+            columns.iter().find(|(known, _)| *known == folded).map(|(_, id)| *id)
+        };
         if let Some(qualifier) = qualifier {
             let at = self.source_named(qualifier)??;
             let id = self.references[at].id?;
@@ -332,7 +360,10 @@ impl Listener for Reader<'_> {
         self.last = None;
         let schema = name.schema.as_ref().map_or("", Ident::as_str);
         let here = name.server.is_none()
-            && name.database.as_ref().is_none_or(|db| fold_name(&db.value) == fold_name(&self.db.name()));
+            && name
+                .database
+                .as_ref()
+                .is_none_or(|db| fold_name(&db.value) == fold_name(&self.db.name()));
         let id = if here { self.find(schema, &name.name.value) } else { None };
         let shown = alias.map_or(name.name.as_str(), Ident::as_str);
         if self.is_foreign(name, how, id) {
@@ -364,13 +395,17 @@ impl Listener for Reader<'_> {
             && how != Use::Sequence
             && let Some(block) = self.blocks.last_mut()
         {
-            let schema = alias.is_none().then(|| name.schema.as_ref().map(|s| fold_name(&s.value))).flatten();
+            let schema = alias
+                .is_none()
+                .then(|| name.schema.as_ref().map(|s| fold_name(&s.value)))
+                .flatten();
             block.push(Source { name: fold_name(shown), schema, reference: Some(at) });
         }
     }
 
     fn column(&mut self, column: &ColumnRef, written: bool) {
-        if let Some((at, id)) = self.find_column(column.qualifier.as_deref(), column.name.as_str()) {
+        if let Some((at, id)) = self.find_column(column.qualifier.as_deref(), column.name.as_str())
+        {
             self.use_column(at, id, written, false);
         }
     }
@@ -379,7 +414,8 @@ impl Listener for Reader<'_> {
         let Some(at) = self.last else { return };
         let Some(id) = self.references[at].id else { return };
         let folded = fold_name(&name.value);
-        let found = self.columns_of(id).iter().find(|(known, _)| *known == folded).map(|(_, id)| *id);
+        let found =
+            self.columns_of(id).iter().find(|(known, _)| *known == folded).map(|(_, id)| *id);
         if let Some(column) = found {
             self.use_column(at, column, true, false);
         }
@@ -388,7 +424,13 @@ impl Listener for Reader<'_> {
     fn star(&mut self, qualifier: Option<&ObjectName>) {
         let sources: Vec<usize> = match qualifier {
             Some(name) => self.source_named(name).flatten().into_iter().collect(),
-            None => self.blocks.last().iter().flat_map(|b| b.iter()).filter_map(|s| s.reference).collect(),
+            None => self
+                .blocks
+                .last()
+                .iter()
+                .flat_map(|b| b.iter())
+                .filter_map(|s| s.reference)
+                .collect(),
         };
         for at in sources {
             self.references[at].uses.select_all = true;

@@ -1,5 +1,6 @@
-//! Result sets that are described and not run: sys.dm_exec_describe_first_result_set, dm_exec_describe_first_result_set_for_object.
-//! Guarantee: a text that cannot be compiled is told as a row with its error, as SQL Server does.
+//! Result sets that are described and not run: sys.dm_exec_describe_first_result_set,
+//! dm_exec_describe_first_result_set_for_object. Guarantee: a text that cannot be compiled is told
+//! as a row with its error, as SQL Server does.
 
 use std::sync::Arc;
 
@@ -65,13 +66,15 @@ const COLUMNS: &[ViewColumn] = &[
 const ERROR: usize = super::position(COLUMNS, "error_number");
 
 /// sys.dm_exec_describe_first_result_set(text, parameters, browse information).
-static FIRST: View = View::function("dm_exec_describe_first_result_set", 3, COLUMNS, |session, _, args| {
-    let given = |at: usize| args.get(at).and_then(Value::as_str).unwrap_or_default();
-    let above = session.host().above();
-    Ok(rows(above.first_columns(session, given(0), given(1))))
-});
+static FIRST: View =
+    View::function("dm_exec_describe_first_result_set", 3, COLUMNS, |session, _, args| {
+        let given = |at: usize| args.get(at).and_then(Value::as_str).unwrap_or_default();
+        let above = session.host().above();
+        Ok(rows(above.first_columns(session, given(0), given(1))))
+    });
 
-/// sys.dm_exec_describe_first_result_set_for_object(object_id, browse information): of procedures and triggers.
+/// sys.dm_exec_describe_first_result_set_for_object(object_id, browse information): of procedures
+/// and triggers.
 static FIRST_OF_OBJECT: View =
     View::function("dm_exec_describe_first_result_set_for_object", 2, COLUMNS, of_object);
 
@@ -155,15 +158,17 @@ pub fn row((i, c): (usize, &ColumnInfo)) -> Vec<Value> {
 fn of_object(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let id = args.first().and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
     let catalog = db.catalog();
-    let module =
-        id.and_then(|id| catalog.modules.get(&id)).filter(|module| module.kind == ModuleKind::Procedure);
+    let module = id
+        .and_then(|id| catalog.modules.get(&id))
+        .filter(|module| module.kind == ModuleKind::Procedure);
     let Some(module) = module else { return Ok(Vec::new()) };
     // What it is called with changes no column.
     let params = params_of(module, &catalog)?;
     let args: Vec<String> = params
         .iter()
         .map(|param| {
-            let value = if param.table.is_some() || param.has_default() { "DEFAULT" } else { "NULL" };
+            let value =
+                if param.table.is_some() || param.has_default() { "DEFAULT" } else { "NULL" };
             format!("{} = {value}", param.name)
         })
         .collect();

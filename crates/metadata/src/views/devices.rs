@@ -1,5 +1,6 @@
-//! Files and the devices under them: sys.dm_os_volume_stats, and Ringwood's own sys.dm_ringwood_files,
-//! sys.dm_ringwood_write_sizes, sys.dm_ringwood_io_latencies. SQL Server has no view that shows sectors or sizes of writes.
+//! Files and the devices under them: sys.dm_os_volume_stats, and Ringwood's own
+//! sys.dm_ringwood_files, sys.dm_ringwood_write_sizes, sys.dm_ringwood_io_latencies. SQL Server has
+//! no view that shows sectors or sizes of writes.
 
 use std::sync::Arc;
 
@@ -116,35 +117,39 @@ const VOLUMES: &[ViewColumn] = &[
     ("incurs_seek_penalty", TinyInt, true),
 ];
 
-/// sys.dm_os_volume_stats(database_id, file_id): SQL Server's columns; what is mounted stands for the volume's id.
-pub static VOLUME_STATS: View = View::function("dm_os_volume_stats", 2, VOLUMES, |session, _, args| {
-    let only = args.get(1).and_then(Value::as_i64);
-    let disk = session.instance().disk.clone();
-    let mut rows = Vec::new();
-    for db in super::databases_of(session, args.first()) {
-        for file in db.entry().files.iter().filter(|f| only.is_none_or(|id| id == i64::from(f.file_id))) {
-            // A volume that only exists in memory has nothing to show.
-            let Some(volume) = disk.volume(&file.path) else { continue };
-            rows.push(vec![
-                Value::Int(db.id()),
-                Value::Int(file.file_id.into()),
-                text(volume.mount_point.display().to_string()),
-                text(volume.source),
-                Value::Null,
-                text(volume.file_system),
-                big(volume.total),
-                big(volume.available),
-                Value::Null,
-                Value::Null,
-                Value::TinyInt(1),
-                Value::TinyInt(volume.read_only.into()),
-                Value::Null,
-                Value::Null,
-            ]);
+/// sys.dm_os_volume_stats(database_id, file_id): SQL Server's columns; what is mounted stands for
+/// the volume's id.
+pub static VOLUME_STATS: View =
+    View::function("dm_os_volume_stats", 2, VOLUMES, |session, _, args| {
+        let only = args.get(1).and_then(Value::as_i64);
+        let disk = session.instance().disk.clone();
+        let mut rows = Vec::new();
+        for db in super::databases_of(session, args.first()) {
+            for file in
+                db.entry().files.iter().filter(|f| only.is_none_or(|id| id == i64::from(f.file_id)))
+            {
+                // A volume that only exists in memory has nothing to show.
+                let Some(volume) = disk.volume(&file.path) else { continue };
+                rows.push(vec![
+                    Value::Int(db.id()),
+                    Value::Int(file.file_id.into()),
+                    text(volume.mount_point.display().to_string()),
+                    text(volume.source),
+                    Value::Null,
+                    text(volume.file_system),
+                    big(volume.total),
+                    big(volume.available),
+                    Value::Null,
+                    Value::Null,
+                    Value::TinyInt(1),
+                    Value::TinyInt(volume.read_only.into()),
+                    Value::Null,
+                    Value::Null,
+                ]);
+            }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const SIZES: &[ViewColumn] = &[
     ("database_id", SmallInt, false),
@@ -159,7 +164,8 @@ pub fn size_bound(class: usize) -> Option<u64> {
     (class + 1 < SIZE_BUCKETS).then(|| 512 << class)
 }
 
-/// sys.dm_ringwood_write_sizes: how many writes were at most so large, and larger than the class before.
+/// sys.dm_ringwood_write_sizes: how many writes were at most so large, and larger than the class
+/// before.
 pub static WRITE_SIZES: View = View::sys("dm_ringwood_write_sizes", SIZES, |session, _, _| {
     let rows = all(session).flat_map(|f| {
         let kind = if f.entry.log { "LOG" } else { "ROWS" };
@@ -186,8 +192,9 @@ const LATENCIES: &[ViewColumn] = &[
     ("num_of_ios", BigInt, false),
 ];
 
-/// sys.dm_ringwood_io_latencies: how many reads, writes, durable writes (which are writes too) and syncs took less than
-/// so many microseconds, and not less than the class before; classes without any are left out.
+/// sys.dm_ringwood_io_latencies: how many reads, writes, durable writes (which are writes too) and
+/// syncs took less than so many microseconds, and not less than the class before; classes without
+/// any are left out.
 pub static LATENCY: View = View::sys("dm_ringwood_io_latencies", LATENCIES, |session, _, _| {
     let mut rows = Vec::new();
     for f in all(session) {

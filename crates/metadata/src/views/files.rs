@@ -1,5 +1,5 @@
-//! Files and their space: sys.database_files, sys.master_files, sys.filegroups, sys.dm_io_virtual_file_stats, and what
-//! sp_spaceused needs.
+//! Files and their space: sys.database_files, sys.master_files, sys.filegroups,
+//! sys.dm_io_virtual_file_stats, and what sp_spaceused needs.
 
 use std::sync::Arc;
 
@@ -7,7 +7,9 @@ use disk::StatsSnapshot;
 use pages::{FileGrowth, PAGE_SIZE};
 use types::{DataType, Len, SqlError, Value};
 
-use super::{LSN_NUMERIC, NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, databases_of, int, text};
+use super::{
+    LSN_NUMERIC, NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, databases_of, int, text,
+};
 use catalog::Db;
 use catalog::Growth;
 use catalog::TableDef;
@@ -72,7 +74,8 @@ pub static MASTER_FILES: View = View::sys("master_files", ALL_FILES, |session, _
     let mut rows = Vec::new();
     for db in session.host().databases() {
         let mut entry = db.entry();
-        // As the catalogue has them, which a file that was told to be elsewhere follows at the next start.
+        // As the catalogue has them, which a file that was told to be elsewhere follows at the next
+        // start.
         entry.take_next_places();
         for file in &entry.files {
             let mut row = vec![Value::Int(db.id())];
@@ -216,7 +219,8 @@ const STAT_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_io_virtual_file_stats(database_id, file_id).
-pub static FILE_STATS: View = View::function("dm_io_virtual_file_stats", 2, STAT_COLUMNS, file_stats);
+pub static FILE_STATS: View =
+    View::function("dm_io_virtual_file_stats", 2, STAT_COLUMNS, file_stats);
 
 fn file_stats(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let only = args.get(1).and_then(Value::as_i64);
@@ -233,7 +237,9 @@ fn file_stats(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows 
                 (storage.log().file_stats(), storage.log().space().size)
             } else {
                 match infos.iter().find(|f| f.spec.id == file.file_id) {
-                    Some(info) => (info.file.stats().snapshot(), u64::from(info.pages) * PAGE_SIZE as u64),
+                    Some(info) => {
+                        (info.file.stats().snapshot(), u64::from(info.pages) * PAGE_SIZE as u64)
+                    }
                     None => continue,
                 }
             };
@@ -254,7 +260,13 @@ fn sample_ms(session: &SessionCore) -> i64 {
     i64::from(now_days - days) * 86_400_000 + elapsed_ticks * 10 / 3
 }
 
-fn stat_row(db: &Arc<Db>, file: &FileEntry, s: &StatsSnapshot, size: u64, sample: i64) -> Vec<Value> {
+fn stat_row(
+    db: &Arc<Db>,
+    file: &FileEntry,
+    s: &StatsSnapshot,
+    size: u64,
+    sample: i64,
+) -> Vec<Value> {
     let (read_ms, write_ms) = (s.read_stall_us / 1000, (s.write_stall_us + s.sync_stall_us) / 1000);
     vec![
         Value::SmallInt(db.id() as i16),

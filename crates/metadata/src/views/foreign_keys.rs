@@ -1,4 +1,5 @@
-//! CHECK and FOREIGN KEY constraints: sys.check_constraints, sys.foreign_keys, sys.foreign_key_columns.
+//! CHECK and FOREIGN KEY constraints: sys.check_constraints, sys.foreign_keys,
+//! sys.foreign_key_columns.
 
 use std::sync::Arc;
 
@@ -30,7 +31,8 @@ pub static CHECK_CONSTRAINTS: View =
             let schema_id = catalog.schema_id(table);
             for check in &table.checks {
                 let (id, parent) = (check.object_id, table.object_id);
-                let mut row = object(&check.name, id, schema_id, parent, CHECK, &table.create_date, false);
+                let mut row =
+                    object(&check.name, id, schema_id, parent, CHECK, &table.create_date, false);
                 row.extend([
                     bit(check.disabled),
                     bit(check.not_for_replication),
@@ -60,18 +62,30 @@ const FOREIGN_KEY_COLUMNS: &[ViewColumn] = object_columns!(
 );
 
 /// sys.foreign_keys.
-pub static FOREIGN_KEYS: View =
-    View::seeking("foreign_keys", FOREIGN_KEY_COLUMNS, &[1, 4, 12], pick::per_table, |_, db, wanted| {
+pub static FOREIGN_KEYS: View = View::seeking(
+    "foreign_keys",
+    FOREIGN_KEY_COLUMNS,
+    &[1, 4, 12],
+    pick::per_table,
+    |_, db, wanted| {
         const ACTIONS: [&str; 4] = ["NO_ACTION", "CASCADE", "SET_NULL", "SET_DEFAULT"];
-        let action =
-            |action: ReferentialAction| [Value::TinyInt(action as u8), text(ACTIONS[action as usize])];
+        let action = |action: ReferentialAction| {
+            [Value::TinyInt(action as u8), text(ACTIONS[action as usize])]
+        };
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in referring(&catalog, wanted, (1, 4, 12)) {
             let schema_id = catalog.schema_id(table);
             for key in &table.foreign_keys {
                 let (id, parent) = (key.object_id, table.object_id);
-                let mut row =
-                    object(&key.name, id, schema_id, parent, FOREIGN_KEY, &table.create_date, false);
+                let mut row = object(
+                    &key.name,
+                    id,
+                    schema_id,
+                    parent,
+                    FOREIGN_KEY,
+                    &table.create_date,
+                    false,
+                );
                 row.extend([
                     Value::Int(key.parent),
                     Value::Int(key.key),
@@ -86,7 +100,8 @@ pub static FOREIGN_KEYS: View =
             }
         }
         Ok(rows)
-    });
+    },
+);
 
 const PAIR_COLUMNS: &[ViewColumn] = &[
     ("constraint_object_id", Int, false),
@@ -98,8 +113,12 @@ const PAIR_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.foreign_key_columns.
-pub static FOREIGN_KEY_PAIRS: View =
-    View::seeking("foreign_key_columns", PAIR_COLUMNS, &[0, 2, 4], pick::per_table, |_, db, wanted| {
+pub static FOREIGN_KEY_PAIRS: View = View::seeking(
+    "foreign_key_columns",
+    PAIR_COLUMNS,
+    &[0, 2, 4],
+    pick::per_table,
+    |_, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in referring(&catalog, wanted, (0, 2, 4)) {
             for key in &table.foreign_keys {
@@ -116,9 +135,11 @@ pub static FOREIGN_KEY_PAIRS: View =
             }
         }
         Ok(rows)
-    });
+    },
+);
 
-/// The tables whose foreign keys are wanted: by the key's own id, its table's, or the id of the table that it refers to.
+/// The tables whose foreign keys are wanted: by the key's own id, its table's, or the id of the
+/// table that it refers to.
 fn referring<'c>(
     catalog: &'c Catalog,
     wanted: &Wanted<'_>,

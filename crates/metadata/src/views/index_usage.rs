@@ -1,7 +1,8 @@
-//! How indexes are used, and which ones are missing: sys.dm_db_index_usage_stats, sys.dm_db_missing_index_details, dm_db_missing_index_groups,
-//! dm_db_missing_index_group_stats, dm_db_missing_index_columns.
-//! Guarantee: executions are counted exactly, each operator of a plan once in each of them. The last time of a short statement is that of
-//! its last execution that was measured (see [`programs::counts`]). What the system does for itself is not counted.
+//! How indexes are used, and which ones are missing: sys.dm_db_index_usage_stats,
+//! sys.dm_db_missing_index_details, dm_db_missing_index_groups, dm_db_missing_index_group_stats,
+//! dm_db_missing_index_columns. Guarantee: executions are counted exactly, each operator of a plan
+//! once in each of them. The last time of a short statement is that of its last execution that was
+//! measured (see [`programs::counts`]). What the system does for itself is not counted.
 
 use std::sync::Arc;
 
@@ -58,9 +59,11 @@ const USAGE_COLUMNS: &[ViewColumn] = &[
     ("last_system_update", DateTime, true),
 ];
 
-/// sys.dm_db_index_usage_stats: since the database was opened; indexes that were never used have no row.
+/// sys.dm_db_index_usage_stats: since the database was opened; indexes that were never used have no
+/// row.
 static USAGE: View = View::sys("dm_db_index_usage_stats", USAGE_COLUMNS, |session, _, _| {
-    const KINDS: [IndexUse; 4] = [IndexUse::Seek, IndexUse::Scan, IndexUse::Lookup, IndexUse::Update];
+    const KINDS: [IndexUse; 4] =
+        [IndexUse::Seek, IndexUse::Scan, IndexUse::Lookup, IndexUse::Update];
     let mut rows = Vec::new();
     for (db, table) in tables(session) {
         for (index_id, uses) in table.state.usage.indexes() {
@@ -68,8 +71,11 @@ static USAGE: View = View::sys("dm_db_index_usage_stats", USAGE_COLUMNS, |sessio
                 continue;
             }
             let times = KINDS.map(|kind| uses.of(kind));
-            let mut row =
-                vec![Value::SmallInt(db.id() as i16), Value::Int(table.shown_id()), Value::Int(index_id)];
+            let mut row = vec![
+                Value::SmallInt(db.id() as i16),
+                Value::Int(table.shown_id()),
+                Value::Int(index_id),
+            ];
             row.extend(times.iter().map(|times| big(times.count)));
             row.extend(times.iter().map(|times| moment(times.last)));
             row.extend([const { Value::BigInt(0) }; 4]);
@@ -93,7 +99,8 @@ fn missing(session: &SessionCore) -> Vec<Missing> {
         for index in table.state.usage.missing() {
             let columns = &index.columns;
             let named = [&columns.equality, &columns.inequality, &columns.included];
-            let is_there = |name: &CompactString| table.columns.iter().any(|column| column.name == *name);
+            let is_there =
+                |name: &CompactString| table.columns.iter().any(|column| column.name == *name);
             if named.into_iter().flatten().all(is_there) {
                 all.push(Missing { db: db.clone(), table: table.clone(), index });
             }
@@ -172,35 +179,48 @@ const STATS_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_db_missing_index_group_stats. Costs are seconds, as those of SHOWPLAN_ALL.
-static MISSING_STATS: View = View::sys("dm_db_missing_index_group_stats", STATS_COLUMNS, |session, _, _| {
-    let row = |one: Missing| {
-        let MissingIndex { number, compiles, seeks: UseCount { count, last }, cost, impact, .. } = one.index;
-        let average = |sum: f64| Value::Float(if count == 0 { 0.0 } else { sum / count as f64 });
-        vec![
-            Value::Int(number),
-            big(compiles),
-            big(count),
-            Value::BigInt(0),
-            moment(last),
-            Value::Null,
-            average(cost),
-            average(impact),
-            Value::BigInt(0),
-            Value::BigInt(0),
-            Value::Null,
-            Value::Null,
-            Value::Float(0.0),
-            Value::Float(0.0),
-        ]
-    };
-    Ok(missing(session).into_iter().map(row).collect())
-});
+static MISSING_STATS: View =
+    View::sys("dm_db_missing_index_group_stats", STATS_COLUMNS, |session, _, _| {
+        let row = |one: Missing| {
+            let MissingIndex {
+                number,
+                compiles,
+                seeks: UseCount { count, last },
+                cost,
+                impact,
+                ..
+            } = one.index;
+            let average =
+                |sum: f64| Value::Float(if count == 0 { 0.0 } else { sum / count as f64 });
+            vec![
+                Value::Int(number),
+                big(compiles),
+                big(count),
+                Value::BigInt(0),
+                moment(last),
+                Value::Null,
+                average(cost),
+                average(impact),
+                Value::BigInt(0),
+                Value::BigInt(0),
+                Value::Null,
+                Value::Null,
+                Value::Float(0.0),
+                Value::Float(0.0),
+            ]
+        };
+        Ok(missing(session).into_iter().map(row).collect())
+    });
 
 /// sys.dm_db_missing_index_columns(index_handle).
 static MISSING_COLUMNS: View = View::function(
     "dm_db_missing_index_columns",
     1,
-    &[("column_id", Int, false), ("column_name", SYSNAME, true), ("column_usage", VarChar(Len::N(20)), true)],
+    &[
+        ("column_id", Int, false),
+        ("column_name", SYSNAME, true),
+        ("column_usage", VarChar(Len::N(20)), true),
+    ],
     columns_of,
 );
 

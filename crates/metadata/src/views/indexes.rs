@@ -85,8 +85,12 @@ const INDEX_COLUMN_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.index_columns.
-pub static INDEX_COLUMNS: View =
-    View::seeking("index_columns", INDEX_COLUMN_COLUMNS, &[0], pick::some_per_table, |_, db, wanted| {
+pub static INDEX_COLUMNS: View = View::seeking(
+    "index_columns",
+    INDEX_COLUMN_COLUMNS,
+    &[0],
+    pick::some_per_table,
+    |_, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in pick::indexed(&catalog, wanted, 0) {
             for index in table.all_indexes() {
@@ -112,4 +116,5 @@ pub static INDEX_COLUMNS: View =
             }
         }
         Ok(rows)
-    });
+    },
+);

@@ -7,7 +7,8 @@ use types::{Collation, DataType, Len, Value};
 
 use super::{SYSNAME, View, ViewColumn, pick, text};
 use catalog::{
-    AliasDef, Catalog, ColumnDef, ConstraintAt, ConstraintKind, Db, ModuleKind, TableDef, constraints_of,
+    AliasDef, Catalog, ColumnDef, ConstraintAt, ConstraintKind, Db, ModuleKind, TableDef,
+    constraints_of,
 };
 
 use catalog::security::is_fixed_role;
@@ -118,8 +119,12 @@ impl TypeParts {
 }
 
 /// INFORMATION_SCHEMA.COLUMNS: of tables and views.
-pub static COLUMNS: View =
-    View::information_seeking("COLUMNS", COLUMN_COLUMNS, &[2], pick::per_column, |session, db, wanted| {
+pub static COLUMNS: View = View::information_seeking(
+    "COLUMNS",
+    COLUMN_COLUMNS,
+    &[2],
+    pick::per_column,
+    |session, db, wanted| {
         let mut rows = Vec::new();
         let mut add = |(schema, table): (&str, &str),
                        (at, name, nullable): (usize, &str, bool),
@@ -152,7 +157,8 @@ pub static COLUMNS: View =
             }
         }
         Ok(rows)
-    });
+    },
+);
 
 const SCHEMA_COLUMNS: &[ViewColumn] = &[
     ("CATALOG_NAME", SYSNAME, true),
@@ -271,9 +277,11 @@ fn key_of(constraint: &ConstraintAt) -> Vec<usize> {
             let index = table.all_indexes().find(|index| index.index_id == id);
             index.map_or(Vec::new(), |index| index.key.iter().map(|(at, _)| *at).collect())
         }
-        ConstraintKind::ForeignKey(at) => {
-            table.foreign_keys[at].columns.iter().filter_map(|(own, _)| table.position(*own)).collect()
-        }
+        ConstraintKind::ForeignKey(at) => table.foreign_keys[at]
+            .columns
+            .iter()
+            .filter_map(|(own, _)| table.position(*own))
+            .collect(),
         ConstraintKind::Check(_) | ConstraintKind::Default(_) => Vec::new(),
     }
 }

@@ -1,5 +1,5 @@
-//! Lists that the server keeps in its own code: events of triggers, classes of what permissions are given on; and the columns of table
-//! functions.
+//! Lists that the server keeps in its own code: events of triggers, classes of what permissions are
+//! given on; and the columns of table functions.
 
 use types::{Collation, DataType, Len, Value};
 
@@ -12,15 +12,16 @@ use ddl::events;
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 
 /// The views of this file.
-pub(super) static ALL: &[&dyn SystemView] = &[&TRIGGER_EVENT_TYPES, &SECURABLE_CLASSES, &ROUTINE_COLUMNS];
+pub(super) static ALL: &[&dyn SystemView] =
+    &[&TRIGGER_EVENT_TYPES, &SECURABLE_CLASSES, &ROUTINE_COLUMNS];
 
 /// sys.trigger_event_types: the events that triggers can wait for, and their groups.
 static TRIGGER_EVENT_TYPES: View = View::sys(
     "trigger_event_types",
     &[("type", Int, false), ("type_name", NVarChar(Len::N(64)), true), ("parent_type", Int, true)],
     |_, _, _| {
-        let changes =
-            [(1, "INSERT"), (2, "UPDATE"), (3, "DELETE")].map(|(number, name)| (number, name, None));
+        let changes = [(1, "INSERT"), (2, "UPDATE"), (3, "DELETE")]
+            .map(|(number, name)| (number, name, None));
         let all = changes.into_iter().chain(events::types());
         let row = |(number, name, parent): (i32, &str, Option<i32>)| {
             vec![Value::Int(number), text(name), parent.map_or(Value::Null, Value::Int)]
@@ -30,11 +31,14 @@ static TRIGGER_EVENT_TYPES: View = View::sys(
 );
 
 /// sys.securable_classes: what permissions can be given on.
-static SECURABLE_CLASSES: View =
-    View::sys("securable_classes", &[("class_desc", SYSNAME, true), ("class", Int, true)], |_, _, _| {
+static SECURABLE_CLASSES: View = View::sys(
+    "securable_classes",
+    &[("class_desc", SYSNAME, true), ("class", Int, true)],
+    |_, _, _| {
         let row = |class: Class| vec![text(class.description()), Value::Int(class as i32)];
         Ok(Class::ALL.into_iter().map(row).collect())
-    });
+    },
+);
 
 const COLUMNS: &[ViewColumn] = &[
     ("TABLE_CATALOG", SYSNAME, true),
@@ -63,8 +67,12 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.ROUTINE_COLUMNS: of functions that give tables.
-static ROUTINE_COLUMNS: View =
-    View::information_seeking("ROUTINE_COLUMNS", COLUMNS, &[2], pick::per_module, |session, db, wanted| {
+static ROUTINE_COLUMNS: View = View::information_seeking(
+    "ROUTINE_COLUMNS",
+    COLUMNS,
+    &[2],
+    pick::per_module,
+    |session, db, wanted| {
         let kinds = [ModuleKind::InlineFunction, ModuleKind::TableFunction];
         let mut rows = Vec::new();
         for function in pick::modules_of(&db.catalog(), &kinds, wanted, usize::MAX, Some(2)) {
@@ -83,4 +91,5 @@ static ROUTINE_COLUMNS: View =
             }
         }
         Ok(rows)
-    });
+    },
+);

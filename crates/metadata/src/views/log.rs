@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use types::{DataType, Len, Value};
 
-use super::{NVARCHAR60, Rows, View, ViewColumn, big, bit, databases_of, lsn_text, megabytes, text};
+use super::{
+    NVARCHAR60, Rows, View, ViewColumn, big, bit, databases_of, lsn_text, megabytes, text,
+};
 use catalog::Db;
 use exec::state::SessionCore;
 
@@ -99,8 +101,13 @@ fn stats(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
         let (space, counted) = (log.space(), log.stats());
         let (checkpoint, redo) = storage.last_checkpoint();
         // Undo may have to go further back than redo.
-        let oldest =
-            storage.txns().active().iter().map(|txn| txn.log.lock().begin).filter(|l| !l.is_zero()).min();
+        let oldest = storage
+            .txns()
+            .active()
+            .iter()
+            .map(|txn| txn.log.lock().begin)
+            .filter(|l| !l.is_zero())
+            .min();
         let recovery = oldest.map_or(redo, |begin| begin.min(redo));
         let end = log.end();
         let since = storage.log_since_checkpoint();

@@ -29,7 +29,8 @@ const SEMAPHORE_COLUMNS: &[ViewColumn] = &[
     ("pool_id", Int, false),
 ];
 
-/// sys.dm_exec_query_resource_semaphores: one budget; nobody waits for it, an operator that gets nothing goes to disk.
+/// sys.dm_exec_query_resource_semaphores: one budget; nobody waits for it, an operator that gets
+/// nothing goes to disk.
 pub static RESOURCE_SEMAPHORES: View =
     View::sys("dm_exec_query_resource_semaphores", SEMAPHORE_COLUMNS, |session, _, _| {
         let memory = session.host().query_memory();
@@ -84,17 +85,22 @@ const GRANT_COLUMNS: &[ViewColumn] = &[
     ("reserved_node_bitmap", BigInt, true),
 ];
 
-/// sys.dm_exec_query_memory_grants: what statements and open cursors hold. A grant grows as its operators ask, so that what is
-/// requested and what is granted are what is used; nobody waits.
-pub static GRANTS: View = View::sys("dm_exec_query_memory_grants", GRANT_COLUMNS, |session, _, _| {
-    let of_session = |(spid, shared): (i32, Arc<SessionShared>)| {
-        let batch = shared.activity.look().batch;
-        let sql = batch.map_or(Value::Null, |batch| Value::bytes(handle(batch.text()).as_slice()));
-        let grants = shared.grants.look();
-        grants.into_iter().map(move |grant| grant_row(spid, &grant, sql.clone())).collect::<Vec<_>>()
-    };
-    Ok(session.instance().sessions().into_iter().flat_map(of_session).collect())
-});
+/// sys.dm_exec_query_memory_grants: what statements and open cursors hold. A grant grows as its
+/// operators ask, so that what is requested and what is granted are what is used; nobody waits.
+pub static GRANTS: View =
+    View::sys("dm_exec_query_memory_grants", GRANT_COLUMNS, |session, _, _| {
+        let of_session = |(spid, shared): (i32, Arc<SessionShared>)| {
+            let batch = shared.activity.look().batch;
+            let sql =
+                batch.map_or(Value::Null, |batch| Value::bytes(handle(batch.text()).as_slice()));
+            let grants = shared.grants.look();
+            grants
+                .into_iter()
+                .map(move |grant| grant_row(spid, &grant, sql.clone()))
+                .collect::<Vec<_>>()
+        };
+        Ok(session.instance().sessions().into_iter().flat_map(of_session).collect())
+    });
 
 fn grant_row(spid: i32, grant: &Granted, sql: Value) -> Vec<Value> {
     let kilobytes = |bytes: usize| big((bytes >> 10) as u64);
@@ -151,7 +157,8 @@ const CLERK_COLUMNS: &[ViewColumn] = &[
 /// MEMORYCLERK_SOSNODE is what the process has beyond them, where it is the instance's alone.
 pub static CLERKS: View = View::sys("dm_os_memory_clerks", CLERK_COLUMNS, |session, _, _| {
     let account = session.instance().memory();
-    let held = Clerk::ALL.into_iter().map(|clerk| (clerk.kind(), clerk.name(), account.held(clerk)));
+    let held =
+        Clerk::ALL.into_iter().map(|clerk| (clerk.kind(), clerk.name(), account.held(clerk)));
     let program = account.program_holds().map(|bytes| ("MEMORYCLERK_SOSNODE", "SOS_Node", bytes));
     let rows = held.chain(program).enumerate();
     Ok(rows.map(|(at, clerk)| clerk_row(at as u8 + 1, clerk)).collect())

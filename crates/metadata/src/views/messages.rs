@@ -1,4 +1,5 @@
-//! sys.messages and sys.sysmessages: what the engine raises itself, and what sp_addmessage has added.
+//! sys.messages and sys.sysmessages: what the engine raises itself, and what sp_addmessage has
+//! added.
 
 use types::{DataType, Len, SqlError, Value};
 

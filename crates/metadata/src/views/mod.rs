@@ -1,5 +1,5 @@
-//! System views and table functions: `sys.*`, `INFORMATION_SCHEMA.*`, DMVs. One file per group of views.
-//! Guarantee: names and types of the columns are SQL Server's.
+//! System views and table functions: `sys.*`, `INFORMATION_SCHEMA.*`, DMVs. One file per group of
+//! views. Guarantee: names and types of the columns are SQL Server's.
 
 pub mod absent;
 mod absent_keys;
@@ -76,8 +76,8 @@ mod xml_nodes;
 pub use logical::view::{RowSource, ViewColumn, ViewDef, ViewRows};
 pub use modules::columns_of_view;
 pub use values::{
-    LSN_NUMERIC, NVARCHAR60, SYSNAME, big, bit, databases_of, int, lsn_numeric, lsn_text, megabytes,
-    position, text,
+    LSN_NUMERIC, NVARCHAR60, SYSNAME, big, bit, databases_of, int, lsn_numeric, lsn_text,
+    megabytes, position, text,
 };
 use view::session_of;
 pub use view::{Rows, SystemView, View, Wanted};
@@ -241,9 +241,14 @@ static VIEWS: &[&dyn SystemView] = &[
 
 /// The view or function with this name; names compare without regard to case.
 pub fn find(schema: &str, name: &str) -> Option<&'static dyn SystemView> {
-    let schema =
-        if schema.eq_ignore_ascii_case("dbo") && compatibility::is_old(name) { "sys" } else { schema };
-    every().find(|view| view.schema().eq_ignore_ascii_case(schema) && view.name().eq_ignore_ascii_case(name))
+    let schema = if schema.eq_ignore_ascii_case("dbo") && compatibility::is_old(name) {
+        "sys"
+    } else {
+        schema
+    };
+    every().find(|view| {
+        view.schema().eq_ignore_ascii_case(schema) && view.name().eq_ignore_ascii_case(name)
+    })
 }
 
 /// The views of all lists.

@@ -1,4 +1,5 @@
-//! Views, procedures and functions of a database: sys.views, procedures, sql_modules; and the columns that a view has.
+//! Views, procedures and functions of a database: sys.views, procedures, sql_modules; and the
+//! columns that a view has.
 
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ fn module_object(catalog: &Catalog, module: &ModuleDef) -> Vec<Value> {
     let schema_id = catalog.schemas.get(&fold_name(&module.schema)).copied().unwrap_or(1);
     let (id, kind) = (module.object_id, kind_of(module.kind));
     let created = &module.create_date;
-    let mut row = object(&module.name, id, schema_id, module.parent, kind, created, module.marked_system);
+    let mut row =
+        object(&module.name, id, schema_id, module.parent, kind, created, module.marked_system);
     // modify_date.
     row[8] = module.modify_date.clone();
     row
@@ -81,7 +83,8 @@ fn system_views(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
         if wanted.id(1).is_none_or(|wanted| wanted == id) && wanted.may_be(0, view.name()) {
             let schema_id = if view.schema() == "sys" { 4 } else { 3 };
             let kind = kind_of(ModuleKind::View);
-            let mut row = object(view.name(), id, schema_id, 0, kind, session.instance().started(), true);
+            let mut row =
+                object(view.name(), id, schema_id, 0, kind, session.instance().started(), true);
             finish_view(&mut row, false);
             rows.push(wanted.part(row));
         }
@@ -90,9 +93,10 @@ fn system_views(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
 }
 
 /// sys.views.
-pub static VIEWS: View = View::seeking("views", VIEW_COLUMNS, &[0, 1], pick::per_module, |_, db, wanted| {
-    Ok(user_views(&db.catalog(), wanted))
-});
+pub static VIEWS: View =
+    View::seeking("views", VIEW_COLUMNS, &[0, 1], pick::per_module, |_, db, wanted| {
+        Ok(user_views(&db.catalog(), wanted))
+    });
 
 /// sys.all_views: also the system's.
 pub static ALL_VIEWS: View =
@@ -128,7 +132,10 @@ pub static PROCEDURES: View =
             row.resize(PROCEDURE_COLUMNS.len(), bit(false));
             wanted.part(row)
         };
-        Ok(pick::modules(&catalog, ModuleKind::Procedure, wanted, 1, Some(0)).iter().map(row).collect())
+        Ok(pick::modules(&catalog, ModuleKind::Procedure, wanted, 1, Some(0))
+            .iter()
+            .map(row)
+            .collect())
     });
 
 const MODULE_COLUMNS: &[ViewColumn] = &[

@@ -1,11 +1,13 @@
-//! Objects of a database, whatever they are: sys.objects, all_objects, system_objects; and the schemas that they are in.
+//! Objects of a database, whatever they are: sys.objects, all_objects, system_objects; and the
+//! schemas that they are in.
 
 use std::sync::Arc;
 
 use types::{DataType, Value};
 
 use super::{
-    SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick, system_tables, text,
+    SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick, system_tables,
+    text,
 };
 use catalog::security::Class;
 use catalog::{Catalog, IndexDef, TableDef};
@@ -74,7 +76,12 @@ pub(super) fn object(
 }
 
 /// A table and its constraints, as far as they have the wanted name and id.
-fn table_objects(catalog: &Catalog, table: &TableDef, wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
+fn table_objects(
+    catalog: &Catalog,
+    table: &TableDef,
+    wanted: &Wanted<'_>,
+    rows: &mut Vec<Vec<Value>>,
+) {
     let (schema_id, only) = (catalog.schema_id(table), wanted.id(1));
     let mut add = |name: &str, id: i32, parent: i32, kind: Kind| {
         if only.is_none_or(|only| only == id) && wanted.may_be(0, name) {
@@ -220,7 +227,9 @@ pub static SCHEMAS: View = View::sys("schemas", SCHEMA_COLUMNS, |session, db, _|
     let mut ids: Vec<_> = catalog.schema_names.iter().collect();
     ids.sort();
     let security = session.security(db);
-    let row = |name: &str, id: i32, principal: i32| vec![text(name), Value::Int(id), Value::Int(principal)];
+    let row = |name: &str, id: i32, principal: i32| {
+        vec![text(name), Value::Int(id), Value::Int(principal)]
+    };
     let own = ids.into_iter().filter(|(id, _)| !matches!(**id, 3 | 4));
     let own = own.map(|(id, name)| row(name, *id, security.schema_owner(*id)));
     Ok(own.chain([row("INFORMATION_SCHEMA", 3, 3), row("sys", 4, 4)]).collect())

@@ -1,5 +1,6 @@
-//! Views of SQL Server 2000's names that speak of the objects of a database: queries over the views of today.
-//! Guarantee: names and types of the columns are SQL Server's; what its pages call internal is 0 or NULL.
+//! Views of SQL Server 2000's names that speak of the objects of a database: queries over the views
+//! of today. Guarantee: names and types of the columns are SQL Server's; what its pages call
+//! internal is 0 or NULL.
 
 use types::{DataType, Len};
 
@@ -92,12 +93,18 @@ static SYSINDEXES: View = View::defined("sysindexes", old_parts::SYSINDEX_COLUMN
 /// sys.sysindexkeys.
 static SYSINDEXKEYS: View = View::defined(
     "sysindexkeys",
-    &[("id", Int, false), ("indid", SmallInt, true), ("colid", SmallInt, true), ("keyno", SmallInt, true)],
+    &[
+        ("id", Int, false),
+        ("indid", SmallInt, true),
+        ("colid", SmallInt, true),
+        ("keyno", SmallInt, true),
+    ],
     "\
      SELECT object_id, index_id, column_id, key_ordinal FROM sys.index_columns WHERE key_ordinal > 0",
 );
 
-/// sys.syscomments: texts of modules, constraints and computed columns in pieces of 4,000 characters.
+/// sys.syscomments: texts of modules, constraints and computed columns in pieces of 4,000
+/// characters.
 static SYSCOMMENTS: View = View::defined("syscomments", &[
     ("id", Int, false),
     ("number", SmallInt, true),

@@ -1,6 +1,7 @@
-//! The parts of sys.syscolumns and sys.sysindexes that are about tables: made of the catalog itself, as there may be very many rows. The names
-//! with parentheses are the views' own.
-//! Guarantee: what has to be counted or measured for a row (pages, rows) is so only where it is asked for.
+//! The parts of sys.syscolumns and sys.sysindexes that are about tables: made of the catalog
+//! itself, as there may be very many rows. The names with parentheses are the views' own.
+//! Guarantee: what has to be counted or measured for a row (pages, rows) is so only where it is
+//! asked for.
 
 use std::sync::Arc;
 
@@ -82,8 +83,13 @@ const ID: usize = position(SYSCOLUMN_COLUMNS, "id");
 const NAME: usize = position(SYSCOLUMN_COLUMNS, "name");
 
 /// The columns of tables and views.
-static COLUMNS: View =
-    View::seeking("syscolumns of tables()", SYSCOLUMN_COLUMNS, &[ID, NAME], pick::per_column, columns_of);
+static COLUMNS: View = View::seeking(
+    "syscolumns of tables()",
+    SYSCOLUMN_COLUMNS,
+    &[ID, NAME],
+    pick::per_column,
+    columns_of,
+);
 
 fn columns_of(session: &mut SessionCore, db: &Arc<Db>, wanted: &Wanted<'_>) -> Rows {
     let mut rows = Vec::new();
@@ -105,7 +111,11 @@ fn small(n: i32) -> Value {
     Value::SmallInt(i16::try_from(n).unwrap_or(i16::MAX))
 }
 
-fn column_value(column: &Column<'_>, of: &str, name_of: &mut dyn FnMut(Collation) -> Value) -> Value {
+fn column_value(
+    column: &Column<'_>,
+    of: &str,
+    name_of: &mut dyn FnMut(Collation) -> Value,
+) -> Value {
     let ty = column.ty;
     let xtype = ty.system_type_id();
     let old = || OLD_TYPES.iter().find(|(known, ..)| *known == xtype);
@@ -201,7 +211,10 @@ static INDEXES: View = View::seeking(
     |session, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         let wants = |names: &[&str]| {
-            SYSINDEX_COLUMNS.iter().enumerate().any(|(at, (name, ..))| names.contains(name) && wanted.has(at))
+            SYSINDEX_COLUMNS
+                .iter()
+                .enumerate()
+                .any(|(at, (name, ..))| names.contains(name) && wanted.has(at))
         };
         let (pages, counts) = (wants(&["dpages", "reserved", "used"]), wants(&["rowcnt", "rows"]));
         let changes = wants(&["rowmodctr"]);
@@ -220,9 +233,11 @@ static INDEXES: View = View::seeking(
             }
             for index in table.all_indexes() {
                 let base = index.index_id < 2;
-                let own = each.iter().find(|(id, _)| *id == index.index_id).map(|(_, pages)| *pages);
-                let whole =
-                    each.iter().fold((0, 0), |(r, u), (_, pages)| (r + pages.reserved, u + pages.used));
+                let own =
+                    each.iter().find(|(id, _)| *id == index.index_id).map(|(_, pages)| *pages);
+                let whole = each
+                    .iter()
+                    .fold((0, 0), |(r, u), (_, pages)| (r + pages.reserved, u + pages.used));
                 let (reserved, used) =
                     if base { whole } else { own.map_or((0, 0), |p| (p.reserved, p.used)) };
                 let measured = statistics.iter().find(|s| s.stats_id == index.index_id);
@@ -239,14 +254,17 @@ static INDEXES: View = View::seeking(
                     "rowcnt" if base => count.map_or(Value::Null, Value::BigInt),
                     "rowcnt" => Value::BigInt(0),
                     "rows" if index.is_stored() => {
-                        count.map_or(Value::Null, |n| Value::Int(i32::try_from(n).unwrap_or(i32::MAX)))
+                        count.map_or(Value::Null, |n| {
+                            Value::Int(i32::try_from(n).unwrap_or(i32::MAX))
+                        })
                     }
-                    "rowmodctr" => {
-                        super::int(measured.map_or(0, |m| table.state.modified().saturating_sub(m.modified)))
-                    }
+                    "rowmodctr" => super::int(
+                        measured.map_or(0, |m| table.state.modified().saturating_sub(m.modified)),
+                    ),
                     "OrigFillFactor" => Value::TinyInt(index.fill_factor),
                     "lockflags" => Value::SmallInt(
-                        i16::from(index.options.no_row_locks) + 2 * i16::from(index.options.no_page_locks),
+                        i16::from(index.options.no_row_locks)
+                            + 2 * i16::from(index.options.no_page_locks),
                     ),
                     "name" if !index.name.is_empty() => text(&index.name),
                     "reserved3" | "reserved4" | "reserved2" | "pgmodctr" => Value::Int(0),

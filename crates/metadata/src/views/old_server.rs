@@ -1,11 +1,14 @@
-//! Views of SQL Server 2000's names that speak of users, sessions, files and settings: queries over the views of today.
-//! Guarantee: names and types of the columns are SQL Server's; what its pages call internal is 0 or NULL.
+//! Views of SQL Server 2000's names that speak of users, sessions, files and settings: queries over
+//! the views of today. Guarantee: names and types of the columns are SQL Server's; what its pages
+//! call internal is 0 or NULL.
 
 use types::{DataType, Len};
 
 use super::{SYSNAME, SystemView, View, ViewColumn};
 
-use DataType::{BigInt, Binary, Bit, Char, DateTime, Int, NChar, NVarChar, SmallInt, VarBinary, VarChar};
+use DataType::{
+    BigInt, Binary, Bit, Char, DateTime, Int, NChar, NVarChar, SmallInt, VarBinary, VarChar,
+};
 
 /// The views of this file.
 pub(super) static ALL: &[&dyn SystemView] = &[

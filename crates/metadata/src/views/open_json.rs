@@ -32,7 +32,8 @@ pub static OPEN_JSON: OpenJson = OpenJson {
     whole: false,
 };
 
-static ROWS: OpenJson = OpenJson { columns: &[("key", TEXT, true), ("value", TEXT, true)], whole: true };
+static ROWS: OpenJson =
+    OpenJson { columns: &[("key", TEXT, true), ("value", TEXT, true)], whole: true };
 
 impl ViewDef for OpenJson {
     fn right(&self) -> logical::rights::ViewRight {
@@ -60,7 +61,10 @@ impl ViewDef for OpenJson {
         if column == 0 && !self.whole { Collation::BIN2 } else { Collation::DEFAULT }
     }
 
-    fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
+    fn for_arguments(
+        &self,
+        args: &[Argument<'_>],
+    ) -> Result<Option<&'static dyn ViewDef>, SqlError> {
         for (at, arg) in args.iter().take(2).enumerate() {
             if !arg.ty.is_string() && !arg.is_null() {
                 return Err(expr::functions::invalid_argument(arg.ty, at + 1, "OpenJson"));
@@ -154,7 +158,9 @@ impl JsonRows {
         let text = self.text.as_str();
         let (key, node) = match std::mem::take(&mut self.rest) {
             Rest::None => return Ok(None),
-            Rest::One(place) => return Ok(Some([Value::Null, Value::str(&text[place]), Value::Null])),
+            Rest::One(place) => {
+                return Ok(Some([Value::Null, Value::str(&text[place]), Value::Null]));
+            }
             Rest::Members(at) => {
                 let mut walk = Walk::resume(text, at, look);
                 let Some(member) = walk.member()? else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! What compilations have come to since the start: sys.dm_exec_query_optimizer_info. The counters are those of SQL Server that mean
-//! something here, and one for each rewrite.
+//! What compilations have come to since the start: sys.dm_exec_query_optimizer_info. The counters
+//! are those of SQL Server that mean something here, and one for each rewrite.
 
 use bind::counters::Tally;
 use types::{DataType, Len, Value};
@@ -17,7 +17,8 @@ pub static INFO: View = View::sys("dm_exec_query_optimizer_info", COLUMNS, |sess
     let totals = session.host().optimizer().totals();
     let all = Tally { sum: 0.0, ..totals.elapsed };
     let mut rows = Vec::new();
-    // The value is the mean of what the occurrences came to; a counter that has nothing to come to gives 1.
+    // The value is the mean of what the occurrences came to; a counter that has nothing to come to
+    // gives 1.
     let mut row = |name: String, tally: Tally, measured: bool| {
         let n = tally.occurrences as f64;
         let value = match tally.occurrences {

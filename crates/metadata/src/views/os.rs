@@ -1,6 +1,8 @@
-//! Processors, threads and the buffer pool: sys.dm_os_schedulers, dm_os_workers, dm_os_threads, dm_os_buffer_descriptors, dm_os_latch_stats.
-//! There are no schedulers of our own and no pool of workers: the system runs the threads, a worker is a thread, and a scheduler is a processor
-//! with the threads that ran on it last. Guarantee: numbers are those of the system; what it does not tell is NULL.
+//! Processors, threads and the buffer pool: sys.dm_os_schedulers, dm_os_workers, dm_os_threads,
+//! dm_os_buffer_descriptors, dm_os_latch_stats. There are no schedulers of our own and no pool of
+//! workers: the system runs the threads, a worker is a thread, and a scheduler is a processor with
+//! the threads that ran on it last. Guarantee: numbers are those of the system; what it does not
+//! tell is NULL.
 
 use std::collections::HashMap;
 use std::fs::read_to_string;
@@ -71,7 +73,8 @@ impl Thread {
         let Ok(entries) = std::fs::read_dir("/proc/self/task") else { return Vec::new() };
         let id = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse().ok();
         // One that ends meanwhile is none.
-        let mut all: Vec<Thread> = entries.flatten().filter_map(id).filter_map(Thread::read).collect();
+        let mut all: Vec<Thread> =
+            entries.flatten().filter_map(id).filter_map(Thread::read).collect();
         all.sort_by_key(|thread| thread.id);
         all
     }
@@ -134,11 +137,13 @@ const SCHEDULER_COLUMNS: &[ViewColumn] = &[
     ("ideal_workers_limit", Int, true),
 ];
 
-/// sys.dm_os_schedulers: the processors that the process may use, each with the threads that ran on it last.
+/// sys.dm_os_schedulers: the processors that the process may use, each with the threads that ran on
+/// it last.
 static SCHEDULERS: View = View::sys("dm_os_schedulers", SCHEDULER_COLUMNS, |_, _, _| {
     let threads = Thread::all();
     let row = |(number, processor): (usize, u64)| {
-        let own: Vec<&Thread> = threads.iter().filter(|thread| thread.processor == processor).collect();
+        let own: Vec<&Thread> =
+            threads.iter().filter(|thread| thread.processor == processor).collect();
         let sum = |of: fn(&Thread) -> u64| own.iter().map(|thread| of(thread)).sum::<u64>();
         let running: Vec<&&Thread> = own.iter().filter(|thread| thread.runs).collect();
         let active = running.len() as u64;
@@ -264,11 +269,13 @@ const THREAD_COLUMNS: &[ViewColumn] = &[
     ("processor_group", SmallInt, false),
 ];
 
-/// sys.dm_os_threads: of this process, also those that a program that embeds the engine has of its own.
+/// sys.dm_os_threads: of this process, also those that a program that embeds the engine has of its
+/// own.
 static THREADS: View = View::sys("dm_os_threads", THREAD_COLUMNS, |_, _, _| {
     let up = read_to_string("/proc/uptime").unwrap_or_default();
     let up: Option<f64> = up.split_whitespace().next().and_then(|seconds| seconds.parse().ok());
-    let booted = up.and_then(|seconds| SystemTime::now().checked_sub(Duration::from_secs_f64(seconds)));
+    let booted =
+        up.and_then(|seconds| SystemTime::now().checked_sub(Duration::from_secs_f64(seconds)));
     let row = |thread: Thread| {
         THREAD_COLUMNS
             .iter()
@@ -307,7 +314,8 @@ const BUFFER_COLUMNS: &[ViewColumn] = &[
     ("is_in_bpool_extension", Bit, true),
 ];
 
-/// sys.dm_os_buffer_descriptors: the pages in the buffer pool. Of one that somebody changes at that moment only the place is told.
+/// sys.dm_os_buffer_descriptors: the pages in the buffer pool. Of one that somebody changes at that
+/// moment only the place is told.
 static BUFFERS: View = View::sys("dm_os_buffer_descriptors", BUFFER_COLUMNS, |session, _, _| {
     let mut databases = session.host().databases();
     databases.extend(session.host().variables_db().ok());
@@ -356,7 +364,8 @@ static LATCHES: View = View::sys(
     ],
     |session, _, _| {
         let waits = session.instance().pool().waits();
-        let all = [PageWait::LatchSh, PageWait::LatchEx, PageWait::LatchUp].map(|wait| waits.get(wait));
+        let all =
+            [PageWait::LatchSh, PageWait::LatchEx, PageWait::LatchUp].map(|wait| waits.get(wait));
         let total: u64 = all.iter().map(|wait| wait.total_us).sum();
         Ok(vec![vec![
             text("BUFFER"),

@@ -12,7 +12,12 @@ use types::Collation;
 use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 
 /// Sequences and synonyms with the wanted id and name, in order of name.
-fn wanted_others(catalog: &Catalog, wanted: &Wanted<'_>, id: usize, name: Option<usize>) -> Vec<OtherObject> {
+fn wanted_others(
+    catalog: &Catalog,
+    wanted: &Wanted<'_>,
+    id: usize,
+    name: Option<usize>,
+) -> Vec<OtherObject> {
     let mut list: Vec<OtherObject> = match wanted.id(id) {
         Some(id) => catalog.others.get(&id).cloned().into_iter().collect(),
         None => catalog.others.values().cloned().collect(),
@@ -25,7 +30,8 @@ fn wanted_others(catalog: &Catalog, wanted: &Wanted<'_>, id: usize, name: Option
 fn object_row(catalog: &Catalog, other: &OtherObject) -> Vec<Value> {
     let schema_id = catalog.schemas.get(&fold_name(other.schema())).copied().unwrap_or(1);
     let kind = (other.code(), other.description());
-    let mut row = object(other.name(), other.object_id(), schema_id, 0, kind, other.create_date(), false);
+    let mut row =
+        object(other.name(), other.object_id(), schema_id, 0, kind, other.create_date(), false);
     // modify_date.
     row[8] = other.modify_date().clone();
     row
@@ -35,7 +41,9 @@ fn object_row(catalog: &Catalog, other: &OtherObject) -> Vec<Value> {
 pub(super) fn other_objects(catalog: &Catalog, wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
     if wanted.id(4).is_none_or(|parent| parent == 0) {
         rows.extend(
-            wanted_others(catalog, wanted, 1, Some(0)).iter().map(|other| object_row(catalog, other)),
+            wanted_others(catalog, wanted, 1, Some(0))
+                .iter()
+                .map(|other| object_row(catalog, other)),
         );
     }
 }
@@ -158,7 +166,9 @@ pub static IS_SEQUENCES: View =
                 "INCREMENT" => value(options.increment),
                 "CYCLE_OPTION" => Value::Int(i32::from(options.cycle)),
                 // Of a type that stands for another.
-                "DECLARED_DATA_TYPE" | "DECLARED_NUMERIC_PRECISION" | "DECLARED_NUMERIC_SCALE" => Value::Null,
+                "DECLARED_DATA_TYPE" | "DECLARED_NUMERIC_PRECISION" | "DECLARED_NUMERIC_SCALE" => {
+                    Value::Null
+                }
                 name => parts.value(name),
             }))
         };

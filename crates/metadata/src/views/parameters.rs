@@ -1,4 +1,5 @@
-//! Parameters of procedures and functions: sys.parameters, sys.system_parameters, sys.all_parameters.
+//! Parameters of procedures and functions: sys.parameters, sys.system_parameters,
+//! sys.all_parameters.
 
 use std::sync::Arc;
 

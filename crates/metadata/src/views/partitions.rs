@@ -1,5 +1,6 @@
-//! Where tables and indexes lie: sys.partitions, sys.allocation_units, sys.dm_db_partition_stats. Each heap and index is one partition.
-//! Guarantees: rows are counted at most once after a start; from then on DML keeps their number up.
+//! Where tables and indexes lie: sys.partitions, sys.allocation_units, sys.dm_db_partition_stats.
+//! Each heap and index is one partition. Guarantees: rows are counted at most once after a start;
+//! from then on DML keeps their number up.
 
 use std::sync::Arc;
 
@@ -38,8 +39,12 @@ pub(super) fn partition_id(index: &IndexDef) -> Value {
 }
 
 /// sys.partitions.
-pub static PARTITIONS: View =
-    View::seeking("partitions", PARTITION_COLUMNS, &[1], pick::some_per_table, |session, db, wanted| {
+pub static PARTITIONS: View = View::seeking(
+    "partitions",
+    PARTITION_COLUMNS,
+    &[1],
+    pick::some_per_table,
+    |session, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in pick::indexed(&catalog, wanted, 1) {
             let count = shown_rows(session, db, table)?.map_or(Value::Null, Value::BigInt);
@@ -58,7 +63,8 @@ pub static PARTITIONS: View =
             }
         }
         Ok(rows)
-    });
+    },
+);
 
 const UNIT_COLUMNS: &[ViewColumn] = &[
     ("allocation_unit_id", BigInt, false),
@@ -76,8 +82,9 @@ pub static ALLOCATION_UNITS: View = View::sys("allocation_units", UNIT_COLUMNS, 
     let mut rows = Vec::new();
     for table in db.catalog().stored() {
         let units = table.stored_indexes().map(|i| (UnitKind::InRow, i.unit, Some(i.first_iam), i));
-        let outside =
-            table.outside().map(|(kind, unit, first_iam)| (kind, unit, Some(first_iam), &table.storage));
+        let outside = table
+            .outside()
+            .map(|(kind, unit, first_iam)| (kind, unit, Some(first_iam), &table.storage));
         // One that no value has come to yet has no pages.
         let to_come = table.overflow_to_come();
         let to_come = to_come.map(|unit| (UnitKind::Overflow, unit, None, &table.storage));
@@ -130,8 +137,9 @@ pub static PARTITION_STATS: View = View::seeking(
                 let (reserved, used) = super::files::unit_pages(db, index.first_iam)?;
                 // Values outside the rows are the base's.
                 let outside = |wanted: UnitKind| {
-                    let mut units =
-                        table.outside().filter(|(kind, _, _)| *kind == wanted && index.index_id < 2);
+                    let mut units = table
+                        .outside()
+                        .filter(|(kind, _, _)| *kind == wanted && index.index_id < 2);
                     match units.next() {
                         Some((_, _, first_iam)) => super::files::unit_pages(db, first_iam),
                         None => Ok((0, 0)),
@@ -185,7 +193,11 @@ pub fn knows_rows(session: &mut SessionCore, db: &Arc<Db>, table: &TableDef) -> 
 }
 
 /// The number of a table's rows: kept up by DML, counted once after a start.
-pub fn table_rows(session: &mut SessionCore, db: &Arc<Db>, table: &Arc<TableDef>) -> Result<i64, SqlError> {
+pub fn table_rows(
+    session: &mut SessionCore,
+    db: &Arc<Db>,
+    table: &Arc<TableDef>,
+) -> Result<i64, SqlError> {
     let known = table.state.rows();
     if known >= 0 {
         return Ok(known);

@@ -1,5 +1,6 @@
-//! sys.fn_builtin_permissions and sys.fn_my_permissions: which permissions there are, and which of them the caller has.
-//! Guarantee: they tell the permissions that statements are checked against, and no others.
+//! sys.fn_builtin_permissions and sys.fn_my_permissions: which permissions there are, and which of
+//! them the caller has. Guarantee: they tell the permissions that statements are checked against,
+//! and no others.
 
 use types::{DataType, Len, Value};
 
@@ -39,29 +40,30 @@ const BUILTIN_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.fn_builtin_permissions(class): all of them for none.
-pub static BUILTIN: View = View::function("fn_builtin_permissions", 1, BUILTIN_COLUMNS, |_, _, args| {
-    let wanted = args.first().and_then(Value::as_str).map(str::trim).unwrap_or_default();
-    let mut rows = Vec::new();
-    for (class, name) in CLASSES {
-        if !wanted.is_empty() && !wanted.eq_ignore_ascii_case(name) {
-            continue;
+pub static BUILTIN: View =
+    View::function("fn_builtin_permissions", 1, BUILTIN_COLUMNS, |_, _, args| {
+        let wanted = args.first().and_then(Value::as_str).map(str::trim).unwrap_or_default();
+        let mut rows = Vec::new();
+        for (class, name) in CLASSES {
+            if !wanted.is_empty() && !wanted.eq_ignore_ascii_case(name) {
+                continue;
+            }
+            for permission in of_class(*class) {
+                let covering = permission.included_in(*class);
+                let own = covering.iter().find(|(of, _)| of == class);
+                let parent = covering.iter().find(|(of, _)| of != class);
+                rows.push(vec![
+                    text(name),
+                    text(permission.name()),
+                    text(permission.code()),
+                    text(own.map_or("", |(_, p)| p.name())),
+                    text(parent.map_or("", |(of, _)| class_name(*of))),
+                    text(parent.map_or("", |(_, p)| p.name())),
+                ]);
+            }
         }
-        for permission in of_class(*class) {
-            let covering = permission.included_in(*class);
-            let own = covering.iter().find(|(of, _)| of == class);
-            let parent = covering.iter().find(|(of, _)| of != class);
-            rows.push(vec![
-                text(name),
-                text(permission.name()),
-                text(permission.code()),
-                text(own.map_or("", |(_, p)| p.name())),
-                text(parent.map_or("", |(of, _)| class_name(*of))),
-                text(parent.map_or("", |(_, p)| p.name())),
-            ]);
-        }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const MINE_COLUMNS: &[ViewColumn] = &[
     ("entity_name", SYSNAME, true),
@@ -74,18 +76,23 @@ pub static MINE: View =
     View::function("fn_my_permissions", 2, MINE_COLUMNS, |session, _, args| mine(session, args));
 
 fn mine(core: &mut SessionCore, args: &[Value]) -> Rows {
-    let given =
-        |at: usize| args.get(at).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let given = |at: usize| {
+        args.get(at).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
+    };
     let class = given(1).map(str::to_ascii_uppercase);
-    let Some((db, on, schema)) = securable(core, class.as_deref(), given(0)) else { return Ok(Vec::new()) };
+    let Some((db, on, schema)) = securable(core, class.as_deref(), given(0)) else {
+        return Ok(Vec::new());
+    };
     let entity = match on.class {
         Class::Server => "server".to_owned(),
         Class::Database => "database".to_owned(),
         _ => given(0).unwrap_or_default().to_owned(),
     };
     let catalog = db.catalog();
-    let table = (on.class == Class::Object).then(|| catalog.by_id.get(&on.major).cloned()).flatten();
-    let module = (on.class == Class::Object).then(|| catalog.modules.get(&on.major).cloned()).flatten();
+    let table =
+        (on.class == Class::Object).then(|| catalog.by_id.get(&on.major).cloned()).flatten();
+    let module =
+        (on.class == Class::Object).then(|| catalog.modules.get(&on.major).cloned()).flatten();
     // What runs has no rows, and what has rows does not run.
     let runs = module
         .as_ref()

@@ -1,5 +1,6 @@
-//! Pages of tables and indexes: sys.dm_db_index_physical_stats, dm_db_database_page_allocations, dm_db_page_info.
-//! Guarantee: what is told of a page is what its header says at that moment. Structures that are changed meanwhile are told page by page.
+//! Pages of tables and indexes: sys.dm_db_index_physical_stats, dm_db_database_page_allocations,
+//! dm_db_page_info. Guarantee: what is told of a page is what its header says at that moment.
+//! Structures that are changed meanwhile are told page by page.
 
 use std::sync::Arc;
 
@@ -42,11 +43,20 @@ fn number(args: &[Value], at: usize) -> Option<i64> {
 fn parts(db: &Db, object: Option<i64>, index: Option<i64>) -> Vec<Part> {
     let catalog = db.catalog();
     let mut list = Vec::new();
-    for table in
-        catalog.stored().into_iter().filter(|t| object.is_none_or(|id| id == i64::from(t.shown_id())))
+    for table in catalog
+        .stored()
+        .into_iter()
+        .filter(|t| object.is_none_or(|id| id == i64::from(t.shown_id())))
     {
-        for own in table.stored_indexes().filter(|i| index.is_none_or(|id| id == i64::from(i.index_id))) {
-            let part = |first_iam, kind| Part { table: table.clone(), index: own.clone(), first_iam, kind };
+        for own in
+            table.stored_indexes().filter(|i| index.is_none_or(|id| id == i64::from(i.index_id)))
+        {
+            let part = |first_iam, kind| Part {
+                table: table.clone(),
+                index: own.clone(),
+                first_iam,
+                kind,
+            };
             list.push(part(own.first_iam, UnitKind::InRow));
             let outside = table.outside().filter(|_| own.index_id < 2);
             list.extend(outside.map(|(kind, _, first_iam)| part(first_iam, kind)));
@@ -118,8 +128,8 @@ fn levels(db: &Arc<Db>, part: &Part, rows: bool) -> Result<Vec<Level>, SqlError>
                 level.greatest = level.greatest.max(bytes.len());
                 level.bytes += bytes.len() as u64;
                 let stub = part.index.index_id == 0 && !part.is_outside();
-                let forwards =
-                    stub && matches!(page.row(slot), Ok(Some((head, _))) if head.flags & pages::FORWARD != 0);
+                let forwards = stub
+                    && matches!(page.row(slot), Ok(Some((head, _))) if head.flags & pages::FORWARD != 0);
                 level.forwarded += u64::from(forwards);
             }
         }
@@ -173,14 +183,18 @@ static PHYSICAL: View = View::function("dm_db_index_physical_stats", 5, PHYSICAL
 fn physical(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let mode = args.get(4).and_then(Value::as_str).unwrap_or("LIMITED").to_ascii_uppercase();
     if !["LIMITED", "SAMPLED", "DETAILED", "DEFAULT", ""].contains(&mode.as_str()) {
-        return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"sys.dm_db_index_physical_stats"]));
+        return Err(SqlError::of(
+            msg::INVALID_PARAMETER_OF_PROCEDURE,
+            [&"sys.dm_db_index_physical_stats"],
+        ));
     }
     let index = args.get(2).and_then(Value::as_i64).filter(|n| *n >= 0);
     let mut rows = Vec::new();
     if number(args, 3).is_some_and(|partition| partition > 1) {
         return Ok(rows);
     }
-    for db in databases_of(session, args.first().filter(|id| number(&[(*id).clone()], 0).is_some())) {
+    for db in databases_of(session, args.first().filter(|id| number(&[(*id).clone()], 0).is_some()))
+    {
         for part in parts(&db, number(args, 1), index) {
             let sizes = mode == "SAMPLED" || mode == "DETAILED";
             let levels = levels(&db, &part, sizes)?;
@@ -195,10 +209,17 @@ fn physical(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     Ok(rows)
 }
 
-fn physical_row(db: &Db, part: &Part, (at, depth): (usize, usize), level: &Level, sizes: bool) -> Vec<Value> {
+fn physical_row(
+    db: &Db,
+    part: &Part,
+    (at, depth): (usize, usize),
+    level: &Level,
+    sizes: bool,
+) -> Vec<Value> {
     let pages = level.pages.len();
     let is_heap = part.index.index_id == 0 || part.is_outside();
-    // A page whose right neighbour in the index is not the next one of the index on disk is out of order.
+    // A page whose right neighbour in the index is not the next one of the index on disk is out of
+    // order.
     let out_of_order = level.pages.windows(2).filter(|two| two[0].next != two[1].id).count();
     // A fragment is a run of pages that lie side by side.
     let breaks = level.pages.windows(2).filter(|two| {
@@ -208,8 +229,11 @@ fn physical_row(db: &Db, part: &Part, (at, depth): (usize, usize), level: &Level
     let fragments = if pages == 0 { 0 } else { breaks.count() + 1 };
     let share = |n: usize| if pages == 0 { 0.0 } else { n as f64 * 100.0 / pages as f64 };
     // Of a heap it is the share of extents that do not follow the one before.
-    let fragmentation =
-        if is_heap { if fragments > 1 { share(fragments - 1) } else { 0.0 } } else { share(out_of_order) };
+    let fragmentation = if is_heap {
+        if fragments > 1 { share(fragments - 1) } else { 0.0 }
+    } else {
+        share(out_of_order)
+    };
     let slots: u64 = level.pages.iter().map(|page| page.slots).sum();
     let ghosts: u64 = level.pages.iter().map(|page| page.ghosts).sum();
     let used: f64 = level.pages.iter().map(|page| BODY - page.free as f64).sum();
@@ -236,17 +260,21 @@ fn physical_row(db: &Db, part: &Part, (at, depth): (usize, usize), level: &Level
             "avg_fragment_size_in_pages" if fragments == 0 => Value::Null,
             "avg_fragment_size_in_pages" => Value::Float(pages as f64 / fragments as f64),
             "page_count" => big(pages as u64),
-            "avg_page_space_used_in_percent" => {
-                shown(Value::Float(if pages == 0 { 0.0 } else { used * 100.0 / (pages as f64 * BODY) }))
-            }
+            "avg_page_space_used_in_percent" => shown(Value::Float(if pages == 0 {
+                0.0
+            } else {
+                used * 100.0 / (pages as f64 * BODY)
+            })),
             "record_count" => shown(big(slots.saturating_sub(ghosts))),
             "ghost_record_count" => shown(big(ghosts)),
             "version_ghost_record_count" => shown(big(0)),
             "min_record_size_in_bytes" => shown(int(level.least.unwrap_or(0) as u64)),
             "max_record_size_in_bytes" => shown(int(level.greatest as u64)),
-            "avg_record_size_in_bytes" => {
-                shown(Value::Float(if slots == 0 { 0.0 } else { level.bytes as f64 / slots as f64 }))
-            }
+            "avg_record_size_in_bytes" => shown(Value::Float(if slots == 0 {
+                0.0
+            } else {
+                level.bytes as f64 / slots as f64
+            })),
             "forwarded_record_count" if part.index.index_id == 0 && !part.is_outside() => {
                 shown(big(level.forwarded))
             }
@@ -290,17 +318,20 @@ const ALLOCATION_COLUMNS: &[ViewColumn] = &[
     ("has_ghost_records", Bit, true),
 ];
 
-/// sys.dm_db_database_page_allocations(database, object, index, partition, mode): the pages of the extents of objects. DETAILED reads their
-/// headers too.
+/// sys.dm_db_database_page_allocations(database, object, index, partition, mode): the pages of the
+/// extents of objects. DETAILED reads their headers too.
 static ALLOCATIONS: View =
     View::function("dm_db_database_page_allocations", 5, ALLOCATION_COLUMNS, allocations);
 
 fn allocations(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
-    let detailed =
-        args.get(4).and_then(Value::as_str).is_some_and(|mode| mode.eq_ignore_ascii_case("DETAILED"));
+    let detailed = args
+        .get(4)
+        .and_then(Value::as_str)
+        .is_some_and(|mode| mode.eq_ignore_ascii_case("DETAILED"));
     let index = args.get(2).and_then(Value::as_i64).filter(|n| *n >= 0);
     let mut rows = Vec::new();
-    for db in databases_of(session, args.first().filter(|id| number(&[(*id).clone()], 0).is_some())) {
+    for db in databases_of(session, args.first().filter(|id| number(&[(*id).clone()], 0).is_some()))
+    {
         for part in parts(&db, number(args, 1), index) {
             for (id, byte) in pages_of(&db, part.first_iam)? {
                 rows.push(allocation_row(&db, &part, id, byte, detailed)?);
@@ -463,7 +494,8 @@ fn page_info(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let byte = store.pfs_byte(id).map_err(|e| failed(&db, e))?;
     let page = store.read(id).map_err(|e| failed(&db, e))?;
     let owner = parts(&db, None, None).into_iter().find(|part| {
-        let outside = part.table.outside().find(|(kind, _, _)| *kind == part.kind).map(|(_, unit, _)| unit);
+        let outside =
+            part.table.outside().find(|(kind, _, _)| *kind == part.kind).map(|(_, unit, _)| unit);
         outside.unwrap_or(part.index.unit) == page.unit()
     });
     let pfs = id.pfs_page();
@@ -502,11 +534,15 @@ fn page_info(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
         "prev_page_page_id" => int(page.prev().page.into()),
         "next_page_file_id" => Value::SmallInt(page.next().file as i16),
         "next_page_page_id" => int(page.next().page.into()),
-        "slot_count" if kind.is_some_and(PageType::is_slotted) => Value::SmallInt(page.slot_count() as i16),
+        "slot_count" if kind.is_some_and(PageType::is_slotted) => {
+            Value::SmallInt(page.slot_count() as i16)
+        }
         "ghost_rec_count" if kind.is_some_and(PageType::is_slotted) => {
             Value::SmallInt(page.ghost_count() as i16)
         }
-        "free_bytes" if kind.is_some_and(PageType::is_slotted) => Value::SmallInt(page.free_bytes() as i16),
+        "free_bytes" if kind.is_some_and(PageType::is_slotted) => {
+            Value::SmallInt(page.free_bytes() as i16)
+        }
         _ => Value::Null,
     });
     Ok(vec![row.collect()])

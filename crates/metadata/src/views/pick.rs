@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::Wanted;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef};
 
-/// The tables with the wanted id and name, in order of name. `id` and `name` are positions of the view's columns.
+/// The tables with the wanted id and name, in order of name. `id` and `name` are positions of the
+/// view's columns.
 pub fn tables<'c>(
     catalog: &'c Catalog,
     wanted: &Wanted<'_>,
@@ -13,7 +14,9 @@ pub fn tables<'c>(
     name: Option<usize>,
 ) -> Vec<&'c Arc<TableDef>> {
     match wanted.id(id) {
-        Some(id) => catalog.by_id.get(&id).filter(|table| table.of_view.is_none()).into_iter().collect(),
+        Some(id) => {
+            catalog.by_id.get(&id).filter(|table| table.of_view.is_none()).into_iter().collect()
+        }
         None => {
             let all = catalog.sorted().into_iter();
             all.filter(|t| name.is_none_or(|at| wanted.may_be(at, &t.name))).collect()
@@ -21,7 +24,8 @@ pub fn tables<'c>(
     }
 }
 
-/// The tables, and those that keep the rows of views, with the wanted id of what their indexes are shown to belong to.
+/// The tables, and those that keep the rows of views, with the wanted id of what their indexes are
+/// shown to belong to.
 pub fn indexed<'c>(catalog: &'c Catalog, wanted: &Wanted<'_>, id: usize) -> Vec<&'c Arc<TableDef>> {
     match wanted.id(id) {
         Some(object) => match catalog.rows_of_view(object) {
@@ -32,7 +36,8 @@ pub fn indexed<'c>(catalog: &'c Catalog, wanted: &Wanted<'_>, id: usize) -> Vec<
     }
 }
 
-/// The tables that have a constraint with the wanted id (column `own`) or are the wanted parent (column `parent`).
+/// The tables that have a constraint with the wanted id (column `own`) or are the wanted parent
+/// (column `parent`).
 pub fn parents<'c>(
     catalog: &'c Catalog,
     wanted: &Wanted<'_>,
@@ -64,8 +69,9 @@ pub fn modules_of(
     id: usize,
     name: Option<usize>,
 ) -> Vec<Arc<ModuleDef>> {
-    let of_kind =
-        |m: &&Arc<ModuleDef>| kinds.contains(&m.kind) && name.is_none_or(|at| wanted.may_be(at, &m.name));
+    let of_kind = |m: &&Arc<ModuleDef>| {
+        kinds.contains(&m.kind) && name.is_none_or(|at| wanted.may_be(at, &m.name))
+    };
     if let Some(id) = wanted.id(id) {
         return catalog.modules.get(&id).filter(of_kind).cloned().into_iter().collect();
     }

@@ -30,7 +30,8 @@ impl Place {
         shared: &SessionShared,
     ) -> Result<Place, SqlError> {
         let module = published.module;
-        let plan = module.map(|place| plan_of_module(session, (place.db, place.object_id))).transpose()?;
+        let plan =
+            module.map(|place| plan_of_module(session, (place.db, place.object_id))).transpose()?;
         if let Some((place, plan)) = module.zip(plan.flatten()) {
             let statement = plan.batch.statement(place.operation);
             return Ok(Place::at(text_handle(&plan), plan.batch.text(), statement));
@@ -59,8 +60,10 @@ impl Place {
 pub(super) fn command(statement: &str) -> String {
     let mut words = statement.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty());
     let first = words.next().unwrap_or("").to_ascii_uppercase();
-    let two =
-        matches!(first.as_str(), "CREATE" | "ALTER" | "DROP" | "BACKUP" | "RESTORE" | "TRUNCATE" | "BULK");
+    let two = matches!(
+        first.as_str(),
+        "CREATE" | "ALTER" | "DROP" | "BACKUP" | "RESTORE" | "TRUNCATE" | "BULK"
+    );
     match words.next().filter(|_| two) {
         Some(second) => format!("{first} {}", second.to_ascii_uppercase()),
         None => first,

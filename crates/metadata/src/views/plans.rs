@@ -1,7 +1,8 @@
-//! Plans that are kept and what they have cost: sys.dm_exec_query_stats, dm_exec_procedure_stats and its kin, dm_exec_cached_plans,
-//! dm_exec_query_plan, dm_exec_text_query_plan, dm_exec_plan_attributes.
-//! Guarantee: executions and rows are what they are; times are measured as [`programs::counts`] says. What is not counted (reads, grants
-//! of memory, spills) is NULL, what there cannot be is 0.
+//! Plans that are kept and what they have cost: sys.dm_exec_query_stats, dm_exec_procedure_stats
+//! and its kin, dm_exec_cached_plans, dm_exec_query_plan, dm_exec_text_query_plan,
+//! dm_exec_plan_attributes. Guarantee: executions and rows are what they are; times are measured as
+//! [`programs::counts`] says. What is not counted (reads, grants of memory, spills) is NULL, what
+//! there cannot be is 0.
 
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -22,7 +23,8 @@ use programs::shown_plan;
 use programs::statement_text::{self, hash_of, query_hash};
 
 use DataType::{
-    BigInt, Binary, Bit, Char, DateTime, Int, NVarChar, SmallInt, SqlVariant, VarBinary, VarChar, Xml,
+    BigInt, Binary, Bit, Char, DateTime, Int, NVarChar, SmallInt, SqlVariant, VarBinary, VarChar,
+    Xml,
 };
 
 /// The views of this file.
@@ -104,11 +106,16 @@ pub(super) fn text_of(
     session: &SessionCore,
     wanted: &[u8],
 ) -> Result<Option<(i32, i32, Arc<str>)>, SqlError> {
-    let own =
-        |plan: &KeptPlan| has_handle(plan, wanted) || (plan.module.is_some() && text_handle(plan) == wanted);
+    let own = |plan: &KeptPlan| {
+        has_handle(plan, wanted) || (plan.module.is_some() && text_handle(plan) == wanted)
+    };
     let found = plans(session).into_iter().find(own);
     Ok(found.map(|plan| {
-        (plan.db, plan.module.as_ref().map_or(0, |module| module.object_id), plan.batch.text.clone())
+        (
+            plan.db,
+            plan.module.as_ref().map_or(0, |module| module.object_id),
+            plan.batch.text.clone(),
+        )
     }))
 }
 
@@ -150,7 +157,8 @@ fn hash(bytes: [u8; 8]) -> Value {
     Value::bytes(bytes.to_vec())
 }
 
-/// The value of a column `total_`, `last_`, `min_` or `max_` of something; NULL for what nobody counts.
+/// The value of a column `total_`, `last_`, `min_` or `max_` of something; NULL for what nobody
+/// counts.
 fn measured(column: &str, total: &Total) -> Value {
     let Some((which, what)) = column.split_once('_') else { return Value::Null };
     let one = Sums { total: total.executions, last: 1, least: 1, greatest: 1 };
@@ -181,7 +189,8 @@ pub(super) fn moment(micros: u64) -> Value {
     if micros == 0 { Value::Null } else { datetime(UNIX_EPOCH + Duration::from_micros(micros)) }
 }
 
-/// Columns: those in parentheses as they are; of what is only named the sum, the last, the least and the greatest value.
+/// Columns: those in parentheses as they are; of what is only named the sum, the last, the least
+/// and the greatest value.
 macro_rules! stat_columns {
     (@list [$($done:tt)*]) => {
         &[$($done)*]
@@ -257,7 +266,12 @@ static QUERY_STATS: View = View::seeking(
     },
 );
 
-fn stat_row(plan: &KeptPlan, statement: &Statement, total: &Total, wanted: &Wanted<'_>) -> Vec<Value> {
+fn stat_row(
+    plan: &KeptPlan,
+    statement: &Statement,
+    total: &Total,
+    wanted: &Wanted<'_>,
+) -> Vec<Value> {
     let whole = &plan.batch.text;
     let own = &whole[statement.from..statement.to];
     wanted.row(|at| match STAT_COLUMNS[at].0 {
@@ -292,7 +306,8 @@ const PLAN_COLUMNS: &[ViewColumn] = &[
     ("parent_plan_handle", VarBinary(Len::N(64)), true),
 ];
 
-/// sys.dm_exec_cached_plans. The size is that of text and program; what statements are bound to is not counted.
+/// sys.dm_exec_cached_plans. The size is that of text and program; what statements are bound to is
+/// not counted.
 static CACHED_PLANS: View = View::seeking(
     "dm_exec_cached_plans",
     PLAN_COLUMNS,
@@ -348,7 +363,9 @@ const MODULE_COLUMNS: &[ViewColumn] = stat_columns!(
 fn modules(session: &SessionCore, wanted: &Wanted<'_>, is_one: fn(ModuleKind) -> bool) -> Rows {
     let mut rows = Vec::new();
     for plan in plans(session) {
-        let Some(module) = plan.module.as_ref().filter(|module| is_one(module.kind)) else { continue };
+        let Some(module) = plan.module.as_ref().filter(|module| is_one(module.kind)) else {
+            continue;
+        };
         let total = plan.batch.counts.total(None);
         if total.executions == 0 {
             continue;
@@ -387,7 +404,8 @@ static TRIGGER_STATS: View = View::seeking(
     |session, _, wanted| modules(session, wanted, |kind| kind == ModuleKind::Trigger),
 );
 
-/// sys.dm_exec_function_stats: of scalar functions that are called; one that is bound where it is called is part of its statement.
+/// sys.dm_exec_function_stats: of scalar functions that are called; one that is bound where it is
+/// called is part of its statement.
 static FUNCTION_STATS: View = View::seeking(
     "dm_exec_function_stats",
     MODULE_COLUMNS,
@@ -407,13 +425,14 @@ const DOCUMENT_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_exec_query_plan(plan_handle): the plans of its statements as one document.
-static QUERY_PLAN: View = View::function("dm_exec_query_plan", 1, DOCUMENT_COLUMNS, |session, _, args| {
-    let mut rows = documents(session, args.first(), None)?;
-    for plan in rows.iter_mut().filter_map(|row| row.last_mut()) {
-        *plan = types::convert(plan, NVarChar(Len::Max), Xml, 0, types::Mode::Implicit)?;
-    }
-    Ok(rows)
-});
+static QUERY_PLAN: View =
+    View::function("dm_exec_query_plan", 1, DOCUMENT_COLUMNS, |session, _, args| {
+        let mut rows = documents(session, args.first(), None)?;
+        for plan in rows.iter_mut().filter_map(|row| row.last_mut()) {
+            *plan = types::convert(plan, NVarChar(Len::Max), Xml, 0, types::Mode::Implicit)?;
+        }
+        Ok(rows)
+    });
 
 /// The same as text, of the statement between two offsets; 0 and -1 mean all.
 static TEXT_QUERY_PLAN: View = View::function(
@@ -448,7 +467,8 @@ fn documents(session: &SessionCore, wanted: Option<&Value>, range: Option<(i64, 
             i64::from(start) == from && (i64::from(end) == to || to == -1)
         })
     };
-    let ops: Vec<usize> = statements(&plan).into_iter().filter(asked).map(|statement| statement.op).collect();
+    let ops: Vec<usize> =
+        statements(&plan).into_iter().filter(asked).map(|statement| statement.op).collect();
     let object = plan.module.as_ref().map_or(Value::Null, |module| Value::Int(module.object_id));
     Ok(vec![vec![
         Value::SmallInt(plan.db as i16),
@@ -463,7 +483,11 @@ fn documents(session: &SessionCore, wanted: Option<&Value>, range: Option<(i64, 
 static PLAN_ATTRIBUTES: View = View::function(
     "dm_exec_plan_attributes",
     1,
-    &[("attribute", VarChar(Len::N(128)), false), ("value", SqlVariant, true), ("is_cache_key", Bit, false)],
+    &[
+        ("attribute", VarChar(Len::N(128)), false),
+        ("value", SqlVariant, true),
+        ("is_cache_key", Bit, false),
+    ],
     attributes,
 );
 
@@ -476,7 +500,11 @@ fn attributes(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows 
     let row = |name: &str, value: Value, key: bool| vec![text(name), value, bit(key)];
     Ok(vec![
         row("set_options", plan.options.map_or(Value::Null, Value::Int), true),
-        row("objectid", Value::Int(plan.module.as_ref().map_or(0, |module| module.object_id)), true),
+        row(
+            "objectid",
+            Value::Int(plan.module.as_ref().map_or(0, |module| module.object_id)),
+            true,
+        ),
         row("dbid", Value::Int(plan.db), true),
         row("dbid_execute", Value::Int(0), true),
         row("compat_level", level, true),

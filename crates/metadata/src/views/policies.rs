@@ -83,7 +83,8 @@ pub static SECURITY_PREDICATES: View = View::sys(
     |_, db, _| {
         let row = |(policy, predicate): (i32, &PredicateDef)| {
             let operation = predicate.kind.operation();
-            let word = ["", "AFTER INSERT", "AFTER UPDATE", "BEFORE UPDATE", "BEFORE DELETE"][operation];
+            let word =
+                ["", "AFTER INSERT", "AFTER UPDATE", "BEFORE UPDATE", "BEFORE DELETE"][operation];
             vec![
                 Value::Int(policy),
                 Value::Int(predicate.id),
@@ -96,7 +97,8 @@ pub static SECURITY_PREDICATES: View = View::sys(
             ]
         };
         let all = policies(db);
-        let predicates = all.iter().flat_map(|of| of.predicates.iter().map(move |p| (of.object_id, p)));
+        let predicates =
+            all.iter().flat_map(|of| of.predicates.iter().map(move |p| (of.object_id, p)));
         Ok(predicates.map(row).collect())
     },
 );

@@ -1,4 +1,5 @@
-//! sys.extended_properties and fn_listextendedproperty. Guarantee: a property is shown to whoever may know of what has it.
+//! sys.extended_properties and fn_listextendedproperty. Guarantee: a property is shown to whoever
+//! may know of what has it.
 
 use std::sync::Arc;
 
@@ -24,7 +25,11 @@ fn seen(
     read(&db.open()?.trees, prefix, snapshot.mode()).map_err(|e| errors::store_error(db, e))
 }
 
-fn rows(session: &mut SessionCore, db: &Arc<Db>, wanted: &Wanted<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
+fn rows(
+    session: &mut SessionCore,
+    db: &Arc<Db>,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<Vec<Value>>, SqlError> {
     let class = wanted.id(0).map(|class| Value::TinyInt(u8::try_from(class).unwrap_or(u8::MAX)));
     // The key begins with the class.
     let major = class.as_ref().and(wanted.id(2)).map(Value::Int);
@@ -98,7 +103,8 @@ pub static SENSITIVITY: View = View::sys(
             // Numbers of properties are the places of columns, from `label` on.
             let at = usize::try_from(property.number).unwrap_or(0) + 3;
             if at == 8
-                && let Some((_, rank)) = RANKS.iter().find(|(word, _)| property.value.as_str() == Some(*word))
+                && let Some((_, rank)) =
+                    RANKS.iter().find(|(word, _)| property.value.as_str() == Some(*word))
             {
                 row[8] = Value::Int(*rank);
                 row[9] = property.value;
@@ -110,7 +116,8 @@ pub static SENSITIVITY: View = View::sys(
     },
 );
 
-/// fn_listextendedproperty(name, level 0 type and name, level 1, level 2); NULL names stand for all.
+/// fn_listextendedproperty(name, level 0 type and name, level 1, level 2); NULL names stand for
+/// all.
 pub static FN_LISTEXTENDEDPROPERTY: View = View::function(
     "fn_listextendedproperty",
     7,
@@ -121,7 +128,8 @@ pub static FN_LISTEXTENDEDPROPERTY: View = View::function(
         ("value", SqlVariant, true),
     ],
     |session, db, args| {
-        let given = |at: usize| args.get(at).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let given =
+            |at: usize| args.get(at).and_then(Value::as_str).filter(|text| !text.is_empty());
         let level = |at: usize| Level { kind: given(1 + 2 * at), name: given(2 + 2 * at) };
         let name = given(0).map(catalog::fold_name);
         let mut rows = Vec::new();

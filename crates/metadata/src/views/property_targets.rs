@@ -1,4 +1,5 @@
-//! From the levels by which extended properties are addressed ('SCHEMA', dbo, 'TABLE', t, 'COLUMN', c) to what has them.
+//! From the levels by which extended properties are addressed ('SCHEMA', dbo, 'TABLE', t, 'COLUMN',
+//! c) to what has them.
 
 use std::sync::Arc;
 
@@ -45,7 +46,9 @@ impl Target {
     /// Whether the caller may change its properties.
     pub fn may_change(&self, core: &mut SessionCore, db: &Arc<Db>) -> bool {
         match self.holder.class {
-            PropertyClass::Principal => core.has(db, Securable::DATABASE, 0, Permission::AlterAnyUser),
+            PropertyClass::Principal => {
+                core.has(db, Securable::DATABASE, 0, Permission::AlterAnyUser)
+            }
             _ => core.has(db, self.on, self.schema, Permission::Alter),
         }
     }
@@ -64,8 +67,8 @@ fn target(class: PropertyClass, major: i32, minor: i32, kind: &'static str, name
     Target { holder: Holder { class, major, minor }, shown, on, schema }
 }
 
-/// What the levels mean: one thing when all have names, else all of the last kind. Empty: there is no such thing, or it can have no
-/// properties.
+/// What the levels mean: one thing when all have names, else all of the last kind. Empty: there is
+/// no such thing, or it can have no properties.
 ///
 /// # Errors
 /// 15600 levels that make no sense.
@@ -88,14 +91,16 @@ pub fn find(
     if top.is("USER") && object.kind.is_none() {
         let security = core.security(db);
         let users = security.database.iter().filter(|principal| top.means(&principal.name));
-        let found = users.map(|user| target(PropertyClass::Principal, user.id, 0, "USER", &user.name));
+        let found =
+            users.map(|user| target(PropertyClass::Principal, user.id, 0, "USER", &user.name));
         return Ok(found.collect());
     }
     if top.is("TRIGGER") && object.kind.is_none() {
         let catalog = db.catalog();
         let triggers = catalog.ddl_triggers().filter(|trigger| top.means(&trigger.name));
         let found = triggers.map(|trigger| {
-            let of_trigger = target(PropertyClass::Object, trigger.object_id, 0, "TRIGGER", &trigger.name);
+            let of_trigger =
+                target(PropertyClass::Object, trigger.object_id, 0, "TRIGGER", &trigger.name);
             Target { on: Securable::DATABASE, ..of_trigger }
         });
         return Ok(found.collect());
@@ -136,10 +141,14 @@ fn in_filegroups(db: &Db, group: Level<'_>, file: Level<'_>) -> Vec<Target> {
         if file.kind.is_none() {
             found.push(target(PropertyClass::Dataspace, id, 0, "FILEGROUP", name));
         } else if file.is("LOGICAL FILE NAME") {
-            let files =
-                entry.files.iter().filter(|f| i32::from(f.filegroup) == id && !f.log && file.means(&f.name));
+            let files = entry
+                .files
+                .iter()
+                .filter(|f| i32::from(f.filegroup) == id && !f.log && file.means(&f.name));
             let class = PropertyClass::DatabaseFile;
-            found.extend(files.map(|f| target(class, f.file_id.into(), 0, "LOGICAL FILE NAME", &f.name)));
+            found.extend(
+                files.map(|f| target(class, f.file_id.into(), 0, "LOGICAL FILE NAME", &f.name)),
+            );
         }
     }
     found.iter_mut().for_each(|target| target.on = Securable::DATABASE);
@@ -159,7 +168,9 @@ fn in_schema(
     let here = |other: &str| fold_name(other) == fold_name(schema);
     let class = PropertyClass::Object;
     if object.is("TABLE") {
-        for table in catalog.sorted().into_iter().filter(|t| here(&t.schema) && object.means(&t.name)) {
+        for table in
+            catalog.sorted().into_iter().filter(|t| here(&t.schema) && object.means(&t.name))
+        {
             match part.kind {
                 None => found.push(target(class, table.object_id, 0, "TABLE", &table.name)),
                 Some(_) => in_table(db, table, part, found),
@@ -170,10 +181,14 @@ fn in_schema(
         for alias in catalog.types.values().filter(|t| here(&t.schema) && object.means(&t.name)) {
             let id = catalog.schemas.get(&fold_name(schema)).copied().unwrap_or(0);
             let on = Securable::new(Class::Schema, id);
-            found.push(Target { on, ..target(PropertyClass::Type, alias.type_id, 0, "TYPE", &alias.name) });
+            found.push(Target {
+                on,
+                ..target(PropertyClass::Type, alias.type_id, 0, "TYPE", &alias.name)
+            });
         }
     }
-    let Some(word) = ["VIEW", "PROCEDURE", "FUNCTION"].into_iter().find(|word| object.is(word)) else {
+    let Some(word) = ["VIEW", "PROCEDURE", "FUNCTION"].into_iter().find(|word| object.is(word))
+    else {
         return;
     };
     let of_kind = |m: &&Arc<ModuleDef>| m.kind.word().eq_ignore_ascii_case(word) && here(&m.schema);
@@ -188,14 +203,21 @@ fn in_schema(
                 if part.is("COLUMN") && (kind == ModuleKind::View || kind.is_table_function()) =>
             {
                 let columns = columns_of_view(core, db, module).unwrap_or_default();
-                for (at, column) in columns.iter().enumerate().filter(|(_, c)| part.means(&c.name)) {
+                for (at, column) in columns.iter().enumerate().filter(|(_, c)| part.means(&c.name))
+                {
                     found.push(target(class, id, at as i32 + 1, "COLUMN", &column.name));
                 }
             }
             (Some(_), kind) if part.is("PARAMETER") && kind != ModuleKind::View => {
                 let params = programs::module::params_of(module, &catalog).unwrap_or_default();
                 for (at, param) in params.iter().enumerate().filter(|(_, p)| part.means(&p.name)) {
-                    found.push(target(PropertyClass::Parameter, id, at as i32 + 1, "PARAMETER", &param.name));
+                    found.push(target(
+                        PropertyClass::Parameter,
+                        id,
+                        at as i32 + 1,
+                        "PARAMETER",
+                        &param.name,
+                    ));
                 }
             }
             _ => {}
@@ -210,12 +232,16 @@ fn in_table(db: &Arc<Db>, table: &Arc<TableDef>, part: Level<'_>, found: &mut Ve
     let on = Securable::new(Class::Object, id);
     if part.is("COLUMN") {
         let columns = table.columns.iter().filter(|column| part.means(&column.name));
-        found.extend(columns.map(|column| target(class, id, column.column_id, "COLUMN", &column.name)));
+        found.extend(
+            columns.map(|column| target(class, id, column.column_id, "COLUMN", &column.name)),
+        );
     }
     if part.is("INDEX") {
         let indexes = table.all_indexes().filter(|i| i.index_id > 0 && part.means(&i.name));
         found.extend(
-            indexes.map(|index| target(PropertyClass::Index, id, index.index_id, "INDEX", &index.name)),
+            indexes.map(|index| {
+                target(PropertyClass::Index, id, index.index_id, "INDEX", &index.name)
+            }),
         );
     }
     if part.is("CONSTRAINT") {
@@ -229,7 +255,10 @@ fn in_table(db: &Arc<Db>, table: &Arc<TableDef>, part: Level<'_>, found: &mut Ve
     if part.is("TRIGGER") {
         let triggers = db.catalog().triggers_of(id);
         for trigger in triggers.iter().filter(|trigger| part.means(&trigger.name)) {
-            found.push(Target { on, ..target(class, trigger.object_id, 0, "TRIGGER", &trigger.name) });
+            found.push(Target {
+                on,
+                ..target(class, trigger.object_id, 0, "TRIGGER", &trigger.name)
+            });
         }
     }
 }

@@ -1,6 +1,8 @@
-//! The Query Store: sys.database_query_store_options and sys.query_store_query_text, query_store_query, query_store_plan,
-//! query_store_runtime_stats, query_store_runtime_stats_interval, query_store_wait_stats, query_context_settings.
-//! Guarantee: who looks sees every execution that had come to its end. Reads, memory and waits of single queries are not counted: NULL, or no rows.
+//! The Query Store: sys.database_query_store_options and sys.query_store_query_text,
+//! query_store_query, query_store_plan, query_store_runtime_stats,
+//! query_store_runtime_stats_interval, query_store_wait_stats, query_context_settings. Guarantee:
+//! who looks sees every execution that had come to its end. Reads, memory and waits of single
+//! queries are not counted: NULL, or no rows.
 
 use std::sync::Arc;
 
@@ -16,7 +18,8 @@ use instance::OfInstance;
 use programs::usage::settle;
 
 use DataType::{
-    BigInt, Binary, Bit, DateTime, DateTimeOffset, Float, Int, NVarChar, SmallInt, TinyInt, VarBinary,
+    BigInt, Binary, Bit, DateTime, DateTimeOffset, Float, Int, NVarChar, SmallInt, TinyInt,
+    VarBinary,
 };
 
 /// The views of this file.
@@ -29,7 +32,8 @@ const HASH: DataType = Binary(8);
 
 /// A moment in microseconds since 1970.
 fn at(micros: u64) -> Value {
-    types::convert(&moment(micros), DateTime, MOMENT, 0, types::Mode::Implicit).unwrap_or(Value::Null)
+    types::convert(&moment(micros), DateTime, MOMENT, 0, types::Mode::Implicit)
+        .unwrap_or(Value::Null)
 }
 
 fn id(n: i64) -> Value {
@@ -74,44 +78,45 @@ const OPTION_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.database_query_store_options.
-static OPTIONS: View = View::sys("database_query_store_options", OPTION_COLUMNS, |session, db, _| {
-    let options = db.settings().query_store;
-    let kept = kept(session, db);
-    let full = options.state == StoreState::ReadWrite && kept.readonly_reason != 0;
-    let actual = if full { StoreState::ReadOnly } else { options.state };
-    let on = |on: bool| (Value::SmallInt(on.into()), if on { "AUTO" } else { "OFF" });
-    let ((cleanup, cleanup_word), (waits, _)) = (on(options.cleanup), on(options.waits));
-    let custom = options.capture == catalog::query_store::CaptureMode::Custom;
-    let policy = |n: i64, wide: bool| match custom {
-        false => Value::Null,
-        true if wide => Value::BigInt(n),
-        true => Value::Int(i32::try_from(n).unwrap_or(i32::MAX)),
-    };
-    Ok(vec![vec![
-        Value::SmallInt(options.state as i16),
-        text(options.state.word()),
-        Value::SmallInt(actual as i16),
-        text(actual.word()),
-        Value::Int(kept.readonly_reason),
-        big(kept.bytes().div_ceil(1 << 20)),
-        id(options.flush_seconds),
-        id(options.interval_minutes),
-        id(options.max_megabytes),
-        id(options.stale_days),
-        id(options.max_plans),
-        Value::SmallInt(options.capture as i16),
-        text(options.capture.word()),
-        policy(options.policy_executions, false),
-        policy(options.policy_compile_ms, true),
-        policy(options.policy_execution_ms, true),
-        policy(options.policy_hours, false),
-        cleanup,
-        text(cleanup_word),
-        waits,
-        text(if options.waits { "ON" } else { "OFF" }),
-        text(""),
-    ]])
-});
+static OPTIONS: View =
+    View::sys("database_query_store_options", OPTION_COLUMNS, |session, db, _| {
+        let options = db.settings().query_store;
+        let kept = kept(session, db);
+        let full = options.state == StoreState::ReadWrite && kept.readonly_reason != 0;
+        let actual = if full { StoreState::ReadOnly } else { options.state };
+        let on = |on: bool| (Value::SmallInt(on.into()), if on { "AUTO" } else { "OFF" });
+        let ((cleanup, cleanup_word), (waits, _)) = (on(options.cleanup), on(options.waits));
+        let custom = options.capture == catalog::query_store::CaptureMode::Custom;
+        let policy = |n: i64, wide: bool| match custom {
+            false => Value::Null,
+            true if wide => Value::BigInt(n),
+            true => Value::Int(i32::try_from(n).unwrap_or(i32::MAX)),
+        };
+        Ok(vec![vec![
+            Value::SmallInt(options.state as i16),
+            text(options.state.word()),
+            Value::SmallInt(actual as i16),
+            text(actual.word()),
+            Value::Int(kept.readonly_reason),
+            big(kept.bytes().div_ceil(1 << 20)),
+            id(options.flush_seconds),
+            id(options.interval_minutes),
+            id(options.max_megabytes),
+            id(options.stale_days),
+            id(options.max_plans),
+            Value::SmallInt(options.capture as i16),
+            text(options.capture.word()),
+            policy(options.policy_executions, false),
+            policy(options.policy_compile_ms, true),
+            policy(options.policy_execution_ms, true),
+            policy(options.policy_hours, false),
+            cleanup,
+            text(cleanup_word),
+            waits,
+            text(if options.waits { "ON" } else { "OFF" }),
+            text(""),
+        ]])
+    });
 
 /// sys.query_store_query_text.
 static TEXTS: View = View::sys(
@@ -125,7 +130,8 @@ static TEXTS: View = View::sys(
     ],
     |session, db, _| {
         let kept = kept(session, db);
-        let shown = |of: i64| kept.queries.iter().any(|(id, query)| query.text == of && kept.is_shown(*id));
+        let shown =
+            |of: i64| kept.queries.iter().any(|(id, query)| query.text == of && kept.is_shown(*id));
         let row = |(number, own): (&i64, &Arc<str>)| {
             let handle = Value::bytes(exec::state::activity::handle(own).to_vec());
             vec![id(*number), text(own), handle, bit(false), bit(false)]
@@ -181,7 +187,9 @@ static QUERIES: View = View::sys("query_store_query", QUERY_COLUMNS, |session, d
             "object_id" => id(query.key.object_id.into()),
             // Of a module it is its object that says it.
             "batch_sql_handle" if module => Value::Null,
-            "batch_sql_handle" | "last_compile_batch_sql_handle" => Value::bytes(query.batch.clone()),
+            "batch_sql_handle" | "last_compile_batch_sql_handle" => {
+                Value::bytes(query.batch.clone())
+            }
             "query_hash" => hash(query.hash),
             "is_internal_query" | "is_clouddb_internal_query" => bit(false),
             "query_parameterization_type" => Value::TinyInt(kind),
@@ -368,8 +376,9 @@ static INTERVALS: View = View::sys(
     ],
     |session, db, _| {
         let kept = kept(session, db);
-        let row =
-            |(number, (from, to)): (&i64, &(u64, u64))| vec![id(*number), at(*from), at(*to), Value::Null];
+        let row = |(number, (from, to)): (&i64, &(u64, u64))| {
+            vec![id(*number), at(*from), at(*to), Value::Null]
+        };
         Ok(kept.intervals.iter().map(row).collect())
     },
 );
@@ -395,7 +404,8 @@ static WAITS: View = View::empty(
     ],
 );
 
-/// sys.query_context_settings: queries are not told apart by their settings, so there is one row, of the usual ones.
+/// sys.query_context_settings: queries are not told apart by their settings, so there is one row,
+/// of the usual ones.
 static SETTINGS: View = View::sys(
     "query_context_settings",
     &[

@@ -1,5 +1,5 @@
-//! What names what: sys.sql_expression_dependencies, sql_dependencies, dm_sql_referenced_entities, dm_sql_referencing_entities, and the
-//! views that are queries over them.
+//! What names what: sys.sql_expression_dependencies, sql_dependencies, dm_sql_referenced_entities,
+//! dm_sql_referencing_entities, and the views that are queries over them.
 
 use std::sync::Arc;
 
@@ -164,8 +164,10 @@ const REFERENCED_COLUMNS: &[ViewColumn] = &[
     ("is_incomplete", Bit, true),
 ];
 
-/// sys.dm_sql_referenced_entities(name, class): what an object or a trigger of the database names, with its columns.
-static REFERENCED: View = View::function("dm_sql_referenced_entities", 2, REFERENCED_COLUMNS, referenced);
+/// sys.dm_sql_referenced_entities(name, class): what an object or a trigger of the database names,
+/// with its columns.
+static REFERENCED: View =
+    View::function("dm_sql_referenced_entities", 2, REFERENCED_COLUMNS, referenced);
 
 fn referenced(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let wanted = args.first().and_then(Value::as_str).unwrap_or_default();
@@ -175,9 +177,10 @@ fn referenced(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let (name, schema) = (parts[0].as_str(), parts.get(1).map_or("", String::as_str));
     let id = match class.as_str() {
         "OBJECT" => object_id(db, schema, name),
-        "DATABASE_DDL_TRIGGER" => {
-            catalog.ddl_triggers().find(|t| fold_name(&t.name) == fold_name(name)).map(|t| t.object_id)
-        }
+        "DATABASE_DDL_TRIGGER" => catalog
+            .ddl_triggers()
+            .find(|t| fold_name(&t.name) == fold_name(name))
+            .map(|t| t.object_id),
         _ => None,
     };
     let Some(id) = id else { return Ok(Vec::new()) };
@@ -198,7 +201,11 @@ fn referenced(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
 
 type NamedColumn = (i32, Option<compact_str::CompactString>, Uses);
 
-fn referenced_row(referrer: &Referrer, reference: &Reference, column: Option<NamedColumn>) -> Vec<Value> {
+fn referenced_row(
+    referrer: &Referrer,
+    reference: &Reference,
+    column: Option<NamedColumn>,
+) -> Vec<Value> {
     let (class, class_name) = referenced_class(reference);
     let uses = column.as_ref().map_or(reference.uses, |(_, _, uses)| *uses);
     vec![
@@ -257,7 +264,8 @@ const REFERENCING_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_sql_referencing_entities(name, class): who names an object or a type.
-static REFERENCING: View = View::function("dm_sql_referencing_entities", 2, REFERENCING_COLUMNS, referencing);
+static REFERENCING: View =
+    View::function("dm_sql_referencing_entities", 2, REFERENCING_COLUMNS, referencing);
 
 fn referencing(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     let wanted = args.first().and_then(Value::as_str).unwrap_or_default();
@@ -280,7 +288,8 @@ fn referencing(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows 
         reference.is_type == is_type && (reference.id == Some(id) || called)
     };
     let mut rows = Vec::new();
-    for referrer in dependencies::all(session, db, None).iter().filter(|referrer| referrer.id != id) {
+    for referrer in dependencies::all(session, db, None).iter().filter(|referrer| referrer.id != id)
+    {
         let Some(reference) = referrer.references.iter().find(names) else { continue };
         let (schema, name) = name_of(db, referrer);
         let (class, class_name) = class_of(referrer);

@@ -33,14 +33,16 @@ fn spread(times: &CountedTimes) -> [Value; 3] {
 }
 
 /// sys.dm_ringwood_request_phases.
-pub static REQUEST_PHASES: View = View::sys("dm_ringwood_request_phases", COLUMNS, |session, _, _| {
-    let phases = session.host().request_phases();
-    let rows = phases.times().into_iter().map(|times| {
-        let mut row = vec![text(times.name), big(times.count), big(times.elapsed.total_ns / 1000)];
-        row.extend(spread(&times.elapsed));
-        row.extend([bit(phases.is_on()), big(times.processor.total_ns / 1000)]);
-        row.extend(spread(&times.processor));
-        row
+pub static REQUEST_PHASES: View =
+    View::sys("dm_ringwood_request_phases", COLUMNS, |session, _, _| {
+        let phases = session.host().request_phases();
+        let rows = phases.times().into_iter().map(|times| {
+            let mut row =
+                vec![text(times.name), big(times.count), big(times.elapsed.total_ns / 1000)];
+            row.extend(spread(&times.elapsed));
+            row.extend([bit(phases.is_on()), big(times.processor.total_ns / 1000)]);
+            row.extend(spread(&times.processor));
+            row
+        });
+        Ok(rows.collect())
     });
-    Ok(rows.collect())
-});

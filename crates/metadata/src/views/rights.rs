@@ -69,8 +69,16 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS", DEFINITIONS, Rows::All),
     ("INFORMATION_SCHEMA.ROUTINES", DEFINITIONS, Rows::All),
     ("INFORMATION_SCHEMA.VIEWS", DEFINITIONS, Rows::All),
-    ("INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
-    ("INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
+    (
+        "INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE",
+        PUBLIC,
+        Rows::Named("TABLE_SCHEMA", "TABLE_NAME"),
+    ),
+    (
+        "INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE",
+        PUBLIC,
+        Rows::Named("TABLE_SCHEMA", "TABLE_NAME"),
+    ),
     ("INFORMATION_SCHEMA.PARAMETERS", PUBLIC, Rows::Named("SPECIFIC_SCHEMA", "SPECIFIC_NAME")),
     ("INFORMATION_SCHEMA.DOMAINS", PUBLIC, Rows::NamedTypes("DOMAIN_SCHEMA", "DOMAIN_NAME")),
     ("INFORMATION_SCHEMA.SEQUENCES", PUBLIC, Rows::Named("SEQUENCE_SCHEMA", "SEQUENCE_NAME")),
@@ -325,7 +333,9 @@ pub fn object_named(db: &Db, schema: &str, name: &str) -> Option<i32> {
     let catalog = db.catalog();
     let table = catalog.find(schema, name).map(|table| table.object_id);
     let module = || catalog.find_module(schema, name).map(|module| module.object_id);
-    table.or_else(module).or_else(|| catalog.find_other(schema, name).map(|other| other.object_id()))
+    table
+        .or_else(module)
+        .or_else(|| catalog.find_other(schema, name).map(|other| other.object_id()))
 }
 
 /// Leaves the principals, members and permissions that the caller may see.
@@ -348,7 +358,9 @@ fn keep_principals(
             });
         }
         Rows::LoginMembers => {
-            rows.retain(|row| visible::sees_server_member(core, number(row, role), number(row, member)));
+            rows.retain(|row| {
+                visible::sees_server_member(core, number(row, role), number(row, member))
+            });
         }
         Rows::LoginGrants => {
             let mut own = vec![core.caller.login_id(), catalog::security::SERVER_PUBLIC];
@@ -365,7 +377,9 @@ fn keep_principals(
             });
         }
         Rows::UserMembers => {
-            rows.retain(|row| visible::sees_member(core, db, number(row, role), number(row, member)));
+            rows.retain(|row| {
+                visible::sees_member(core, db, number(row, role), number(row, member))
+            });
         }
         Rows::UserGrants => {
             let mut own = vec![core.user_in(db), catalog::security::PUBLIC];
@@ -384,7 +398,8 @@ fn sees_users(core: &mut SessionCore, db: &Arc<Db>) -> bool {
         || core.has(db, database, 0, Permission::AlterAnyUser)
 }
 
-/// Whether the caller may know of a table, module or trigger; what is no object of the database is everyone's.
+/// Whether the caller may know of a table, module or trigger; what is no object of the database is
+/// everyone's.
 pub fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
     if core.may_all() || is_own_temporary(core, db, id) {
         return true;
@@ -392,7 +407,9 @@ pub fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
     let catalog = db.catalog();
     let (id, schema) = match (catalog.by_id.get(&id), catalog.modules.get(&id)) {
         (Some(table), _) => (id, table.schema.clone()),
-        (_, Some(module)) if module.kind == ModuleKind::Trigger => (module.parent, module.schema.clone()),
+        (_, Some(module)) if module.kind == ModuleKind::Trigger => {
+            (module.parent, module.schema.clone())
+        }
         (_, Some(module)) => (id, module.schema.clone()),
         _ if catalog.others.contains_key(&id) => (id, catalog.others[&id].schema().clone()),
         // Negative ids are the system's views.
@@ -407,7 +424,8 @@ pub fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
 
 /// Whether it is a temporary table or procedure that the session has made.
 fn is_own_temporary(core: &SessionCore, db: &Db, id: i32) -> bool {
-    db.id() == TEMPDB && core.temps.list.iter().any(|t| t.object_id == id && t.name.starts_with('#'))
+    db.id() == TEMPDB
+        && core.temps.list.iter().any(|t| t.object_id == id && t.name.starts_with('#'))
 }
 
 /// Whether the caller may see the text of a module, of a constraint, or of what a table computes.
@@ -418,7 +436,9 @@ pub fn sees_definition(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
     let catalog = db.catalog();
     let constraint = catalog.constraint(id);
     let (id, schema) = match (catalog.modules.get(&id), catalog.by_id.get(&id), &constraint) {
-        (Some(module), _, _) if module.kind == ModuleKind::Trigger => (module.parent, &module.schema),
+        (Some(module), _, _) if module.kind == ModuleKind::Trigger => {
+            (module.parent, &module.schema)
+        }
         (Some(module), _, _) => (id, &module.schema),
         (_, Some(table), _) => (id, &table.schema),
         (_, _, Some(constraint)) => (constraint.table.object_id, &constraint.table.schema),
@@ -439,8 +459,14 @@ mod tests {
     fn every_view_says_who_may_see_it() {
         for view in crate::views::every() {
             let known = find(view.schema(), view.name()).is_some();
-            let usual = view.name().starts_with("dm_") && needs(view.schema(), view.name()) == STATE;
-            assert!(known || usual, "{}.{} is not in the table of rights", view.schema(), view.name());
+            let usual =
+                view.name().starts_with("dm_") && needs(view.schema(), view.name()) == STATE;
+            assert!(
+                known || usual,
+                "{}.{} is not in the table of rights",
+                view.schema(),
+                view.name()
+            );
         }
         for (name, _, shown) in TABLE {
             let (schema, name) = name.split_once('.').unwrap();
@@ -457,10 +483,14 @@ mod tests {
                 Rows::Named(schema, table) | Rows::NamedTypes(schema, table) => {
                     assert!(has(schema) && has(table), "{name}")
                 }
-                Rows::LoginMembers | Rows::UserMembers => assert!(has("member_principal_id"), "{name}"),
+                Rows::LoginMembers | Rows::UserMembers => {
+                    assert!(has("member_principal_id"), "{name}")
+                }
                 Rows::Session => assert!(has("session_id"), "{name}"),
                 Rows::Logins | Rows::Users => assert!(has("principal_id"), "{name}"),
-                Rows::LoginGrants | Rows::UserGrants => assert!(has("grantee_principal_id"), "{name}"),
+                Rows::LoginGrants | Rows::UserGrants => {
+                    assert!(has("grantee_principal_id"), "{name}")
+                }
                 Rows::All => {}
             }
         }

@@ -1,5 +1,6 @@
-//! INFORMATION_SCHEMA of views, procedures and constraints: VIEWS, ROUTINES, PARAMETERS, REFERENTIAL_CONSTRAINTS,
-//! CHECK_CONSTRAINTS, CONSTRAINT_TABLE_USAGE, CONSTRAINT_COLUMN_USAGE, DOMAINS.
+//! INFORMATION_SCHEMA of views, procedures and constraints: VIEWS, ROUTINES, PARAMETERS,
+//! REFERENTIAL_CONSTRAINTS, CHECK_CONSTRAINTS, CONSTRAINT_TABLE_USAGE, CONSTRAINT_COLUMN_USAGE,
+//! DOMAINS.
 
 use std::sync::Arc;
 
@@ -127,11 +128,19 @@ pub static ROUTINES: View = View::information_seeking(
                 "SQL_DATA_ACCESS" if m.kind.is_function() => text("READS"),
                 "MAX_DYNAMIC_RESULT_SETS" if m.kind.is_function() => Value::SmallInt(0),
                 "DATA_TYPE" if m.kind.is_table_function() => text("TABLE"),
-                "IS_NULL_CALL" if m.kind.is_function() => text(if m.is_strict() { "NO" } else { "YES" }),
-                "IS_DETERMINISTIC" if m.kind.is_function() => {
-                    text(if FunctionNature::of(functions, db, m).deterministic { "YES" } else { "NO" })
+                "IS_NULL_CALL" if m.kind.is_function() => {
+                    text(if m.is_strict() { "NO" } else { "YES" })
                 }
-                "IS_DETERMINISTIC" | "IS_USER_DEFINED_CAST" | "IS_IMPLICITLY_INVOCABLE" => text("NO"),
+                "IS_DETERMINISTIC" if m.kind.is_function() => {
+                    text(if FunctionNature::of(functions, db, m).deterministic {
+                        "YES"
+                    } else {
+                        "NO"
+                    })
+                }
+                "IS_DETERMINISTIC" | "IS_USER_DEFINED_CAST" | "IS_IMPLICITLY_INVOCABLE" => {
+                    text("NO")
+                }
                 "SQL_DATA_ACCESS" => text("MODIFIES"),
                 "SCHEMA_LEVEL_ROUTINE" => text("YES"),
                 "MAX_DYNAMIC_RESULT_SETS" => Value::SmallInt(-1),
@@ -192,8 +201,12 @@ fn table_parameter(column: &str, param: &ParamCode, db: &str) -> Value {
 }
 
 /// INFORMATION_SCHEMA.PARAMETERS.
-pub static PARAMETERS: View =
-    View::information_seeking("PARAMETERS", PARAMETER_COLUMNS, &[2], pick::per_module, |_, db, wanted| {
+pub static PARAMETERS: View = View::information_seeking(
+    "PARAMETERS",
+    PARAMETER_COLUMNS,
+    &[2],
+    pick::per_module,
+    |_, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for module in pick::modules_of(&catalog, &WITH_PARAMETERS, wanted, usize::MAX, Some(2)) {
             if let Some(ty) = result_of(&module, &catalog)? {
@@ -226,7 +239,8 @@ pub static PARAMETERS: View =
             }
         }
         Ok(rows)
-    });
+    },
+);
 
 const REFERENTIAL_COLUMNS: &[ViewColumn] = &[
     ("CONSTRAINT_CATALOG", SYSNAME, true),
@@ -255,7 +269,8 @@ pub static REFERENTIAL_CONSTRAINTS: View =
         for table in catalog.sorted() {
             for key in &table.foreign_keys {
                 let parent = catalog.by_id.get(&key.parent);
-                let index = parent.and_then(|parent| parent.all_indexes().find(|i| i.index_id == key.key));
+                let index =
+                    parent.and_then(|parent| parent.all_indexes().find(|i| i.index_id == key.key));
                 rows.push(vec![
                     Value::Str(db.name()),
                     text(&table.schema),
@@ -280,15 +295,21 @@ const CHECK_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.CHECK_CONSTRAINTS.
-pub static CHECK_CONSTRAINTS: View = View::information("CHECK_CONSTRAINTS", CHECK_COLUMNS, |_, db, _| {
-    let mut rows = Vec::new();
-    for table in db.catalog().sorted() {
-        for check in &table.checks {
-            rows.push(vec![Value::Str(db.name()), text(&table.schema), text(&check.name), text(&check.text)]);
+pub static CHECK_CONSTRAINTS: View =
+    View::information("CHECK_CONSTRAINTS", CHECK_COLUMNS, |_, db, _| {
+        let mut rows = Vec::new();
+        for table in db.catalog().sorted() {
+            for check in &table.checks {
+                rows.push(vec![
+                    Value::Str(db.name()),
+                    text(&table.schema),
+                    text(&check.name),
+                    text(&check.text),
+                ]);
+            }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 const TABLE_USAGE_COLUMNS: &[ViewColumn] = &[
     ("TABLE_CATALOG", SYSNAME, true),

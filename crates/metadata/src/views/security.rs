@@ -38,7 +38,11 @@ fn login_row(p: &Principal) -> Vec<Value> {
         p.created.clone(),
         p.modified.clone(),
         if role { Value::Null } else { text(default) },
-        if role { Value::Null } else { text(LANGUAGES[usize::from(p.language) % LANGUAGES.len()].name) },
+        if role {
+            Value::Null
+        } else {
+            text(LANGUAGES[usize::from(p.language) % LANGUAGES.len()].name)
+        },
         Value::Null,
     ]
 }
@@ -94,9 +98,10 @@ fn members(security: &Security, scope: Scope) -> Vec<Vec<Value>> {
 }
 
 /// sys.server_role_members.
-pub static SERVER_ROLE_MEMBERS: View = View::sys("server_role_members", MEMBER_COLUMNS, |session, _, _| {
-    Ok(members(&server(session), Scope::Server))
-});
+pub static SERVER_ROLE_MEMBERS: View =
+    View::sys("server_role_members", MEMBER_COLUMNS, |session, _, _| {
+        Ok(members(&server(session), Scope::Server))
+    });
 
 /// sys.database_role_members.
 pub static DATABASE_ROLE_MEMBERS: View =
@@ -147,7 +152,11 @@ fn user_row(p: &Principal) -> Vec<Value> {
         p.created.clone(),
         p.modified.clone(),
         if role { Value::Int(p.owner) } else { Value::Null },
-        if p.sid.is_empty() || (3..=4).contains(&p.id) { Value::Null } else { Value::bytes(p.sid.to_vec()) },
+        if p.sid.is_empty() || (3..=4).contains(&p.id) {
+            Value::Null
+        } else {
+            Value::bytes(p.sid.to_vec())
+        },
         Value::Bit(role && p.is_fixed(Scope::Database) && p.id != PUBLIC),
         Value::Int(by_login.into()),
         text(if by_login { "INSTANCE" } else { "NONE" }),
@@ -198,9 +207,10 @@ fn permissions(security: &Security, scope: Scope) -> Vec<Vec<Value>> {
 }
 
 /// sys.server_permissions.
-pub static SERVER_PERMISSIONS: View = View::sys("server_permissions", PERMISSION_COLUMNS, |session, _, _| {
-    Ok(permissions(&server(session), Scope::Server))
-});
+pub static SERVER_PERMISSIONS: View =
+    View::sys("server_permissions", PERMISSION_COLUMNS, |session, _, _| {
+        Ok(permissions(&server(session), Scope::Server))
+    });
 
 /// sys.database_permissions.
 pub static DATABASE_PERMISSIONS: View =

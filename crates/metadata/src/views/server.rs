@@ -29,10 +29,19 @@ pub fn waits(instance: &InstanceCore) -> Vec<(&'static str, u64, u64, u64)> {
     let cleared = instance.cleared_page_waits();
     for (wait, (count, total)) in PageWait::ALL.into_iter().zip(cleared) {
         let w = instance.pool().waits().get(wait);
-        out.push((wait.name(), w.count.saturating_sub(count), w.total_us.saturating_sub(total), w.max_us));
+        out.push((
+            wait.name(),
+            w.count.saturating_sub(count),
+            w.total_us.saturating_sub(total),
+            w.max_us,
+        ));
     }
     out.extend(
-        instance.locks().wait_stats().into_iter().map(|w| (w.wait_type, w.count, w.total_us, w.max_us)),
+        instance
+            .locks()
+            .wait_stats()
+            .into_iter()
+            .map(|w| (w.wait_type, w.count, w.total_us, w.max_us)),
     );
     out
 }
@@ -73,22 +82,23 @@ const CONFIGURATION_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.configurations: what there is to configure.
-pub static CONFIGURATIONS: View = View::sys("configurations", CONFIGURATION_COLUMNS, |session, _, _| {
-    let row = |option: ConfigurationOption| {
-        vec![
-            Value::Int(option.id),
-            text(option.name),
-            Value::Int(option.value),
-            Value::Int(option.minimum),
-            Value::Int(option.maximum),
-            Value::Int(option.in_use),
-            text(option.name),
-            Value::Bit(true),
-            Value::Bit(option.is_advanced),
-        ]
-    };
-    Ok(session.instance().configuration()?.into_iter().map(row).collect())
-});
+pub static CONFIGURATIONS: View =
+    View::sys("configurations", CONFIGURATION_COLUMNS, |session, _, _| {
+        let row = |option: ConfigurationOption| {
+            vec![
+                Value::Int(option.id),
+                text(option.name),
+                Value::Int(option.value),
+                Value::Int(option.minimum),
+                Value::Int(option.maximum),
+                Value::Int(option.in_use),
+                text(option.name),
+                Value::Bit(true),
+                Value::Bit(option.is_advanced),
+            ]
+        };
+        Ok(session.instance().configuration()?.into_iter().map(row).collect())
+    });
 
 const SYS_INFO_COLUMNS: &[ViewColumn] = &[
     ("cpu_count", Int, false),

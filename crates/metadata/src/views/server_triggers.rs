@@ -1,4 +1,5 @@
-//! Triggers of the server, which master keeps: sys.server_triggers, server_trigger_events, server_sql_modules.
+//! Triggers of the server, which master keeps: sys.server_triggers, server_trigger_events,
+//! server_sql_modules.
 
 use std::sync::Arc;
 
@@ -24,9 +25,10 @@ fn triggers(session: &SessionCore) -> Result<Vec<Arc<ModuleDef>>, SqlError> {
 }
 
 /// sys.server_triggers.
-static TRIGGERS: View = View::sys("server_triggers", TRIGGER_COLUMNS.split_at(11).0, |session, _, _| {
-    Ok(triggers(session)?.iter().map(trigger_row).collect())
-});
+static TRIGGERS: View =
+    View::sys("server_triggers", TRIGGER_COLUMNS.split_at(11).0, |session, _, _| {
+        Ok(triggers(session)?.iter().map(trigger_row).collect())
+    });
 
 /// sys.server_trigger_events.
 static EVENTS: View = View::sys("server_trigger_events", EVENT_COLUMNS, |session, _, _| -> Rows {

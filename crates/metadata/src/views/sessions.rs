@@ -1,5 +1,6 @@
-//! Sessions: sys.dm_exec_sessions, sys.dm_exec_requests, sys.dm_exec_connections, sys.dm_exec_sql_text,
-//! sys.dm_exec_input_buffer. What is not measured per session (CPU, reads, writes) is NULL.
+//! Sessions: sys.dm_exec_sessions, sys.dm_exec_requests, sys.dm_exec_connections,
+//! sys.dm_exec_sql_text, sys.dm_exec_input_buffer. What is not measured per session (CPU, reads,
+//! writes) is NULL.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use instance::waits::wait_type;
 use pages::PAGE_SIZE;
 
 use DataType::{
-    BigInt, Binary, Bit, DateTime, Int, NVarChar, Real, SmallInt, UniqueIdentifier, VarBinary, VarChar,
+    BigInt, Binary, Bit, DateTime, Int, NVarChar, Real, SmallInt, UniqueIdentifier, VarBinary,
+    VarChar,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -110,7 +112,8 @@ impl Seen {
         let mut all = Seen::published(session.instance());
         if let Some(own) = all.iter_mut().find(|seen| seen.spid == session.spid()) {
             own.published.options = session.options.clone();
-            (own.published.rowcount, own.published.error) = (session.rowcount, session.error_number);
+            (own.published.rowcount, own.published.error) =
+                (session.rowcount, session.error_number);
         }
         all
     }
@@ -145,8 +148,11 @@ fn moment(time: Option<SystemTime>) -> Value {
 
 /// Columns text_size to deadlock_priority, which sessions and requests share.
 fn option_values(o: &SessionOptions) -> Vec<Value> {
-    let defaults =
-        o.ansi_warnings && o.ansi_nulls && o.ansi_padding && o.ansi_null_dflt_on && o.quoted_identifier;
+    let defaults = o.ansi_warnings
+        && o.ansi_nulls
+        && o.ansi_padding
+        && o.ansi_null_dflt_on
+        && o.quoted_identifier;
     vec![
         Value::Int(o.textsize),
         text(o.dialect.language().name),
@@ -166,7 +172,8 @@ fn option_values(o: &SessionOptions) -> Vec<Value> {
     ]
 }
 
-/// sys.dm_exec_sessions. Options and row count of another session are those of the end of its last batch.
+/// sys.dm_exec_sessions. Options and row count of another session are those of the end of its last
+/// batch.
 pub static SESSIONS: View = View::sys("dm_exec_sessions", SESSION_COLUMNS, |session, _, _| {
     Ok(Seen::all(session).iter().map(session_row).collect())
 });
@@ -315,8 +322,11 @@ pub fn running(instance: &InstanceCore) -> Vec<RunningBatch> {
         let whole = !seen.published.sent.is_empty();
         let place = batch.and_then(|b| seen.shared.activity.statement(&**b));
         let input = seen.published.input().unwrap_or_default();
-        let text =
-            place.filter(|_| !whole).and_then(|(from, to)| input.get(from..to)).unwrap_or(&input).trim();
+        let text = place
+            .filter(|_| !whole)
+            .and_then(|(from, to)| input.get(from..to))
+            .unwrap_or(&input)
+            .trim();
         let text = text.to_string();
         RunningBatch {
             session: seen.spid,
@@ -326,7 +336,8 @@ pub fn running(instance: &InstanceCore) -> Vec<RunningBatch> {
             text,
         }
     };
-    let mut all: Vec<_> = Seen::published(instance).into_iter().filter(|s| s.running).map(describe).collect();
+    let mut all: Vec<_> =
+        Seen::published(instance).into_iter().filter(|s| s.running).map(describe).collect();
     all.sort_by_key(|r| std::cmp::Reverse(r.running_for));
     all
 }
@@ -410,40 +421,41 @@ const CONNECTION_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_exec_connections: a session without a network connection is one inside the process.
-pub static CONNECTIONS: View = View::sys("dm_exec_connections", CONNECTION_COLUMNS, |session, _, _| {
-    let rows = Seen::all(session).into_iter().map(|seen| {
-        let batches = int(seen.shared.batches.load(Relaxed));
-        let mut id = [0; 16];
-        id[12..].copy_from_slice(&seen.spid.to_be_bytes());
-        let names = seen.shared.names.lock().clone();
-        let network = names.connection.as_deref();
-        vec![
-            Value::Int(seen.spid),
-            Value::Int(seen.spid),
-            names.login_time,
-            text(if network.is_some() { "TCP" } else { "Shared memory" }),
-            text("TSQL"),
-            network.map_or(Value::Null, |n| Value::Int(n.protocol as i32)),
-            network.map_or(Value::Int(LOCAL_ENDPOINT), |n| Value::Int(n.endpoint)),
-            text(if network.is_some_and(|n| n.encrypted) { "TRUE" } else { "FALSE" }),
-            text("SQL"),
-            Value::SmallInt(0),
-            batches.clone(),
-            batches,
-            moment(seen.published.started),
-            moment(seen.published.ended),
-            network.map_or(Value::Null, |n| int(n.packet_size.into())),
-            network.map_or_else(|| text("<local machine>"), |n| address(n.client.ip())),
-            network.map_or(Value::Null, |n| Value::Int(n.client.port().into())),
-            network.map_or(Value::Null, |n| address(n.server.ip())),
-            network.map_or(Value::Null, |n| Value::Int(n.server.port().into())),
-            Value::Guid(id),
-            Value::Null,
-            seen.handle(),
-        ]
+pub static CONNECTIONS: View =
+    View::sys("dm_exec_connections", CONNECTION_COLUMNS, |session, _, _| {
+        let rows = Seen::all(session).into_iter().map(|seen| {
+            let batches = int(seen.shared.batches.load(Relaxed));
+            let mut id = [0; 16];
+            id[12..].copy_from_slice(&seen.spid.to_be_bytes());
+            let names = seen.shared.names.lock().clone();
+            let network = names.connection.as_deref();
+            vec![
+                Value::Int(seen.spid),
+                Value::Int(seen.spid),
+                names.login_time,
+                text(if network.is_some() { "TCP" } else { "Shared memory" }),
+                text("TSQL"),
+                network.map_or(Value::Null, |n| Value::Int(n.protocol as i32)),
+                network.map_or(Value::Int(LOCAL_ENDPOINT), |n| Value::Int(n.endpoint)),
+                text(if network.is_some_and(|n| n.encrypted) { "TRUE" } else { "FALSE" }),
+                text("SQL"),
+                Value::SmallInt(0),
+                batches.clone(),
+                batches,
+                moment(seen.published.started),
+                moment(seen.published.ended),
+                network.map_or(Value::Null, |n| int(n.packet_size.into())),
+                network.map_or_else(|| text("<local machine>"), |n| address(n.client.ip())),
+                network.map_or(Value::Null, |n| Value::Int(n.client.port().into())),
+                network.map_or(Value::Null, |n| address(n.server.ip())),
+                network.map_or(Value::Null, |n| Value::Int(n.server.port().into())),
+                Value::Guid(id),
+                Value::Null,
+                seen.handle(),
+            ]
+        });
+        Ok(rows.collect())
     });
-    Ok(rows.collect())
-});
 
 /// Sessions inside the process came by no endpoint.
 const LOCAL_ENDPOINT: i32 = 0;
@@ -460,14 +472,18 @@ const TEXT_COLUMNS: &[ViewColumn] = &[
     ("text", NVarChar(Len::Max), true),
 ];
 
-/// sys.dm_exec_sql_text(sql_handle): of batches that run, ran last in a session, or are kept compiled.
+/// sys.dm_exec_sql_text(sql_handle): of batches that run, ran last in a session, or are kept
+/// compiled.
 pub static SQL_TEXT: View = View::function("dm_exec_sql_text", 1, TEXT_COLUMNS, sql_text);
 
 fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let Some(Value::Bytes(wanted)) = args.first() else { return Ok(Vec::new()) };
     if let Some((db, object, found)) = super::plans::text_of(session, wanted)? {
-        let of_module =
-            (object != 0).then_some((Value::SmallInt(db as i16), Value::Int(object), Value::SmallInt(1)));
+        let of_module = (object != 0).then_some((
+            Value::SmallInt(db as i16),
+            Value::Int(object),
+            Value::SmallInt(1),
+        ));
         let (db, object, number) = of_module.unwrap_or((Value::Null, Value::Null, Value::Null));
         return Ok(vec![vec![db, object, number, bit(false), text(found)]]);
     }
@@ -475,7 +491,8 @@ fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let of_sessions = Seen::all(session).into_iter().filter_map(|seen| seen.published.batch);
     let found = of_sessions.map(|batch| batch.text().clone()).find(|text| is_it(text));
     let found = found.or_else(|| session.instance().find_batch_text(&is_it));
-    let row = |found: Arc<str>| vec![Value::Null, Value::Null, Value::Null, bit(false), text(found)];
+    let row =
+        |found: Arc<str>| vec![Value::Null, Value::Null, Value::Null, bit(false), text(found)];
     Ok(found.into_iter().map(row).collect())
 }
 

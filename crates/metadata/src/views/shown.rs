@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     All,
-    /// Those of objects that it may know of: the column with the object_id (of the table, where it is a part of one).
+    /// Those of objects that it may know of: the column with the object_id (of the table, where it
+    /// is a part of one).
     Objects(&'static str),
     /// Those whose definition it may see.
     Definitions(&'static str),

@@ -25,8 +25,9 @@ const NUMBERS: i32 = 2048;
 const ANSWERS: &[&str] = &["no", "yes", "none"];
 /// Modes of locks, from 1 on, as sys.syslockinfo numbers them and one more.
 const LOCKS: &[&str] = &[
-    "NULL", "Sch-S", "Sch-M", "S", "U", "X", "IS", "IU", "IX", "SIU", "SIX", "UIX", "BU", "RangeS-S",
-    "RangeS-U", "RangeI-N", "RangeI-S", "RangeI-U", "RangeI-X", "RangeX-S", "RangeX-U", "RangeX-X",
+    "NULL", "Sch-S", "Sch-M", "S", "U", "X", "IS", "IU", "IX", "SIU", "SIX", "UIX", "BU",
+    "RangeS-S", "RangeS-U", "RangeI-N", "RangeI-S", "RangeI-U", "RangeI-X", "RangeX-S", "RangeX-U",
+    "RangeX-X",
 ];
 /// What is locked, from 1 on.
 const RESOURCES: &[&str] =

@@ -1,4 +1,5 @@
-//! Statistics of columns: sys.stats, sys.stats_columns, sys.dm_db_stats_properties, sys.dm_db_stats_histogram.
+//! Statistics of columns: sys.stats, sys.stats_columns, sys.dm_db_stats_properties,
+//! sys.dm_db_stats_histogram.
 
 use std::sync::Arc;
 
@@ -64,8 +65,12 @@ const STATS_COLUMNS_OF: &[ViewColumn] = &[
 ];
 
 /// sys.stats_columns.
-pub static STATS_COLUMN_LIST: View =
-    View::seeking("stats_columns", STATS_COLUMNS_OF, &[0], pick::some_per_table, |_, db, wanted| {
+pub static STATS_COLUMN_LIST: View = View::seeking(
+    "stats_columns",
+    STATS_COLUMNS_OF,
+    &[0],
+    pick::some_per_table,
+    |_, db, wanted| {
         let (catalog, mut rows) = (db.catalog(), Vec::new());
         for table in pick::indexed(&catalog, wanted, 0) {
             for statistics in statistics::all(table) {
@@ -80,7 +85,8 @@ pub static STATS_COLUMN_LIST: View =
             }
         }
         Ok(rows)
-    });
+    },
+);
 
 /// The table and the statistics that a function's two arguments name.
 fn named(db: &Arc<Db>, args: &[Value]) -> Option<(Arc<TableDef>, Arc<Statistics>)> {
@@ -92,7 +98,8 @@ fn named(db: &Arc<Db>, args: &[Value]) -> Option<(Arc<TableDef>, Arc<Statistics>
 }
 
 fn date_time2(value: &Value) -> Value {
-    types::convert(value, DataType::DateTime, DATETIME2, 0, types::Mode::Explicit).unwrap_or_default()
+    types::convert(value, DataType::DateTime, DATETIME2, 0, types::Mode::Explicit)
+        .unwrap_or_default()
 }
 
 const PROPERTIES: &[ViewColumn] = &[
@@ -150,7 +157,8 @@ pub static STATS_HISTOGRAM: View =
         }
         let Some(measured) = &statistics.measured else { return Ok(Vec::new()) };
         let rows = measured.histogram.steps.iter().enumerate().map(|(at, step)| {
-            let average = if step.range_values > 0.0 { step.range_rows / step.range_values } else { 1.0 };
+            let average =
+                if step.range_values > 0.0 { step.range_rows / step.range_values } else { 1.0 };
             vec![
                 Value::Int(table.shown_id()),
                 Value::Int(statistics.stats_id),

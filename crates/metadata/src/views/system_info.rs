@@ -1,6 +1,6 @@
-//! The process and the machine: sys.dm_os_sys_memory, dm_os_process_memory, dm_os_host_info, dm_os_memory_clerks, dm_os_tasks, dm_server_services,
-//! and views whose rows are none here because there is no such thing.
-//! Guarantee: what the system does not tell is NULL where a column can be.
+//! The process and the machine: sys.dm_os_sys_memory, dm_os_process_memory, dm_os_host_info,
+//! dm_os_memory_clerks, dm_os_tasks, dm_server_services, and views whose rows are none here because
+//! there is no such thing. Guarantee: what the system does not tell is NULL where a column can be.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -13,7 +13,9 @@ use exec::state::SessionCore;
 use instance::OfInstance;
 use logical::isolation::Isolation;
 
-use DataType::{BigInt, Bit, DateTime, DateTimeOffset, Int, NVarChar, SmallInt, SqlVariant, VarBinary};
+use DataType::{
+    BigInt, Bit, DateTime, DateTimeOffset, Int, NVarChar, SmallInt, SqlVariant, VarBinary,
+};
 
 /// The views of this file.
 pub(super) static ALL: &[&dyn SystemView] = &[
@@ -79,7 +81,11 @@ static SYS_MEMORY: View = View::sys(
             big(number("SUnreclaim")),
             bit(!low),
             bit(low),
-            text(if low { "Available physical memory is low" } else { "Available physical memory is high" }),
+            text(if low {
+                "Available physical memory is low"
+            } else {
+                "Available physical memory is high"
+            }),
         ]])
     },
 );
@@ -108,8 +114,10 @@ static PROCESS_MEMORY: View = View::sys(
         let number = |name: &str| process.number(name).unwrap_or(0);
         let (resident, reserved) = (number("VmRSS"), number("VmSize"));
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-        // Behind the name in parentheses: state, then numbers; the eighth and the tenth are minor and major faults.
-        let numbers: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        // Behind the name in parentheses: state, then numbers; the eighth and the tenth are minor
+        // and major faults.
+        let numbers: Vec<&str> =
+            stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let fault = |at: usize| numbers.get(at).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
         let available = memory.number("MemAvailable").unwrap_or(0);
         let committed = number("VmData");
@@ -180,11 +188,14 @@ const TASK_COLUMNS: &[ViewColumn] = &[
     ("parent_task_address", VarBinary(Len::N(8)), true),
 ];
 
-/// sys.dm_os_tasks: each request that runs is one. There are no schedulers and no pool of workers: the system runs the threads.
+/// sys.dm_os_tasks: each request that runs is one. There are no schedulers and no pool of workers:
+/// the system runs the threads.
 static TASKS: View = View::sys("dm_os_tasks", TASK_COLUMNS, |session, _, _| {
     let instance = session.instance();
-    let waiting: Vec<i32> = super::waiting::waits(instance).iter().map(|wait| wait.session).collect();
-    let running = instance.sessions().into_iter().filter(|(_, shared)| shared.running.load(Relaxed));
+    let waiting: Vec<i32> =
+        super::waiting::waits(instance).iter().map(|wait| wait.session).collect();
+    let running =
+        instance.sessions().into_iter().filter(|(_, shared)| shared.running.load(Relaxed));
     let rows = running.map(|(spid, _)| {
         let mut row = vec![Value::Null; TASK_COLUMNS.len()];
         row[0] = super::waiting::task_address(spid);
@@ -216,7 +227,8 @@ const SERVICE_COLUMNS: &[ViewColumn] = &[
 static SERVICES: View = View::sys("dm_server_services", SERVICE_COLUMNS, |session, _, _| {
     let started = session.instance().started();
     let started = types::convert(started, DateTime, DateTimeOffset(7), 0, types::Mode::Implicit)?;
-    let program = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
+    let program =
+        std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
     Ok(vec![vec![
         text("SQL Server (MSSQLSERVER)"),
         Value::Null,
@@ -245,7 +257,8 @@ static SKU_FEATURES: View = View::empty(
     &[("feature_name", SYSNAME, true), ("feature_id", Int, true)],
 );
 
-/// sys.dm_exec_background_job_queue: statistics are made where they are needed, not by jobs in the background.
+/// sys.dm_exec_background_job_queue: statistics are made where they are needed, not by jobs in the
+/// background.
 static JOB_QUEUE: View = View::empty(
     "dm_exec_background_job_queue",
     &[
@@ -267,7 +280,11 @@ static JOB_QUEUE: View = View::empty(
 /// sys.dm_tran_version_store_space_usage: versions are in the log, no page of tempdb holds one.
 static VERSION_STORE: View = View::sys(
     "dm_tran_version_store_space_usage",
-    &[("database_id", Int, true), ("reserved_page_count", BigInt, true), ("reserved_space_kb", BigInt, true)],
+    &[
+        ("database_id", Int, true),
+        ("reserved_page_count", BigInt, true),
+        ("reserved_space_kb", BigInt, true),
+    ],
     |session, _, _| {
         let row = |db: Arc<Db>| vec![Value::Int(db.id()), Value::BigInt(0), Value::BigInt(0)];
         Ok(session.host().databases().into_iter().map(row).collect())
@@ -309,14 +326,16 @@ const FILE_SPACE_COLUMNS: &[ViewColumn] = &[
     ("modified_extent_page_count", BigInt, true),
 ];
 
-/// sys.dm_db_file_space_usage: the data files of the database. Whose the pages of a file are is not told.
+/// sys.dm_db_file_space_usage: the data files of the database. Whose the pages of a file are is not
+/// told.
 static FILE_SPACE: View = View::sys("dm_db_file_space_usage", FILE_SPACE_COLUMNS, |_, db, _| {
     let storage = db.storage()?;
     let store = storage.store();
     let mut rows = Vec::new();
     for file in store.files() {
         let extents = store.allocated_extents(file.spec.id);
-        let extents = extents.map_err(|e| catalog::errors::db_error(db, &txn::TxnError::from(e)))?;
+        let extents =
+            extents.map_err(|e| catalog::errors::db_error(db, &txn::TxnError::from(e)))?;
         let (total, allocated) = (u64::from(file.pages), extents.len() as u64 * 8);
         rows.push(vec![
             Value::SmallInt(db.id() as i16),

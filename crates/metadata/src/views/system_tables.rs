@@ -81,7 +81,9 @@ pub fn by_id(id: i32) -> Option<&'static SystemTable> {
 /// The one with this name; an empty schema is `dbo`.
 pub fn find(schema: &str, name: &str) -> Option<&'static SystemTable> {
     let schema = if schema.is_empty() { "dbo" } else { schema };
-    all().iter().find(|t| t.schema().eq_ignore_ascii_case(schema) && t.name.eq_ignore_ascii_case(name))
+    all()
+        .iter()
+        .find(|t| t.schema().eq_ignore_ascii_case(schema) && t.name.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Table functions over their arguments alone: GENERATE_SERIES and STRING_SPLIT. The types of their columns follow from those of
-//! the arguments, so each asks [`ViewDef::for_arguments`] for the form that fits. Rows are made in pieces.
+//! Table functions over their arguments alone: GENERATE_SERIES and STRING_SPLIT. The types of their
+//! columns follow from those of the arguments, so each asks [`ViewDef::for_arguments`] for the form
+//! that fits. Rows are made in pieces.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -17,12 +18,14 @@ use logical::view::{PIECE, PIECE_BYTES};
 
 /// GENERATE_SERIES and STRING_SPLIT as they are found by name.
 pub static GENERATE_SERIES: Series = Series { columns: &[("value", DataType::Int, true)] };
-pub static STRING_SPLIT: Split = Split { columns: &[("value", DataType::NVarChar(Len::N(4000)), true)] };
+pub static STRING_SPLIT: Split =
+    Split { columns: &[("value", DataType::NVarChar(Len::N(4000)), true)] };
 
-/// Forms by the type of their first column, made at the first use of each and kept for the life of the process: there are at most
-/// some thousand types that they can have.
+/// Forms by the type of their first column, made at the first use of each and kept for the life of
+/// the process: there are at most some thousand types that they can have.
 static SERIES: LazyLock<Mutex<HashMap<DataType, &'static Series>>> = LazyLock::new(Mutex::default);
-static SPLITS: LazyLock<Mutex<HashMap<(DataType, bool), &'static Split>>> = LazyLock::new(Mutex::default);
+static SPLITS: LazyLock<Mutex<HashMap<(DataType, bool), &'static Split>>> =
+    LazyLock::new(Mutex::default);
 
 // ---- GENERATE_SERIES ----
 
@@ -52,22 +55,27 @@ impl ViewDef for Series {
         1
     }
 
-    fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
+    fn for_arguments(
+        &self,
+        args: &[Argument<'_>],
+    ) -> Result<Option<&'static dyn ViewDef>, SqlError> {
         // NULL literals have no type of their own.
-        let typed: Vec<DataType> = args.iter().filter(|arg| !arg.is_null()).map(|arg| arg.ty).collect();
-        let ty = typed.iter().copied().try_fold(None, |all: Option<DataType>, ty| match (all, ty) {
-            (None, _) if is_series(ty) => Some(Some(ty)),
-            (
-                Some(DataType::Decimal { precision: a, scale: b, .. }),
-                DataType::Decimal { precision: c, scale: d, .. },
-            ) => {
-                let scale = b.max(d);
-                let precision = ((a - b).max(c - d) + scale).min(38);
-                Some(Some(DataType::numeric(precision, scale)))
-            }
-            (Some(same), _) if same == ty => Some(Some(same)),
-            _ => None,
-        });
+        let typed: Vec<DataType> =
+            args.iter().filter(|arg| !arg.is_null()).map(|arg| arg.ty).collect();
+        let ty =
+            typed.iter().copied().try_fold(None, |all: Option<DataType>, ty| match (all, ty) {
+                (None, _) if is_series(ty) => Some(Some(ty)),
+                (
+                    Some(DataType::Decimal { precision: a, scale: b, .. }),
+                    DataType::Decimal { precision: c, scale: d, .. },
+                ) => {
+                    let scale = b.max(d);
+                    let precision = ((a - b).max(c - d) + scale).min(38);
+                    Some(Some(DataType::numeric(precision, scale)))
+                }
+                (Some(same), _) if same == ty => Some(Some(same)),
+                _ => None,
+            });
         let Some(ty) = ty else {
             return Err(SqlError::of(msg::GENERATE_SERIES_TYPES, []));
         };
@@ -98,7 +106,11 @@ fn overflow() -> SqlError {
 fn is_series(ty: DataType) -> bool {
     matches!(
         ty,
-        DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt | DataType::Decimal { .. }
+        DataType::TinyInt
+            | DataType::SmallInt
+            | DataType::Int
+            | DataType::BigInt
+            | DataType::Decimal { .. }
     )
 }
 
@@ -118,7 +130,9 @@ impl SystemView for Series {
         let scale = if let DataType::Decimal { scale, .. } = ty { scale } else { 0 };
         let digits = |value: &Value| match value {
             Value::Null => Ok(None),
-            Value::Decimal(d) => d.rescale(38, scale).map(|d| Some(d.mantissa())).ok_or_else(overflow),
+            Value::Decimal(d) => {
+                d.rescale(38, scale).map(|d| Some(d.mantissa())).ok_or_else(overflow)
+            }
             other => Ok(other.as_i64().map(i128::from)),
         };
         let given = |at: usize| args.get(at).map_or(Ok(None), digits);
@@ -133,7 +147,10 @@ impl SystemView for Series {
             Some(step) => match digits(step)? {
                 None => return Ok(Box::new(Numbers::none(keep))),
                 Some(0) => {
-                    return Err(SqlError::of(msg::ARGUMENT_VALUE_INVALID, [&0, &3, &"generate_series"]));
+                    return Err(SqlError::of(
+                        msg::ARGUMENT_VALUE_INVALID,
+                        [&0, &3, &"generate_series"],
+                    ));
                 }
                 Some(step) => step,
             },
@@ -193,7 +210,8 @@ impl RowSource for Numbers {
 
 // ---- STRING_SPLIT ----
 
-/// STRING_SPLIT(string, separator [, enable_ordinal]): parts as long as the string, with their places when they are asked for.
+/// STRING_SPLIT(string, separator [, enable_ordinal]): parts as long as the string, with their
+/// places when they are asked for.
 pub struct Split {
     columns: &'static [ViewColumn],
 }
@@ -219,10 +237,16 @@ impl ViewDef for Split {
         1
     }
 
-    fn for_arguments(&self, args: &[Argument<'_>]) -> Result<Option<&'static dyn ViewDef>, SqlError> {
+    fn for_arguments(
+        &self,
+        args: &[Argument<'_>],
+    ) -> Result<Option<&'static dyn ViewDef>, SqlError> {
         for (at, arg) in args.iter().take(2).enumerate() {
             if !arg.ty.is_string() && !arg.is_null() {
-                return Err(SqlError::of(msg::ARGUMENT_TYPE, [&arg.ty, &(at + 1), &"string_split"]));
+                return Err(SqlError::of(
+                    msg::ARGUMENT_TYPE,
+                    [&arg.ty, &(at + 1), &"string_split"],
+                ));
             }
         }
         let ordinal = match args.get(2).map(|arg| arg.constant) {
@@ -237,7 +261,9 @@ impl ViewDef for Split {
                 return Err(SqlError::of(msg::STRING_SPLIT_ORDINAL, []));
             }
         };
-        if let Some((at, arg)) = args.iter().take(2).enumerate().find(|(_, arg)| arg.ty.is_old_lob()) {
+        if let Some((at, arg)) =
+            args.iter().take(2).enumerate().find(|(_, arg)| arg.ty.is_old_lob())
+        {
             return Err(expr::functions::invalid_argument(arg.ty, at + 1, "string_split"));
         }
         let length = match args[0].ty {
@@ -298,7 +324,9 @@ impl SystemView for Split {
         };
         // Half of a character also parts where it is half of one of the text.
         let halves = units::lone(separator).is_some() && text.is_some_and(units::may_have_pairs);
-        let own = |text: &str| -> Box<str> { if halves { units::apart(text).into() } else { text.into() } };
+        let own = |text: &str| -> Box<str> {
+            if halves { units::apart(text).into() } else { text.into() }
+        };
         let (rest, keep) = (text.map(|text| (own(text), 0)), keep.to_vec());
         Ok(Box::new(Parts { rest, separator, halves, done: 0, keep }))
     }
@@ -329,7 +357,8 @@ impl RowSource for Parts {
             self.done += 1;
             let part = &rest[..end.unwrap_or(rest.len())];
             bytes += part.len();
-            let part = if self.halves { units::joined(part.to_owned()).into() } else { part.into() };
+            let part =
+                if self.halves { units::joined(part.to_owned()).into() } else { part.into() };
             let whole = [Value::Str(part), Value::BigInt(self.done)];
             out.push(self.keep.iter().map(|at| whole[*at].clone()));
             match end {

@@ -53,7 +53,9 @@ pub(super) const TABLE_COLUMNS: &[ViewColumn] = object_columns!(
 /// How long the history of a versioned table is kept: number, unit, the unit's name.
 pub(super) fn retention(table: &TableDef) -> [Value; 3] {
     match table.temporal {
-        Temporal::Current { retention: None, .. } => [Value::Int(-1), Value::Int(-1), text("INFINITE")],
+        Temporal::Current { retention: None, .. } => {
+            [Value::Int(-1), Value::Int(-1), text("INFINITE")]
+        }
         Temporal::Current { retention: Some(Retention { count, unit }), .. } => {
             [Value::Int(count), Value::Int(unit as i32), text(unit.word())]
         }
@@ -78,7 +80,14 @@ pub static PERIODS: View = View::sys(
             let (start, end) = table.period()?;
             let id = |at: usize| Value::Int(table.columns[at].column_id);
             let (kind, name) = (Value::TinyInt(1), text("SYSTEM_TIME_PERIOD"));
-            Some(vec![text("SYSTEM_TIME"), kind, name, Value::Int(table.object_id), id(start), id(end)])
+            Some(vec![
+                text("SYSTEM_TIME"),
+                kind,
+                name,
+                Value::Int(table.object_id),
+                id(start),
+                id(end),
+            ])
         };
         Ok(catalog.by_id.values().filter_map(row).collect())
     },

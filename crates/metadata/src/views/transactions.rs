@@ -1,5 +1,6 @@
-//! Transactions and their locks: sys.dm_tran_locks, sys.dm_tran_database_transactions, sys.dm_tran_active_transactions,
-//! sys.dm_tran_session_transactions. A transaction_id is the same number in all of them, and in request_owner_id.
+//! Transactions and their locks: sys.dm_tran_locks, sys.dm_tran_database_transactions,
+//! sys.dm_tran_active_transactions, sys.dm_tran_session_transactions. A transaction_id is the same
+//! number in all of them, and in request_owner_id.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,7 +16,9 @@ use instance::InstanceCore;
 use instance::OfInstance;
 use logical::isolation::Isolation;
 
-use DataType::{BigInt, Binary, Bit, DateTime, Float, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary};
+use DataType::{
+    BigInt, Binary, Bit, DateTime, Float, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary,
+};
 
 const LOCK_COLUMNS: &[ViewColumn] = &[
     ("resource_type", NVARCHAR60, false),
@@ -37,7 +40,8 @@ const LOCK_COLUMNS: &[ViewColumn] = &[
     ("lock_owner_address", VarBinary(Len::N(8)), false),
 ];
 
-/// What a running transaction holds without an entry in the lock table: the rows that it has written.
+/// What a running transaction holds without an entry in the lock table: the rows that it has
+/// written.
 fn row_locks(instance: &InstanceCore) -> Vec<LockInfo> {
     let mut held = Vec::new();
     for db in instance.databases() {
@@ -54,16 +58,19 @@ fn row_locks(instance: &InstanceCore) -> Vec<LockInfo> {
     held
 }
 
-/// sys.dm_tran_locks. The rows that a transaction has written are one resource, XACT: a transaction that meets one of them waits
-/// for the transaction.
+/// sys.dm_tran_locks. The rows that a transaction has written are one resource, XACT: a transaction
+/// that meets one of them waits for the transaction.
 pub static LOCKS: View = View::sys("dm_tran_locks", LOCK_COLUMNS, |session, _, _| {
-    let held = session.instance().locks().list(None).into_iter().chain(row_locks(session.instance()));
+    let held =
+        session.instance().locks().list(None).into_iter().chain(row_locks(session.instance()));
     let rows = held.map(|lock| {
         let (description, entity) = match lock.resource.what {
             What::Database => (String::new(), 0),
             What::Schema(id) | What::Object(id) | What::Table(id) => (String::new(), i64::from(id)),
             What::Key { unit, hash } => (format!("({hash:012x})"), i64::from(unit)),
-            What::Rid { unit, file, page, slot } => (format!("{file}:{page}:{slot}"), i64::from(unit)),
+            What::Rid { unit, file, page, slot } => {
+                (format!("{file}:{page}:{slot}"), i64::from(unit))
+            }
             What::Application(hash) => (format!("{hash:x}"), 0),
             What::Txn(id) => (format!("{}", id.0), 0),
         };
@@ -117,7 +124,8 @@ const TRANSACTION_COLUMNS: &[ViewColumn] = &[
     ("database_transaction_next_undo_lsn", LSN_NUMERIC, true),
 ];
 
-/// sys.dm_tran_database_transactions: transactions that have written. transaction_id is unique in the instance.
+/// sys.dm_tran_database_transactions: transactions that have written. transaction_id is unique in
+/// the instance.
 pub static DATABASE_TRANSACTIONS: View =
     View::sys("dm_tran_database_transactions", TRANSACTION_COLUMNS, |session, _, _| {
         let mut rows = Vec::new();
@@ -198,7 +206,8 @@ fn running(session: &mut SessionCore) -> Result<Vec<Running>, SqlError> {
     }
     for (spid, shared) in &sessions {
         let id = shared.lock_owner.load(Relaxed);
-        if id != 0 && explicit(*spid as u32) && !list.iter().any(|txn| txn.session == *spid as u32) {
+        if id != 0 && explicit(*spid as u32) && !list.iter().any(|txn| txn.session == *spid as u32)
+        {
             let began = UNIX_EPOCH + Duration::from_micros(shared.tran_began.load(Relaxed));
             list.push(Running {
                 id,
@@ -229,7 +238,8 @@ const ACTIVE_COLUMNS: &[ViewColumn] = &[
     ("filestream_transaction_id", VarBinary(Len::N(128)), true),
 ];
 
-/// sys.dm_tran_active_transactions. A transaction over several databases has one row for each of them.
+/// sys.dm_tran_active_transactions. A transaction over several databases has one row for each of
+/// them.
 pub static ACTIVE_TRANSACTIONS: View =
     View::sys("dm_tran_active_transactions", ACTIVE_COLUMNS, |session, _, _| {
         let rows = running(session)?.into_iter().map(|txn| {
@@ -269,13 +279,18 @@ const VERSION_COLUMNS: &[ViewColumn] = &[
     ("elapsed_time_seconds", BigInt, true),
 ];
 
-/// sys.dm_tran_active_snapshot_database_transactions: those that make row versions or may read them, which all do. What isolation another
-/// session's running batch has set is known when the batch has ended; the ways along versions are not counted.
+/// sys.dm_tran_active_snapshot_database_transactions: those that make row versions or may read
+/// them, which all do. What isolation another session's running batch has set is known when the
+/// batch has ended; the ways along versions are not counted.
 pub static VERSION_USERS: View =
     View::sys("dm_tran_active_snapshot_database_transactions", VERSION_COLUMNS, |session, _, _| {
         let running = running(session)?;
-        let sessions: HashMap<u32, _> =
-            session.instance().sessions().into_iter().map(|(spid, shared)| (spid as u32, shared)).collect();
+        let sessions: HashMap<u32, _> = session
+            .instance()
+            .sessions()
+            .into_iter()
+            .map(|(spid, shared)| (spid as u32, shared))
+            .collect();
         let own = (session.spid() as u32, session.options.isolation);
         let rows = running.into_iter().filter(|txn| txn.session != 0).map(|txn| {
             let isolation = match sessions.get(&txn.session) {
@@ -314,8 +329,12 @@ const SESSION_TRANSACTION_COLUMNS: &[ViewColumn] = &[
 pub static SESSION_TRANSACTIONS: View =
     View::sys("dm_tran_session_transactions", SESSION_TRANSACTION_COLUMNS, |session, _, _| {
         let running = running(session)?;
-        let sessions: HashMap<u32, _> =
-            session.instance().sessions().into_iter().map(|(spid, shared)| (spid as u32, shared)).collect();
+        let sessions: HashMap<u32, _> = session
+            .instance()
+            .sessions()
+            .into_iter()
+            .map(|(spid, shared)| (spid as u32, shared))
+            .collect();
         let rows = running.into_iter().filter_map(|txn| {
             let shared = sessions.get(&txn.session)?;
             Some(vec![

@@ -61,7 +61,11 @@ pub static TRIGGERS: View =
         };
         let mut list = pick::modules(&db.catalog(), ModuleKind::Trigger, wanted, 1, Some(0));
         list.retain(|module| !module.is_server_trigger());
-        Ok(list.iter().filter(|m| wanted.id(4).is_none_or(|parent| parent == m.parent)).map(row).collect())
+        Ok(list
+            .iter()
+            .filter(|m| wanted.id(4).is_none_or(|parent| parent == m.parent))
+            .map(row)
+            .collect())
     });
 
 pub(super) const EVENT_COLUMNS: &[ViewColumn] = &[

@@ -95,7 +95,9 @@ pub static TYPES: View = View::sys("types", COLUMNS, |_, db, _| {
     for alias in aliases {
         let mut row = row(&alias.name, alias.base, alias.type_id);
         // schema_id, is_nullable, is_user_defined.
-        row[3] = Value::Int(catalog.schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1));
+        row[3] = Value::Int(
+            catalog.schemas.get(&catalog::fold_name(&alias.schema)).copied().unwrap_or(1),
+        );
         row[9] = bit(alias.nullable);
         row[10] = bit(true);
         rows.push(row);

@@ -66,10 +66,13 @@ pub fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
-/// The databases that a function's first argument names: NULL or no argument means all, DB_ID() one.
+/// The databases that a function's first argument names: NULL or no argument means all, DB_ID()
+/// one.
 pub fn databases_of(session: &SessionCore, arg: Option<&Value>) -> Vec<Arc<Db>> {
     match arg.and_then(Value::as_i64) {
         None => session.host().databases(),
-        Some(id) => i32::try_from(id).ok().and_then(|id| session.host().db_by_id(id)).into_iter().collect(),
+        Some(id) => {
+            i32::try_from(id).ok().and_then(|id| session.host().db_by_id(id)).into_iter().collect()
+        }
     }
 }

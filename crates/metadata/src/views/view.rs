@@ -1,5 +1,6 @@
-//! What a system view is: its columns, and the function or query that makes its rows.
-//! Guarantees: a view that seeks makes only rows that may be wanted; the binder asks of each for the right that it needs.
+//! What a system view is: its columns, and the function or query that makes its rows. Guarantees: a
+//! view that seeks makes only rows that may be wanted; the binder asks of each for the right that
+//! it needs.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -19,8 +20,9 @@ pub type Rows = Result<Vec<Vec<Value>>, SqlError>;
 
 /// A view whose rows the engine makes.
 pub trait SystemView: ViewDef {
-    /// The rows, each with a value for every column; `args` are the function's arguments, already evaluated.
-    /// `db` is the database the view was named in, the current one unless the name said otherwise.
+    /// The rows, each with a value for every column; `args` are the function's arguments, already
+    /// evaluated. `db` is the database the view was named in, the current one unless the name said
+    /// otherwise.
     fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows;
     /// The wanted columns of the rows, piece by piece: for views that may be longer than memory.
     fn open(
@@ -32,7 +34,10 @@ pub trait SystemView: ViewDef {
     ) -> Result<Box<dyn RowSource>, SqlError> {
         let mut rows = self.rows(session, db, args)?;
         for row in &mut rows {
-            *row = keep.iter().map(|at| row.get_mut(*at).map_or(Value::Null, std::mem::take)).collect();
+            *row = keep
+                .iter()
+                .map(|at| row.get_mut(*at).map_or(Value::Null, std::mem::take))
+                .collect();
         }
         Ok(Box::new(Made(rows.into_iter())))
     }
@@ -49,7 +54,9 @@ pub(super) fn all_of(mut source: Box<dyn RowSource>) -> Rows {
 
 /// The session that asks for rows.
 pub(super) fn session_of(session: &mut dyn Any) -> Result<&mut SessionCore, SqlError> {
-    session.downcast_mut().ok_or_else(|| SqlError::internal("a system view was asked by no session"))
+    session
+        .downcast_mut()
+        .ok_or_else(|| SqlError::internal("a system view was asked by no session"))
 }
 
 /// Rows that were made at once.
@@ -92,7 +99,8 @@ impl<'a> Wanted<'a> {
         self.keep.contains(&column)
     }
 
-    /// Whether a text column may have this value. A name is compared as the catalog compares it, or not at all.
+    /// Whether a text column may have this value. A name is compared as the catalog compares it, or
+    /// not at all.
     pub fn may_be(&self, column: usize, name: &str) -> bool {
         let Some((_, value)) = self.equal.iter().find(|(at, _)| *at == column) else { return true };
         match value.as_str() {
@@ -225,7 +233,9 @@ impl ViewDef for View {
         equal: &[(usize, Value)],
     ) -> Result<Box<dyn RowSource>, SqlError> {
         let session = session_of(session)?;
-        let Make::Wanted { make, pieces, .. } = self.make else { return self.open(session, db, args, keep) };
+        let Make::Wanted { make, pieces, .. } = self.make else {
+            return self.open(session, db, args, keep);
+        };
         if !session.may_all() {
             // What a caller may see is told from columns that it need not have asked for.
             let all: Vec<usize> = (0..self.columns.len()).collect();
@@ -273,11 +283,16 @@ impl View {
     }
 
     /// `dbo.name` of master.
-    pub const fn of_master(name: &'static str, columns: &'static [ViewColumn], make: MakeAll) -> View {
+    pub const fn of_master(
+        name: &'static str,
+        columns: &'static [ViewColumn],
+        make: MakeAll,
+    ) -> View {
         View { schema: "dbo", name, columns, arguments: None, make: Make::All(make) }
     }
 
-    /// `sys.name`, which finds rows by the values of columns. `expected`: about how many rows there are.
+    /// `sys.name`, which finds rows by the values of columns. `expected`: about how many rows there
+    /// are.
     pub const fn seeking(
         name: &'static str,
         columns: &'static [ViewColumn],
@@ -310,7 +325,11 @@ impl View {
     }
 
     /// `sys.name`, a query over other system views whose columns stand in the order of `columns`.
-    pub const fn defined(name: &'static str, columns: &'static [ViewColumn], text: &'static str) -> View {
+    pub const fn defined(
+        name: &'static str,
+        columns: &'static [ViewColumn],
+        text: &'static str,
+    ) -> View {
         let make = Make::Query { text, parsed: OnceLock::new() };
         View { schema: "sys", name, columns, arguments: None, make }
     }
@@ -346,7 +365,11 @@ impl View {
     }
 
     /// `INFORMATION_SCHEMA.name`.
-    pub const fn information(name: &'static str, columns: &'static [ViewColumn], make: MakeAll) -> View {
+    pub const fn information(
+        name: &'static str,
+        columns: &'static [ViewColumn],
+        make: MakeAll,
+    ) -> View {
         View { schema: "INFORMATION_SCHEMA", name, columns, arguments: None, make: Make::All(make) }
     }
 }

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use catalog::security::{Class, FIRST_LOGIN, Kind, Permission, Principal, SA, Scope, Securable, Security};
+use catalog::security::{
+    Class, FIRST_LOGIN, Kind, Permission, Principal, SA, Scope, Securable, Security,
+};
 use catalog::{Db, MASTER, TEMPDB, fold_name};
 use exec::state::SessionCore;
 
@@ -36,7 +38,8 @@ pub fn of_server(core: &SessionCore) -> Arc<Security> {
 /// all with VIEW ANY DATABASE, which everybody has unless it is revoked or denied, ALTER ANY
 /// DATABASE or CREATE ANY DATABASE.
 pub fn sees_database(core: &mut SessionCore, db: &Arc<Db>) -> bool {
-    let any = [Permission::ViewAnyDatabase, Permission::AlterAnyDatabase, Permission::CreateAnyDatabase];
+    let any =
+        [Permission::ViewAnyDatabase, Permission::AlterAnyDatabase, Permission::CreateAnyDatabase];
     db.id() <= TEMPDB
         || db.id() == core.db().id()
         || any.into_iter().any(|permission| core.has_server(permission))
@@ -58,7 +61,8 @@ pub(crate) fn sees_type(core: &mut SessionCore, db: &Arc<Db>, type_id: i32) -> b
         },
     };
     let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
-    let (on, of_schema) = (Securable::new(Class::Type, type_id), Securable::new(Class::Schema, schema));
+    let (on, of_schema) =
+        (Securable::new(Class::Type, type_id), Securable::new(Class::Schema, schema));
     ON_TYPES.into_iter().any(|permission| core.has(db, on, schema, permission))
         || ON_SCHEMAS.into_iter().any(|permission| core.has(db, of_schema, 0, permission))
 }

@@ -1,4 +1,5 @@
-//! The waits of this moment: sys.dm_os_waiting_tasks, and what the views of sessions and requests say of it.
+//! The waits of this moment: sys.dm_os_waiting_tasks, and what the views of sessions and requests
+//! say of it.
 
 use std::time::Duration;
 
@@ -69,7 +70,14 @@ pub fn waits(instance: &InstanceCore) -> Vec<Wait> {
     let log = instance.sessions().into_iter().filter_map(|(session, shared)| {
         let (kind, waited) = shared.activity.log_wait()?;
         let (resource, description) = (String::new(), String::new());
-        Some(Wait { session, wait_type: wait_type(kind), waited, resource, description, blocker: None })
+        Some(Wait {
+            session,
+            wait_type: wait_type(kind),
+            waited,
+            resource,
+            description,
+            blocker: None,
+        })
     });
     let locks = instance.locks().waiting().into_iter().map(|w| Wait {
         session: w.who.session as i32,

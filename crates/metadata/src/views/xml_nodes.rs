@@ -75,8 +75,9 @@ impl SystemView for Nodes {
         let nodes = match args {
             [handle, rest @ ..] if self.prepared => {
                 let number = handle.as_i64().unwrap_or(0);
-                let document =
-                    i32::try_from(number).ok().and_then(|number| session.xml_documents.get(&number));
+                let document = i32::try_from(number)
+                    .ok()
+                    .and_then(|number| session.xml_documents.get(&number));
                 let Some(document) = document else {
                     return Err(SqlError::of(msg::PREPARED_HANDLE_NOT_FOUND, [&number]).state(5));
                 };

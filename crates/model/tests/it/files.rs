@@ -30,9 +30,15 @@ fn bytes_are_real_and_partial_writes_are_counted() {
     file.write_gather(16_384 - 512, &[&page[..]]).expect("two parts");
     file.sync().expect("sync");
     let counted = file.stats().snapshot().since(&before);
-    assert_eq!((counted.writes, counted.durable_writes, counted.rmw_writes, counted.syncs), (3, 2, 2, 1));
+    assert_eq!(
+        (counted.writes, counted.durable_writes, counted.rmw_writes, counted.syncs),
+        (3, 2, 2, 1)
+    );
     assert_eq!(disk.counters()[0].rmw_writes, 2);
-    assert!(matches!(file.write_at(100, &page[..512]), Err(DiskError::Misaligned { sector: 512, .. })));
+    assert!(matches!(
+        file.write_at(100, &page[..512]),
+        Err(DiskError::Misaligned { sector: 512, .. })
+    ));
     // Closed first: an open file is locked against other handles.
     drop(file);
     let mut got = AlignedBuf::new(12_288);
@@ -53,7 +59,10 @@ fn sectors_are_what_the_device_says() {
     let native = open_on("ssd-4kn");
     assert_eq!(native.sectors(), Sectors { logical: 4096, physical: 4096 });
     let page = AlignedBuf::new(4096);
-    assert!(matches!(native.write_at(0, &page[..512]), Err(DiskError::Misaligned { sector: 4096, .. })));
+    assert!(matches!(
+        native.write_at(0, &page[..512]),
+        Err(DiskError::Misaligned { sector: 4096, .. })
+    ));
     let hidden = open_on("ssd-4k-hidden");
     assert_eq!(hidden.sectors(), Sectors { logical: 512, physical: 512 });
     hidden.write_durable(512, &[&page[..512]]).expect("write");
@@ -148,9 +157,12 @@ fn folders_go_to_other_mounts_and_devices() {
     let mut routes = Routes::new(root.path(), base.clone());
     let to_mount = Placement::parse(&mount.path().display().to_string()).expect("folder");
     routes.place(Path::new("E"), to_mount, base.clone()).expect("mount");
-    routes.place(Path::new("E/fast"), Placement::parse("ssd-4kn").expect("device"), base).expect("device");
+    routes
+        .place(Path::new("E/fast"), Placement::parse("ssd-4kn").expect("device"), base)
+        .expect("device");
     routes.create_dir_all(Path::new("E/fast")).expect("folder");
-    let sectors = |path: &str| routes.open(Path::new(path), OpenMode::Create).expect(path).sectors();
+    let sectors =
+        |path: &str| routes.open(Path::new(path), OpenMode::Create).expect(path).sectors();
     sectors("plain.mdf");
     sectors("E/on_mount.mdf");
     assert_eq!(sectors("E/fast/modelled.mdf").logical, 4096);
@@ -166,15 +178,18 @@ fn folders_go_to_other_mounts_and_devices() {
     assert!(Placement::parse("/no/such/folder").is_err());
 }
 
-/// Megabytes a second of eight writers, two per file, on files that are placed on the device's arrays round-robin.
+/// Megabytes a second of eight writers, two per file, on files that are placed on the device's
+/// arrays round-robin.
 fn parallel_load(name: &str) -> f64 {
     let folder = tempfile::tempdir().expect("folder");
-    // A slow clock, so that the time is the model's and not the machine's; a cache too small to hide the disks.
+    // A slow clock, so that the time is the model's and not the machine's; a cache too small to
+    // hide the disks.
     let mut device = builtin(name).expect(name).with_time_scale(0.25);
     device.cache.bytes = 4 << 20;
     let disk = ModelDisk::for_measuring(device, folder.path()).expect("device");
-    let files: Vec<_> =
-        (0..4).map(|i| disk.open(Path::new(&format!("{i}.ndf")), OpenMode::Create).expect("file")).collect();
+    let files: Vec<_> = (0..4)
+        .map(|i| disk.open(Path::new(&format!("{i}.ndf")), OpenMode::Create).expect("file"))
+        .collect();
     let (piece, rounds) = (256 << 10, 24);
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -194,8 +209,8 @@ fn parallel_load(name: &str) -> f64 {
 
 #[test]
 fn two_arrays_carry_twice_what_one_does() {
-    // A little more than twice: each array also has half the streams to seek between. The machine's own load can only
-    // make it look worse: the best of some tries counts.
+    // A little more than twice: each array also has half the streams to seek between. The machine's
+    // own load can only make it look worse: the best of some tries counts.
     let ratios: Vec<f64> = (0..4)
         .map(|_| parallel_load("2x-hdd-raid10-4x15000") / parallel_load("hdd-raid10-4x15000"))
         .scan(false, |done, ratio| {

@@ -1,4 +1,5 @@
-//! Batches on modelled devices: eight spindles serve eight times the requests of one, and no request ends early.
+//! Batches on modelled devices: eight spindles serve eight times the requests of one, and no
+//! request ends early.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
@@ -58,8 +59,10 @@ fn eight_spindles_serve_a_batch_like_eight_disks() {
     let one = file(folders[0].path(), striped(1));
     let eight = file(folders[1].path(), striped(8));
     for write in [true, false] {
-        // A busy machine makes requests late, never early: the shortest of five times is the model's.
-        let least = |file: &dyn BlockFile| (0..5).map(|_| took(file, 400, write)).fold(f64::MAX, f64::min);
+        // A busy machine makes requests late, never early: the shortest of five times is the
+        // model's.
+        let least =
+            |file: &dyn BlockFile| (0..5).map(|_| took(file, 400, write)).fold(f64::MAX, f64::min);
         let ratio = least(&*one) / least(&*eight);
         assert!((5.0..14.0).contains(&ratio), "write {write}: {ratio}");
     }

@@ -1,5 +1,5 @@
-//! The models against simple published figures of the devices that they stand for, with a virtual clock: a loop of
-//! requests at a fixed depth, no sleeping.
+//! The models against simple published figures of the devices that they stand for, with a virtual
+//! clock: a loop of requests at a fixed depth, no sleeping.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,8 +17,15 @@ fn uncached(name: &str) -> Device {
     Device { cache: Cache { kind: CacheKind::None, bytes: 0 }, ..device(name) }
 }
 
-/// Requests a second with `depth` outstanding; `pause` nanoseconds between a completion and the next request.
-fn rate(device: &Device, depth: usize, count: usize, pause: u64, next: impl FnMut(usize) -> Request) -> f64 {
+/// Requests a second with `depth` outstanding; `pause` nanoseconds between a completion and the
+/// next request.
+fn rate(
+    device: &Device,
+    depth: usize,
+    count: usize,
+    pause: u64,
+    next: impl FnMut(usize) -> Request,
+) -> f64 {
     let mut timeline = Timeline::new(device);
     let mut next = next;
     let mut ends: BinaryHeap<Reverse<u64>> = (0..depth as u64).map(Reverse).collect();
@@ -36,7 +43,10 @@ fn rate(device: &Device, depth: usize, count: usize, pause: u64, next: impl FnMu
 fn random_reads(device: &Device, depth: usize) -> f64 {
     let mut random = fastrand::Rng::with_seed(42);
     let sectors = device.array_capacity() / 4096;
-    rate(device, depth, 4_000, 5_000, |_| Request::Read { pos: random.u64(0..sectors) * 4096, len: 4096 })
+    rate(device, depth, 4_000, 5_000, |_| Request::Read {
+        pos: random.u64(0..sectors) * 4096,
+        len: 4096,
+    })
 }
 
 fn random_writes(device: &Device, depth: usize) -> f64 {
@@ -74,8 +84,11 @@ fn random_places_cost_a_seek_and_half_a_turn() {
 #[test]
 fn a_log_on_a_disk_without_cache_commits_once_a_turn() {
     for (name, turns) in [("hdd-7200", 120.0), ("hdd-15000", 250.0)] {
-        let same =
-            rate(&device(name), 1, 500, 20_000, |_| Request::Write { pos: MB, len: 512, durable: true });
+        let same = rate(&device(name), 1, 500, 20_000, |_| Request::Write {
+            pos: MB,
+            len: 512,
+            durable: true,
+        });
         within("the same sector", same, turns * 0.97, turns * 1.01);
         let next = rate(&device(name), 1, 500, 20_000, |i| Request::Write {
             pos: i as u64 * 4096,
@@ -89,7 +102,8 @@ fn a_log_on_a_disk_without_cache_commits_once_a_turn() {
 #[test]
 fn a_partial_sector_costs_a_turn_more() {
     let disk = device("hdd-512e");
-    let write = |pos, len| rate(&disk, 1, 200, 20_000, move |_| Request::Write { pos, len, durable: true });
+    let write =
+        |pos, len| rate(&disk, 1, 200, 20_000, move |_| Request::Write { pos, len, durable: true });
     within("whole sectors", write(MB, 4096), 116.0, 121.0);
     within("a part of a sector", write(MB, 512), 58.0, 61.0);
     within("two parts", write(MB + 512, 4096), 58.0, 61.0);
@@ -102,14 +116,26 @@ fn a_partial_sector_costs_a_turn_more() {
 #[test]
 fn sequential_transfers_run_at_the_rate_of_the_medium() {
     within("7,200 rpm reads", sequential(&device("hdd-7200"), 1, MB, false), 100.0, 115.0);
-    within("7,200 rpm reads of 64 KB", sequential(&device("hdd-7200"), 1, 65_536, false), 95.0, 115.0);
+    within(
+        "7,200 rpm reads of 64 KB",
+        sequential(&device("hdd-7200"), 1, 65_536, false),
+        95.0,
+        115.0,
+    );
     within("15,000 rpm reads", sequential(&device("hdd-15000"), 1, MB, false), 135.0, 200.0);
-    within("15,000 rpm writes, 2 deep", sequential(&device("hdd-15000"), 2, MB, true), 135.0, 200.0);
+    within(
+        "15,000 rpm writes, 2 deep",
+        sequential(&device("hdd-15000"), 2, MB, true),
+        135.0,
+        200.0,
+    );
     // The inner zone is slower.
     let disk = device("hdd-7200");
     let Medium::Disks(d) = &disk.medium else { panic!("disks") };
-    let inner =
-        rate(&disk, 1, 200, 5_000, |i| Request::Read { pos: d.capacity - 300 * MB + i as u64 * MB, len: MB });
+    let inner = rate(&disk, 1, 200, 5_000, |i| Request::Read {
+        pos: d.capacity - 300 * MB + i as u64 * MB,
+        len: MB,
+    });
     within("7,200 rpm reads, inner edge", inner * MB as f64 / 1e6, 55.0, 65.0);
 }
 
@@ -131,12 +157,17 @@ fn raid10_reads_on_all_spindles_and_writes_on_half() {
 fn a_battery_cache_takes_bursts_at_once_and_sustained_writes_at_the_rate_of_the_disks() {
     let array = device("hdd-raid10-8x7200");
     // A log: far less than the cache, so a commit never waits for a revolution of the disk.
-    let commits =
-        rate(&array, 1, 5_000, 20_000, |i| Request::Write { pos: i as u64 * 512, len: 512, durable: true });
+    let commits = rate(&array, 1, 5_000, 20_000, |i| Request::Write {
+        pos: i as u64 * 512,
+        len: 512,
+        durable: true,
+    });
     within("commits a second", commits, 7_000.0, 10_000.0);
-    // Many times the cache, randomly: the disks limit. Sorting 256 positions beats what the drives achieve with 8 each.
+    // Many times the cache, randomly: the disks limit. Sorting 256 positions beats what the drives
+    // achieve with 8 each.
     let plain = random_writes(&uncached("hdd-raid10-8x7200"), 32);
-    let small = Device { cache: Cache { kind: CacheKind::Battery, bytes: 2 * MB }, ..array.clone() };
+    let small =
+        Device { cache: Cache { kind: CacheKind::Battery, bytes: 2 * MB }, ..array.clone() };
     let mut random = fastrand::Rng::with_seed(5);
     let sectors = small.array_capacity() / 8192;
     let sustained = rate(&small, 4, 20_000, 5_000, |_| Request::Write {
@@ -151,25 +182,31 @@ fn a_battery_cache_takes_bursts_at_once_and_sustained_writes_at_the_rate_of_the_
 
 #[test]
 fn a_volatile_cache_pays_at_the_flush() {
-    let disk = Device { cache: Cache { kind: CacheKind::Volatile, bytes: 32 * MB }, ..device("hdd-7200") };
+    let disk =
+        Device { cache: Cache { kind: CacheKind::Volatile, bytes: 32 * MB }, ..device("hdd-7200") };
     let mut timeline = Timeline::new(&disk);
     let mut at = 0;
     for i in 0..100 {
-        at = timeline
-            .submit(at, Request::Write { pos: i * 1_000_000_000 / 4096 * 4096, len: 4096, durable: false });
+        at = timeline.submit(
+            at,
+            Request::Write { pos: i * 1_000_000_000 / 4096 * 4096, len: 4096, durable: false },
+        );
     }
     within("100 cached writes, ms", at as f64 / 1e6, 0.0, 10.0);
     let flushed = timeline.submit(at, Request::Flush);
     within("their flush, ms", (flushed - at) as f64 / 1e6, 150.0, 900.0);
     assert!(timeline.submit(flushed, Request::Flush) - flushed < 1_000_000);
-    let durable = timeline.submit(flushed, Request::Write { pos: 50_000 * 4096, len: 4096, durable: true });
+    let durable =
+        timeline.submit(flushed, Request::Write { pos: 50_000 * 4096, len: 4096, durable: true });
     assert!(durable - flushed > 1_000_000);
 }
 
 #[test]
 fn an_idle_past_does_not_write_back_what_came_later() {
-    let array =
-        Device { cache: Cache { kind: CacheKind::Battery, bytes: 8 * MB }, ..device("hdd-raid10-4x15000") };
+    let array = Device {
+        cache: Cache { kind: CacheKind::Battery, bytes: 8 * MB },
+        ..device("hdd-raid10-4x15000")
+    };
     let mut timeline = Timeline::new(&array);
     let hour = 3_600_000_000_000;
     let mut at = hour;
@@ -198,8 +235,9 @@ fn flash_answers_at_its_latency_and_sustains_its_rates() {
 
 #[test]
 fn a_512_byte_log_on_4_kb_sectors_gets_the_published_quarter_to_a_third() {
-    // Published: 0.30, 0.28, 0.27, 0.25 of the best column with 512-byte blocks, 1.00, 0.91, 0.78, 0.74 with 4096-byte
-    // ones, for commits of less than 4, 8, 16 and 32 KB. Between two commits the database works for 30 microseconds.
+    // Published: 0.30, 0.28, 0.27, 0.25 of the best column with 512-byte blocks, 1.00, 0.91, 0.78,
+    // 0.74 with 4096-byte ones, for commits of less than 4, 8, 16 and 32 KB. Between two commits
+    // the database works for 30 microseconds.
     for name in ["ssd-512e", "ssd-4k-hidden", "nvme"] {
         let device = device(name);
         for bytes in [600u64, 4_300, 6_000, 11_700, 24_000] {

@@ -1,11 +1,13 @@
-//! Files that are being vacated, and files that are to stay empty: from a page on nothing new is allocated in them.
+//! Files that are being vacated, and files that are to stay empty: from a page on nothing new is
+//! allocated in them.
 //!
-//! A bar at page 0 shuts a whole file; it is out of proportional fill and does not grow. A bar further back leaves the
-//! front open: what lies after it is to be moved there. Such a bar falls by itself when nothing else is left to
-//! allocate, so that a shrink is never why somebody runs out of space; one at page 0 falls for a rollback alone, which
-//! must not fail. Bars are in memory; that a file was emptied is in its header page too ([`Store::note_emptied`]).
-//! Guarantee: once [`Store::bar`] has returned, no extent past the bar is taken and no free page there is given out;
-//! what was set aside before may still come to be used.
+//! A bar at page 0 shuts a whole file; it is out of proportional fill and does not grow. A bar
+//! further back leaves the front open: what lies after it is to be moved there. Such a bar falls by
+//! itself when nothing else is left to allocate, so that a shrink is never why somebody runs out of
+//! space; one at page 0 falls for a rollback alone, which must not fail. Bars are in memory; that a
+//! file was emptied is in its header page too ([`Store::note_emptied`]). Guarantee: once
+//! [`Store::bar`] has returned, no extent past the bar is taken and no free page there is given
+//! out; what was set aside before may still come to be used.
 
 use crate::error::PageError;
 use crate::id::{EXTENT_PAGES, PageId};
@@ -36,7 +38,11 @@ impl Bars {
 
     /// The first page that is barred.
     pub fn of(&self, file: u16) -> Option<u32> {
-        if self.count.load(Ordering::SeqCst) == 0 { None } else { self.from.read().get(&file).copied() }
+        if self.count.load(Ordering::SeqCst) == 0 {
+            None
+        } else {
+            self.from.read().get(&file).copied()
+        }
     }
 }
 
@@ -107,7 +113,8 @@ impl Store {
         Ok(self.space(&data)?.lock().free())
     }
 
-    /// Extents in use past the bar of a file, those with fixed pages alone not counted; 0 without a bar.
+    /// Extents in use past the bar of a file, those with fixed pages alone not counted; 0 without a
+    /// bar.
     ///
     /// # Errors
     /// As [`Store::file_extents`].
@@ -119,7 +126,8 @@ impl Store {
         Ok(used)
     }
 
-    /// Notes in the header page of a file that it was emptied: it stays barred, after a restart too.
+    /// Notes in the header page of a file that it was emptied: it stays barred, after a restart
+    /// too.
     ///
     /// # Errors
     /// No such file; what the sink says.

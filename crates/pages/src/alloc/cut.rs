@@ -1,10 +1,11 @@
 //! Files that become shorter: free extents at the end of a file go back to the disk.
 //!
-//! Nothing is logged: what is cut off is free, and a map page there is as good as none. First the extents are taken from the
-//! bitmap in memory, so that nobody gets them; then the caller writes a checkpoint, so that no page of them is written any
-//! more and no redo needs them; then the file is cut.
-//! Guarantees: no extent that is allocated or set aside is cut off; a crash leaves the old length or the new one, and the same
-//! pages in use; a file that had to grow meanwhile stays as it is.
+//! Nothing is logged: what is cut off is free, and a map page there is as good as none. First the
+//! extents are taken from the bitmap in memory, so that nobody gets them; then the caller writes a
+//! checkpoint, so that no page of them is written any more and no redo needs them; then the file is
+//! cut. Guarantees: no extent that is allocated or set aside is cut off; a crash leaves the old
+//! length or the new one, and the same pages in use; a file that had to grow meanwhile stays as it
+//! is.
 
 use crate::error::PageError;
 use crate::files::{DataFile, FileSpec};
@@ -21,7 +22,8 @@ pub struct FileUsage {
     pub pages: u32,
     /// Pages of extents in use, those with fixed pages among them.
     pub used: u32,
-    /// The size that it can be cut to: after the last extent in use, and not below what every file has.
+    /// The size that it can be cut to: after the last extent in use, and not below what every file
+    /// has.
     pub end: u32,
     /// The size that it was made with, or the least one it has been cut to since.
     pub minimum: u32,
@@ -43,8 +45,8 @@ impl Store {
         Ok(FileUsage { pages: file.pages(), used, end: (end * EXTENT_PAGES).max(least), minimum })
     }
 
-    /// Takes the free extents after `least` pages from everybody; returns the size that the file is to be cut to by
-    /// [`Store::end_cut`], `None` when there is nothing to cut off.
+    /// Takes the free extents after `least` pages from everybody; returns the size that the file is
+    /// to be cut to by [`Store::end_cut`], `None` when there is nothing to cut off.
     ///
     /// # Errors
     /// As [`Store::file_usage`].
@@ -62,14 +64,16 @@ impl Store {
             if to >= file.pages() || !guard.lent_from(to / EXTENT_PAGES) {
                 return Ok(None);
             }
-            // A checkpoint has borrowed some of them, and needs nothing from here to come to its end.
+            // A checkpoint has borrowed some of them, and needs nothing from here to come to its
+            // end.
             drop((guard, turn));
             self.check_online()?;
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Cuts a file to what [`Store::begin_cut`] has said, a checkpoint later. False: it has grown meanwhile.
+    /// Cuts a file to what [`Store::begin_cut`] has said, a checkpoint later. False: it has grown
+    /// meanwhile.
     ///
     /// # Errors
     /// I/O; the file is as it was, and its extents are there again.
@@ -108,7 +112,12 @@ impl Store {
     ///
     /// # Errors
     /// No such file; what the sink says.
-    pub fn note_minimum(&self, sink: &mut dyn RecordSink, id: u16, pages: u32) -> Result<Lsn, PageError> {
+    pub fn note_minimum(
+        &self,
+        sink: &mut dyn RecordSink,
+        id: u16,
+        pages: u32,
+    ) -> Result<Lsn, PageError> {
         let file = self.file(PageId::new(id, 0))?;
         let size = u64::from(pages) * PAGE_SIZE as u64;
         let lsn = self.change_header(sink, id, &[], |header| header.spec.size = size)?;

@@ -1,8 +1,8 @@
-//! Proportional fill: extents go to the files of a filegroup in proportion to their free space, several in a row to each, so
-//! that pages that are written together lie together.
+//! Proportional fill: extents go to the files of a filegroup in proportion to their free space,
+//! several in a row to each, so that pages that are written together lie together.
 
-/// Deals out turns of some extents to files so that each gets its share as evenly spread as possible. Pure: no clock, no
-/// randomness.
+/// Deals out turns of some extents to files so that each gets its share as evenly spread as
+/// possible. Pure: no clock, no randomness.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fill {
     weights: Vec<i64>,
@@ -95,7 +95,8 @@ mod tests {
                         got[i] += 1.0;
                         for (g, f) in got.iter().zip(&free) {
                             let due = turn as f64 * *f as f64 / total as f64;
-                            // Smooth round robin never runs ahead or behind by more turns than there are files.
+                            // Smooth round robin never runs ahead or behind by more turns than
+                            // there are files.
                             prop_assert!((g - due).abs() <= free.len() as f64 * row, "got {g}, due {due}");
                         }
                     }

@@ -20,7 +20,8 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Units that are not used any more and that the background is to free: an allocation that finds no space frees them first.
+/// Units that are not used any more and that the background is to free: an allocation that finds no
+/// space frees them first.
 #[derive(Default)]
 pub(super) struct Doomed {
     /// With the one that is being freed at the moment.
@@ -42,7 +43,8 @@ impl Drop for FreeingPaused<'_> {
 }
 
 impl Store {
-    /// Nobody uses the unit any more and it will be freed: an allocation that finds no room may do it at once.
+    /// Nobody uses the unit any more and it will be freed: an allocation that finds no room may do
+    /// it at once.
     pub fn doom_unit(&self, unit: UnitId, first_iam: PageId) {
         self.alloc.doomed.units.lock().insert(unit, first_iam);
     }
@@ -56,8 +58,8 @@ impl Store {
         FreeingPaused(&doomed.paused)
     }
 
-    /// Frees a unit of the filegroup that is to be freed, or waits until another thread has. False: there is none. The
-    /// caller may hold latches of pages, but of no allocation map.
+    /// Frees a unit of the filegroup that is to be freed, or waits until another thread has. False:
+    /// there is none. The caller may hold latches of pages, but of no allocation map.
     pub(super) fn free_doomed(&self, filegroup: u16) -> Result<bool, PageError> {
         let doomed = &self.alloc.doomed;
         let next_here = || {
@@ -80,8 +82,8 @@ impl Store {
         }
     }
 
-    /// Frees all extents of a unit. May be called again after a crash, also when the unit is gone already; nobody may
-    /// use the unit any more.
+    /// Frees all extents of a unit. May be called again after a crash, also when the unit is gone
+    /// already; nobody may use the unit any more.
     ///
     /// # Errors
     /// Log and I/O; the rest of the unit is then freed by the next call.
@@ -101,7 +103,8 @@ impl Store {
 
     fn free_now(&self, unit: UnitId, first_iam: PageId) -> Result<(), PageError> {
         self.alloc.units.lock().remove(unit);
-        // Freed before, and then its file was cut or given up: there may be no map page that says so.
+        // Freed before, and then its file was cut or given up: there may be no map page that says
+        // so.
         if !self.file(first_iam).is_ok_and(|file| first_iam.page < file.pages()) {
             return Ok(());
         }
@@ -110,15 +113,17 @@ impl Store {
             return Ok(());
         }
         {
-            // Numbers are not reused while a unit is to be freed: another number means that the extent has a new owner.
+            // Numbers are not reused while a unit is to be freed: another number means that the
+            // extent has a new owner.
             let page = self.read(first_iam)?;
             if page.page_type() != Some(PageType::Iam) || page.unit() != unit {
                 return Ok(());
             }
         }
         let mut chain = self.iam_chain(unit, self.chain_head(unit, first_iam)?)?;
-        // Before the maps change: a thread that builds the bitmap of free extents between the record and `put_extents` would take
-        // the extents from the map, give them away, and have them put back as free while they are in use.
+        // Before the maps change: a thread that builds the bitmap of free extents between the
+        // record and `put_extents` would take the extents from the map, give them away, and have
+        // them put back as free while they are in use.
         for (iam, _) in &chain {
             drop(self.space(&*self.file(iam.page)?)?);
         }
@@ -130,7 +135,9 @@ impl Store {
             let own = iam.page.extent().extent;
             let others = runs.iter().flat_map(|r| r.extents()).filter(|e| e.extent != own);
             let others: Vec<u32> = others.map(|e| e.extent).collect();
-            let same = |a: &u32, b: &u32| a * EXTENT_PAGES / PFS_INTERVAL == b * EXTENT_PAGES / PFS_INTERVAL;
+            let same = |a: &u32, b: &u32| {
+                a * EXTENT_PAGES / PFS_INTERVAL == b * EXTENT_PAGES / PFS_INTERVAL
+            };
             for group in others.chunk_by(same) {
                 self.free_extents(iam, group)?;
             }
@@ -160,7 +167,11 @@ impl Store {
         rec.system();
         rec.page(pfs.page_id());
         for run in &runs {
-            rec.set_bits(run.first * EXTENT_PAGES % PFS_INTERVAL * 8, run.count * EXTENT_PAGES * 8, false)?;
+            rec.set_bits(
+                run.first * EXTENT_PAGES % PFS_INTERVAL * 8,
+                run.count * EXTENT_PAGES * 8,
+                false,
+            )?;
         }
         for page in [map.page_id(), gam.page_id()] {
             rec.page(page);

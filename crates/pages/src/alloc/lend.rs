@@ -1,8 +1,10 @@
-//! Free extents of file 1 that a large checkpoint borrows for the images of the pages that it writes (see `dwb::loan`).
+//! Free extents of file 1 that a large checkpoint borrows for the images of the pages that it
+//! writes (see `dwb::loan`).
 //!
 //! # Guarantees
 //! - The log records that freed them are durable: after a crash they are still free.
-//! - No page of them is dirty or on its way to the file, and nobody gets them before they are given back.
+//! - No page of them is dirty or on its way to the file, and nobody gets them before they are given
+//!   back.
 //! - At most a quarter of what is free is lent.
 
 use super::Store;
@@ -54,7 +56,8 @@ impl Store {
             return Ok(None);
         }
         self.log().flush_all().inspect_err(|_| self.take_back(&runs))?;
-        let pages = |run: &Range<u32>| (run.start * EXTENT_PAGES, (run.end - run.start) * EXTENT_PAGES);
+        let pages =
+            |run: &Range<u32>| (run.start * EXTENT_PAGES, (run.end - run.start) * EXTENT_PAGES);
         let named: Vec<(u32, u32)> = runs.iter().map(pages).collect();
         let primary = self.file(PageId::new(PRIMARY, 0))?;
         match self.dwb().lend(&primary, &named) {
@@ -71,8 +74,9 @@ impl Store {
         }
     }
 
-    /// Those of the runs without a page that is dirty or being written: an extent that was freed a moment ago may have some,
-    /// and their write would destroy an image. The others are given back. No page of a free extent becomes dirty.
+    /// Those of the runs without a page that is dirty or being written: an extent that was freed a
+    /// moment ago may have some, and their write would destroy an image. The others are given back.
+    /// No page of a free extent becomes dirty.
     fn unwritten(&self, runs: Vec<Range<u32>>) -> Vec<Range<u32>> {
         let mut dirty = vec![false; runs.len()];
         self.each_dirty(|key| {
@@ -82,14 +86,17 @@ impl Store {
                 dirty[run] = true;
             }
         });
-        let (dirty, clean): (Vec<_>, Vec<_>) = runs.into_iter().zip(dirty).partition(|(_, dirty)| *dirty);
-        let runs = |list: Vec<(Range<u32>, bool)>| list.into_iter().map(|(run, _)| run).collect::<Vec<_>>();
+        let (dirty, clean): (Vec<_>, Vec<_>) =
+            runs.into_iter().zip(dirty).partition(|(_, dirty)| *dirty);
+        let runs = |list: Vec<(Range<u32>, bool)>| {
+            list.into_iter().map(|(run, _)| run).collect::<Vec<_>>()
+        };
         self.take_back(&runs(dirty));
         runs(clean)
     }
 
-    /// Ends a loan if it can be ended: an extent with the only whole image of a page is kept, and a later checkpoint ends the
-    /// loan. All other homes of its batches are durable.
+    /// Ends a loan if it can be ended: an extent with the only whole image of a page is kept, and a
+    /// later checkpoint ends the loan. All other homes of its batches are durable.
     ///
     /// # Errors
     /// A failed sync, a failed write of the area; the store is offline then.
@@ -111,20 +118,23 @@ impl Store {
         Ok(())
     }
 
-    /// Up to [`LOAN_RUNS`] runs for so many images each, or for as many as a quarter of what is free has room for, and that
-    /// number. None before the maps say what is free. A map that cannot be read is for whoever needs an extent to report.
+    /// Up to [`LOAN_RUNS`] runs for so many images each, or for as many as a quarter of what is
+    /// free has room for, and that number. None before the maps say what is free. A map that cannot
+    /// be read is for whoever needs an extent to report.
     fn set_aside(&self, wanted: usize) -> (usize, Vec<Range<u32>>) {
         let none = (0, Vec::new());
         if !self.alloc.settled.load(Ordering::Acquire) {
             return none;
         }
-        let Ok(space) = self.file(PageId::new(PRIMARY, 0)).and_then(|file| self.space(&file)) else {
+        let Ok(space) = self.file(PageId::new(PRIMARY, 0)).and_then(|file| self.space(&file))
+        else {
             return none;
         };
         let mut space = space.lock();
         let quarter = space.free() / 4 / LOAN_RUNS as u64;
-        let extents =
-            (wanted as u32 + 1).div_ceil(EXTENT_PAGES).min(u32::try_from(quarter).unwrap_or(u32::MAX));
+        let extents = (wanted as u32 + 1)
+            .div_ceil(EXTENT_PAGES)
+            .min(u32::try_from(quarter).unwrap_or(u32::MAX));
         let images = wanted.min((extents * EXTENT_PAGES).saturating_sub(1) as usize);
         // The area has room for such batches as well.
         if images < wanted.min(BATCH_IMAGES + 1) {

@@ -1,4 +1,5 @@
-//! The bytes of pages in the allocation maps, changed with the pages that they describe: one log record holds both.
+//! The bytes of pages in the allocation maps, changed with the pages that they describe: one log
+//! record holds both.
 
 use super::{PFS_ALLOCATED, PFS_LEVEL};
 use crate::error::PageError;
@@ -8,8 +9,8 @@ use crate::record::RecordBuilder;
 use crate::store::Store;
 use smallvec::SmallVec;
 
-/// PFS pages under exclusive latches, for records that allocate, free or re-level pages. To be taken after all other
-/// pages of the record.
+/// PFS pages under exclusive latches, for records that allocate, free or re-level pages. To be
+/// taken after all other pages of the record.
 #[derive(Debug)]
 pub struct Maps<'a> {
     pages: SmallVec<[PageMut<'a>; 2]>,
@@ -28,8 +29,14 @@ impl<'a> Maps<'a> {
     /// The record allocates the page; `level` counts for heaps, others give 0.
     ///
     /// # Errors
-    /// [`PageError::RecordFull`]; [`PageError::Invalid`] when the page's PFS page is not among the latched.
-    pub fn allocate(&self, rec: &mut RecordBuilder, page: PageId, level: u8) -> Result<(), PageError> {
+    /// [`PageError::RecordFull`]; [`PageError::Invalid`] when the page's PFS page is not among the
+    /// latched.
+    pub fn allocate(
+        &self,
+        rec: &mut RecordBuilder,
+        page: PageId,
+        level: u8,
+    ) -> Result<(), PageError> {
         self.byte(rec, page, PFS_ALLOCATED | (level & PFS_LEVEL))
     }
 
@@ -37,7 +44,12 @@ impl<'a> Maps<'a> {
     ///
     /// # Errors
     /// As [`Maps::allocate`].
-    pub fn set_level(&self, rec: &mut RecordBuilder, page: PageId, level: u8) -> Result<(), PageError> {
+    pub fn set_level(
+        &self,
+        rec: &mut RecordBuilder,
+        page: PageId,
+        level: u8,
+    ) -> Result<(), PageError> {
         self.allocate(rec, page, level)
     }
 

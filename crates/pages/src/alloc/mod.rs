@@ -1,7 +1,8 @@
 //! Allocation: extents of files (GAM), extents of units (IAM), pages in use (PFS).
 //!
-//! The maps on disk change only through log records; structures in memory run ahead of them and are built from them
-//! when first used, after redo. Latch order: PFS, IAM, GAM; none of them is held while a lock of this module is taken.
+//! The maps on disk change only through log records; structures in memory run ahead of them and are
+//! built from them when first used, after redo. Latch order: PFS, IAM, GAM; none of them is held
+//! while a lock of this module is taken.
 
 mod bar;
 mod cut;
@@ -48,7 +49,8 @@ pub const PFS_LEVEL: u8 = 0x07;
 /// The level of a full page.
 pub const LEVEL_FULL: u8 = 4;
 
-/// Fullness class of a heap page with so many free bytes: 0 empty, 1 up to 50 % full, 2 up to 80, 3 up to 95, 4 more.
+/// Fullness class of a heap page with so many free bytes: 0 empty, 1 up to 50 % full, 2 up to 80, 3
+/// up to 95, 4 more.
 #[must_use]
 pub fn pfs_level(free_bytes: usize) -> u8 {
     let used = crate::page::BODY_SIZE.saturating_sub(free_bytes) * 100;
@@ -62,7 +64,8 @@ pub fn pfs_level(free_bytes: usize) -> u8 {
     }
 }
 
-/// The class up to which pages surely have room for so many bytes (content and slot); `None` above every class.
+/// The class up to which pages surely have room for so many bytes (content and slot); `None` above
+/// every class.
 pub(crate) fn level_with_room(bytes: usize) -> Option<u8> {
     let body = crate::page::BODY_SIZE;
     (0..LEVEL_FULL).rev().find(|level| {
@@ -86,7 +89,8 @@ pub(crate) struct Run {
 
 impl Run {
     pub fn extents(self) -> impl Iterator<Item = ExtentId> {
-        (self.first..self.first + self.count).map(move |extent| ExtentId { file: self.file, extent })
+        (self.first..self.first + self.count)
+            .map(move |extent| ExtentId { file: self.file, extent })
     }
 
     /// Bit of the first extent in its GAM or IAM page.
@@ -115,7 +119,8 @@ pub(crate) struct AllocState {
 
 /// Extents by which a file grows for a rollback when it may not grow any more.
 const UNDO_STEP: u32 = 8;
-/// Of a filegroup's extents at most one in so many is kept for rollbacks, or `UNDO_LEAST` if that is more.
+/// Of a filegroup's extents at most one in so many is kept for rollbacks, or `UNDO_LEAST` if that
+/// is more.
 const UNDO_SHARE: u64 = 16;
 const UNDO_LEAST: u64 = 16;
 
@@ -176,7 +181,8 @@ impl Store {
         Ok((guard.extents(), guard.unused()))
     }
 
-    /// The rollback of a running transaction may have to add so many more pages: allocation keeps room for them.
+    /// The rollback of a running transaction may have to add so many more pages: allocation keeps
+    /// room for them.
     pub fn expect_undo_pages(&self, pages: u64) {
         self.alloc.undo_pages.fetch_add(pages, Relaxed);
     }
@@ -186,8 +192,8 @@ impl Store {
         self.alloc.undo_pages.fetch_sub(pages, Relaxed);
     }
 
-    /// Extents of a filegroup that only rollbacks may take: pages may come from several units, so each extent is counted
-    /// on for four. What is beyond the limit is found by growing the files.
+    /// Extents of a filegroup that only rollbacks may take: pages may come from several units, so
+    /// each extent is counted on for four. What is beyond the limit is found by growing the files.
     fn kept_for_undo(&self, spaces: &[Arc<Mutex<FreeExtents>>]) -> u64 {
         let pages = self.alloc.undo_pages.load(Relaxed);
         if pages == 0 || BeyondLimits::now() {
@@ -197,9 +203,9 @@ impl Store {
         (pages.div_ceil(4) + 1).min((all / UNDO_SHARE).max(UNDO_LEAST))
     }
 
-    /// Takes up to `most` adjacent extents from a file of the filegroup, chosen by proportional fill. When all are full
-    /// it frees units that are to be freed anyway, and grows a file when there are none. For a rollback the files grow
-    /// beyond their limits if need be.
+    /// Takes up to `most` adjacent extents from a file of the filegroup, chosen by proportional
+    /// fill. When all are full it frees units that are to be freed anyway, and grows a file when
+    /// there are none. For a rollback the files grow beyond their limits if need be.
     pub(crate) fn take_extents(&self, filegroup: u16, most: u32) -> Result<Run, PageError> {
         loop {
             let files = self.group_files(filegroup);
@@ -242,8 +248,10 @@ impl Store {
                     fill.took(count);
                 }
                 let run = Run { file: files[i].spec.id, first, count };
-                // A thread that closes or bars a file says so first and counts its extents then: one of the two sees the other.
-                let last = (ExtentId { file: run.file, extent: run.first + count - 1 }).first_page();
+                // A thread that closes or bars a file says so first and counts its extents then:
+                // one of the two sees the other.
+                let last =
+                    (ExtentId { file: run.file, extent: run.first + count - 1 }).first_page();
                 if files[i].closing.load(Ordering::SeqCst) || self.is_barred(last) {
                     self.put_extents(run);
                     continue;
@@ -254,7 +262,8 @@ impl Store {
         }
     }
 
-    /// Gives extents back to the free ones of their file, after the record that says so, or instead of it.
+    /// Gives extents back to the free ones of their file, after the record that says so, or instead
+    /// of it.
     pub(crate) fn put_extents(&self, run: Run) {
         if let Some(space) = self.alloc.space.lock().get(&run.file).map(Arc::clone) {
             let mut guard = space.lock();
@@ -264,8 +273,9 @@ impl Store {
         }
     }
 
-    /// Grows one file of the filegroup by a step, the one whose last growth was longest ago of those that can, unless more
-    /// than `enough` extents are free. The header pages know the order, so a restart does not begin anew.
+    /// Grows one file of the filegroup by a step, the one whose last growth was longest ago of
+    /// those that can, unless more than `enough` extents are free. The header pages know the order,
+    /// so a restart does not begin anew.
     fn grow(
         &self,
         filegroup: u16,
@@ -291,7 +301,8 @@ impl Store {
         }
         let mut why = "no file of it may grow";
         let mut refused = None;
-        // A rollback goes on where MAXSIZE and FILEGROWTH say stop, when no file grows by them any more.
+        // A rollback goes on where MAXSIZE and FILEGROWTH say stop, when no file grows by them any
+        // more.
         let rounds = if BeyondLimits::now() { 2 } else { 1 };
         let grown = |i: usize| files[i].grown.load(Relaxed);
         let mut order: Vec<usize> = (0..files.len()).collect();
@@ -336,7 +347,8 @@ impl Store {
         Err(refused.unwrap_or(PageError::FilegroupFull { filegroup, why }))
     }
 
-    /// The last that helps a rollback: a file that is being emptied, or was, takes new pages again. False: there is none.
+    /// The last that helps a rollback: a file that is being emptied, or was, takes new pages again.
+    /// False: there is none.
     fn open_for_undo(&self, filegroup: u16) -> bool {
         let shut = |f: &Arc<DataFile>| {
             f.filegroup() == filegroup
@@ -377,7 +389,8 @@ impl Store {
     pub(crate) fn taken_extents(&self, file: &DataFile) -> Result<u64, PageError> {
         let space = self.space(file)?;
         let guard = space.lock();
-        let fixed = (0..guard.extents()).filter(|e| ExtentId { file: file.spec.id, extent: *e }.is_system());
+        let fixed = (0..guard.extents())
+            .filter(|e| ExtentId { file: file.spec.id, extent: *e }.is_system());
         Ok(u64::from(guard.extents()) - fixed.count() as u64 - guard.unused())
     }
 
@@ -407,7 +420,10 @@ mod tests {
             let level = pfs_level(free);
             for need in [1, 100, 406, 407, 1000, 1625, 2000, 4064, 5000, BODY_SIZE] {
                 if level_with_room(need).is_some_and(|l| level <= l) {
-                    assert!(free >= need, "level {level} with {free} free bytes was offered for {need}");
+                    assert!(
+                        free >= need,
+                        "level {level} with {free} free bytes was offered for {need}"
+                    );
                 }
             }
         }

@@ -1,7 +1,9 @@
-//! How a unit is found: by an IAM page of its chain, which is its name, and by the root of the B+tree in it. Both may move.
+//! How a unit is found: by an IAM page of its chain, which is its name, and by the root of the
+//! B+tree in it. Both may move.
 //!
-//! The name is the first IAM page, except between the moment when another one is named and the first one's leaving the
-//! chain; opening a unit goes back to the head of the chain. The root is known as far as somebody has noted it.
+//! The name is the first IAM page, except between the moment when another one is named and the
+//! first one's leaving the chain; opening a unit goes back to the head of the chain. The root is
+//! known as far as somebody has noted it.
 
 use super::unit::{Unit, iam_of};
 use crate::error::PageError;
@@ -12,7 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Unit {
-    /// The IAM page that names it: the first of its chain, except for a moment when that is about to go.
+    /// The IAM page that names it: the first of its chain, except for a moment when that is about
+    /// to go.
     #[must_use]
     pub fn first_iam(&self) -> PageId {
         self.0.name.lock().0
@@ -29,7 +32,8 @@ impl Unit {
         self.0.name.lock().1 = root;
     }
 
-    /// Whether a transaction that has not ended is moving the root: its copy must not take the root's place yet.
+    /// Whether a transaction that has not ended is moving the root: its copy must not take the
+    /// root's place yet.
     #[must_use]
     pub fn is_moving(&self) -> bool {
         self.0.moving.load(Ordering::SeqCst)

@@ -1,8 +1,9 @@
 //! Extents that a unit no longer needs go back to their file: those whose pages are all free.
 //!
-//! Guarantee: an extent is given back only while every page of it is in the unit's list of free pages, from which it is
-//! taken first; so nobody has one of them set aside. One system record frees extents of one IAM page, one takes an IAM
-//! page out of its chain. The IAM page that is the unit's name stays, and the extent that it lies in.
+//! Guarantee: an extent is given back only while every page of it is in the unit's list of free
+//! pages, from which it is taken first; so nobody has one of them set aside. One system record
+//! frees extents of one IAM page, one takes an IAM page out of its chain. The IAM page that is the
+//! unit's name stays, and the extent that it lies in.
 
 use super::unit::{Iam, LARGE_UNIT, Unit};
 use crate::error::PageError;
@@ -11,8 +12,8 @@ use crate::store::Store;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
-/// A look at a unit's extents costs as much as the unit is large: for a large one it waits until pages in at least one
-/// of so many extents were freed.
+/// A look at a unit's extents costs as much as the unit is large: for a large one it waits until
+/// pages in at least one of so many extents were freed.
 const LOOK_SHARE: usize = 4096;
 
 /// Which extents are given back if they are free.
@@ -27,9 +28,9 @@ impl Unit {
 }
 
 impl Store {
-    /// Gives the extents of the unit back that lie past the bar of this file and have no page in use; an IAM page goes
-    /// when the last extent that it lists is its own. Returns how many extents of the unit are left behind the bar.
-    /// Nobody may be freeing the unit.
+    /// Gives the extents of the unit back that lie past the bar of this file and have no page in
+    /// use; an IAM page goes when the last extent that it lists is its own. Returns how many
+    /// extents of the unit are left behind the bar. Nobody may be freeing the unit.
     ///
     /// # Errors
     /// Log and I/O.
@@ -44,10 +45,10 @@ impl Store {
         Ok(state.extents.iter().filter(|e| barred(e)).count())
     }
 
-    /// Gives the extents of the unit back that have no page in use, wherever they lie; returns how many. `all`: also those
-    /// that were taken ahead of need, and whatever it costs; else extents in which pages were freed, and when they are few
-    /// for the size of the unit not now. Nobody may be freeing the unit, and no work on the unit's name may be under
-    /// way.
+    /// Gives the extents of the unit back that have no page in use, wherever they lie; returns how
+    /// many. `all`: also those that were taken ahead of need, and whatever it costs; else extents
+    /// in which pages were freed, and when they are few for the size of the unit not now. Nobody
+    /// may be freeing the unit, and no work on the unit's name may be under way.
     ///
     /// # Errors
     /// Log and I/O.
@@ -72,7 +73,8 @@ impl Store {
             (std::mem::take(&mut state.touched), state.extents.len())
         };
         let mut released = self.release(unit, &|e: &ExtentId| all || touched.contains(e));
-        // A unit that has become small takes its extents one by one again, and keeps none that it does not use.
+        // A unit that has become small takes its extents one by one again, and keeps none that it
+        // does not use.
         let small = !all && unit.extent_count() <= LARGE_UNIT;
         if small && released.is_ok() {
             released = self.release(unit, &|_| true);
@@ -117,16 +119,19 @@ impl Store {
         Ok(())
     }
 
-    /// Frees extents that nobody has any more; after an error those of `idle` that are left were not freed.
+    /// Frees extents that nobody has any more; after an error those of `idle` that are left were
+    /// not freed.
     fn free_idle(&self, unit: &Unit, idle: &mut Vec<ExtentId>) -> Result<(), PageError> {
         let iams = unit.0.state.lock().iams.clone();
         // The extents of one IAM page and one PFS page.
-        let group = |e: &ExtentId| (e.file, e.extent / GAM_EXTENTS, e.extent * EXTENT_PAGES / PFS_INTERVAL);
+        let group =
+            |e: &ExtentId| (e.file, e.extent / GAM_EXTENTS, e.extent * EXTENT_PAGES / PFS_INTERVAL);
         while let Some(last) = idle.last().map(group) {
             let from = idle.iter().rposition(|e| group(e) != last).map_or(0, |at| at + 1);
             let iam = iams.iter().find(|iam| (iam.file, iam.interval) == (last.0, last.1));
-            let iam = iam
-                .ok_or_else(|| PageError::corrupt(idle[from].first_page(), "no IAM page lists the extent"))?;
+            let iam = iam.ok_or_else(|| {
+                PageError::corrupt(idle[from].first_page(), "no IAM page lists the extent")
+            })?;
             // As in `free_unit`: the bitmap must not be built between a record and what it frees.
             drop(self.space(&*self.file(iam.page)?)?);
             let extents: Vec<u32> = idle[from..].iter().map(|e| e.extent).collect();
@@ -137,7 +142,8 @@ impl Store {
     }
 }
 
-/// Takes the wanted extents out of the unit whose pages are all free, those with IAM pages left out; in order.
+/// Takes the wanted extents out of the unit whose pages are all free, those with IAM pages left
+/// out; in order.
 fn take_idle(unit: &Unit, wanted: Wanted<'_>) -> Vec<ExtentId> {
     let mut state = unit.0.state.lock();
     let mut free: HashMap<ExtentId, u32> = HashMap::new();
@@ -160,7 +166,8 @@ fn take_idle(unit: &Unit, wanted: Wanted<'_>) -> Vec<ExtentId> {
     gone
 }
 
-/// Takes the extent of an IAM page out of the unit if it is the last one that the page lists and all else of it is free.
+/// Takes the extent of an IAM page out of the unit if it is the last one that the page lists and
+/// all else of it is free.
 fn take_last(unit: &Unit, iam: Iam) -> bool {
     let mut state = unit.0.state.lock();
     let own = iam.page.extent();
@@ -176,7 +183,8 @@ fn take_last(unit: &Unit, iam: Iam) -> bool {
     true
 }
 
-/// The record that was to free these extents could not be written. `skip`: their pages that are no free ones.
+/// The record that was to free these extents could not be written. `skip`: their pages that are no
+/// free ones.
 fn put_back(unit: &Unit, extents: impl Iterator<Item = ExtentId>, skip: usize) {
     let mut state = unit.0.state.lock();
     for extent in extents {

@@ -1,12 +1,13 @@
-//! Space set aside before it is logged: the first extent of a unit that is to be made. A process that ends in between
-//! leaves nothing behind.
+//! Space set aside before it is logged: the first extent of a unit that is to be made. A process
+//! that ends in between leaves nothing behind.
 
 use super::Run;
 use crate::error::PageError;
 use crate::id::{ExtentId, PageId};
 use crate::store::Store;
 
-/// The first extent of a unit that is to be made; free again when dropped before [`Store::make_unit`].
+/// The first extent of a unit that is to be made; free again when dropped before
+/// [`Store::make_unit`].
 pub struct ReservedUnit<'a> {
     store: &'a Store,
     filegroup: u16,
@@ -30,7 +31,8 @@ impl ReservedUnit<'_> {
     /// The unit's first IAM page, once it is made.
     #[must_use]
     pub fn first_iam(&self) -> PageId {
-        self.run.map_or(PageId::NONE, |run| ExtentId { file: run.file, extent: run.first }.first_page())
+        self.run
+            .map_or(PageId::NONE, |run| ExtentId { file: run.file, extent: run.first }.first_page())
     }
 }
 
@@ -49,7 +51,8 @@ impl Drop for ReservedUnit<'_> {
 }
 
 impl Store {
-    /// Sets the first extent of a unit aside, so that its place can be noted before the unit is there.
+    /// Sets the first extent of a unit aside, so that its place can be noted before the unit is
+    /// there.
     ///
     /// # Errors
     /// [`PageError::FilegroupFull`].

@@ -1,9 +1,11 @@
-//! Which extents of a file are free: a bitmap in memory, built from the GAM pages when it is first needed.
+//! Which extents of a file are free: a bitmap in memory, built from the GAM pages when it is first
+//! needed.
 
 use crate::id::{ExtentId, GAM_EXTENTS};
 use std::ops::Range;
 
-/// Free extents of one file. The bitmap runs ahead of the GAM: an extent is taken here first, logged second.
+/// Free extents of one file. The bitmap runs ahead of the GAM: an extent is taken here first,
+/// logged second.
 #[derive(Debug)]
 pub(crate) struct FreeExtents {
     pub loaded: bool,
@@ -32,7 +34,8 @@ impl Default for FreeExtents {
 }
 
 impl FreeExtents {
-    /// Makes the bitmap for a file of so many extents; `used` says which are taken according to the GAM.
+    /// Makes the bitmap for a file of so many extents; `used` says which are taken according to the
+    /// GAM.
     pub fn build(&mut self, file: u16, extents: u32, used: impl Fn(u32) -> bool) {
         *self = FreeExtents { loaded: true, limit: self.limit, ..FreeExtents::default() };
         self.grow(file, extents, used);
@@ -52,7 +55,9 @@ impl FreeExtents {
 
     /// One more than the last extent in use; extents with fixed pages alone do not count.
     pub fn end(&self, file: u16) -> u32 {
-        let used = |extent: &u32| self.is_used(*extent) && !(ExtentId { file, extent: *extent }).is_system();
+        let used = |extent: &u32| {
+            self.is_used(*extent) && !(ExtentId { file, extent: *extent }).is_system()
+        };
         (0..self.extents).rev().find(used).map_or(0, |last| last + 1)
     }
 
@@ -70,7 +75,8 @@ impl FreeExtents {
         self.lent.iter().any(|run| run.end > extent)
     }
 
-    /// The extents from `extents` on are no more. False, and nothing has changed, when one of them is in use or lent.
+    /// The extents from `extents` on are no more. False, and nothing has changed, when one of them
+    /// is in use or lent.
     pub fn cut(&mut self, file: u16, extents: u32) -> bool {
         if self.end(file) > extents || self.lent_from(extents) {
             return false;
@@ -93,7 +99,9 @@ impl FreeExtents {
 
     /// Extents in use from `from` on; those with fixed pages alone do not count.
     pub fn used_from(&self, file: u16, from: u32) -> u64 {
-        let used = |extent: &u32| self.is_used(*extent) && !(ExtentId { file, extent: *extent }).is_system();
+        let used = |extent: &u32| {
+            self.is_used(*extent) && !(ExtentId { file, extent: *extent }).is_system()
+        };
         (from..self.extents).filter(used).count() as u64
     }
 
@@ -146,7 +154,8 @@ impl FreeExtents {
     /// Takes up to `most` adjacent extents of one GAM interval: first extent and number.
     pub fn take(&mut self, most: u32) -> Option<(u32, u32)> {
         let open = |first: &u32| *first < self.limit;
-        let first = self.first_free(self.hint).filter(open).or_else(|| self.first_free(0).filter(open))?;
+        let first =
+            self.first_free(self.hint).filter(open).or_else(|| self.first_free(0).filter(open))?;
         let mut count = 1;
         while count < most
             && first + count < self.limit
@@ -163,7 +172,8 @@ impl FreeExtents {
         Some((first, count))
     }
 
-    /// Lends so many adjacent extents, the first that there are: they stay free, but nobody gets them.
+    /// Lends so many adjacent extents, the first that there are: they stay free, but nobody gets
+    /// them.
     pub fn lend(&mut self, count: u32) -> Option<Range<u32>> {
         let end = self.limit.min(self.extents);
         let mut first = self.first_free(0)?;
@@ -282,6 +292,10 @@ mod tests {
         let mut free = FreeExtents::default();
         free.build(2, GAM_EXTENTS + 10, |e| e < GAM_EXTENTS - 2);
         assert_eq!(free.take(8), Some((GAM_EXTENTS - 2, 2)));
-        assert_eq!(free.take(8), Some((GAM_EXTENTS + 1, 8)), "the interval's first extent holds its GAM");
+        assert_eq!(
+            free.take(8),
+            Some((GAM_EXTENTS + 1, 8)),
+            "the interval's first extent holds its GAM"
+        );
     }
 }

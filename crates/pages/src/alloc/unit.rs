@@ -1,7 +1,8 @@
 //! Allocation units: one heap, one index or one LOB space, described by a chain of IAM pages.
 //!
-//! An IAM page lies in the first page of an extent of its own file and interval; its header names the unit, its bits
-//! the extents. One of them, in rest the first, is the unit's name: where it is opened.
+//! An IAM page lies in the first page of an extent of its own file and interval; its header names
+//! the unit, its bits the extents. One of them, in rest the first, is the unit's name: where it is
+//! opened.
 
 mod take;
 
@@ -49,7 +50,8 @@ pub(super) struct UnitState {
     level: HashMap<PageId, u8>,
     /// Pages with room that were met past a bar: offered again once it has fallen.
     barred: Vec<PageId>,
-    /// Extents in which a page was freed since they were last looked at: perhaps all of their pages are free by now.
+    /// Extents in which a page was freed since they were last looked at: perhaps all of their pages
+    /// are free by now.
     pub(super) touched: HashSet<ExtentId>,
 }
 
@@ -182,8 +184,8 @@ impl Unit {
         self.0.may_release.store(true, Ordering::Release);
     }
 
-    /// Offers a heap page to inserters: to be called with the level that its last record gave it, by the thread that no longer
-    /// inserts into it (or has made room in it).
+    /// Offers a heap page to inserters: to be called with the level that its last record gave it,
+    /// by the thread that no longer inserts into it (or has made room in it).
     pub fn note_level(&self, page: PageId, level: u8) {
         self.0.state.lock().note_level(page, level);
     }
@@ -243,7 +245,8 @@ impl Store {
         };
         let filegroup = reserved.filegroup();
         let extent = ExtentId { file: run.file, extent: run.first };
-        let iam = Iam { page: extent.first_page(), file: run.file, interval: run.first / GAM_EXTENTS };
+        let iam =
+            Iam { page: extent.first_page(), file: run.file, interval: run.first / GAM_EXTENTS };
         self.log_extents(id, run, iam, None, true)?;
         reserved.keep();
         let state = UnitState {
@@ -272,7 +275,8 @@ impl Store {
             mapped: Arc::clone(&self.alloc.mapped),
         };
         inner.tell_extents(&inner.state.lock());
-        // Two threads may open a unit at once, perhaps by different names: the first one's handle counts.
+        // Two threads may open a unit at once, perhaps by different names: the first one's handle
+        // counts.
         let mut units = self.alloc.units.lock();
         if let Some(open) = units.numbered(id) {
             return Unit(Arc::clone(open));
@@ -282,8 +286,8 @@ impl Store {
         Unit(inner)
     }
 
-    /// One system record: the extents are taken in the GAM and given to the unit in its IAM page, which is made if
-    /// `new_iam` says so and then linked after `last`.
+    /// One system record: the extents are taken in the GAM and given to the unit in its IAM page,
+    /// which is made if `new_iam` says so and then linked after `last`.
     fn log_extents(
         &self,
         unit: UnitId,
@@ -307,7 +311,14 @@ impl Store {
             }
             pages.push(self.fresh(iam.page)?);
             rec.page(iam.page);
-            rec.format(PageType::Iam, 0, unit, last.unwrap_or(PageId::NONE), PageId::NONE, PageId::NONE)?;
+            rec.format(
+                PageType::Iam,
+                0,
+                unit,
+                last.unwrap_or(PageId::NONE),
+                PageId::NONE,
+                PageId::NONE,
+            )?;
             let [f0, f1] = iam.file.to_le_bytes();
             let [i0, i1, i2, i3] = iam.interval.to_le_bytes();
             rec.put_bytes(AT_META as u16, &[f0, f1, i0, i1, i2, i3])?;
@@ -324,7 +335,8 @@ impl Store {
         Ok(())
     }
 
-    /// Opens a unit by an IAM page of its chain: the first one, except when a crash came before that could go.
+    /// Opens a unit by an IAM page of its chain: the first one, except when a crash came before
+    /// that could go.
     ///
     /// # Errors
     /// [`PageError::Corrupt`] when that is no IAM page, or its chain is damaged.
@@ -364,8 +376,8 @@ impl Store {
         self.alloc.units.lock().numbered(id).map(|u| Unit(Arc::clone(u)))
     }
 
-    /// Looks a unit up by its number: among the open ones, else through the allocation maps of all files (its first IAM
-    /// page has no predecessor). `None` when there is no such unit.
+    /// Looks a unit up by its number: among the open ones, else through the allocation maps of all
+    /// files (its first IAM page has no predecessor). `None` when there is no such unit.
     ///
     /// # Errors
     /// As [`Store::read`].
@@ -400,8 +412,13 @@ impl Store {
             for base in (0..file.pages).step_by(PFS_INTERVAL as usize) {
                 let iams: Vec<u32> = {
                     let page = self.read(PageId::new(file.spec.id, base).pfs_page())?;
-                    let bytes = page.body().iter().take(PFS_INTERVAL.min(file.pages - base) as usize);
-                    bytes.zip(base..).filter(|(b, _)| **b & PFS_IAM != 0).map(|(_, page)| page).collect()
+                    let bytes =
+                        page.body().iter().take(PFS_INTERVAL.min(file.pages - base) as usize);
+                    bytes
+                        .zip(base..)
+                        .filter(|(b, _)| **b & PFS_IAM != 0)
+                        .map(|(_, page)| page)
+                        .collect()
                 };
                 for number in iams {
                     let at = PageId::new(file.spec.id, number);
@@ -418,7 +435,11 @@ impl Store {
         Ok(())
     }
 
-    pub(super) fn iam_chain(&self, unit: UnitId, first: PageId) -> Result<Vec<(Iam, Vec<Run>)>, PageError> {
+    pub(super) fn iam_chain(
+        &self,
+        unit: UnitId,
+        first: PageId,
+    ) -> Result<Vec<(Iam, Vec<Run>)>, PageError> {
         let mut chain = Vec::new();
         let mut seen = HashSet::new();
         let mut at = first;

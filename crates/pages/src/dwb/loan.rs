@@ -1,11 +1,12 @@
 //! Free extents of file 1 that a large checkpoint borrows for its images.
 //!
-//! The area's last slot names the borrowed runs; each has one batch at a time, its directory first. Nothing else of a loan is
-//! on disk: the allocation maps call the extents free all the time.
+//! The area's last slot names the borrowed runs; each has one batch at a time, its directory first.
+//! Nothing else of a loan is on disk: the allocation maps call the extents free all the time.
 //!
 //! # Guarantees
-//! - A batch of borrowed extents counts from the moment that the last slot names its run until the slot says that nothing is
-//!   borrowed, which is when the homes of all such batches are durable. Only then are the extents given back.
+//! - A batch of borrowed extents counts from the moment that the last slot names its run until the
+//!   slot says that nothing is borrowed, which is when the homes of all such batches are durable.
+//!   Only then are the extents given back.
 //! - What a run had from an earlier loan has a lower number than the loan, and does not count.
 
 use super::{Doublewrite, LOAN, LOAN_SLOT, Place, SLOTS, Stage, describe, entry};
@@ -14,8 +15,8 @@ use crate::files::DataFile;
 use crate::id::{DWB_DIRECTORY, PAGE_SIZE};
 use std::ops::Range;
 
-/// Runs of a loan, for one batch each: some are on their way to the area or to their homes while the homes of the others
-/// become durable.
+/// Runs of a loan, for one batch each: some are on their way to the area or to their homes while
+/// the homes of the others become durable.
 pub(crate) const LOAN_RUNS: usize = 6;
 
 impl Doublewrite {
@@ -70,7 +71,11 @@ impl Doublewrite {
 }
 
 /// Makes the page durable that names the borrowed runs.
-pub(super) fn write_loan(primary: &DataFile, place: &Place, runs: &[Range<usize>]) -> Result<(), PageError> {
+pub(super) fn write_loan(
+    primary: &DataFile,
+    place: &Place,
+    runs: &[Range<usize>],
+) -> Result<(), PageError> {
     let run = |run: &Range<usize>| {
         let mut start = [0; 6];
         start[..4].copy_from_slice(&(run.start as u32).to_le_bytes());

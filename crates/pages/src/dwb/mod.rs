@@ -1,14 +1,18 @@
-//! Torn-page protection: a page that is written in place goes first to the doublewrite area of file 1.
+//! Torn-page protection: a page that is written in place goes first to the doublewrite area of file
+//! 1.
 //!
-//! The area holds batches, each a directory page and the images that it names after it, written at once and durable before
-//! the first of its pages goes home. Several batches are on their way at a time, each in slots of its own: while the homes of
-//! one are written, the next is copied and written to the area. A batch's slots are used again only after its homes are
-//! durable; one sync proves that for all batches whose homes are written by then. No lock is held across I/O.
+//! The area holds batches, each a directory page and the images that it names after it, written at
+//! once and durable before the first of its pages goes home. Several batches are on their way at a
+//! time, each in slots of its own: while the homes of one are written, the next is copied and
+//! written to the area. A batch's slots are used again only after its homes are durable; one sync
+//! proves that for all batches whose homes are written by then. No lock is held across I/O.
 //!
 //! # Guarantees
-//! - Of every page whose home may be torn, the newest image is whole in the area, in the batch with the highest number.
-//! - The area has no image older than the last write of a page: pages that the log rebuilds (formatted since their last
-//!   write) skip the area, unless it still has an image of them ([`Doublewrite::holds`]).
+//! - Of every page whose home may be torn, the newest image is whole in the area, in the batch with
+//!   the highest number.
+//! - The area has no image older than the last write of a page: pages that the log rebuilds
+//!   (formatted since their last write) skip the area, unless it still has an image of them
+//!   ([`Doublewrite::holds`]).
 //! - Eviction always finds room for a batch of its own, whatever a checkpoint has on its way.
 
 mod loan;
@@ -43,8 +47,9 @@ const SLOTS: usize = 1 + DWB_PAGES as usize;
 const LOAN_SLOT: usize = SLOTS - 1;
 /// Most images of a batch in the area: four batches fill it.
 pub(crate) const BATCH_IMAGES: usize = LOAN_SLOT / 4 - 1;
-/// Most images of a batch in borrowed extents: with its directory 4 MB. An array has to move the heads of all its disks to such a
-/// batch and back, which is little beside the homes of so many pages and much beside those of half as many.
+/// Most images of a batch in borrowed extents: with its directory 4 MB. An array has to move the
+/// heads of all its disks to such a batch and back, which is little beside the homes of so many
+/// pages and much beside those of half as many.
 pub(crate) const LOAN_IMAGES: usize = 511;
 /// Most entries of a directory.
 pub(crate) const MOST_ENTRIES: usize =
@@ -52,7 +57,8 @@ pub(crate) const MOST_ENTRIES: usize =
 /// Slots that a checkpoint leaves to eviction.
 const KEPT_FREE: usize = 1 + BATCH_IMAGES;
 
-// Layout of a directory's body. A batch of an older version has its place in a round where `MARK` stands now.
+// Layout of a directory's body. A batch of an older version has its place in a round where `MARK`
+// stands now.
 const AT_COUNT: usize = 8;
 const AT_MARK: usize = 10;
 const AT_SLOT: usize = 12;
@@ -136,7 +142,8 @@ pub(crate) struct Doublewrite {
     stuck: AtomicUsize,
     /// Held while stuck pages are written. In it is when that was tried last.
     pub stuck_turn: Mutex<Option<Instant>>,
-    /// Held by the checkpoint that has borrowed extents. In it are those of an earlier one that could not be given back.
+    /// Held by the checkpoint that has borrowed extents. In it are those of an earlier one that
+    /// could not be given back.
     pub borrower: Mutex<Vec<Range<u32>>>,
 }
 
@@ -169,13 +176,15 @@ impl Doublewrite {
         self.area.lock().held.contains_key(&page)
     }
 
-    /// Makes up to [`BATCH_IMAGES`] images durable in the area, or as many as a borrowed run has room for, waiting for it if need be. `homes` are the files that the
-    /// caller writes to right after; then it calls [`written`](Self::written). When that fails it must not: the slots then
+    /// Makes up to [`BATCH_IMAGES`] images durable in the area, or as many as a borrowed run has
+    /// room for, waiting for it if need be. `homes` are the files that the caller writes to right
+    /// after; then it calls [`written`](Self::written). When that fails it must not: the slots then
     /// keep the images.
     ///
     /// # Errors
-    /// [`PageError::Unwritten`] when there is no room and only stuck pages hold it, or the volume has none: nothing has
-    /// happened then. Any other failed write or sync, after which the store must go offline; what `online` says while this waits.
+    /// [`PageError::Unwritten`] when there is no room and only stuck pages hold it, or the volume
+    /// has none: nothing has happened then. Any other failed write or sync, after which the store
+    /// must go offline; what `online` says while this waits.
     pub fn protect(
         &self,
         primary: &DataFile,
@@ -230,7 +239,8 @@ impl Doublewrite {
             if area.batches.iter().any(|batch| batch.stage == Stage::Home) {
                 area = self.free(area)?;
             } else if purpose == BatchPurpose::Stuck {
-                // Its batch has the images too. Others may wait for room like this, each with a batch that stays.
+                // Its batch has the images too. Others may wait for room like this, each with a
+                // batch that stays.
                 return Err(no_room(&pages, &homes));
             } else if let Some(e) = area.is_stuck() {
                 return Err(e);
@@ -249,7 +259,8 @@ impl Doublewrite {
         for batch in area.batches.iter().filter(|batch| batch.stage == Stage::Home) {
             numbers.push(batch.number);
             for home in &batch.homes {
-                // The file, not its number: another one may have had that before, and still wait here.
+                // The file, not its number: another one may have had that before, and still wait
+                // here.
                 if !files.iter().any(|file| Arc::ptr_eq(file, home)) {
                     files.push(Arc::clone(home));
                 }
@@ -272,12 +283,16 @@ impl Doublewrite {
 fn no_room(pages: &[PageId], homes: &[Arc<DataFile>]) -> PageError {
     let path = homes.first().map(|home| home.spec.path.clone()).unwrap_or_default();
     let page = pages.first().copied().unwrap_or(PageId::NONE);
-    PageError::Unwritten { page, pages: pages.len(), cause: DiskError::NoSpace { op: Op::Write, path } }
+    PageError::Unwritten {
+        page,
+        pages: pages.len(),
+        cause: DiskError::NoSpace { op: Op::Write, path },
+    }
 }
 
-/// Whether a durable write has changed nothing but its own bytes, and may be tried again: the volume has no room for it. Any
-/// other failure may be that of the sync in it, which is final for all that was written before. So may "no room" be where the
-/// system's cache is written first.
+/// Whether a durable write has changed nothing but its own bytes, and may be tried again: the
+/// volume has no room for it. Any other failure may be that of the sync in it, which is final for
+/// all that was written before. So may "no room" be where the system's cache is written first.
 pub(crate) fn may_go_on(primary: &DataFile, cause: &DiskError) -> bool {
     cause.is_no_space() && !cause.is_final() && primary.file.is_direct()
 }
@@ -316,7 +331,12 @@ impl Area {
     }
 
     /// Gives the slots to a new batch. Those whose directories were there are gone from the area.
-    fn take(&mut self, slots: Range<usize>, pages: Vec<PageId>, homes: Vec<Arc<DataFile>>) -> Place {
+    fn take(
+        &mut self,
+        slots: Range<usize>,
+        pages: Vec<PageId>,
+        homes: Vec<Arc<DataFile>>,
+    ) -> Place {
         self.forget(|old| slots.contains(&old.slots.start));
         if slots.start < SLOTS {
             self.next = slots.end;
@@ -341,7 +361,8 @@ impl Area {
         self.live().map(|batch| batch.number).min().unwrap_or(self.number)
     }
 
-    /// Forgets batches whose directories are gone. An older image of their pages may still be there.
+    /// Forgets batches whose directories are gone. An older image of their pages may still be
+    /// there.
     fn forget(&mut self, gone: impl Fn(&Batch) -> bool) {
         let (gone, kept): (Vec<Batch>, Vec<Batch>) =
             std::mem::take(&mut self.batches).into_iter().partition(gone);
@@ -410,5 +431,6 @@ fn describe(place: &Place, mark: u16, entries: impl Iterator<Item = [u8; ENTRY]>
     AlignedBuf::from_slice(page.bytes())
 }
 
-const _: () =
-    assert!(DWB_DIRECTORY + 1 == DWB_FIRST && HEADER_SIZE + AT_ENTRIES + ENTRY * MOST_ENTRIES <= PAGE_SIZE);
+const _: () = assert!(
+    DWB_DIRECTORY + 1 == DWB_FIRST && HEADER_SIZE + AT_ENTRIES + ENTRY * MOST_ENTRIES <= PAGE_SIZE
+);

@@ -1,12 +1,13 @@
-//! The doublewrite area as a database finds it when it is opened, and the repair of torn pages from it.
+//! The doublewrite area as a database finds it when it is opened, and the repair of torn pages from
+//! it.
 //!
-//! Guarantees: only whole images count, of each page the newest; areas of older versions (batches of one round, one after
-//! the other from the area's start) are read too.
+//! Guarantees: only whole images count, of each page the newest; areas of older versions (batches
+//! of one round, one after the other from the area's start) are read too.
 
 use super::loan::write_loan;
 use super::{
-    AT_COUNT, AT_ENTRIES, AT_FLOOR, AT_MARK, AT_ROUND_ENTRIES, AT_SLOT, ENTRY, LOAN, LOAN_SLOT, MARK,
-    MOST_ENTRIES, Place, SLOTS,
+    AT_COUNT, AT_ENTRIES, AT_FLOOR, AT_MARK, AT_ROUND_ENTRIES, AT_SLOT, ENTRY, LOAN, LOAN_SLOT,
+    MARK, MOST_ENTRIES, Place, SLOTS,
 };
 use crate::error::PageError;
 use crate::files::DataFile;
@@ -36,7 +37,8 @@ impl Recovered {
         let mut area = AlignedBuf::new(SLOTS * PAGE_SIZE);
         primary.read_raw(DWB_DIRECTORY, &mut area)?;
         let mut found = directories(area.as_chunks().0);
-        let loan = area.as_chunks().0.get(LOAN_SLOT).and_then(|page| Directory::of(page, LOAN_SLOT));
+        let loan =
+            area.as_chunks().0.get(LOAN_SLOT).and_then(|page| Directory::of(page, LOAN_SLOT));
         let loan = loan.filter(|loan| loan.place == LOAN && loan.named_slot == LOAN_SLOT);
         let mut last_number = 0;
         let mut lent = false;
@@ -53,8 +55,8 @@ impl Recovered {
         }
         let floor = found.iter().chain(&loan).map(|batch| batch.floor).max().unwrap_or(0);
         last_number = found.iter().map(|batch| batch.number).fold(last_number, u64::max);
-        // What is over by the word of a later one has no part in a repair, as its homes were durable, but may be older than
-        // they are.
+        // What is over by the word of a later one has no part in a repair, as its homes were
+        // durable, but may be older than they are.
         found.retain(|batch| batch.number >= floor);
         // Within a round of an older version the places rise already.
         found.sort_by_key(|batch| batch.number);
@@ -87,8 +89,8 @@ impl Recovered {
         pages.and_then(|(pages, at)| pages.get(at + 1..)).unwrap_or_default()
     }
 
-    /// Ends the loan of a process that has ended, after the repair of all files: their homes are durable. The extents may get
-    /// other contents now.
+    /// Ends the loan of a process that has ended, after the repair of all files: their homes are
+    /// durable. The extents may get other contents now.
     ///
     /// # Errors
     /// I/O.
@@ -108,15 +110,16 @@ impl Recovered {
                 if checksum_of(image) == *sum && sum_in(image) == *sum && id_in(image) == *id {
                     newest.insert(*id, image);
                 }
-                // Else the batch was not durable, and none of its pages had gone home, or the slot has a newer batch's
-                // image: then the home was durable before.
+                // Else the batch was not durable, and none of its pages had gone home, or the slot
+                // has a newer batch's image: then the home was durable before.
             }
         }
         newest
     }
 
-    /// Repairs pages of a file that power loss left torn. What an earlier process left in the device's cache is durable on
-    /// return: redo takes what it reads for written, and the slots that protect it are used again.
+    /// Repairs pages of a file that power loss left torn. What an earlier process left in the
+    /// device's cache is durable on return: redo takes what it reads for written, and the slots
+    /// that protect it are used again.
     pub fn repair(&self, file: &DataFile) -> Result<(), PageError> {
         file.file.sync()?;
         let images = self.images();
@@ -161,7 +164,9 @@ fn borrowed(
     primary.read_raw(first, &mut part)?;
     let directory = part.as_chunks().0.first().and_then(|page| Directory::of(page, run));
     let own = |d: &Directory| d.place == MARK && d.named_slot == run && d.number > loan.number;
-    let Some(directory) = directory.filter(own).filter(|d| d.entries.len() < pages) else { return Ok(None) };
+    let Some(directory) = directory.filter(own).filter(|d| d.entries.len() < pages) else {
+        return Ok(None);
+    };
     let mut part = AlignedBuf::new((1 + directory.entries.len()) * PAGE_SIZE);
     primary.read_raw(first, &mut part)?;
     Ok(Some((directory, part)))
@@ -170,7 +175,8 @@ fn borrowed(
 /// The directories of the area.
 fn directories(area: &[[u8; PAGE_SIZE]]) -> Vec<Directory> {
     let directory = |slot: usize| area.get(slot).and_then(|page| Directory::of(page, slot));
-    // Of an older version: the round at the area's start. What lies after its end is of rounds before.
+    // Of an older version: the round at the area's start. What lies after its end is of rounds
+    // before.
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(batch) = directory(at).filter(|batch| usize::from(batch.place) == found.len()) {
@@ -204,7 +210,10 @@ impl Directory {
     /// What a page of the area says if it is one; none when it is torn or was never written.
     fn of(page: &[u8; PAGE_SIZE], slot: usize) -> Option<Directory> {
         let own = PageId::new(1, DWB_DIRECTORY);
-        if page[1] != PageType::Doublewrite as u8 || id_in(page) != own || sum_in(page) != checksum_of(page) {
+        if page[1] != PageType::Doublewrite as u8
+            || id_in(page) != own
+            || sum_in(page) != checksum_of(page)
+        {
             return None;
         }
         let body = &page[HEADER_SIZE..];

@@ -144,7 +144,11 @@ impl Doublewrite {
 impl Area {
     pub(super) fn stuck_error(&self) -> Option<PageError> {
         let first = &self.stuck.values().next()?.of;
-        Some(PageError::Unwritten { page: first.page, pages: self.stuck.len(), cause: first.cause.clone() })
+        Some(PageError::Unwritten {
+            page: first.page,
+            pages: self.stuck.len(),
+            cause: first.cause.clone(),
+        })
     }
 
     /// A page of the batch is no longer stuck: it may have been the last.
@@ -160,7 +164,8 @@ impl Area {
     /// A place as near to the area's end as possible for a few images that may stay long; none in
     /// its first half, which is left to batches that come and go.
     pub(super) fn place_at_end(&self, need: usize) -> Option<usize> {
-        let free = |slot: usize| self.live().all(|b| b.slots.end <= slot || slot + need <= b.slots.start);
+        let free =
+            |slot: usize| self.live().all(|b| b.slots.end <= slot || slot + need <= b.slots.start);
         (SLOTS / 2..=super::LOAN_SLOT.checked_sub(need)?).rev().find(|&slot| free(slot))
     }
 }

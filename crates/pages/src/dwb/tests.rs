@@ -1,4 +1,5 @@
-//! The doublewrite area on the simulated disk: batches side by side, power loss at any I/O, areas of older versions.
+//! The doublewrite area on the simulated disk: batches side by side, power loss at any I/O, areas
+//! of older versions.
 
 use super::*;
 use crate::page::seal_image;
@@ -81,7 +82,8 @@ fn batches_lie_side_by_side_and_the_newest_image_counts() {
     assert_eq!(found(&file), [(1000, 1), (1001, 2), (1002, 2)]);
     assert!(area.holds(PageId::new(1, 1000)) && !area.holds(PageId::new(1, 1003)));
 
-    // Room for the fourth large one is made by a sync of the first, which is home; the second stays.
+    // Room for the fourth large one is made by a sync of the first, which is home; the second
+    // stays.
     let large: Vec<Protected> = (0..3)
         .map(|i| protect(&area, &file, 100 * (i + 1)..100 * (i + 1) + 63, 3).expect("protected"))
         .collect();
@@ -112,7 +114,8 @@ fn a_checkpoint_leaves_room_for_eviction() {
     assert!(batch(5, BatchPurpose::Eviction).is_err());
     area.written(eviction);
     area.written(
-        batch(5, BatchPurpose::Eviction).expect("room again, though the checkpoint's homes are not written"),
+        batch(5, BatchPurpose::Eviction)
+            .expect("room again, though the checkpoint's homes are not written"),
     );
     drop(checkpoint);
 }
@@ -153,7 +156,8 @@ fn batches_are_numbered_on_after_a_restart() {
     let _open = [0..1, 1..2, 2..3].map(|pages| protect(&area, &file, pages, 1).expect("protected"));
     let area = Doublewrite::new(&recovered(&file));
     assert!(area.holds(PageId::new(1, 1002)), "as long as the area has it");
-    // As large as the first batch of before: the second one of that lies right after it, and was over at the opening.
+    // As large as the first batch of before: the second one of that lies right after it, and was
+    // over at the opening.
     let _open = protect(&area, &file, 0..1, 2).expect("protected");
     assert_eq!(found(&file), [(1000, 2)]);
     assert!(recovered(&file).batches().all(|(number, _, _)| number == 4));
@@ -175,7 +179,8 @@ fn torn_images_and_directories_do_not_count() {
 
 /// A directory and its images as versions before wrote them.
 fn old_batch(file: &DataFile, slot: usize, round: u64, place: u16, pages: &[(u32, u8)]) -> usize {
-    let images: Vec<_> = pages.iter().map(|&(page, mark)| image(PageId::new(1, page), mark)).collect();
+    let images: Vec<_> =
+        pages.iter().map(|&(page, mark)| image(PageId::new(1, page), mark)).collect();
     let mut page = Page::zeroed();
     page.format(PageId::new(1, DWB_DIRECTORY), PageType::Doublewrite, 0, UnitId(0));
     let body = &mut page.bytes_mut()[HEADER_SIZE..];
@@ -189,7 +194,8 @@ fn old_batch(file: &DataFile, slot: usize, round: u64, place: u16, pages: &[(u32
     }
     page.set_checksum();
     let directory = AlignedBuf::from_slice(page.bytes());
-    let parts: Vec<&[u8]> = std::iter::once(&directory[..]).chain(images.iter().map(|i| &i[..])).collect();
+    let parts: Vec<&[u8]> =
+        std::iter::once(&directory[..]).chain(images.iter().map(|i| &i[..])).collect();
     let at = (DWB_DIRECTORY as usize + slot) * PAGE_SIZE;
     file.file.write_durable(at as u64, &parts).expect("written");
     slot + parts.len()
@@ -237,14 +243,17 @@ fn a_sync_covers_every_file_that_had_the_number() {
     let id = PageId::new(2, 500);
     for file in [&old, &new] {
         let images = BTreeMap::from([(id, image(id, 7))]);
-        let batch = try_protect(&area, &first, &images, std::slice::from_ref(file), BatchPurpose::Eviction);
+        let batch =
+            try_protect(&area, &first, &images, std::slice::from_ref(file), BatchPurpose::Eviction);
         file.file.write_at(500 * PAGE_SIZE as u64, &images[&id]).expect("a write");
         file.written(wal::Lsn::MAX);
         area.written(batch.expect("protected"));
     }
-    // These fill the area: the last one finds no room before the homes of the first ones are durable.
+    // These fill the area: the last one finds no room before the homes of the first ones are
+    // durable.
     area.written(protect(&area, &first, 0..63, 1).expect("protected"));
-    let _open = [100, 200, 300].map(|at| protect(&area, &first, at..at + 63, 1).expect("protected"));
+    let _open =
+        [100, 200, 300].map(|at| protect(&area, &first, at..at + 63, 1).expect("protected"));
     assert!(!area.holds(id));
     assert_eq!((old.unsynced(), new.unsynced()), (None, None));
     let after = disk.crash_keeping(|_| false);
@@ -263,8 +272,9 @@ fn unreadable_pages_do_not_keep_the_database_down() {
     let area = new_area();
     let images: BTreeMap<_, _> =
         [700, 704].map(|page| (PageId::new(1, page), image(PageId::new(1, page), 9))).into();
-    let _open = try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Eviction)
-        .expect("protected");
+    let _open =
+        try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Eviction)
+            .expect("protected");
     let recovered = recovered(&file);
     disk.fail_on(Path::new("/a.mdf"), sim::OpKind::Read, 1, sim::Fault::Io);
     recovered.repair(&file).expect("repaired");
@@ -279,7 +289,11 @@ fn unreadable_pages_do_not_keep_the_database_down() {
 type Open = (Protected, BTreeMap<PageId, AlignedBuf>);
 
 /// Writes the homes of some batches, all in flight together.
-fn write_homes(area: &Doublewrite, files: &[Arc<DataFile>; 2], open: Vec<Open>) -> Result<(), PageError> {
+fn write_homes(
+    area: &Doublewrite,
+    files: &[Arc<DataFile>; 2],
+    open: Vec<Open>,
+) -> Result<(), PageError> {
     let pages: Vec<(PageId, &AlignedBuf)> =
         open.iter().flat_map(|(_, images)| images.iter().map(|(id, image)| (*id, image))).collect();
     let slices: Vec<IoSlice<'_>> = pages.iter().map(|(_, image)| IoSlice::new(image)).collect();
@@ -374,13 +388,16 @@ impl Load<'_> {
         pages.retain(|id, _| !area.holds(*id));
         for (id, image) in &pages {
             self.formatted.push(*id);
-            files[usize::from(id.file) - 1].file.write_at(u64::from(id.page) * PAGE_SIZE as u64, image)?;
+            files[usize::from(id.file) - 1]
+                .file
+                .write_at(u64::from(id.page) * PAGE_SIZE as u64, image)?;
         }
         self.note(&pages);
         Ok(())
     }
 
-    /// Borrows the runs, or gives them back when their batches are home: then others write there at once.
+    /// Borrows the runs, or gives them back when their batches are home: then others write there at
+    /// once.
     fn borrow_or_end(&mut self) -> Result<(), PageError> {
         if !self.lent {
             self.lent = true;
@@ -401,7 +418,8 @@ impl Load<'_> {
         Ok(())
     }
 
-    /// Until the disk dies, with up to three batches of checkpoints at a time, as many of a borrower, and one of eviction.
+    /// Until the disk dies, with up to three batches of checkpoints at a time, as many of a
+    /// borrower, and one of eviction.
     fn run(&mut self) -> Result<(), PageError> {
         for _ in 0..80 {
             match self.rng.u8(..10) {
@@ -420,9 +438,12 @@ impl Load<'_> {
     }
 
     fn protect(&mut self) -> Result<(), PageError> {
-        let open = |of: BatchPurpose| self.open.iter().filter(|(purpose, _)| *purpose == of).count();
+        let open =
+            |of: BatchPurpose| self.open.iter().filter(|(purpose, _)| *purpose == of).count();
         let purpose = match () {
-            () if self.lent && open(BatchPurpose::Borrower) < 3 && self.rng.bool() => BatchPurpose::Borrower,
+            () if self.lent && open(BatchPurpose::Borrower) < 3 && self.rng.bool() => {
+                BatchPurpose::Borrower
+            }
             () if open(BatchPurpose::Checkpoint) < 3 => BatchPurpose::Checkpoint,
             () if open(BatchPurpose::Eviction) == 0 => BatchPurpose::Eviction,
             () => return Ok(()),
@@ -445,8 +466,8 @@ impl Load<'_> {
     }
 }
 
-/// Whatever write or sync the power fails at, after a kill too, and again while what it left is written over: every page is
-/// whole after the repair, and none is older than it was durable.
+/// Whatever write or sync the power fails at, after a kill too, and again while what it left is
+/// written over: every page is whole after the repair, and none is older than it was durable.
 #[test]
 fn no_page_stays_torn() {
     let runs = std::env::var("RINGWOOD_DWB_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(15);
@@ -497,11 +518,18 @@ fn no_page_stays_torn() {
                 file.read_raw(page, &mut now).expect("a page");
                 let before = must.get(&id).copied().unwrap_or(0);
                 let whole = file.verify(page, &now.as_chunks().0[0]).is_ok();
-                let found = now[PAGE_SIZE / 2..].first_chunk().map_or(0, |v| u32::from_le_bytes(*v));
+                let found =
+                    now[PAGE_SIZE / 2..].first_chunk().map_or(0, |v| u32::from_le_bytes(*v));
                 let rebuilt = formatted.contains(&id) && !whole;
                 let never_written = before == 0 && now.iter().all(|byte| *byte == 0);
-                assert!(whole || rebuilt || never_written, "seed {seed}, life {life}: page {id} is torn");
-                assert!(!whole || found >= before, "seed {seed}, life {life}: page {id} {found} < {before}");
+                assert!(
+                    whole || rebuilt || never_written,
+                    "seed {seed}, life {life}: page {id} is torn"
+                );
+                assert!(
+                    !whole || found >= before,
+                    "seed {seed}, life {life}: page {id} {found} < {before}"
+                );
                 if rebuilt {
                     // As redo does, or the next life would find what this one has torn.
                     file.file
@@ -563,8 +591,9 @@ fn borrowed_runs_are_found_in_any_order() {
     for (page, mark) in [(500, 1), (530, 2)] {
         let ids = (page..page + 20).map(|page| PageId::new(1, page));
         let images = ids.map(|id| (id, image(id, mark))).collect();
-        let _open = try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Borrower)
-            .expect("room");
+        let _open =
+            try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Borrower)
+                .expect("room");
     }
     let wanted: Vec<(u32, u8)> =
         (500..520).map(|page| (page, 1)).chain((530..550).map(|page| (page, 2))).collect();
@@ -583,7 +612,8 @@ fn the_largest_borrowed_batch_is_found_whole() {
         .map(|page| PageId::new(1, page))
         .map(|id| (id, image(id, 9)))
         .collect();
-    let batch = try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Borrower);
+    let batch =
+        try_protect(&area, &file, &images, std::slice::from_ref(&file), BatchPurpose::Borrower);
     let all: Vec<(u32, u8)> = images.keys().map(|id| (id.page, 9)).collect();
     assert_eq!(found(&file), all);
     area.written(batch.expect("room"));

@@ -1,4 +1,5 @@
-//! The first page of a data file: whose it is, what it is called, how it grows, and how it was closed.
+//! The first page of a data file: whose it is, what it is called, how it grows, and how it was
+//! closed.
 //!
 //! Any bytes give a header or an error that says what is wrong with the file.
 
@@ -25,8 +26,8 @@ fn other_format(path: &Path, found: u16) -> PageError {
     PageError::OtherFormat { path: path.display().to_string(), found, known: FORMAT }
 }
 
-/// Where the log of a database ended that was closed cleanly: all pages are as that log left them, and a new log may begin
-/// after it.
+/// Where the log of a database ended that was closed cleanly: all pages are as that log left them,
+/// and a new log may begin after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed {
     /// Behind the last record.
@@ -35,7 +36,8 @@ pub struct Closed {
     pub next_txn: u64,
 }
 
-/// What the header page of a file says. Paths are where the files are; on disk they are as [`Home`] records them.
+/// What the header page of a file says. Paths are where the files are; on disk they are as [`Home`]
+/// records them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub format: u16,
@@ -60,7 +62,8 @@ const GROWN: &[u8; 4] = b"GROW";
 const EMPTIED: u8 = 0x80;
 
 fn put_text(out: &mut Vec<u8>, text: &str) -> Result<(), PageError> {
-    let len = u16::try_from(text.len()).map_err(|_| PageError::Invalid { what: "file name is too long" })?;
+    let len = u16::try_from(text.len())
+        .map_err(|_| PageError::Invalid { what: "file name is too long" })?;
     out.extend_from_slice(&len.to_le_bytes());
     out.extend_from_slice(text.as_bytes());
     Ok(())
@@ -117,8 +120,8 @@ impl FileHeader {
         b.extend_from_slice(&self.spec.max_size.unwrap_or(0).to_le_bytes());
         put_text(&mut b, &self.spec.name)?;
         put_text(&mut b, path_str(&home.recorded(&self.spec.path))?)?;
-        let count =
-            u16::try_from(self.others.len()).map_err(|_| PageError::Invalid { what: "too many files" })?;
+        let count = u16::try_from(self.others.len())
+            .map_err(|_| PageError::Invalid { what: "too many files" })?;
         b.extend_from_slice(&count.to_le_bytes());
         for (id, path) in &self.others {
             b.extend_from_slice(&id.to_le_bytes());
@@ -130,7 +133,9 @@ impl FileHeader {
             b.extend_from_slice(&self.grown.to_le_bytes());
         }
         if b.len() > BODY_SIZE {
-            return Err(PageError::Invalid { what: "the list of data files does not fit the header page" });
+            return Err(PageError::Invalid {
+                what: "the list of data files does not fit the header page",
+            });
         }
         Ok(b)
     }
@@ -158,12 +163,14 @@ impl FileHeader {
         Ok(header)
     }
 
-    /// The header from what [`FileHeader::encode`] has made, perhaps with something after it; paths as they are recorded.
+    /// The header from what [`FileHeader::encode`] has made, perhaps with something after it; paths
+    /// as they are recorded.
     pub fn decode_body(body: &[u8], path: &Path) -> Result<FileHeader, PageError> {
         let not = |why| PageError::NotADataFile { path: path.display().to_string(), why };
         let text = |r: &mut Reader<'_>| -> Result<String, PageError> {
             let n = u16::from_le_bytes(*r.array()?);
-            String::from_utf8(r.take(n as usize)?.to_vec()).map_err(|_| not("a name is not Unicode"))
+            String::from_utf8(r.take(n as usize)?.to_vec())
+                .map_err(|_| not("a name is not Unicode"))
         };
         let mut r = Reader { rest: body };
         let magic = *r.array::<8>()?;
@@ -246,7 +253,8 @@ mod tests {
         assert_eq!(page.stored_checksum(), page.compute_checksum());
         assert_eq!(FileHeader::decode(&page, Path::new("b"), &home).unwrap(), head);
         // In a folder that has moved the file has moved with it.
-        let moved = Home { folder: "/new".into(), places: vec![(3, "/c".into())], ..Home::default() };
+        let moved =
+            Home { folder: "/new".into(), places: vec![(3, "/c".into())], ..Home::default() };
         let there = FileHeader::decode(&page, Path::new("b"), &moved).unwrap();
         assert_eq!(there.others, [(1, "/new/a.mdf".into()), (3, "/c".into())]);
     }
@@ -265,7 +273,10 @@ mod tests {
         let newer = FileHeader { format: FORMAT + 1, ..old };
         let body = newer.encode(&Home::default()).unwrap();
         let error = FileHeader::decode_body(&body, Path::new("b")).unwrap_err();
-        assert_eq!(error, PageError::OtherFormat { path: "b".into(), found: FORMAT + 1, known: FORMAT });
+        assert_eq!(
+            error,
+            PageError::OtherFormat { path: "b".into(), found: FORMAT + 1, known: FORMAT }
+        );
         let none = FileHeader { format: 0, ..newer };
         let body = none.encode(&Home::default()).unwrap();
         let error = FileHeader::decode_body(&body, Path::new("b")).unwrap_err();

@@ -1,12 +1,13 @@
-//! Changes of a page: its header fields, opening, closing and splicing slots. For this crate's apply function and page images only.
+//! Changes of a page: its header fields, opening, closing and splicing slots. For this crate's
+//! apply function and page images only.
 //!
-//! The counts of free bytes and ghosts, the free pointer and the newest writer stay true with each change of a slot. What does not
-//! fit or lies outside is [`PageError::Corrupt`], never a panic.
+//! The counts of free bytes and ghosts, the free pointer and the newest writer stay true with each
+//! change of a slot. What does not fit or lies outside is [`PageError::Corrupt`], never a panic.
 
 use super::{
-    AT_FREE_BYTES, AT_FREE_PTR, AT_GHOSTS, AT_LEVEL, AT_LSN, AT_NEWEST, AT_NEXT, AT_PAGE, AT_PREV, AT_ROOT,
-    AT_SLOTS, AT_TYPE, AT_UNIT, AT_VERSION, BODY_SIZE, HEADER_SIZE, MAX_SLOT_LEN, Page, PageType, SLOT_SIZE,
-    VERSION, seal_image,
+    AT_FREE_BYTES, AT_FREE_PTR, AT_GHOSTS, AT_LEVEL, AT_LSN, AT_NEWEST, AT_NEXT, AT_PAGE, AT_PREV,
+    AT_ROOT, AT_SLOTS, AT_TYPE, AT_UNIT, AT_VERSION, BODY_SIZE, HEADER_SIZE, MAX_SLOT_LEN, Page,
+    PageType, SLOT_SIZE, VERSION, seal_image,
 };
 use crate::error::PageError;
 use crate::id::{PAGE_SIZE, PageId, TxnId, UnitId};
@@ -143,9 +144,14 @@ impl Page {
         Ok(())
     }
 
-    /// Makes room for `len` bytes in a new slot: reusing or appending on a heap, shifting elsewhere. The content is
-    /// written by the caller at the returned offset.
-    pub(crate) fn open_slot(&mut self, slot: u16, len: usize, shift: bool) -> Result<usize, PageError> {
+    /// Makes room for `len` bytes in a new slot: reusing or appending on a heap, shifting
+    /// elsewhere. The content is written by the caller at the returned offset.
+    pub(crate) fn open_slot(
+        &mut self,
+        slot: u16,
+        len: usize,
+        shift: bool,
+    ) -> Result<usize, PageError> {
         let bad = |p: &Page, what| Err(PageError::corrupt(p.id(), what));
         let count = self.slot_count();
         if slot > count {
@@ -167,9 +173,12 @@ impl Page {
             return bad(self, "no room for the row");
         }
         let at = self.claim(len, slots)?;
-        let Some(free) = self.free_bytes().checked_sub(cost) else { return bad(self, "no room for the row") };
+        let Some(free) = self.free_bytes().checked_sub(cost) else {
+            return bad(self, "no room for the row");
+        };
         if !reuse {
-            // Entries grow downwards: moving slots s.. up by one number is a move of the bytes below towards 0.
+            // Entries grow downwards: moving slots s.. up by one number is a move of the bytes
+            // below towards 0.
             let low = PAGE_SIZE - SLOT_SIZE * count as usize;
             let high = PAGE_SIZE - SLOT_SIZE * slot as usize;
             self.bytes.copy_within(low..high, low - SLOT_SIZE);
@@ -216,7 +225,8 @@ impl Page {
         Ok(())
     }
 
-    /// Replaces `old_len` bytes at `at` of the slot's content by `new`, moving the content when it grows.
+    /// Replaces `old_len` bytes at `at` of the slot's content by `new`, moving the content when it
+    /// grows.
     pub(crate) fn splice_slot(
         &mut self,
         slot: u16,
@@ -267,7 +277,8 @@ impl Page {
         self.put_slice(at, bytes);
     }
 
-    /// Overwrites the header of a versioned row and keeps the ghost count and the newest writer true.
+    /// Overwrites the header of a versioned row and keeps the ghost count and the newest writer
+    /// true.
     pub(crate) fn set_row_header(&mut self, slot: u16, head: &RowHeader) -> Result<(), PageError> {
         let Some((old, _)) = self.row(slot)? else {
             return Err(PageError::corrupt(self.id(), "row header of an empty slot"));
@@ -279,8 +290,9 @@ impl Page {
         Ok(())
     }
 
-    /// Gives a versioned row another header, and `new` for the `old_len` bytes at `at` of its content: as
-    /// [`Page::splice_slot`] and [`Page::set_row_header`], with one look at the slot where the length stays.
+    /// Gives a versioned row another header, and `new` for the `old_len` bytes at `at` of its
+    /// content: as [`Page::splice_slot`] and [`Page::set_row_header`], with one look at the slot
+    /// where the length stays.
     #[inline]
     pub(crate) fn update_row(
         &mut self,

@@ -1,4 +1,5 @@
-//! What is read from and put into the image of a page that is on its way to or from a file: checksum, LSN, place.
+//! What is read from and put into the image of a page that is on its way to or from a file:
+//! checksum, LSN, place.
 
 use super::{AT_CHECKSUM, AT_LSN, AT_PAGE};
 use crate::id::{PAGE_SIZE, PageId};

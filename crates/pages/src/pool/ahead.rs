@@ -1,8 +1,9 @@
 //! Memory ahead of need: a fresh frame has its memory from the system before somebody fills it.
 //!
-//! The system gives memory at the first touch, and on a virtual machine that can take as long as what is done with the page
-//! (seconds for a gigabyte). The lazy writer, which has nothing to write while frames are fresh, touches it first: half as much
-//! ahead as is in use, within limits, so that a small instance stays small.
+//! The system gives memory at the first touch, and on a virtual machine that can take as long as
+//! what is done with the page (seconds for a gigabyte). The lazy writer, which has nothing to write
+//! while frames are fresh, touches it first: half as much ahead as is in use, within limits, so
+//! that a small instance stays small.
 
 use super::frames::Frames;
 use std::sync::atomic::{AtomicU32, Ordering};

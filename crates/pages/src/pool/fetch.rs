@@ -1,7 +1,8 @@
-//! Pages into frames: the look-up of what is here, the one read of what is not, frames for pages that need no reading.
+//! Pages into frames: the look-up of what is here, the one read of what is not, frames for pages
+//! that need no reading.
 //!
-//! Guarantee: a frame that is returned is latched and holds the page that was asked for; of threads that miss one page one reads
-//! it.
+//! Guarantee: a frame that is returned is latched and holds the page that was asked for; of threads
+//! that miss one page one reads it.
 
 use super::trace::{self, LOOKUP_STEP, LOOKUPS};
 use super::{COLD, Frame, Inner, LOADING, MAX_USAGE, Mode, PageIo, key_page, key_store};
@@ -13,7 +14,13 @@ use std::time::Instant;
 impl Inner {
     /// A frame with the page, latched in the mode.
     #[inline]
-    pub fn fetch(&self, io: &dyn PageIo, key: u64, mode: Mode, scan: bool) -> Result<u32, PageError> {
+    pub fn fetch(
+        &self,
+        io: &dyn PageIo,
+        key: u64,
+        mode: Mode,
+        scan: bool,
+    ) -> Result<u32, PageError> {
         if let Some(i) = self.table.find(&self.frames, key) {
             let frame = self.frames.get(i);
             if frame.try_lock(mode) {
@@ -49,7 +56,13 @@ impl Inner {
     }
 
     #[cold]
-    fn fetch_slow(&self, io: &dyn PageIo, key: u64, mode: Mode, scan: bool) -> Result<u32, PageError> {
+    fn fetch_slow(
+        &self,
+        io: &dyn PageIo,
+        key: u64,
+        mode: Mode,
+        scan: bool,
+    ) -> Result<u32, PageError> {
         let mut tries = 0u32;
         loop {
             if let Some(i) = self.table.find(&self.frames, key) {
@@ -78,8 +91,9 @@ impl Inner {
     fn latch(&self, i: u32, key: u64, mode: Mode) -> bool {
         let frame = self.frames.get(i);
         if !frame.try_lock(mode) {
-            // Pinned first, key checked second; eviction clears the key first and checks pins second: one sees the
-            // other. So nobody waits on a frame whose page has been exchanged, which could be a deadlock.
+            // Pinned first, key checked second; eviction clears the key first and checks pins
+            // second: one sees the other. So nobody waits on a frame whose page has been exchanged,
+            // which could be a deadlock.
             frame.pins.fetch_add(1, Ordering::SeqCst);
             if frame.key.load(Ordering::SeqCst) != key {
                 frame.pins.fetch_sub(1, Ordering::SeqCst);
@@ -106,7 +120,13 @@ impl Inner {
     }
 
     /// Reads the page into a new frame; `None` when another thread brought it in meanwhile.
-    fn load(&self, io: &dyn PageIo, key: u64, mode: Mode, scan: bool) -> Result<Option<u32>, PageError> {
+    fn load(
+        &self,
+        io: &dyn PageIo,
+        key: u64,
+        mode: Mode,
+        scan: bool,
+    ) -> Result<Option<u32>, PageError> {
         let i = self.acquire()?;
         if !self.publish(i, key, LOADING, scan) {
             return Ok(None);
@@ -132,7 +152,8 @@ impl Inner {
         Ok(if self.latch(i, key, mode) { Some(i) } else { None })
     }
 
-    /// Gives an acquired frame its key; false when the page is in the pool already (the frame is given back).
+    /// Gives an acquired frame its key; false when the page is in the pool already (the frame is
+    /// given back).
     fn publish(&self, i: u32, key: u64, flags: u8, scan: bool) -> bool {
         let frame = self.frames.get(i);
         frame.forget_changes();
@@ -150,8 +171,9 @@ impl Inner {
         true
     }
 
-    /// A frame for a page that will be formatted: what the pool has, else zeros without a disk read. The bool says
-    /// whether the frame is new, so that it must not stay when nothing is written to it.
+    /// A frame for a page that will be formatted: what the pool has, else zeros without a disk
+    /// read. The bool says whether the frame is new, so that it must not stay when nothing is
+    /// written to it.
     pub fn fresh(&self, key: u64) -> Result<(u32, bool), PageError> {
         loop {
             if let Some(i) = self.table.find(&self.frames, key) {
@@ -190,8 +212,8 @@ impl Inner {
         self.table.find(&self.frames, key).is_some()
     }
 
-    /// A frame for read-ahead, exclusive and published; the inner `None` when the page is here already, the outer for want of
-    /// frames.
+    /// A frame for read-ahead, exclusive and published; the inner `None` when the page is here
+    /// already, the outer for want of frames.
     pub fn claim(&self, key: u64, scan: bool) -> Option<Option<u32>> {
         // Without waiting: others may wait for the frames that are held already.
         let i = self.try_acquire()?;
@@ -211,7 +233,8 @@ impl Inner {
     }
 }
 
-/// A frame that is being read into. Dropped only by a panic: then the frame is free again, and who waits for it looks once more.
+/// A frame that is being read into. Dropped only by a panic: then the frame is free again, and who
+/// waits for it looks once more.
 struct Loading<'a> {
     pool: &'a Inner,
     frame: u32,

@@ -1,8 +1,8 @@
 //! Frame memory and per-frame state. The only unsafe code of this crate.
 //!
-//! A frame's page may be read while its latch is held shared or exclusive, and written while it is held exclusive.
-//! The functions that hand out references are crate-private and take the latch guard's word for it: only the guards in
-//! `pool` call them.
+//! A frame's page may be read while its latch is held shared or exclusive, and written while it is
+//! held exclusive. The functions that hand out references are crate-private and take the latch
+//! guard's word for it: only the guards in `pool` call them.
 #![allow(unsafe_code)]
 
 use crate::page::Page;
@@ -34,7 +34,8 @@ pub(crate) const WRITING: u8 = 2;
 pub(crate) const LOADING: u8 = 4;
 /// Loaded by a scan; first to be evicted.
 pub(crate) const COLD: u8 = 8;
-/// The page was formatted since its last copy, so the log can rebuild it whatever is on disk. Changes under the lock of `state`.
+/// The page was formatted since its last copy, so the log can rebuild it whatever is on disk.
+/// Changes under the lock of `state`.
 pub(crate) const FORMATTED: u8 = 16;
 
 /// Frames whose states are made at once, when the first of them comes into use: 64 KB.
@@ -98,7 +99,8 @@ impl Frame {
     #[inline]
     pub fn unlock(&self, mode: Mode) {
         match mode {
-            // SAFETY: the caller holds the latch shared (guards and pool paths pair lock and unlock).
+            // SAFETY: the caller holds the latch shared (guards and pool paths pair lock and
+            // unlock).
             Mode::Shared => unsafe { self.latch.unlock_shared() },
             // SAFETY: the caller holds the latch exclusive.
             Mode::Exclusive => unsafe { self.latch.unlock_exclusive() },
@@ -128,8 +130,8 @@ impl Frame {
 
 /// A fixed number of frames over one mapping of pages and one of states.
 ///
-/// Frames come into use in order. A frame that never was in use has neither memory of the system's nor a state, so that a large
-/// pool costs a small instance nothing.
+/// Frames come into use in order. A frame that never was in use has neither memory of the system's
+/// nor a state, so that a large pool costs a small instance nothing.
 pub(crate) struct Frames {
     memory: Memory,
     pages: NonNull<Page>,
@@ -143,8 +145,8 @@ pub(crate) struct Frames {
     used: AtomicU32,
 }
 
-// SAFETY: the page memory is only reached through latched frames (see the module's contract); the states are Sync, and
-// reached only when they are made.
+// SAFETY: the page memory is only reached through latched frames (see the module's contract); the
+// states are Sync, and reached only when they are made.
 unsafe impl Send for Frames {}
 // SAFETY: as for Send.
 unsafe impl Sync for Frames {}
@@ -171,9 +173,12 @@ impl Frames {
         self.memory.commit();
     }
 
-    /// Takes the memory of some frames from the system, as far as they do not have it. False where the system does not know how.
+    /// Takes the memory of some frames from the system, as far as they do not have it. False where
+    /// the system does not know how.
     pub fn take_memory(&self, frames: Range<u32>) -> bool {
-        self.memory.take(frames.start as usize * size_of::<Page>()..frames.end as usize * size_of::<Page>())
+        self.memory.take(
+            frames.start as usize * size_of::<Page>()..frames.end as usize * size_of::<Page>(),
+        )
     }
 
     /// Gives the memory of a frame back to the system. The caller holds the frame's latch
@@ -187,7 +192,8 @@ impl Frames {
         self.count
     }
 
-    /// Takes the next frame that was never used into use; `None` when all were. The lock says that it is one thread at a time.
+    /// Takes the next frame that was never used into use; `None` when all were. The lock says that
+    /// it is one thread at a time.
     pub fn take_fresh(&self, _free: &mut MutexGuard<'_, Vec<u32>>) -> Option<u32> {
         let i = self.used.load(Ordering::Relaxed);
         if i == self.count {
@@ -196,8 +202,8 @@ impl Frames {
         if i == self.made.load(Ordering::Relaxed) {
             let end = i.saturating_add(CHUNK).min(self.count);
             for at in i..end {
-                // SAFETY: within the mapping, which has `count` states; nobody has a reference to it, as `get` refuses states
-                // from `made` on, and nobody else is here.
+                // SAFETY: within the mapping, which has `count` states; nobody has a reference to
+                // it, as `get` refuses states from `made` on, and nobody else is here.
                 unsafe { self.states.as_ptr().add(at as usize).write(Frame::new()) };
             }
             self.made.store(end, Ordering::Release);
@@ -215,7 +221,8 @@ impl Frames {
     #[inline]
     pub fn get(&self, i: u32) -> &Frame {
         assert!(i < self.made.load(Ordering::Acquire));
-        // SAFETY: it was written before `made` passed it and only shared references to it are made since.
+        // SAFETY: it was written before `made` passed it and only shared references to it are made
+        // since.
         unsafe { &*self.states.as_ptr().add(i as usize) }
     }
 
@@ -223,22 +230,25 @@ impl Frames {
     #[inline]
     pub fn page(&self, i: u32) -> &Page {
         assert!(i < self.count);
-        // SAFETY: in bounds by the assertion; zero-initialised, any bytes are a Page; nobody writes while the caller
-        // holds the latch.
+        // SAFETY: in bounds by the assertion; zero-initialised, any bytes are a Page; nobody writes
+        // while the caller holds the latch.
         unsafe { &*self.pages.as_ptr().add(i as usize) }
     }
 
-    /// The page of a frame whose latch the caller holds exclusive, and of which it holds no other reference.
+    /// The page of a frame whose latch the caller holds exclusive, and of which it holds no other
+    /// reference.
     #[inline]
     #[allow(clippy::mut_from_ref)] // the latch is the proof of uniqueness
     pub fn page_mut(&self, i: u32) -> &mut Page {
         assert!(i < self.count);
-        // SAFETY: in bounds by the assertion; the caller holds the exclusive latch, so no other reference exists.
+        // SAFETY: in bounds by the assertion; the caller holds the exclusive latch, so no other
+        // reference exists.
         unsafe { &mut *self.pages.as_ptr().add(i as usize) }
     }
 }
 
-/// So many zeros that can be changed by many threads; memory is used when one of them is changed first.
+/// So many zeros that can be changed by many threads; memory is used when one of them is changed
+/// first.
 pub(crate) fn zeros(count: usize) -> Box<[AtomicU32]> {
     let zeros = Box::new_zeroed_slice(count);
     // SAFETY: any bytes are an AtomicU32.
@@ -261,7 +271,9 @@ mod tests {
             frame.key.store(u64::from(i) + 7, Ordering::Relaxed);
         }
         assert_eq!(frames.take_fresh(&mut free.lock()), None);
-        assert!(frames.used().all(|i| frames.get(i).key.load(Ordering::Relaxed) == u64::from(i) + 7));
+        assert!(
+            frames.used().all(|i| frames.get(i).key.load(Ordering::Relaxed) == u64::from(i) + 7)
+        );
     }
 
     #[test]

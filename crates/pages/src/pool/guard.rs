@@ -13,7 +13,8 @@ pub struct PageRef<'a> {
     frame: u32,
 }
 
-/// A page under an exclusive latch. It can be read; it changes only through `Store::change` and `Store::redo`.
+/// A page under an exclusive latch. It can be read; it changes only through `Store::change` and
+/// `Store::redo`.
 pub struct PageMut<'a> {
     pool: &'a Inner,
     frame: u32,

@@ -1,9 +1,10 @@
 //! The buffer pool: a fixed number of 8 KB frames shared by the databases of an instance.
 //!
-//! Reading a page that is here costs one lock-free look-up and one latch. The latch is also what keeps the page in its
-//! frame: eviction takes a frame only when it gets its exclusive latch without waiting and nobody waits for it.
-//! Concurrent misses on one page read once: the first inserts the frame, holding its exclusive latch until the page
-//! is loaded, the others wait for that latch.
+//! Reading a page that is here costs one lock-free look-up and one latch. The latch is also what
+//! keeps the page in its frame: eviction takes a frame only when it gets its exclusive latch
+//! without waiting and nobody waits for it. Concurrent misses on one page read once: the first
+//! inserts the frame, holding its exclusive latch until the page is loaded, the others wait for
+//! that latch.
 
 mod ahead;
 mod fetch;
@@ -46,7 +47,8 @@ pub struct PoolOptions {
     pub bytes: u64,
     /// How long a thread waits for a frame before [`PageError::NoFrames`].
     pub frame_wait: Duration,
-    /// Take the memory from the system now (a second or more for a gigabyte) and not page by page as it is used.
+    /// Take the memory from the system now (a second or more for a gigabyte) and not page by page
+    /// as it is used.
     pub commit: bool,
 }
 
@@ -60,7 +62,8 @@ impl Default for PoolOptions {
 pub(crate) trait PageIo: Send + Sync {
     /// Reads and verifies one page.
     fn read_page(&self, id: PageId, into: &mut Page) -> Result<(), PageError>;
-    /// Writes these frames if they are dirty and their latches are free; returns how many were written.
+    /// Writes these frames if they are dirty and their latches are free; returns how many were
+    /// written.
     fn write_frames(&self, pool: &Inner, frames: &[(u32, u64)]) -> Result<usize, PageError>;
     /// Whether nothing of it is read or written any more.
     fn is_offline(&self) -> bool;
@@ -69,7 +72,8 @@ pub(crate) trait PageIo: Send + Sync {
     fn note_lost(&self, from: Lsn);
 }
 
-/// One per instance. Dropping it stops the lazy writer; dirty pages are the stores' business (checkpoint first).
+/// One per instance. Dropping it stops the lazy writer; dirty pages are the stores' business
+/// (checkpoint first).
 pub struct BufferPool {
     inner: Arc<Inner>,
     writer: Option<JoinHandle<()>>,
@@ -122,10 +126,12 @@ pub struct PoolCounters {
 
 impl BufferPool {
     /// # Errors
-    /// [`PageError::NoFrames`] when the memory cannot be had; [`PageError::Offline`] when no thread can be started.
+    /// [`PageError::NoFrames`] when the memory cannot be had; [`PageError::Offline`] when no thread
+    /// can be started.
     pub fn new(options: PoolOptions) -> Result<BufferPool, PageError> {
-        let count =
-            u32::try_from(options.bytes / crate::id::PAGE_SIZE as u64).unwrap_or(u32::MAX - 1).max(16);
+        let count = u32::try_from(options.bytes / crate::id::PAGE_SIZE as u64)
+            .unwrap_or(u32::MAX - 1)
+            .max(16);
         let mut frames = Frames::new(count).ok_or(PageError::NoFrames)?;
         let mut ahead = Ahead::default();
         if options.commit {
@@ -158,7 +164,9 @@ impl BufferPool {
         let writer = std::thread::Builder::new()
             .name("lazy-writer".into())
             .spawn(move || sweep::lazy_writer(&shared))
-            .map_err(|e| PageError::Offline { cause: format!("no thread for the lazy writer: {e}") })?;
+            .map_err(|e| PageError::Offline {
+                cause: format!("no thread for the lazy writer: {e}"),
+            })?;
         Ok(BufferPool { inner, writer: Some(writer) })
     }
 
@@ -210,19 +218,21 @@ impl BufferPool {
         &self.inner.counters
     }
 
-    /// The pages that are here at this moment, each with the number of its store and whether it has changes that are not written.
+    /// The pages that are here at this moment, each with the number of its store and whether it has
+    /// changes that are not written.
     pub fn pages(&self) -> Vec<(u16, PageId, bool)> {
         let frames = &self.inner.frames;
         let held = |i: u32| {
             let frame = frames.get(i);
             let key = frame.key.load(Ordering::Acquire);
-            (key != FREE && !frame.has(LOADING)).then(|| (key_store(key), key_page(key), frame.has(DIRTY)))
+            (key != FREE && !frame.has(LOADING))
+                .then(|| (key_store(key), key_page(key), frame.has(DIRTY)))
         };
         frames.used().filter_map(held).collect()
     }
 
-    /// How long a page lives here that nobody touches: the time in which as many pages were evicted last as there are
-    /// frames; the pool's age as long as there were fewer.
+    /// How long a page lives here that nobody touches: the time in which as many pages were evicted
+    /// last as there are frames; the pool's age as long as there were fewer.
     #[must_use]
     pub fn page_life(&self) -> Duration {
         self.inner.turnover.life(self.inner.counters.evictions.load(Ordering::Relaxed))
@@ -236,7 +246,8 @@ impl Drop for BufferPool {
         self.inner.work.notify_all();
         self.inner.reads.stop();
         if let Some(writer) = self.writer.take()
-            // The lazy writer itself can be the last to hold a store, and so the pool: then it just ends.
+            // The lazy writer itself can be the last to hold a store, and so the pool: then it just
+            // ends.
             && writer.thread().id() != std::thread::current().id()
         {
             // A panic of the lazy writer has been reported by the panic hook already.
@@ -315,7 +326,8 @@ impl Inner {
         self.push_free(i);
     }
 
-    /// Notes a change: the caller holds the latch exclusive, `at` is a lower bound of the record's LSN.
+    /// Notes a change: the caller holds the latch exclusive, `at` is a lower bound of the record's
+    /// LSN.
     pub fn mark_dirty(&self, i: u32, at: Lsn) {
         let frame = self.frames.get(i);
         // Becomes clean only under the latch, so the flag is stable here.

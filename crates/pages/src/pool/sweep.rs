@@ -1,4 +1,5 @@
-//! Finding frames: free list, pages left by scans, clock; and the lazy writer that keeps clean frames ready.
+//! Finding frames: free list, pages left by scans, clock; and the lazy writer that keeps clean
+//! frames ready.
 
 use crate::dwb::BATCH_IMAGES;
 use crate::error::PageError;
@@ -71,7 +72,8 @@ impl Inner {
             // A reader that was led astray may hold the latch for a moment.
             self.frames.get(i).lock(Mode::Exclusive);
             debug_assert_eq!(self.frames.get(i).key.load(Ordering::Acquire), FREE);
-            if self.ahead.uses(i) || self.free_len.load(Ordering::Relaxed) < self.free_target() / 2 {
+            if self.ahead.uses(i) || self.free_len.load(Ordering::Relaxed) < self.free_target() / 2
+            {
                 self.work.notify_one();
             }
             return Some(i);
@@ -105,9 +107,10 @@ impl Inner {
         }
     }
 
-    /// Evicts a clean page and returns its frame, latched exclusive. Where there are dirty pages that nobody uses, writing them
-    /// makes room: then no page is aged on their account, unless there must be a frame (`hard`). Else
-    /// the hand, which goes round and round while the pool waits for writes, would soon make pages in use look like all others.
+    /// Evicts a clean page and returns its frame, latched exclusive. Where there are dirty pages
+    /// that nobody uses, writing them makes room: then no page is aged on their account, unless
+    /// there must be a frame (`hard`). Else the hand, which goes round and round while the pool
+    /// waits for writes, would soon make pages in use look like all others.
     pub(super) fn victim(&self, hard: bool) -> Option<u32> {
         while self.cold_len.load(Ordering::Relaxed) > self.cold_limit() {
             let next = {
@@ -169,8 +172,9 @@ impl Inner {
             frame.unlock(Mode::Exclusive);
             return false;
         }
-        // See Inner::latch: the key goes before the pins are checked. Under the shard's lock: a thread that misses the page
-        // in the meantime must not insert it a second time before the key may be put back.
+        // See Inner::latch: the key goes before the pins are checked. Under the shard's lock: a
+        // thread that misses the page in the meantime must not insert it a second time before the
+        // key may be put back.
         let gone = self.table.remove_if(&self.frames, key, i, || {
             frame.key.store(FREE, Ordering::SeqCst);
             let unpinned = frame.pins.load(Ordering::SeqCst) == 0;
@@ -189,14 +193,23 @@ impl Inner {
     }
 
     /// Dirty pages that the clock will meet next, at most `most` of them, within `ahead` frames.
-    fn dirty_ahead(&self, most: usize, ahead: u32, most_used: u8, broken: &[u16]) -> Vec<(u32, u64)> {
+    fn dirty_ahead(
+        &self,
+        most: usize,
+        ahead: u32,
+        most_used: u8,
+        broken: &[u16],
+    ) -> Vec<(u32, u64)> {
         let n = self.frames.used().end;
         let start = self.hand.load(Ordering::Relaxed) % n.max(1);
         let mut list = Vec::new();
         for k in 0..ahead.min(n) {
             let i = ((u64::from(start) + u64::from(k)) % u64::from(n)) as u32;
             let frame = self.frames.get(i);
-            if !frame.has(DIRTY) || frame.has(WRITING) || frame.usage.load(Ordering::Relaxed) > most_used {
+            if !frame.has(DIRTY)
+                || frame.has(WRITING)
+                || frame.usage.load(Ordering::Relaxed) > most_used
+            {
                 continue;
             }
             let key = frame.key.load(Ordering::Acquire);
@@ -225,7 +238,8 @@ impl Inner {
             let (written, failed) = self.write_list(list, &mut broken);
             first = first.or(failed);
             if written > 0 || broken.len() == before {
-                // A database that cannot write its pages is no reason to fail others, as long as theirs make room.
+                // A database that cannot write its pages is no reason to fail others, as long as
+                // theirs make room.
                 return match first {
                     Some(e) if nothing => Err(e),
                     _ => Ok(written),
@@ -234,8 +248,8 @@ impl Inner {
         }
     }
 
-    /// Writes the little-used dirty pages in front of the clock, if they are worth a batch: so that they, and not
-    /// clean pages in use, make room.
+    /// Writes the little-used dirty pages in front of the clock, if they are worth a batch: so that
+    /// they, and not clean pages in use, make room.
     fn write_cold(&self) -> Result<usize, PageError> {
         let n = self.frames.len();
         let list = self.dirty_ahead(WRITE_ROUND, (n / 4).max(64), 0, &[]);
@@ -270,7 +284,11 @@ impl Inner {
 
     /// How many have made room, and the first error; the stores that had one and made none are
     /// added to `broken`.
-    fn write_list(&self, list: Vec<(u32, u64)>, broken: &mut Vec<u16>) -> (usize, Option<PageError>) {
+    fn write_list(
+        &self,
+        list: Vec<(u32, u64)>,
+        broken: &mut Vec<u16>,
+    ) -> (usize, Option<PageError>) {
         let mut by_store: BTreeMap<u16, Vec<(u32, u64)>> = BTreeMap::new();
         for at in list {
             by_store.entry(key_store(at.1)).or_default().push(at);
@@ -282,7 +300,8 @@ impl Inner {
                 match io.write_frames(self, &frames) {
                     Ok(n) => written += n,
                     Err(e) => {
-                        let room = if io.is_offline() { self.forget_lost(&*io, &frames) } else { 0 };
+                        let room =
+                            if io.is_offline() { self.forget_lost(&*io, &frames) } else { 0 };
                         if room > 0 {
                             written += room;
                             continue;
@@ -298,7 +317,8 @@ impl Inner {
     }
 }
 
-/// Body of the lazy writer: keeps memory ready for fresh frames, and [`Inner::free_target`] frames free once the pool is full.
+/// Body of the lazy writer: keeps memory ready for fresh frames, and [`Inner::free_target`] frames
+/// free once the pool is full.
 pub(super) fn lazy_writer(pool: &Inner) {
     while !pool.stop.load(Ordering::Acquire) {
         {
@@ -307,8 +327,9 @@ pub(super) fn lazy_writer(pool: &Inner) {
                 pool.work.wait_for(&mut guard, Duration::from_millis(200));
             }
         }
-        // A panic has taken the database offline whose pages were being written (`Store::fails_on_panic`). The pool goes on for
-        // the others; a fault that comes again must not keep a processor busy.
+        // A panic has taken the database offline whose pages were being written
+        // (`Store::fails_on_panic`). The pool goes on for the others; a fault that comes again must
+        // not keep a processor busy.
         if catch_unwind(AssertUnwindSafe(|| keep_ready(pool))).is_err() {
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -320,7 +341,9 @@ fn keep_to_limit(pool: &Inner) {
     pool.limit.ask();
     while !pool.park() && !pool.stop.load(Ordering::Acquire) {
         match pool.write_some(WRITE_ROUND) {
-            Ok(n) if n > 0 => drop(pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed)),
+            Ok(n) if n > 0 => {
+                drop(pool.counters.lazy_writes.fetch_add(n as u64, Ordering::Relaxed))
+            }
             // What cannot be written stays: its database says why.
             _ => break,
         }
@@ -344,7 +367,8 @@ fn keep_ready(pool: &Inner) {
             pool.push_free(i);
             continue;
         }
-        // A failed write leaves the page dirty; the checkpoint or the thread that needs the frame reports it.
+        // A failed write leaves the page dirty; the checkpoint or the thread that needs the frame
+        // reports it.
         match pool.write_some(WRITE_ROUND) {
             Ok(n) if n > 0 => drop(count(n)),
             _ => break,

@@ -1,7 +1,9 @@
-//! The page table: from key to frame. Looking up takes no lock; changing a chain takes its shard's lock.
+//! The page table: from key to frame. Looking up takes no lock; changing a chain takes its shard's
+//! lock.
 //!
-//! Chains run through the frames themselves. A lock-free walk may be led into another chain by a frame that moves
-//! meanwhile; so a hit is confirmed by the caller under the frame's latch, and a miss under the shard's lock.
+//! Chains run through the frames themselves. A lock-free walk may be led into another chain by a
+//! frame that moves meanwhile; so a hit is confirmed by the caller under the frame's latch, and a
+//! miss under the shard's lock.
 
 use crate::pool::frames::{Frames, NIL, zeros};
 use parking_lot::{Mutex, MutexGuard};
@@ -12,7 +14,8 @@ const SHARDS: usize = 128;
 const MAX_STEPS: usize = 64;
 
 pub(crate) struct PageTable {
-    /// The first frame of each chain plus one, 0 for an empty chain: so a table that is not used takes no memory.
+    /// The first frame of each chain plus one, 0 for an empty chain: so a table that is not used
+    /// takes no memory.
     buckets: Box<[AtomicU32]>,
     shift: u32,
     shards: Box<[Mutex<()>]>,
@@ -30,7 +33,8 @@ impl PageTable {
 
     #[inline]
     fn bucket(&self, key: u64) -> usize {
-        // Adjacent pages of a file land in adjacent-by-multiplication buckets: Fibonacci hashing spreads them evenly.
+        // Adjacent pages of a file land in adjacent-by-multiplication buckets: Fibonacci hashing
+        // spreads them evenly.
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
@@ -65,7 +69,8 @@ impl PageTable {
         self.shards[bucket % SHARDS].lock()
     }
 
-    /// Inserts a frame, which the caller holds exclusive, unless the key is there: then `Err(its frame)`.
+    /// Inserts a frame, which the caller holds exclusive, unless the key is there: then `Err(its
+    /// frame)`.
     pub fn insert(&self, frames: &Frames, key: u64, i: u32) -> Result<(), u32> {
         let bucket = self.bucket(key);
         let _shard = self.lock(bucket);
@@ -91,7 +96,13 @@ impl PageTable {
     }
 
     /// As [`PageTable::remove`] if `check`, which runs under the lock of the chain, says so.
-    pub fn remove_if(&self, frames: &Frames, key: u64, i: u32, check: impl FnOnce() -> bool) -> bool {
+    pub fn remove_if(
+        &self,
+        frames: &Frames,
+        key: u64,
+        i: u32,
+        check: impl FnOnce() -> bool,
+    ) -> bool {
         let bucket = self.bucket(key);
         let _shard = self.lock(bucket);
         if !check() {

@@ -1,14 +1,16 @@
-//! What a thread asks the buffer pool for while somebody wants to know it, by storage unit: the pages of SET STATISTICS IO.
-//! Guarantees: each page that the thread latches for reading or changing is counted once for each time, with the unit that it belongs
-//! to; traces nest, and what the inner one has counted the outer one has not. A thread that is not traced pays nothing: the step by
-//! which it counts its look-ups is what leads here.
+//! What a thread asks the buffer pool for while somebody wants to know it, by storage unit: the
+//! pages of SET STATISTICS IO. Guarantees: each page that the thread latches for reading or
+//! changing is counted once for each time, with the unit that it belongs to; traces nest, and what
+//! the inner one has counted the outer one has not. A thread that is not traced pays nothing: the
+//! step by which it counts its look-ups is what leads here.
 
 use crate::id::UnitId;
 use crate::page::{Page, PageType};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
-/// Look-ups that a thread counts by itself before it tells the pool: a shared counter would cost more than a look-up.
+/// Look-ups that a thread counts by itself before it tells the pool: a shared counter would cost
+/// more than a look-up.
 pub(super) const LOOKUP_STEP: u32 = 64;
 
 thread_local! {
@@ -48,7 +50,8 @@ impl UnitReads {
 #[derive(Default)]
 struct Trace {
     units: Vec<UnitReads>,
-    /// Where the unit of the last page is, and its kind: lists of pages to be read ahead come from that page.
+    /// Where the unit of the last page is, and its kind: lists of pages to be read ahead come from
+    /// that page.
     last: (usize, Option<PageType>),
     /// The thread has read a page that it has not got yet.
     loaded: bool,

@@ -1,11 +1,11 @@
 //! The log record format: header, page operations, undo information.
 //!
-//! A record is built once in a reusable buffer, stamped and appended by a [`RecordSink`], then applied from the very
-//! bytes that went to the log, so that doing and redoing cannot differ. Decoding is checked: any bytes give a value or
-//! [`PageError::Record`].
+//! A record is built once in a reusable buffer, stamped and appended by a [`RecordSink`], then
+//! applied from the very bytes that went to the log, so that doing and redoing cannot differ.
+//! Decoding is checked: any bytes give a value or [`PageError::Record`].
 //!
-//! Layout: kind u8, flags u8, transaction u48, previous LSN (10), then if flagged the next LSN to undo (10) and the
-//! B+tree root (6), then operations. Numbers in operations are varints.
+//! Layout: kind u8, flags u8, transaction u48, previous LSN (10), then if flagged the next LSN to
+//! undo (10) and the B+tree root (6), then operations. Numbers in operations are varints.
 
 use crate::before::LargeUpdate;
 use crate::codec::{HEAD, Head, put_page_id};
@@ -64,19 +64,21 @@ const H_SAME_TXN: u8 = 0x08;
 const H_SAME_LSN: u8 = 0x10;
 const H_NEXT_INDEX: u8 = 0x20;
 
-/// Bytes that undoing one row operation (or one new page) may log besides key and old bytes: record and page heads, old
-/// header, place.
+/// Bytes that undoing one row operation (or one new page) may log besides key and old bytes: record
+/// and page heads, old header, place.
 const UNDO_ROW: usize = 64;
 /// Bytes of a row operation besides keys and contents, usually.
 const ROW_OP: usize = 32;
 
-/// Appends records: stamps transaction and previous LSN into the builder, then puts its bytes into the log.
+/// Appends records: stamps transaction and previous LSN into the builder, then puts its bytes into
+/// the log.
 pub trait RecordSink {
     /// # Errors
     /// What the log says: full, offline.
     fn append(&mut self, rec: &mut RecordBuilder) -> Result<Lsn, PageError>;
 
-    /// Bytes that the next record should have at most, if it can be cut there; see [`wal::Log::room`].
+    /// Bytes that the next record should have at most, if it can be cut there; see
+    /// [`wal::Log::room`].
     fn room(&self) -> usize {
         MAX_RECORD
     }
@@ -155,7 +157,8 @@ impl RecordBuilder {
         self.begin(RecordKind::Change)
     }
 
-    /// Begins a transaction's change of one page of a B+tree: as [`RecordBuilder::change`], `root` and `page`.
+    /// Begins a transaction's change of one page of a B+tree: as [`RecordBuilder::change`], `root`
+    /// and `page`.
     #[inline]
     pub fn change_in(&mut self, root: PageId, page: PageId) -> &mut Self {
         let mut head = Head::default();
@@ -164,12 +167,14 @@ impl RecordBuilder {
         self
     }
 
-    /// Begins a transaction's change of one page of a B+tree: `head` gets what comes before its first operation.
+    /// Begins a transaction's change of one page of a B+tree: `head` gets what comes before its
+    /// first operation.
     #[inline(always)]
     fn head_in(&mut self, head: &mut Head, root: PageId, page: PageId) {
         self.clear();
         // Behind them is room for the transaction and its record before.
-        (head.bytes[0], head.bytes[AT_FLAGS], head.len) = (RecordKind::Change.to_u8(), F_ROOT, FIXED);
+        (head.bytes[0], head.bytes[AT_FLAGS], head.len) =
+            (RecordKind::Change.to_u8(), F_ROOT, FIXED);
         head.short(&root.to_bytes());
         self.page = page;
         head.push(OP_PAGE);
@@ -238,13 +243,14 @@ impl RecordBuilder {
         self.rows < MAX_ROW_OPS && self.room() >= bytes + 64
     }
 
-    /// The record should have no more bytes than this, its first row operation aside: see [`RecordSink::room`].
+    /// The record should have no more bytes than this, its first row operation aside: see
+    /// [`RecordSink::room`].
     pub fn keep_to(&mut self, limit: usize) {
         self.limit = limit;
     }
 
-    /// Whether a row operation that carries `bytes` of keys and contents is to go into this record: it fits, and the record
-    /// keeps to its limit.
+    /// Whether a row operation that carries `bytes` of keys and contents is to go into this record:
+    /// it fits, and the record keeps to its limit.
     #[must_use]
     pub fn should_take(&self, bytes: usize) -> bool {
         let within = self.rows == 0 || self.buf.len() + bytes + ROW_OP <= self.limit;
@@ -257,22 +263,25 @@ impl RecordBuilder {
         self.rows
     }
 
-    /// What the compensation records for this record's operations need at most, in bytes: an undone insert logs a place, an
-    /// undone update the old bytes. The log keeps this much free until the transaction ends.
+    /// What the compensation records for this record's operations need at most, in bytes: an undone
+    /// insert logs a place, an undone update the old bytes. The log keeps this much free until the
+    /// transaction ends.
     #[must_use]
     #[inline]
     pub fn undo_bytes(&self) -> usize {
         self.undo
     }
 
-    /// A page whose rows the record makes shorter: the undo of it may find the page full and need another one.
+    /// A page whose rows the record makes shorter: the undo of it may find the page full and need
+    /// another one.
     #[must_use]
     #[inline]
     pub fn shrunk_page(&self) -> Option<PageId> {
         self.shrunk
     }
 
-    /// The last update of the record with an after image that later updates of the row may refer to.
+    /// The last update of the record with an after image that later updates of the row may refer
+    /// to.
     #[must_use]
     #[inline]
     pub fn large_update(&self) -> Option<LargeUpdate> {
@@ -284,8 +293,9 @@ impl RecordBuilder {
     #[inline]
     pub fn is_empty(&self) -> bool {
         let flags = self.buf[AT_FLAGS];
-        let head =
-            FIXED + if flags & F_UNDO_NEXT != 0 { 10 } else { 0 } + if flags & F_ROOT != 0 { 6 } else { 0 };
+        let head = FIXED
+            + if flags & F_UNDO_NEXT != 0 { 10 } else { 0 }
+            + if flags & F_ROOT != 0 { 6 } else { 0 };
         self.buf.len() == head
     }
 
@@ -316,12 +326,14 @@ impl RecordBuilder {
         self.buf[AT_FLAGS] & F_SYSTEM != 0
     }
 
-    /// For sinks: the transaction that made the record and which record of that transaction came before. A system record stays the
-    /// system's, whichever thread appends it.
+    /// For sinks: the transaction that made the record and which record of that transaction came
+    /// before. A system record stays the system's, whichever thread appends it.
     #[inline]
     pub fn stamp(&mut self, txn: TxnId, prev_lsn: Lsn) {
-        let (txn, prev) = if self.is_system() { (TxnId::SYSTEM, Lsn::ZERO) } else { (txn, prev_lsn) };
-        // The arrays have the lengths of their places, and a record is never shorter than its fixed part.
+        let (txn, prev) =
+            if self.is_system() { (TxnId::SYSTEM, Lsn::ZERO) } else { (txn, prev_lsn) };
+        // The arrays have the lengths of their places, and a record is never shorter than its fixed
+        // part.
         if let Some(place) = self.buf[AT_TXN..AT_PREV].first_chunk_mut() {
             *place = txn.to_bytes();
         }

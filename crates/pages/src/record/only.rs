@@ -1,7 +1,7 @@
-//! Records that are one insert or one update of a row, as most are: what they do is known where they are built, without decoding
-//! them again.
-//! Guarantee: what is applied are the bytes that went to the log, at the place that the record names: where assertions are on, each
-//! such record is decoded and compared.
+//! Records that are one insert or one update of a row, as most are: what they do is known where
+//! they are built, without decoding them again. Guarantee: what is applied are the bytes that went
+//! to the log, at the place that the record names: where assertions are on, each such record is
+//! decoded and compared.
 
 use super::{AT_TXN, RecordBuilder};
 use crate::before::Before;
@@ -15,8 +15,8 @@ pub(super) struct Part {
     pub len: usize,
 }
 
-/// A record's first operation where it is an insert, or an update that carries what it replaces: the record need not be decoded
-/// to be applied if nothing else is in it.
+/// A record's first operation where it is an insert, or an update that carries what it replaces:
+/// the record need not be decoded to be applied if nothing else is in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct First {
     /// Length of the record when it was there.
@@ -39,8 +39,8 @@ impl RecordBuilder {
         }
     }
 
-    /// The page and the operation of a record that is nothing but one insert or one update: what decoding it gives. `None` for
-    /// every other record.
+    /// The page and the operation of a record that is nothing but one insert or one update: what
+    /// decoding it gives. `None` for every other record.
     #[inline]
     pub(crate) fn only(&self) -> Option<(PageId, PageOp<'_>)> {
         let First { end, slot, flags, key, at, before, new } = self.first.as_ref()?;
@@ -83,7 +83,12 @@ mod tests {
     const ROOT: PageId = PageId::new(1, 77_000);
 
     fn old() -> RowHeader {
-        RowHeader { flags: 0, txn: TxnId(70_000), lsn: Lsn { vlf: 3, block: 200, slot: 9 }, index: 4 }
+        RowHeader {
+            flags: 0,
+            txn: TxnId(70_000),
+            lsn: Lsn { vlf: 3, block: 200, slot: 9 },
+            index: 4,
+        }
     }
 
     fn insert(rec: &mut RecordBuilder, key: Option<&[u8]>) {
@@ -132,8 +137,15 @@ mod tests {
             rec.stamp(TxnId(123_456), Lsn { vlf: 1, block: 16, slot: 1 });
             let (steps, undo) = (rec.bytes().to_vec(), rec.undo_bytes());
             let (old, before) = (old(), Before::whole(b"before"));
-            let whole =
-                RowUpdate { slot: 2, flags: 0, old: &old, key, at: 9, before, new_bytes: b"after all" };
+            let whole = RowUpdate {
+                slot: 2,
+                flags: 0,
+                old: &old,
+                key,
+                at: 9,
+                before,
+                new_bytes: b"after all",
+            };
             rec.update_in(ROOT, PAGE, &whole).unwrap();
             rec.stamp(TxnId(123_456), Lsn { vlf: 1, block: 16, slot: 1 });
             assert!(rec.only().is_none(), "the caller knows");

@@ -1,13 +1,13 @@
 //! Operations on one row: insert, ghost, update, replace, and their compensation.
 //!
-//! Each adds to what the undo of the record may need, and carries what undo and older versions need: the old header, the key of a
-//! B+tree's row, the bytes that it replaces. The old row headers of a record are usually neighbours, so each is encoded against
-//! the one before it.
+//! Each adds to what the undo of the record may need, and carries what undo and older versions
+//! need: the old header, the key of a B+tree's row, the bytes that it replaces. The old row headers
+//! of a record are usually neighbours, so each is encoded against the one before it.
 
 use super::only::{First, Part};
 use super::{
-    H_NEXT_INDEX, H_SAME_LSN, H_SAME_TXN, KEYED, OP_GHOST, OP_INSERT, OP_REPLACE, OP_RESTORE, OP_UPDATE,
-    OP_UPDATE_AGAIN, RecordBuilder, UNDO_ROW,
+    H_NEXT_INDEX, H_SAME_LSN, H_SAME_TXN, KEYED, OP_GHOST, OP_INSERT, OP_REPLACE, OP_RESTORE,
+    OP_UPDATE, OP_UPDATE_AGAIN, RecordBuilder, UNDO_ROW,
 };
 use crate::before::{Before, LargeUpdate, WORTH};
 use crate::codec::{HEAD, Head, SHORT_PART};
@@ -36,7 +36,13 @@ impl RecordBuilder {
 
     /// Begins a row operation.
     #[inline]
-    fn row_op(&mut self, op: u8, slot: u16, key: Option<&[u8]>, bytes: usize) -> Result<Head, PageError> {
+    fn row_op(
+        &mut self,
+        op: u8,
+        slot: u16,
+        key: Option<&[u8]>,
+        bytes: usize,
+    ) -> Result<Head, PageError> {
         let mut head = Head::default();
         self.row_op_in(&mut head, op, slot, key, bytes)?;
         Ok(head)
@@ -63,8 +69,8 @@ impl RecordBuilder {
         Ok(())
     }
 
-    /// Adds bytes with their length: short ones to the numbers, others to the record, after the numbers so far. Returns where they
-    /// will be in the record.
+    /// Adds bytes with their length: short ones to the numbers, others to the record, after the
+    /// numbers so far. Returns where they will be in the record.
     #[inline(always)]
     fn put_part(&mut self, head: &mut Head, bytes: &[u8]) -> Part {
         head.varint(bytes.len() as u64);
@@ -127,7 +133,8 @@ impl RecordBuilder {
         self.put_insert(&mut Head::default(), slot, flags, key, value)
     }
 
-    /// A record that is one new row of a B+tree: as [`RecordBuilder::change_in`] and [`RecordBuilder::insert`].
+    /// A record that is one new row of a B+tree: as [`RecordBuilder::change_in`] and
+    /// [`RecordBuilder::insert`].
     ///
     /// # Errors
     /// As for every operation.
@@ -168,7 +175,12 @@ impl RecordBuilder {
     ///
     /// # Errors
     /// [`PageError::RecordFull`].
-    pub fn ghost(&mut self, slot: u16, old: &RowHeader, key: Option<&[u8]>) -> Result<(), PageError> {
+    pub fn ghost(
+        &mut self,
+        slot: u16,
+        old: &RowHeader,
+        key: Option<&[u8]>,
+    ) -> Result<(), PageError> {
         let mut head = self.row_op(OP_GHOST, slot, key, 0)?;
         self.old_header(&mut head, old);
         self.key(&mut head, key);
@@ -199,22 +211,33 @@ impl RecordBuilder {
         Ok(())
     }
 
-    /// A record that is one update of a row of a B+tree: as [`RecordBuilder::change_in`] and [`RecordBuilder::update`]. What it is
-    /// is not noted for [`Store::change`](crate::Store::change): the caller knows, and makes the change by
+    /// A record that is one update of a row of a B+tree: as [`RecordBuilder::change_in`] and
+    /// [`RecordBuilder::update`]. What it is is not noted for
+    /// [`Store::change`](crate::Store::change): the caller knows, and makes the change by
     /// [`Store::change_row`](crate::Store::change_row).
     ///
     /// # Errors
     /// As for every operation.
     #[inline]
-    pub fn update_in(&mut self, root: PageId, page: PageId, update: &RowUpdate<'_>) -> Result<(), PageError> {
+    pub fn update_in(
+        &mut self,
+        root: PageId,
+        page: PageId,
+        update: &RowUpdate<'_>,
+    ) -> Result<(), PageError> {
         let mut head = Head::default();
         self.head_in(&mut head, root, page);
         self.put_update(&mut head, update).map(drop)
     }
 
-    /// An update after what its record begins with, or after what is in the record; what it is, if it carries what it replaces.
+    /// An update after what its record begins with, or after what is in the record; what it is, if
+    /// it carries what it replaces.
     #[inline(always)] // one call for each changed row, of a head that would be copied
-    fn put_update(&mut self, head: &mut Head, update: &RowUpdate<'_>) -> Result<Option<First>, PageError> {
+    fn put_update(
+        &mut self,
+        head: &mut Head,
+        update: &RowUpdate<'_>,
+    ) -> Result<Option<First>, PageError> {
         let RowUpdate { slot, flags, old, key, at, before, new_bytes } = *update;
         let code = if before.earlier > 0 { OP_UPDATE_AGAIN } else { OP_UPDATE };
         self.row_op_in(head, code, slot, key, before.carried() + new_bytes.len())?;
@@ -235,10 +258,19 @@ impl RecordBuilder {
         }
         let new = self.put_part(head, new_bytes);
         self.put(head);
-        Ok((before.earlier == 0).then_some(First { end: 0, slot, flags, key, at, before: Some(there), new }))
+        Ok((before.earlier == 0).then_some(First {
+            end: 0,
+            slot,
+            flags,
+            key,
+            at,
+            before: Some(there),
+            new,
+        }))
     }
 
-    /// A new row in the place of a ghost: `old_value` and `new_value` are the whole body after the key.
+    /// A new row in the place of a ghost: `old_value` and `new_value` are the whole body after the
+    /// key.
     ///
     /// # Errors
     /// [`PageError::RecordFull`].
@@ -263,7 +295,8 @@ impl RecordBuilder {
         Ok(())
     }
 
-    /// Compensation: the row gets this header, and `bytes` for its `current_len` body bytes at `at`.
+    /// Compensation: the row gets this header, and `bytes` for its `current_len` body bytes at
+    /// `at`.
     ///
     /// # Errors
     /// [`PageError::RecordFull`].

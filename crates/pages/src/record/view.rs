@@ -1,11 +1,13 @@
-//! Reading records: operations in order, the row operation that a row header points to, one version back.
+//! Reading records: operations in order, the row operation that a row header points to, one version
+//! back.
 //!
 //! Any bytes give a value or [`PageError::Record`]; nothing panics.
 
 use super::{
-    F_ROOT, F_SYSTEM, F_UNDO_NEXT, H_NEXT_INDEX, H_SAME_LSN, H_SAME_TXN, KEYED, MAX_ROW_OPS, OP_FORMAT,
-    OP_GHOST, OP_IMAGE, OP_INSERT, OP_INSERT_RAW, OP_PAGE, OP_PAYLOAD, OP_PUT_BYTES, OP_REMOVE, OP_REPLACE,
-    OP_REPLACE_RAW, OP_RESTORE, OP_SET_BITS, OP_SET_LINK, OP_UPDATE, OP_UPDATE_AGAIN, RecordKind,
+    F_ROOT, F_SYSTEM, F_UNDO_NEXT, H_NEXT_INDEX, H_SAME_LSN, H_SAME_TXN, KEYED, MAX_ROW_OPS,
+    OP_FORMAT, OP_GHOST, OP_IMAGE, OP_INSERT, OP_INSERT_RAW, OP_PAGE, OP_PAYLOAD, OP_PUT_BYTES,
+    OP_REMOVE, OP_REPLACE, OP_REPLACE_RAW, OP_RESTORE, OP_SET_BITS, OP_SET_LINK, OP_UPDATE,
+    OP_UPDATE_AGAIN, RecordKind,
 };
 use crate::before::Before;
 use crate::codec::Reader;
@@ -46,14 +48,16 @@ impl<'a> RecordView<'a> {
     #[inline]
     pub fn decode(bytes: &'a [u8]) -> Result<RecordView<'a>, PageError> {
         let mut r = Reader { rest: bytes };
-        let kind = RecordKind::from_u8(r.u8()?).ok_or(PageError::Record { what: "unknown record kind" })?;
+        let kind = RecordKind::from_u8(r.u8()?)
+            .ok_or(PageError::Record { what: "unknown record kind" })?;
         let flags = r.u8()?;
         if flags & !(F_SYSTEM | F_UNDO_NEXT | F_ROOT) != 0 {
             return Err(PageError::Record { what: "unknown record flags" });
         }
         let txn = TxnId::from_bytes(*r.array()?);
         let prev_lsn = lsn_from_bytes(r.array()?);
-        let undo_next = if flags & F_UNDO_NEXT != 0 { lsn_from_bytes(r.array()?) } else { Lsn::ZERO };
+        let undo_next =
+            if flags & F_UNDO_NEXT != 0 { lsn_from_bytes(r.array()?) } else { Lsn::ZERO };
         let root = if flags & F_ROOT != 0 { PageId::from_bytes(*r.array()?) } else { PageId::NONE };
         Ok(RecordView { kind, flags, txn, prev_lsn, undo_next, root, body: r.rest })
     }
@@ -208,8 +212,8 @@ impl<'a> OpIter<'a> {
         let r = &mut self.r;
         Ok(match code {
             OP_FORMAT => {
-                let kind =
-                    PageType::from_u8(r.u8()?).ok_or(PageError::Record { what: "unknown page type" })?;
+                let kind = PageType::from_u8(r.u8()?)
+                    .ok_or(PageError::Record { what: "unknown page type" })?;
                 let level = r.u8()?;
                 let unit = UnitId(r.u32v()?);
                 let prev = r.page_id()?;
@@ -301,13 +305,15 @@ impl<'a> OpIter<'a> {
             return Err(PageError::Record { what: "transaction id out of range" });
         }
         let lsn = if b & H_SAME_LSN != 0 { self.last.lsn } else { self.r.lsn()? };
-        let index = if b & H_NEXT_INDEX != 0 { self.last.index.wrapping_add(1) } else { self.r.u8()? };
+        let index =
+            if b & H_NEXT_INDEX != 0 { self.last.index.wrapping_add(1) } else { self.r.u8()? };
         self.last = RowHeader { flags: b & ROW_FLAGS, txn, lsn, index };
         Ok(self.last)
     }
 }
 
-/// The versioned row operation number `index` of a record: what a row header's LSN and index point to.
+/// The versioned row operation number `index` of a record: what a row header's LSN and index point
+/// to.
 ///
 /// # Errors
 /// [`PageError::Record`] when the record has no such operation or cannot be decoded.
@@ -342,9 +348,9 @@ pub fn needs_earlier(op: &PageOp<'_>) -> Option<RowHeader> {
     }
 }
 
-/// One version back: from `body`, a row's bytes after its header as `op` left them, to the header and body before it.
-/// `earlier` is the operation that the old header names, if [`needs_earlier`] asks for it. The earlier body is put into
-/// `out`; `None` means that the row did not exist before.
+/// One version back: from `body`, a row's bytes after its header as `op` left them, to the header
+/// and body before it. `earlier` is the operation that the old header names, if [`needs_earlier`]
+/// asks for it. The earlier body is put into `out`; `None` means that the row did not exist before.
 ///
 /// # Errors
 /// [`PageError::Record`] when the operation cannot have made this body.
@@ -362,7 +368,9 @@ pub fn previous_version(
             out.extend_from_slice(body);
             return Ok(Some(old));
         }
-        PageOp::Update { old, at, before, new_bytes, .. } => (old, at as usize, new_bytes.len(), before),
+        PageOp::Update { old, at, before, new_bytes, .. } => {
+            (old, at as usize, new_bytes.len(), before)
+        }
         PageOp::Replace { old, key, old_value, new_value, .. } => {
             (old, key.map_or(0, value_offset), new_value.len(), Before::whole(old_value))
         }

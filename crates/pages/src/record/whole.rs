@@ -1,10 +1,12 @@
-//! Operations that have no row version: formats and images of pages, raw slots, links, bits, bytes, payloads.
+//! Operations that have no row version: formats and images of pages, raw slots, links, bits, bytes,
+//! payloads.
 //!
-//! Guarantee: an operation goes into the record whole, or the record says [`PageError::RecordFull`] and stays as it was.
+//! Guarantee: an operation goes into the record whole, or the record says [`PageError::RecordFull`]
+//! and stays as it was.
 
 use super::{
-    OP_FORMAT, OP_IMAGE, OP_INSERT_RAW, OP_PAYLOAD, OP_PUT_BYTES, OP_REMOVE, OP_REPLACE_RAW, OP_SET_BITS,
-    OP_SET_LINK, RecordBuilder, UNDO_ROW,
+    OP_FORMAT, OP_IMAGE, OP_INSERT_RAW, OP_PAYLOAD, OP_PUT_BYTES, OP_REMOVE, OP_REPLACE_RAW,
+    OP_SET_BITS, OP_SET_LINK, RecordBuilder, UNDO_ROW,
 };
 use crate::codec::{put_bytes, put_page_id, put_varint};
 use crate::error::PageError;
@@ -13,7 +15,8 @@ use crate::op::Link;
 use crate::page::{HEADER_SIZE, Page, PageType, SLOT_SIZE};
 
 impl RecordBuilder {
-    /// Bytes of an upper crate that travel with the record (commit time, list of active transactions, ...).
+    /// Bytes of an upper crate that travel with the record (commit time, list of active
+    /// transactions, ...).
     ///
     /// # Errors
     /// [`PageError::RecordFull`].
@@ -74,7 +77,8 @@ impl RecordBuilder {
         self.raw(OP_INSERT_RAW, slot, &[content])
     }
 
-    /// Like [`RecordBuilder::insert_raw`] with the content in pieces, so that the caller need not join them.
+    /// Like [`RecordBuilder::insert_raw`] with the content in pieces, so that the caller need not
+    /// join them.
     ///
     /// # Errors
     /// [`PageError::RecordFull`].
@@ -135,7 +139,8 @@ impl RecordBuilder {
 fn image_parts(page: &Page) -> (&[u8], &[u8]) {
     let bytes = &page.bytes()[..];
     if page.verify().is_ok() && page.page_type().is_some_and(PageType::is_slotted) {
-        let used = (0..page.slot_count()).filter_map(|s| page.slot_span(s).ok()).map(|r| r.end).max();
+        let used =
+            (0..page.slot_count()).filter_map(|s| page.slot_span(s).ok()).map(|r| r.end).max();
         let tail = SLOT_SIZE * page.slot_count() as usize;
         let head = used.unwrap_or(HEADER_SIZE).max(HEADER_SIZE);
         return (&bytes[..head], &bytes[PAGE_SIZE - tail..]);

@@ -1,7 +1,8 @@
-//! Changes of pages: a record goes to the log, then its operations are applied to the latched pages with its LSN.
+//! Changes of pages: a record goes to the log, then its operations are applied to the latched pages
+//! with its LSN.
 //!
-//! Guarantee: what is applied is what was logged. A record in the log that cannot be applied takes the database offline: a page
-//! without it must not be written.
+//! Guarantee: what is applied is what was logged. A record in the log that cannot be applied takes
+//! the database offline: a page without it must not be written.
 
 use super::Store;
 use crate::error::PageError;
@@ -13,12 +14,12 @@ use smallvec::{SmallVec, smallvec};
 use wal::Lsn;
 
 impl Store {
-    /// Makes a change: appends the record through `sink` and applies its operations to the pages, which must be
-    /// exactly the latched pages that the record names.
+    /// Makes a change: appends the record through `sink` and applies its operations to the pages,
+    /// which must be exactly the latched pages that the record names.
     ///
     /// # Errors
-    /// What the sink says (log full or offline): nothing has changed then. A record that does not fit its pages is a
-    /// fault of the caller, found too late to undo: the store goes offline.
+    /// What the sink says (log full or offline): nothing has changed then. A record that does not
+    /// fit its pages is a fault of the caller, found too late to undo: the store goes offline.
     pub fn change(
         &self,
         sink: &mut dyn RecordSink,
@@ -43,8 +44,9 @@ impl Store {
         Ok(lsn)
     }
 
-    /// As [`Store::change`], for a record of [`RecordBuilder::update_in`], which is the patch of one row of this page. It is compiled
-    /// for the sink, with what it calls: many statements are one such change.
+    /// As [`Store::change`], for a record of [`RecordBuilder::update_in`], which is the patch of
+    /// one row of this page. It is compiled for the sink, with what it calls: many statements are
+    /// one such change.
     ///
     /// # Errors
     /// As [`Store::change`].
@@ -105,8 +107,11 @@ impl Store {
             let op = op?;
             if pages.get(last).is_none_or(|p| p.page_id() != op.page) {
                 let found = pages.iter().position(|p| p.page_id() == op.page);
-                last =
-                    found.ok_or(PageError::Apply { lsn, page: op.page, what: "the page is not latched" })?;
+                last = found.ok_or(PageError::Apply {
+                    lsn,
+                    page: op.page,
+                    what: "the page is not latched",
+                })?;
             }
             let ctx = ApplyCtx { lsn, txn: view.txn(), index: op.index };
             let page = &mut *pages[last];
@@ -143,15 +148,28 @@ impl Store {
 
     /// As [`Store::apply_to`], for a record of one page.
     #[inline]
-    fn apply_to_one(&self, lsn: Lsn, view: &RecordView<'_>, page: &mut PageMut<'_>) -> Result<(), PageError> {
+    fn apply_to_one(
+        &self,
+        lsn: Lsn,
+        view: &RecordView<'_>,
+        page: &mut PageMut<'_>,
+    ) -> Result<(), PageError> {
         let (id, mut touched) = (page.page_id(), false);
         for op in view.ops() {
             let op = op?;
             if op.page != id {
-                return Err(PageError::Apply { lsn, page: op.page, what: "the page is not latched" });
+                return Err(PageError::Apply {
+                    lsn,
+                    page: op.page,
+                    what: "the page is not latched",
+                });
             }
             if page.is_blank() && !op.op.rebuilds_page() && !touched {
-                return Err(PageError::Apply { lsn, page: id, what: "a fresh page is not formatted first" });
+                return Err(PageError::Apply {
+                    lsn,
+                    page: id,
+                    what: "a fresh page is not formatted first",
+                });
             }
             let ctx = ApplyCtx { lsn, txn: view.txn(), index: op.index };
             apply(page.page_mut(), id, &op.op, &ctx).map_err(|e| at_lsn(lsn, id, e))?;
@@ -169,10 +187,16 @@ impl Store {
 
 /// Whether decoding the record gives this patch and no other operation.
 fn is_patch(rec: &RecordBuilder, page: PageId, patch: &RowPatch<'_>) -> bool {
-    let op = RecordView::decode(rec.bytes()).ok().and_then(|view| view.ops().next()?.ok().map(|op| op.op));
-    let Some(op @ PageOp::Update { slot, flags, at, before, new_bytes, .. }) = op else { return false };
+    let op = RecordView::decode(rec.bytes())
+        .ok()
+        .and_then(|view| view.ops().next()?.ok().map(|op| op.op));
+    let Some(op @ PageOp::Update { slot, flags, at, before, new_bytes, .. }) = op else {
+        return false;
+    };
     let same = (slot, flags, at) == (patch.slot, patch.flags, patch.at);
-    same && before.len() == patch.old_len && new_bytes == patch.new_bytes && is_all_of(rec, page, &op)
+    same && before.len() == patch.old_len
+        && new_bytes == patch.new_bytes
+        && is_all_of(rec, page, &op)
 }
 
 /// Whether decoding the record gives this operation and no other.

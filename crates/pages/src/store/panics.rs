@@ -4,7 +4,8 @@ use super::Store;
 use crate::error::PageError;
 
 impl Store {
-    /// Takes the store offline if the thread panics while this exists: to be held while pages change or are written.
+    /// Takes the store offline if the thread panics while this exists: to be held while pages
+    /// change or are written.
     #[inline]
     pub(crate) fn fails_on_panic(&self, during: &'static str) -> FailsOnPanic<'_> {
         FailsOnPanic { store: self, during, before: std::thread::panicking() }

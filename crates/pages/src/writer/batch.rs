@@ -1,7 +1,8 @@
-//! One batch of pages on its way: copied under their latches, sealed, to the doublewrite area, then to their homes.
+//! One batch of pages on its way: copied under their latches, sealed, to the doublewrite area, then
+//! to their homes.
 //!
-//! Guarantee: a frame whose copy is on its way is marked so until the write has ended, however it ends; a page that was changed
-//! meanwhile stays dirty.
+//! Guarantee: a frame whose copy is on its way is marked so until the write has ended, however it
+//! ends; a page that was changed meanwhile stays dirty.
 
 use super::unwritten::{is_refusal, write_singly};
 use super::{Batches, Place};
@@ -38,8 +39,8 @@ struct Item {
 }
 
 impl Store {
-    /// Copies and writes frames, sorted by place within each file, in as many batches as it takes; as
-    /// [`write_batch`](Self::write_batch) otherwise.
+    /// Copies and writes frames, sorted by place within each file, in as many batches as it takes;
+    /// as [`write_batch`](Self::write_batch) otherwise.
     pub(super) fn write_list(
         &self,
         list: &[Place],
@@ -56,9 +57,9 @@ impl Store {
         Ok(written)
     }
 
-    /// Copies and writes the first frames of the list, as many as make a batch. Frames whose latch is taken go to `later`,
-    /// unless `block` says to wait for it; so do frames that are being written already. Returns the number of pages written and
-    /// of frames seen to.
+    /// Copies and writes the first frames of the list, as many as make a batch. Frames whose latch
+    /// is taken go to `later`, unless `block` says to wait for it; so do frames that are being
+    /// written already. Returns the number of pages written and of frames seen to.
     pub(super) fn write_batch(
         &self,
         list: &[Place],
@@ -89,8 +90,11 @@ impl Store {
             }
         }
         let ended = Ending { store: self, items: &items };
-        let result =
-            if items.is_empty() { Ok(Vec::new()) } else { self.write_items(&items, staging, batches) };
+        let result = if items.is_empty() {
+            Ok(Vec::new())
+        } else {
+            self.write_items(&items, staging, batches)
+        };
         match result {
             Ok(refused) => {
                 for (i, cause) in &refused {
@@ -112,7 +116,12 @@ impl Store {
     }
 
     /// Copies one dirty page and marks it as in writing. `None`: nothing to do.
-    fn copy_out(&self, (i, key): Place, block: bool, to: &mut [u8; PAGE_SIZE]) -> Result<Option<Item>, Busy> {
+    fn copy_out(
+        &self,
+        (i, key): Place,
+        block: bool,
+        to: &mut [u8; PAGE_SIZE],
+    ) -> Result<Option<Item>, Busy> {
         let pool = self.inner();
         let frame = pool.frames.get(i);
         if block {
@@ -121,7 +130,8 @@ impl Store {
             return Err(Busy);
         }
         let mut item = None;
-        // A page whose home could not be written stays as it is until an older image of it has gone there.
+        // A page whose home could not be written stays as it is until an older image of it has gone
+        // there.
         if frame.key.load(Ordering::Acquire) == key && !self.dwb().is_stuck(key_page(key)) {
             let mut state = frame.state.lock();
             if state.writing.is_some() && state.rec_lsn.is_some() {
@@ -150,10 +160,12 @@ impl Store {
         Ok(item)
     }
 
-    /// Writes the items: their images, then their homes. Returns those whose homes the device refuses to write.
+    /// Writes the items: their images, then their homes. Returns those whose homes the device
+    /// refuses to write.
     ///
     /// # Errors
-    /// [`PageError::Unwritten`]: none is written, and the store goes on; anything else has taken it offline, or is the log's.
+    /// [`PageError::Unwritten`]: none is written, and the store goes on; anything else has taken it
+    /// offline, or is the log's.
     fn write_items(
         &self,
         items: &[Item],
@@ -185,7 +197,8 @@ impl Store {
         } else {
             let primary = self.file(PageId::new(1, 0))?;
             let online = || self.check_online();
-            let done = self.dwb().protect(&primary, &protect, files.clone(), batches.purpose, &online);
+            let done =
+                self.dwb().protect(&primary, &protect, files.clone(), batches.purpose, &online);
             Some(done.inspect_err(|e| {
                 if !self.goes_on_after(e) {
                     self.fail(e)
@@ -193,9 +206,11 @@ impl Store {
             })?)
         };
         let written = write_homes(&files, items, images, batches.turn);
-        // A page may be torn now, and only the area has it whole: opening the database again repairs it.
+        // A page may be torn now, and only the area has it whole: opening the database again
+        // repairs it.
         let refused = written.map_err(PageError::from).inspect_err(|e| self.fail(e))?;
-        // First the files, then the area: a thread that needs its slots syncs the files that have something to sync.
+        // First the files, then the area: a thread that needs its slots syncs the files that have
+        // something to sync.
         note_written(&files, items, &refused);
         if let Some(batch) = protected {
             self.end_batch(batch, items, images, &refused)?;
@@ -203,8 +218,9 @@ impl Store {
         Ok(refused)
     }
 
-    /// The homes of a batch are written, but for the refused ones. Their images stay in the area, in a small batch of their own if
-    /// there is room for it: a large one would keep many slots for them.
+    /// The homes of a batch are written, but for the refused ones. Their images stay in the area,
+    /// in a small batch of their own if there is room for it: a large one would keep many slots for
+    /// them.
     fn end_batch(
         &self,
         batch: Protected,
@@ -228,7 +244,10 @@ impl Store {
         let small = if alone.len() <= FEW_STUCK {
             let homes = pages.iter().map(|page| Arc::clone(&page.home)).collect();
             let primary = self.file(PageId::new(1, 0))?;
-            match self.dwb().protect(&primary, &alone, homes, BatchPurpose::Stuck, &|| self.check_online()) {
+            match self
+                .dwb()
+                .protect(&primary, &alone, homes, BatchPurpose::Stuck, &|| self.check_online())
+            {
                 Ok(small) => Some(small),
                 Err(e) if self.goes_on_after(&e) => None,
                 Err(e) => {
@@ -249,8 +268,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the writing of the items: they are clean, or dirty again. Their files know of them already, so that
-    /// [`Store::min_rec_lsn`] finds them in one place or the other.
+    /// Ends the writing of the items: they are clean, or dirty again. Their files know of them
+    /// already, so that [`Store::min_rec_lsn`] finds them in one place or the other.
     fn finish_items(&self, items: &[Item], written: impl Fn(usize) -> bool) {
         let pool = self.inner();
         let mut pages = 0;
@@ -306,9 +325,9 @@ fn note_written(files: &[Arc<DataFile>], items: &[Item], refused: &[(usize, Disk
     }
 }
 
-/// Writes the items to their places, adjacent pages together, all in flight at once as far as the devices take them, from their
-/// turn on, which passes when all of them are in flight. Returns the items whose homes the device refuses to write, also each by
-/// itself.
+/// Writes the items to their places, adjacent pages together, all in flight at once as far as the
+/// devices take them, from their turn on, which passes when all of them are in flight. Returns the
+/// items whose homes the device refuses to write, also each by itself.
 ///
 /// # Errors
 /// The first failure that is more than that.
@@ -338,7 +357,11 @@ fn write_homes(
         }
         let offset = u64::from(first.page) * PAGE_SIZE as u64;
         if let Some(file) = home(order[at]) {
-            requests.push(Request { file: &*file.file, offset, data: Data::Write(&slices[at..end]) });
+            requests.push(Request {
+                file: &*file.file,
+                offset,
+                data: Data::Write(&slices[at..end]),
+            });
             runs.push(&order[at..end]);
         }
         at = end;
@@ -368,6 +391,7 @@ fn write_homes(
 
 /// How many requests of a batch the devices of the files take at a time.
 pub(super) fn depth(files: &[Arc<DataFile>]) -> usize {
-    let devices: BTreeMap<u64, usize> = files.iter().map(|f| (f.file.device(), f.file.depth())).collect();
+    let devices: BTreeMap<u64, usize> =
+        files.iter().map(|f| (f.file.device(), f.file.depth())).collect();
     devices.into_values().sum()
 }

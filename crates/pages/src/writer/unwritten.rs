@@ -28,9 +28,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// fails is another matter: the system may have forgotten what it had not written yet.
 pub(super) fn is_refusal(cause: &DiskError) -> bool {
     match cause {
-        DiskError::Io { op, .. } | DiskError::NoSpace { op, .. } | DiskError::FileLimit { op, .. } => {
-            *op == Op::Write
-        }
+        DiskError::Io { op, .. }
+        | DiskError::NoSpace { op, .. }
+        | DiskError::FileLimit { op, .. } => *op == Op::Write,
         _ => false,
     }
 }
@@ -164,7 +164,8 @@ impl Store {
     ) -> Result<Option<AlignedBuf>, PageError> {
         let mut image = AlignedBuf::new(PAGE_SIZE);
         primary.read_raw(DWB_DIRECTORY + slot as u32, &mut image)?;
-        let whole = |image: &[u8; PAGE_SIZE]| sum_in(image) == checksum_of(image) && id_in(image) == page;
+        let whole =
+            |image: &[u8; PAGE_SIZE]| sum_in(image) == checksum_of(image) && id_in(image) == page;
         let good = image.as_chunks().0.first().is_some_and(whole);
         Ok(good.then_some(image))
     }

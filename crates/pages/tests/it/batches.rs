@@ -2,7 +2,9 @@
 
 use crate::support::{TestTxn, new_page, pool, spec};
 use model::Routes;
-use ringwood_pages::{Before, BufferPool, Lsn, PageId, PageType, RecordBuilder, Store, TxnId, UnitId};
+use ringwood_pages::{
+    Before, BufferPool, Lsn, PageId, PageType, RecordBuilder, Store, TxnId, UnitId,
+};
 use sim::SimDisk;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,14 +28,23 @@ fn on_two_disks(frames: u64) -> Db {
     let mut routes = Routes::new("", first);
     routes.place_disk(Path::new("other"), Arc::new(second.clone()));
     let disk: Arc<dyn disk::Disk> = Arc::new(routes);
-    let options = LogOptions { initial_size: 4 << 20, background_writer: false, ..LogOptions::default() };
+    let options =
+        LogOptions { initial_size: 4 << 20, background_writer: false, ..LogOptions::default() };
     let log = Log::create(&*disk, Path::new("t.ldf"), options).expect("a log");
     let pool = pool(frames);
-    let specs =
-        [spec(1, 1, 4 << 20), ringwood_pages::FileSpec { path: SECOND.into(), ..spec(2, 2, 1 << 20) }];
-    let store =
-        Store::create(disk, pool.clone(), log.clone() as Arc<_>, [9; 16], &specs, &Default::default())
-            .expect("a store");
+    let specs = [
+        spec(1, 1, 4 << 20),
+        ringwood_pages::FileSpec { path: SECOND.into(), ..spec(2, 2, 1 << 20) },
+    ];
+    let store = Store::create(
+        disk,
+        pool.clone(),
+        log.clone() as Arc<_>,
+        [9; 16],
+        &specs,
+        &Default::default(),
+    )
+    .expect("a store");
     Db { log, pool, store, second }
 }
 
@@ -90,8 +101,13 @@ fn eviction_does_not_wait_for_the_homes_of_a_checkpoint() {
             evicting.send(()).expect("the test waits");
         });
         // Far more than it takes: an eviction that waits for the checkpoint waits for ever.
-        finished.recv_timeout(Duration::from_secs(60)).expect("eviction has waited for the checkpoint");
-        assert!(db.pool.counters().evictions.load(Ordering::Relaxed) > evicted + 600, "the pool is small");
+        finished
+            .recv_timeout(Duration::from_secs(60))
+            .expect("eviction has waited for the checkpoint");
+        assert!(
+            db.pool.counters().evictions.load(Ordering::Relaxed) > evicted + 600,
+            "the pool is small"
+        );
         assert!(!done.load(Ordering::SeqCst), "the checkpoint has waited for its home writes");
         drop(hold);
     });

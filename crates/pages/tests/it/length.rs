@@ -1,4 +1,5 @@
-//! Data files whose length cannot be changed: a refusal changes nothing and work goes on, a failed sync is final.
+//! Data files whose length cannot be changed: a refusal changes nothing and work goes on, a failed
+//! sync is final.
 
 use crate::support::{Db, create, new_page, open, spec};
 use ringwood_pages::{PageError, PageType, Store, UnitId};
@@ -66,7 +67,8 @@ fn a_refusal_is_not() {
     }
 }
 
-/// A file that the system does not let grow leaves it to the others of its filegroup; the last one's error is told.
+/// A file that the system does not let grow leaves it to the others of its filegroup; the last
+/// one's error is told.
 #[test]
 fn another_file_grows_instead() {
     let disk = SimDisk::new(3);

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use ringwood_pages::{
-    ApplyCtx, Before, GHOST, Link, Lsn, Page, PageError, PageId, PageOp, PageType, RecordBuilder, RecordView,
-    RowHeader, TxnId, UnitId, apply, previous_version, row_op, split_keyed,
+    ApplyCtx, Before, GHOST, Link, Lsn, Page, PageError, PageId, PageOp, PageType, RecordBuilder,
+    RecordView, RowHeader, TxnId, UnitId, apply, previous_version, row_op, split_keyed,
 };
 use std::collections::BTreeMap;
 
@@ -379,12 +379,16 @@ fn deleting_neighbours_costs_a_few_bytes_each() {
 fn an_update_that_names_an_earlier_one_for_nothing_is_no_record() {
     let mut rec = RecordBuilder::new();
     rec.page(P);
-    rec.update(0, 0, &RowHeader::default(), None, 5, Before::without(&[7; 200], 5, 6..134), b"x").unwrap();
+    rec.update(0, 0, &RowHeader::default(), None, 5, Before::without(&[7; 200], 5, 6..134), b"x")
+        .unwrap();
     let mut bytes = rec.bytes().to_vec();
     assert!(row_op(&RecordView::decode(&bytes).unwrap(), 0).is_ok());
     // 128 bytes become 0.
     let at = bytes.windows(4).position(|four| four == [1, 7, 0x80, 0x01]).unwrap();
     bytes[at + 3] = 0;
     let failed = row_op(&RecordView::decode(&bytes).unwrap(), 0);
-    assert!(matches!(failed, Err(PageError::Record { what: "update leaves nothing out" })), "{failed:?}");
+    assert!(
+        matches!(failed, Err(PageError::Record { what: "update leaves nothing out" })),
+        "{failed:?}"
+    );
 }

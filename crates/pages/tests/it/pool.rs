@@ -2,8 +2,8 @@
 
 use crate::support::{DATA, Db, TestTxn, create, new_page, open, spec};
 use ringwood_pages::{
-    Before, Home, Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions, RecordBuilder, Store,
-    TxnId, UnitId,
+    Before, Home, Lsn, PageError, PageId, PageMut, PageType, PageWait, PoolOptions, RecordBuilder,
+    Store, TxnId, UnitId,
 };
 use sim::{Fault, OpKind, SimDisk};
 use std::path::Path;
@@ -36,7 +36,8 @@ fn counters(frames: u64, pages: usize) -> (Db, Vec<PageId>) {
 
 fn fill(db: &Db, pages: usize) -> Vec<PageId> {
     let unit = db.store.create_unit(UnitId(1), 1).unwrap();
-    let ids: Vec<PageId> = (0..pages).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    let ids: Vec<PageId> =
+        (0..pages).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
     for &id in &ids {
         let mut page = db.store.write(id).unwrap();
         let mut rec = RecordBuilder::new();
@@ -98,8 +99,9 @@ fn no_update_is_lost_with_a_tiny_pool() {
 
 #[test]
 fn opposite_latch_orders_across_eviction_do_not_hang() {
-    // Every thread latches pages in ascending order, always a few at once, so the frames under them change owners all
-    // the time. A wait for a frame that meanwhile holds another page could close a circle.
+    // Every thread latches pages in ascending order, always a few at once, so the frames under them
+    // change owners all the time. A wait for a frame that meanwhile holds another page could close
+    // a circle.
     let (db, ids) = counters(24, 120);
     let begin = Instant::now();
     std::thread::scope(|scope| {
@@ -130,7 +132,9 @@ fn concurrent_misses_read_once() {
     let before = disk.read_count();
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| ids.iter().for_each(|&id| assert_eq!(db.store.read(id).unwrap().id(), id)));
+            scope.spawn(|| {
+                ids.iter().for_each(|&id| assert_eq!(db.store.read(id).unwrap().id(), id))
+            });
         }
     });
     assert_eq!(disk.read_count() - before, ids.len() as u64);
@@ -202,8 +206,8 @@ fn scans_leave_hot_pages_alone() {
     assert!(kept > 270, "{kept} of 300 hot pages survived the scan");
 }
 
-/// A load dirties pages faster than they are written, each touched several times. Pages that come up again within a quarter of
-/// the pool, as allocation maps do, stay in it.
+/// A load dirties pages faster than they are written, each touched several times. Pages that come
+/// up again within a quarter of the pool, as allocation maps do, stay in it.
 #[test]
 fn a_load_leaves_pages_in_use_alone() {
     let (db, ids) = counters(1024, 12_000);
@@ -227,7 +231,8 @@ fn a_load_leaves_pages_in_use_alone() {
     assert!((read as usize) < times / 10, "{read} of {times} times a page in use was read again");
 }
 
-/// Dirty pages of a database that cannot write them do not make others look for frames far and wide.
+/// Dirty pages of a database that cannot write them do not make others look for frames far and
+/// wide.
 #[test]
 fn a_database_that_cannot_write_costs_others_nothing() {
     let db = create(SimDisk::new(1), 1024, &[spec(1, 1, 0), spec(2, 1, 0)]).unwrap();
@@ -263,8 +268,8 @@ fn a_database_that_cannot_write_costs_others_nothing() {
     assert!(looked < 10 * 6000, "{looked} frames looked at for 6,000 pages");
 }
 
-/// A checkpoint of many pages writes two batches at a time: one that fails leaves its pages dirty, and the next checkpoint
-/// writes them, or the database is offline and redo does.
+/// A checkpoint of many pages writes two batches at a time: one that fails leaves its pages dirty,
+/// and the next checkpoint writes them, or the database is offline and redo does.
 #[test]
 fn a_large_checkpoint_that_fails_is_made_good_by_the_next() {
     for n in [1, 2, 9] {
@@ -278,7 +283,8 @@ fn a_large_checkpoint_that_fails_is_made_good_by_the_next() {
         assert_eq!(failed, db.store.min_rec_lsn().is_some());
         match db.checkpoint() {
             Ok(()) => assert_eq!((db.store.dirty_pages(), db.store.min_rec_lsn()), (0, None)),
-            // It was a batch with maps: a page that is torn at home must stay in the doublewrite area.
+            // It was a batch with maps: a page that is torn at home must stay in the doublewrite
+            // area.
             Err(e) => assert!(matches!(e, PageError::Offline { .. }), "{e}"),
         }
         all_are_one(&open(db.disk.crash(n), 4096).unwrap(), &ids);
@@ -311,15 +317,21 @@ fn all_are_one(db: &Db, ids: &[PageId]) {
 #[test]
 fn all_frames_latched_gives_802() {
     let db = create(SimDisk::new(1), 16, &[spec(1, 1, 0)]).unwrap();
-    let options = PoolOptions { bytes: 16 * 8192, frame_wait: Duration::from_millis(100), commit: true };
+    let options =
+        PoolOptions { bytes: 16 * 8192, frame_wait: Duration::from_millis(100), commit: true };
     let pool = Arc::new(ringwood_pages::BufferPool::new(options).unwrap());
     let shared: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(2));
     let log = Arc::clone(&db.log);
-    let store = Store::create(shared, pool, log, [1; 16], &[spec(1, 1, 4 << 20)], &Home::default()).unwrap();
-    let mut held: Vec<PageMut<'_>> = (0..16).map(|i| store.fresh(PageId::new(1, 300 + i)).unwrap()).collect();
+    let store = Store::create(shared, pool, log, [1; 16], &[spec(1, 1, 4 << 20)], &Home::default())
+        .unwrap();
+    let mut held: Vec<PageMut<'_>> =
+        (0..16).map(|i| store.fresh(PageId::new(1, 300 + i)).unwrap()).collect();
     assert_eq!(store.fresh(PageId::new(1, 400)).unwrap_err(), PageError::NoFrames);
     held.pop();
-    assert!(store.fresh(PageId::new(1, 400)).is_ok(), "a blank page that is given up frees its frame");
+    assert!(
+        store.fresh(PageId::new(1, 400)).is_ok(),
+        "a blank page that is given up frees its frame"
+    );
     drop(held);
     // What was never formatted is not there.
     assert!(matches!(store.read(PageId::new(1, 300)), Err(PageError::Checksum { .. })));
@@ -351,7 +363,8 @@ fn waits_are_counted_only_when_there_are_any() {
 fn two_databases_share_one_pool() {
     let (db, ids) = counters(32, 60);
     let disk: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(8));
-    let log = wal::Log::create(&*disk, std::path::Path::new("b.ldf"), wal::LogOptions::default()).unwrap();
+    let log = wal::Log::create(&*disk, std::path::Path::new("b.ldf"), wal::LogOptions::default())
+        .unwrap();
     let other = Store::create(
         disk,
         Arc::clone(&db.pool),
@@ -362,7 +375,8 @@ fn two_databases_share_one_pool() {
     )
     .unwrap();
     let unit = other.create_unit(UnitId(77), 1).unwrap();
-    let pages: Vec<PageId> = (0..60).map(|_| new_page(&other, &unit, PageType::Lob).unwrap()).collect();
+    let pages: Vec<PageId> =
+        (0..60).map(|_| new_page(&other, &unit, PageType::Lob).unwrap()).collect();
     let found = AtomicU64::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -381,7 +395,11 @@ fn two_databases_share_one_pool() {
     assert_eq!(found.load(Ordering::Relaxed), 3000);
     drop((unit, other));
     for &id in &ids {
-        assert_eq!(db.store.read(id).unwrap().unit(), UnitId(1), "closing one leaves the other alone");
+        assert_eq!(
+            db.store.read(id).unwrap().unit(),
+            UnitId(1),
+            "closing one leaves the other alone"
+        );
     }
 }
 
@@ -397,13 +415,21 @@ fn a_store_that_has_failed_leaves_the_pool_to_others() {
     let (dirty, redo) = (db.store.dirty_pages(), db.store.min_rec_lsn());
     assert!(dirty > 40 && redo.is_some(), "{dirty} pages, {redo:?}");
     let disk: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(8));
-    let log = wal::Log::create(&*disk, std::path::Path::new("b.ldf"), wal::LogOptions::default()).unwrap();
+    let log = wal::Log::create(&*disk, std::path::Path::new("b.ldf"), wal::LogOptions::default())
+        .unwrap();
     let pool = Arc::clone(&db.pool);
-    let other =
-        Store::create(disk, pool, Arc::clone(&log) as Arc<_>, [2; 16], &[spec(1, 1, 0)], &Home::default());
+    let other = Store::create(
+        disk,
+        pool,
+        Arc::clone(&log) as Arc<_>,
+        [2; 16],
+        &[spec(1, 1, 0)],
+        &Home::default(),
+    );
     let other = other.unwrap();
     let unit = other.create_unit(UnitId(77), 1).unwrap();
-    let pages: Vec<PageId> = (0..200).map(|_| new_page(&other, &unit, PageType::Lob).unwrap()).collect();
+    let pages: Vec<PageId> =
+        (0..200).map(|_| new_page(&other, &unit, PageType::Lob).unwrap()).collect();
     let begin = Instant::now();
     // A few that are not worth a batch may stay.
     while db.store.dirty_pages() > 20 {
@@ -441,7 +467,9 @@ fn the_pool_comes_down_to_its_budget_and_grows_again() {
     budget.store(100 * 8192, Ordering::Relaxed);
     look();
     assert_eq!(comes_to(&held, |frames| frames <= 100), 100);
-    ids.iter().for_each(|&id| assert_eq!(counter_of(&db.store, id), 0, "what was given up is read again"));
+    ids.iter().for_each(|&id| {
+        assert_eq!(counter_of(&db.store, id), 0, "what was given up is read again")
+    });
     assert_eq!(held().unwrap() / 8192, 100, "reading does not pass the budget");
     budget.store(u64::MAX, Ordering::Relaxed);
     look();

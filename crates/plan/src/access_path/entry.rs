@@ -19,7 +19,8 @@ fn on_entries(get: &Get, index: &IndexStore, preds: &[Pred]) -> Vec<bool> {
     let told = |pred: &Pred| {
         let mut used = Vec::new();
         pred.columns(&mut used);
-        let has = |id: &ColId| get.position(*id).is_some_and(|column| index.position(column).is_some());
+        let has =
+            |id: &ColId| get.position(*id).is_some_and(|column| index.position(column).is_some());
         !used.is_empty() && used.iter().all(has) && !pred.has_subquery() && !pred.is_volatile()
     };
     let mut all_before = true;
@@ -70,7 +71,8 @@ pub(super) fn test_of(
     pred.columns(&mut ids);
     pred_slots(&mut pred, &ids)?;
     let columns: Vec<usize> = ids.iter().filter_map(|id| get.position(*id)).collect();
-    let places = columns.iter().filter_map(|column| index.position(*column)).map(|at| at as u16).collect();
+    let places =
+        columns.iter().filter_map(|column| index.position(*column)).map(|at| at as u16).collect();
     let columns = columns.into_iter().map(|column| column as u16).collect();
     Ok(Some(EntryTest { pred, columns, places }))
 }
@@ -85,7 +87,9 @@ impl Question<'_> {
         let is_sought = |at: usize, pred: &Pred| {
             let choice = || self.conditions.choices.iter().any(|choice| choice.at == at);
             used.contains(&at)
-                || found.iter().any(|found| found.sought.iter().any(|known| std::ptr::eq(*known, pred)))
+                || found
+                    .iter()
+                    .any(|found| found.sought.iter().any(|known| std::ptr::eq(*known, pred)))
                 || (found.len() > 1 && choice())
         };
         let taken = on_entries(self.get, index, self.preds);

@@ -1,5 +1,6 @@
-//! Filtered indexes: whether the conditions on a table keep only rows that an index has.
-//! Guarantee: an index that is said to be usable has every row that satisfies all conditions, whatever parameters and variables are.
+//! Filtered indexes: whether the conditions on a table keep only rows that an index has. Guarantee:
+//! an index that is said to be usable has every row that satisfies all conditions, whatever
+//! parameters and variables are.
 
 use super::terms::keeps_apart;
 use catalog::IndexDef;
@@ -11,8 +12,8 @@ use syntax::ast::CompareOp;
 use types::convert::{Mode, convert};
 use types::{Collation, DataType, Decimal, Value, ops};
 
-/// Whether a table may be read by an index under a conjunction; `compared` are columns that are compared besides, so that they are
-/// not NULL in any row that is wanted.
+/// Whether a table may be read by an index under a conjunction; `compared` are columns that are
+/// compared besides, so that they are not NULL in any row that is wanted.
 pub fn is_usable(get: &Get, index: &IndexDef, preds: &[Pred], compared: &[usize]) -> bool {
     if index.options.disabled {
         return false;
@@ -33,13 +34,19 @@ pub(crate) fn implies(pred: &Pred, id: ColId, term: &FilterTerm) -> bool {
         Pred::Or(list) => !list.is_empty() && list.iter().all(|pred| implies(pred, id, term)),
         Pred::IsNull(e, true) if is_column(e, id) => matches!(term.test, FilterTest::IsNotNull),
         Pred::IsNull(e, false) => {
-            matches!(**e, Expr::Col(column) if column == id) && matches!(term.test, FilterTest::IsNull)
+            matches!(**e, Expr::Col(column) if column == id)
+                && matches!(term.test, FilterTest::IsNull)
         }
-        Pred::Like(like) if is_column(&like.operand, id) => matches!(term.test, FilterTest::IsNotNull),
+        Pred::Like(like) if is_column(&like.operand, id) => {
+            matches!(term.test, FilterTest::IsNotNull)
+        }
         Pred::InList(list) if is_column(&list.operand, id) => match &term.test {
             FilterTest::IsNotNull => true,
             _ if list.negated || !is_same(&list.operand, id) => false,
-            _ => list.list.iter().all(|value| one_implies(CompareOp::Equal, value, list.collation, term)),
+            _ => list
+                .list
+                .iter()
+                .all(|value| one_implies(CompareOp::Equal, value, list.collation, term)),
         },
         Pred::Compare(c) => compared(c, id, term),
         _ => false,
@@ -59,7 +66,9 @@ fn is_column(e: &Expr, id: ColId) -> bool {
 fn is_same(e: &Expr, id: ColId) -> bool {
     match e {
         Expr::Col(column) => *column == id,
-        Expr::Convert(c) => c.mode == Mode::Implicit && keeps_apart(c.from, c.to) && is_same(&c.operand, id),
+        Expr::Convert(c) => {
+            c.mode == Mode::Implicit && keeps_apart(c.from, c.to) && is_same(&c.operand, id)
+        }
         _ => false,
     }
 }
@@ -102,8 +111,8 @@ fn one_implies(op: CompareOp, value: &Expr, collation: Collation, term: &FilterT
     }
 }
 
-/// `column op value` where the value is in an order to the filter's constant: whether the column then satisfies the filter's
-/// comparison.
+/// `column op value` where the value is in an order to the filter's constant: whether the column
+/// then satisfies the filter's comparison.
 fn follows(op: CompareOp, order: Ordering, wanted: CompareOp) -> bool {
     use CompareOp::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
     match op {
@@ -130,8 +139,14 @@ fn follows(op: CompareOp, order: Ordering, wanted: CompareOp) -> bool {
     }
 }
 
-/// The order of two constants that one column is compared with; `None` where they are not of one kind.
-fn order(value: &Value, constant: &Constant, collation: Collation, own: Collation) -> Option<Ordering> {
+/// The order of two constants that one column is compared with; `None` where they are not of one
+/// kind.
+fn order(
+    value: &Value,
+    constant: &Constant,
+    collation: Collation,
+    own: Collation,
+) -> Option<Ordering> {
     let text = matches!(value, Value::Str(_));
     if text && collation != own {
         return None;

@@ -1,6 +1,7 @@
-//! Conditions on columns of different indexes that hold together: each index is sought by its own, and only the rows whose locators
-//! all of them give are read; all conditions are tested on these.
-//! Only where rows are read in versions of one moment or dirty: what is locked or newest is found by one structure.
+//! Conditions on columns of different indexes that hold together: each index is sought by its own,
+//! and only the rows whose locators all of them give are read; all conditions are tested on these.
+//! Only where rows are read in versions of one moment or dirty: what is locked or newest is found
+//! by one structure.
 
 use super::{AccessWay, MOST_RANGES, Question, ReadShape, Wishes};
 use crate::cost::{BUILD, COVERED, LOOKUP, PROBE, SEEK};
@@ -36,7 +37,8 @@ struct IndexSeek {
 }
 
 impl Question<'_> {
-    /// The cheapest that is found by taking the indexes with the fewest rows first; `None` where no two indexes can be sought.
+    /// The cheapest that is found by taking the indexes with the fewest rows first; `None` where no
+    /// two indexes can be sought.
     pub(super) fn intersection(&self, ways: &[AccessWay<'_>]) -> Option<Intersection> {
         let mut sought: Vec<_> = ways.iter().filter_map(|way| self.sought(way)).collect();
         sought.sort_by(|a, b| a.1.rows.total_cmp(&b.1.rows));
@@ -46,13 +48,16 @@ impl Question<'_> {
         for (more, mut seek) in sought {
             let before = preds.len();
             preds.extend(
-                more.into_iter().filter(|p| !preds.iter().any(|q| std::ptr::eq(*q, *p))).collect::<Vec<_>>(),
+                more.into_iter()
+                    .filter(|p| !preds.iter().any(|q| std::ptr::eq(*q, *p)))
+                    .collect::<Vec<_>>(),
             );
             if preds.len() == before {
                 // It is sought by what another one is sought by.
                 continue;
             }
-            seek.together = (self.total * estimate::kept(preds.iter().copied(), &self.input)).max(1.0);
+            seek.together =
+                (self.total * estimate::kept(preds.iter().copied(), &self.input)).max(1.0);
             seeks.push(seek);
             let cost = self.cost_of(&seeks);
             if seeks.len() > 1 && best.is_none_or(|(_, least)| cost < least) {
@@ -81,7 +86,8 @@ impl Question<'_> {
         Some((found.sought, IndexSeek { index, seek: found.seek, rows, together: rows }))
     }
 
-    /// Of all seeks, of the hash tables that find what they have in common, and of the rows behind it.
+    /// Of all seeks, of the hash tables that find what they have in common, and of the rows behind
+    /// it.
     fn cost_of(&self, seeks: &[IndexSeek]) -> f64 {
         let sought: f64 = seeks.iter().map(|seek| SEEK + seek.rows * COVERED).sum();
         let pairs = seeks.windows(2);
@@ -104,14 +110,20 @@ pub fn plan(
     let mut all: Option<Plan> = None;
     for IndexSeek { index, seek, rows, together } in intersection.seeks {
         let path = Path::Index { index, seek, point: false, covering: true };
-        let (scan, cols) = ReadShape::of(get, Vec::new(), &only)?.scan(get, store.clone(), path, false);
+        let (scan, cols) =
+            ReadShape::of(get, Vec::new(), &only)?.scan(get, store.clone(), path, false);
         let plan = Plan { node: Node::Scan(Box::new(scan)), cols, rows, ordered: false };
         all = Some(match all {
             None => plan,
             Some(fewer) => {
                 // The right side is kept: the one with fewer rows.
                 let (left, right) = (Nested::new(plan), Nested::new(fewer));
-                let node = Node::SetOp { left, right, except: false, collations: vec![Collation::DEFAULT] };
+                let node = Node::SetOp {
+                    left,
+                    right,
+                    except: false,
+                    collations: vec![Collation::DEFAULT],
+                };
                 Plan { node, cols: locator.to_vec(), rows: together, ordered: false }
             }
         });

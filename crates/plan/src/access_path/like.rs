@@ -34,7 +34,8 @@ pub(super) fn range_of(get: &Get, like: &LikeExpr) -> Option<(usize, [Expr; 2])>
         && like.collation.keeps_prefixes()
         && same(&like.pattern)
         && like.escape.as_ref().is_none_or(same);
-    let vain = || known_pattern(like, get).is_some_and(|known| known.prefix().trim_end().is_empty());
+    let vain =
+        || known_pattern(like, get).is_some_and(|known| known.prefix().trim_end().is_empty());
     if !sought || get.hints.access.seek.is_none() && vain() {
         return None;
     }
@@ -44,5 +45,8 @@ pub(super) fn range_of(get: &Get, like: &LikeExpr) -> Option<(usize, [Expr; 2])>
         _ => return None,
     };
     let escape = like.escape.as_ref();
-    Some((column, like_range::range(&like.pattern, escape, longest.min(LONGEST_KEY), like.collation)))
+    Some((
+        column,
+        like_range::range(&like.pattern, escape, longest.min(LONGEST_KEY), like.collation),
+    ))
 }

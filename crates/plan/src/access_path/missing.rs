@@ -1,6 +1,7 @@
-//! An index that a read of a table would be much better with than with those that there are: on the columns that its conditions
-//! compare, those that are wanted besides included. Its plan tells it; it changes nothing of the plan.
-//! Only conditions that an index could be sought by count: comparisons with what does not depend on the row.
+//! An index that a read of a table would be much better with than with those that there are: on the
+//! columns that its conditions compare, those that are wanted besides included. Its plan tells it;
+//! it changes nothing of the plan. Only conditions that an index could be sought by count:
+//! comparisons with what does not depend on the row.
 
 use super::{Candidate, Question, may_cover};
 use crate::cost::{COVERED, LOOKUP, SEEK};
@@ -16,7 +17,8 @@ const SHARE: f64 = 0.7;
 const KEY: usize = 32;
 
 impl Question<'_> {
-    /// What would be better than the best way that there is; `wanted`: positions of all columns that are read.
+    /// What would be better than the best way that there is; `wanted`: positions of all columns
+    /// that are read.
     pub(super) fn missing(&self, best: &Candidate, wanted: &[usize]) -> Option<Box<WantedIndex>> {
         if best.point || best.cost < LEAST || self.get.hints.access.sample.is_some() {
             return None;
@@ -31,10 +33,13 @@ impl Question<'_> {
                 sought.push(term.pred);
             }
         }
-        for (at, choice) in self.conditions.choices.iter().enumerate().filter(|(_, c)| c.is_equalities()) {
+        for (at, choice) in
+            self.conditions.choices.iter().enumerate().filter(|(_, c)| c.is_equalities())
+        {
             // A list of values of one column.
-            let mut columns =
-                self.conditions.cases[at].iter().flat_map(|case| case.equal.iter().map(|term| term.column));
+            let mut columns = self.conditions.cases[at]
+                .iter()
+                .flat_map(|case| case.equal.iter().map(|term| term.column));
             if let Some(first) = columns.next()
                 && can_be_key(first)
                 && columns.all(|column| column == first)
@@ -69,7 +74,8 @@ impl Question<'_> {
         }
         let located = |column: &usize| table.storage.key.iter().any(|(key, _)| key == column);
         let own = |column: &usize| equality.contains(column) || inequality.contains(column);
-        let included = wanted.iter().copied().filter(|column| covers && !own(column) && !located(column));
+        let included =
+            wanted.iter().copied().filter(|column| covers && !own(column) && !located(column));
         let included = included.collect();
         equality.sort_unstable();
         inequality.sort_unstable();

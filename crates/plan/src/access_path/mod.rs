@@ -1,6 +1,7 @@
-//! How a table is read: full scan, seek of the clustered index, seek of a nonclustered index with or without a look
-//! at the base row, by one range or several; seeks of several indexes together (`union`, `intersection`); in which order the rows
-//! come. Costs are in units of one row of a full scan.
+//! How a table is read: full scan, seek of the clustered index, seek of a nonclustered index with
+//! or without a look at the base row, by one range or several; seeks of several indexes together
+//! (`union`, `intersection`); in which order the rows come. Costs are in units of one row of a full
+//! scan.
 
 mod entry;
 pub(crate) mod filtered;
@@ -44,10 +45,12 @@ use ways::{AccessWay, may_cover, prefer_seeks, ways_of};
 pub struct Wishes<'w> {
     pub needed: &'w [ColId],
     pub order: &'w [SortKey],
-    /// Rows with the same values of these columns are wanted one after another; no order is asked for then.
+    /// Rows with the same values of these columns are wanted one after another; no order is asked
+    /// for then.
     pub grouping: &'w [(ColId, Collation)],
     pub goal: Option<u64>,
-    /// The order has to hold of the rows: not all lie where their index entries say (`lies_by_key`).
+    /// The order has to hold of the rows: not all lie where their index entries say
+    /// (`lies_by_key`).
     pub exact: bool,
 }
 
@@ -107,7 +110,8 @@ fn one(
         Some(index) => {
             if choice.covering {
                 let entry = &store.indexes[index];
-                let positions = given.columns.iter().filter_map(|c| entry.position(usize::from(*c)));
+                let positions =
+                    given.columns.iter().filter_map(|c| entry.position(usize::from(*c)));
                 given.index_columns = positions.map(|c| c as u16).collect();
             }
             Path::Index { index, seek: choice.seek, point: choice.point, covering: choice.covering }
@@ -154,7 +158,8 @@ impl ReadShape {
             }
         }
         let locator = wishes.needed.contains(&get.locator());
-        let columns: Vec<u16> = ids.iter().filter_map(|id| get.position(*id)).map(|c| c as u16).collect();
+        let columns: Vec<u16> =
+            ids.iter().filter_map(|id| get.position(*id)).map(|c| c as u16).collect();
         let mut cols = ids;
         if locator {
             cols.push(get.locator());
@@ -166,7 +171,13 @@ impl ReadShape {
         Ok(ReadShape { cols, columns, index_columns, tested, only_tested, pred, locator })
     }
 
-    fn scan(self, get: &Get, store: Arc<TableStore>, path: Path, backward: bool) -> (ScanPlan, Vec<ColId>) {
+    fn scan(
+        self,
+        get: &Get,
+        store: Arc<TableStore>,
+        path: Path,
+        backward: bool,
+    ) -> (ScanPlan, Vec<ColId>) {
         let scan = ScanPlan {
             db: get.db.clone(),
             store,
@@ -200,8 +211,8 @@ enum Chosen {
     Intersection(intersection::Intersection),
 }
 
-/// Of a table with fewer rows, which are on a page or two, no columns are taken out of the locators of an index instead of
-/// reading the rows.
+/// Of a table with fewer rows, which are on a page or two, no columns are taken out of the locators
+/// of an index instead of reading the rows.
 const FEW: f64 = 100.0;
 
 /// A read of a whole table costs at least what that of so many rows does, where an index is sought
@@ -249,7 +260,11 @@ fn choose(
     let total = table_rows(&get.table);
     // A way down the tree for each constant, and more of them than rows: to look each row up in
     // them costs less.
-    let most = if get.hints.access.seek.is_some() { usize::MAX } else { (total as usize).max(MOST_RANGES) };
+    let most = if get.hints.access.seek.is_some() {
+        usize::MAX
+    } else {
+        (total as usize).max(MOST_RANGES)
+    };
     let choices = Choice::all(get, preds, most);
     let conditions = Conditions::of(get, preds, &choices);
     let terms = &conditions.own;
@@ -305,8 +320,10 @@ fn choose(
     let union = if union { question.union(&ways) } else { None };
     let intersection = if intersection { question.intersection(&ways) } else { None };
     let several = union.map(|union| (union.cost, Chosen::Union(union)));
-    let several = several.into_iter().chain(intersection.map(|all| (all.cost, Chosen::Intersection(all))));
-    let several = several.filter(|(cost, _)| *cost < limit).reduce(|a, b| if b.0 < a.0 { b } else { a });
+    let several =
+        several.into_iter().chain(intersection.map(|all| (all.cost, Chosen::Intersection(all))));
+    let several =
+        several.filter(|(cost, _)| *cost < limit).reduce(|a, b| if b.0 < a.0 { b } else { a });
     if let Some((_, chosen)) = several {
         return Ok(chosen);
     }
@@ -370,10 +387,12 @@ impl Question<'_> {
 
     /// The table by one of its structures, where choices of so many cases at most give ranges.
     fn candidate_of(&self, way: &AccessWay<'_>, most: usize) -> Candidate {
-        let mut choice = Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
+        let mut choice =
+            Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
         let (mut fetched, mut looked_up) = (self.total, self.total);
         let seeks = way.tree && !self.get.hints.access.scan;
-        // One row by the whole key; a clustered index that is not unique has the uniquifier after it.
+        // One row by the whole key; a clustered index that is not unique has the uniquifier after
+        // it.
         choice.point = seeks && way.is_point(&self.conditions.own);
         if seeks {
             let found = self.conditions.ranges(&way.order, most);
@@ -386,7 +405,11 @@ impl Question<'_> {
             };
             choice.seek(found, self.conditions.equal_columns(&way.order));
         }
-        let seeks = if choice.seek.is_empty() { 0.0 } else { 3.0 + choice.seek.others.len() as f64 * RANGE };
+        let seeks = if choice.seek.is_empty() {
+            0.0
+        } else {
+            3.0 + choice.seek.others.len() as f64 * RANGE
+        };
         self.weighed(choice, way, (fetched, looked_up), seeks)
     }
 
@@ -405,8 +428,11 @@ impl Question<'_> {
         }
         let wanted = &self.wishes.order;
         let equal = choice.seek.common_equal();
-        let (ordered, backward) =
-            if way.tree { order(self.get, way, equal, choice.point, wanted) } else { (false, false) };
+        let (ordered, backward) = if way.tree {
+            order(self.get, way, equal, choice.point, wanted)
+        } else {
+            (false, false)
+        };
         let holds = !self.wishes.exact || lies_by_key(self.get, way);
         choice.ordered = ordered && holds && !wanted.is_empty();
         choice.backward = choice.ordered && backward;
@@ -433,7 +459,8 @@ impl Question<'_> {
         };
         // Of the values that are passed over those that come before the rows wanted first.
         let visited = if choice.seek.behind.is_some() { read / fetched.max(1.0) } else { 1.0 };
-        choice.cost = read * (per_row + self.compared(&choice.used)) + (seeks * visited).max(seeks.min(SEEK));
+        choice.cost =
+            read * (per_row + self.compared(&choice.used)) + (seeks * visited).max(seeks.min(SEEK));
         choice.cost += self.afterwards(choice.rows, choice.ordered);
         // Of two equal costs the seek's is the surer one: it does not grow with the table. That of
         // each value of a first column may.
@@ -452,7 +479,8 @@ impl Question<'_> {
             }
             _ => 0,
         };
-        let all: usize = self.preds.iter().enumerate().map(elements).filter(|n| *n > MOST_RANGES).sum();
+        let all: usize =
+            self.preds.iter().enumerate().map(elements).filter(|n| *n > MOST_RANGES).sum();
         all as f64 * COMPARED
     }
 
@@ -512,6 +540,7 @@ impl Question<'_> {
 
 /// What ranges stand for, as one condition.
 fn any_of(found: &[Found<'_>]) -> Pred {
-    let case = |found: &Found<'_>| Pred::And(found.sought.iter().map(|pred| (*pred).clone()).collect());
+    let case =
+        |found: &Found<'_>| Pred::And(found.sought.iter().map(|pred| (*pred).clone()).collect());
     Pred::Or(found.iter().map(case).collect())
 }

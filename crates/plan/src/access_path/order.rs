@@ -8,7 +8,8 @@ use storage::TableMode;
 use types::{Collation, DataType};
 
 impl AccessWay<'_> {
-    /// What orders its rows when so many first columns have one value each. A column that stands there a second time orders nothing.
+    /// What orders its rows when so many first columns have one value each. A column that stands
+    /// there a second time orders nothing.
     fn order_after(&self, equal: usize) -> Vec<(usize, bool)> {
         let mut order = self.order[equal.min(self.order.len())..].to_vec();
         let mut seen: Vec<usize> =
@@ -24,7 +25,8 @@ impl AccessWay<'_> {
     /// Whether no two rows are the same in all that orders it.
     fn orders_wholly(&self, get: &Get) -> bool {
         let table = &get.table;
-        self.def.unique || (self.index.is_some() && table.storage.index_id > 0 && table.storage.unique)
+        self.def.unique
+            || (self.index.is_some() && table.storage.index_id > 0 && table.storage.unique)
     }
 }
 
@@ -54,8 +56,8 @@ pub(super) fn order(
             return (way.orders_wholly(get), backward.unwrap_or(false));
         };
         let opposite = *descending != key.descending;
-        let same_collation =
-            !get.table.columns[column].ty.is_string() || get.table.columns[column].collation == key.collation;
+        let same_collation = !get.table.columns[column].ty.is_string()
+            || get.table.columns[column].collation == key.collation;
         if *next != column || !same_collation || *backward.get_or_insert(opposite) != opposite {
             return (false, false);
         }
@@ -63,15 +65,15 @@ pub(super) fn order(
     (true, backward.unwrap_or(false))
 }
 
-/// Whether the rows that a read gives are versions of one moment, as their index entries are: what is read in its newest version
-/// may lie elsewhere than its entry says.
+/// Whether the rows that a read gives are versions of one moment, as their index entries are: what
+/// is read in its newest version may lie elsewhere than its entry says.
 pub(super) fn is_of_one_moment(get: &Get) -> bool {
     get.mode == TableMode::Snapshot && get.locks.is_none()
 }
 
-/// Whether what a way gives lies where its keys say. Under locks the rows of the clustered index do,
-/// as each is read again by its key; so do entries that stand for their rows and stay as they are.
-/// A row that is looked up behind an entry may have another value by then.
+/// Whether what a way gives lies where its keys say. Under locks the rows of the clustered index
+/// do, as each is read again by its key; so do entries that stand for their rows and stay as they
+/// are. A row that is looked up behind an entry may have another value by then.
 pub(super) fn lies_by_key(get: &Get, way: &AccessWay<'_>) -> bool {
     let entries = |locks: RowLocks| way.covering && (locks.range || locks.hold);
     is_of_one_moment(get) || get.locks.is_some_and(|locks| way.index.is_none() || entries(locks))
@@ -114,11 +116,17 @@ pub fn natural_order(get: &Get) -> Vec<Ordering> {
         let collation = def.ty.is_string().then_some(def.collation);
         Ordering { column: get.first + *at as ColId, descending: *descending, collation }
     };
-    storage.key.iter().map(column).take_while(|ordering| is_ordering(get, ordering.column)).collect()
+    storage
+        .key
+        .iter()
+        .map(column)
+        .take_while(|ordering| is_ordering(get, ordering.column))
+        .collect()
 }
 
-/// Whether rows of an index with the same values of some columns come one after another: the columns are the next ones of
-/// its order, in whatever order. Only of rows that lie where their keys say ([`lies_by_key`]).
+/// Whether rows of an index with the same values of some columns come one after another: the
+/// columns are the next ones of its order, in whatever order. Only of rows that lie where their
+/// keys say ([`lies_by_key`]).
 pub(super) fn groups(
     get: &Get,
     way: &AccessWay<'_>,

@@ -1,5 +1,6 @@
-//! What it costs to read a table under its own conditions, or to seek it once for each row of something else: what joins are
-//! chosen by. The conditions that name one value for a key column help the columns of the join to the whole key.
+//! What it costs to read a table under its own conditions, or to seek it once for each row of
+//! something else: what joins are chosen by. The conditions that name one value for a key column
+//! help the columns of the join to the whole key.
 
 use super::filtered::is_usable;
 use super::terms::{Choice, Conditions, Found, MOST_RANGES, Terms, seekable_column};
@@ -27,8 +28,8 @@ pub fn with_conditions<'l>(logical: &'l Logical, preds: &[Pred]) -> Option<(&'l 
     })
 }
 
-/// Whether columns of a join's inner table can be sought once per outer row, cheaper than one read of it for a hash table. `own`: the
-/// conditions on it alone.
+/// Whether columns of a join's inner table can be sought once per outer row, cheaper than one read
+/// of it for a hash table. `own`: the conditions on it alone.
 pub fn can_seek(get: &Get, own: &[Pred], columns: &[ColId], outer_rows: f64, forced: bool) -> bool {
     let Some(one) = seek_cost(get, own, columns) else { return false };
     forced || outer_rows * one < joined_read_cost(get, own) * 2.0
@@ -39,8 +40,9 @@ pub fn sought_column(get: &Get, e: &Expr, collation: Collation) -> Option<ColId>
     seekable_column(get, e, collation).map(|at| get.first + at as ColId)
 }
 
-/// What it costs to seek the rows with given values of these columns, under its own conditions; `None` when no index begins with
-/// one of them, after columns that have one value by the conditions.
+/// What it costs to seek the rows with given values of these columns, under its own conditions;
+/// `None` when no index begins with one of them, after columns that have one value by the
+/// conditions.
 pub fn seek_cost(get: &Get, own: &[Pred], columns: &[ColId]) -> Option<f64> {
     if get.hints.access.scan {
         return None;
@@ -65,25 +67,28 @@ pub fn seek_cost(get: &Get, own: &[Pred], columns: &[ColId]) -> Option<f64> {
             }
         });
         let rows = if whole { 1.0 } else { rows_per_value(get, &key) };
-        let sought = terms.equal.iter().filter(|term| key.contains(&term.column)).map(|term| term.pred);
+        let sought =
+            terms.equal.iter().filter(|term| key.contains(&term.column)).map(|term| term.pred);
         let sought: Vec<&Pred> = sought.collect();
         Some(SEEK + rows * each_found(get, own, index, &sought))
     };
     trees(get, own, &joined).filter_map(cost).reduce(f64::min)
 }
 
-/// Fewest rows of a table that is sought by ranges of another one's values instead of being kept and compared row by row.
+/// Fewest rows of a table that is sought by ranges of another one's values instead of being kept
+/// and compared row by row.
 const MANY: f64 = 100.0;
 
-/// Whether ends of ranges of these columns, under a table's own conditions, are worth a seek of its clustered index for each of
-/// some rows.
+/// Whether ends of ranges of these columns, under a table's own conditions, are worth a seek of its
+/// clustered index for each of some rows.
 pub fn can_seek_range(get: &Get, own: &[Pred], columns: &[ColId]) -> bool {
     let joined: Vec<usize> = columns.iter().filter_map(|id| get.position(*id)).collect();
     let terms = Terms::of(get, own);
     let fixed = |column: &usize| terms.equal.iter().any(|term| term.column == *column);
     let hints = get.hints.access;
     let allowed = !hints.scan && hints.index.is_none_or(|hint| hint == get.table.storage.index_id);
-    let next = get.table.storage.key.iter().map(|(column, _)| *column).find(|column| !fixed(column));
+    let next =
+        get.table.storage.key.iter().map(|(column, _)| *column).find(|column| !fixed(column));
     allowed && next.is_some_and(|column| joined.contains(&column)) && table_rows(&get.table) >= MANY
 }
 
@@ -129,7 +134,9 @@ fn each_found(get: &Get, own: &[Pred], index: &IndexDef, sought: &[&Pred]) -> f6
     }
     let has = |id: &ColId| {
         let column = get.position(*id);
-        column.is_some_and(|at| index.key.iter().any(|(key, _)| *key == at) || index.included.contains(&at))
+        column.is_some_and(|at| {
+            index.key.iter().any(|(key, _)| *key == at) || index.included.contains(&at)
+        })
     };
     let is_tested = |pred: &&Pred| {
         let mut used = Vec::new();
@@ -145,8 +152,9 @@ fn each_found(get: &Get, own: &[Pred], index: &IndexDef, sought: &[&Pred]) -> f6
     LOOKUP * share + COVERED * (1.0 - share)
 }
 
-/// The conditions that name one value for each column that an index has before a column, of which NULL is not wanted; `None` where the rows of one such range
-/// do not come in the order of that column.
+/// The conditions that name one value for each column that an index has before a column, of which
+/// NULL is not wanted; `None` where the rows of one such range do not come in the order of that
+/// column.
 pub fn fixed_before<'p>(
     get: &Get,
     preds: &'p [Pred],
@@ -159,8 +167,9 @@ pub fn fixed_before<'p>(
     let terms = Terms::of(get, preds);
     let order = get.table.entry_order(index);
     let place = order.iter().position(|(at, _)| *at == column)?;
-    let fixed =
-        |(at, _): &(usize, bool)| terms.equal.iter().find(|term| term.column == *at).map(|term| term.pred);
+    let fixed = |(at, _): &(usize, bool)| {
+        terms.equal.iter().find(|term| term.column == *at).map(|term| term.pred)
+    };
     order[..place].iter().map(fixed).collect()
 }
 
@@ -173,9 +182,13 @@ pub fn seeks_elsewhere(get: &Get, preds: &[Pred]) -> bool {
     get.table.indexes.iter().filter(|def| is_usable(get, def, preds, &[])).any(sought)
 }
 
-/// The indexes of a table that its hints and the conditions allow, the clustered one first; `compared` are columns of which NULL is
-/// not wanted.
-fn trees<'g>(get: &'g Get, own: &[Pred], compared: &[usize]) -> impl Iterator<Item = &'g Arc<IndexDef>> {
+/// The indexes of a table that its hints and the conditions allow, the clustered one first;
+/// `compared` are columns of which NULL is not wanted.
+fn trees<'g>(
+    get: &'g Get,
+    own: &[Pred],
+    compared: &[usize],
+) -> impl Iterator<Item = &'g Arc<IndexDef>> {
     let allowed = |id: i32| id > 0 && get.hints.access.index.is_none_or(|hint| hint == id);
     get.table
         .all_indexes()

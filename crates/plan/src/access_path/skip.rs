@@ -95,7 +95,8 @@ impl<'p> Past<'p> {
         let mut behind = self.behind.into_iter().map(|found| found.seek);
         let mut ranges = behind.next().unwrap_or_default();
         ranges.others = behind.collect();
-        let behind = BehindPassed { columns: self.columns, values: values.max(1.0), visits, ranges };
+        let behind =
+            BehindPassed { columns: self.columns, values: values.max(1.0), visits, ranges };
         SeekSpec { behind: Some(Box::new(behind)), ..self.own.seek }
     }
 }
@@ -133,7 +134,8 @@ impl<'q> Question<'q> {
         let sought: Vec<Found<'_>> =
             by_best.map_or_else(Vec::new, |way| self.conditions.ranges(&way.order, MOST_RANGES));
         let is_new = |pred: &&Pred| {
-            let known = |found: &Found<'_>| found.sought.iter().any(|known| std::ptr::eq(*known, *pred));
+            let known =
+                |found: &Found<'_>| found.sought.iter().any(|known| std::ptr::eq(*known, *pred));
             !sought.iter().any(known)
         };
         // Who locks what he reads, or waits for its writers, keeps all from a table that he scans.
@@ -174,19 +176,23 @@ impl<'q> Question<'q> {
             several => self.share_of_any(several),
         };
         let given = |(column, _): &(usize, bool)| {
-            passed.contains(column) || self.conditions.own.equal.iter().any(|term| term.column == *column)
+            passed.contains(column)
+                || self.conditions.own.equal.iter().any(|term| term.column == *column)
         };
         // But for what is passed over a whole unique key is named: one row of each value.
         let one_each = way.def.unique && way.def.key.iter().all(given);
         let most = if one_each { of_range.min(values) } else { of_range };
         let fetched = (self.total * share).min(most).max(1.0);
         let looked_up = match way.store {
-            Some(index) if !way.covering => self.looked_up(index, &both, fetched) * self.doubt(&both),
+            Some(index) if !way.covering => {
+                self.looked_up(index, &both, fetched) * self.doubt(&both)
+            }
             _ => fetched,
         };
         let seeks = 3.0 + past.ways(values) * guess.doubt * RANGE;
         let visits = (values * DOUBT).max(guess.lost / (past.ways(1.0) * RANGE));
-        let mut choice = Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
+        let mut choice =
+            Candidate { index: way.index, covering: way.covering, ..Candidate::scan() };
         choice.used = past.own.used.clone();
         choice.seek = past.into_seek((values, visits));
         Some(self.weighed(choice, way, (fetched, looked_up), seeks))

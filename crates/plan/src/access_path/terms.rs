@@ -1,7 +1,7 @@
-//! What conditions say of single columns of a table, and the ranges of an index that follow: one for a conjunction, several for an OR or
-//! a list, whose cases each make the seek longer.
-//! Guarantee: the ranges hold every row that satisfies the conditions; conditions that they do not stand for exactly are kept
-//! to be tested on the row.
+//! What conditions say of single columns of a table, and the ranges of an index that follow: one
+//! for a conjunction, several for an OR or a list, whose cases each make the seek longer.
+//! Guarantee: the ranges hold every row that satisfies the conditions; conditions that they do not
+//! stand for exactly are kept to be tested on the row.
 
 use super::like;
 use crate::nodes::{SeekEnd, SeekSpec};
@@ -58,7 +58,9 @@ impl<'p> Terms<'p> {
                     }
                 }
                 Pred::Compare(c) => {
-                    let Some(Sargable { column, op, value, rounded }) = sargable(get, c) else { continue };
+                    let Some(Sargable { column, op, value, rounded }) = sargable(get, c) else {
+                        continue;
+                    };
                     let mut range = |op| {
                         let value = Cow::Borrowed(value);
                         terms.range.push(RangeTerm { pred, column, op, value, rounded });
@@ -78,7 +80,9 @@ impl<'p> Terms<'p> {
                 }
                 Pred::Like(like) => {
                     let Some((column, [start, end])) = like::range_of(get, like) else { continue };
-                    for (op, value) in [(CompareOp::GreaterEqual, start), (CompareOp::LessEqual, end)] {
+                    for (op, value) in
+                        [(CompareOp::GreaterEqual, start), (CompareOp::LessEqual, end)]
+                    {
                         let value = Cow::Owned(value);
                         terms.range.push(RangeTerm { pred, column, op, value, rounded: None });
                     }
@@ -112,9 +116,11 @@ impl<'p> Choice<'p> {
     /// Those of a conjunction's conditions that may give several ranges: each case says something
     /// of a column. `most`: lists of more constants than that are no choices.
     pub fn all(get: &Get, preds: &'p [Pred], most: usize) -> Vec<Choice<'p>> {
-        let sought = |cases: &[Cow<'_, [Pred]>]| cases.iter().all(|case| !Terms::of(get, case).is_empty());
-        let of =
-            |(at, pred)| cases(pred, most).filter(|cases| sought(cases)).map(|cases| Choice { at, cases });
+        let sought =
+            |cases: &[Cow<'_, [Pred]>]| cases.iter().all(|case| !Terms::of(get, case).is_empty());
+        let of = |(at, pred)| {
+            cases(pred, most).filter(|cases| sought(cases)).map(|cases| Choice { at, cases })
+        };
         preds.iter().enumerate().filter_map(of).collect()
     }
 
@@ -148,7 +154,8 @@ fn cases(pred: &Pred, most: usize) -> Option<Vec<Cow<'_, [Pred]>>> {
         Pred::InList(list) if !list.negated && (list.is_compared() || list.list.len() <= most) => {
             let case = |value: &Expr| {
                 let (left, right) = (list.operand.clone(), value.clone());
-                let compare = CompareExpr { op: CompareOp::Equal, left, right, collation: list.collation };
+                let compare =
+                    CompareExpr { op: CompareOp::Equal, left, right, collation: list.collation };
                 Cow::Owned(vec![Pred::Compare(Box::new(compare))])
             };
             Some(list.list.iter().map(case).collect())
@@ -175,18 +182,22 @@ impl Found<'_> {
     }
 }
 
-/// The range of an index, by the order of its entries, for conjunctions that hold together; the first is the table's own.
+/// The range of an index, by the order of its entries, for conjunctions that hold together; the
+/// first is the table's own.
 fn found<'p>(key: &[(usize, bool)], terms: &[&Terms<'p>]) -> Found<'p> {
     let mut found = Found { seek: SeekSpec::default(), used: Vec::new(), sought: Vec::new() };
     let seek = &mut found.seek;
     let is_again = |place: usize| key[..place].iter().any(|(before, _)| *before == key[place].0);
     for (place, (column, _)) in key.iter().enumerate() {
-        let mut all =
-            terms.iter().enumerate().flat_map(|(at, terms)| terms.equal.iter().map(move |t| (at, t)));
+        let mut all = terms
+            .iter()
+            .enumerate()
+            .flat_map(|(at, terms)| terms.equal.iter().map(move |t| (at, t)));
         let Some((of, term)) = all.find(|(_, t)| t.column == *column) else { break };
         seek.equal.push(term.value.cloned().unwrap_or(Expr::Const(Value::Null)));
         seek.null_ok.push(term.value.is_none());
-        // Behind the key of an index stands that of the clustered one, which may have its columns again.
+        // Behind the key of an index stands that of the clustered one, which may have its columns
+        // again.
         if is_again(place) {
             continue;
         }
@@ -208,7 +219,12 @@ fn found<'p>(key: &[(usize, bool)], terms: &[&Terms<'p>]) -> Found<'p> {
 }
 
 /// Adds the range of a key column; `sought` gets its conditions.
-fn add_range<'p>(seek: &mut SeekSpec, terms: &Terms<'p>, column: usize, sought: &mut Vec<&'p Pred>) {
+fn add_range<'p>(
+    seek: &mut SeekSpec,
+    terms: &Terms<'p>,
+    column: usize,
+    sought: &mut Vec<&'p Pred>,
+) {
     for term in terms.range.iter().filter(|t| t.column == column) {
         let (end, inclusive) = match term.op {
             CompareOp::Greater => (&mut seek.lower, false),
@@ -238,8 +254,9 @@ pub struct Conditions<'p> {
 impl<'p> Conditions<'p> {
     /// Of a conjunction whose choices are known.
     pub fn of(get: &Get, preds: &'p [Pred], choices: &'p [Choice<'p>]) -> Conditions<'p> {
-        let cases =
-            choices.iter().map(|choice| choice.cases.iter().map(|case| Terms::of(get, case)).collect());
+        let cases = choices
+            .iter()
+            .map(|choice| choice.cases.iter().map(|case| Terms::of(get, case)).collect());
         Conditions { own: Terms::of(get, preds), choices, cases: cases.collect() }
     }
 
@@ -270,7 +287,8 @@ impl<'p> Conditions<'p> {
         found(key, &[&self.own])
     }
 
-    /// Whether they give ranges of an index, by the order of its entries, over so many columns at least.
+    /// Whether they give ranges of an index, by the order of its entries, over so many columns at
+    /// least.
     pub fn seeks(&self, key: &[(usize, bool)], least: usize) -> bool {
         let columns = |found: &Found<'_>| {
             let (equal, ends) = found.length();
@@ -282,7 +300,8 @@ impl<'p> Conditions<'p> {
     /// The choices of more than [`MOST_RANGES`] cases: their places among the conditions, and how
     /// many cases.
     pub fn long_choices(&self) -> impl Iterator<Item = (usize, usize)> {
-        let all = self.choices.iter().zip(&self.cases).map(|(choice, cases)| (choice.at, cases.len()));
+        let all =
+            self.choices.iter().zip(&self.cases).map(|(choice, cases)| (choice.at, cases.len()));
         all.filter(|(_, cases)| *cases > MOST_RANGES)
     }
 
@@ -301,12 +320,19 @@ impl<'p> Conditions<'p> {
 
     /// So many leading columns of an index have one value by the conjunction's own conditions.
     pub fn equal_columns(&self, key: &[(usize, bool)]) -> usize {
-        let named = |(column, _): &&(usize, bool)| self.own.equal.iter().any(|term| term.column == *column);
+        let named =
+            |(column, _): &&(usize, bool)| self.own.equal.iter().any(|term| term.column == *column);
         key.iter().take_while(named).count()
     }
 
-    /// The range of an index for one case of a choice that makes use of it; the conjunction's own conditions help.
-    pub fn range_of_case(&self, key: &[(usize, bool)], choice: usize, case: usize) -> Option<Found<'p>> {
+    /// The range of an index for one case of a choice that makes use of it; the conjunction's own
+    /// conditions help.
+    pub fn range_of_case(
+        &self,
+        key: &[(usize, bool)],
+        choice: usize,
+        case: usize,
+    ) -> Option<Found<'p>> {
         let alone = found(key, &[&self.own]);
         let with = found(key, &[&self.own, &self.cases[choice][case]]);
         (with.length() > alone.length()).then_some(with)
@@ -339,7 +365,8 @@ fn split<'t, 'p>(
     Some(longer)
 }
 
-/// Whether all subqueries of a condition are compared with a column and the same for all rows: it can be sought.
+/// Whether all subqueries of a condition are compared with a column and the same for all rows: it
+/// can be sought.
 pub fn is_sought(get: &Get, pred: &Pred) -> bool {
     match pred {
         Pred::Compare(c) => sargable(get, c).is_some(),

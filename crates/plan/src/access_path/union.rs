@@ -1,6 +1,7 @@
-//! An OR over columns of different indexes: each case is sought in an index of its own, which gives the locators of its rows; each
-//! locator once, they lead to the rows, on which all conditions are tested.
-//! Only where rows are read in versions of one moment or dirty: what is locked or newest is found by one structure.
+//! An OR over columns of different indexes: each case is sought in an index of its own, which gives
+//! the locators of its rows; each locator once, they lead to the rows, on which all conditions are
+//! tested. Only where rows are read in versions of one moment or dirty: what is locked or newest is
+//! found by one structure.
 
 use super::terms::Found;
 use super::{AccessWay, Question, ReadShape, Wishes};
@@ -39,7 +40,8 @@ struct CaseSeek {
 impl Question<'_> {
     /// The cheapest union; `None` where no OR has an index for each of its cases.
     pub(super) fn union(&self, ways: &[AccessWay<'_>]) -> Option<Union> {
-        let all = (0..self.conditions.choices.len()).filter_map(|choice| self.union_of(choice, ways));
+        let all =
+            (0..self.conditions.choices.len()).filter_map(|choice| self.union_of(choice, ways));
         all.reduce(|a, b| if b.cost < a.cost { b } else { a })
     }
 
@@ -48,7 +50,8 @@ impl Question<'_> {
         if count > MOST_CASES {
             return None;
         }
-        let cases: Option<Vec<CaseSeek>> = (0..count).map(|case| self.case(choice, case, ways)).collect();
+        let cases: Option<Vec<CaseSeek>> =
+            (0..count).map(|case| self.case(choice, case, ways)).collect();
         let cases = cases?;
         let found: f64 = cases.iter().map(|case| case.rows).sum();
         let found = found.min(self.total);
@@ -94,14 +97,21 @@ pub fn plan(
             None => Path::Clustered(case.seek),
             Some(index) => Path::Index { index, seek: case.seek, point: false, covering: true },
         };
-        let (scan, cols) = ReadShape::of(get, Vec::new(), &only)?.scan(get, store.clone(), path, false);
-        inputs.push(Plan { node: Node::Scan(Box::new(scan)), cols, rows: case.rows, ordered: false });
+        let (scan, cols) =
+            ReadShape::of(get, Vec::new(), &only)?.scan(get, store.clone(), path, false);
+        inputs.push(Plan {
+            node: Node::Scan(Box::new(scan)),
+            cols,
+            rows: case.rows,
+            ordered: false,
+        });
     }
     let plan = |node, rows| Plan { node, cols: locator.to_vec(), rows, ordered: false };
     let rows = inputs.iter().map(|input| input.rows).sum();
     let all = plan(Node::Concat(Nested::new(inputs)), rows);
     let collations = vec![Collation::DEFAULT];
-    let each = plan(Node::Distinct { input: Nested::new(all), collations, streams: false }, union.found);
+    let each =
+        plan(Node::Distinct { input: Nested::new(all), collations, streams: false }, union.found);
     let (scan, cols) = ReadShape::of(get, preds, wishes)?.scan(get, store, Path::Base, false);
     let node = Node::Lookup { input: Nested::new(each), scan: Box::new(scan) };
     Ok(Plan { node, cols, rows: union.rows, ordered: false })

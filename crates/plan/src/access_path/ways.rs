@@ -39,7 +39,8 @@ pub(super) fn may_cover(get: &Get, needed: &[ColId]) -> bool {
 /// Under locks a scan waits for all who are changing rows of the table, and SERIALIZABLE keeps them
 /// all out: no index is read from end to end, for all that it costs, where another one is sought.
 pub(super) fn prefer_seeks(ways: &mut [AccessWay<'_>], conditions: &Conditions<'_>) {
-    let sought: Vec<bool> = ways.iter().map(|way| way.tree && conditions.seeks(&way.order, 1)).collect();
+    let sought: Vec<bool> =
+        ways.iter().map(|way| way.tree && conditions.seeks(&way.order, 1)).collect();
     if sought.contains(&true) {
         for (way, sought) in ways.iter_mut().zip(sought) {
             way.covering &= sought || way.index.is_none();
@@ -67,7 +68,8 @@ pub(super) fn ways_of<'t>(
         covering: true,
         by_locator: false,
     });
-    let usable = |(_, index): &(usize, &IndexStore)| super::filtered::is_usable(get, &index.def, preds, &[]);
+    let usable =
+        |(_, index): &(usize, &IndexStore)| super::filtered::is_usable(get, &index.def, preds, &[]);
     for (at, index) in store.indexes.iter().enumerate().filter(usable) {
         let covering = covers && wanted.iter().all(|c| index.position(*c).is_some());
         let order = (&index.order).into();

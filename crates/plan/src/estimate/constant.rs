@@ -1,8 +1,8 @@
-//! The value that an expression without columns has when a plan is made: of what variables hold then
-//! and of the moment, with what is computed of them. `d >= @day AND d < DATEADD(day, 1, @day)` is
-//! estimated like a range between two constants.
-//! Guarantee: nothing is evaluated that reads a table, has an effect or asks for the session; what
-//! cannot be computed is not known, and never an error of the statement.
+//! The value that an expression without columns has when a plan is made: of what variables hold
+//! then and of the moment, with what is computed of them. `d >= @day AND d < DATEADD(day, 1, @day)`
+//! is estimated like a range between two constants. Guarantee: nothing is evaluated that reads a
+//! table, has an effect or asks for the session; what cannot be computed is not known, and never an
+//! error of the statement.
 
 use expr::functions::Stability;
 use expr::random::Random;
@@ -80,7 +80,9 @@ fn is_computable(e: &Expr) -> bool {
             free && call.args.iter().all(is_computable)
         }
         Expr::Deep(e) => stack::with_room(|| is_computable(e)),
-        Expr::Param(_) | Expr::Col(_) | Expr::Case(_) | Expr::Routine(_) | Expr::Subquery(_) => false,
+        Expr::Param(_) | Expr::Col(_) | Expr::Case(_) | Expr::Routine(_) | Expr::Subquery(_) => {
+            false
+        }
     }
 }
 
@@ -169,7 +171,11 @@ impl Env for Now<'_> {
         self.constant.exists(sub, row)
     }
 
-    fn quantified(&mut self, test: &QuantifiedExpr, row: &[Value]) -> Result<Option<bool>, SqlError> {
+    fn quantified(
+        &mut self,
+        test: &QuantifiedExpr,
+        row: &[Value],
+    ) -> Result<Option<bool>, SqlError> {
         self.constant.quantified(test, row)
     }
 }

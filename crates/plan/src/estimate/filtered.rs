@@ -1,6 +1,7 @@
-//! What statistics of a part of a table's rows tell of conditions: the share of the part, and of the values within it. Columns that depend
-//! on each other (a car's make and its model) are what they are made for.
-//! Guarantee: statistics are asked only about conditions that keep no row outside of their part; each condition counts once.
+//! What statistics of a part of a table's rows tell of conditions: the share of the part, and of
+//! the values within it. Columns that depend on each other (a car's make and its model) are what
+//! they are made for. Guarantee: statistics are asked only about conditions that keep no row
+//! outside of their part; each condition counts once.
 
 use catalog::filter::{FilterTerm, FilterTest};
 use expr::{ColId, Expr, Pred};
@@ -15,7 +16,8 @@ use crate::statistics::{self, Filtered};
 use logical::sources::source;
 use logical::tree::{Get, Logical};
 
-/// Takes from conditions those of which filtered statistics tell how much they keep together, and gives that share.
+/// Takes from conditions those of which filtered statistics tell how much they keep together, and
+/// gives that share.
 pub(super) fn taken(preds: &mut Vec<&Pred>, input: &Logical) -> Option<f64> {
     let mut tables: SmallVec<[&Get; 2]> = SmallVec::new();
     for get in preds.iter().filter_map(|pred| get_of(pred, input)) {
@@ -31,8 +33,10 @@ fn taken_of(get: &Get, preds: &mut Vec<&Pred>, input: &Logical) -> Option<f64> {
     let resolved: Vec<Pred> = preds.iter().map(|pred| resolved(pred, get)).collect();
     let all = statistics::filtered(&get.table);
     let explained = |one: &Filtered| explain(one, get, preds, &resolved);
-    let (best, parts) =
-        all.iter().filter_map(|one| Some((one, explained(one)?))).max_by_key(|(_, parts)| parts.len())?;
+    let (best, parts) = all
+        .iter()
+        .filter_map(|one| Some((one, explained(one)?)))
+        .max_by_key(|(_, parts)| parts.len())?;
     let measured = statistics::of_part(&get.db, &get.table, best)?;
     let known = Known { get, at: best.column, measured };
     let share = together(&known, preds, &parts, input);
@@ -89,8 +93,14 @@ enum Part {
     Value,
 }
 
-/// The conditions that statistics explain, by their places; `None` where the filter may leave out a row that they keep.
-fn explain(one: &Filtered, get: &Get, preds: &[&Pred], resolved: &[Pred]) -> Option<Vec<(usize, Part)>> {
+/// The conditions that statistics explain, by their places; `None` where the filter may leave out a
+/// row that they keep.
+fn explain(
+    one: &Filtered,
+    get: &Get,
+    preds: &[&Pred],
+    resolved: &[Pred],
+) -> Option<Vec<(usize, Part)>> {
     let mut parts: Vec<(usize, Part)> = Vec::new();
     for term in &one.filter.terms {
         let id = get.first + term.column as ColId;
@@ -103,7 +113,8 @@ fn explain(one: &Filtered, get: &Get, preds: &[&Pred], resolved: &[Pred]) -> Opt
     let column = get.first + one.column as ColId;
     for (at, pred) in preds.iter().enumerate() {
         let Pred::Compare(c) = pred else { continue };
-        let of_value = with_constant(c).is_some_and(|(id, op, _)| id == column && op != CompareOp::NotEqual);
+        let of_value =
+            with_constant(c).is_some_and(|(id, op, _)| id == column && op != CompareOp::NotEqual);
         if !of_value {
             continue;
         }

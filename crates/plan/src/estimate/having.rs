@@ -1,8 +1,7 @@
-//! The share of groups that a comparison of their sum, average or count keeps (HAVING): of rows that
-//! come to their groups by chance such a value lies around its mean, as far as the number of rows of a
-//! group and the histogram of the values tell.
-//! Guarantee: far from the mean more groups are expected than chance alone would leave, for real groups
-//! differ more; at least one is.
+//! The share of groups that a comparison of their sum, average or count keeps (HAVING): of rows
+//! that come to their groups by chance such a value lies around its mean, as far as the number of
+//! rows of a group and the histogram of the values tell. Guarantee: far from the mean more groups
+//! are expected than chance alone would leave, for real groups differ more; at least one is.
 
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, Expr};
@@ -19,8 +18,8 @@ use logical::tree::Logical;
 
 /// So many nodes above a grouping are looked through.
 const MOST_NODES: usize = 16;
-/// At a distance of one deviation this share of the groups is expected at least, divided by two; further
-/// away less in proportion.
+/// At a distance of one deviation this share of the groups is expected at least, divided by two;
+/// further away less in proportion.
 const LEAST: f64 = 0.1;
 
 /// The share of the rows for which an aggregate in this column compares so with a constant; nothing
@@ -43,7 +42,9 @@ pub(super) fn share(id: ColId, op: CompareOp, other: &Expr, input: &Logical) -> 
 fn aggregate_below(mut logical: &Logical, id: ColId) -> Option<(&Logical, &Input, &Aggregate)> {
     for _ in 0..MOST_NODES {
         match logical {
-            Logical::Filter { input, .. } | Logical::Project { input, .. } | Logical::Sort { input, .. } => {
+            Logical::Filter { input, .. }
+            | Logical::Project { input, .. }
+            | Logical::Sort { input, .. } => {
                 logical = input;
             }
             Logical::Aggregate { input, aggregates, scalar: false, .. } => {
@@ -63,7 +64,8 @@ fn spread(aggregate: &Aggregate, grouped: &Input, count: f64) -> Option<(f64, f6
     }
     let of_values = || {
         let of = origin(grouped, column_of(aggregate.arg.as_ref()?)?)?;
-        let measured = statistics::of_column(&of.get.db, &of.get.table, of.get.position(of.column)?)?;
+        let measured =
+            statistics::of_column(&of.get.db, &of.get.table, of.get.position(of.column)?)?;
         let (mean, squares) = moments(&measured)?;
         Some(((count * (1.0 - measured.share_null())).max(f64::MIN_POSITIVE), mean, squares))
     };
@@ -127,7 +129,8 @@ mod tests {
 
     #[test]
     fn half_of_all_lies_above_the_mean_and_less_further_away() {
-        let shares: Vec<f64> = (-6..=6).map(|at| above(100.0 + f64::from(at) * 10.0, 100.0, 10.0)).collect();
+        let shares: Vec<f64> =
+            (-6..=6).map(|at| above(100.0 + f64::from(at) * 10.0, 100.0, 10.0)).collect();
         assert!(shares.windows(2).all(|pair| pair[0] > pair[1]), "{shares:?}");
         assert_eq!(shares[6], 0.5);
         assert!((shares[7] - 0.16).abs() < 0.01 && (shares[5] - 0.84).abs() < 0.01, "{shares:?}");

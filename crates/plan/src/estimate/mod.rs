@@ -1,6 +1,6 @@
-//! How many rows a logical plan gives, from the number of rows of its tables, what is known of their values ([`crate::statistics`]) and
-//! the shape of its conditions.
-//! Guarantee: an estimate is finite and at least 1.
+//! How many rows a logical plan gives, from the number of rows of its tables, what is known of
+//! their values ([`crate::statistics`]) and the shape of its conditions. Guarantee: an estimate is
+//! finite and at least 1.
 
 pub(crate) mod constant;
 mod filtered;
@@ -46,9 +46,9 @@ pub fn rows(logical: &Logical) -> f64 {
                 join_rows(*kind, &left, &right, on)
             }
             Logical::Apply { left, right, .. } => rows_of(left) * rows_of(right),
-            Logical::Project { input, .. } | Logical::Window { input, .. } | Logical::Sort { input, .. } => {
-                rows_of(input)
-            }
+            Logical::Project { input, .. }
+            | Logical::Window { input, .. }
+            | Logical::Sort { input, .. } => rows_of(input),
             Logical::Aggregate { scalar: true, .. } => 1.0,
             Logical::Aggregate { input, keys, .. } => groups(
                 (input, rows_of(input)),
@@ -61,7 +61,8 @@ pub fn rows(logical: &Logical) -> f64 {
                 groups((input, rows_of(input)), cols.iter().map(|(id, _)| Some(*id)))
             }
             Logical::Top { input, top } => {
-                let count = top.count.as_ref().and_then(Expr::as_const).and_then(types::Value::as_i64);
+                let count =
+                    top.count.as_ref().and_then(Expr::as_const).and_then(types::Value::as_i64);
                 let all = rows_of(input);
                 count.filter(|_| !top.percent).map_or(all, |n| all.min(n as f64))
             }
@@ -78,7 +79,9 @@ pub fn unique_rows(logical: &Logical, columns: &[ColId]) -> Option<f64> {
     let get = base(logical)?;
     let positions: Vec<usize> = columns.iter().filter_map(|id| get.position(*id)).collect();
     let covered = |index: &IndexDef| {
-        index.is_key() && !index.key.is_empty() && index.key.iter().all(|(c, _)| positions.contains(c))
+        index.is_key()
+            && !index.key.is_empty()
+            && index.key.iter().all(|(c, _)| positions.contains(c))
     };
     let mut all = get.table.indexes.iter().chain([&get.table.storage]);
     all.any(|index| covered(index)).then(|| table_rows(&get.table))
@@ -120,8 +123,9 @@ fn with_own(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f
     let (own, on): (Vec<Pred>, Vec<Pred>) =
         on.iter().cloned().partition(|pred| of_one_column(pred).is_some());
     let left_ids = left.logical.columns();
-    let (mut of_left, mut of_right): (Vec<Pred>, Vec<Pred>) =
-        own.into_iter().partition(|pred| of_one_column(pred).is_some_and(|id| left_ids.contains(id)));
+    let (mut of_left, mut of_right): (Vec<Pred>, Vec<Pred>) = own
+        .into_iter()
+        .partition(|pred| of_one_column(pred).is_some_and(|id| left_ids.contains(id)));
     if matches!(kind, JoinKind::Left | JoinKind::Anti) {
         of_left.clear();
     }
@@ -160,9 +164,9 @@ fn view_values(logical: &Logical, id: ColId) -> Option<(f64, f64)> {
             let rows = view.view.expected_rows(&view.db);
             view.view.sought().contains(&at).then(|| ((rows / view_seek::FOUND).max(1.0), rows))
         }
-        Logical::Filter { input, .. } | Logical::Project { input, .. } | Logical::Sort { input, .. } => {
-            view_values(input, id)
-        }
+        Logical::Filter { input, .. }
+        | Logical::Project { input, .. }
+        | Logical::Sort { input, .. } => view_values(input, id),
         Logical::Join { left, right, .. } | Logical::Apply { left, right, .. } => {
             view_values(side_of(left, right, id, view_values), id)
         }
@@ -173,15 +177,17 @@ fn view_values(logical: &Logical, id: ColId) -> Option<(f64, f64)> {
 /// Different values of a column of a base table, of all its rows.
 fn values_of(get: &Get, id: ColId) -> Option<f64> {
     let at = get.position(id)?;
-    let unique = |index: &IndexDef| index.is_key() && matches!(index.key[..], [(column, _)] if column == at);
+    let unique =
+        |index: &IndexDef| index.is_key() && matches!(index.key[..], [(column, _)] if column == at);
     if get.table.indexes.iter().chain([&get.table.storage]).any(|index| unique(index)) {
         return Some(table_rows(&get.table));
     }
     statistics::of_column(&get.db, &get.table, at)?.distinct(1)
 }
 
-/// Different values of a column in `rows` rows of a plan: those of its table, as far as so many rows can show them. Without
-/// statistics the square root of the table's rows. A grouping keeps all values of its keys.
+/// Different values of a column in `rows` rows of a plan: those of its table, as far as so many
+/// rows can show them. Without statistics the square root of the table's rows. A grouping keeps all
+/// values of its keys.
 pub fn distinct(logical: &Logical, rows: f64, id: ColId) -> f64 {
     distinct_among(logical, rows, id, 1.0)
 }
@@ -211,7 +217,8 @@ fn distinct_among(logical: &Logical, rows: f64, id: ColId, left: f64) -> f64 {
     }
 }
 
-/// How many of `values` different values, each in equally many of `table` rows, are among `rows` of them.
+/// How many of `values` different values, each in equally many of `table` rows, are among `rows` of
+/// them.
 fn shown(values: f64, table: f64, rows: f64) -> f64 {
     if rows >= table {
         return values.min(rows).max(1.0);
@@ -247,7 +254,8 @@ pub fn groups((input, rows): (&Logical, f64), columns: impl Iterator<Item = Opti
 /// At least this share of the rows of an anti join has no match.
 const LEAST_UNMATCHED: f64 = 0.05;
 
-/// The share of the left rows that have a match: the values of the right side among those that the left's table has.
+/// The share of the left rows that have a match: the values of the right side among those that the
+/// left's table has.
 fn matched(left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
     let left_ids = left.logical.columns();
     let (mut share, mut others): (f64, i32) = (1.0, 0);

@@ -38,8 +38,8 @@ pub fn pairs(left: &Side<'_>, right: &Side<'_>, columns: &[(ColId, ColId)]) -> f
 
 /// The share of all pairs that are the same in one column of each side.
 fn share(left: &Side<'_>, l: ColId, right: &Side<'_>, r: ColId) -> f64 {
-    let even =
-        1.0 / distinct(left.logical, left.rows, l).max(distinct(right.logical, right.rows, r)).max(1.0);
+    let even = 1.0
+        / distinct(left.logical, left.rows, l).max(distinct(right.logical, right.rows, r)).max(1.0);
     share_of_pairs(left.logical, l, right.logical, r).map_or(even, |share| share.max(even))
 }
 

@@ -39,7 +39,9 @@ pub fn limited_by(pred: &Pred) -> Option<(ColId, Collation)> {
             }
         }
         Pred::InList(list) if !list.negated => match list.operand {
-            Expr::Col(id) if list.list.iter().all(|e| e.as_const().is_some()) => Some((id, list.collation)),
+            Expr::Col(id) if list.list.iter().all(|e| e.as_const().is_some()) => {
+                Some((id, list.collation))
+            }
             _ => None,
         },
         _ => None,
@@ -72,7 +74,9 @@ fn find<'l>(
                 }
                 if left.columns().contains(id) { left } else { right }
             }
-            Logical::Join { kind: JoinKind::Left | JoinKind::Semi | JoinKind::Anti, left, .. } => left,
+            Logical::Join {
+                kind: JoinKind::Left | JoinKind::Semi | JoinKind::Anti, left, ..
+            } => left,
             _ => return false,
         };
         logical = input;

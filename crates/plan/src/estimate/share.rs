@@ -1,6 +1,5 @@
-//! The share of a table's rows that a condition keeps: from the histogram of its column where there is one, else a guess by the kind of
-//! condition.
-//! Guarantee: a share lies between 0 and 1.
+//! The share of a table's rows that a condition keeps: from the histogram of its column where there
+//! is one, else a guess by the kind of condition. Guarantee: a share lies between 0 and 1.
 
 use std::sync::Arc;
 
@@ -33,9 +32,10 @@ const MOST_LISTED: usize = 10_000;
 /// Steps of a histogram that tell how many texts a pattern matches.
 const STEPS_FOR_PATTERNS: usize = 20;
 
-/// The share of a plan's rows that conditions keep together: the most selective counts in full, each further one by the
-/// square root of what the one before it did, because conditions of one table depend on each other (SQL Server's
-/// exponential back-off). The two ends of one column's range are one condition.
+/// The share of a plan's rows that conditions keep together: the most selective counts in full,
+/// each further one by the square root of what the one before it did, because conditions of one
+/// table depend on each other (SQL Server's exponential back-off). The two ends of one column's
+/// range are one condition.
 pub fn kept<'p>(preds: impl IntoIterator<Item = &'p Pred>, input: &Logical) -> f64 {
     let mut ranges: Vec<Range> = Vec::new();
     let mut equals: Vec<(ColId, f64)> = Vec::new();
@@ -71,13 +71,16 @@ pub fn kept<'p>(preds: impl IntoIterator<Item = &'p Pred>, input: &Logical) -> f
 /// The column that a condition gives one value.
 fn equal_column(pred: &Pred) -> Option<ColId> {
     match pred {
-        Pred::Compare(c) => with_constant(c).filter(|(_, op, _)| *op == CompareOp::Equal).map(|(id, ..)| id),
+        Pred::Compare(c) => {
+            with_constant(c).filter(|(_, op, _)| *op == CompareOp::Equal).map(|(id, ..)| id)
+        }
         _ => None,
     }
 }
 
-/// Takes from equalities those of which it is known how many combinations of values their columns have, and gives the share of the
-/// rows that they keep together: a value that is more frequent than the others of its column makes it larger.
+/// Takes from equalities those of which it is known how many combinations of values their columns
+/// have, and gives the share of the rows that they keep together: a value that is more frequent
+/// than the others of its column makes it larger.
 fn together(equals: &mut Vec<(ColId, f64)>, input: &Logical) -> Option<f64> {
     let get = match &equals[..] {
         [(first, _), _, ..] => source(input, *first)?,
@@ -93,7 +96,8 @@ fn together(equals: &mut Vec<(ColId, f64)>, input: &Logical) -> Option<f64> {
     }
     let (known, distinct) = statistics::together(&get.db, &get.table, &ids)?;
     let (mut share, mut least) = (1.0 / distinct, 1.0f64);
-    let of_known = |(column, _): &mut (ColId, f64)| id_of(*column).is_some_and(|id| known.contains(&id));
+    let of_known =
+        |(column, _): &mut (ColId, f64)| id_of(*column).is_some_and(|id| known.contains(&id));
     for (column, own) in equals.extract_if(.., of_known) {
         if let Some(average) = known_average(column, input) {
             share *= own / average;
@@ -165,7 +169,8 @@ impl Known<'_> {
         Some(Range { column, low, high, least: 1.0 / self.measured.rows.max(1.0) })
     }
 
-    /// The share of the rows whose value equals what the column is compared with; of any one value where that is not known.
+    /// The share of the rows whose value equals what the column is compared with; of any one value
+    /// where that is not known.
     pub(super) fn equal(&self, c: &CompareExpr) -> Option<f64> {
         let (_, _, other) = with_constant(c)?;
         match self.constant(other).and_then(|value| self.key(&value)) {
@@ -216,7 +221,8 @@ fn rounded_column(e: &Expr) -> Option<(ColId, DataType, DataType)> {
 
 /// The part of a column's values of which a comparison of the column in such a type may be true.
 fn rounded_range(c: &CompareExpr, input: &Logical) -> Option<Range> {
-    let ((column, from, to), op, other) = match (rounded_column(&c.left), rounded_column(&c.right)) {
+    let ((column, from, to), op, other) = match (rounded_column(&c.left), rounded_column(&c.right))
+    {
         (Some(column), _) if c.right.is_fixed() => (column, c.op, &c.right),
         (_, Some(column)) if c.left.is_fixed() => (column, mirrored(c.op), &c.left),
         _ => return None,
@@ -282,7 +288,9 @@ pub fn share(pred: &Pred, input: &Logical) -> f64 {
         }
         Pred::Not(p) => (1.0 - share(p, input)).max(0.05),
         Pred::IsNull(e, negated) => {
-            let null = column_of(e).and_then(|id| known(id, input)).map(|known| known.measured.share_null());
+            let null = column_of(e)
+                .and_then(|id| known(id, input))
+                .map(|known| known.measured.share_null());
             let null = null.unwrap_or(1.0 - NOT_NULL);
             if *negated { 1.0 - null } else { null }
         }
@@ -352,7 +360,8 @@ fn listed(list: &InListExpr, input: &Logical) -> f64 {
     (seen * (count as f64 / count.min(MOST_LISTED) as f64)).min(1.0)
 }
 
-/// LIKE: the range of what the pattern begins with; without a beginning, what it says of the texts in the histogram.
+/// LIKE: the range of what the pattern begins with; without a beginning, what it says of the texts
+/// in the histogram.
 fn liked(like: &LikeExpr, input: &Logical) -> f64 {
     let Expr::Col(id) = &like.operand else { return LIKE };
     let Some(known) = known(*id, input) else { return LIKE };
@@ -363,7 +372,8 @@ fn liked(like: &LikeExpr, input: &Logical) -> f64 {
         after.push(char::MAX);
         let keys = known.key(&Value::str(pattern.prefix())).zip(known.key(&Value::str(&after)));
         let Some((low, high)) = keys else { return LIKE };
-        let share = known.measured.share_below(&high, true) - known.measured.share_below(&low, false);
+        let share =
+            known.measured.share_below(&high, true) - known.measured.share_below(&low, false);
         return share.max(1.0 / known.measured.rows.max(1.0));
     }
     if steps.len() < STEPS_FOR_PATTERNS {

@@ -1,5 +1,5 @@
-//! A join's conditions: which go down to a side, which are equalities of both, which give ranges to seek by.
-//! Guarantees: no condition is lost, and none goes where its columns are not.
+//! A join's conditions: which go down to a side, which are equalities of both, which give ranges to
+//! seek by. Guarantees: no condition is lost, and none goes where its columns are not.
 
 use super::Side;
 use crate::access_path;
@@ -87,7 +87,8 @@ impl Equalities {
         out
     }
 
-    /// A condition that gives one end of a range of a column of the right side by a value of the left one.
+    /// A condition that gives one end of a range of a column of the right side by a value of the
+    /// left one.
     fn range_of(pred: &Pred, right: &Logical, left: &ColumnSet) -> Option<RangeCondition> {
         let Pred::Compare(c) = pred else { return None };
         if matches!(c.op, CompareOp::Equal | CompareOp::NotEqual) {
@@ -97,7 +98,8 @@ impl Equalities {
         let of = |l: &Expr, op: CompareOp, r: &Expr| {
             let mut used = Vec::new();
             l.columns(&mut used);
-            let from_left = !used.is_empty() && used.iter().all(|id| left.contains(*id)) && !l.is_volatile();
+            let from_left =
+                !used.is_empty() && used.iter().all(|id| left.contains(*id)) && !l.is_volatile();
             access_path::sought_column(get, r, c.collation).filter(|_| from_left)?;
             Some((l.clone(), op, r.clone(), c.collation))
         };
@@ -117,13 +119,16 @@ impl Equalities {
         ranges
     }
 
-    /// Whether a range of the clustered index of the right side can be sought for each left row: a part of the table instead of all of it.
+    /// Whether a range of the clustered index of the right side can be sought for each left row: a
+    /// part of the table instead of all of it.
     pub(super) fn can_seek_ranges(&self, left: &Side, right: &Side) -> bool {
         let Some((get, own)) = access_path::with_conditions(&right.logical, &right.preds) else {
             return false;
         };
-        let ranges =
-            self.rest.iter().filter_map(|pred| Equalities::range_of(pred, &right.logical, &left.ids));
+        let ranges = self
+            .rest
+            .iter()
+            .filter_map(|pred| Equalities::range_of(pred, &right.logical, &left.ids));
         let columns: Vec<ColId> = ranges
             .filter_map(|(_, _, r, collation)| access_path::sought_column(get, &r, collation))
             .collect();
@@ -131,7 +136,10 @@ impl Equalities {
     }
 
     pub(super) fn mirrored(self) -> Equalities {
-        Equalities { pairs: self.pairs.into_iter().map(|(l, r, c)| (r, l, c)).collect(), rest: self.rest }
+        Equalities {
+            pairs: self.pairs.into_iter().map(|(l, r, c)| (r, l, c)).collect(),
+            rest: self.rest,
+        }
     }
 
     /// All of them as conditions.
@@ -142,8 +150,8 @@ impl Equalities {
         self.pairs.into_iter().map(equal).chain(self.rest).collect()
     }
 
-    /// The order that is wanted above, as one of the left side's rows, which loops keep: a right column that equals a left one of an
-    /// inner join may stand for it.
+    /// The order that is wanted above, as one of the left side's rows, which loops keep: a right
+    /// column that equals a left one of an inner join may stand for it.
     pub(super) fn order_of_left(
         &self,
         kind: JoinKind,
@@ -168,17 +176,21 @@ impl Equalities {
         cx.order.iter().map(key).collect()
     }
 
-    /// Whether the right side is a table that has to be sought, and only values of the left rows make that possible.
+    /// Whether the right side is a table that has to be sought, and only values of the left rows
+    /// make that possible.
     pub(super) fn must_seek(&self, right: &Side) -> bool {
         let own = access_path::with_conditions(&right.logical, &right.preds);
-        own.is_some_and(|(get, own)| !access_path::is_possible(get, &own)) && self.can_seek(right, 1.0, true)
+        own.is_some_and(|(get, own)| !access_path::is_possible(get, &own))
+            && self.can_seek(right, 1.0, true)
     }
 
-    /// Whether the right side can be sought for each of so many left rows; `forced`: whatever that costs.
+    /// Whether the right side can be sought for each of so many left rows; `forced`: whatever that
+    /// costs.
     pub(super) fn can_seek(&self, right: &Side, left_rows: f64, forced: bool) -> bool {
         if let Some((get, own)) = access_path::with_conditions(&right.logical, &right.preds) {
-            let column =
-                |(_, r, collation): &(Expr, Expr, Collation)| access_path::sought_column(get, r, *collation);
+            let column = |(_, r, collation): &(Expr, Expr, Collation)| {
+                access_path::sought_column(get, r, *collation)
+            };
             let columns: Vec<ColId> = self.pairs.iter().filter_map(column).collect();
             return access_path::can_seek(get, &own, &columns, left_rows, forced);
         }

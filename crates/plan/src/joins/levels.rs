@@ -73,7 +73,9 @@ impl Chain {
         let bottom = loop {
             let (left, level, preds) = match logical {
                 // What a view or a policy says of a table's rows stays beside it.
-                Logical::Filter { input, preds } if is_link(&input) => (input, Level::Filter, preds),
+                Logical::Filter { input, preds } if is_link(&input) => {
+                    (input, Level::Filter, preds)
+                }
                 Logical::Join { kind, left, right, on, hint } => {
                     (left, Level::Join { kind, right, on, hint }, Vec::new())
                 }
@@ -121,7 +123,9 @@ impl Chain {
                     false => self.put(pred, at, &barriers),
                 }
             }
-            let Level::Join { kind: JoinKind::Inner | JoinKind::Semi, on, .. } = &mut self.levels[at] else {
+            let Level::Join { kind: JoinKind::Inner | JoinKind::Semi, on, .. } =
+                &mut self.levels[at]
+            else {
                 continue;
             };
             let mut stay = Vec::new();
@@ -241,7 +245,14 @@ mod tests {
     fn a_condition_ends_above_the_first_join_that_brings_a_column_of_it() {
         let mut kinds = vec![JoinKind::Inner; 100];
         kinds[70] = JoinKind::Left;
-        let preds = [equal(0, 0), equal(0, 1), equal(50, 3), equal(71, 2), equal(100, 0), Pred::Const(None)];
+        let preds = [
+            equal(0, 0),
+            equal(0, 1),
+            equal(50, 3),
+            equal(71, 2),
+            equal(100, 0),
+            Pred::Const(None),
+        ];
         let inner = chain(&kinds, |_| Vec::new());
         assert_eq!(ends(&inner, &preds), [0, 1, 50, 71, 100, 0]);
         // What a FULL JOIN's sides lack is NULL above it.
@@ -256,7 +267,10 @@ mod tests {
         let mut chain = chain(&kinds, |id| vec![equal(id, 0), equal(0, 1)]);
         chain.sort(vec![equal(2, 2)], &|| Ok(())).unwrap();
         let numbers = |lists: &[Vec<Pred>]| lists.iter().map(Vec::len).collect::<Vec<_>>();
-        assert_eq!((numbers(&chain.conditions), numbers(&chain.of_right)), (vec![0; 5], vec![0, 0, 1, 0]));
+        assert_eq!(
+            (numbers(&chain.conditions), numbers(&chain.of_right)),
+            (vec![0; 5], vec![0, 0, 1, 0])
+        );
         let on: Vec<usize> = chain
             .levels
             .iter()

@@ -56,7 +56,8 @@ impl MergeKeys {
         forced: bool,
     ) -> Option<MergeKeys> {
         let all = mergeable(keys, left, right);
-        let orders = [natural_order(&left.logical, MOST_BELOW), natural_order(&right.logical, MOST_BELOW)];
+        let orders =
+            [natural_order(&left.logical, MOST_BELOW), natural_order(&right.logical, MOST_BELOW)];
         let shared = shared(&all, &orders[0], &orders[1]);
         let whole = shared.len() == all.len() || hint == Some(JoinHint::Ordered);
         let natural = (!shared.is_empty()).then_some(MergeKeys { keys: shared, natural: true });
@@ -70,7 +71,8 @@ impl MergeKeys {
                 let sides = [(left, &orders[0]), (right, &orders[1])];
                 let unordered = sides.into_iter().filter(|(_, order)| !sorted.is_order(order));
                 let sorts: f64 = unordered.map(|(side, _)| cost::sorted(side.rows)).sum();
-                let is_better = sorted.cost(left, right, keys) + sorts < natural.cost(left, right, keys);
+                let is_better =
+                    sorted.cost(left, right, keys) + sorts < natural.cost(left, right, keys);
                 Some(if is_better { sorted } else { natural })
             }
             (natural, sorted) => natural.or(sorted),
@@ -101,7 +103,8 @@ impl MergeKeys {
         if self.keys.len() == keys.pairs.len() {
             return 0.0;
         }
-        let columns: Vec<(ColId, ColId)> = self.keys.iter().map(|key| (key.left, key.right)).collect();
+        let columns: Vec<(ColId, ColId)> =
+            self.keys.iter().map(|key| (key.left, key.right)).collect();
         estimate::pairs(&left.estimated(), &right.estimated(), &columns)
     }
 
@@ -135,11 +138,14 @@ impl MergeKeys {
         };
         match (&cx.order[..], &cx.grouping[..]) {
             ([], []) => false,
-            (order, []) => order.len() <= self.keys.len() && self.keys.iter().zip(order).all(sorted),
+            (order, []) => {
+                order.len() <= self.keys.len() && self.keys.iter().zip(order).all(sorted)
+            }
             (_, grouping) => {
                 let Some(first) = self.keys.get(..grouping.len()) else { return false };
                 let grouped = |key: &MergeKey| grouping.iter().any(|(id, of)| is(key, *id, *of));
-                let known = |(id, of): &(ColId, Collation)| first.iter().any(|key| is(key, *id, *of));
+                let known =
+                    |(id, of): &(ColId, Collation)| first.iter().any(|key| is(key, *id, *of));
                 first.iter().all(grouped) && grouping.iter().all(known)
             }
         }
@@ -150,11 +156,13 @@ impl MergeKeys {
 /// only be the last key: what is ordered behind it is ordered for each of these values.
 fn mergeable(keys: &Equalities, left: &Side, right: &Side) -> Vec<MergeKey> {
     let key = |(pair, (l, r, collation)): (usize, &(Expr, Expr, Collation))| {
-        let (left, right) = (ordering_column(l, &left.logical)?, ordering_column(r, &right.logical)?);
+        let (left, right) =
+            (ordering_column(l, &left.logical)?, ordering_column(r, &right.logical)?);
         let exact = keeps_values(l) && keeps_values(r);
         Some(MergeKey { pair, left, right, descending: false, collation: *collation, exact })
     };
-    let keys: Vec<MergeKey> = keys.pairs.iter().enumerate().filter_map(key).take(MOST_KEYS).collect();
+    let keys: Vec<MergeKey> =
+        keys.pairs.iter().enumerate().filter_map(key).take(MOST_KEYS).collect();
     // A column that is compared twice orders nothing the second time.
     let mut single: Vec<MergeKey> = Vec::with_capacity(keys.len());
     for key in keys {
@@ -269,7 +277,9 @@ fn natural_order(logical: &Logical, most_below: usize) -> Vec<Ordered> {
             };
             left.into_iter().zip(right).take(count).map(together).collect()
         }
-        Logical::Join { kind, left, hint: None, .. } if *kind != JoinKind::Full => natural_order(left, below),
+        Logical::Join { kind, left, hint: None, .. } if *kind != JoinKind::Full => {
+            natural_order(left, below)
+        }
         _ => Vec::new(),
     }
 }
@@ -285,7 +295,8 @@ impl Planner<'_, '_> {
         merge: &MergeKeys,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
-        // Rows of one key are kept of the right side: an inner join exchanges them so that there are few.
+        // Rows of one key are kept of the right side: an inner join exchanges them so that there
+        // are few.
         let exchange = kind == JoinKind::Inner && left.rows < right.rows;
         let ordered = merge.gives(kind, cx);
         let pairs = merge.pairs(&left, &right, &keys);
@@ -392,7 +403,11 @@ mod tests {
         let all = [key(0, 3, 13, true), key(1, 1, 11, true), key(2, 2, 12, true)];
         assert_eq!(keys(&all, &[1, 2, 3], &[11, 12, 13, 14]), [(1, 11), (2, 12), (3, 13)]);
         assert_eq!(keys(&all, &[1, 2, 3], &[11, 13, 12]), [(1, 11)], "another permutation");
-        assert_eq!(keys(&all, &[1, 4, 3], &[11, 14, 13]), [(1, 11)], "a column that is not compared");
+        assert_eq!(
+            keys(&all, &[1, 4, 3], &[11, 14, 13]),
+            [(1, 11)],
+            "a column that is not compared"
+        );
         assert!(keys(&all, &[4, 1], &[11, 12]).is_empty());
         // In one direction or both the other way round: an index is read from either end.
         assert_eq!(keys(&all, &[1, -2, 3], &[11, -12, 13]), [(1, 11), (-2, 12), (3, 13)]);

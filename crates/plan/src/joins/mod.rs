@@ -1,7 +1,8 @@
 //! Joins in the physical plan: which operator, which side is kept, what each side is asked for.
 //!
-//! A merge wants both sides in the order of its keys: a side that does not come so is sorted. Loops and merges give rows in the order
-//! of their left side, so an order or groups that are wanted above may be asked of it.
+//! A merge wants both sides in the order of its keys: a side that does not come so is sorted. Loops
+//! and merges give rows in the order of their left side, so an order or groups that are wanted
+//! above may be asked of it.
 
 use crate::estimate;
 use crate::nodes::Plan;
@@ -81,7 +82,12 @@ impl Side {
 
 impl Planner<'_, '_> {
     /// Plans a join under conditions on its rows.
-    pub(super) fn join(&mut self, join: Join, preds: Vec<Pred>, wanted: &Context) -> Result<Plan, SqlError> {
+    pub(super) fn join(
+        &mut self,
+        join: Join,
+        preds: Vec<Pred>,
+        wanted: &Context,
+    ) -> Result<Plan, SqlError> {
         let Join { kind, left, right, on, hint } = join;
         let (left_ids, right_ids) = (left.columns(), right.columns());
         let mut parts = Parts::split(kind, preds, on, &left_ids, &right_ids);
@@ -135,8 +141,9 @@ impl Planner<'_, '_> {
         let mut for_left = left.context();
         let loops = matches!(method, Method::Seek | Method::Loop) && kind != JoinKind::Full;
         let order = if loops { keys.order_of_left(kind, cx, &left.ids) } else { None };
-        let grouped =
-            loops && !cx.grouping.is_empty() && cx.grouping.iter().all(|(id, _)| left.ids.contains(*id));
+        let grouped = loops
+            && !cx.grouping.is_empty()
+            && cx.grouping.iter().all(|(id, _)| left.ids.contains(*id));
         let wishes = order.is_some() || grouped;
         if grouped {
             for_left.grouping.clone_from(&cx.grouping);
@@ -157,7 +164,9 @@ impl Planner<'_, '_> {
                 // The smaller side is kept; an inner join exchanges them for that.
                 let exchange = exchange.unwrap_or(left.rows * 2.0 < right.rows);
                 match kind {
-                    JoinKind::Inner if exchange => hash_plan(kind, false, right, left, keys.mirrored())?,
+                    JoinKind::Inner if exchange => {
+                        hash_plan(kind, false, right, left, keys.mirrored())?
+                    }
                     JoinKind::Inner => hash_plan(kind, false, left, right, keys)?,
                     _ => hash_plan(kind, exchange, left, right, keys)?,
                 }
@@ -193,7 +202,8 @@ impl Planner<'_, '_> {
         }
         let mut right = self.again_and_again(|planner| planner.whole_side(right))?;
         if keys.rest.is_empty() && matches!(kind, JoinKind::Semi | JoinKind::Anti) {
-            // One row tells; a way to it that counts on finding one would be slow where there is none.
+            // One row tells; a way to it that counts on finding one would be slow where there is
+            // none.
             right.wants_few(1);
         }
         apply_plan(kind, left, right, args, Pred::from_conjuncts(keys.rest))
@@ -223,7 +233,8 @@ impl Planner<'_, '_> {
         if must {
             return Ok((Method::Seek, None));
         }
-        if let Some(chance) = self.binder.any_plan.as_mut().filter(|_| allowed == JoinMethods::ALL) {
+        if let Some(chance) = self.binder.any_plan.as_mut().filter(|_| allowed == JoinMethods::ALL)
+        {
             match chance.one_of(5) {
                 0 => allowed = JoinMethods { loops: true, hash: false, merge: false },
                 1 => return Ok((Method::Loop, None)),
@@ -253,8 +264,9 @@ impl Planner<'_, '_> {
         } else if allowed.hash && !keys.pairs.is_empty() {
             Method::Hash
         } else if allowed.loops {
-            let by_range =
-                kind != JoinKind::Full && keys.pairs.is_empty() && keys.can_seek_ranges(left, right);
+            let by_range = kind != JoinKind::Full
+                && keys.pairs.is_empty()
+                && keys.can_seek_ranges(left, right);
             if by_range { Method::Seek } else { Method::Loop }
         } else {
             return Err(no_plan());

@@ -51,16 +51,27 @@ pub(super) fn hash_plan(
         plan.right_keys.push(r);
         plan.collations.push(collation);
     }
-    let node = Node::HashJoin { left: Nested::new(left), right: Nested::new(right), plan: Box::new(plan) };
+    let node =
+        Node::HashJoin { left: Nested::new(left), right: Nested::new(right), plan: Box::new(plan) };
     Ok(Plan { node, cols, rows, ordered: false })
 }
 
-pub(super) fn loop_plan(kind: JoinKind, left: Plan, right: Plan, on: Vec<Pred>) -> Result<Plan, SqlError> {
+pub(super) fn loop_plan(
+    kind: JoinKind,
+    left: Plan,
+    right: Plan,
+    on: Vec<Pred>,
+) -> Result<Plan, SqlError> {
     let (both, cols) = combined(kind, &left, &right);
     let rows = left.rows * right.rows;
-    let plan =
-        LoopJoinPlan { kind, on: residual(on, &both)?, left_width: left.width(), right_width: right.width() };
-    let node = Node::LoopJoin { left: Nested::new(left), right: Nested::new(right), plan: Box::new(plan) };
+    let plan = LoopJoinPlan {
+        kind,
+        on: residual(on, &both)?,
+        left_width: left.width(),
+        right_width: right.width(),
+    };
+    let node =
+        Node::LoopJoin { left: Nested::new(left), right: Nested::new(right), plan: Box::new(plan) };
     Ok(Plan { node, cols, rows, ordered: false })
 }
 
@@ -126,6 +137,10 @@ pub(super) fn merge_plan(
         !merge.keys.iter().any(|key| key.pair == at - 1)
     });
     plan.residual = residual(keys.into_conditions(), &both)?;
-    let node = Node::MergeJoin { left: Nested::new(left), right: Nested::new(right), plan: Box::new(plan) };
+    let node = Node::MergeJoin {
+        left: Nested::new(left),
+        right: Nested::new(right),
+        plan: Box::new(plan),
+    };
     Ok(Plan { node, cols, rows, ordered: false })
 }

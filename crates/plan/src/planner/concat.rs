@@ -1,5 +1,5 @@
-//! Rows of several inputs: UNION ALL, and partitioned views.
-//! Guarantees: conditions are tested in each input where they can be; no input computes what nobody reads; inputs that all come in the
+//! Rows of several inputs: UNION ALL, and partitioned views. Guarantees: conditions are tested in
+//! each input where they can be; no input computes what nobody reads; inputs that all come in the
 //! order that is wanted are merged instead of sorted.
 
 use super::{Context, Planner, sort_slots};
@@ -82,8 +82,8 @@ impl Planner<'_, '_> {
         self.above(Plan { node, cols, rows, ordered: merges }, above)
     }
 
-    /// Plans the inputs, each with its own columns in the places of the wanted ones of `cols`, and in the order of the context. None where
-    /// one cannot have that order.
+    /// Plans the inputs, each with its own columns in the places of the wanted ones of `cols`, and
+    /// in the order of the context. None where one cannot have that order.
     fn concat_inputs(
         &mut self,
         inputs: Vec<(Logical, Vec<ColId>)>,

@@ -1,5 +1,6 @@
-//! DISTINCT and aggregates: groups are made as the rows come where these come one group after another, else in a table.
-//! Guarantees: a condition goes below only where it holds for all rows of a group or for none.
+//! DISTINCT and aggregates: groups are made as the rows come where these come one group after
+//! another, else in a table. Guarantees: a condition goes below only where it holds for all rows of
+//! a group or for none.
 
 use super::same_keys::is_of_keys;
 use super::{Context, Planner};
@@ -24,7 +25,8 @@ impl Planner<'_, '_> {
         preds: Vec<Pred>,
     ) -> Result<Plan, SqlError> {
         let ids: Vec<ColId> = dedup(cols);
-        let groups = estimate::groups((&input, estimate::rows(&input)), ids.iter().map(|id| Some(*id)));
+        let groups =
+            estimate::groups((&input, estimate::rows(&input)), ids.iter().map(|id| Some(*id)));
         let grouping = ids.iter().map(|id| (*id, collation_in(cols, *id))).collect();
         let inner = Context { needed: ids.clone(), grouping, ..Context::default() };
         let plan = physical::exactly(self.node(input, preds, &inner)?, &ids)?;
@@ -35,7 +37,8 @@ impl Planner<'_, '_> {
         Ok(Plan { node, cols: ids, rows, ordered: false })
     }
 
-    /// Whether groups or windows are made as the rows come: they come in order, and chance has nothing against it.
+    /// Whether groups or windows are made as the rows come: they come in order, and chance has
+    /// nothing against it.
     pub(super) fn streams(&mut self, input: &Plan) -> bool {
         input.ordered && self.binder.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
     }
@@ -70,7 +73,8 @@ impl Planner<'_, '_> {
         let sources = if parts { key_sources(&keys) } else { HashMap::new() };
         let (below, above) = self.around_groups(preds, &sources, &input)?;
         // What HAVING keeps is told of the groups as a node.
-        let node = Logical::Aggregate { input: Input::new(input), keys, aggregates, scalar, totals };
+        let node =
+            Logical::Aggregate { input: Input::new(input), keys, aggregates, scalar, totals };
         let share = if above.is_empty() { 1.0 } else { estimate::kept(&above, &node) };
         let Logical::Aggregate { input, keys, aggregates, totals, .. } = node else {
             return Err(SqlError::internal("groups are groups"));
@@ -78,7 +82,8 @@ impl Planner<'_, '_> {
         let input = input.into_inner();
         let cx = cx.with(&above);
         let needed = ColumnSet::of_ids(&cx.needed);
-        let aggregates: Vec<_> = aggregates.into_iter().filter(|a| needed.contains(a.output)).collect();
+        let aggregates: Vec<_> =
+            aggregates.into_iter().filter(|a| needed.contains(a.output)).collect();
         let mut inner = Context::default();
         keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
         for a in &aggregates {
@@ -109,7 +114,8 @@ impl Planner<'_, '_> {
             own.keys.push((e, key.collation));
         }
         for a in &mut own.aggregates {
-            let parts = a.arg.iter_mut().chain(&mut a.separator).chain(a.order.iter_mut().map(|(e, _)| e));
+            let parts =
+                a.arg.iter_mut().chain(&mut a.separator).chain(a.order.iter_mut().map(|(e, _)| e));
             for e in parts {
                 slots(e, &plan.cols)?;
             }
@@ -129,10 +135,15 @@ fn key_sources(keys: &[GroupCol]) -> HashMap<ColId, (ColId, Collation)> {
 }
 
 /// A condition on keys alone that is the same for all rows of a group, as one on the rows.
-fn on_sources(pred: &Pred, sources: &HashMap<ColId, (ColId, Collation)>, input: &Logical) -> Option<Pred> {
+fn on_sources(
+    pred: &Pred,
+    sources: &HashMap<ColId, (ColId, Collation)>,
+    input: &Logical,
+) -> Option<Pred> {
     let mut used = Vec::new();
     pred.columns(&mut used);
-    let keys: Option<Vec<(ColId, Collation)>> = used.iter().map(|id| sources.get(id).copied()).collect();
+    let keys: Option<Vec<(ColId, Collation)>> =
+        used.iter().map(|id| sources.get(id).copied()).collect();
     let keys = keys?;
     let mut pred = pred.clone();
     pred.leaves_mut(&mut |leaf| {

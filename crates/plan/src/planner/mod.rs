@@ -1,6 +1,6 @@
-//! From the logical to the physical plan: conditions go down to where their columns come from, columns that nobody
-//! needs are left out, joins get their operator (`joins`), tables their access path (`access_path`). Choices follow
-//! simple rules over row estimates.
+//! From the logical to the physical plan: conditions go down to where their columns come from,
+//! columns that nobody needs are left out, joins get their operator (`joins`), tables their access
+//! path (`access_path`). Choices follow simple rules over row estimates.
 
 use crate::decorrelate::{self, SemiJoin, WhereContext};
 use crate::joins::{Join, apply_plan, sorted_down};
@@ -44,7 +44,8 @@ pub struct Planner<'b, 'a> {
 pub(super) struct Context {
     pub needed: Vec<ColId>,
     pub order: Vec<SortKey>,
-    /// Rows with the same values of these columns are wanted one after another. Not beside an order.
+    /// Rows with the same values of these columns are wanted one after another. Not beside an
+    /// order.
     pub grouping: Vec<(ColId, Collation)>,
     pub goal: Option<u64>,
     /// The order has to be that of the rows as they are read, not only of what led to them.
@@ -81,7 +82,12 @@ fn only_once(ids: &mut Vec<ColId>) {
 
 impl Planner<'_, '_> {
     /// Plans a whole query.
-    pub fn plan(&mut self, logical: Logical, needed: &[ColId], goal: Option<u64>) -> Result<Plan, SqlError> {
+    pub fn plan(
+        &mut self,
+        logical: Logical,
+        needed: &[ColId],
+        goal: Option<u64>,
+    ) -> Result<Plan, SqlError> {
         let context = Context { needed: needed.to_vec(), goal, ..Context::default() };
         self.node(logical, Vec::new(), &context)
     }
@@ -102,14 +108,17 @@ impl Planner<'_, '_> {
         stack::with_room(|| {
             self.binder.check_cancel()?;
             match logical {
-                Logical::One => {
-                    self.above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds)
-                }
+                Logical::One => self
+                    .above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds),
                 Logical::Get(get) => self.get(get, preds, cx),
                 Logical::View(view) => self.view(view, preds, cx),
                 Logical::Routine(scan) => {
-                    let (rows, (cols, keep)) = (scan.rows, kept(scan.first, scan.width, &cx.with(&preds)));
-                    self.above(Plan { node: Node::Routine { scan, keep }, cols, rows, ordered: false }, preds)
+                    let (rows, (cols, keep)) =
+                        (scan.rows, kept(scan.first, scan.width, &cx.with(&preds)));
+                    self.above(
+                        Plan { node: Node::Routine { scan, keep }, cols, rows, ordered: false },
+                        preds,
+                    )
                 }
                 Logical::Work(work) => {
                     let (cols, keep) = kept(work.first, work.width, &cx.with(&preds));
@@ -129,11 +138,14 @@ impl Planner<'_, '_> {
                 }
                 Logical::Values { rows, cols } => {
                     let count = rows.len() as f64;
-                    self.above(Plan { node: Node::Values(rows), cols, rows: count, ordered: false }, preds)
+                    self.above(
+                        Plan { node: Node::Values(rows), cols, rows: count, ordered: false },
+                        preds,
+                    )
                 }
                 Logical::Filter { input, preds: own } => {
-                    // What a view or a security policy says of a table's rows is asked first: the others must not stumble over rows that
-                    // are not seen.
+                    // What a view or a security policy says of a table's rows is asked first: the
+                    // others must not stumble over rows that are not seen.
                     let (mut all, more) =
                         if matches!(*input, Logical::Get(_)) { (own, preds) } else { (preds, own) };
                     all.extend(more);
@@ -147,12 +159,22 @@ impl Planner<'_, '_> {
                 Logical::Apply { outer, left, right, args } => {
                     self.apply(outer, left.into_inner(), right.into_inner(), args, preds, cx)
                 }
-                Logical::Project { input, exprs } => self.project(input.into_inner(), exprs, preds, cx),
-                Logical::Aggregate { input, keys, aggregates, scalar, totals } => {
-                    self.aggregate(input.into_inner(), (keys, aggregates), (scalar, totals), preds, cx)
+                Logical::Project { input, exprs } => {
+                    self.project(input.into_inner(), exprs, preds, cx)
                 }
-                Logical::Window { input, calls } => self.window(input.into_inner(), calls, preds, cx),
-                Logical::Distinct { input, cols } => self.distinct(input.into_inner(), &cols, preds),
+                Logical::Aggregate { input, keys, aggregates, scalar, totals } => self.aggregate(
+                    input.into_inner(),
+                    (keys, aggregates),
+                    (scalar, totals),
+                    preds,
+                    cx,
+                ),
+                Logical::Window { input, calls } => {
+                    self.window(input.into_inner(), calls, preds, cx)
+                }
+                Logical::Distinct { input, cols } => {
+                    self.distinct(input.into_inner(), &cols, preds)
+                }
                 Logical::Sort { input, keys } => self.sort(input.into_inner(), keys, preds, cx),
                 Logical::Top { input, top } => {
                     let plan = self.top(input.into_inner(), top, &cx.with(&preds))?;
@@ -163,9 +185,12 @@ impl Planner<'_, '_> {
                     let node = Node::Document { input, document, pieces };
                     self.above(Plan { node, cols: vec![output], rows: 1.0, ordered: false }, preds)
                 }
-                Logical::Concat { inputs, cols } => self.concat(inputs.into_inner(), cols, preds, cx),
+                Logical::Concat { inputs, cols } => {
+                    self.concat(inputs.into_inner(), cols, preds, cx)
+                }
                 Logical::SetOp { except, left, right, cols } => {
-                    let ((left, left_ids), (right, right_ids)) = (left.into_inner(), right.into_inner());
+                    let ((left, left_ids), (right, right_ids)) =
+                        (left.into_inner(), right.into_inner());
                     let left = self.branch(left, &left_ids)?;
                     let right = self.branch(right, &right_ids)?;
                     let collations = cols.iter().map(|(_, c)| *c).collect();
@@ -189,7 +214,12 @@ impl Planner<'_, '_> {
     }
 
     /// As [`Planner::above`], with the share of the rows that the conditions keep.
-    pub(super) fn keeping(&mut self, share: f64, plan: Plan, preds: Vec<Pred>) -> Result<Plan, SqlError> {
+    pub(super) fn keeping(
+        &mut self,
+        share: f64,
+        plan: Plan,
+        preds: Vec<Pred>,
+    ) -> Result<Plan, SqlError> {
         let Some(mut pred) = Pred::from_conjuncts(preds) else { return Ok(plan) };
         pred_slots(&mut pred, &plan.cols)?;
         let (cols, ordered) = (plan.cols.clone(), plan.ordered);
@@ -216,7 +246,8 @@ impl Planner<'_, '_> {
             if pred.is_false() {
                 // Nothing can come: the input is planned for its columns only.
                 let plan = self.node(input, Vec::new(), &cx.unordered())?;
-                let (cols, node) = (plan.cols.clone(), Node::Filter { input: Nested::new(plan), pred });
+                let (cols, node) =
+                    (plan.cols.clone(), Node::Filter { input: Nested::new(plan), pred });
                 return Ok(empty(Plan { node, cols, rows: 0.0, ordered: true }));
             }
             let subqueries = &self.binder.subqueries;
@@ -266,9 +297,11 @@ impl Planner<'_, '_> {
         if used.is_empty() {
             return self.above(plan, above);
         }
-        // In the order in which they are asked for, so that nobody has to put them into another one above.
+        // In the order in which they are asked for, so that nobody has to put them into another one
+        // above.
         let below = ColumnSet::of_ids(&plan.cols);
-        let places: HashMap<ColId, usize> = used.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
+        let places: HashMap<ColId, usize> =
+            used.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
         let mut used: Vec<Option<(ColId, Expr)>> = used.into_iter().map(Some).collect();
         let (mut cols, mut list) = (Vec::new(), Vec::new());
         for id in &cx.needed {
@@ -288,8 +321,12 @@ impl Planner<'_, '_> {
             slots(e, &plan.cols)?;
         }
         let (rows, ordered) = (plan.rows, plan.ordered);
-        let plan =
-            Plan { node: Node::Project { input: Nested::new(plan), exprs: list }, cols, rows, ordered };
+        let plan = Plan {
+            node: Node::Project { input: Nested::new(plan), exprs: list },
+            cols,
+            rows,
+            ordered,
+        };
         self.above(plan, above)
     }
 
@@ -308,14 +345,16 @@ impl Planner<'_, '_> {
         cx: &Context,
     ) -> Result<Plan, SqlError> {
         let left_ids = left.columns();
-        let (mut below, above): (Vec<_>, Vec<_>) = preds.into_iter().partition(|p| left_ids.has_all_of(p));
+        let (mut below, above): (Vec<_>, Vec<_>) =
+            preds.into_iter().partition(|p| left_ids.has_all_of(p));
         let left = sorted_down(left, &mut below, &|| self.binder.check_cancel())?;
         let cx = cx.with(&above);
         let mut for_left = Context::default();
         for_left.needed.extend(cx.needed.iter().filter(|id| left_ids.contains(**id)));
         args.iter().for_each(|(_, e)| e.columns(&mut for_left.needed));
         let right_ids = right.columns();
-        let needed: Vec<ColId> = cx.needed.iter().filter(|id| right_ids.contains(**id)).copied().collect();
+        let needed: Vec<ColId> =
+            cx.needed.iter().filter(|id| right_ids.contains(**id)).copied().collect();
         let left = self.filter(left, below, &for_left)?;
         let right = self.again_and_again(|planner| planner.plan(right, &needed, None))?;
         let kind = if outer { JoinKind::Left } else { JoinKind::Inner };

@@ -27,8 +27,9 @@ impl Planner<'_, '_> {
         let keys = partition_keys(&calls);
         // Asked of more rows than come out of the windows and the conditions before it, it must not
         // fail.
-        let (below, preds): (Vec<Pred>, Vec<Pred>) =
-            preds.into_iter().partition(|pred| never_fails(pred) && is_of_keys(pred, &keys, &input));
+        let (below, preds): (Vec<Pred>, Vec<Pred>) = preds
+            .into_iter()
+            .partition(|pred| never_fails(pred) && is_of_keys(pred, &keys, &input));
         let cx = cx.with(&preds);
         let mut inner = Context::default();
         let made: Vec<ColId> = calls.iter().map(|c| c.output).collect();
@@ -40,9 +41,11 @@ impl Planner<'_, '_> {
             call.exprs_mut(&mut |e| e.columns(&mut inner.needed));
         }
         let mut windows = by_window(calls);
-        // Rows come out in the order of the first call, as they do in SQL Server: its window is the last one.
+        // Rows come out in the order of the first call, as they do in SQL Server: its window is the
+        // last one.
         windows.reverse();
-        let order = |calls: Option<&Vec<WindowCall>>| calls.and_then(|calls| order_of(calls.first()?));
+        let order =
+            |calls: Option<&Vec<WindowCall>>| calls.and_then(|calls| order_of(calls.first()?));
         inner.order = order(windows.first()).unwrap_or_default();
         inner.exact = true;
         let given = order(windows.last()).unwrap_or_default();
@@ -88,19 +91,32 @@ impl Planner<'_, '_> {
         keys.iter().for_each(|k| k.expr.columns(&mut inner.needed));
         let plan = self.node(input, preds, &inner)?;
         if plan.ordered {
-            // `ordered` speaks of the order that was asked for here, not of the one asked for above.
+            // `ordered` speaks of the order that was asked for here, not of the one asked for
+            // above.
             return Ok(Plan { ordered: false, ..plan });
         }
         let keys = sort_slots(&keys, &plan.cols)?;
         let (cols, rows) = (plan.cols.clone(), plan.rows);
         let limit = goal.and_then(|n| usize::try_from(n).ok());
-        Ok(Plan { node: Node::Sort { input: Nested::new(plan), keys, limit }, cols, rows, ordered: false })
+        Ok(Plan {
+            node: Node::Sort { input: Nested::new(plan), keys, limit },
+            cols,
+            rows,
+            ordered: false,
+        })
     }
 
-    pub(super) fn top(&mut self, input: Logical, top: TopSpec, cx: &Context) -> Result<Plan, SqlError> {
+    pub(super) fn top(
+        &mut self,
+        input: Logical,
+        top: TopSpec,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
         let number = |e: &Option<Expr>| match e {
             None => Some(0),
-            Some(e) => e.as_const().and_then(types::Value::as_i64).and_then(|n| u64::try_from(n).ok()),
+            Some(e) => {
+                e.as_const().and_then(types::Value::as_i64).and_then(|n| u64::try_from(n).ok())
+            }
         };
         let goal = match (number(&top.count), number(&top.offset)) {
             (Some(n), Some(skip)) if !top.percent && top.ties.is_none() && top.count.is_some() => {
@@ -120,7 +136,12 @@ impl Planner<'_, '_> {
         let own = TopPlan { count: top.count, percent: top.percent, ties, offset: top.offset };
         let (cols, ordered) = (plan.cols.clone(), false);
         let rows = goal.map_or(plan.rows, |n| plan.rows.min(n as f64));
-        Ok(Plan { node: Node::Top { input: Nested::new(plan), plan: Box::new(own) }, cols, rows, ordered })
+        Ok(Plan {
+            node: Node::Top { input: Nested::new(plan), plan: Box::new(own) },
+            cols,
+            rows,
+            ordered,
+        })
     }
 }
 
@@ -160,7 +181,8 @@ fn partition_keys(calls: &[WindowCall]) -> Vec<(ColId, Collation)> {
     keys
 }
 
-/// The order of rows that a window wants, where its keys are columns; a key that is there twice orders nothing the second time.
+/// The order of rows that a window wants, where its keys are columns; a key that is there twice
+/// orders nothing the second time.
 fn order_of(call: &WindowCall) -> Option<Vec<SortKey>> {
     let partition = call.partition.iter().map(|(e, collation)| SortKey {
         expr: e.clone(),
@@ -190,7 +212,8 @@ fn gives(given: &[SortKey], cx: &Context) -> bool {
         (_, grouping) => {
             let is = |key: &SortKey| {
                 grouping.iter().any(|(id, collation)| {
-                    matches!(key.expr, Expr::Col(other) if other == *id) && *collation == key.collation
+                    matches!(key.expr, Expr::Col(other) if other == *id)
+                        && *collation == key.collation
                 })
             };
             grouping.len() == first.len() && first.iter().all(is)
@@ -198,7 +221,8 @@ fn gives(given: &[SortKey], cx: &Context) -> bool {
     }
 }
 
-/// Calls over the same partitions in the same order belong to one operator; in the order in which they are met.
+/// Calls over the same partitions in the same order belong to one operator; in the order in which
+/// they are met.
 fn by_window(calls: Vec<WindowCall>) -> Vec<Vec<WindowCall>> {
     let mut windows: Vec<Vec<WindowCall>> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();

@@ -40,11 +40,14 @@ fn is_same(pred: &Pred, keys: &Keys) -> bool {
     match pred {
         Pred::Const(_) => true,
         Pred::Compare(c) | Pred::Distinct(c, _) => {
-            let side =
-                |e: &Expr| is_free(e, keys) || is_key(e, c.collation, keys) || is_compared_value(e, c, keys);
+            let side = |e: &Expr| {
+                is_free(e, keys) || is_key(e, c.collation, keys) || is_compared_value(e, c, keys)
+            };
             side(&c.left) && side(&c.right)
         }
-        Pred::And(list) | Pred::Or(list) => stack::with_room(|| list.iter().all(|pred| is_same(pred, keys))),
+        Pred::And(list) | Pred::Or(list) => {
+            stack::with_room(|| list.iter().all(|pred| is_same(pred, keys)))
+        }
         Pred::Not(pred) => stack::with_room(|| is_same(pred, keys)),
         Pred::IsNull(e, _) => is_free(e, keys) || key_of(e).is_some(),
         Pred::InList(list) => {
@@ -53,10 +56,9 @@ fn is_same(pred: &Pred, keys: &Keys) -> bool {
         }
         // Blanks at the end count for a pattern, unless it goes on with anything.
         Pred::Like(like) => {
-            let any_end = like
-                .compiled
-                .as_ref()
-                .is_some_and(|pattern| pattern.is_prefix_match() && !pattern.prefix().ends_with(' '));
+            let any_end = like.compiled.as_ref().is_some_and(|pattern| {
+                pattern.is_prefix_match() && !pattern.prefix().ends_with(' ')
+            });
             any_end && is_key(&like.operand, like.collation, keys)
         }
         Pred::Exists(_) | Pred::Quantified(_) => false,
@@ -66,7 +68,9 @@ fn is_same(pred: &Pred, keys: &Keys) -> bool {
 /// Whether an expression has none of the keys in it.
 fn is_free(e: &Expr, keys: &Keys) -> bool {
     let mut free = true;
-    e.leaves(&mut |leaf| free &= !matches!(leaf, Expr::Col(id) if keys.iter().any(|(key, _)| key == id)));
+    e.leaves(&mut |leaf| {
+        free &= !matches!(leaf, Expr::Col(id) if keys.iter().any(|(key, _)| key == id))
+    });
     free
 }
 
@@ -91,8 +95,9 @@ fn is_key(e: &Expr, collation: Collation, keys: &Keys) -> bool {
 /// Whether a key, whose type is not known, is compared with a constant that is no text: a collation
 /// is of no importance then.
 fn is_compared_value(e: &Expr, c: &CompareExpr, keys: &Keys) -> bool {
-    let plain =
-        |e: &Expr| e.as_const().is_some_and(|value| !matches!(value, Value::Str(_) | Value::Variant(_)));
+    let plain = |e: &Expr| {
+        e.as_const().is_some_and(|value| !matches!(value, Value::Str(_) | Value::Variant(_)))
+    };
     let key = matches!(e, Expr::Col(id) if keys.iter().any(|(key, _)| key == id));
     key && (plain(&c.left) || plain(&c.right))
 }
@@ -117,7 +122,8 @@ fn value_never_fails(e: &Expr) -> bool {
     match e {
         Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => true,
         Expr::Convert(c) => {
-            let numbers = c.from.is_number() && c.mode == Mode::Implicit && kept(c.from, c.to).is_some();
+            let numbers =
+                c.from.is_number() && c.mode == Mode::Implicit && kept(c.from, c.to).is_some();
             (numbers || is_text(c)) && value_never_fails(&c.operand)
         }
         _ => false,
@@ -142,7 +148,10 @@ mod tests {
         let text = |collation| compare(Expr::Col(1), Value::str("a"), collation);
         assert!(of(&text(Collation::DEFAULT)));
         assert!(!of(&text(Collation::BIN2)), "groups do not tell letters of either case apart");
-        assert!(of(&compare(Expr::Col(1), Value::Int(5), Collation::BIN2)), "a number has no collation");
+        assert!(
+            of(&compare(Expr::Col(1), Value::Int(5), Collation::BIN2)),
+            "a number has no collation"
+        );
         assert!(!of(&compare(Expr::Col(2), Value::Int(5), Collation::DEFAULT)), "no key");
         let both = Pred::And(vec![text(Collation::DEFAULT), text(Collation::BIN2)]);
         assert!(!of(&both));

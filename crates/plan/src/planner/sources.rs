@@ -1,5 +1,5 @@
-//! Where rows come from: tables by their access paths, system views, and what is kept of the columns of a source that gives all of
-//! them.
+//! Where rows come from: tables by their access paths, system views, and what is kept of the
+//! columns of a source that gives all of them.
 
 use super::{Context, Planner};
 use crate::access_path::{self, Wishes};
@@ -19,7 +19,12 @@ use types::SqlError;
 const MOST_LEAVES: usize = 200;
 
 impl Planner<'_, '_> {
-    pub(super) fn get(&mut self, get: Arc<Get>, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
+    pub(super) fn get(
+        &mut self,
+        get: Arc<Get>,
+        preds: Vec<Pred>,
+        cx: &Context,
+    ) -> Result<Plan, SqlError> {
         let (local, above): (Vec<_>, Vec<_>) =
             preds.into_iter().partition(|p| !p.has_subquery() || access_path::is_sought(&get, p));
         let store = TableStore::open(&get.db, &get.table)?;
@@ -34,11 +39,14 @@ impl Planner<'_, '_> {
         let mut plan = access_path::plan(&get, store, local, &wishes, &mut self.binder.any_plan)?;
         if let Node::Scan(scan) = &mut plan.node {
             scan.computes = scan.pred.as_ref().is_some_and(|pred| self.computes(pred));
-            let told = scan.pred.as_ref().filter(|pred| scan.computes || InPlace::is_possible(pred));
+            let told =
+                scan.pred.as_ref().filter(|pred| scan.computes || InPlace::is_possible(pred));
             scan.in_place = told.is_some_and(|pred| self.stays(pred));
             // The rows behind entries that fail the test are not locked, so it may not say another
             // thing when they are read. All that it says is tested on the rows besides.
-            if scan.locks.is_some() && scan.entry.as_ref().is_some_and(|test| !self.stays(&test.pred)) {
+            if scan.locks.is_some()
+                && scan.entry.as_ref().is_some_and(|test| !self.stays(&test.pred))
+            {
                 scan.entry = None;
             }
         }
@@ -95,13 +103,16 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         let (cols, keep) = kept(view.first, view.view.columns().len(), &cx.with(&preds));
         let equal = view_seek::wanted(&view, &preds);
-        let rows = if equal.is_empty() { view.view.expected_rows(&view.db) } else { view_seek::FOUND };
-        let plan = Plan { node: Node::View { scan: view, keep, equal }, cols, rows, ordered: false };
+        let rows =
+            if equal.is_empty() { view.view.expected_rows(&view.db) } else { view_seek::FOUND };
+        let plan =
+            Plan { node: Node::View { scan: view, keep, equal }, cols, rows, ordered: false };
         self.above(plan, preds)
     }
 }
 
-/// The needed ones of the columns of a source that are numbered from `first`: their ids, and their places in it.
+/// The needed ones of the columns of a source that are numbered from `first`: their ids, and their
+/// places in it.
 pub(super) fn kept(first: ColId, width: usize, cx: &Context) -> (Vec<ColId>, Vec<usize>) {
     let ids = first..first + width as ColId;
     let cols: Vec<ColId> = ids.filter(|id| cx.needed.contains(id)).collect();

@@ -24,8 +24,10 @@ use syntax::ast::CompareOp;
 use types::{Collation, DataType};
 
 /// The rewrite.
-pub static RULE: Rewrite =
-    Rewrite { name: "EqualConstant", apply: |logical, pass| node(logical, &Known::new(), &mut 0, pass) };
+pub static RULE: Rewrite = Rewrite {
+    name: "EqualConstant",
+    apply: |logical, pass| node(logical, &Known::new(), &mut 0, pass),
+};
 
 /// So many conditions of other columns go on to one.
 const MOST: usize = 4;
@@ -84,7 +86,9 @@ impl Equality {
     fn of(pred: &Pred) -> Option<Equality> {
         match pred {
             Pred::Compare(c) if c.op == CompareOp::Equal => match (&c.left, &c.right) {
-                (Expr::Col(a), Expr::Col(b)) => Some(Equality { columns: [*a, *b], collation: c.collation }),
+                (Expr::Col(a), Expr::Col(b)) => {
+                    Some(Equality { columns: [*a, *b], collation: c.collation })
+                }
                 _ => None,
             },
             _ => None,
@@ -96,7 +100,8 @@ impl Fixed {
     /// Whether what is said of a column is true of one of a type that equals it, too.
     fn goes_on(&self, equality: &Equality, ty: DataType) -> bool {
         let same = self.ty == ty || (self.ty.is_string() && ty.is_string());
-        same && ty != DataType::SqlVariant && (!ty.is_string() || self.collation == equality.collation)
+        same && ty != DataType::SqlVariant
+            && (!ty.is_string() || self.collation == equality.collation)
     }
 
     fn condition(&self, column: ColId) -> Pred {
@@ -119,7 +124,9 @@ fn node(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '
     }
     stack::with_room(|| match logical {
         Logical::Filter { .. } => tree(logical, above, next, pass),
-        Logical::Join { kind, hint: None, .. } if kind != JoinKind::Full => tree(logical, above, next, pass),
+        Logical::Join { kind, hint: None, .. } if kind != JoinKind::Full => {
+            tree(logical, above, next, pass)
+        }
         Logical::Project { input, exprs } if exprs.iter().all(|(_, e)| is_plain(e)) => {
             let mut below = above.clone();
             for (made, e) in &exprs {
@@ -172,7 +179,9 @@ impl Said {
                 self.gather(left);
                 self.gather(right);
             }
-            Logical::Join { kind: JoinKind::Left | JoinKind::Semi | JoinKind::Anti, left, .. } => {
+            Logical::Join {
+                kind: JoinKind::Left | JoinKind::Semi | JoinKind::Anti, left, ..
+            } => {
                 self.gather(left);
             }
             _ => {}
@@ -300,10 +309,13 @@ impl Extended {
     /// What is said of both of two columns that are equal.
     fn follows(&self, equality: &Equality) -> Vec<(ColId, Fixed)> {
         let [a, b] = equality.columns;
-        let (Some(of_a), Some(of_b)) = (self.known.get(&a), self.known.get(&b)) else { return Vec::new() };
+        let (Some(of_a), Some(of_b)) = (self.known.get(&a), self.known.get(&b)) else {
+            return Vec::new();
+        };
         let mut all = Vec::new();
         for own in of_a.iter().filter(|_| a != b) {
-            let same = |other: &&Fixed| other.number == own.number && own.goes_on(equality, other.ty);
+            let same =
+                |other: &&Fixed| other.number == own.number && own.goes_on(equality, other.ty);
             if let Some(other) = of_b.iter().find(same) {
                 all.extend([(a, own.clone()), (b, other.clone())]);
             }
@@ -313,7 +325,12 @@ impl Extended {
 
     /// The ON of a join that keeps rows of its left side, and what it says of the right side's
     /// columns.
-    fn of_kept_side(&mut self, on: Vec<Pred>, left: &Logical, right: &Logical) -> (Vec<Pred>, Known) {
+    fn of_kept_side(
+        &mut self,
+        on: Vec<Pred>,
+        left: &Logical,
+        right: &Logical,
+    ) -> (Vec<Pred>, Known) {
         let (of_left, of_right) = (left.columns(), right.columns());
         let mut found = Known::new();
         let mut all = Vec::with_capacity(on.len());

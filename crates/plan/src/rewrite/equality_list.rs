@@ -18,7 +18,9 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
         return logical;
     }
     match with_inputs(logical, &mut |input| node(input, pass)) {
-        Logical::Filter { input, preds } => Logical::Filter { input, preds: conjuncts(preds, pass) },
+        Logical::Filter { input, preds } => {
+            Logical::Filter { input, preds: conjuncts(preds, pass) }
+        }
         Logical::Join { kind, left, right, on, hint } => {
             Logical::Join { kind, left, right, on: conjuncts(on, pass), hint }
         }
@@ -84,7 +86,9 @@ fn list_of(preds: &mut [Option<Pred>], terms: &[usize], op: CompareOp) -> Option
     let mut constants = Vec::with_capacity(terms.len());
     let mut first = None;
     for at in terms {
-        let Some(Pred::Compare(compare)) = preds[*at].take() else { unreachable!("a term is a comparison") };
+        let Some(Pred::Compare(compare)) = preds[*at].take() else {
+            unreachable!("a term is a comparison")
+        };
         let CompareExpr { left, right, collation, .. } = *compare;
         constants.push(right);
         if first.is_none() {

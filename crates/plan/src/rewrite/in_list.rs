@@ -53,7 +53,8 @@ fn is_joined(pred: &Pred, all: &[Pred], input: &Logical) -> bool {
     plain && source_table(input, id).is_some_and(scanned)
 }
 
-/// The table that the column comes from, through filters and inner joins alone: nothing that a row more or less would change.
+/// The table that the column comes from, through filters and inner joins alone: nothing that a row
+/// more or less would change.
 pub fn source_table(input: &Logical, id: ColId) -> Option<&Get> {
     stack::with_room(|| match input {
         Logical::Get(get) => get.position(id).map(|_| &**get),
@@ -73,9 +74,16 @@ fn values_of(list: Vec<Expr>, binder: &mut Binder<'_>) -> (Logical, ColId) {
 }
 
 /// The rows of the input whose operand equals a value, each once.
-pub fn joined(input: Logical, values: Logical, value: ColId, operand: Expr, collation: Collation) -> Logical {
+pub fn joined(
+    input: Logical,
+    values: Logical,
+    value: ColId,
+    operand: Expr,
+    collation: Collation,
+) -> Logical {
     let different = Logical::Distinct { input: Input::new(values), cols: vec![(value, collation)] };
-    let compare = CompareExpr { op: CompareOp::Equal, left: Expr::Col(value), right: operand, collation };
+    let compare =
+        CompareExpr { op: CompareOp::Equal, left: Expr::Col(value), right: operand, collation };
     Logical::Join {
         kind: JoinKind::Inner,
         left: Input::new(different),

@@ -34,7 +34,13 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
                         pass.changed();
                         let (values, value) = values_of(test, pass.binder);
                         let (operand, collation) = (test.operand.clone(), test.collation);
-                        input = Input::new(joined(input.into_inner(), values, value, operand, collation));
+                        input = Input::new(joined(
+                            input.into_inner(),
+                            values,
+                            value,
+                            operand,
+                            collation,
+                        ));
                     }
                     None => rest.push(preds[at].clone()),
                 }

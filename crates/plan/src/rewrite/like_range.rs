@@ -37,9 +37,14 @@ fn range_of(pred: &Pred, input: &Logical) -> Option<[Pred; 2]> {
     let get = source(input, id)?;
     let at = get.position(id)?;
     // Behind columns that have one value, or that are passed over, a range is sought as well.
-    let indexed = get.table.all_indexes().any(|index| index.key.iter().any(|(column, _)| *column == at));
+    let indexed =
+        get.table.all_indexes().any(|index| index.key.iter().any(|(column, _)| *column == at));
     let column = &get.table.columns[at];
-    if like.negated || !indexed || column.collation != like.collation || !like.collation.keeps_prefixes() {
+    if like.negated
+        || !indexed
+        || column.collation != like.collation
+        || !like.collation.keeps_prefixes()
+    {
         return None;
     }
     bounds(like, longest(column.ty)?)
@@ -54,10 +59,11 @@ fn longest(ty: DataType) -> Option<usize> {
     }
 }
 
-/// `x >= prefix AND x <= prefix followed by the highest character, as often as fits`: collations weigh characters one by one, so
-/// that no text with the prefix is above.
+/// `x >= prefix AND x <= prefix followed by the highest character, as often as fits`: collations
+/// weigh characters one by one, so that no text with the prefix is above.
 fn bounds(like: &LikeExpr, longest: usize) -> Option<[Pred; 2]> {
-    // Blanks at the end do not count when texts are compared: without them the range is the wider one.
+    // Blanks at the end do not count when texts are compared: without them the range is the wider
+    // one.
     let prefix = like.compiled.as_ref()?.prefix().trim_end_matches(' ');
     if prefix.is_empty() {
         return None;
@@ -65,7 +71,8 @@ fn bounds(like: &LikeExpr, longest: usize) -> Option<[Pred; 2]> {
     let last: String = prefix.chars().chain(std::iter::repeat_n(char::MAX, longest)).collect();
     let compare = |op, text: &str| {
         let right = Expr::Const(Value::str(text));
-        let compare = CompareExpr { op, left: like.operand.clone(), right, collation: like.collation };
+        let compare =
+            CompareExpr { op, left: like.operand.clone(), right, collation: like.collation };
         Pred::Compare(Box::new(compare))
     };
     Some([compare(CompareOp::GreaterEqual, prefix), compare(CompareOp::LessEqual, &last)])

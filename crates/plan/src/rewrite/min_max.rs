@@ -1,6 +1,7 @@
-//! MIN and MAX of a column that an index begins with, or has behind columns of which the conditions name one value: its first or last entry that satisfies the conditions instead of all rows.
-//! `SELECT MAX(x) FROM t WHERE p` becomes the maximum of `SELECT TOP (1) x FROM t WHERE p AND x IS NOT NULL ORDER BY x DESC`, which
-//! the order of the index answers.
+//! MIN and MAX of a column that an index begins with, or has behind columns of which the conditions
+//! name one value: its first or last entry that satisfies the conditions instead of all rows.
+//! `SELECT MAX(x) FROM t WHERE p` becomes the maximum of `SELECT TOP (1) x FROM t WHERE p AND x IS
+//! NOT NULL ORDER BY x DESC`, which the order of the index answers.
 //!
 //! Left alone: several aggregates (each would want its own order), conditions that keep so few rows
 //! that they are found otherwise, and tables whose rows are locked one by one while they are read,
@@ -8,10 +9,10 @@
 //! first entry as of all: none that would be it can change or come. U and X without range locks do
 //! not: who has waited for the last row has passed by what came behind it meanwhile, and two who
 //! number rows by it would take one number. There the row that was found and locked is looked for
-//! once more, until it is the same (`RowLocks::first_again`). Along an index the row behind an entry
-//! is locked first and the entry then, and what is given is what both say under their locks, so the
-//! first row found is the first entry's. That is done where no condition has a subquery: the read
-//! does not know then which row is the first that is wanted.
+//! once more, until it is the same (`RowLocks::first_again`). Along an index the row behind an
+//! entry is locked first and the entry then, and what is given is what both say under their locks,
+//! so the first row found is the first entry's. That is done where no condition has a subquery: the
+//! read does not know then which row is the first that is wanted.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -74,7 +75,11 @@ fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>)
     pass.changed();
     let column = &get.table.columns[at];
     let key = SortKey { expr: Expr::Col(id), descending, collation: column.collation };
-    let preds = if column.nullable { vec![Pred::IsNull(Box::new(Expr::Col(id)), true)] } else { Vec::new() };
+    let preds = if column.nullable {
+        vec![Pred::IsNull(Box::new(Expr::Col(id)), true)]
+    } else {
+        Vec::new()
+    };
     let input = if again { with_first_again(input) } else { input };
     let sorted = Logical::Sort { input: Input::new(input.filtered(preds)), keys: vec![key] };
     let top = TopSpec { count: Some(Expr::Const(Value::BigInt(1))), ..TopSpec::default() };

@@ -1,8 +1,9 @@
-//! Rewrites of the logical plan. Each is a small function in a file of its own that takes a plan and gives an equivalent one;
-//! [`rewrite`] runs them stage by stage, before the planner chooses operators.
-//! Guarantees: a rewrite keeps the columns that the plan offers and the rows that it gives (in any order, where nothing
-//! orders them); after each one, debug builds check that every column that a node uses comes from below it. Each can be left out. A cancel
-//! is noticed before each one and while joins are ordered.
+//! Rewrites of the logical plan. Each is a small function in a file of its own that takes a plan
+//! and gives an equivalent one; [`rewrite`] runs them stage by stage, before the planner chooses
+//! operators. Guarantees: a rewrite keeps the columns that the plan offers and the rows that it
+//! gives (in any order, where nothing orders them); after each one, debug builds check that every
+//! column that a node uses comes from below it. Each can be left out. A cancel is noticed before
+//! each one and while joins are ordered.
 
 mod equal_constant;
 mod equality_list;
@@ -92,7 +93,8 @@ pub fn left_out(options: &[OptionItem]) -> Result<RuleSet, SqlError> {
 /// Error: 3617 the session was told to stop.
 pub fn rewrite(mut logical: Logical, binder: &mut Binder<'_>) -> Result<Logical, SqlError> {
     // The check looks at each column of each node again.
-    let sound = cfg!(debug_assertions) && binder.is_small() && visit::missing_column(&logical).is_none();
+    let sound =
+        cfg!(debug_assertions) && binder.is_small() && visit::missing_column(&logical).is_none();
     let mut first = 0;
     for stage in STAGES {
         for _ in 0..stage.rounds {

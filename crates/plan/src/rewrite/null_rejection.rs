@@ -57,7 +57,9 @@ fn is_null(e: &Expr, nulls: &ColumnSet) -> bool {
         Expr::Call(call) => call.function.strict && call.args.iter().any(|e| is_null(e, nulls)),
         Expr::Routine(call) => call.strict && call.args.iter().any(|e| is_null(e, nulls)),
         Expr::Deep(e) => stack::with_room(|| is_null(e, nulls)),
-        Expr::Var(_) | Expr::Param(_) | Expr::Case(_) | Expr::Coalesce(_) | Expr::Subquery(_) => false,
+        Expr::Var(_) | Expr::Param(_) | Expr::Case(_) | Expr::Coalesce(_) | Expr::Subquery(_) => {
+            false
+        }
     }
 }
 
@@ -87,7 +89,12 @@ mod tests {
         let is_null = |negated| Pred::IsNull(Box::new(Expr::Col(1)), negated);
         let list = |negated| {
             let constants = vec![Expr::Const(Value::Int(1)), Expr::Const(Value::Null)];
-            Pred::InList(Box::new(InListExpr::new(Expr::Col(2), constants, negated, Collation::DEFAULT)))
+            Pred::InList(Box::new(InListExpr::new(
+                Expr::Col(2),
+                constants,
+                negated,
+                Collation::DEFAULT,
+            )))
         };
         let negate = |pred| Pred::Not(Box::new(pred));
         for pred in [

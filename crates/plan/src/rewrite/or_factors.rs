@@ -1,5 +1,5 @@
-//! Common terms out of OR: `(a AND b) OR (a AND c)` is `a AND (b OR c)`, in three-valued logic too. Without it an equality that
-//! stands in each branch joins nothing.
+//! Common terms out of OR: `(a AND b) OR (a AND c)` is `a AND (b OR c)`, in three-valued logic too.
+//! Without it an equality that stands in each branch joins nothing.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -76,7 +76,8 @@ fn factor(branches: Vec<Pred>, out: &mut Vec<Pred>, over: &dyn Fn() -> bool) -> 
 /// to stop.
 fn common(lists: &[Vec<Pred>], over: &dyn Fn() -> bool) -> HashSet<String> {
     let Some((first, others)) = lists.split_first() else { return HashSet::new() };
-    let mut common: HashSet<String> = first.iter().filter(|pred| !pred.is_volatile()).map(written).collect();
+    let mut common: HashSet<String> =
+        first.iter().filter(|pred| !pred.is_volatile()).map(written).collect();
     for list in others {
         if common.is_empty() || over() {
             return HashSet::new();
@@ -111,7 +112,9 @@ mod tests {
     fn shown(preds: &[Pred]) -> String {
         let one = |p: &Pred| match p {
             Pred::Compare(c) => match (&c.left, &c.right) {
-                (Expr::Col(id), Expr::Const(value)) => format!("{id}={}", value.as_i64().unwrap_or(-1)),
+                (Expr::Col(id), Expr::Const(value)) => {
+                    format!("{id}={}", value.as_i64().unwrap_or(-1))
+                }
                 _ => "?".into(),
             },
             Pred::Or(list) => format!("or({})", shown(list)),
@@ -124,7 +127,8 @@ mod tests {
     #[test]
     fn common_terms_stand_alone() {
         let or = |branches: Vec<Vec<Pred>>| Pred::Or(branches.into_iter().map(Pred::And).collect());
-        let pred = or(vec![vec![is(1, 1), is(2, 2)], vec![is(3, 3), is(1, 1)], vec![is(1, 1), is(4, 4)]]);
+        let pred =
+            or(vec![vec![is(1, 1), is(2, 2)], vec![is(3, 3), is(1, 1)], vec![is(1, 1), is(4, 4)]]);
         assert_eq!(shown(&terms(vec![pred], &|| false).0), "1=1 or(2=2 3=3 4=4)");
         let pred = or(vec![vec![is(1, 1)], vec![is(1, 1), is(2, 2)]]);
         assert_eq!(shown(&terms(vec![pred], &|| false).0), "1=1", "the first branch is implied");

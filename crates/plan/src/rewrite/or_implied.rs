@@ -1,5 +1,6 @@
-//! What an OR says of one table: from `(a.x = 1 AND b.y = 2) OR (a.x = 3 AND b.y = 4)` follow `a.x = 1 OR a.x = 3` and
-//! `b.y = 2 OR b.y = 4`, which each table's read can test before it is joined. The OR itself stays.
+//! What an OR says of one table: from `(a.x = 1 AND b.y = 2) OR (a.x = 3 AND b.y = 4)` follow `a.x
+//! = 1 OR a.x = 3` and `b.y = 2 OR b.y = 4`, which each table's read can test before it is joined.
+//! The OR itself stays.
 
 use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
@@ -26,7 +27,8 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
             Logical::Filter { input, preds }
         }
         Logical::Join { kind: JoinKind::Inner, left, right, mut on, hint } => {
-            if on.iter().any(is_candidate) && add_implied(&mut on, &tables(&[&left, &right]), pass) {
+            if on.iter().any(is_candidate) && add_implied(&mut on, &tables(&[&left, &right]), pass)
+            {
                 pass.changed();
             }
             Logical::Join { kind: JoinKind::Inner, left, right, on, hint }
@@ -62,7 +64,11 @@ fn add_tables(logical: &Logical, to: &mut Vec<RangeInclusive<ColId>>) {
 }
 
 /// Adds what follows; whether something did.
-fn add_implied(preds: &mut Vec<Pred>, tables: &[RangeInclusive<ColId>], pass: &Pass<'_, '_>) -> bool {
+fn add_implied(
+    preds: &mut Vec<Pred>,
+    tables: &[RangeInclusive<ColId>],
+    pass: &Pass<'_, '_>,
+) -> bool {
     // With one table there is nothing to test earlier.
     if tables.len() < 2 {
         return false;
@@ -111,7 +117,9 @@ fn table_of(pred: &Pred, tables: &[RangeInclusive<ColId>]) -> Option<usize> {
     pred.columns(&mut used);
     let first = used.first()?;
     let at = tables.partition_point(|table| table.start() <= first).checked_sub(1)?;
-    let own = used.iter().all(|id| tables[at].contains(id)) && !pred.has_subquery() && !pred.is_volatile();
+    let own = used.iter().all(|id| tables[at].contains(id))
+        && !pred.has_subquery()
+        && !pred.is_volatile();
     own.then_some(at)
 }
 

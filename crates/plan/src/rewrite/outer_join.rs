@@ -16,7 +16,8 @@ use logical::tree::{JoinHint, JoinKind, Logical};
 use stack::Nested;
 
 /// The rewrite.
-pub static RULE: Rewrite = Rewrite { name: "OuterJoin", apply: |logical, pass| node(logical, None, pass) };
+pub static RULE: Rewrite =
+    Rewrite { name: "OuterJoin", apply: |logical, pass| node(logical, None, pass) };
 
 /// So many conditions above a join are looked at, the nearest ones.
 const MOST_CONDITIONS: usize = 1_000;
@@ -74,7 +75,9 @@ fn node(logical: Logical, above: Option<&Above<'_>>, pass: &mut Pass<'_, '_>) ->
             let input = node(input.into_inner(), Some(&Above::new(&preds, above)), pass);
             Logical::Filter { input: Input::new(input), preds }
         }
-        Logical::Join { kind, left, right, on, hint } => joined((kind, hint), left, right, on, above, pass),
+        Logical::Join { kind, left, right, on, hint } => {
+            joined((kind, hint), left, right, on, above, pass)
+        }
         Logical::Apply { outer, left, right, args } => {
             let inner = !outer || above.is_some_and(|above| above.rejects(&right.columns()));
             if inner && outer {
@@ -85,7 +88,8 @@ fn node(logical: Logical, above: Option<&Above<'_>>, pass: &mut Pass<'_, '_>) ->
             Logical::Apply { outer: !inner, left, right, args }
         }
         Logical::Project { input, exprs } => {
-            let made = |id: ColId| exprs.iter().find(|(made, _)| *made == id).and_then(|(_, e)| small(e));
+            let made =
+                |id: ColId| exprs.iter().find(|(made, _)| *made == id).and_then(|(_, e)| small(e));
             let input = Input::new(renamed(input.into_inner(), above, &made, pass));
             Logical::Project { input, exprs }
         }
@@ -93,14 +97,17 @@ fn node(logical: Logical, above: Option<&Above<'_>>, pass: &mut Pass<'_, '_>) ->
         Logical::Aggregate { input, keys, aggregates, scalar: false, totals }
             if totals.is_empty() && !keys.is_empty() =>
         {
-            let made = |id: ColId| keys.iter().find(|key| key.output == id).and_then(|key| small(&key.expr));
+            let made = |id: ColId| {
+                keys.iter().find(|key| key.output == id).and_then(|key| small(&key.expr))
+            };
             let input = Input::new(renamed(input.into_inner(), above, &made, pass));
             Logical::Aggregate { input, keys, aggregates, scalar: false, totals }
         }
         Logical::Concat { inputs, cols } => {
             let mut all = Vec::with_capacity(inputs.len());
             for (input, ids) in inputs.into_inner() {
-                let made = |id: ColId| cols.iter().position(|col| *col == id).map(|at| Expr::Col(ids[at]));
+                let made =
+                    |id: ColId| cols.iter().position(|col| *col == id).map(|at| Expr::Col(ids[at]));
                 all.push((renamed(input, above, &made, pass), ids));
             }
             Logical::Concat { inputs: Nested::new(all), cols }

@@ -5,7 +5,8 @@ use logical::tree::Logical;
 
 /// A rewrite of whole plans. It is never needed: the planner makes a plan without it, a slower one.
 pub struct Rewrite {
-    /// A word: OPTION (QUERYRULEOFF name) leaves it out, sys.dm_exec_query_optimizer_info shows what it did.
+    /// A word: OPTION (QUERYRULEOFF name) leaves it out, sys.dm_exec_query_optimizer_info shows
+    /// what it did.
     pub name: &'static str,
     /// An equivalent plan; the pass is told of every place that is changed.
     pub apply: fn(Logical, &mut Pass<'_, '_>) -> Logical,

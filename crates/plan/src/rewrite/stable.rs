@@ -31,7 +31,9 @@ pub fn is_stable_value(e: &Expr, subqueries: &[Subquery]) -> bool {
     match e {
         Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => true,
         Expr::Convert(c) => is_stable_value(&c.operand, subqueries),
-        Expr::Binary(b) => is_stable_value(&b.left, subqueries) && is_stable_value(&b.right, subqueries),
+        Expr::Binary(b) => {
+            is_stable_value(&b.left, subqueries) && is_stable_value(&b.right, subqueries)
+        }
         Expr::Negate(e, _) | Expr::BitNot(e, _) => is_stable_value(e, subqueries),
         Expr::Case(c) => {
             let branch = |(when, then): &(Pred, Expr)| {
@@ -58,7 +60,9 @@ pub fn is_stable_condition(pred: &Pred, subqueries: &[Subquery]) -> bool {
         }
         Pred::Not(pred) => stack::with_room(|| is_stable_condition(pred, subqueries)),
         Pred::IsNull(e, _) => value(e),
-        Pred::Like(l) => value(&l.operand) && value(&l.pattern) && l.escape.as_ref().is_none_or(value),
+        Pred::Like(l) => {
+            value(&l.operand) && value(&l.pattern) && l.escape.as_ref().is_none_or(value)
+        }
         Pred::InList(l) => value(&l.operand) && l.list.iter().all(value),
         Pred::Exists(sub) => is_stable_query(sub, subqueries),
         Pred::Quantified(q) => value(&q.operand) && is_stable_query(&q.query, subqueries),

@@ -43,7 +43,8 @@ pub fn with_inputs(logical: Logical, f: &mut dyn FnMut(Logical) -> Logical) -> L
             Logical::Document { input: boxed(input), cols, document, pieces, output }
         }
         Logical::Concat { inputs, cols } => {
-            let inputs = inputs.into_inner().into_iter().map(|(input, ids)| (f(input), ids)).collect();
+            let inputs =
+                inputs.into_inner().into_iter().map(|(input, ids)| (f(input), ids)).collect();
             let inputs = Nested::new(inputs);
             Logical::Concat { inputs, cols }
         }
@@ -113,7 +114,9 @@ pub fn own_parts(logical: &Logical, f: &mut dyn FnMut(Part<'_>)) {
         }
         Logical::Window { calls, .. } => calls.iter().for_each(|call| parts_of_call(call, f)),
         Logical::Document { cols, .. } => cols.iter().for_each(|id| f(Part::Expr(&Expr::Col(*id)))),
-        Logical::Distinct { cols, .. } => cols.iter().for_each(|(id, _)| f(Part::Expr(&Expr::Col(*id)))),
+        Logical::Distinct { cols, .. } => {
+            cols.iter().for_each(|(id, _)| f(Part::Expr(&Expr::Col(*id))))
+        }
         Logical::Sort { keys, .. } => keys.iter().for_each(|k| f(Part::Expr(&k.expr))),
         Logical::Top { top, .. } => {
             top.count.iter().chain(&top.offset).for_each(|e| f(Part::Expr(e)));
@@ -130,7 +133,9 @@ fn parts_of_call(call: &WindowCall, f: &mut dyn FnMut(Part<'_>)) {
     call.partition.iter().for_each(|(e, _)| f(Part::Expr(e)));
     call.order.iter().for_each(|k| f(Part::Expr(&k.expr)));
     match &call.kind {
-        WindowKind::Ntile(e) | WindowKind::FirstValue(e) | WindowKind::LastValue(e) => f(Part::Expr(e)),
+        WindowKind::Ntile(e) | WindowKind::FirstValue(e) | WindowKind::LastValue(e) => {
+            f(Part::Expr(e))
+        }
         WindowKind::Lag { arg, offset, default, .. } => {
             [arg, offset, default].into_iter().for_each(|e| f(Part::Expr(e)));
         }
@@ -244,7 +249,10 @@ pub fn subqueries_in(pred: &Pred, out: &mut Vec<usize>) {
         Pred::Not(pred) => stack::with_room(|| subqueries_in(pred, out)),
         Pred::IsNull(e, _) => subqueries_of(e, out),
         Pred::Like(l) => {
-            [&l.operand, &l.pattern].into_iter().chain(&l.escape).for_each(|e| subqueries_of(e, out));
+            [&l.operand, &l.pattern]
+                .into_iter()
+                .chain(&l.escape)
+                .for_each(|e| subqueries_of(e, out));
         }
         Pred::InList(l) => l.list.iter().chain([&l.operand]).for_each(|e| subqueries_of(e, out)),
         Pred::Exists(sub) => out.push(sub.id),

@@ -87,16 +87,31 @@ const fn unsigned(row: Row) -> Row {
     Row { unsigned: Some(true), ..row }
 }
 
-const fn string(name: &'static str, data_type: i16, precision: i32, create: Option<&'static str>) -> Row {
+const fn string(
+    name: &'static str,
+    data_type: i16,
+    precision: i32,
+    create: Option<&'static str>,
+) -> Row {
     let literal = if data_type < -7 { Literal::National } else { Literal::Quoted };
     Row { name, data_type, precision, literal, create, case_sensitive: true, searchable: 3, ..BASE }
 }
 
-const fn binary(name: &'static str, data_type: i16, precision: i32, create: Option<&'static str>) -> Row {
+const fn binary(
+    name: &'static str,
+    data_type: i16,
+    precision: i32,
+    create: Option<&'static str>,
+) -> Row {
     Row { name, data_type, precision, literal: Literal::Binary, create, ..BASE }
 }
 
-const fn date(name: &'static str, data_type: i16, precision: i32, scales: Option<(i16, i16)>) -> Row {
+const fn date(
+    name: &'static str,
+    data_type: i16,
+    precision: i32,
+    scales: Option<(i16, i16)>,
+) -> Row {
     Row { name, data_type, precision, literal: Literal::Quoted, searchable: 3, scales, ..BASE }
 }
 
@@ -152,8 +167,18 @@ const ROWS: &[Row] = &[
     Row { create: PRECISION_SCALE, scales: Some((0, 38)), ..number("numeric", 2, 38, 10) },
     identity(Row { create: PRECISION, ..number("numeric() identity", 2, 38, 10) }),
     Row { create: PRECISION_SCALE, scales: Some((0, 38)), ..number("decimal", 3, 38, 24) },
-    Row { literal: Literal::Money, money: true, scales: Some((4, 4)), ..number("money", 3, 19, 11) },
-    Row { literal: Literal::Money, money: true, scales: Some((4, 4)), ..number("smallmoney", 3, 10, 21) },
+    Row {
+        literal: Literal::Money,
+        money: true,
+        scales: Some((4, 4)),
+        ..number("money", 3, 19, 11)
+    },
+    Row {
+        literal: Literal::Money,
+        money: true,
+        scales: Some((4, 4)),
+        ..number("smallmoney", 3, 10, 21)
+    },
     identity(Row { create: PRECISION, ..number("decimal() identity", 3, 38, 24) }),
     number("int", 4, 10, 7),
     identity(number("int identity", 4, 10, 7)),

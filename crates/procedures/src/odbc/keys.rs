@@ -16,7 +16,8 @@ use DataType::SmallInt;
 
 /// EXEC sp_pkeys table [, owner, qualifier].
 pub fn primary_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    const PARAMS: &[Param] = &[("@table_name", NAME), ("@table_owner", NAME), ("@table_qualifier", NAME)];
+    const PARAMS: &[Param] =
+        &[("@table_name", NAME), ("@table_owner", NAME), ("@table_qualifier", NAME)];
     let given = call.given("sp_pkeys", 1, PARAMS)?;
     check_qualifier(call.core, given.text(2))?;
     let db = call.core.db().clone();
@@ -51,7 +52,8 @@ pub fn primary_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
 /// A foreign key with its table.
 type Key = (Arc<TableDef>, ForeignKeyDef);
 
-/// EXEC sp_fkeys: the foreign keys that refer to a table, those of a table, or those from one to another.
+/// EXEC sp_fkeys: the foreign keys that refer to a table, those of a table, or those from one to
+/// another.
 pub fn foreign_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@pktable_name", NAME),
@@ -78,12 +80,16 @@ pub fn foreign_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let missing = primary.is_some() && parent.is_none() || foreign.is_some() && child.is_none();
     let mut keys: Vec<Key> = match (&parent, &child) {
         _ if missing => Vec::new(),
-        (_, Some(child)) => child.foreign_keys.iter().map(|key| (child.clone(), key.clone())).collect(),
+        (_, Some(child)) => {
+            child.foreign_keys.iter().map(|key| (child.clone(), key.clone())).collect()
+        }
         (Some(parent), None) => catalog.foreign_keys_to(parent.object_id),
         (None, None) => Vec::new(),
     };
     // The other end may be a table that the caller knows nothing of.
-    keys.retain(|(table, key)| sees(call.core, &db, table.object_id) && sees(call.core, &db, key.parent));
+    keys.retain(|(table, key)| {
+        sees(call.core, &db, table.object_id) && sees(call.core, &db, key.parent)
+    });
     keys.retain(|(_, key)| parent.as_ref().is_none_or(|parent| key.parent == parent.object_id));
     // Ordered by the tables of the other end.
     keys.sort_by_cached_key(|(table, key)| {

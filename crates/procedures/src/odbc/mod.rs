@@ -1,7 +1,7 @@
-//! The catalog procedures of ODBC's and JDBC's drivers: sp_tables, sp_tableswc, sp_columns, sp_pkeys, sp_fkeys, sp_statistics,
-//! sp_special_columns, sp_stored_procedures, sp_sproc_columns, sp_datatype_info.
-//! Guarantee: columns, their types and the order of rows are those that SQL Server documents; a call with names costs what the
-//! objects of these names cost.
+//! The catalog procedures of ODBC's and JDBC's drivers: sp_tables, sp_tableswc, sp_columns,
+//! sp_pkeys, sp_fkeys, sp_statistics, sp_special_columns, sp_stored_procedures, sp_sproc_columns,
+//! sp_datatype_info. Guarantee: columns, their types and the order of rows are those that SQL
+//! Server documents; a call with names costs what the objects of these names cost.
 
 pub mod columns;
 pub mod datatypes;
@@ -80,7 +80,8 @@ pub(super) struct OdbcType {
     pub ss_data_type: u8,
 }
 
-/// The numbers of a type: (DATA_TYPE of ODBC 3, its number in TDS when NULL is allowed, when it is not).
+/// The numbers of a type: (DATA_TYPE of ODBC 3, its number in TDS when NULL is allowed, when it is
+/// not).
 fn numbers(ty: DataType) -> (i16, u8, u8) {
     match ty {
         DataType::VarChar(Len::Old) => (-1, 35, 35),

@@ -76,9 +76,11 @@ impl Relation {
                 let plain = |c: plan::ColumnInfo| plain(&c.name, c.ty, c.nullable);
                 columns.into_iter().map(plain).collect()
             }
-            Relation::System(view) => {
-                view.columns().iter().map(|(name, ty, nullable)| plain(name, *ty, *nullable)).collect()
-            }
+            Relation::System(view) => view
+                .columns()
+                .iter()
+                .map(|(name, ty, nullable)| plain(name, *ty, *nullable))
+                .collect(),
         }
     }
 }
@@ -102,7 +104,9 @@ pub fn find(catalog: &Catalog, schemas: &Names, names: &Names) -> Vec<Relation> 
     if let (Names::One(schema), Names::One(name)) = (schemas, names) {
         if let Some(table) = catalog.find(schema, name) {
             found.push(Relation::Table(table.clone()));
-        } else if let Some(view) = catalog.find_module(schema, name).filter(|m| m.kind == ModuleKind::View) {
+        } else if let Some(view) =
+            catalog.find_module(schema, name).filter(|m| m.kind == ModuleKind::View)
+        {
             found.push(Relation::View(view.clone()));
         }
     } else {
@@ -132,7 +136,11 @@ pub fn table(
     Ok(found.filter(|table| sees(core, &db, table.object_id)))
 }
 
-fn named(catalog: &Catalog, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableDef>>, SqlError> {
+fn named(
+    catalog: &Catalog,
+    schema: Option<&str>,
+    name: &str,
+) -> Result<Option<Arc<TableDef>>, SqlError> {
     if let Some(table) = catalog.find(schema.unwrap_or("dbo"), name) {
         return Ok(Some(table.clone()));
     }

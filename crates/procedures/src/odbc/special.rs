@@ -24,7 +24,8 @@ pub fn special_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
 
 fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
     // The reference calls it @qualifier, the procedure itself @table_qualifier.
-    let named = |arg: &Arg| arg.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("@qualifier"));
+    let named =
+        |arg: &Arg| arg.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("@qualifier"));
     let qualifier = if call.args.iter().any(named) { "@qualifier" } else { "@table_qualifier" };
     let params: [Param; 7] = [
         ("@table_name", NAME),
@@ -37,10 +38,13 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     ];
     let given = call.given(procedure, 1, &params)?;
     check_qualifier(call.core, given.text(2))?;
-    let (kind, scope, nullable) = (given.letter(3, 'R'), given.letter(4, 'T'), given.letter(5, 'U'));
-    for (name, letter, [one, other]) in
-        [("col_type", kind, ['R', 'V']), ("scope", scope, ['C', 'T']), ("nullable", nullable, ['U', 'O'])]
-    {
+    let (kind, scope, nullable) =
+        (given.letter(3, 'R'), given.letter(4, 'T'), given.letter(5, 'U'));
+    for (name, letter, [one, other]) in [
+        ("col_type", kind, ['R', 'V']),
+        ("scope", scope, ['C', 'T']),
+        ("nullable", nullable, ['U', 'O']),
+    ] {
         if letter != one && letter != other {
             let letters = format!("'{one}' or '{other}'");
             return Err(SqlError::of(msg::INVALID_VALUE_SPECIFIED, [&name, &letters]));
@@ -54,9 +58,10 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
         None => Vec::new(),
         // The column that changes with every UPDATE.
         Some(table) if kind == 'V' => table.row_version().into_iter().collect(),
-        Some(table) => {
-            best(table, nullable == 'O').into_iter().flat_map(|i| i.key.iter().map(|k| k.0)).collect()
-        }
+        Some(table) => best(table, nullable == 'O')
+            .into_iter()
+            .flat_map(|i| i.key.iter().map(|k| k.0))
+            .collect(),
     };
     if let Some(table) = &table {
         for at in wanted {
@@ -69,7 +74,11 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
                 },
                 text(&c.name),
                 Value::SmallInt(ty.data_type),
-                text(type_name(c.ty, c.identity.is_some(), alias_name(c, &db.catalog()).as_deref())),
+                text(type_name(
+                    c.ty,
+                    c.identity.is_some(),
+                    alias_name(c, &db.catalog()).as_deref(),
+                )),
                 Value::Int(ty.precision),
                 Value::Int(ty.length),
                 small(ty.scale),

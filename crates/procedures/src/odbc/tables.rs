@@ -28,7 +28,8 @@ pub fn tables(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let rows = match (name, owner, qualifier, kinds) {
         // ODBC's lists of databases, schemas and kinds.
         (Some(""), Some(""), Some("%"), _) => {
-            let mut names: Vec<_> = call.core.host().databases().iter().map(|db| db.name()).collect();
+            let mut names: Vec<_> =
+                call.core.host().databases().iter().map(|db| db.name()).collect();
             names.sort_by_key(|name| fold_name(name));
             names
                 .into_iter()
@@ -37,13 +38,18 @@ pub fn tables(call: &mut Call<'_>) -> Result<i32, SqlError> {
         }
         (Some(""), Some("%"), Some("") | None, _) => {
             let catalog = call.core.db().catalog();
-            let mut names: Vec<&str> = catalog.schema_names.values().map(|name| name.as_str()).collect();
+            let mut names: Vec<&str> =
+                catalog.schema_names.values().map(|name| name.as_str()).collect();
             names.sort_unstable();
-            names.into_iter().map(|name| row(Value::Null, text(name), Value::Null, Value::Null)).collect()
+            names
+                .into_iter()
+                .map(|name| row(Value::Null, text(name), Value::Null, Value::Null))
+                .collect()
         }
-        (Some(""), Some(""), Some("") | None, Some("%")) => {
-            KINDS.iter().map(|kind| row(Value::Null, Value::Null, Value::Null, text(kind))).collect()
-        }
+        (Some(""), Some(""), Some("") | None, Some("%")) => KINDS
+            .iter()
+            .map(|kind| row(Value::Null, Value::Null, Value::Null, text(kind)))
+            .collect(),
         // No database is called so.
         (_, _, Some(blank), _) if blank.trim_end().is_empty() => Vec::new(),
         _ => {

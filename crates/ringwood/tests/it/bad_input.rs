@@ -1,4 +1,5 @@
-//! Bad input: wrong scripts, corrupt pages, cut logs, missing files. Each gives the right error and loses nothing.
+//! Bad input: wrong scripts, corrupt pages, cut logs, missing files. Each gives the right error and
+//! loses nothing.
 
 use ringwood::{Database, Options, Session};
 use std::fs::OpenOptions;
@@ -20,7 +21,9 @@ fn two_databases(folder: &Path) {
             ))
             .unwrap();
         session.execute(&format!("use {name}")).unwrap();
-        session.execute("create table t (id int not null primary key, words char(3000) not null)").unwrap();
+        session
+            .execute("create table t (id int not null primary key, words char(3000) not null)")
+            .unwrap();
         session
             .execute("declare @i int = 0; while @i < 100 begin insert t values (@i, replicate('w', 3000)); set @i += 1 end")
             .unwrap();
@@ -34,9 +37,10 @@ fn number_of(session: &mut Session, batch: &str) -> i32 {
 }
 
 fn count(session: &mut Session, table: &str) -> i64 {
-    session.query(&format!("select count(*) from {table} where words like 'w%'")).unwrap().rows[0][0]
-        .as_i64()
-        .unwrap()
+    session.query(&format!("select count(*) from {table} where words like 'w%'")).unwrap().rows[0]
+        [0]
+    .as_i64()
+    .unwrap()
 }
 
 #[test]
@@ -45,7 +49,8 @@ fn a_wrong_script_runs_nothing_and_says_where() {
     let db = open(folder.path());
     let mut session = db.session().unwrap();
     session.execute("create table t (a int not null)").unwrap();
-    let error = session.execute("insert t values (1)\ninsert t values (2)\nselect from where").unwrap_err();
+    let error =
+        session.execute("insert t values (1)\ninsert t values (2)\nselect from where").unwrap_err();
     assert_eq!((error.number, error.severity, error.line), (156, 15, 3));
     assert_eq!(session.query("select count(*) from t").unwrap().rows[0][0].as_i64(), Some(0));
     assert_eq!(number_of(&mut session, "select 'unclosed"), 105);
@@ -101,9 +106,10 @@ fn a_cut_log_keeps_its_database_offline_and_the_others_online() {
     assert!([926, 945, 9003, 9004].contains(&number), "error {number}");
     session.execute("use second").unwrap();
     assert_eq!(count(&mut session, "t"), 100);
-    let state = session.query("select state_desc from sys.databases where name = 'first'").unwrap().rows[0]
-        [0]
-    .to_string();
+    let state =
+        session.query("select state_desc from sys.databases where name = 'first'").unwrap().rows[0]
+            [0]
+        .to_string();
     assert!(["SUSPECT", "RECOVERY_PENDING"].contains(&state.as_str()), "{state}");
     db.close().unwrap();
 }

@@ -1,4 +1,5 @@
-//! A table several times the buffer pool is loaded, indexed, scanned, updated and deleted from, and is right.
+//! A table several times the buffer pool is loaded, indexed, scanned, updated and deleted from, and
+//! is right.
 
 use ringwood::{Options, Value};
 
@@ -16,7 +17,9 @@ fn four_times_the_buffer_pool() {
         .unwrap();
     session.execute("alter database big set recovery simple").unwrap();
     session.execute("use big; set nocount on").unwrap();
-    session.execute("create table t (id int not null, k int not null, pad char(400) not null)").unwrap();
+    session
+        .execute("create table t (id int not null, k int not null, pad char(400) not null)")
+        .unwrap();
     // 80,000 rows of more than 400 bytes: 32 MB and more.
     let rows = 80_000_i64;
     session
@@ -28,7 +31,9 @@ fn four_times_the_buffer_pool() {
     let mut one = |sql: &str| number(&session.query(sql).unwrap().rows[0][0]);
     assert_eq!(one("select count(*) from t"), rows);
     assert_eq!(
-        one("create unique clustered index ci on t (id); create index ix on t (k); select count(*) from t"),
+        one(
+            "create unique clustered index ci on t (id); create index ix on t (k); select count(*) from t"
+        ),
         rows
     );
     assert_eq!(one("select sum(cast(k as bigint)) from t"), rows * (rows - 1) / 2);
@@ -38,7 +43,10 @@ fn four_times_the_buffer_pool() {
     );
     assert_eq!(one("select count(*) from t where k between 100 and 199"), 100);
     assert_eq!(one("delete t where k < 1000; select count(*) from t"), rows - 1000);
-    assert_eq!(one("select count(*) from t where id between 0 and 79999 and pad in ('x', 'y')"), rows - 1000);
+    assert_eq!(
+        one("select count(*) from t where id between 0 and 79999 and pad in ('x', 'y')"),
+        rows - 1000
+    );
     assert!(db.check("big").unwrap().is_empty());
     drop(session);
     db.close().unwrap();

@@ -1,6 +1,6 @@
-//! Backups to and restores from a real S3 server, as statements: chains under load against a model, wrong keys, missing
-//! buckets, a server that goes away in the middle. The server is installed from the registry by `scripts/s3-server`; a
-//! machine that cannot have it fails these tests.
+//! Backups to and restores from a real S3 server, as statements: chains under load against a model,
+//! wrong keys, missing buckets, a server that goes away in the middle. The server is installed from
+//! the registry by `scripts/s3-server`; a machine that cannot have it fails these tests.
 
 #[path = "../../../engine/tests/it/support/text.rs"]
 mod text;
@@ -39,14 +39,17 @@ fn run(instance: &Arc<Instance>, sql: &str) {
 #[track_caller]
 fn fails(instance: &Arc<Instance>, sql: &str, numbers: &[i32], words: &str) {
     let said = say(instance, sql);
-    let found: Vec<i32> =
-        said.lines().filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok()).collect();
+    let found: Vec<i32> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok())
+        .collect();
     assert_eq!(found, numbers, "{sql}\n{said}");
     assert!(said.contains(words), "{sql}\n{said}");
     assert!(!said.contains(SECRET), "a message shows the secret");
 }
 
-/// A database with about 24 MB in `fill`, so that an upload has several parts, and a small table `t`.
+/// A database with about 24 MB in `fill`, so that an upload has several parts, and a small table
+/// `t`.
 fn sales(host: &str) -> Arc<Instance> {
     let instance = open(&SimDisk::new(17));
     run(
@@ -67,7 +70,9 @@ fn sales(host: &str) -> Arc<Instance> {
 fn credential(instance: &Arc<Instance>, name: &str, secret: &str) {
     run(
         instance,
-        &format!("CREATE CREDENTIAL [{name}] WITH IDENTITY = 'S3 Access Key', SECRET = '{KEY_ID}:{secret}'"),
+        &format!(
+            "CREATE CREDENTIAL [{name}] WITH IDENTITY = 'S3 Access Key', SECRET = '{KEY_ID}:{secret}'"
+        ),
     );
 }
 
@@ -129,7 +134,11 @@ fn chains_taken_under_load_are_restored_to_any_time() {
             ),
         );
         for log in 0..=*last {
-            let end = if log == *last { format!("STOPAT = '{moment}'") } else { "NORECOVERY".to_string() };
+            let end = if log == *last {
+                format!("STOPAT = '{moment}'")
+            } else {
+                "NORECOVERY".to_string()
+            };
             run(
                 &instance,
                 &format!(
@@ -137,7 +146,8 @@ fn chains_taken_under_load_are_restored_to_any_time() {
                 ),
             );
         }
-        let found = say(&instance, &format!("SELECT COUNT(*), COALESCE(SUM(b), 0) FROM c{i}.dbo.t"));
+        let found =
+            say(&instance, &format!("SELECT COUNT(*), COALESCE(SUM(b), 0) FROM c{i}.dbo.t"));
         assert_eq!(found, format!("{rows}|{sum}"), "as of {moment}");
         let pairs = format!(
             "SELECT (SELECT COUNT(*) FROM c{i}.dbo.one) - (SELECT COUNT(*) FROM c{i}.dbo.two), (SELECT COUNT(*) FROM \
@@ -146,7 +156,8 @@ fn chains_taken_under_load_are_restored_to_any_time() {
         assert_eq!(say(&instance, &pairs), "0|6000", "transactions are whole");
         run(&instance, &format!("DROP DATABASE c{i}"));
     }
-    let lists = format!("RESTORE VERIFYONLY FROM URL = 's3://{host}/backups/0.trn' WITH {FROM_PLAIN}");
+    let lists =
+        format!("RESTORE VERIFYONLY FROM URL = 's3://{host}/backups/0.trn' WITH {FROM_PLAIN}");
     assert_eq!(say(&instance, &lists), "The backup set on file 1 is valid.");
     assert_eq!(server.leftovers(), Vec::<String>::new(), "parts are gone once an object is there");
 }
@@ -176,7 +187,9 @@ fn what_the_server_refuses_is_said_and_work_goes_on() {
     let server = Server::start();
     let host = server.host();
     let instance = sales(&host);
-    let to = |url: &str, with: &str| format!("BACKUP DATABASE Sales TO URL = '{url}' WITH COPY_ONLY, {with}");
+    let to = |url: &str, with: &str| {
+        format!("BACKUP DATABASE Sales TO URL = '{url}' WITH COPY_ONLY, {with}")
+    };
     let good = format!("s3://{host}/backups/x.bak");
     run(&instance, &to(&good, PLAIN));
     fails(&instance, &to(&good, PLAIN), &[3296, 3013], "exists on the remote endpoint");
@@ -199,10 +212,16 @@ fn what_the_server_refuses_is_said_and_work_goes_on() {
     );
     credential(&instance, &format!("s3://{host}/backups/wrong"), "wrong");
     let wrong = format!("s3://{host}/backups/wrong/x.bak");
-    fails(&instance, &to(&wrong, PLAIN), &[3201, 3013], "Operating system error 5(Access is denied.).");
+    fails(
+        &instance,
+        &to(&wrong, PLAIN),
+        &[3201, 3013],
+        "Operating system error 5(Access is denied.).",
+    );
     // TLS is asked for unless the statement says otherwise, and this server has none.
     fails(&instance, &to(&good, "FORMAT"), &[3201, 3013], "Operating system error 12175(");
-    let missing = format!("RESTORE HEADERONLY FROM URL = 's3://{host}/backups/none.bak' WITH {FROM_PLAIN}");
+    let missing =
+        format!("RESTORE HEADERONLY FROM URL = 's3://{host}/backups/none.bak' WITH {FROM_PLAIN}");
     fails(&instance, &missing, &[3201, 3013], "Operating system error 2(");
     credential(&instance, "s3://127.0.0.1:1/backups", SECRET);
     fails(
@@ -236,7 +255,10 @@ fn a_server_that_goes_away_fails_the_statement_alone() {
     let left = server.leftovers();
     assert!(left.len() <= 2, "only what the dead proxy has carried may be left: {left:?}");
     run(&instance, "INSERT Sales.dbo.t VALUES (1, 1)");
-    run(&instance, &format!("BACKUP DATABASE Sales TO URL = 's3://{host}/backups/full.bak' WITH {with}"));
+    run(
+        &instance,
+        &format!("BACKUP DATABASE Sales TO URL = 's3://{host}/backups/full.bak' WITH {with}"),
+    );
     run(&instance, "INSERT Sales.dbo.t VALUES (2, 2)");
     run(&instance, &format!("BACKUP LOG Sales TO URL = 's3://{host}/backups/log.trn' WITH {with}"));
     // The same while restoring: the step did not happen and is made again.
@@ -250,6 +272,9 @@ fn a_server_that_goes_away_fails_the_statement_alone() {
     };
     fails(&instance, &restore(&proxy.host()), &[3203, 3013], "Read on \"s3://");
     run(&instance, &restore(&host));
-    run(&instance, &format!("RESTORE LOG Copy FROM URL = 's3://{host}/backups/log.trn' WITH {FROM_PLAIN}"));
+    run(
+        &instance,
+        &format!("RESTORE LOG Copy FROM URL = 's3://{host}/backups/log.trn' WITH {FROM_PLAIN}"),
+    );
     assert_eq!(say(&instance, "SELECT COUNT(*) FROM Copy.dbo.t"), "2");
 }

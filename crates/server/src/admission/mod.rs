@@ -134,7 +134,8 @@ impl<T: Queued> Admission<T> {
             Purpose::Administrator => ADMINISTRATOR,
         };
         Admission {
-            budgets: Purpose::ALL.map(|purpose| Budget::new(purpose, limit(purpose), percent, lanes)),
+            budgets: Purpose::ALL
+                .map(|purpose| Budget::new(purpose, limit(purpose), percent, lanes)),
             lanes,
             strangers: Arc::new(Member(Arc::new(Share::new(0, lanes)))),
             queues: Mutex::new(Queues::new()),
@@ -189,7 +190,13 @@ impl<T: Queued> Admission<T> {
 
     /// A thread for a request, unless others of its login wait for one already. `threads`: requests
     /// hold no more than so many in all.
-    pub fn enter(&self, share: &Arc<Member>, class: Class, lane: usize, threads: usize) -> Option<Slot> {
+    pub fn enter(
+        &self,
+        share: &Arc<Member>,
+        class: Class,
+        lane: usize,
+        threads: usize,
+    ) -> Option<Slot> {
         if self.queued() > 0 && self.queues.lock().has(share.login, class) {
             return None;
         }
@@ -258,7 +265,9 @@ impl<T: Queued> Admission<T> {
     /// room. Those that may begin now, with their threads.
     pub fn waits(&self, slot: &mut Slot) -> Vec<(Arc<T>, Slot)> {
         let Slot { share, purpose, lane } = slot;
-        if *purpose == Purpose::Waiting || !self.budget(Purpose::Waiting).take(share, *lane, usize::MAX) {
+        if *purpose == Purpose::Waiting
+            || !self.budget(Purpose::Waiting).take(share, *lane, usize::MAX)
+        {
             return Vec::new();
         }
         let before = std::mem::replace(purpose, Purpose::Waiting);

@@ -92,7 +92,11 @@ impl<T> Queues<T> {
             self.logins.iter().map(|(login, of)| (of.share.held(), *login)).collect();
         logins.sort_unstable();
         let classes = |(_, login)| Class::ALL.map(|class| (login, class));
-        logins.into_iter().flat_map(classes).filter(|(login, class)| self.has(*login, *class)).collect()
+        logins
+            .into_iter()
+            .flat_map(classes)
+            .filter(|(login, class)| self.has(*login, *class))
+            .collect()
     }
 
     /// The first one of a login and class.

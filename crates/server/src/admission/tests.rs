@@ -164,7 +164,12 @@ fn enter_and_leave(admission: &Admission<Item>, seed: u64, ran: &AtomicUsize) {
 }
 
 /// Ends requests, and those that begin as they end.
-fn finish(admission: &Admission<Item>, mine: &mut Vec<Slot>, random: &mut fastrand::Rng, ran: &AtomicUsize) {
+fn finish(
+    admission: &Admission<Item>,
+    mine: &mut Vec<Slot>,
+    random: &mut fastrand::Rng,
+    ran: &AtomicUsize,
+) {
     while let Some(mut slot) = mine.pop() {
         if random.bool() {
             mine.extend(admission.waits(&mut slot).into_iter().map(|(_, slot)| slot));

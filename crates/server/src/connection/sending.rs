@@ -19,7 +19,8 @@ use crate::wire::{Got, Received};
 
 /// After so long the clock sends what is kept back.
 const LONGEST: Duration = Duration::from_millis(10);
-/// The clock looks again after so long at what is not durable yet, or what the socket does not take.
+/// The clock looks again after so long at what is not durable yet, or what the socket does not
+/// take.
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// Answers that are kept back.
@@ -99,7 +100,8 @@ impl Connection {
                 }
                 gate.writable = false;
             }
-            let (taken, all) = self.wire.lock().send(&self.socket, bytes, std::mem::take(&mut begins))?;
+            let (taken, all) =
+                self.wire.lock().send(&self.socket, bytes, std::mem::take(&mut begins))?;
             bytes = &bytes[taken..];
             if all {
                 return Ok(());
@@ -235,8 +237,10 @@ impl Connection {
 
 /// Whether a request is one that is run as it comes, like the one before it.
 fn is_plain(received: &Received) -> bool {
-    let runs =
-        matches!(received.kind, PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager);
+    let runs = matches!(
+        received.kind,
+        PacketType::SqlBatch | PacketType::Rpc | PacketType::TransactionManager
+    );
     runs && !received.ignored && !received.refused && !received.resets()
 }
 

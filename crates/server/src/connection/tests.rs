@@ -83,8 +83,12 @@ fn bytes_of(next: Next) -> Vec<u8> {
 #[test]
 fn what_is_sent_ahead_is_read_in_its_order() {
     let (connection, mut client) = connected();
-    let sent =
-        [packet(1, 1, b"announced"), packet(7, 0, b"first"), packet(7, 0, b"second"), packet(7, 1, b"last")];
+    let sent = [
+        packet(1, 1, b"announced"),
+        packet(7, 0, b"first"),
+        packet(7, 0, b"second"),
+        packet(7, 1, b"last"),
+    ];
     let sent = sent.concat();
     client.write_all(&sent).unwrap();
     let mut room = [0; 256];

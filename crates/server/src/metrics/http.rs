@@ -1,4 +1,5 @@
-//! The HTTP side: GET of /metrics. A thread accepts, each client has a thread of its own for a few seconds at most.
+//! The HTTP side: GET of /metrics. A thread accepts, each client has a thread of its own for a few
+//! seconds at most.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

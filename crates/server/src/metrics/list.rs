@@ -58,7 +58,8 @@ impl List<'_> {
         unit: Option<Unit>,
         values: impl Iterator<Item = (Labels<'v>, f64)>,
     ) -> fmt::Result {
-        let mut family = self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
+        let mut family =
+            self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
         for (labels, value) in values {
             ConstCounter::new(value).encode(family.encode_family(&labels)?)?;
         }
@@ -87,7 +88,12 @@ fn of_server(hub: &Hub, status: &InstanceStatus, list: &mut List<'_>) -> fmt::Re
     let count = |what| hub.counters.get(what) as f64;
     let (workers, _) = hub.pool().map_or((0, 0), |pool| pool.threads());
     let labels = vec![("version", status.version.as_str())];
-    list.gauges("build_info", "The version that runs, as a label", None, [(labels, 1.0)].into_iter())?;
+    list.gauges(
+        "build_info",
+        "The version that runs, as a label",
+        None,
+        [(labels, 1.0)].into_iter(),
+    )?;
     list.gauge(
         "uptime",
         "Time since the instance was opened",
@@ -95,8 +101,18 @@ fn of_server(hub: &Hub, status: &InstanceStatus, list: &mut List<'_>) -> fmt::Re
         status.uptime_ms as f64 / 1e3,
     )?;
     list.gauge("connections", "Connections of clients", None, hub.connections() as f64)?;
-    list.counter("connections_accepted", "Connections that were accepted", None, count(Count::Connections))?;
-    list.gauge("sessions", "Sessions, of clients and of the server itself", None, status.sessions as f64)?;
+    list.counter(
+        "connections_accepted",
+        "Connections that were accepted",
+        None,
+        count(Count::Connections),
+    )?;
+    list.gauge(
+        "sessions",
+        "Sessions, of clients and of the server itself",
+        None,
+        status.sessions as f64,
+    )?;
     list.gauge("worker_threads", "Threads that run requests", None, workers as f64)?;
     let purposes = Purpose::ALL.into_iter();
     let held = purposes.map(|p| (vec![("purpose", p.name())], hub.admission.held_for(p) as f64));
@@ -104,48 +120,98 @@ fn of_server(hub: &Hub, status: &InstanceStatus, list: &mut List<'_>) -> fmt::Re
     let most = hub.admission.most() as f64;
     list.gauge("request_threads_limit", "Threads that requests can hold", None, most)?;
     let queued = hub.admission.queued() as f64;
-    list.gauge("requests_queued", "Requests that wait until their login may take a thread", None, queued)?;
-    list.gauge("requests_running", "Requests that run or wait now", None, status.requests.len() as f64)?;
+    list.gauge(
+        "requests_queued",
+        "Requests that wait until their login may take a thread",
+        None,
+        queued,
+    )?;
+    list.gauge(
+        "requests_running",
+        "Requests that run or wait now",
+        None,
+        status.requests.len() as f64,
+    )?;
     list.counter(
         "requests",
         "Requests of clients: batches, calls, bulk loads",
         None,
         count(Count::Requests),
     )?;
-    list.counter("attentions", "Requests that clients have cancelled", None, count(Count::Attentions))?;
+    list.counter(
+        "attentions",
+        "Requests that clients have cancelled",
+        None,
+        count(Count::Attentions),
+    )?;
     list.counter("received", "Bytes from clients", Some(Unit::Bytes), count(Count::BytesReceived))?;
     list.counter("sent", "Bytes to clients", Some(Unit::Bytes), count(Count::BytesSent))?;
     let logins = [("success", Count::LoginsSucceeded), ("failure", Count::LoginsFailed)];
     let logins = logins.into_iter().map(|(result, what)| (vec![("result", result)], count(what)));
     list.counters("logins", "Logins by their result", None, logins)?;
-    let errors: Vec<(String, u64)> = hub.counters.errors().map(|(s, n)| (s.to_string(), n)).collect();
-    let errors = errors.iter().map(|(severity, n)| (vec![("severity", severity.as_str())], *n as f64));
+    let errors: Vec<(String, u64)> =
+        hub.counters.errors().map(|(s, n)| (s.to_string(), n)).collect();
+    let errors =
+        errors.iter().map(|(severity, n)| (vec![("severity", severity.as_str())], *n as f64));
     list.counters("errors", "Errors that clients were told of, by severity", None, errors)
 }
 
 fn of_instance(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
     list.counter("batches", "Batches that have run", None, status.batches as f64)?;
-    list.gauge("sessions_blocked", "Sessions that wait for locks of others", None, status.blocked as f64)?;
+    list.gauge(
+        "sessions_blocked",
+        "Sessions that wait for locks of others",
+        None,
+        status.blocked as f64,
+    )?;
     list.counter("deadlocks", "Deadlocks that were resolved", None, status.deadlocks as f64)?;
-    list.counter("lock_timeouts", "Waits for locks that took too long", None, status.lock_timeouts as f64)?;
+    list.counter(
+        "lock_timeouts",
+        "Waits for locks that took too long",
+        None,
+        status.lock_timeouts as f64,
+    )?;
     let waits = |value: fn(&WaitTotal) -> f64| {
-        status.waits.iter().map(move |wait| (vec![("wait_type", wait.wait_type.as_str())], value(wait)))
+        status
+            .waits
+            .iter()
+            .map(move |wait| (vec![("wait_type", wait.wait_type.as_str())], value(wait)))
     };
     list.counters("waits", "Finished waits by type", None, waits(|w| w.count as f64))?;
-    list.counters("wait", "Time of finished waits by type", Some(Unit::Seconds), waits(|w| seconds(w.us)))?;
-    list.gauge("plan_cache_batches", "Batches that are kept compiled", None, status.kept_batches as f64)?;
+    list.counters(
+        "wait",
+        "Time of finished waits by type",
+        Some(Unit::Seconds),
+        waits(|w| seconds(w.us)),
+    )?;
+    list.gauge(
+        "plan_cache_batches",
+        "Batches that are kept compiled",
+        None,
+        status.kept_batches as f64,
+    )?;
     list.counter("compilations", "Batches that were compiled", None, status.compilations as f64)?;
     let memory = &status.memory;
     let bytes = Some(Unit::Bytes);
     list.gauge("resident_memory", "Memory of the process", bytes.clone(), memory.resident as f64)?;
-    list.gauge("query_memory_used", "Memory that queries hold", bytes.clone(), memory.query_used as f64)?;
+    list.gauge(
+        "query_memory_used",
+        "Memory that queries hold",
+        bytes.clone(),
+        memory.query_used as f64,
+    )?;
     list.gauge(
         "query_memory_limit",
         "Memory that queries may hold",
         bytes.clone(),
         memory.query_limit as f64,
     )?;
-    list.gauge("query_memory_peak", "Most that queries have held at once", bytes, memory.query_peak as f64)
+    list.gauge(
+        "query_memory_peak",
+        "Most that queries have held at once",
+        bytes,
+        memory.query_peak as f64,
+    )
 }
 
 /// Only while there are some: nobody may ever have asked for them.
@@ -154,7 +220,8 @@ fn of_phases(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
         return Ok(());
     }
     let (unit, help) = (Unit::Seconds, "Time of requests by what they did");
-    let mut phases = list.0.encode_descriptor("request_phase", help, Some(&unit), MetricType::Histogram)?;
+    let mut phases =
+        list.0.encode_descriptor("request_phase", help, Some(&unit), MetricType::Histogram)?;
     for phase in &status.phases {
         let labels: Labels<'_> = vec![("phase", phase.name.as_str())];
         let metric = &mut phases.encode_family(&labels)?;
@@ -166,7 +233,12 @@ fn of_phases(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
         let labels: Labels<'_> = vec![("phase", phase.name.as_str())];
         (labels, phase.cpu_ns as f64 / 1e9)
     });
-    list.counters("request_phase_cpu", "Processor's time of requests by what they did", Some(unit), processor)
+    list.counters(
+        "request_phase_cpu",
+        "Processor's time of requests by what they did",
+        Some(unit),
+        processor,
+    )
 }
 
 /// Upper bounds in seconds and counts of the powers of two that are shown, each of four classes;
@@ -182,7 +254,9 @@ fn powers(classes: &[u64]) -> Vec<(f64, u64)> {
 }
 
 fn of_pool(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
-    let of = |name: &str| status.pool.iter().find(|(n, _)| n == name).map_or(0.0, |(_, value)| *value as f64);
+    let of = |name: &str| {
+        status.pool.iter().find(|(n, _)| n == name).map_or(0.0, |(_, value)| *value as f64)
+    };
     let totals = [
         ("lookups", "Pages that were asked for, in the pool or not", "Page lookups/sec"),
         ("hits", "Pages that were asked for and were in the pool", "Buffer cache hit ratio"),
@@ -235,7 +309,12 @@ fn of_databases(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
         None,
         of(|db| db.committed as f64),
     )?;
-    list.counters("checkpoints", "Checkpoints that have ended", None, of(|db| db.checkpoints as f64))?;
+    list.counters(
+        "checkpoints",
+        "Checkpoints that have ended",
+        None,
+        of(|db| db.checkpoints as f64),
+    )?;
     let help = "Time of all checkpoints";
     list.counters("checkpoint", help, Some(Unit::Seconds), of(|db| seconds(db.checkpoint_us)))
 }
@@ -255,14 +334,30 @@ fn of_logs(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
         None,
         of(|db| f64::from(db.log.active_vlfs)),
     )?;
-    list.counters("log_growths", "Times that the log has grown", None, of(|db| db.log.growths as f64))?;
+    list.counters(
+        "log_growths",
+        "Times that the log has grown",
+        None,
+        of(|db| db.log.growths as f64),
+    )?;
     list.counters("log_records", "Log records", None, of(|db| db.log.records as f64))?;
-    list.counters("log_record", "Bytes of log records", bytes.clone(), of(|db| db.log.record_bytes as f64))?;
+    list.counters(
+        "log_record",
+        "Bytes of log records",
+        bytes.clone(),
+        of(|db| db.log.record_bytes as f64),
+    )?;
     list.counters("log_writes", "Writes of the log", None, of(|db| db.log.writes as f64))?;
-    list.counters("log_written", "Bytes of the log's writes", bytes, of(|db| db.log.bytes_written as f64))?;
+    list.counters(
+        "log_written",
+        "Bytes of the log's writes",
+        bytes,
+        of(|db| db.log.bytes_written as f64),
+    )?;
     let unit = Unit::Seconds;
     let help = "How long the device took to make the log durable";
-    let mut flushes = list.0.encode_descriptor("log_flush", help, Some(&unit), MetricType::Histogram)?;
+    let mut flushes =
+        list.0.encode_descriptor("log_flush", help, Some(&unit), MetricType::Histogram)?;
     for db in open() {
         let labels: Labels<'_> = vec![("database", db.name.as_str())];
         let metric = &mut flushes.encode_family(&labels)?;
@@ -274,12 +369,14 @@ fn of_logs(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Upper bounds in seconds and counts of the classes that are shown; the first holds all that is faster.
+/// Upper bounds in seconds and counts of the classes that are shown; the first holds all that is
+/// faster.
 fn latencies(classes: &[u64]) -> Vec<(f64, u64)> {
     let last = classes.len().saturating_sub(1);
     let bound = |class: usize| if class == last { f64::MAX } else { seconds(1 << class) };
     let fast = classes.iter().take(FIRST_LATENCY + 1).sum();
-    let rest = classes.iter().enumerate().skip(FIRST_LATENCY + 1).map(|(class, n)| (bound(class), *n));
+    let rest =
+        classes.iter().enumerate().skip(FIRST_LATENCY + 1).map(|(class, n)| (bound(class), *n));
     std::iter::once((bound(FIRST_LATENCY), fast)).chain(rest).collect()
 }
 
@@ -288,8 +385,11 @@ fn of_files(status: &InstanceStatus, list: &mut List<'_>) -> fmt::Result {
         status.databases.iter().flat_map(move |db| {
             db.files.iter().map(move |file| {
                 let kind = if file.is_log { "log" } else { "data" };
-                let labels =
-                    vec![("database", db.name.as_str()), ("file", file.name.as_str()), ("type", kind)];
+                let labels = vec![
+                    ("database", db.name.as_str()),
+                    ("file", file.name.as_str()),
+                    ("type", kind),
+                ];
                 (labels, value(file))
             })
         })

@@ -1,5 +1,6 @@
-//! Metrics for Prometheus: what the server and the instance count, in the OpenMetrics text format, over HTTP at an address of
-//! their own. Guarantees: it costs nothing while nobody asks; a client that stalls holds up no other.
+//! Metrics for Prometheus: what the server and the instance count, in the OpenMetrics text format,
+//! over HTTP at an address of their own. Guarantees: it costs nothing while nobody asks; a client
+//! that stalls holds up no other.
 
 mod http;
 mod list;

@@ -14,7 +14,8 @@ impl Answer<'_> {
     /// Writes the first of some rows, and sends what is full; how many.
     pub(super) fn some_rows(&mut self, rows: &ResultRows<'_>) -> Result<usize, SqlError> {
         let (rows, _charged) = match rows.items() {
-            RowItems::Values(values) if self.may_be_large => match small_rows(values, rows.width()) {
+            RowItems::Values(values) if self.may_be_large => match small_rows(values, rows.width())
+            {
                 0 => (rows.first(1), Some(self.room_for(held(values, rows.width()))?)),
                 small => (rows.first(small), None),
             },

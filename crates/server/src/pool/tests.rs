@@ -357,8 +357,12 @@ fn a_lane_whose_new_thread_has_work_at_once_is_deserted() {
     let (give, requests) = mpsc::channel::<Task>();
     let left = Arc::new(AtomicUsize::new(0));
     let wakes = Wakes(Readiness::new().unwrap());
-    let arrivals =
-        Handed { requests: Mutex::new(requests), given: AtomicBool::new(false), wakes, left: left.clone() };
+    let arrivals = Handed {
+        requests: Mutex::new(requests),
+        given: AtomicBool::new(false),
+        wakes,
+        left: left.clone(),
+    };
     let pool = Pool::new(2, 1, arrivals, Allowed(Arc::default()), |task: Task| task()).unwrap();
     let end = Instant::now() + Duration::from_secs(30);
     pool.submit(Box::new(|| ()), false);

@@ -17,8 +17,9 @@ fn configs() -> (TlsConfigs, Arc<ClientConfig>) {
     let mut roots = RootCertStore::empty();
     roots.add(identity.chain[0].clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
     let mut config = builder.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = vec![b"tds/8.0".to_vec()];
     (TlsConfigs::new(&identity).unwrap(), Arc::new(config))

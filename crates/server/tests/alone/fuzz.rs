@@ -5,7 +5,8 @@ use crate::{alone, live};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Growth of memory that a few seconds of this may leave: pools, caches, and what the allocator keeps.
+/// Growth of memory that a few seconds of this may leave: pools, caches, and what the allocator
+/// keeps.
 const GROWTH: u64 = 256 << 20;
 
 #[test]

@@ -102,7 +102,8 @@ fn others_are_served(server: &TestServer, left: i64, holder: i64) {
              where login_name = 'one' and session_id > {holder}"
         ));
         soon("KILL", || admin.run(&format!("kill {victim}")));
-        let question = format!("select count(*) from sys.dm_exec_sessions where session_id = {victim}");
+        let question =
+            format!("select count(*) from sys.dm_exec_sessions where session_id = {victim}");
         wait_until(&mut admin, &question, 0);
     }
     wait_until(&mut admin, OF_ONE, left - 2);
@@ -132,8 +133,13 @@ fn sessions_in_waitfor_hold_up_nobody_else() {
 /// CPU time of this process.
 fn cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<u64> =
-        stat.rsplit(')').next().unwrap().split_whitespace().map(|f| f.parse().unwrap_or(0)).collect();
+    let fields: Vec<u64> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .map(|f| f.parse().unwrap_or(0))
+        .collect();
     // Ticks of 10 ms.
     Duration::from_millis((fields[11] + fields[12]) * 10)
 }
@@ -185,8 +191,7 @@ fn two_logins_that_wait_leave_room_for_a_third() {
     admin.run(&format!("create login three with password = '{PASSWORD}'"));
     let mut third = soon("a third login", || login(server.address, "three"));
     soon("its request", || assert_eq!(third.int("select 1"), 1));
-    let running =
-        "select count(*) from sys.dm_exec_requests where wait_type = 'WAITFOR' or command = 'WAITFOR'";
+    let running = "select count(*) from sys.dm_exec_requests where wait_type = 'WAITFOR' or command = 'WAITFOR'";
     assert!(admin.int(running) < 32, "{} run", admin.int(running));
     drop((one, two));
     wait_until(&mut admin, OF_ONE, 0);
@@ -350,7 +355,8 @@ fn queued_requests_of_clients_that_leave_and_of_killed_sessions_do_not_run() {
     drop(leaving);
     wait_until(&mut admin, OF_ONE, 41);
     // `client` was opened before those that have left.
-    let killed = admin.int("select max(session_id) from sys.dm_exec_sessions where login_name = 'one'");
+    let killed =
+        admin.int("select max(session_id) from sys.dm_exec_sessions where login_name = 'one'");
     assert!(killed < spid);
     admin.run(&format!("kill {killed}"));
     soon("the end of a killed session", || assert!(client.is_closed()));
@@ -364,8 +370,12 @@ fn queued_requests_of_clients_that_leave_and_of_killed_sessions_do_not_run() {
 fn queued_requests_run_in_their_turn() {
     let _alone = alone();
     let server = server_with(|options| options.max_workers = 4);
-    let mut clients =
-        waiting(&server, "one", 200, "waitfor delay '00:00:00.020'; update t set n = n + 1 where id = 1");
+    let mut clients = waiting(
+        &server,
+        "one",
+        200,
+        "waitfor delay '00:00:00.020'; update t set n = n + 1 where id = 1",
+    );
     for client in &mut clients {
         assert!(soon("a request", || client.read().unwrap()).errors().is_empty());
     }
@@ -380,7 +390,8 @@ fn a_killed_client_that_does_not_read_is_ended() {
     client.send(&client.codec.batch("select replicate('x', 8000) from generate_series(1, 5000)"));
     std::thread::sleep(Duration::from_millis(200));
     let mut admin = login(server.address, "sa");
-    let spid = admin.int("select max(session_id) from sys.dm_exec_sessions where login_name = 'one'");
+    let spid =
+        admin.int("select max(session_id) from sys.dm_exec_sessions where login_name = 'one'");
     admin.run(&format!("kill {spid}"));
     wait_until(&mut admin, OF_ONE, 0);
 }

@@ -1,11 +1,13 @@
-//! Crate `client` against the server: batches, calls, prepared statements, transactions and bulk loads, cancelled and failed ones
-//! too, over a plain and an encrypted connection.
+//! Crate `client` against the server: batches, calls, prepared statements, transactions and bulk
+//! loads, cancelled and failed ones too, over a plain and an encrypted connection.
 
 use std::sync::mpsc;
 use std::time::Duration;
 
 use crate::support::{PASSWORD, TestServer};
-use client::{ClientError, Connection, Encryption, Options, Procedure, RpcParam, RpcRequest, Token, Trust};
+use client::{
+    ClientError, Connection, Encryption, Options, Procedure, RpcParam, RpcRequest, Token, Trust,
+};
 use client::{TypeInfo, int, text};
 use ringwood_server::Encryption as Mode;
 use tds::{Size, WireCollation};
@@ -40,15 +42,24 @@ fn an_answer_is_kept_with_all_that_it_has() {
         .query("print 'one'; select 1 as a, N'two' as b where 1 = 0; select 3 as c union all select 4; raiserror('five', 5, 1)")
         .unwrap();
     assert_eq!(reply.results.len(), 2);
-    assert_eq!(reply.results[0].columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(
+        reply.results[0].columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(),
+        ["a", "b"]
+    );
     assert!(reply.results[0].rows.is_empty());
     assert_eq!(reply.results[1].rows, [[Value::Int(3)], [Value::Int(4)]]);
     let said: Vec<_> = reply.messages.iter().map(|m| (&*m.message, m.severity)).collect();
     assert_eq!(said, [("one", 0), ("five", 5)]);
     assert_eq!((reply.count, reply.status), (Some(2), None));
 
-    assert_eq!(error(client.query("select 1;\n\nselect 1 / 0; raiserror('later', 16, 1)")), (8134, 3));
-    assert_eq!(client.query("create table #t (a int); insert #t values (1), (2)").unwrap().count, Some(2));
+    assert_eq!(
+        error(client.query("select 1;\n\nselect 1 / 0; raiserror('later', 16, 1)")),
+        (8134, 3)
+    );
+    assert_eq!(
+        client.query("create table #t (a int); insert #t values (1), (2)").unwrap().count,
+        Some(2)
+    );
     assert_eq!(value(&mut client, "select sum(a) from #t"), Value::Int(3));
 }
 
@@ -98,12 +109,19 @@ fn halves_of_characters_go_there_and_back() {
     let call = RpcRequest::new(Procedure::Name("p".into()), params);
     let reply = client.call(&call).unwrap();
     assert_eq!(reply.outputs, [Value::Str(types::units::text_of(backwards.into_iter()))]);
-    assert_eq!(client.query("select v, m from #h").unwrap().results[0].rows, [[half.clone(), half.clone()]]);
+    assert_eq!(
+        client.query("select v, m from #h").unwrap().results[0].rows,
+        [[half.clone(), half.clone()]]
+    );
     assert_eq!(error(client.call(&call)).0, 2627);
-    let seek = "select count(*) from #h where v = N'a' + nchar(0xD83D) + N'\u{20ac}' + nchar(0xDE42)";
+    let seek =
+        "select count(*) from #h where v = N'a' + nchar(0xD83D) + N'\u{20ac}' + nchar(0xDE42)";
     assert_eq!(value(&mut client, seek), Value::Int(1));
     let bytes = "select convert(varbinary(8), v) from #h";
-    assert_eq!(value(&mut client, bytes), Value::bytes(vec![0x61, 0, 0x3D, 0xD8, 0xAC, 0x20, 0x42, 0xDE]));
+    assert_eq!(
+        value(&mut client, bytes),
+        Value::bytes(vec![0x61, 0, 0x3D, 0xD8, 0xAC, 0x20, 0x42, 0xDE])
+    );
 }
 
 #[test]
@@ -147,7 +165,10 @@ fn transactions_begin_and_end_by_requests() {
     client.query("insert t values (1)").unwrap();
     assert_eq!(value(&mut client, "select @@trancount"), Value::Int(1));
     client.commit().unwrap();
-    assert_eq!(value(&mut client, "select @@trancount + 10 * (select count(*) from t)"), Value::Int(10));
+    assert_eq!(
+        value(&mut client, "select @@trancount + 10 * (select count(*) from t)"),
+        Value::Int(10)
+    );
     client.begin().unwrap();
     client.query("insert t values (2); rollback").unwrap();
     assert_eq!(error(client.commit()).0, 3902);
@@ -187,7 +208,8 @@ fn bulk_loads_take_what_the_server_does_not_make() {
         drop(load);
         assert_eq!(value(&mut client, "select count(*) from t"), Value::Int(30_000), "{rows}");
     }
-    // A value that does not fit its column is known here, one that breaks a rule of the table at the server.
+    // A value that does not fit its column is known here, one that breaks a rule of the table at
+    // the server.
     let mut load = client.bulk_load("t").unwrap();
     let wide = vec![Value::Int(300), Value::Null, Value::Null, Value::Null, Value::Null];
     assert!(matches!(load.row(&wide), Err(ClientError::Request(_))));
@@ -236,7 +258,10 @@ fn a_call_is_cancelled_from_another_thread_or_from_its_rows() {
 #[test]
 fn what_is_encrypted_is_what_both_sides_agree_on() {
     let encrypted = |client: &mut Connection| {
-        value(client, "select encrypt_option from sys.dm_exec_connections where session_id = @@spid")
+        value(
+            client,
+            "select encrypt_option from sys.dm_exec_connections where session_id = @@spid",
+        )
     };
     let (yes, no) = (Value::str("TRUE"), Value::str("FALSE"));
     let server = TestServer::start();

@@ -1,4 +1,5 @@
-//! From the first byte to a session: encryption in each mode, logins that fail, limits, clients that send half of something.
+//! From the first byte to a session: encryption in each mode, logins that fail, limits, clients
+//! that send half of something.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -64,7 +65,8 @@ fn encryption_is_what_both_sides_want() {
 fn a_listener_that_others_reach_does_not_go_without_encryption() {
     let folder = tempfile::tempdir().unwrap();
     let instance = engine::Instance::open(engine::InstanceOptions::new(folder.path())).unwrap();
-    let mut options = ringwood_server::ServerOptions::new("0.0.0.0:0".parse().unwrap(), folder.path());
+    let mut options =
+        ringwood_server::ServerOptions::new("0.0.0.0:0".parse().unwrap(), folder.path());
     options.encryption = Mode::Off;
     let error = ringwood_server::Server::start(instance, options).err().unwrap();
     assert!(error.to_string().contains("loopback"), "{error}");
@@ -84,7 +86,10 @@ fn failed_logins_tell_the_client_little_and_the_log_all() {
     let has = |text: &str| log.iter().any(|line| line.contains(text));
     assert!(has("Error: 18456, Severity: 14, State: 8."), "{log:?}");
     assert!(has("State: 5.") && has("State: 38."), "{log:?}");
-    assert!(has("Login failed for user 'nobody?at all'. Reason: Could not find a login"), "{log:?}");
+    assert!(
+        has("Login failed for user 'nobody?at all'. Reason: Could not find a login"),
+        "{log:?}"
+    );
     assert!(has("[CLIENT: 127.0.0.1]") && !has("wrong"), "{log:?}");
 }
 
@@ -117,7 +122,9 @@ fn the_login_says_what_clients_need() {
     let mut old = Client::open(server.address);
     old.codec.version = TdsVersion::V7_1;
     let answer = old.log_in("sa", PASSWORD, "").unwrap();
-    assert!(answer.tokens.iter().any(|t| matches!(t, Token::LoginAck { version: 0x7100_0001, .. })));
+    assert!(
+        answer.tokens.iter().any(|t| matches!(t, Token::LoginAck { version: 0x7100_0001, .. }))
+    );
     assert_eq!(old.int("select 7"), 7);
 }
 
@@ -174,7 +181,8 @@ fn garbage_ends_its_connection_alone() {
     let server = TestServer::start();
     let mut random = 7u64;
     for round in 0..200 {
-        let mut client = if round % 2 == 0 { Client::open(server.address) } else { server.client() };
+        let mut client =
+            if round % 2 == 0 { Client::open(server.address) } else { server.client() };
         let bytes: Vec<u8> = (0..64)
             .map(|_| {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -203,7 +211,8 @@ fn garbage_ends_its_connection_alone() {
 fn who_ends_tls_has_ended_the_connection() {
     let server = TestServer::start();
     for behind in ["", "more", "more than the records of the handshake: ".repeat(500).as_str()] {
-        let encrypted = Client::connect(server.address, Encryption::On, "sa", PASSWORD, "").unwrap();
+        let encrypted =
+            Client::connect(server.address, Encryption::On, "sa", PASSWORD, "").unwrap();
         for mut client in [encrypted, Client::connect_strict(server.address)] {
             client.socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             client.end_tls(behind.as_bytes());
@@ -217,7 +226,8 @@ fn who_ends_tls_has_ended_the_connection() {
 fn too_many_connections_are_told_so() {
     let server = TestServer::with(|o| o.max_connections = 3);
     let mut clients: Vec<Client> = (0..3).map(|_| server.client()).collect();
-    let refused = || Client::connect(server.address, Encryption::NotSupported, "sa", PASSWORD, "").err();
+    let refused =
+        || Client::connect(server.address, Encryption::NotSupported, "sa", PASSWORD, "").err();
     assert_eq!(refused(), Some(vec![17809]));
     clients.pop();
     let end = Instant::now() + Duration::from_secs(10);

@@ -56,7 +56,8 @@ fn one_session_of_a_sysadmin() {
     assert_eq!(admin.int(&format!("select c.local_tcp_port {mine}")), i64::from(address.port()));
     assert_eq!(sa.int(&format!("select c.endpoint_id {mine} and e.is_admin_endpoint = 0")), 4);
     // It is at the loopback address. A server whose one is not says so to its instance.
-    let remote = "select cast(value_in_use as int) from sys.configurations where configuration_id = 1576";
+    let remote =
+        "select cast(value_in_use as int) from sys.configurations where configuration_id = 1576";
     assert_eq!(sa.int(remote), 0);
     server.instance.set_remote_admin(true);
     assert_eq!(sa.int(remote), 1);
@@ -67,7 +68,9 @@ fn one_session_of_a_sysadmin() {
         assert!(Instant::now() < end);
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(error_log(&server).contains("Dedicated administrator connection has been disconnected."));
+    assert!(
+        error_log(&server).contains("Dedicated administrator connection has been disconnected.")
+    );
 }
 
 #[test]
@@ -106,7 +109,8 @@ fn it_works_where_all_others_wait() {
     assert_eq!(soon("a second login", || connect(address, "sa")).err(), Some(vec![17810]));
     admin.send(&admin.codec.attention());
     soon("an attention", || while !admin.read().unwrap().is_attention() {});
-    let others = admin.batch("select session_id from sys.dm_exec_requests where command = 'WAITFOR'").rows();
+    let others =
+        admin.batch("select session_id from sys.dm_exec_requests where command = 'WAITFOR'").rows();
     assert!(others.len() >= 4 && others.len() < 80, "{}", others.len());
     let all = admin.batch(
         "select session_id from sys.dm_exec_sessions where is_user_process = 1 and session_id <> @@spid \
@@ -115,7 +119,9 @@ fn it_works_where_all_others_wait() {
     for row in all.rows().iter().take(80) {
         admin.run(&format!("kill {}", row[0].as_i64().unwrap()));
     }
-    soon("what waited for a thread", || assert_eq!(sa.read().unwrap().rows()[0][0].as_i64(), Some(1)));
+    soon("what waited for a thread", || {
+        assert_eq!(sa.read().unwrap().rows()[0][0].as_i64(), Some(1))
+    });
 }
 
 #[test]

@@ -26,7 +26,9 @@ fn end_ignored(kind: u8) -> [u8; 8] {
 /// The answer is one DONE, which says that the request failed.
 fn assert_ignored(client: &mut Client, what: &str) {
     let answer = client.read().unwrap();
-    let [Token::Done { status, .. }] = answer.tokens.as_slice() else { panic!("{what}: {answer:?}") };
+    let [Token::Done { status, .. }] = answer.tokens.as_slice() else {
+        panic!("{what}: {answer:?}")
+    };
     assert!(status.contains(DoneStatus::ERROR), "{what}: {answer:?}");
     assert!(!status.contains(DoneStatus::ATTENTION), "{what}: {answer:?}");
 }
@@ -85,10 +87,19 @@ fn a_request_that_is_withdrawn_resets_the_session_all_the_same() {
         // The acknowledgement of the reset.
         assert_eq!(answer.env_changes(), [18], "{answer:?}");
         assert_eq!(answer.error_numbers(), [0; 0]);
-        assert!(answer.dones().iter().all(|(status, _)| status.contains(DoneStatus::ERROR) || attention));
-        let answered = if attention && !answer.is_attention() { client.read().unwrap() } else { answer };
+        assert!(
+            answer
+                .dones()
+                .iter()
+                .all(|(status, _)| status.contains(DoneStatus::ERROR) || attention)
+        );
+        let answered =
+            if attention && !answer.is_attention() { client.read().unwrap() } else { answer };
         assert_eq!(answered.is_attention(), attention);
-        assert_eq!(client.int("select count(*) from tempdb.sys.tables where name like '#of[_]%'"), 0);
+        assert_eq!(
+            client.int("select count(*) from tempdb.sys.tables where name like '#of[_]%'"),
+            0
+        );
         assert_eq!(client.int("select isnull(len(context_info()), 0)"), 0);
     }
 }
@@ -123,13 +134,16 @@ fn send_call(client: &mut Client, procedure: Procedure, params: Vec<RpcParam>) -
 fn a_call_is_prepared_by_number_and_by_name() {
     let server = TestServer::start();
     let mut client = server.client();
-    client.run("create procedure twice @a int, @b int output as set @b = 2 * @a; select @a; return 5");
+    client.run(
+        "create procedure twice @a int, @b int output as set @b = 2 * @a; select @a; return 5",
+    );
     for procedure in [
         Procedure::Id(procedure_id::PREP_EXEC_RPC),
         Procedure::Name("sp_prepexecrpc".into()),
         Procedure::Name("sys.sp_prepexecrpc".into()),
     ] {
-        let params = vec![int(0).output(), nvarchar("{? = CALL dbo.twice(?, ?)}"), int(21), int(0).output()];
+        let params =
+            vec![int(0).output(), nvarchar("{? = CALL dbo.twice(?, ?)}"), int(21), int(0).output()];
         let answer = send_call(&mut client, procedure, params);
         assert!(answer.errors().is_empty(), "{answer:?}");
         assert_eq!(answer.rows(), [[Value::Int(21)]]);
@@ -137,7 +151,9 @@ fn a_call_is_prepared_by_number_and_by_name() {
         let values: Vec<i64> = answer
             .tokens
             .iter()
-            .filter_map(|t| if let Token::ReturnValue { value, .. } = t { value.as_i64() } else { None })
+            .filter_map(|t| {
+                if let Token::ReturnValue { value, .. } = t { value.as_i64() } else { None }
+            })
             .collect();
         let [handle, 42] = values[..] else { panic!("{answer:?}") };
         let run = Procedure::Id(procedure_id::EXECUTE);
@@ -167,9 +183,10 @@ fn a_document_comes_back_as_one() {
         .run("create procedure p @x xml output as set @x = concat('<r>', cast(@x as nvarchar(max)), '</r>')");
     let document = || RpcParam::new("", tds::TypeInfo::Xml, Value::str("<a />")).output();
     let text = || vec![nvarchar("exec p @P0 out"), nvarchar("@P0 xml output"), document()];
-    for (procedure, params) in
-        [(Procedure::Name("p".into()), vec![document()]), (Procedure::Id(procedure_id::EXECUTE_SQL), text())]
-    {
+    for (procedure, params) in [
+        (Procedure::Name("p".into()), vec![document()]),
+        (Procedure::Id(procedure_id::EXECUTE_SQL), text()),
+    ] {
         let answer = send_call(&mut client, procedure, params);
         assert!(answer.errors().is_empty(), "{answer:?}");
         let returned = answer.tokens.iter().find_map(|token| match token {
@@ -189,7 +206,9 @@ fn a_document_comes_back_as_one() {
 fn nulls_of_types_of_no_length() {
     let server = TestServer::start();
     let mut client = server.client();
-    client.run("create procedure nulls @g uniqueidentifier, @n int, @d decimal(9, 2) as select @g, @n, @d");
+    client.run(
+        "create procedure nulls @g uniqueidentifier, @n int, @d decimal(9, 2) as select @g, @n, @d",
+    );
     let params: [&[u8]; 3] = [&[0, 0, 0x24, 0, 0], &[0, 0, 0x26, 0, 0], &[0, 0, 0x6C, 0, 0, 0, 0]];
     let call = raw_call(&client, "nulls", &params);
     client.send(&call);
@@ -223,7 +242,8 @@ fn loads_as_drivers_describe_them() {
     let answer = client.read().unwrap();
     assert!(answer.errors().is_empty(), "{answer:?}");
     let text = "select concat_ws('|', at, price) from t order by price desc";
-    let found: Vec<String> = client.batch(text).rows().iter().map(|row| row[0].to_string()).collect();
+    let found: Vec<String> =
+        client.batch(text).rows().iter().map(|row| row[0].to_string()).collect();
     assert_eq!(found, ["12:34:56|1.23", ""]);
 }
 
@@ -235,7 +255,8 @@ fn tables_as_drivers_describe_them() {
     client.run("create procedure p @l lines readonly as select word, price from @l");
     // No value needs a precision.
     let price = tds::TypeInfo::Decimal { precision: 0, scale: 0, numeric: true };
-    let column = |ty| TableColumn { user_type: 0, flags: ColumnFlags::NULLABLE, ty, default: false };
+    let column =
+        |ty| TableColumn { user_type: 0, flags: ColumnFlags::NULLABLE, ty, default: false };
     let table = TableValue {
         schema: "dbo".into(),
         type_name: "lines".into(),
@@ -244,7 +265,12 @@ fn tables_as_drivers_describe_them() {
         // A character that the column's code page has not.
         values: vec![Value::str("a\u{3bb}"), Value::Null],
     };
-    let param = RpcParam { name: "@l".into(), by_ref: false, default: false, value: RpcValue::Table(table) };
+    let param = RpcParam {
+        name: "@l".into(),
+        by_ref: false,
+        default: false,
+        value: RpcValue::Table(table),
+    };
     let answer = send_call(&mut client, Procedure::Name("p".into()), vec![param]);
     assert!(answer.errors().is_empty(), "{answer:?}");
     assert_eq!(answer.rows(), [[Value::str("a?"), Value::Null]]);

@@ -141,7 +141,9 @@ fn what_waits_for_a_client_is_charged_and_little() {
     let clients: Vec<Client> = (0..4)
         .map(|_| {
             let mut client = server.client();
-            client.send(&client.codec.batch("select replicate('x', 8000) from generate_series(1, 20000)"));
+            client.send(
+                &client.codec.batch("select replicate('x', 8000) from generate_series(1, 20000)"),
+            );
             client
         })
         .collect();

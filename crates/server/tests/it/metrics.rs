@@ -45,9 +45,12 @@ fn what_happens_is_counted() {
     let (server, address) = server();
     let before = scrape(address);
     let mut client = server.client();
-    for text in
-        ["create database d", "use d create table t (i int)", "insert d.dbo.t values (1)", "checkpoint"]
-    {
+    for text in [
+        "create database d",
+        "use d create table t (i int)",
+        "insert d.dbo.t values (1)",
+        "checkpoint",
+    ] {
         client.run(text);
     }
     assert_eq!(client.batch("select 1 / 0").error_numbers(), [8134]);
@@ -60,14 +63,18 @@ fn what_happens_is_counted() {
     assert_eq!(more("ringwood_errors_total{severity=\"16\"}"), 1.0);
     assert_eq!(more("ringwood_logins_total{result=\"success\"}"), 1.0);
     assert_eq!(more("ringwood_logins_total{result=\"failure\"}"), 1.0);
-    assert!(more("ringwood_received_bytes_total") > 500.0 && more("ringwood_sent_bytes_total") > 500.0);
+    assert!(
+        more("ringwood_received_bytes_total") > 500.0 && more("ringwood_sent_bytes_total") > 500.0
+    );
     assert!(more("ringwood_compilations_total") >= 4.0);
     assert!(value(&after, "ringwood_sessions") >= 1.0);
     assert!(value(&after, "ringwood_resident_memory_bytes") > 1e6);
     let of = |metric: &str| value(&after, &format!("{metric}{{database=\"d\"}}"));
     assert_eq!(of("ringwood_database_online"), 1.0);
     assert!(of("ringwood_log_vlfs") >= 2.0 && of("ringwood_log_used_bytes") > 0.0);
-    assert!(of("ringwood_write_transactions_total") >= 2.0 && of("ringwood_checkpoints_total") >= 1.0);
+    assert!(
+        of("ringwood_write_transactions_total") >= 2.0 && of("ringwood_checkpoints_total") >= 1.0
+    );
     let file = "{database=\"d\",file=\"d_log\",type=\"log\"}";
     assert!(value(&after, &format!("ringwood_file_writes_total{file}")) > 0.0);
     // The histogram's classes are cumulative and end with the count.
@@ -80,7 +87,9 @@ fn what_happens_is_counted() {
         .collect();
     assert!(classes.len() == 20 && classes.is_sorted(), "{classes:?}");
     assert_eq!(*classes.last().unwrap(), of("ringwood_log_flush_seconds_count"));
-    assert!(of("ringwood_log_flush_seconds_count") > 0.0 && of("ringwood_log_flush_seconds_sum") > 0.0);
+    assert!(
+        of("ringwood_log_flush_seconds_count") > 0.0 && of("ringwood_log_flush_seconds_sum") > 0.0
+    );
 }
 
 /// Every metric is told of once, with its type, before its values, and no value comes twice.
@@ -95,10 +104,12 @@ fn the_format_is_sound() {
     client.run("select 1");
     client.run("select 1");
     let text = scrape(address);
-    let (run, processor) = ("ringwood_request_phase_seconds_sum", "ringwood_request_phase_cpu_seconds_total");
+    let (run, processor) =
+        ("ringwood_request_phase_seconds_sum", "ringwood_request_phase_cpu_seconds_total");
     let of = |metric: &str| value(&text, &format!("{metric}{{phase=\"RUN\"}}"));
     assert!(of(processor) <= of(run) && of(run) > 0.0, "{text}");
-    let (mut types, mut seen) = (std::collections::HashMap::new(), std::collections::HashSet::new());
+    let (mut types, mut seen) =
+        (std::collections::HashMap::new(), std::collections::HashSet::new());
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             let (name, kind) = rest.split_once(' ').unwrap();

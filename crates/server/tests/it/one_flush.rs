@@ -43,7 +43,10 @@ fn a_failed_flush_takes_the_place_of_the_answer() {
     let answer = client.read().unwrap();
     let errors = answer.errors();
     assert!(errors.len() == 1 && errors[0].severity >= 20, "{errors:?}");
-    assert!(answer.dones().iter().all(|(status, _)| !status.contains(DoneStatus::COUNT)), "{answer:?}");
+    assert!(
+        answer.dones().iter().all(|(status, _)| !status.contains(DoneStatus::COUNT)),
+        "{answer:?}"
+    );
     assert!(client.is_closed());
     let mut other = server.client();
     let state = other.value("select state_desc from sys.databases where name = 'd'");
@@ -65,7 +68,10 @@ fn a_connection_ends_where_part_of_the_answer_was_sent() {
             Err(error) => break error,
         }
     };
-    assert!(!matches!(failed.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut));
+    assert!(!matches!(
+        failed.kind(),
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+    ));
     assert!(server.client().batch("select n from d..t").errors().iter().any(|e| e.severity >= 14));
 }
 
@@ -101,7 +107,8 @@ fn bytes_leave_when_what_they_tell_is_durable() {
 #[test]
 fn one_that_waits_holds_up_nobody_and_can_be_cancelled_and_killed() {
     let (disk, server, log) = on_disk(5);
-    let (mut one, mut two, mut other) = (client_in_d(&server), client_in_d(&server), server.client());
+    let (mut one, mut two, mut other) =
+        (client_in_d(&server), client_in_d(&server), server.client());
     let (first, second) = (one.int("select @@spid"), two.int("select @@spid"));
     let hold = disk.hold_writes(&log);
     one.send(&one.codec.batch("insert t values (1) insert t values (2)"));

@@ -23,8 +23,7 @@ fn requests_are_timed_by_phase_while_somebody_asks() {
     client.run("create table t (n int)");
     let times = || server.instance.status().phases;
     assert!(times().is_empty(), "nobody has asked");
-    let shown =
-        "select count(*) from sys.dm_ringwood_request_phases where request_count = 0 and is_measured = 0";
+    let shown = "select count(*) from sys.dm_ringwood_request_phases where request_count = 0 and is_measured = 0";
     assert_eq!(client.int(shown), 9);
     client.run("dbcc traceon (15001, -1) with no_infomsgs");
     let begun = Instant::now();
@@ -43,11 +42,13 @@ fn requests_are_timed_by_phase_while_somebody_asks() {
     }
     let waits = of(&phases, "WAIT FOR LOG").0;
     assert!((20..=23).contains(&waits), "{waits} requests have waited for the log");
-    let parts: u64 = phases.iter().filter(|phase| phase.name != "TOTAL").map(|phase| phase.ns).sum();
+    let parts: u64 =
+        phases.iter().filter(|phase| phase.name != "TOTAL").map(|phase| phase.ns).sum();
     let total = of(&phases, "TOTAL").1;
     assert_eq!(parts, total);
     assert!(of(&phases, "RUN").1 >= 200_000_000, "the pause is in it");
-    let processor: u64 = phases.iter().filter(|phase| phase.name != "TOTAL").map(|phase| phase.cpu_ns).sum();
+    let processor: u64 =
+        phases.iter().filter(|phase| phase.name != "TOTAL").map(|phase| phase.cpu_ns).sum();
     let whole = phases.iter().find(|phase| phase.name == "TOTAL").map_or(0, |phase| phase.cpu_ns);
     assert_eq!(processor, whole);
     // All that the pause and the waits for the log are is time that passes.
@@ -73,8 +74,9 @@ fn requests_are_timed_by_phase_while_somebody_asks() {
 fn calls_of_one_text_look_for_their_plan() {
     let server = TestServer::start();
     let mut client = server.client();
-    let text =
-        |text: &str| RpcParam::new("", type_of(DataType::NVarChar(types::Len::N(4000))), Value::str(text));
+    let text = |text: &str| {
+        RpcParam::new("", type_of(DataType::NVarChar(types::Len::N(4000))), Value::str(text))
+    };
     client.run("dbcc traceon (15001, -1) with no_infomsgs");
     for n in 0..10 {
         let value = RpcParam::new("", type_of(DataType::Int), Value::Int(n));
@@ -113,6 +115,7 @@ fn requests_that_follow_one_another_are_each_counted() {
         assert_eq!(of(&phases, name).0, 21, "{name}: {phases:?}");
     }
     assert!(of(&phases, "WAIT FOR LOG").0 < 20, "{phases:?}");
-    let parts: u64 = phases.iter().filter(|phase| phase.name != "TOTAL").map(|phase| phase.ns).sum();
+    let parts: u64 =
+        phases.iter().filter(|phase| phase.name != "TOTAL").map(|phase| phase.ns).sum();
     assert_eq!(parts, of(&phases, "TOTAL").1);
 }

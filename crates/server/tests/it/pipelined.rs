@@ -69,7 +69,11 @@ fn no_answer_leaves_before_what_it_tells_is_durable() {
             assert_eq!(told(&client.read().unwrap()), 1);
             if n == 1 || n == count || n == count / 2 {
                 let found = rows_left(&server, disk.crash_keeping(|_| false));
-                assert!(found >= i64::from(rows + n), "{} rows were told, {found} are left", rows + n);
+                assert!(
+                    found >= i64::from(rows + n),
+                    "{} rows were told, {found} are left",
+                    rows + n
+                );
             }
         }
         rows += count;
@@ -103,7 +107,9 @@ fn an_attention_stops_the_request_that_runs_alone() {
     let mut client = client_in_d(&server);
     let begun = Instant::now();
     let mut bytes = messages(&client, 0, 3);
-    bytes.extend(client.codec.batch("insert t values (10) waitfor delay '0:10:00' insert t values (11)"));
+    bytes.extend(
+        client.codec.batch("insert t values (10) waitfor delay '0:10:00' insert t values (11)"),
+    );
     bytes.extend(client.codec.attention());
     client.send(&bytes);
     for _ in 0..3 {
@@ -128,15 +134,18 @@ fn a_bulk_load_may_come_together_with_its_announcement() {
     let (_disk, server, _) = on_disk(46);
     server.client().run("create table d..loaded (n int not null primary key, w nvarchar(100))");
     let column = |name: &str, ty| tds::Column::new(name, ty, tds::ColumnFlags::default());
-    let columns =
-        [column("n", type_of(DataType::Int)), column("w", type_of(DataType::NVarChar(types::Len::N(100))))];
+    let columns = [
+        column("n", type_of(DataType::Int)),
+        column("w", type_of(DataType::NVarChar(types::Len::N(100)))),
+    ];
     let announce = "insert bulk loaded (n int, w nvarchar(100))";
     let mut from = 0;
     for encryption in [Encryption::NotSupported, Encryption::On] {
         let mut client = Client::connect(server.address, encryption, "sa", PASSWORD, "d").unwrap();
         for count in [0, 1, 3, 30_000] {
-            let rows: Vec<Vec<Value>> =
-                (from..from + count).map(|n| vec![Value::Int(n), Value::str(format!("row {n}"))]).collect();
+            let rows: Vec<Vec<Value>> = (from..from + count)
+                .map(|n| vec![Value::Int(n), Value::str(format!("row {n}"))])
+                .collect();
             let load = client.codec.bulk(&columns, &rows, true).unwrap();
             let mut bytes = messages(&client, from, 2);
             bytes.extend(client.codec.batch(announce));
@@ -147,7 +156,10 @@ fn a_bulk_load_may_come_together_with_its_announcement() {
             assert_eq!(told(&client.read().unwrap()) + told(&client.read().unwrap()), 2);
             assert_eq!(client.read().unwrap().error_numbers(), [0; 0]);
             let loaded = client.read().unwrap();
-            assert_eq!((loaded.error_numbers(), loaded.dones().last().unwrap().1), (vec![], count as u64));
+            assert_eq!(
+                (loaded.error_numbers(), loaded.dones().last().unwrap().1),
+                (vec![], count as u64)
+            );
             from += count;
             assert_eq!(client.read().unwrap().rows(), [[Value::Int(from)]]);
             from += 2;

@@ -16,7 +16,8 @@ use tds::{PacketType, TdsVersion, TypeInfo};
 fn types(client: &mut support::Client, text: &str) -> Vec<TypeInfo> {
     let answer = client.batch(text);
     assert!(answer.errors().is_empty(), "{text}: {:?}", answer.errors());
-    let columns = answer.tokens.iter().find_map(|t| if let Token::Columns(c) = t { Some(c) } else { None });
+    let columns =
+        answer.tokens.iter().find_map(|t| if let Token::Columns(c) = t { Some(c) } else { None });
     columns.unwrap().iter().map(|c| c.ty).collect()
 }
 
@@ -56,7 +57,10 @@ fn table(name: &str, type_name: &str, rows: &[(i32, &str)]) -> RpcParam {
             column(DataType::Int, true),
         ],
         column_order: Vec::new(),
-        values: rows.iter().flat_map(|(id, word)| [Value::Int(*id), Value::str(word), Value::Null]).collect(),
+        values: rows
+            .iter()
+            .flat_map(|(id, word)| [Value::Int(*id), Value::str(word), Value::Null])
+            .collect(),
     };
     RpcParam { name: name.into(), by_ref: false, default: false, value: RpcValue::Table(value) }
 }
@@ -118,7 +122,8 @@ fn log_in(
 #[test]
 fn features_that_are_there_are_acknowledged_and_no_others() {
     let server = TestServer::start();
-    let asked = |ids: &[u8]| ids.iter().map(|id| Feature { id: *id, data: vec![1] }).collect::<Vec<_>>();
+    let asked =
+        |ids: &[u8]| ids.iter().map(|id| Feature { id: *id, data: vec![1] }).collect::<Vec<_>>();
     let acknowledged = |ids: &[u8]| {
         let features = asked(ids);
         let (_, answer) = log_in(&server, |login| login.features = features).unwrap();
@@ -177,12 +182,18 @@ fn an_unknown_language_or_database_is_fatal_when_the_client_says_so() {
     };
     assert_eq!(language(true).err(), Some(vec![2740, 18456]));
     let (mut client, answer) = language(false).unwrap();
-    assert!(answer.tokens.iter().any(|t| matches!(t, Token::Info(m) if m.number == 2740)), "{answer:?}");
+    assert!(
+        answer.tokens.iter().any(|t| matches!(t, Token::Info(m) if m.number == 2740)),
+        "{answer:?}"
+    );
     assert_eq!(client.value("select @@language"), Value::str("us_english"));
     assert!(log_in(&server, |login| login.language = "English".into()).is_ok());
     let (mut client, answer) = log_in(&server, |login| login.language = "German".into()).unwrap();
     assert!(
-        answer.tokens.iter().any(|t| matches!(t, Token::Info(m) if m.message.ends_with("Deutsch."))),
+        answer
+            .tokens
+            .iter()
+            .any(|t| matches!(t, Token::Info(m) if m.message.ends_with("Deutsch."))),
         "{answer:?}"
     );
     assert_eq!(client.value("select datename(month, '05.03.2024')"), Value::str("März"));
@@ -223,7 +234,9 @@ fn a_password_is_changed_at_login() {
     assert_eq!(as_ann("Some-l0ng-one", None), Err(vec![18456]));
     assert_eq!(as_ann("An0ther-'long]-one", None), Ok(Value::str("ann")));
     // One that must be changed opens a session only for the client that changes it.
-    server.client().run("alter login ann with password = 'Must-be-0ther' must_change, check_expiration = on");
+    server
+        .client()
+        .run("alter login ann with password = 'Must-be-0ther' must_change, check_expiration = on");
     assert_eq!(as_ann("Must-be-0ther", None), Err(vec![18488]));
     let refused = as_ann("Must-be-0ther", Some("x")).unwrap_err();
     assert!(refused.len() > 1 && refused.last() == Some(&18456), "{refused:?}");
@@ -279,7 +292,11 @@ fn query_notifications_are_refused() {
     assert_eq!(client.value("select object_id('t')"), Value::Null);
 }
 
-fn call_by_name(client: &mut support::Client, name: &str, params: Vec<RpcParam>) -> support::Answer {
+fn call_by_name(
+    client: &mut support::Client,
+    name: &str,
+    params: Vec<RpcParam>,
+) -> support::Answer {
     let request = RpcRequest::new(Procedure::Name(name.into()), params);
     let bytes = client.codec.rpc(&[request]).unwrap();
     client.send(&bytes);
@@ -307,7 +324,11 @@ fn messages_and_fetches_into_variables_end_like_statements() {
     let server = TestServer::start();
     let mut client = server.client();
     let counted = |answer: &support::Answer| {
-        answer.dones().iter().map(|(status, _)| status.contains(DoneStatus::COUNT)).collect::<Vec<_>>()
+        answer
+            .dones()
+            .iter()
+            .map(|(status, _)| status.contains(DoneStatus::COUNT))
+            .collect::<Vec<_>>()
     };
     let answer = client.batch("print 'a'; select 1; raiserror('b', 10, 1); print 'c'");
     assert_eq!(counted(&answer), [false, true, false, false]);
@@ -365,9 +386,15 @@ fn output_parameters_have_the_clients_types() {
     let values: Vec<Value> = answer
         .tokens
         .iter()
-        .filter_map(|t| if let Token::ReturnValue { value, .. } = t { Some(value.clone()) } else { None })
+        .filter_map(|t| {
+            if let Token::ReturnValue { value, .. } = t { Some(value.clone()) } else { None }
+        })
         .collect();
-    assert_eq!(values, [Value::BigInt(1), Value::str("abcd"), Value::str("2024-02-29")], "{answer:?}");
+    assert_eq!(
+        values,
+        [Value::BigInt(1), Value::str("abcd"), Value::str("2024-02-29")],
+        "{answer:?}"
+    );
     // What the client's type cannot take.
     let answer = call_by_name(
         &mut client,
@@ -382,24 +409,40 @@ fn output_parameters_have_the_clients_types() {
 fn a_cursor_tells_where_its_columns_come_from() {
     let server = TestServer::start();
     let mut client = server.client();
-    client.run("create table t (id int primary key, n int, w varchar(10)) create table u (id int, v int)");
+    client.run(
+        "create table t (id int primary key, n int, w varchar(10)) create table u (id int, v int)",
+    );
     client.run("insert t values (1, 10, 'a'), (2, 20, 'b') insert u values (1, 5)");
     let int = |n: i32| RpcParam::new("", type_of(DataType::Int), Value::Int(n));
     let mut open = |query: &str, scroll: i32| {
-        let params =
-            vec![int(0).output(), text(query), int(scroll).output(), int(4).output(), int(0).output()];
-        let bytes =
-            client.codec.rpc(&[RpcRequest::new(Procedure::Id(procedure_id::CURSOR_OPEN), params)]).unwrap();
+        let params = vec![
+            int(0).output(),
+            text(query),
+            int(scroll).output(),
+            int(4).output(),
+            int(0).output(),
+        ];
+        let bytes = client
+            .codec
+            .rpc(&[RpcRequest::new(Procedure::Id(procedure_id::CURSOR_OPEN), params)])
+            .unwrap();
         client.send(&bytes);
         client.read().unwrap()
     };
     let answer = open("select t.n as m, t.id, v, w + 'x' as e from t join u on u.id = t.id", 1);
     assert!(answer.errors().is_empty(), "{answer:?}");
-    let names =
-        answer.tokens.iter().find_map(|t| if let Token::TableNames(names) = t { Some(names) } else { None });
-    assert_eq!(names, Some(&vec![vec!["dbo".to_owned(), "t".into()], vec!["dbo".into(), "u".into()]]));
-    let sources =
-        answer.tokens.iter().find_map(|t| if let Token::ColumnSources(c) = t { Some(c) } else { None });
+    let names = answer
+        .tokens
+        .iter()
+        .find_map(|t| if let Token::TableNames(names) = t { Some(names) } else { None });
+    assert_eq!(
+        names,
+        Some(&vec![vec!["dbo".to_owned(), "t".into()], vec!["dbo".into(), "u".into()]])
+    );
+    let sources = answer
+        .tokens
+        .iter()
+        .find_map(|t| if let Token::ColumnSources(c) = t { Some(c) } else { None });
     let told: Vec<(u8, bool, bool, bool, Option<&str>)> = sources
         .unwrap()
         .iter()
@@ -439,7 +482,8 @@ fn a_cursor_tells_where_its_columns_come_from() {
     assert_eq!(columns(&fetch, &mut client), 0xFFFF);
 }
 
-/// What drivers declare their parameters as, whatever the column: JDBC's strings, BigDecimal and Timestamp.
+/// What drivers declare their parameters as, whatever the column: JDBC's strings, BigDecimal and
+/// Timestamp.
 #[test]
 fn parameters_of_other_types_seek() {
     let server = TestServer::start();
@@ -476,12 +520,15 @@ fn parameters_of_other_types_seek() {
             text(&format!("@p {declared}")),
             RpcParam::new("@p", type_of(ty), value),
         ];
-        let bytes =
-            client.codec.rpc(&[RpcRequest::new(Procedure::Id(procedure_id::EXECUTE_SQL), params)]).unwrap();
+        let bytes = client
+            .codec
+            .rpc(&[RpcRequest::new(Procedure::Id(procedure_id::EXECUTE_SQL), params)])
+            .unwrap();
         client.send(&bytes);
         let answer = client.read().unwrap();
         let rows = answer.rows();
-        let found: Vec<&Value> = rows.iter().filter(|row| row.len() == 1).map(|row| &row[0]).collect();
+        let found: Vec<&Value> =
+            rows.iter().filter(|row| row.len() == 1).map(|row| &row[0]).collect();
         let expected = if condition.starts_with("code >=") { 77 } else { 7 };
         assert_eq!(found.first(), Some(&&Value::Int(expected)), "{condition}: {answer:?}");
         let operators: Vec<&str> = rows.iter().filter_map(|row| row.get(6)?.as_str()).collect();

@@ -1,4 +1,5 @@
-//! Requests by raw TDS: batches, calls, transactions, resets, attentions, and clients that do not read.
+//! Requests by raw TDS: batches, calls, transactions, resets, attentions, and clients that do not
+//! read.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -32,10 +33,13 @@ fn a_batch_of_several_statements() {
     client.run("create table t (id int primary key, w nvarchar(10))");
     let answer = client.batch("insert t values (1, N'a'), (2, null); select id, w from t order by id; print 'x'; select 1 where 1 = 0");
     assert_eq!(answer.dones().iter().map(|d| d.1).collect::<Vec<_>>(), [2, 2, 0, 0]);
-    assert!(answer.dones()[..2].iter().all(|d| d.0.contains(DoneStatus::MORE.with(DoneStatus::COUNT))));
+    assert!(
+        answer.dones()[..2].iter().all(|d| d.0.contains(DoneStatus::MORE.with(DoneStatus::COUNT)))
+    );
     assert_eq!(answer.rows(), [[Value::Int(1), Value::str("a")], [Value::Int(2), Value::Null]]);
     let sets = answer.tokens.iter().filter(|t| matches!(t, Token::Columns(_))).count();
-    let infos = answer.tokens.iter().filter(|t| matches!(t, Token::Info(m) if m.message == "x")).count();
+    let infos =
+        answer.tokens.iter().filter(|t| matches!(t, Token::Info(m) if m.message == "x")).count();
     assert_eq!((sets, infos), (2, 1));
 }
 
@@ -46,7 +50,10 @@ fn errors_have_number_line_and_place() {
     client.run("create procedure p as\nselect 1/0");
     let answer = client.batch("select 1\n\nselect 1/0 \nselect 2");
     let error = &answer.errors()[0];
-    assert_eq!((error.number, error.severity, error.line, error.procedure.as_str()), (8134, 16, 3, ""));
+    assert_eq!(
+        (error.number, error.severity, error.line, error.procedure.as_str()),
+        (8134, 16, 3, "")
+    );
     assert_eq!(answer.rows().len(), 2);
     assert_eq!(answer.dones().iter().filter(|d| d.0.contains(DoneStatus::ERROR)).count(), 1);
     let answer = client.batch("\nexec p");
@@ -60,7 +67,9 @@ fn errors_have_number_line_and_place() {
 fn calls_by_number_and_by_name() {
     let server = TestServer::start();
     let mut client = server.client();
-    client.run("create procedure twice @a int, @b int output as set @b = 2 * @a; select @a; return 5");
+    client.run(
+        "create procedure twice @a int, @b int output as set @b = 2 * @a; select @a; return 5",
+    );
     // sp_executesql with parameters under odd names.
     let call_text = call(
         procedure_id::EXECUTE_SQL,
@@ -78,17 +87,18 @@ fn calls_by_number_and_by_name() {
     assert_eq!(kinds, [DoneKind::InProc, DoneKind::Proc]);
     assert!(answer.tokens.iter().any(|t| matches!(t, Token::ReturnStatus(0))));
     // A user's procedure with an OUTPUT parameter and a return status.
-    let twice =
-        RpcRequest::new(Procedure::Name("dbo.twice".into()), vec![int("@a", 21), int("@b", 0).output()]);
+    let twice = RpcRequest::new(
+        Procedure::Name("dbo.twice".into()),
+        vec![int("@a", 21), int("@b", 0).output()],
+    );
     let bytes = client.codec.rpc(&[twice]).unwrap();
     client.send(&bytes);
     let answer = client.read().unwrap();
     assert!(answer.tokens.iter().any(|t| matches!(t, Token::ReturnStatus(5))), "{answer:?}");
     assert!(
-        answer
-            .tokens
-            .iter()
-            .any(|t| matches!(t, Token::ReturnValue { name, value: Value::Int(42), .. } if name == "@b")),
+        answer.tokens.iter().any(
+            |t| matches!(t, Token::ReturnValue { name, value: Value::Int(42), .. } if name == "@b")
+        ),
         "{answer:?}"
     );
     // Prepared statements: a number, runs, an end.
@@ -117,8 +127,11 @@ fn calls_by_number_and_by_name() {
     let answer = client.read().unwrap();
     assert_eq!(answer.rows(), [[Value::Int(40)], [Value::Int(50)]]);
     assert_eq!(answer.error_numbers(), [8179]);
-    let procs =
-        answer.tokens.iter().filter(|t| matches!(t, Token::Done { kind: DoneKind::Proc, .. })).count();
+    let procs = answer
+        .tokens
+        .iter()
+        .filter(|t| matches!(t, Token::Done { kind: DoneKind::Proc, .. }))
+        .count();
     assert_eq!(procs, 4);
 }
 
@@ -136,12 +149,15 @@ fn transactions_by_request_and_by_statement() {
     assert_eq!(request(&mut one, &begin).env_changes(), [8]);
     assert_ne!(one.codec.transaction, 0);
     one.run("insert t values (1)");
-    let answer =
-        request(&mut one, &TransactionRequest::Commit { name: String::new(), then: Some(Begin::default()) });
+    let answer = request(
+        &mut one,
+        &TransactionRequest::Commit { name: String::new(), then: Some(Begin::default()) },
+    );
     assert_eq!(answer.env_changes(), [9, 8]);
     one.run("insert t values (2)");
     assert_eq!(
-        request(&mut one, &TransactionRequest::Rollback { name: String::new(), then: None }).env_changes(),
+        request(&mut one, &TransactionRequest::Rollback { name: String::new(), then: None })
+            .env_changes(),
         [10]
     );
     assert_eq!(two.int("select count(*) from t"), 1);
@@ -187,12 +203,14 @@ fn an_application_role_lasts_until_its_cookie_or_the_reset() {
     ] {
         sa.run(sql);
     }
-    let mut ann = Client::connect(server.address, Encryption::NotSupported, "ann", "Hijklmn2!", "d").unwrap();
+    let mut ann =
+        Client::connect(server.address, Encryption::NotSupported, "ann", "Hijklmn2!", "d").unwrap();
     let bytes = || type_of(DataType::VarBinary(types::Len::N(8000)));
     let mut params = vec![nvarchar("app"), nvarchar("Abcdefg1!"), nvarchar("none"), int("", 1)];
     params.push(RpcParam::new("", bytes(), Value::Null).output());
     let send = |client: &mut Client, name: &str, params: Vec<RpcParam>| {
-        let bytes = client.codec.rpc(&[RpcRequest::new(Procedure::Name(name.into()), params)]).unwrap();
+        let bytes =
+            client.codec.rpc(&[RpcRequest::new(Procedure::Name(name.into()), params)]).unwrap();
         client.send(&bytes);
         client.read().unwrap()
     };
@@ -203,7 +221,8 @@ fn an_application_role_lasts_until_its_cookie_or_the_reset() {
         _ => None,
     });
     assert_eq!(ann.int("select n from t where user_name() = 'app'"), 7);
-    let answer = send(&mut ann, "sp_unsetapprole", vec![RpcParam::new("", bytes(), cookie.unwrap())]);
+    let answer =
+        send(&mut ann, "sp_unsetapprole", vec![RpcParam::new("", bytes(), cookie.unwrap())]);
     assert!(answer.errors().is_empty(), "{:?}", answer.errors());
     assert_eq!(ann.batch("select n from t").error_numbers(), [229]);
     assert!(send(&mut ann, "sp_setapprole", params).errors().is_empty());
@@ -218,9 +237,11 @@ fn an_application_role_lasts_until_its_cookie_or_the_reset() {
 fn an_attention_ends_what_runs() {
     let server = TestServer::start();
     let mut client = server.client();
-    for text in
-        ["waitfor delay '00:05:00'", "while 1 = 1 select 1", "declare @n int = 0; while 1 = 1 set @n += 1"]
-    {
+    for text in [
+        "waitfor delay '00:05:00'",
+        "while 1 = 1 select 1",
+        "declare @n int = 0; while 1 = 1 set @n += 1",
+    ] {
         let (batch, attention) = (client.codec.batch(text), client.codec.attention());
         let began = Instant::now();
         client.send(&batch);
@@ -262,8 +283,7 @@ fn a_client_that_does_not_read_stalls_itself_alone() {
     let mut stalled: Vec<_> = (0..12).map(|_| server.client()).collect();
     for client in &mut stalled {
         // Far more than sockets hold.
-        let big =
-            "select top (60000) replicate('x', 1000) from sys.all_columns a cross join sys.all_columns b";
+        let big = "select top (60000) replicate('x', 1000) from sys.all_columns a cross join sys.all_columns b";
         client.send(&client.codec.batch(big));
     }
     std::thread::sleep(Duration::from_millis(300));
@@ -294,7 +314,11 @@ fn a_client_that_takes_nothing_can_be_ended() {
     let mut other = server.client();
     let end = Instant::now() + Duration::from_secs(30);
     while other.int("select count(*) from sys.dm_exec_sessions where program_name = 'tests'") > 1 {
-        assert!(Instant::now() < end, "{:?}", client.read().map(|a| (a.errors(), a.dones(), a.rows().len())));
+        assert!(
+            Instant::now() < end,
+            "{:?}",
+            client.read().map(|a| (a.errors(), a.dones(), a.rows().len()))
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(other.int("select count(*) from t"), 0);
@@ -311,7 +335,8 @@ fn commits_pass_where_all_others_wait() {
         .map(|_| {
             std::thread::spawn(move || {
                 let no = tds::prelogin::Encryption::NotSupported;
-                let mut client = support::Client::connect(address, no, "sa", support::PASSWORD, "").unwrap();
+                let mut client =
+                    support::Client::connect(address, no, "sa", support::PASSWORD, "").unwrap();
                 client.run("update t set n = n + 1");
             })
         })
@@ -330,7 +355,8 @@ fn rows_of_a_bulk_load_come_in_pieces() {
     let mut client = server.client();
     client.run("create table t (id int primary key, w nvarchar(100) null)");
     let column = |name: &str, ty| tds::Column::new(name, type_of(ty), tds::ColumnFlags::default());
-    let columns = [column("id", DataType::Int), column("w", DataType::NVarChar(types::Len::N(100)))];
+    let columns =
+        [column("id", DataType::Int), column("w", DataType::NVarChar(types::Len::N(100)))];
     let rows = |from: i32, to: i32| -> Vec<Vec<Value>> {
         let word = |n: i32| if n % 7 == 0 { Value::Null } else { Value::str(format!("row {n}")) };
         (from..to).map(|n| vec![Value::Int(n), word(n)]).collect()
@@ -437,7 +463,10 @@ fn packets_are_counted() {
             .map(|name| client.int(&format!("select {name}")))
     };
     let [received, sent, errors, failed] = counts(&mut client);
-    assert!(received >= 2 && sent >= 2 && (errors, failed) == (0, 0), "{received} {sent} {errors} {failed}");
+    assert!(
+        received >= 2 && sent >= 2 && (errors, failed) == (0, 0),
+        "{received} {sent} {errors} {failed}"
+    );
     // One packet asks, and an answer of some 40 KB has several.
     let before = client.int("select @@pack_sent");
     client.run("select replicate(cast('x' as varchar(max)), 40000)");

@@ -1,5 +1,6 @@
-//! Scripts say the same over the wire as in process: result sets, counts, messages and errors, batch by batch. The experiments' own
-//! scripts always; those of a folder too where `RINGWOOD_SCRIPTS` names one (all its `*.sql`, each in a new database).
+//! Scripts say the same over the wire as in process: result sets, counts, messages and errors,
+//! batch by batch. The experiments' own scripts always; those of a folder too where
+//! `RINGWOOD_SCRIPTS` names one (all its `*.sql`, each in a new database).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -30,7 +31,8 @@ impl Said {
 
     fn sees_row(&mut self, row: &[Value]) {
         assert_eq!(row.len(), self.types.len());
-        let cells: Vec<String> = row.iter().zip(&self.types).map(|(v, ty)| format_value(v, *ty)).collect();
+        let cells: Vec<String> =
+            row.iter().zip(&self.types).map(|(v, ty)| format_value(v, *ty)).collect();
         self.lines.push(cells.join("|"));
     }
 
@@ -83,8 +85,9 @@ impl Sink for Said {
 
 /// What an answer's tokens say.
 fn answered(said: &mut Said, tokens: &[Token]) {
-    let message =
-        |said: &mut Said, m: &ServerMessage| said.sees_message(m.number, m.severity, m.line, &m.message);
+    let message = |said: &mut Said, m: &ServerMessage| {
+        said.sees_message(m.number, m.severity, m.line, &m.message)
+    };
     for token in tokens {
         match token {
             Token::Columns(columns) if !columns.is_empty() => {
@@ -111,7 +114,11 @@ fn both_ways(name: &str, scripts: &[String]) {
             let (mut embedded, mut wired) = (Said::default(), Said::default());
             session.execute(batch.text, &mut embedded);
             answered(&mut wired, &client.batch(batch.text).tokens);
-            assert_eq!(embedded.lines, wired.lines, "{name}, line {}: {}", batch.first_line, batch.text);
+            assert_eq!(
+                embedded.lines, wired.lines,
+                "{name}, line {}: {}",
+                batch.first_line, batch.text
+            );
         }
     }
 }
@@ -129,7 +136,8 @@ fn script(name: &str, replaced: &[(&str, &str)]) -> String {
 #[test]
 fn log_growth() {
     // 8 MB in place of 5 GB, 200 of the 40,000 rounds.
-    let databases = script("log-growth-databases.sql", &[("5120000KB", "8192KB"), ("262144KB", "2048KB")]);
+    let databases =
+        script("log-growth-databases.sql", &[("5120000KB", "8192KB"), ("262144KB", "2048KB")]);
     let workload = script("log-growth-workload.sql", &[("40000", "200")]);
     let table = script("log-growth-table.sql", &[]);
     let used = |name: &str| format!("use {name}");
@@ -155,8 +163,7 @@ fn vlf_count() {
     let fill = "insert customer (c_id, c_d_id, c_w_id, c_data, c_discount, c_since)
         select value / 10 + 1, value % 10 + 1, 1, replicate('ABC ', 100), 0.1234, '2008-02-29T12:34:56.789'
         from generate_series(0, 299)";
-    let question =
-        "select top 3 * from customer_tmp order by c_w_id, c_d_id, c_id; select count(*) from customer";
+    let question = "select top 3 * from customer_tmp order by c_w_id, c_d_id, c_id; select count(*) from customer";
     let all = [
         script("vlf-count-schema.sql", &[]),
         fill.to_string(),
@@ -168,10 +175,12 @@ fn vlf_count() {
 
 #[test]
 fn log_block_size() {
-    let tables = "create database YourTestDB\ngo\nuse YourTestDB\ngo\ncreate table YourTestTable (a int)
+    let tables =
+        "create database YourTestDB\ngo\nuse YourTestDB\ngo\ncreate table YourTestTable (a int)
         create table tab1 (col1 varchar(1000), col2 varchar(1000), col3 varchar(2000))";
     // One second instead of thirty.
-    let all = [tables.to_string(), script("log-block-size-workload.sql", &[("SECOND,30", "SECOND,1")])];
+    let all =
+        [tables.to_string(), script("log-block-size-workload.sql", &[("SECOND,30", "SECOND,1")])];
     both_ways("log-block-size", &all);
 }
 
@@ -190,7 +199,8 @@ fn questions(file: &str) -> impl Iterator<Item = String> {
 
 #[test]
 fn views_of_the_catalogue() {
-    let mut all = vec!["create database t\ngo\nuse t".to_string(), script("metadata/schema.sql", &[])];
+    let mut all =
+        vec!["create database t\ngo\nuse t".to_string(), script("metadata/schema.sql", &[])];
     all.extend(["old_views", "running_views"].iter().flat_map(|name| {
         let file = script(&format!("metadata/{name}.txt"), &[]);
         questions(&file).collect::<Vec<_>>()
@@ -284,8 +294,8 @@ fn scripts_of_a_folder() {
     paths.sort();
     for path in paths {
         let bytes = std::fs::read(&path).expect("a script");
-        let text =
-            String::from_utf8(bytes).unwrap_or_else(|e| e.into_bytes().iter().map(|b| *b as char).collect());
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|e| e.into_bytes().iter().map(|b| *b as char).collect());
         let database = "create database scripted\ngo\nuse scripted".to_string();
         both_ways(&path.display().to_string(), &[database, text]);
     }
@@ -327,7 +337,8 @@ fn collations() {
     let mut client = server.client();
     client.batch(table);
     let types = on_the_wire(&mut client, "select p, u, j, g, n from c");
-    let wires: Vec<_> = types.iter().map(|(_, ty)| ty.collation().expect("a collation").0).collect();
+    let wires: Vec<_> =
+        types.iter().map(|(_, ty)| ty.collation().expect("a collation").0).collect();
     let expected = [
         [0x15, 0x04, 0xD0, 0x00, 0],
         [0x09, 0x04, 0xD0, 0x24, 0],
@@ -362,9 +373,14 @@ fn masks() {
     sa.run("create login ann with password = 'An-0ther-one'; create user ann; grant select on people to ann");
     let question = "select mail from people where id = 1";
     assert_eq!(sa.value(question), Value::str("ann@x.com"));
-    let mut ann =
-        Client::connect(server.address, tds::prelogin::Encryption::NotSupported, "ann", "An-0ther-one", "m")
-            .expect("a login");
+    let mut ann = Client::connect(
+        server.address,
+        tds::prelogin::Encryption::NotSupported,
+        "ann",
+        "An-0ther-one",
+        "m",
+    )
+    .expect("a login");
     assert_eq!(ann.value(question), Value::str("aXXX@XXXX.com"));
     let asked = "exec sp_executesql N'select mail from people where id = @id', N'@id int', 1";
     assert_eq!(sa.value(asked), Value::str("ann@x.com"));
@@ -403,13 +419,18 @@ fn text_ntext_and_image() {
     let types: Vec<_> =
         on_the_wire(&mut client, "select * from #old").into_iter().map(|(_, ty)| ty).collect();
     assert!(
-        matches!(types[..], [tds::TypeInfo::Text(_), tds::TypeInfo::NText(_), tds::TypeInfo::Image]),
+        matches!(
+            types[..],
+            [tds::TypeInfo::Text(_), tds::TypeInfo::NText(_), tds::TypeInfo::Image]
+        ),
         "{types:?}"
     );
     client.batch("create table tempdb.dbo.kept (t text)");
     let answer = client.batch("select t, cast('x' as text) as x from tempdb.dbo.kept");
     let tables = answer.tokens.iter().find_map(|token| match token {
-        Token::Columns(columns) => Some(columns.iter().map(|c| c.table.join(".")).collect::<Vec<_>>()),
+        Token::Columns(columns) => {
+            Some(columns.iter().map(|c| c.table.join(".")).collect::<Vec<_>>())
+        }
         _ => None,
     });
     assert_eq!(tables.as_deref(), Some(&["dbo.kept".to_string(), String::new()][..]));
@@ -429,13 +450,15 @@ fn xml() {
     assert_eq!(sent, [(0, tds::TypeInfo::Xml)]);
 }
 
-/// The system's procedures: the questions of the engine's tests, but for those whose answers have times in them.
+/// The system's procedures: the questions of the engine's tests, but for those whose answers have
+/// times in them.
 #[test]
 fn procedures_of_the_system_say_the_same() {
     let schema = script("metadata/schema.sql", &[]);
     for name in ["procedures_in_sql", "definitions"] {
         let file = script(&format!("metadata/{name}.txt"), &[]);
-        let mut scripts = vec![String::from("CREATE DATABASE t"), String::from("USE t"), schema.clone()];
+        let mut scripts =
+            vec![String::from("CREATE DATABASE t"), String::from("USE t"), schema.clone()];
         for case in file.split("==== ").skip(1) {
             let (about, rest) = case.split_once('\n').expect("a question");
             if !about.ends_with("(times)") {

@@ -1,5 +1,5 @@
-//! Clients that stop in the middle, leave in the middle, or want something before they have logged in: nobody else is held up, and
-//! nothing of theirs stays.
+//! Clients that stop in the middle, leave in the middle, or want something before they have logged
+//! in: nobody else is held up, and nothing of theirs stays.
 
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
@@ -42,7 +42,9 @@ fn who_leaves_while_a_request_runs_leaves_no_locks() {
     {
         let mut client = server.client();
         client.run("begin tran update t set n = 1 where id = 1");
-        client.send(&client.codec.batch("waitfor delay '00:01:00' update t set n = 2 where id = 1 commit"));
+        client.send(
+            &client.codec.batch("waitfor delay '00:01:00' update t set n = 2 where id = 1 commit"),
+        );
         std::thread::sleep(Duration::from_millis(50));
         for _ in 0..ahead {
             client.send(&client.codec.batch("select 1"));
@@ -99,7 +101,8 @@ fn a_bulk_load_that_stalls_holds_up_nobody_else() {
     let mut stalled: Vec<Client> = (0..16).map(|_| server.client()).collect();
     for client in &mut stalled {
         client.run("insert bulk t (id int, t nvarchar(100))");
-        let bytes = client.codec.bulk(&load_columns(), &[vec![Value::Int(1), Value::Null]], true).unwrap();
+        let bytes =
+            client.codec.bulk(&load_columns(), &[vec![Value::Int(1), Value::Null]], true).unwrap();
         // Not even a whole packet.
         client.send(&bytes[..bytes.len() / 2]);
     }
@@ -108,7 +111,9 @@ fn a_bulk_load_that_stalls_holds_up_nobody_else() {
         other.run("insert u values (1)");
         assert_eq!(other.int("select count(*) from u"), 1);
     });
-    soon("a new connection beside stalled loads", || assert_eq!(server.client().int("select 1"), 1));
+    soon("a new connection beside stalled loads", || {
+        assert_eq!(server.client().int("select 1"), 1)
+    });
     // They are ended like any other session.
     soon("the end of stalled loads", || {
         let sessions = other.batch(
@@ -149,13 +154,16 @@ fn nothing_is_carried_out_before_the_login() {
     owner.run("create table reached (n int)");
     let codec = ClientCodec::new(TdsVersion::V7_4);
     let wanted = "insert reached values (1)";
-    let text = RpcParam::new("", type_of(DataType::NVarChar(types::Len::N(4000))), Value::str(wanted));
+    let text =
+        RpcParam::new("", type_of(DataType::NVarChar(types::Len::N(4000))), Value::str(wanted));
     let columns = [Column::new("n", type_of(DataType::Int), ColumnFlags::NULLABLE)];
     let begin = TransactionRequest::Begin(Begin { isolation: 0, name: String::new() });
     let messages = [
         codec.batch(wanted),
         codec.rpc(&[RpcRequest::new(Procedure::Id(10), vec![text])]).unwrap(),
-        codec.rpc(&[RpcRequest::new(Procedure::Name("sp_reset_connection".into()), vec![])]).unwrap(),
+        codec
+            .rpc(&[RpcRequest::new(Procedure::Name("sp_reset_connection".into()), vec![])])
+            .unwrap(),
         codec.transaction(&begin),
         codec.bulk(&columns, &[vec![Value::Int(1)]], true).unwrap(),
         codec.attention(),
@@ -185,8 +193,9 @@ fn nothing_is_carried_out_before_the_login() {
     assert_eq!(owner.int("select count(*) from reached"), 0);
 }
 
-/// Requests with and without pauses between them, with long ones among them that keep workers, attentions to those, and clients that send
-/// and leave at once: every request is answered soon, and nobody stays.
+/// Requests with and without pauses between them, with long ones among them that keep workers,
+/// attentions to those, and clients that send and leave at once: every request is answered soon,
+/// and nobody stays.
 #[test]
 fn no_request_is_forgotten() {
     let server = TestServer::start();

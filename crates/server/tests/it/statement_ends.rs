@@ -1,5 +1,5 @@
-//! How each statement of a batch ends on the wire, and what the flags of columns say. The sequences of tokens are those that SQL Server
-//! 2022 and 2025 were seen to send.
+//! How each statement of a batch ends on the wire, and what the flags of columns say. The sequences
+//! of tokens are those that SQL Server 2022 and 2025 were seen to send.
 
 use crate::support::{Answer, TestServer};
 use tds::client::Token;
@@ -24,7 +24,8 @@ fn told(answer: &Answer) -> Vec<String> {
                 let bit = |bit: DoneStatus, name: &'static str| {
                     if status.contains(bit) { name } else { "" }
                 };
-                let (more, error) = (bit(DoneStatus::MORE, " MORE"), bit(DoneStatus::ERROR, " ERROR"));
+                let (more, error) =
+                    (bit(DoneStatus::MORE, " MORE"), bit(DoneStatus::ERROR, " ERROR"));
                 let count = bit(DoneStatus::COUNT, " COUNT");
                 let rows = if count.is_empty() { String::new() } else { format!(" {rows}") };
                 format!("{kind} {command:X}{more}{error}{count}{rows}")
@@ -91,7 +92,14 @@ fn blocks_of_try_and_catch_are_told() {
     check(
         &[],
         "begin try throw 50001, 'x', 1 end try begin catch select 1 end catch",
-        &["DONE 15D MORE", "DONE F6 MORE", "DONE 15E MORE", "ROWS", "DONE C1 MORE COUNT 1", "DONE 15F"],
+        &[
+            "DONE 15D MORE",
+            "DONE F6 MORE",
+            "DONE 15E MORE",
+            "ROWS",
+            "DONE C1 MORE COUNT 1",
+            "DONE 15F",
+        ],
     );
     check(
         &[],
@@ -116,7 +124,14 @@ fn options_transactions_and_definitions_have_their_numbers() {
         &["create schema s", "create user u without login"],
         "create table t (id int); create index i on t (id); select id into v from t; drop index i on t; \
          grant select on t to u; truncate table t; drop table t",
-        &["DONE C6 MORE", "DONE C8 MORE", "DONE C2 MORE COUNT 0", "DONE C9 MORE", "DONE EA MORE", "DONE C7"],
+        &[
+            "DONE C6 MORE",
+            "DONE C8 MORE",
+            "DONE C2 MORE COUNT 0",
+            "DONE C9 MORE",
+            "DONE EA MORE",
+            "DONE C7",
+        ],
     );
     check(&[], "create type n from int", &["DONE FD"]);
     check(
@@ -146,7 +161,11 @@ fn errors_end_their_statement_or_the_batch() {
         "select 1; throw 50001, 'x', 1; select 2",
         &["ROWS", "DONE C1 MORE COUNT 1", "ERR 50001", "DONE FD ERROR"],
     );
-    check(&[], "exec nosuch; select 1", &["ERR 2812", "DONEPROC E0 MORE ERROR", "ROWS", "DONE C1 COUNT 1"]);
+    check(
+        &[],
+        "exec nosuch; select 1",
+        &["ERR 2812", "DONEPROC E0 MORE ERROR", "ROWS", "DONE C1 COUNT 1"],
+    );
 }
 
 #[test]
@@ -165,7 +184,11 @@ fn columns_come_before_the_error() {
         &["ROWS", "ERR 2627", "INFO 3621", "DONE C3 ERROR"],
     );
     let p = "create procedure p as select 1/0";
-    check(&[p], "exec p", &["ROWS", "ERR 8134", "DONEINPROC C1 MORE ERROR", "RET 0", "DONEPROC E0"]);
+    check(
+        &[p],
+        "exec p",
+        &["ROWS", "ERR 8134", "DONEINPROC C1 MORE ERROR", "RET 0", "DONEPROC E0"],
+    );
     check(
         &[p],
         "begin try exec p end try begin catch print 'c' end catch",
@@ -283,11 +306,18 @@ fn browse_mode_tells_tables_and_keys() {
         let answer = client.batch(text);
         assert!(answer.errors().is_empty(), "{answer:?}");
         assert_eq!(answer.rows().len(), rows, "{text}");
-        let names =
-            answer.tokens.iter().find_map(|t| if let Token::TableNames(n) = t { Some(n) } else { None });
-        assert_eq!(names, Some(&vec![vec!["dbo".to_owned(), "t".into()], vec!["dbo".into(), "u".into()]]));
-        let sources =
-            answer.tokens.iter().find_map(|t| if let Token::ColumnSources(c) = t { Some(c) } else { None });
+        let names = answer
+            .tokens
+            .iter()
+            .find_map(|t| if let Token::TableNames(n) = t { Some(n) } else { None });
+        assert_eq!(
+            names,
+            Some(&vec![vec!["dbo".to_owned(), "t".into()], vec!["dbo".into(), "u".into()]])
+        );
+        let sources = answer
+            .tokens
+            .iter()
+            .find_map(|t| if let Token::ColumnSources(c) = t { Some(c) } else { None });
         let told: Vec<(u8, bool, bool, bool, Option<&str>)> = sources
             .unwrap()
             .iter()

@@ -1,5 +1,6 @@
-//! tiberius, the Rust client of SQL Server, against the server: the list of checks that the other clients run from `clients/`
-//! (clients/README.md). Encryption is checked there too, by `clients/rust`: tiberius' TLS would bring a second one into the workspace.
+//! tiberius, the Rust client of SQL Server, against the server: the list of checks that the other
+//! clients run from `clients/` (clients/README.md). Encryption is checked there too, by
+//! `clients/rust`: tiberius' TLS would bring a second one into the workspace.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -22,7 +23,10 @@ fn run<F: Future<Output = ()>>(work: F) {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work);
 }
 
-async fn connect_with(server: &TestServer, change: impl FnOnce(&mut Config)) -> tiberius::Result<Client> {
+async fn connect_with(
+    server: &TestServer,
+    change: impl FnOnce(&mut Config),
+) -> tiberius::Result<Client> {
     let mut config = Config::new();
     config.host("127.0.0.1");
     config.port(server.address.port());
@@ -41,7 +45,13 @@ async fn connect(server: &TestServer) -> Client {
 
 /// Runs a batch; everything in it must succeed.
 async fn batch(client: &mut Client, text: &str) {
-    client.simple_query(text).await.unwrap().into_results().await.unwrap_or_else(|e| panic!("{text}: {e}"));
+    client
+        .simple_query(text)
+        .await
+        .unwrap()
+        .into_results()
+        .await
+        .unwrap_or_else(|e| panic!("{text}: {e}"));
 }
 
 /// The error that the server gives to a batch.
@@ -67,10 +77,16 @@ fn logins_that_fail() {
     run(async {
         let wrong = |e: tiberius::Result<Client>| e.map(drop).unwrap_err().code();
         assert_eq!(
-            wrong(connect_with(&server, |c| c.authentication(AuthMethod::sql_server("sa", "wrong"))).await),
+            wrong(
+                connect_with(&server, |c| c.authentication(AuthMethod::sql_server("sa", "wrong")))
+                    .await
+            ),
             Some(18456)
         );
-        assert_eq!(wrong(connect_with(&server, |c| c.database("no_such_database")).await), Some(4060));
+        assert_eq!(
+            wrong(connect_with(&server, |c| c.database("no_such_database")).await),
+            Some(4060)
+        );
         for packet_size in [512, 4096, 32767] {
             let mut client = connect_with(&server, |c| c.packet_size(packet_size)).await.unwrap();
             let text = "select len(replicate(cast(N'x' as nvarchar(max)), 40000)) / 10";
@@ -84,7 +100,8 @@ fn date(year: i32, month: u8, day: u8) -> Date {
     Date::from_calendar_date(year, Month::try_from(month).unwrap(), day).unwrap()
 }
 
-/// Type of the column, values that go there and come back, and a literal that equals the first of them.
+/// Type of the column, values that go there and come back, and a literal that equals the first of
+/// them.
 type TypeCheck = (&'static str, Vec<Box<dyn ToSql>>, &'static str);
 
 fn type_checks() -> Vec<TypeCheck> {
@@ -93,7 +110,8 @@ fn type_checks() -> Vec<TypeCheck> {
     }
     let last = Time::from_hms_nano(23, 59, 59, 999_999_900).unwrap();
     let moment = PrimitiveDateTime::new(date(2024, 2, 29), last);
-    let quarter = PrimitiveDateTime::new(date(2024, 2, 29), Time::from_hms_milli(12, 30, 15, 250).unwrap());
+    let quarter =
+        PrimitiveDateTime::new(date(2024, 2, 29), Time::from_hms_milli(12, 30, 15, 250).unwrap());
     let minute = PrimitiveDateTime::new(date(2079, 6, 6), Time::from_hms(23, 59, 0).unwrap());
     let offset = UtcOffset::from_hms(-3, -30, 0).unwrap();
     let guid = tiberius::Uuid::parse_str("6f9619ff-8b86-d011-b42d-00c04fc964ff").unwrap();
@@ -126,7 +144,11 @@ fn type_checks() -> Vec<TypeCheck> {
         ("char(5)", values(["ab   "]), "'ab'"),
         ("nvarchar(50)", values(["Ж中😀", "o'clock"]), "N'Ж中😀'"),
         ("nchar(4)", values(["€€€€"]), "N'€€€€'"),
-        ("varchar(max)", values(["x".repeat(100_000)]), "replicate(cast('x' as varchar(max)), 100000)"),
+        (
+            "varchar(max)",
+            values(["x".repeat(100_000)]),
+            "replicate(cast('x' as varchar(max)), 100000)",
+        ),
         (
             "nvarchar(max)",
             values(["中".repeat(100_000), String::new()]),
@@ -143,10 +165,12 @@ fn type_checks() -> Vec<TypeCheck> {
     ]
 }
 
-/// How a value is compared: the client reads `datetime` and `smalldatetime` as types that it does not send.
+/// How a value is compared: the client reads `datetime` and `smalldatetime` as types that it does
+/// not send.
 fn shown(data: &ColumnData<'_>) -> String {
     use tiberius::FromSql;
-    let moment = |data: ColumnData<'static>| format!("{:?}", PrimitiveDateTime::from_sql(&data).unwrap());
+    let moment =
+        |data: ColumnData<'static>| format!("{:?}", PrimitiveDateTime::from_sql(&data).unwrap());
     match data {
         ColumnData::DateTime(value @ Some(_)) => moment(ColumnData::DateTime(*value)),
         ColumnData::SmallDateTime(value @ Some(_)) => moment(ColumnData::SmallDateTime(*value)),
@@ -166,28 +190,38 @@ fn types_there_and_back() {
     run(async {
         let mut client = connect(&server).await;
         for (column_type, values, literal) in type_checks() {
-            batch(&mut client, &format!("create table #there (id int primary key, v {column_type} null)"))
-                .await;
+            batch(
+                &mut client,
+                &format!("create table #there (id int primary key, v {column_type} null)"),
+            )
+            .await;
             for (id, value) in values.iter().enumerate() {
                 let parameters: [&dyn ToSql; 2] = [&(id as i32), &**value];
                 let inserted = client.execute("insert #there values (@P1, @P2)", &parameters).await;
-                assert_eq!(inserted.unwrap_or_else(|e| panic!("{column_type}: {e}")).rows_affected(), [1]);
+                assert_eq!(
+                    inserted.unwrap_or_else(|e| panic!("{column_type}: {e}")).rows_affected(),
+                    [1]
+                );
             }
             batch(&mut client, "insert #there values (1000, null)").await;
             let rows = client.query("select v from #there order by id", &[]).await.unwrap();
             let rows = rows.into_first_result().await.unwrap();
-            let got: Vec<String> = rows.iter().map(|row| shown(row.cells().next().unwrap().1)).collect();
+            let got: Vec<String> =
+                rows.iter().map(|row| shown(row.cells().next().unwrap().1)).collect();
             let want: Vec<String> = values.iter().map(|v| shown(&v.to_sql())).collect();
             assert_eq!(got[..want.len()], want, "{column_type}");
             assert!(got[want.len()].ends_with("(None)"), "{column_type}: {}", got[want.len()]);
-            let same =
-                int(&mut client, &format!("select count(*) from #there where id = 0 and v = {literal}"))
-                    .await;
+            let same = int(
+                &mut client,
+                &format!("select count(*) from #there where id = 0 and v = {literal}"),
+            )
+            .await;
             assert_eq!(same, 1, "{column_type} equals {literal:.40}");
             batch(&mut client, "drop table #there").await;
         }
         // Read only: the client has no parameters of these types.
-        let text = "select cast(-12.3456 as money), cast(214748.3647 as smallmoney), cast(null as money)";
+        let text =
+            "select cast(-12.3456 as money), cast(214748.3647 as smallmoney), cast(null as money)";
         match client.simple_query(text).await {
             Ok(stream) => {
                 let row = stream.into_row().await.unwrap().unwrap();
@@ -210,7 +244,8 @@ fn names_big_values_and_many_rows() {
             "create table #n ([señor 中] nvarchar(40), [b]]c] int); insert #n values (N'ä😀', 1)",
         )
         .await;
-        let row = client.query("select * from #n", &[]).await.unwrap().into_row().await.unwrap().unwrap();
+        let row =
+            client.query("select * from #n", &[]).await.unwrap().into_row().await.unwrap().unwrap();
         assert_eq!(row.columns().iter().map(|c| c.name()).collect::<Vec<_>>(), ["señor 中", "b]c"]);
         assert_eq!((row.get::<&str, _>(0), row.get::<i32, _>(1)), (Some("ä😀"), Some(1)));
 
@@ -226,7 +261,8 @@ fn names_big_values_and_many_rows() {
             .unwrap()
             .unwrap();
         assert!(
-            row.get::<&str, _>(0) == Some(text.as_str()) && row.get::<&[u8], _>(1) == Some(data.as_slice())
+            row.get::<&str, _>(0) == Some(text.as_str())
+                && row.get::<&[u8], _>(1) == Some(data.as_slice())
         );
         assert_eq!(row.get::<i64, _>(2), Some(6_000_000));
 
@@ -248,7 +284,10 @@ fn parameters_row_counts_and_result_sets() {
     run(async {
         let mut client = connect(&server).await;
         let parameters: [&dyn ToSql; 4] = [&2i32, &3i32, &"it''s", &None::<i32>];
-        let rows = client.query("select @P1 + @P2, @P3 + N'!', coalesce(@P4, 5)", &parameters).await.unwrap();
+        let rows = client
+            .query("select @P1 + @P2, @P3 + N'!', coalesce(@P4, 5)", &parameters)
+            .await
+            .unwrap();
         let row = rows.into_row().await.unwrap().unwrap();
         assert_eq!(
             (row.get::<i32, _>(0), row.get::<&str, _>(1), row.get::<i32, _>(2)),
@@ -264,14 +303,17 @@ fn parameters_row_counts_and_result_sets() {
             let row = rows.into_row().await.unwrap().unwrap();
             assert_eq!(row.get::<&str, _>(0), Some(format!("v{id}").as_str()));
         }
-        let text =
-            "update #r set v = 'x' where id < @P1; delete #r where id >= @P1; insert #r values (500, null)";
+        let text = "update #r set v = 'x' where id < @P1; delete #r where id >= @P1; insert #r values (500, null)";
         assert_eq!(client.execute(text, &[&50i32]).await.unwrap().rows_affected(), [50, 150, 1]);
 
-        let text = "select 1 a; select 'x' b, 2 c union all select 'y', 3; select 4 where 1 = 0; select 5";
+        let text =
+            "select 1 a; select 'x' b, 2 c union all select 'y', 3; select 4 where 1 = 0; select 5";
         let sets = client.simple_query(text).await.unwrap().into_results().await.unwrap();
         assert_eq!(sets.iter().map(Vec::len).collect::<Vec<_>>(), [1, 2, 0, 1]);
-        assert_eq!((sets[1][1].get::<&str, _>("b"), sets[1][1].get::<i32, _>("c")), (Some("y"), Some(3)));
+        assert_eq!(
+            (sets[1][1].get::<&str, _>("b"), sets[1][1].get::<i32, _>("c")),
+            (Some("y"), Some(3))
+        );
     });
 }
 
@@ -280,7 +322,8 @@ fn procedures_with_output_parameters_and_status() {
     let server = TestServer::start();
     run(async {
         let mut client = connect(&server).await;
-        let text = "create procedure dbo.twice @n int, @out int output, @text nvarchar(20) output as begin
+        let text =
+            "create procedure dbo.twice @n int, @out int output, @text nvarchar(20) output as begin
             select @n as given; set @out = @n * 2; set @text = @text + N'!'; return 7 end";
         batch(&mut client, text).await;
         let mut call = Command::new("dbo.twice");
@@ -310,7 +353,8 @@ fn transactions() {
         let level = "select cast(transaction_isolation_level as int) from sys.dm_exec_sessions where session_id = @@spid";
         assert_eq!(int(&mut client, level).await, 4);
         client.execute("insert tx values (@P1)", &[&2i32]).await.unwrap();
-        // Not by the client's own request: it gives the name's length in characters, where the protocol has bytes.
+        // Not by the client's own request: it gives the name's length in characters, where the
+        // protocol has bytes.
         batch(&mut client, "save transaction s").await;
         client.execute("insert tx values (@P1)", &[&3i32]).await.unwrap();
         batch(&mut client, "rollback transaction s").await;
@@ -382,7 +426,12 @@ fn abandoned_requests() {
         let mut gone = connect(&server).await;
         let spid = int(&mut gone, "select cast(@@spid as int)").await;
         let request = async {
-            gone.simple_query("waitfor delay '00:01:00'").await.unwrap().into_results().await.map(drop)
+            gone.simple_query("waitfor delay '00:01:00'")
+                .await
+                .unwrap()
+                .into_results()
+                .await
+                .map(drop)
         };
         assert!(tokio::time::timeout(Duration::from_millis(200), request).await.is_err());
         drop(gone);
@@ -411,8 +460,7 @@ fn bulk_load() {
             load.send(row).await.unwrap();
         }
         assert_eq!(load.finalize().await.unwrap().total(), 5000);
-        let text =
-            "select count(*), count(name), cast(sum(amount) as float), max(name), count(at) from loaded";
+        let text = "select count(*), count(name), cast(sum(amount) as float), max(name), count(at) from loaded";
         let row = client.query(text, &[]).await.unwrap().into_row().await.unwrap().unwrap();
         assert_eq!(
             (row.get::<i32, _>(0), row.get::<i32, _>(1), row.get::<f64, _>(2)),
@@ -428,12 +476,17 @@ fn bulk_load() {
         assert_eq!(load.finalize().await.unwrap_err().code(), Some(2627));
         assert_eq!(int(&mut client, "select count(*) from loaded where id = 9000").await, 0);
 
-        batch(&mut client, "create table dbo.numbered (id int identity(1, 1) primary key, v int not null)")
-            .await;
+        batch(
+            &mut client,
+            "create table dbo.numbered (id int identity(1, 1) primary key, v int not null)",
+        )
+        .await;
         let options = SqlBulkCopyOption::KeepIdentity | SqlBulkCopyOption::TableLock;
         let order = [("id", SortOrder::Ascending)];
-        let mut load =
-            client.bulk_insert_with_options("dbo.numbered", &["id", "v"], options, &order).await.unwrap();
+        let mut load = client
+            .bulk_insert_with_options("dbo.numbered", &["id", "v"], options, &order)
+            .await
+            .unwrap();
         for id in [10i32, 20, 30] {
             load.send((id, id * 2).into_row()).await.unwrap();
         }
@@ -451,7 +504,10 @@ fn thirty_two_connections() {
             let mut client = connect(server).await;
             for i in 0..20 {
                 let rows = client.query("select @P1 * 2, @@spid", &[&(n * i)]).await.unwrap();
-                assert_eq!(rows.into_row().await.unwrap().unwrap().get::<i32, _>(0), Some(n * i * 2));
+                assert_eq!(
+                    rows.into_row().await.unwrap().unwrap().get::<i32, _>(0),
+                    Some(n * i * 2)
+                );
             }
         });
         futures_util::future::join_all(work).await;

@@ -10,12 +10,17 @@ fn a_client_in_the_way_is_disconnected() {
     let mut sa = server.client();
     sa.run("create database d");
     sa.run("use d create table t (a int) insert t values (1)");
-    let connect =
-        || Client::connect(server.address, Encryption::NotSupported, "sa", PASSWORD, "d").map_err(|e| e[0]);
+    let connect = || {
+        Client::connect(server.address, Encryption::NotSupported, "sa", PASSWORD, "d")
+            .map_err(|e| e[0])
+    };
     let (mut idle, mut writer) = (connect().unwrap(), connect().unwrap());
     idle.run("select 1");
     writer.run("begin tran update t set a = 2");
-    assert_eq!(sa.batch("alter database d set single_user with no_wait").error_numbers(), [5070, 5069]);
+    assert_eq!(
+        sa.batch("alter database d set single_user with no_wait").error_numbers(),
+        [5070, 5069]
+    );
     assert_eq!(writer.int("select a from t"), 2);
     sa.run("alter database d set single_user with rollback immediate");
     assert_eq!(sa.int("select a from t with (readcommittedlock)"), 1);

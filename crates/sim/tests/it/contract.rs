@@ -1,4 +1,5 @@
-//! The contract of `Disk` and `BlockFile`, run against the operating system (direct and buffered) and the simulated disk.
+//! The contract of `Disk` and `BlockFile`, run against the operating system (direct and buffered)
+//! and the simulated disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +37,10 @@ fn create_open_and_names() {
         disk.open(path, OpenMode::Open).expect("open");
         disk.rename(path, Path::new("a/b/other")).expect("rename");
         assert_eq!(disk.list(Path::new("a/b")).expect("list"), [Path::new("a/b/other")]);
-        assert!(!disk.exists(path).expect("exists") && disk.exists(Path::new("a/b/other")).expect("exists"));
+        assert!(
+            !disk.exists(path).expect("exists")
+                && disk.exists(Path::new("a/b/other")).expect("exists")
+        );
         disk.remove(Path::new("a/b/other")).expect("remove");
         assert!(matches!(disk.remove(path), Err(DiskError::NotFound { .. })));
         assert!(matches!(disk.list(Path::new("none")), Err(DiskError::NotFound { .. })));
@@ -64,7 +68,10 @@ fn transfers_are_exact() {
         assert_eq!(file.len().expect("len"), 2500 * unit as u64);
         let stats = file.stats().snapshot();
         assert!(
-            stats.writes >= 5 && stats.reads == 1 && stats.bytes_read == 64 * unit as u64 && stats.syncs >= 1
+            stats.writes >= 5
+                && stats.reads == 1
+                && stats.bytes_read == 64 * unit as u64
+                && stats.syncs >= 1
         );
     });
 }
@@ -80,7 +87,10 @@ fn lengths_and_ends() {
         file.read_at(2 * unit as u64, &mut buf).expect("zeros");
         assert!(buf.iter().all(|&b| b == 0));
         let end = file.read_at(3 * unit as u64, &mut buf);
-        assert!(matches!(end, Err(DiskError::ShortRead { got, .. }) if got == unit as u64), "{end:?}");
+        assert!(
+            matches!(end, Err(DiskError::ShortRead { got, .. }) if got == unit as u64),
+            "{end:?}"
+        );
         file.write_at(0, &filled(4 * unit, 7)).expect("write");
         file.set_len(unit as u64).expect("cut");
         file.allocate(0, 4 * unit as u64).expect("allocate");
@@ -97,7 +107,8 @@ fn misaligned_transfers_are_refused() {
         let unit = sector_of(&file);
         let mut buf = AlignedBuf::new(2 * unit);
         file.write_zeros(0, 8 * unit as u64).expect("zeros");
-        let misaligned = |result: Result<(), DiskError>| matches!(result, Err(DiskError::Misaligned { .. }));
+        let misaligned =
+            |result: Result<(), DiskError>| matches!(result, Err(DiskError::Misaligned { .. }));
         assert!(misaligned(file.write_at(1, &buf[..unit])));
         assert!(misaligned(file.write_at(0, &buf[..unit - 1])));
         assert!(misaligned(file.write_durable(0, &[&buf[1..unit + 1]])));
@@ -129,7 +140,8 @@ fn locks_exclude_and_end() {
     });
 }
 
-/// No system allows a file of 8 EB. That is a refusal as a full volume's is: nothing has changed, and the file stays usable.
+/// No system allows a file of 8 EB. That is a refusal as a full volume's is: nothing has changed,
+/// and the file stays usable.
 #[test]
 fn a_file_larger_than_its_file_system_allows_is_refused() {
     on_every_disk(|disk| {

@@ -69,7 +69,8 @@ fn the_crash_point_kills_everything_after_it() {
     assert!(disk.has_crashed());
     assert_eq!(file.sync(), Err(DiskError::Crashed));
     assert_eq!(disk.open(Path::new("f"), OpenMode::Open).map(|_| ()), Err(DiskError::Crashed));
-    let lefts: std::collections::BTreeSet<_> = (0..100).map(|seed| content(&disk.crash(seed))).collect();
+    let lefts: std::collections::BTreeSet<_> =
+        (0..100).map(|seed| content(&disk.crash(seed))).collect();
     assert!(lefts.contains(&vec![2; 4]) && lefts.contains(&vec![3; 4]) && lefts.len() > 2);
 }
 
@@ -78,7 +79,8 @@ fn an_interrupted_change_of_names_or_length_happened_or_not() {
     let (disk, file) = prepared();
     disk.crash_at(4);
     assert_eq!(file.set_len(512), Err(DiskError::Crashed));
-    let lens: std::collections::BTreeSet<_> = (0..50).map(|seed| content(&disk.crash(seed)).len()).collect();
+    let lens: std::collections::BTreeSet<_> =
+        (0..50).map(|seed| content(&disk.crash(seed)).len()).collect();
     assert_eq!(lens.into_iter().collect::<Vec<_>>(), [1, 4]);
 
     let (disk, _file) = prepared();
@@ -120,7 +122,8 @@ fn a_failed_sync_loses_the_data_and_the_next_one_lies() {
     assert!((0..50).all(|seed| content(&disk.crash(seed)) == [1; 4]), "but gone");
 }
 
-/// Readers see the file with its new length, but neither that nor what was unsynced need survive a power loss.
+/// Readers see the file with its new length, but neither that nor what was unsynced need survive a
+/// power loss.
 #[test]
 fn a_length_whose_sync_fails_may_be_lost() {
     for len in [1024, 4096] {
@@ -137,7 +140,10 @@ fn a_length_whose_sync_fails_may_be_lost() {
             (file.len().expect("len"), content_of(&*file)[0])
         };
         let left: Vec<(u64, u8)> = (0..50).map(after).collect();
-        assert!(left.contains(&(2048, 1)) && left.iter().all(|(len, first)| *len >= 2048 && *first == 1));
+        assert!(
+            left.contains(&(2048, 1))
+                && left.iter().all(|(len, first)| *len >= 2048 && *first == 1)
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! Batches of requests on the simulated disk: done in any order, and each survives or not by itself when the power or one fails.
+//! Batches of requests on the simulated disk: done in any order, and each survives or not by itself
+//! when the power or one fails.
 
 use std::collections::BTreeSet;
 use std::io::{IoSlice, IoSliceMut};
@@ -19,14 +20,16 @@ fn prepared(seed: u64) -> (SimDisk, Arc<dyn BlockFile>) {
     (disk, file)
 }
 
-/// Writes 32 pieces of two sectors; returns the numbers of those that ended, in order, and of those that failed.
+/// Writes 32 pieces of two sectors; returns the numbers of those that ended, in order, and of those
+/// that failed.
 fn write(file: &dyn BlockFile, byte: u8) -> (Vec<usize>, Vec<usize>) {
     let mut buf = AlignedBuf::new(COUNT * PIECE);
     buf.fill(byte);
     let slices: Vec<IoSlice<'_>> = buf.chunks(PIECE).map(IoSlice::new).collect();
     let each = slices.chunks(1).enumerate();
-    let mut requests: Vec<Request<'_>> =
-        each.map(|(i, one)| Request { file, offset: (i * PIECE) as u64, data: Data::Write(one) }).collect();
+    let mut requests: Vec<Request<'_>> = each
+        .map(|(i, one)| Request { file, offset: (i * PIECE) as u64, data: Data::Write(one) })
+        .collect();
     let (mut well, mut badly) = (Vec::new(), Vec::new());
     transfer(&mut requests, &mut |i, _, result| match result {
         Ok(()) => well.push(i),
@@ -54,7 +57,8 @@ fn requests_of_a_batch_end_in_any_order() {
     }
 }
 
-/// Power fails at the n-th write: those that ended, those in flight and the one itself may each be there, torn or lost.
+/// Power fails at the n-th write: those that ended, those in flight and the one itself may each be
+/// there, torn or lost.
 #[test]
 fn every_write_in_flight_has_its_own_fate() {
     let (mut torn, mut lost, mut there) = (0, 0, 0);
@@ -72,7 +76,10 @@ fn every_write_in_flight_has_its_own_fate() {
             }
         }
     }
-    assert!(torn > 100 && lost > 50 && there > 50, "of those that had not ended: {torn} {lost} {there}");
+    assert!(
+        torn > 100 && lost > 50 && there > 50,
+        "of those that had not ended: {torn} {lost} {there}"
+    );
 }
 
 /// A power loss at a moment when requests of a batch are in flight interrupts them too.
@@ -84,17 +91,25 @@ fn a_copy_of_the_disk_at_a_power_loss_has_parts_of_what_is_in_flight() {
     let slices: Vec<IoSlice<'_>> = buf.chunks(PIECE).map(IoSlice::new).collect();
     let each = slices.chunks(1).enumerate();
     let mut requests: Vec<Request<'_>> = each
-        .map(|(i, one)| Request { file: &*file, offset: (i * PIECE) as u64, data: Data::Write(one) })
+        .map(|(i, one)| Request {
+            file: &*file,
+            offset: (i * PIECE) as u64,
+            data: Data::Write(one),
+        })
         .collect();
     let mut seen = Vec::new();
     transfer(&mut requests, &mut |_, _, result| {
         result.expect("a write");
         if seen.is_empty() {
-            let changed = |seed| sectors(&disk.crash(seed)).iter().filter(|byte| **byte == 1).count();
+            let changed =
+                |seed| sectors(&disk.crash(seed)).iter().filter(|byte| **byte == 1).count();
             seen = (0..20).map(changed).collect();
         }
     });
-    assert!(seen.iter().any(|changed| (5..60).contains(changed)), "of 64 sectors, one write ended: {seen:?}");
+    assert!(
+        seen.iter().any(|changed| (5..60).contains(changed)),
+        "of 64 sectors, one write ended: {seen:?}"
+    );
 }
 
 #[test]
@@ -104,7 +119,9 @@ fn one_of_them_fails() {
     let (well, badly) = write(&*file, 1);
     assert_eq!((well.len(), badly.len()), (31, 1));
     let live = sectors_of(&*file);
-    assert!(live[badly[0] * 2..][..2] == [0, 0] && live.iter().filter(|byte| **byte == 1).count() == 62);
+    assert!(
+        live[badly[0] * 2..][..2] == [0, 0] && live.iter().filter(|byte| **byte == 1).count() == 62
+    );
 
     disk.fail_on(Path::new("f"), OpKind::Read, 5, Fault::Io);
     let mut bufs: Vec<AlignedBuf> = (0..COUNT).map(|_| AlignedBuf::new(PIECE)).collect();

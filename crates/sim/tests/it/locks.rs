@@ -6,7 +6,8 @@ use std::sync::Arc;
 use disk::{AlignedBuf, Disk, DiskError, OpenMode, OsDisk};
 use ringwood_sim::SimDisk;
 
-/// Calls `check` with a disk and with the same files as another process (or another instance) sees them.
+/// Calls `check` with a disk and with the same files as another process (or another instance) sees
+/// them.
 fn on_both(check: impl Fn(&Arc<dyn Disk>, &Arc<dyn Disk>)) {
     let folder = tempfile::tempdir().expect("scratch");
     let os = |direct: bool| -> Arc<dyn Disk> {
@@ -14,7 +15,10 @@ fn on_both(check: impl Fn(&Arc<dyn Disk>, &Arc<dyn Disk>)) {
     };
     check(&os(true), &os(false));
     let sim = SimDisk::new(1);
-    check(&(Arc::new(sim.process(7)) as Arc<dyn Disk>), &(Arc::new(sim.process(8)) as Arc<dyn Disk>));
+    check(
+        &(Arc::new(sim.process(7)) as Arc<dyn Disk>),
+        &(Arc::new(sim.process(8)) as Arc<dyn Disk>),
+    );
 }
 
 fn locked<T>(result: Result<T, DiskError>) -> bool {
@@ -73,7 +77,10 @@ fn a_released_file_is_free_and_written_no_more() {
         }
         file.read_at(0, &mut AlignedBuf::new(4096)).expect("it may still be read");
         drop(file);
-        assert!(matches!(one.open(f, OpenMode::Open), Err(DiskError::Locked { .. })), "it is the other's");
+        assert!(
+            matches!(one.open(f, OpenMode::Open), Err(DiskError::Locked { .. })),
+            "it is the other's"
+        );
         drop(other);
     });
 }
@@ -127,5 +134,8 @@ fn copies_are_told_from_what_was_renamed() {
     sim.copy_dir(Path::new("/b"), Path::new("/c"));
     assert_eq!(sim.identity(Path::new("/b")), Ok(before));
     assert_ne!(sim.identity(Path::new("/c")), Ok(before));
-    assert_eq!((sim.exists(Path::new("/a/x")), sim.exists(Path::new("/c/x"))), (Ok(false), Ok(true)));
+    assert_eq!(
+        (sim.exists(Path::new("/a/x")), sim.exists(Path::new("/c/x"))),
+        (Ok(false), Ok(true))
+    );
 }

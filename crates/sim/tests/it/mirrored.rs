@@ -40,12 +40,16 @@ fn power_loss_leaves_the_old_or_the_new_content() {
             let written = write(&disk, n);
             let mut now = disk.crash(rng.u64(..));
             // The very first copy of all has no other one beside it.
-            let torn = || matches!(mirrored::read(&now, Path::new(FILE), &|_| false), Ok(Found::Damaged(_)));
+            let torn = || {
+                matches!(mirrored::read(&now, Path::new(FILE), &|_| false), Ok(Found::Damaged(_)))
+            };
             let found = if durable.is_none() && torn() { None } else { content(&now) };
             let new = Some(version(n));
             match written {
                 Ok(()) => assert_eq!(found, new, "seed {seed}: it had returned"),
-                Err(_) => assert!(found == durable || found == new, "seed {seed}: neither old nor new"),
+                Err(_) => {
+                    assert!(found == durable || found == new, "seed {seed}: neither old nor new")
+                }
             }
             durable = found;
             std::mem::swap(&mut disk, &mut now);
@@ -69,7 +73,9 @@ fn one_copy_is_enough() {
             assert_eq!(content(&decayed), Some(version(2)), "byte {at} of {}", path.display());
             write(&decayed, 3).expect("a write");
             let written = [FILE.into(), second_copy(Path::new(FILE))];
-            written.iter().for_each(|copy| assert_eq!(decayed.file_len(copy), disk_len(3), "{copy:?}"));
+            written
+                .iter()
+                .for_each(|copy| assert_eq!(decayed.file_len(copy), disk_len(3), "{copy:?}"));
         }
         let lost = disk.crash(1);
         lost.remove(&path).expect("a copy");
@@ -106,7 +112,8 @@ fn a_copy_that_cannot_be_written_or_read_does_no_harm() {
 fn a_single_file_of_before_is_read_and_becomes_two() {
     let disk = SimDisk::new(1);
     disk.write_small_atomic(Path::new(FILE), b"of before").expect("a file");
-    let read = |disk: &SimDisk| mirrored::read(disk, Path::new(FILE), &|bytes| bytes == b"of before");
+    let read =
+        |disk: &SimDisk| mirrored::read(disk, Path::new(FILE), &|bytes| bytes == b"of before");
     let Found::Whole(content) = read(&disk).expect("the disk") else { panic!("it is whole") };
     assert_eq!((content.bytes.as_slice(), content.generation), (&b"of before"[..], 0));
     assert_eq!(content.stale.len(), 1, "there is no second copy yet");
@@ -114,5 +121,8 @@ fn a_single_file_of_before_is_read_and_becomes_two() {
     disk.rot(Path::new(FILE), 3).expect("a copy");
     let Found::Whole(content) = read(&disk).expect("the disk") else { panic!("its copy is whole") };
     assert_eq!((content.bytes, content.generation), (version(1), 1));
-    assert!(matches!(mirrored::read(&SimDisk::new(2), Path::new(FILE), &|_| true), Ok(Found::Nothing)));
+    assert!(matches!(
+        mirrored::read(&SimDisk::new(2), Path::new(FILE), &|_| true),
+        Ok(Found::Nothing)
+    ));
 }

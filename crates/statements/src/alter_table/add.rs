@@ -14,7 +14,8 @@ use catalog::{Db, TableDef};
 use ddl::work::Work;
 use ddl::{periods, temporal};
 
-/// Adds columns and constraints, those columns to the history too; a period when its columns are there.
+/// Adds columns and constraints, those columns to the history too; a period when its columns are
+/// there.
 pub(super) fn add_elements(
     work: &mut Work<'_>,
     mut table: Arc<TableDef>,
@@ -70,8 +71,13 @@ fn check_may_add_past(db: &Db, column: &ColumnDef, history: &TableDef) -> Result
     Ok(())
 }
 
-/// Gives a history the column that its table has got last: NULL in older rows, or the value that the table's rows have got.
-fn add_past_column(work: &mut Work<'_>, table: &TableDef, history: &Arc<TableDef>) -> Result<(), SqlError> {
+/// Gives a history the column that its table has got last: NULL in older rows, or the value that
+/// the table's rows have got.
+fn add_past_column(
+    work: &mut Work<'_>,
+    table: &TableDef,
+    history: &Arc<TableDef>,
+) -> Result<(), SqlError> {
     work.lock_current(history)?;
     let Some(column) = table.columns.last() else { return Ok(()) };
     let id = history.columns.iter().map(|c| c.column_id).max().unwrap_or(0) + 1;

@@ -1,6 +1,6 @@
-//! A column is added to a table that may have rows.
-//! Guarantees: a nullable column changes the definition alone; whatever each row must have (a default, a number, a row version) it has
-//! when the statement ends.
+//! A column is added to a table that may have rows. Guarantees: a nullable column changes the
+//! definition alone; whatever each row must have (a default, a number, a row version) it has when
+//! the statement ends.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use ddl::rebuild::run_dml;
 use ddl::work::Work;
 use ddl::{computed_def, table_def};
 
-/// A nullable column is added to the definition only: older rows read as NULL. A NOT NULL one is given its default
-/// in every row.
+/// A nullable column is added to the definition only: older rows read as NULL. A NOT NULL one is
+/// given its default in every row.
 pub(super) fn add_column(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
@@ -68,7 +68,8 @@ pub(super) fn add_column(
         work.wait_for_name(&Name::object(&table.schema, name))?;
         work.check_free_name(&table.schema, name)?;
     }
-    let must_fill = (!new.nullable && new.computed.is_none()) || (with_values && new.default.is_some());
+    let must_fill =
+        (!new.nullable && new.computed.is_none()) || (with_values && new.default.is_some());
     if must_fill && new.default.is_none() && identity.is_none() && !row_version {
         require_empty(work, table, &new.name)?;
     }
@@ -108,7 +109,8 @@ fn check_new(table: &TableDef, new: &NewColumn) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Numbers the rows in the order of the clustered index by the table's last column, which is its identity column from then on.
+/// Numbers the rows in the order of the clustered index by the table's last column, which is its
+/// identity column from then on.
 fn number_rows(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,
@@ -126,13 +128,18 @@ fn number_rows(
     Ok(after)
 }
 
-/// Gives each row a row version in the table's last column, which is its rowversion column from then on.
+/// Gives each row a row version in the table's last column, which is its rowversion column from
+/// then on.
 fn version_rows(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<TableDef>, SqlError> {
     let rows = set_last(work, table, "0x")?;
     if rows > 0 {
         let txn = work.core.txn(&work.db)?;
         let first = catalog::row_version::next(&work.db, txn, rows)?;
-        set_last(work, table, &format!("CONVERT(binary(8), CONVERT(bigint, {first}) + [$number] - 1)"))?;
+        set_last(
+            work,
+            table,
+            &format!("CONVERT(binary(8), CONVERT(bigint, {first}) + [$number] - 1)"),
+        )?;
     }
     let mut next = TableDef::clone(table);
     if let Some(column) = next.columns.last_mut() {
@@ -142,8 +149,8 @@ fn version_rows(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<TableD
     work.replace(table, next)
 }
 
-/// Sets a table's last column in all rows; in the value `[$number]` is a row's number in the order of the clustered index. Gives
-/// the number of rows.
+/// Sets a table's last column in all rows; in the value `[$number]` is a row's number in the order
+/// of the clustered index. Gives the number of rows.
 fn set_last(work: &mut Work<'_>, table: &TableDef, value: &str) -> Result<u64, SqlError> {
     let Some(column) = table.columns.last().map(|c| quote(&c.name)) else {
         return Err(SqlError::internal("a table without columns"));

@@ -1,5 +1,6 @@
-//! A constraint is added to a table: a key, a DEFAULT, a CHECK, a foreign key.
-//! Guarantees: the rows that are there satisfy it, unless WITH NOCHECK was said; a history gets none but a DEFAULT (13558 and others).
+//! A constraint is added to a table: a key, a DEFAULT, a CHECK, a foreign key. Guarantees: the rows
+//! that are there satisfy it, unless WITH NOCHECK was said; a history gets none but a DEFAULT
+//! (13558 and others).
 
 use std::sync::Arc;
 
@@ -28,8 +29,12 @@ pub(super) fn add_constraint(
     }
     match &constraint.kind {
         ConstraintKind::Key { primary, clustered, .. } => {
-            let mut index =
-                table_def::key_constraint(&table_def::new_columns(table), &table.name, constraint, column)?;
+            let mut index = table_def::key_constraint(
+                &table_def::new_columns(table),
+                &table.name,
+                constraint,
+                column,
+            )?;
             if *primary && table.all_indexes().any(|i| i.primary_key.is_some()) {
                 return Err(SqlError::of(msg::PRIMARY_KEY_EXISTS, [&table.name]));
             }
@@ -82,7 +87,11 @@ pub(super) fn add_constraint(
 }
 
 /// 13558, 13564, 13565, 13583: what a history does not have.
-fn check_past_constraint(db: &Db, table: &TableDef, constraint: &Constraint) -> Result<(), SqlError> {
+fn check_past_constraint(
+    db: &Db,
+    table: &TableDef,
+    constraint: &Constraint,
+) -> Result<(), SqlError> {
     let name = temporal::full_name(db, table);
     let message = match &constraint.kind {
         ConstraintKind::Key { primary: true, .. } => msg::PRIMARY_KEY_ON_HISTORY,

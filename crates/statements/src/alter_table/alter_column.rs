@@ -1,6 +1,6 @@
-//! ALTER TABLE ... ALTER COLUMN: another type, another nullability, a property.
-//! Guarantees: rows are rewritten only where they must be, and then converted as an assignment converts; what depends on the column
-//! prevents a change that it would notice (5074).
+//! ALTER TABLE ... ALTER COLUMN: another type, another nullability, a property. Guarantees: rows
+//! are rewritten only where they must be, and then converted as an assignment converts; what
+//! depends on the column prevents a change that it would notice (5074).
 
 use std::sync::Arc;
 
@@ -103,13 +103,18 @@ fn alter_column(
     column: &ColumnDef,
     text: &str,
 ) -> Result<(), SqlError> {
-    let at = table.column(&column.name.value).ok_or_else(|| unknown_column(&column.name.value, table))?;
+    let at = table
+        .column(&column.name.value)
+        .ok_or_else(|| unknown_column(&column.name.value, table))?;
     check_unbound(work, table, &table.columns[at].name)?;
     if table.columns[at].computed.is_some() {
         return Err(is_computed(&table.columns[at].name));
     }
     if table.columns[at].ty == DataType::RowVersion {
-        return Err(SqlError::of(msg::ALTER_COLUMN_OF_KIND, [&table.columns[at].name, &"timestamp"]));
+        return Err(SqlError::of(
+            msg::ALTER_COLUMN_OF_KIND,
+            [&table.columns[at].name, &"timestamp"],
+        ));
     }
     check_not_computed_from(table, at)?;
     let new = table_def::new_column(column, &table.name, text, &column_defaults(work))?;
@@ -122,7 +127,8 @@ fn alter_column(
         check_no_statistics(table, table.columns[at].column_id)?;
         let mut next = TableDef::clone(table);
         next.columns[at].traits = kept_traits(table.columns[at].traits, &new);
-        (next.columns[at].ty, next.columns[at].alias, next.columns[at].mask) = (new.ty, new.alias, new.mask);
+        (next.columns[at].ty, next.columns[at].alias, next.columns[at].mask) =
+            (new.ty, new.alias, new.mask);
         next.layout = layout_of(&next.columns);
         return work.replace(table, next).map(drop);
     }
@@ -142,7 +148,8 @@ fn alter_column(
     }
     let mut next = TableDef::clone(table);
     next.columns[at].traits = kept_traits(table.columns[at].traits, &new);
-    (next.columns[at].ty, next.columns[at].alias, next.columns[at].mask) = (new.ty, new.alias, new.mask);
+    (next.columns[at].ty, next.columns[at].alias, next.columns[at].mask) =
+        (new.ty, new.alias, new.mask);
     next.columns[at].nullable = new.nullable;
     next.columns[at].collation = new.collation;
     // As an assignment: what does not fit is an error.
@@ -180,7 +187,8 @@ fn is_longer(old: &catalog::ColumnDef, new: &NewColumn) -> bool {
 /// Whether a column is of the primary key, or on one side of a foreign key.
 fn is_of_key(db: &Db, table: &TableDef, at: usize) -> bool {
     let id = table.columns[at].column_id;
-    let primary = |i: &Arc<IndexDef>| i.primary_key.is_some() && i.key.iter().any(|(k, _)| *k == at);
+    let primary =
+        |i: &Arc<IndexDef>| i.primary_key.is_some() && i.key.iter().any(|(k, _)| *k == at);
     let own = |key: &catalog::ForeignKeyDef| key.columns.iter().any(|(own, _)| *own == id);
     let others = db.catalog().foreign_keys_to(table.object_id);
     table.all_indexes().any(primary)

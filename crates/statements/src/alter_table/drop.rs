@@ -25,7 +25,10 @@ pub(super) fn drop_element(
             let folded = fold_name(&name.value);
             let key = table
                 .all_indexes()
-                .find(|i| fold_name(&i.name) == folded && (i.primary_key.or(i.unique_constraint)).is_some())
+                .find(|i| {
+                    fold_name(&i.name) == folded
+                        && (i.primary_key.or(i.unique_constraint)).is_some()
+                })
                 .cloned();
             if let Some(index) = key {
                 if index.primary_key.is_some() && table.temporal.is_versioned() {
@@ -87,21 +90,29 @@ pub(super) fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(),
 }
 
 /// 5074: a module with SCHEMABINDING names the column.
-pub(super) fn check_unbound(work: &Work<'_>, table: &TableDef, column: &str) -> Result<(), SqlError> {
+pub(super) fn check_unbound(
+    work: &Work<'_>,
+    table: &TableDef,
+    column: &str,
+) -> Result<(), SqlError> {
     match schemabinding::column_bound_to(&work.db.catalog(), table, column) {
         None => Ok(()),
         Some(by) => Err(SqlError::of(msg::DEPENDENT_ON_COLUMN, [&"object", &by, &column])),
     }
 }
 
-fn drop_column(work: &mut Work<'_>, table: &Arc<TableDef>, at: usize) -> Result<Arc<TableDef>, SqlError> {
+fn drop_column(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    at: usize,
+) -> Result<Arc<TableDef>, SqlError> {
     let name = &table.columns[at].name;
     check_unbound(work, table, name)?;
     check_not_computed_from(table, at)?;
     let default = table.columns[at].default.as_ref().map(|d| ("object", d.name.clone()));
     let index = table.all_indexes().find(|i| i.names(at)).map(|i| ("index", i.name.clone()));
-    let constraint =
-        constraints::constraint_of_column(&work.db.catalog(), table, at).map(|name| ("object", name));
+    let constraint = constraints::constraint_of_column(&work.db.catalog(), table, at)
+        .map(|name| ("object", name));
     if let Some((kind, other)) = default.or(index).or(constraint) {
         return Err(SqlError::of(msg::DEPENDENT_ON_COLUMN, [&kind, &other, &name]));
     }

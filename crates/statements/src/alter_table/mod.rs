@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use syntax::ast::{
-    AlterTable, AlterTableAction, Constraint, ConstraintKind, CreateIndex, Ident, IndexColumn, InlineIndex,
-    ObjectName, OptionItem, OptionValue, SwitchPartition, TableElement,
+    AlterTable, AlterTableAction, Constraint, ConstraintKind, CreateIndex, Ident, IndexColumn,
+    InlineIndex, ObjectName, OptionItem, OptionValue, SwitchPartition, TableElement,
 };
 use types::{SqlError, msg};
 
@@ -16,7 +16,8 @@ use catalog::{Db, LockEscalation, TableDef};
 use ddl::modules::Parent;
 use ddl::work::Work;
 use ddl::{
-    constraints, foreign_keys, index_options, masks, modules, option_rules, periods, table_def, temporal,
+    constraints, foreign_keys, index_options, masks, modules, option_rules, periods, table_def,
+    temporal,
 };
 
 mod add;
@@ -59,10 +60,14 @@ fn without_foreign_keys(
     };
     for element in elements {
         match element {
-            TableElement::Constraint(constraint) if is_foreign_key(constraint) => skip(constraint, None)?,
+            TableElement::Constraint(constraint) if is_foreign_key(constraint) => {
+                skip(constraint, None)?
+            }
             TableElement::Column(column) => {
                 let mut column = column.clone();
-                for constraint in column.constraints.iter().filter(|constraint| is_foreign_key(constraint)) {
+                for constraint in
+                    column.constraints.iter().filter(|constraint| is_foreign_key(constraint))
+                {
                     skip(constraint, Some(&column.name.value))?;
                 }
                 column.constraints.retain(|constraint| !is_foreign_key(constraint));
@@ -134,7 +139,9 @@ impl StmtCtx<'_> {
                 }
             }
             AlterTableAction::Mask { column, function } => {
-                let at = table.column(&column.value).ok_or_else(|| unknown_column(&column.value, &table))?;
+                let at = table
+                    .column(&column.value)
+                    .ok_or_else(|| unknown_column(&column.value, &table))?;
                 if table.columns[at].computed.is_some() {
                     return Err(is_computed(&table.columns[at].name));
                 }
@@ -152,7 +159,11 @@ impl StmtCtx<'_> {
     }
 
     /// The indexes of ADD, when the columns that they may be on are there.
-    fn add_indexes(&mut self, table: &ObjectName, elements: &[TableElement]) -> Result<(), SqlError> {
+    fn add_indexes(
+        &mut self,
+        table: &ObjectName,
+        elements: &[TableElement],
+    ) -> Result<(), SqlError> {
         let of_columns = elements.iter().filter_map(|element| match element {
             TableElement::Column(column) => Some((column.index.as_deref()?, Some(&column.name))),
             _ => None,
@@ -217,7 +228,11 @@ fn is_all(value: &OptionValue) -> bool {
 }
 
 /// REBUILD: heap or clustered index anew, with the options that are given.
-fn rebuild(work: &mut Work<'_>, table: &Arc<TableDef>, options: &[OptionItem]) -> Result<(), SqlError> {
+fn rebuild(
+    work: &mut Work<'_>,
+    table: &Arc<TableDef>,
+    options: &[OptionItem],
+) -> Result<(), SqlError> {
     if options.iter().any(|o| o.name == "PARTITION" && !is_all(&o.value)) {
         return Err(errors::not_supported("ALTER TABLE REBUILD PARTITION"));
     }

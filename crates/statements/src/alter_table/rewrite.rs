@@ -13,7 +13,8 @@ use ddl::system_functions::SystemFunctions;
 use ddl::table_def;
 use ddl::work::Work;
 
-/// New storage for all rows in the layout of `next`; `computed` is the column that is not the one of its name, with its value.
+/// New storage for all rows in the layout of `next`; `computed` is the column that is not the one
+/// of its name, with its value.
 pub(crate) fn rewrite(
     work: &mut Work<'_>,
     table: &Arc<TableDef>,

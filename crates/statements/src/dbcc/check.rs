@@ -1,7 +1,7 @@
-//! DBCC CHECKDB, CHECKTABLE and the offline check: structures, allocation, rows, and that every index says what its
-//! table says.
-//! Guarantee: tables and the catalog are locked against changes while they are checked, and the background gives up no
-//! ghost, large value or extent meanwhile; damage is reported and does not end the check.
+//! DBCC CHECKDB, CHECKTABLE and the offline check: structures, allocation, rows, and that every
+//! index says what its table says. Guarantee: tables and the catalog are locked against changes
+//! while they are checked, and the background gives up no ghost, large value or extent meanwhile;
+//! damage is reported and does not end the check.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -69,7 +69,9 @@ pub fn check_all(core: &mut SessionCore, db: &Arc<Db>) -> Result<CheckReport, Sq
     let result = check_units(&open, &catalog, &stores, &pointers);
     let result = result.map_err(|e| db_error(db, &e))?;
     for (unit, found) in &result.reports {
-        report.consistency.extend(found.findings.iter().map(|f| format!("Allocation unit {}: {f}.", unit.0)));
+        report
+            .consistency
+            .extend(found.findings.iter().map(|f| format!("Allocation unit {}: {f}.", unit.0)));
     }
     report.allocation.extend(result.allocation);
     Ok(report)
@@ -127,8 +129,8 @@ fn check_units(
     open.storage.check(&units)
 }
 
-/// The entries that an index should have, or has, as one number: order does not matter, and a difference of any entry
-/// shows.
+/// The entries that an index should have, or has, as one number: order does not matter, and a
+/// difference of any entry shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     count: u64,
@@ -171,7 +173,8 @@ fn check_rows(
         }
         for (at, column) in store.table.columns.iter().enumerate() {
             if values[at].is_null() && !column.nullable && !column.is_virtual() {
-                faults.push(format!("Table {name}: row {rows} has NULL in column {}.", column.name));
+                faults
+                    .push(format!("Table {name}: row {rows} has NULL in column {}.", column.name));
             }
         }
         let tallies = store.indexes.iter().zip(&mut expected);
@@ -210,7 +213,10 @@ fn check_rows(
             }
             Err(e) => {
                 ctx.session.check_cancel()?;
-                faults.push(format!("Table {name}: index {} cannot be read: {}", index.def.name, e.message));
+                faults.push(format!(
+                    "Table {name}: index {} cannot be read: {}",
+                    index.def.name, e.message
+                ));
             }
         }
     }
@@ -284,7 +290,8 @@ pub(super) fn check_table(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     tell(command, &db, &report, Some(table.full_name()))
 }
 
-/// Nothing is repaired: 40510 for what asks for it, 2526 for what is no argument; NOINDEX or an index id checks more than asked.
+/// Nothing is repaired: 40510 for what asks for it, 2526 for what is no argument; NOINDEX or an
+/// index id checks more than asked.
 fn refuse_repair(command: &Command<'_, '_>) -> Result<(), SqlError> {
     let Some(word) = command.text(1) else { return Ok(()) };
     match word.to_ascii_uppercase().as_str() {

@@ -1,5 +1,6 @@
-//! DBCC CHECKCONSTRAINTS: the rows that CHECK and FOREIGN KEY constraints would refuse, found by queries made of their definitions.
-//! Guarantees: nothing is changed; constraints stay as trusted as they were.
+//! DBCC CHECKCONSTRAINTS: the rows that CHECK and FOREIGN KEY constraints would refuse, found by
+//! queries made of their definitions. Guarantees: nothing is changed; constraints stay as trusted
+//! as they were.
 
 use std::sync::Arc;
 
@@ -15,8 +16,9 @@ use metadata::results::column;
 /// Rows of a constraint that are shown without ALL_ERRORMSGS.
 const SHOWN: usize = 200;
 
-/// DBCC CHECKCONSTRAINTS [('table' | 'constraint' | id)] [WITH ALL_CONSTRAINTS, ALL_ERRORMSGS]: of a table those that are enabled, of
-/// the database those that are enabled and not trusted; with ALL_CONSTRAINTS all of them.
+/// DBCC CHECKCONSTRAINTS [('table' | 'constraint' | id)] [WITH ALL_CONSTRAINTS, ALL_ERRORMSGS]: of
+/// a table those that are enabled, of the database those that are enabled and not trusted; with
+/// ALL_CONSTRAINTS all of them.
 pub(super) fn check_constraints(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let db = command.ctx.core.db().clone();
     db.check_usable()?;
@@ -99,7 +101,8 @@ fn wanted(
         return Ok(constraints_of(table).filter(|(_, c)| all || c.state().0).collect());
     }
     let schema = part(1);
-    let in_schema = |table: &TableDef| schema.is_empty() || fold_name(schema) == fold_name(&table.schema);
+    let in_schema =
+        |table: &TableDef| schema.is_empty() || fold_name(schema) == fold_name(&table.schema);
     let named = tables.iter().filter(|table| in_schema(table)).flat_map(constraints_of);
     match named.into_iter().find(|(_, constraint)| constraint.is_named(id, part(0))) {
         Some(found) => Ok(vec![found]),
@@ -126,12 +129,18 @@ fn query_of_check(table: &TableDef, check: &CheckDef, every_row: bool) -> String
 }
 
 /// The rows whose key is in no row of the other table; a NULL in it is let pass.
-fn query_of_key(db: &Db, table: &TableDef, key: &ForeignKeyDef, every_row: bool) -> Result<String, SqlError> {
+fn query_of_key(
+    db: &Db,
+    table: &TableDef,
+    key: &ForeignKeyDef,
+    every_row: bool,
+) -> Result<String, SqlError> {
     let catalog = db.catalog();
     let lost = || SqlError::internal("a foreign key has lost its table");
     let parent = catalog.by_id.get(&key.parent).ok_or_else(lost)?;
-    let at =
-        |table: &TableDef, id: i32| table.columns.iter().position(|c| c.column_id == id).ok_or_else(lost);
+    let at = |table: &TableDef, id: i32| {
+        table.columns.iter().position(|c| c.column_id == id).ok_or_else(lost)
+    };
     let (mut columns, mut given, mut equal) = (Vec::new(), Vec::new(), Vec::new());
     for (own, other) in &key.columns {
         let own = at(table, *own)?;
@@ -163,7 +172,10 @@ fn place_of(table: &TableDef, columns: &[usize]) -> String {
         let (name, text) = (quote(&column.name), quote(&column.name).replace('\'', "''"));
         let style = match column.ty {
             DataType::Binary(_) | DataType::VarBinary(_) => 1,
-            DataType::Date | DataType::DateTime | DataType::SmallDateTime | DataType::DateTime2(_) => 121,
+            DataType::Date
+            | DataType::DateTime
+            | DataType::SmallDateTime
+            | DataType::DateTime2(_) => 121,
             _ => 0,
         };
         format!(

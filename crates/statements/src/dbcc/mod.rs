@@ -99,7 +99,8 @@ impl Command<'_, '_> {
         send(self.ctx.sink, columns, rows, self.ctx.core, false)
     }
 
-    /// The database and the table of a name of up to three parts. Errors: 911 no such database, those of its state.
+    /// The database and the table of a name of up to three parts. Errors: 911 no such database,
+    /// those of its state.
     pub fn table(&self, name: &str) -> Result<(Arc<Db>, Option<Arc<TableDef>>), SqlError> {
         let mut parts = name_parts(name).unwrap_or_default().into_iter();
         let mut part = || parts.next().unwrap_or_default();

@@ -22,14 +22,17 @@ pub(super) fn check_filegroup(command: &mut Command<'_, '_>) -> Result<(), SqlEr
         (_, Some(id)) => known.iter().any(|group| i64::from(group.id) == id),
     };
     if !found {
-        let shown = command.text(0).map_or_else(|| command.number(0).unwrap_or(0).to_string(), str::to_owned);
+        let shown = command
+            .text(0)
+            .map_or_else(|| command.number(0).unwrap_or(0).to_string(), str::to_owned);
         return Err(SqlError::of(msg::DBCC_INVALID_FILEGROUP, [&shown, &db.name()]));
     }
     let report = check::check_all(command.ctx.core, &db)?;
     check::tell(command, &db, &report, None)
 }
 
-/// DBCC CLEANTABLE (database, table [, rows]): a dropped column leaves no space in rows here, so there is none to get back.
+/// DBCC CLEANTABLE (database, table [, rows]): a dropped column leaves no space in rows here, so
+/// there is none to get back.
 pub(super) fn clean_table(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let db = command.database(0)?;
     db.check_usable()?;
@@ -48,7 +51,10 @@ const SYNTAX: &[(&str, &str)] = &[
         "CHECKALLOC",
         "dbcc CHECKALLOC [ ( { 'database_name' | database_id | 0 } [ , NOINDEX ] ) ] [ WITH NO_INFOMSGS ]",
     ),
-    ("CHECKCATALOG", "dbcc CHECKCATALOG [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]"),
+    (
+        "CHECKCATALOG",
+        "dbcc CHECKCATALOG [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]",
+    ),
     (
         "CHECKCONSTRAINTS",
         "dbcc CHECKCONSTRAINTS [ ( 'table_name' | table_id | 'constraint_name' | constraint_id ) ] \
@@ -76,7 +82,10 @@ const SYNTAX: &[(&str, &str)] = &[
     ("HELP", "dbcc HELP ( 'dbcc_statement' | @dbcc_statement_var | '?' ) [ WITH NO_INFOMSGS ]"),
     ("INPUTBUFFER", "dbcc INPUTBUFFER ( session_id ) [ WITH NO_INFOMSGS ]"),
     ("LOGINFO", "dbcc LOGINFO [ ( 'database_name' ) ]"),
-    ("OPENTRAN", "dbcc OPENTRAN [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]"),
+    (
+        "OPENTRAN",
+        "dbcc OPENTRAN [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]",
+    ),
     ("PROCCACHE", "dbcc PROCCACHE [ WITH NO_INFOMSGS ]"),
     (
         "SHOW_STATISTICS",
@@ -122,7 +131,8 @@ pub(super) fn help(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
 /// DBCC INPUTBUFFER (session): what it runs or ran last.
 pub(super) fn input_buffer(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let wanted = command.number(0).and_then(|id| i32::try_from(id).ok()).unwrap_or(0);
-    let found = command.ctx.core.instance().sessions().into_iter().find(|(spid, _)| *spid == wanted);
+    let found =
+        command.ctx.core.instance().sessions().into_iter().find(|(spid, _)| *spid == wanted);
     let Some((_, session)) = found else {
         return Err(SqlError::of(msg::INVALID_SPID, [&wanted]));
     };
@@ -142,7 +152,8 @@ pub(super) fn input_buffer(command: &mut Command<'_, '_>) -> Result<(), SqlError
     command.result(&columns, &[row])
 }
 
-/// DBCC PROCCACHE: the compiled texts that are kept. All of them can be used, and none is held while it is not.
+/// DBCC PROCCACHE: the compiled texts that are kept. All of them can be used, and none is held
+/// while it is not.
 pub(super) fn proc_cache(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let instance = command.ctx.core.instance();
     let kept = i32::try_from(instance.kept_batches()).unwrap_or(i32::MAX);

@@ -1,5 +1,6 @@
-//! DBCC SHRINKFILE and SHRINKDATABASE: logs are cut at VLF boundaries. Of a data file, what lies after its new end is moved to
-//! its front and then the free end is cut off; EMPTYFILE moves everything to other files of the filegroup and shuts the file.
+//! DBCC SHRINKFILE and SHRINKDATABASE: logs are cut at VLF boundaries. Of a data file, what lies
+//! after its new end is moved to its front and then the free end is cut off; EMPTYFILE moves
+//! everything to other files of the filegroup and shuts the file.
 
 use std::sync::Arc;
 
@@ -49,11 +50,13 @@ pub(super) fn shrink_file(command: &mut Command<'_, '_>) -> Result<(), SqlError>
         _ => None,
     };
     let Some(file) = found.cloned() else {
-        let shown =
-            command.text(0).map_or_else(|| command.number(0).unwrap_or(0).to_string(), str::to_string);
+        let shown = command
+            .text(0)
+            .map_or_else(|| command.number(0).unwrap_or(0).to_string(), str::to_string);
         return Err(SqlError::of(msg::DBCC_FILE_NOT_FOUND, [&shown, &db.name()]));
     };
-    let target = command.number(1).and_then(|n| u64::try_from(n).ok()).map(|n| n.saturating_mul(1 << 20));
+    let target =
+        command.number(1).and_then(|n| u64::try_from(n).ok()).map(|n| n.saturating_mul(1 << 20));
     let row = if file.log {
         shrink_log(command, &db, &file, target)?
     } else {
@@ -70,12 +73,14 @@ pub(super) fn shrink_file(command: &mut Command<'_, '_>) -> Result<(), SqlError>
 
 fn show(command: &mut Command<'_, '_>, rows: &[Vec<Value>]) -> Result<(), SqlError> {
     let columns = ["DbId", "FileId", "CurrentSize", "MinimumSize", "UsedPages", "EstimatedPages"]
-        .map(|name| column(name, if name == "DbId" { DataType::SmallInt } else { DataType::Int }, true));
+        .map(|name| {
+            column(name, if name == "DbId" { DataType::SmallInt } else { DataType::Int }, true)
+        });
     command.result(&columns, rows)
 }
 
-/// What was said after the size. Errors: 102 for anything else, or for two that exclude each other; 8920 in a transaction,
-/// which could not be ended for each table.
+/// What was said after the size. Errors: 102 for anything else, or for two that exclude each other;
+/// 8920 in a transaction, which could not be ended for each table.
 fn how(command: &Command<'_, '_>, file: bool) -> Result<How, SqlError> {
     let mut how = How::default();
     for word in (1..command.args.len()).filter_map(|at| command.text(at)) {
@@ -127,8 +132,8 @@ fn row_of(db: &Db, file: &FileEntry, usage: &FileUsage) -> Vec<Value> {
     ]
 }
 
-/// Makes a data file shorter; returns the row that shows it, and whether it has become so. The minimum of a file that is
-/// made smaller than ever goes down with it.
+/// Makes a data file shorter; returns the row that shows it, and whether it has become so. The
+/// minimum of a file that is made smaller than ever goes down with it.
 ///
 /// Errors: 3906 read-only; 3023 a backup is running; those of moving.
 fn shrink_data(
@@ -177,9 +182,14 @@ fn shrink_data(
 
 /// Moves all content of a data file to other files of its filegroup; nothing new goes into it then.
 ///
-/// Errors: 2555 there is no other file, or something cannot be moved (the primary file's system pages); 2556 the others
-/// have no room; 3906 read-only; 3023 a backup is running; those of moving. What was moved stays moved.
-fn empty_file(command: &mut Command<'_, '_>, db: &Arc<Db>, file: &FileEntry) -> Result<Vec<Value>, SqlError> {
+/// Errors: 2555 there is no other file, or something cannot be moved (the primary file's system
+/// pages); 2556 the others have no room; 3906 read-only; 3023 a backup is running; those of moving.
+/// What was moved stays moved.
+fn empty_file(
+    command: &mut Command<'_, '_>,
+    db: &Arc<Db>,
+    file: &FileEntry,
+) -> Result<Vec<Value>, SqlError> {
     let storage = db.storage()?;
     db.check_writable()?;
     let failed = |e: TxnError| db_error(db, &e);
@@ -192,10 +202,11 @@ fn empty_file(command: &mut Command<'_, '_>, db: &Arc<Db>, file: &FileEntry) -> 
             return Err(not_all_moved(file));
         }
         let bar = Bar::put(&storage, id, 0).map_err(failed)?;
-        let done = Vacate::new(command.ctx.core, db, id, false)?.run().map_err(|e| match e.number {
-            1105 => SqlError::of(msg::EMPTY_FILE_NO_SPACE, []),
-            _ => e,
-        })?;
+        let done =
+            Vacate::new(command.ctx.core, db, id, false)?.run().map_err(|e| match e.number {
+                1105 => SqlError::of(msg::EMPTY_FILE_NO_SPACE, []),
+                _ => e,
+            })?;
         // The bar has fallen: a rollback had no other place for its pages.
         if !done || id == 1 || store.bar_of(id) != Some(0) {
             return Err(not_all_moved(file));
@@ -240,7 +251,8 @@ fn shrink_log(
     ])
 }
 
-/// DBCC SHRINKDATABASE (database [, percent free] [, NOTRUNCATE | TRUNCATEONLY]): shows the files that have become shorter.
+/// DBCC SHRINKDATABASE (database [, percent free] [, NOTRUNCATE | TRUNCATEONLY]): shows the files
+/// that have become shorter.
 pub(super) fn shrink_database(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let db = command.database(0)?;
     let percent = command.number(1).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);

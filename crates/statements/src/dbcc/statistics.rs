@@ -1,4 +1,5 @@
-//! DBCC SHOW_STATISTICS (table, statistics | index | column) [WITH STAT_HEADER, DENSITY_VECTOR, HISTOGRAM].
+//! DBCC SHOW_STATISTICS (table, statistics | index | column) [WITH STAT_HEADER, DENSITY_VECTOR,
+//! HISTOGRAM].
 
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ pub(super) fn show(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let statistics =
         find(&table, &target).ok_or_else(|| SqlError::of(msg::STATISTICS_NOT_FOUND, [&target]))?;
     let asked = PARTS.iter().any(|part| command.options.iter().any(|option| option == part));
-    let wanted = |command: &Command<'_, '_>, part: &str| !asked || command.options.iter().any(|o| o == part);
+    let wanted =
+        |command: &Command<'_, '_>, part: &str| !asked || command.options.iter().any(|o| o == part);
     let measured = statistics.measured.clone();
     if wanted(command, PARTS[0]) {
         header(command, &statistics, measured.as_deref())?;
@@ -128,7 +130,8 @@ fn histogram(
         .iter()
         .flat_map(|m| &m.histogram.steps)
         .map(|step| {
-            let average = if step.range_values > 0.0 { step.range_rows / step.range_values } else { 1.0 };
+            let average =
+                if step.range_values > 0.0 { step.range_rows / step.range_values } else { 1.0 };
             vec![
                 step.value.clone(),
                 Value::Real(step.range_rows as f32),

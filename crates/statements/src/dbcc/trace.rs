@@ -10,7 +10,9 @@ use metadata::results::column;
 pub(super) fn switch(command: &mut Command<'_, '_>, on: bool) -> Result<(), SqlError> {
     let instance = command.ctx.core.instance().clone();
     for at in 0..command.args.len() {
-        if let Some(flag) = command.number(at).and_then(|n| i32::try_from(n).ok()).filter(|n| *n > 0) {
+        if let Some(flag) =
+            command.number(at).and_then(|n| i32::try_from(n).ok()).filter(|n| *n > 0)
+        {
             instance.set_trace_flag(flag, on);
         }
     }
@@ -37,7 +39,7 @@ pub(super) fn status(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
             ]
         })
         .collect();
-    let columns =
-        ["TraceFlag", "Status", "Global", "Session"].map(|name| column(name, DataType::SmallInt, true));
+    let columns = ["TraceFlag", "Status", "Global", "Session"]
+        .map(|name| column(name, DataType::SmallInt, true));
     command.result(&columns, &rows)
 }

@@ -1,4 +1,5 @@
-//! DBCC USEROPTIONS: the SET options of the session. Guarantee: what is OFF is not listed, as in SQL Server.
+//! DBCC USEROPTIONS: the SET options of the session. Guarantee: what is OFF is not listed, as in
+//! SQL Server.
 
 use types::{DataType, Len, SqlError, Value};
 
@@ -12,7 +13,9 @@ pub(super) fn show(command: &mut Command<'_, '_>) -> Result<(), SqlError> {
     let options = &core.options;
     let isolation = match options.isolation {
         Isolation::ReadUncommitted => "read uncommitted",
-        Isolation::ReadCommitted if core.db().settings().read_committed_snapshot => "read committed snapshot",
+        Isolation::ReadCommitted if core.db().settings().read_committed_snapshot => {
+            "read committed snapshot"
+        }
         Isolation::ReadCommitted => "read committed",
         Isolation::RepeatableRead => "repeatable read",
         Isolation::Snapshot => "snapshot",

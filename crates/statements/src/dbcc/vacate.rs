@@ -1,10 +1,12 @@
-//! What lies past the bar of a data file goes elsewhere: to the file's front, or to other files of its filegroup.
+//! What lies past the bar of a data file goes elsewhere: to the file's front, or to other files of
+//! its filegroup.
 //!
-//! Nodes of indexes move one by one while everybody works on ([`txn::Database::move_nodes`]). What the catalog or rows
-//! name by its place needs the table for a moment, under SCH-M, one table and one transaction at a time: an index's
-//! root and first IAM page go to other pages, heaps and tables with large values go to new units, row by row, with
-//! their indexes. To make a file shorter, small indexes are built anew in its front as far as there is room.
-//! Guarantee: after an error, or a crash, each table is where it was or where it was to go, whole.
+//! Nodes of indexes move one by one while everybody works on ([`txn::Database::move_nodes`]). What
+//! the catalog or rows name by its place needs the table for a moment, under SCH-M, one table and
+//! one transaction at a time: an index's root and first IAM page go to other pages, heaps and
+//! tables with large values go to new units, row by row, with their indexes. To make a file
+//! shorter, small indexes are built anew in its front as far as there is room. Guarantee: after an
+//! error, or a crash, each table is where it was or where it was to go, whole.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +26,8 @@ use ddl::work::Work;
 use exec::state::SessionCore;
 use storage::{Base, TableStore};
 
-/// Walks over all that is behind the bar: transactions that were under way leave some pages behind the first time.
+/// Walks over all that is behind the bar: transactions that were under way leave some pages behind
+/// the first time.
 const PASSES: u32 = 4;
 /// How long the freeing of replaced units is waited for, in steps of `PAUSE`.
 const PAUSES: u32 = 2_000;
@@ -62,12 +65,14 @@ impl<'c> Vacate<'c> {
 
     /// Moves what can be moved; whether nothing is left behind the bar.
     ///
-    /// Errors: 1105 no room in the filegroup; 1205, 1222; a cancelled statement; what the storage says.
+    /// Errors: 1105 no room in the filegroup; 1205, 1222; a cancelled statement; what the storage
+    /// says.
     pub(super) fn run(&mut self) -> Result<bool, SqlError> {
         for _ in 0..PASSES {
             let before = self.behind_bar()?;
             self.move_system()?;
-            let tables: Vec<Arc<TableDef>> = self.db.catalog().stored().into_iter().cloned().collect();
+            let tables: Vec<Arc<TableDef>> =
+                self.db.catalog().stored().into_iter().cloned().collect();
             for table in &tables {
                 match self.table(table) {
                     // It was dropped or changed: what it is now is for the next pass.
@@ -127,7 +132,8 @@ impl<'c> Vacate<'c> {
         if !left.base && left.heads.is_empty() {
             return Ok(());
         }
-        let room = self.open.storage.store().free_in_front(self.file).map_err(|e| self.fail(e.into()))?;
+        let room =
+            self.open.storage.store().free_in_front(self.file).map_err(|e| self.fail(e.into()))?;
         if self.inside && left.extents > room {
             return Ok(());
         }
@@ -204,15 +210,18 @@ impl<'c> Vacate<'c> {
         if let Err(e) = locked {
             return self.core.end_statement(Err(e));
         }
-        // From the copy of a root until the old one is gone nothing may change the index, ghost cleanup neither. Behind the
-        // table's lock: a thread that holds the background waits for no lock.
+        // From the copy of a root until the old one is gone nothing may change the index, ghost
+        // cleanup neither. Behind the table's lock: a thread that holds the background waits for no
+        // lock.
         let held = storage.hold_background();
-        let units: Vec<Unit> = table.all_indexes().filter_map(|index| storage.unit(index.unit)).collect();
+        let units: Vec<Unit> =
+            table.all_indexes().filter_map(|index| storage.unit(index.unit)).collect();
         units.iter().for_each(|unit| unit.set_moving(true));
         let named = self.name_heads(table);
         let after = self.core.end_statement(named);
         let settled = after.and_then(|after| settle(&self.db, &storage, &after, &units));
-        // Not before: a session that opens the table now would settle it itself, and an error of that would stop no other.
+        // Not before: a session that opens the table now would settle it itself, and an error of
+        // that would stop no other.
         units.iter().for_each(|unit| unit.set_moving(false));
         drop(held);
         settled?;
@@ -231,7 +240,8 @@ impl<'c> Vacate<'c> {
         }
         for index in &store.indexes {
             let named = Arc::new(self.name_head(&index.def, &index.tree)?);
-            if let Some(place) = next.indexes.iter_mut().find(|i| i.index_id == index.def.index_id) {
+            if let Some(place) = next.indexes.iter_mut().find(|i| i.index_id == index.def.index_id)
+            {
                 *place = named;
             }
         }
@@ -260,7 +270,8 @@ impl<'c> Vacate<'c> {
         for _ in 0..PAUSES {
             self.core.check_cancel()?;
             storage.run_deferred();
-            let waiting = pending::listed(&self.open.trees).map_err(|e| store_error(&self.db, e))?;
+            let waiting =
+                pending::listed(&self.open.trees).map_err(|e| store_error(&self.db, e))?;
             if self.behind_bar()? == 0 {
                 return Ok(true);
             }
@@ -273,9 +284,14 @@ impl<'c> Vacate<'c> {
     }
 }
 
-/// The catalog names other roots and IAM pages: the old roots go. A table that was dropped since still has its units:
-/// the background frees them, and is held.
-pub fn settle(db: &Db, storage: &Database, table: &TableDef, units: &[Unit]) -> Result<(), SqlError> {
+/// The catalog names other roots and IAM pages: the old roots go. A table that was dropped since
+/// still has its units: the background frees them, and is held.
+pub fn settle(
+    db: &Db,
+    storage: &Database,
+    table: &TableDef,
+    units: &[Unit],
+) -> Result<(), SqlError> {
     let store = storage.store();
     for index in table.all_indexes().filter(|index| index.index_id > 0) {
         let Some(unit) = units.iter().find(|unit| unit.id() == index.unit) else { continue };

@@ -53,7 +53,8 @@ pub(super) fn drop_objects(core: &mut SessionCore, drop: &DropObjects) -> Result
                 // `table.statistics`
                 let Some(table) = &name.schema else { continue };
                 let schema = name.database.clone();
-                let table = ObjectName { server: None, database: None, schema, name: table.clone() };
+                let table =
+                    ObjectName { server: None, database: None, schema, name: table.clone() };
                 alter_table(core, &table)?;
                 continue;
             }

@@ -1,5 +1,6 @@
-//! Which right each statement needs, apart from what its plan needs. docs/internals/security.md has the same as a table.
-//! Guarantee: a kind of statement that is not here does not compile; commands say it themselves.
+//! Which right each statement needs, apart from what its plan needs. docs/internals/security.md has
+//! the same as a table. Guarantee: a kind of statement that is not here does not compile; commands
+//! say it themselves.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ use dropping::drop_objects;
 pub(super) use dropping::may_drop_schema;
 use object::{alter_schema, alter_table, create_table, declare, insert_into, module, object};
 use several::{
-    alter_database, alter_table_by, create_schema, create_sequence, drop_database, set_option, transfer,
+    alter_database, alter_table_by, create_schema, create_sequence, drop_database, set_option,
+    transfer,
 };
 pub use several::{no_create_database, on_server};
 
@@ -159,7 +161,11 @@ pub fn server(core: &mut SessionCore, permission: Permission) -> Result<(), SqlE
 }
 
 /// 262 without a permission on a database.
-pub fn in_database(core: &mut SessionCore, db: &Arc<Db>, permission: Permission) -> Result<(), SqlError> {
+pub fn in_database(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    permission: Permission,
+) -> Result<(), SqlError> {
     match core.has(db, Securable::DATABASE, 0, permission) {
         true => Ok(()),
         false => Err(denied_in(permission, &db.name())),

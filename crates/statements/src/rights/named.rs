@@ -1,5 +1,5 @@
-//! Rights to BACKUP, RESTORE and DBCC, whose databases and tables may be named by variables; and whose a new database is.
-//! Guarantees: a DBCC command that is not here is the sysadmin's.
+//! Rights to BACKUP, RESTORE and DBCC, whose databases and tables may be named by variables; and
+//! whose a new database is. Guarantees: a DBCC command that is not here is the sysadmin's.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ impl StmtCtx<'_> {
         self.core.begin_statement(true)?;
         let owned = Change::begin(self.core, &db).and_then(|mut change| {
             let security = change.security();
-            let dbo = security.database.get(DBO).ok_or_else(|| SqlError::internal("there is no dbo"))?;
+            let dbo =
+                security.database.get(DBO).ok_or_else(|| SqlError::internal("there is no dbo"))?;
             change.put_principal(Scope::Database, &Principal { sid, ..Principal::clone(dbo) })?;
             change.finish()
         });
@@ -55,11 +56,13 @@ impl StmtCtx<'_> {
 
     fn may_back_up(&mut self, backup: &Backup) -> Result<(), SqlError> {
         let Some(db) = self.database_named(&backup.database)? else { return Ok(()) };
-        let permission = if backup.log { Permission::BackupLog } else { Permission::BackupDatabase };
+        let permission =
+            if backup.log { Permission::BackupLog } else { Permission::BackupDatabase };
         in_database(self.core, &db, permission)
     }
 
-    /// Over a database that is there: its owner and whoever may make databases; never a system database but by a sysadmin.
+    /// Over a database that is there: its owner and whoever may make databases; never a system
+    /// database but by a sysadmin.
     fn may_restore(&mut self, restore: &Restore) -> Result<(), SqlError> {
         let db = match &restore.database {
             Some(name) => self.database_named(name)?,
@@ -79,7 +82,9 @@ impl StmtCtx<'_> {
                 }
             }
             _ if creates => Ok(()),
-            _ => Err(SqlError::of(msg::DATABASE_PERMISSION_DENIED, [&"CREATE DATABASE", &"master"])),
+            _ => {
+                Err(SqlError::of(msg::DATABASE_PERMISSION_DENIED, [&"CREATE DATABASE", &"master"]))
+            }
         }
     }
 
@@ -88,8 +93,8 @@ impl StmtCtx<'_> {
         let current = self.core.db().clone();
         let may = match dbcc.name.to_ascii_uppercase().as_str() {
             "USEROPTIONS" | "TRACESTATUS" => true,
-            "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" | "SHRINKDATABASE" | "LOGINFO" | "OPENTRAN"
-            | "UPDATEUSAGE" => match self.database_given(named.as_ref()) {
+            "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" | "SHRINKDATABASE" | "LOGINFO"
+            | "OPENTRAN" | "UPDATEUSAGE" => match self.database_given(named.as_ref()) {
                 Some(db) => self.core.owns_database(&db),
                 None => self.core.is_sysadmin(),
             },
@@ -102,8 +107,14 @@ impl StmtCtx<'_> {
                 given.is_some_and(|db| self.core.owns_database(&db)) || self.core.is_sysadmin()
             }
             // The own session's is everyone's to see.
-            "INPUTBUFFER" if named.as_ref().and_then(|v| v.as_i64()) == Some(self.core.spid().into()) => true,
-            "INPUTBUFFER" | "PROCCACHE" => return server(self.core, Permission::ViewServerPerformanceState),
+            "INPUTBUFFER"
+                if named.as_ref().and_then(|v| v.as_i64()) == Some(self.core.spid().into()) =>
+            {
+                true
+            }
+            "INPUTBUFFER" | "PROCCACHE" => {
+                return server(self.core, Permission::ViewServerPerformanceState);
+            }
             "CHECKTABLE" | "SHOW_STATISTICS" | "CHECKIDENT" => {
                 let name = named.as_ref().and_then(|v| v.as_str()).unwrap_or_default();
                 self.may_look_into(name, dbcc.name.eq_ignore_ascii_case("SHOW_STATISTICS"))?
@@ -125,10 +136,14 @@ impl StmtCtx<'_> {
         if may {
             return Ok(());
         }
-        Err(SqlError::of(msg::DBCC_PERMISSION, [&self.core.login_name(), &dbcc.name, &current.name()]))
+        Err(SqlError::of(
+            msg::DBCC_PERMISSION,
+            [&self.core.login_name(), &dbcc.name, &current.name()],
+        ))
     }
 
-    /// The database that the first argument of a DBCC command gives by name or id; the current one without an argument, and of 0.
+    /// The database that the first argument of a DBCC command gives by name or id; the current one
+    /// without an argument, and of 0.
     fn database_given(&self, argument: Option<&Value>) -> Option<Arc<Db>> {
         let Some(value) = argument else { return Some(self.core.db().clone()) };
         match (value.as_str(), value.as_i64()) {
@@ -139,8 +154,8 @@ impl StmtCtx<'_> {
         }
     }
 
-    /// Whether the table of this name may be looked into by DBCC, or its statistics be shown. A table that is not there is the
-    /// command's affair.
+    /// Whether the table of this name may be looked into by DBCC, or its statistics be shown. A
+    /// table that is not there is the command's affair.
     fn may_look_into(&mut self, name: &str, statistics: bool) -> Result<bool, SqlError> {
         let parts = metadata::functions::metadata::name_parts(name).unwrap_or_default();
         let database = parts.get(2).filter(|part| !part.is_empty());
@@ -153,7 +168,8 @@ impl StmtCtx<'_> {
         let Some(table) = table else { return Ok(true) };
         let schema = db.catalog().schemas.get(&fold_name(&table.schema)).copied().unwrap_or(0);
         let on = Securable::new(Class::Object, table.object_id);
-        // Values of rows are in the steps of a histogram, of those too that a security policy or a mask hides.
+        // Values of rows are in the steps of a histogram, of those too that a security policy or a
+        // mask hides.
         let hidden = db.catalog().policies.contains_key(&table.object_id)
             || table.columns.iter().any(|c| c.mask.is_some());
         let permission = if statistics && !hidden { Permission::Select } else { Permission::Alter };

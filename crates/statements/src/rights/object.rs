@@ -25,7 +25,8 @@ pub(super) fn schema_of(db: &Db, name: &ObjectName) -> i32 {
     db.catalog().schemas.get(&fold_name(schema)).copied().unwrap_or(0)
 }
 
-/// A table or module: database, object_id, schema_id. `None` when there is none; the statement says so.
+/// A table or module: database, object_id, schema_id. `None` when there is none; the statement says
+/// so.
 fn find_object(core: &SessionCore, db: &Arc<Db>, name: &ObjectName) -> Option<(i32, i32)> {
     let catalog = db.catalog();
     let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
@@ -71,7 +72,11 @@ pub(super) fn insert_into(core: &mut SessionCore, name: &ObjectName) -> Result<(
     core.check_rights(&rights.take())
 }
 
-pub(super) fn alter_schema(core: &mut SessionCore, db: &Arc<Db>, name: &ObjectName) -> Result<(), SqlError> {
+pub(super) fn alter_schema(
+    core: &mut SessionCore,
+    db: &Arc<Db>,
+    name: &ObjectName,
+) -> Result<(), SqlError> {
     let schema = schema_of(db, name);
     match core.has(db, Securable::new(Class::Schema, schema), 0, Permission::Alter) {
         true => Ok(()),
@@ -96,7 +101,11 @@ pub(super) fn object(
 }
 
 /// Whether a column of a table has a mask.
-pub(super) fn is_masked(core: &SessionCore, name: &ObjectName, column: &syntax::ast::ColumnDef) -> bool {
+pub(super) fn is_masked(
+    core: &SessionCore,
+    name: &ObjectName,
+    column: &syntax::ast::ColumnDef,
+) -> bool {
     let found = crate::resolve_table(core, name).ok();
     found.is_some_and(|(_, table)| {
         table.column(&column.name.value).is_some_and(|at| table.columns[at].mask.is_some())
@@ -162,7 +171,8 @@ pub(super) fn module(
 ) -> Result<(), SqlError> {
     // Everybody may make temporary procedures.
     if is_temporary(name) && permission == Permission::CreateProcedure {
-        let may = verb == ModuleVerb::Create || temp_procedures::may_change(core, &name.name.value)?;
+        let may =
+            verb == ModuleVerb::Create || temp_procedures::may_change(core, &name.name.value)?;
         return if may { Ok(()) } else { Err(cannot_find(name)) };
     }
     let db = database_of(core, name)?;

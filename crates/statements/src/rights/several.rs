@@ -1,16 +1,17 @@
-//! Statements that need more than one right, or one that depends on what they say; and those whose missing right has an error of its
-//! own.
+//! Statements that need more than one right, or one that depends on what they say; and those whose
+//! missing right has an error of its own.
 
 use catalog::errors;
 use catalog::security::{Class, Permission, Securable};
 use syntax::ast::{
-    self, AlterDatabase, AlterTable, AlterTableAction, CreateSchema, Ident, ObjectName, SequenceDef,
-    SetOption, TableElement,
+    self, AlterDatabase, AlterTable, AlterTableAction, CreateSchema, Ident, ObjectName,
+    SequenceDef, SetOption, TableElement,
 };
 use types::{SqlError, msg};
 
 use super::object::{
-    alter_masks, alter_schema, alter_table, cannot_find, columns, control_object, is_masked, schema_of,
+    alter_masks, alter_schema, alter_table, cannot_find, columns, control_object, is_masked,
+    schema_of,
 };
 use super::{in_database, not_permitted};
 use crate::database_of;
@@ -46,7 +47,10 @@ pub(super) fn alter_table_by(core: &mut SessionCore, alter: &AlterTable) -> Resu
     if masks { alter_masks(core, &alter.name) } else { Ok(()) }
 }
 
-pub(super) fn create_sequence(core: &mut SessionCore, create: &SequenceDef) -> Result<(), SqlError> {
+pub(super) fn create_sequence(
+    core: &mut SessionCore,
+    create: &SequenceDef,
+) -> Result<(), SqlError> {
     let db = database_of(core, &create.name)?;
     let schema = Securable::new(Class::Schema, schema_of(&db, &create.name));
     match core.has(&db, schema, 0, Permission::CreateSequence) {
@@ -64,7 +68,9 @@ pub(super) fn transfer(
     let to = ObjectName { schema: Some(schema.clone()), ..object.name.clone() };
     alter_schema(core, &db, &to)?;
     match object.class.as_deref() {
-        None | Some("OBJECT") => control_object(core, &db, &object.name, &cannot_find(&object.name)),
+        None | Some("OBJECT") => {
+            control_object(core, &db, &object.name, &cannot_find(&object.name))
+        }
         Some(_) => in_database(core, &db, Permission::AlterAnySchema),
     }
 }
@@ -91,11 +97,15 @@ pub(super) fn drop_database(core: &mut SessionCore, name: &str) -> Result<(), Sq
 pub(super) fn set_option(core: &mut SessionCore, option: &SetOption) -> Result<(), SqlError> {
     match option {
         SetOption::IdentityInsert { table, .. } => alter_table(core, table),
-        SetOption::Switch { names, on: true } if names.iter().any(|n| n.starts_with("SHOWPLAN_")) => {
+        SetOption::Switch { names, on: true }
+            if names.iter().any(|n| n.starts_with("SHOWPLAN_")) =>
+        {
             let db = core.db().clone();
             in_database(core, &db, Permission::Showplan)
         }
-        SetOption::Statistics { names, on: true } if names.iter().any(|n| n == "PROFILE" || n == "XML") => {
+        SetOption::Statistics { names, on: true }
+            if names.iter().any(|n| n == "PROFILE" || n == "XML") =>
+        {
             let db = core.db().clone();
             in_database(core, &db, Permission::Showplan)
         }
@@ -106,7 +116,10 @@ pub(super) fn set_option(core: &mut SessionCore, option: &SetOption) -> Result<(
     }
 }
 
-pub(super) fn alter_database(core: &mut SessionCore, alter: &AlterDatabase) -> Result<(), SqlError> {
+pub(super) fn alter_database(
+    core: &mut SessionCore,
+    alter: &AlterDatabase,
+) -> Result<(), SqlError> {
     let db = match &alter.name {
         Some(name) => core.host().find_db(&name.value),
         None => Some(core.db().clone()),

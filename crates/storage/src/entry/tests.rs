@@ -21,7 +21,8 @@ fn part(ty: DataType, descending: bool) -> KeyPart {
 }
 
 impl Index {
-    /// Positions of the key's, the included and the clustered key's columns; no clustered key: a heap.
+    /// Positions of the key's, the included and the clustered key's columns; no clustered key: a
+    /// heap.
     fn new(
         types: &[DataType],
         key: &[usize],
@@ -33,9 +34,15 @@ impl Index {
             columns.iter().map(|at| (*at, part(types[*at], at % 3 == 2))).collect()
         };
         let (key, clustered) = (parts(key), (!clustered.is_empty()).then(|| parts(clustered)));
-        let columns: Vec<usize> = key.iter().map(|(at, _)| *at).chain(included.iter().copied()).collect();
-        let ty = |at: &usize| ColumnType { ty: types[*at], nullable: true, collation: Collation::DEFAULT };
-        let column_types: Vec<(usize, ColumnType)> = columns.iter().map(|at| (*at, ty(at))).collect();
+        let columns: Vec<usize> =
+            key.iter().map(|(at, _)| *at).chain(included.iter().copied()).collect();
+        let ty = |at: &usize| ColumnType {
+            ty: types[*at],
+            nullable: true,
+            collation: Collation::DEFAULT,
+        };
+        let column_types: Vec<(usize, ColumnType)> =
+            columns.iter().map(|at| (*at, ty(at))).collect();
         let key_parts: Vec<KeyPart> = key.iter().map(|(_, part)| *part).collect();
         let format = EntryFormat::new(EntryColumns {
             columns: &column_types,
@@ -87,7 +94,8 @@ impl Index {
         let entry = IndexEntry { key: &key, value: &value };
         assert_eq!(self.format.locator(entry), Some(&self.locator(row)[..]), "{what}");
         let mut wanted: Vec<(u16, usize)> = (0..).zip(self.columns.iter().copied()).collect();
-        let located = (0..self.types.len()).filter_map(|at| Some((self.format.located(at)? as u16, at)));
+        let located =
+            (0..self.types.len()).filter_map(|at| Some((self.format.located(at)? as u16, at)));
         wanted.extend(located);
         rng.shuffle(&mut wanted);
         let positions: Vec<u16> = wanted.iter().map(|(position, _)| *position).collect();
@@ -115,7 +123,9 @@ fn value_of(ty: DataType, rng: &mut Rng) -> Value {
             Value::DateTime2 { days: rng.i32(0..3_652_059), ticks: rng.u64(0..864_000_000_000) }
         }
         DataType::UniqueIdentifier => Value::Guid(std::array::from_fn(|_| rng.u8(..))),
-        DataType::VarChar(_) => Value::str(["", "a", "Ab", "ab  ", "text of a row"][rng.usize(0..5)]),
+        DataType::VarChar(_) => {
+            Value::str(["", "a", "Ab", "ab  ", "text of a row"][rng.usize(0..5)])
+        }
         DataType::Char(_) => Value::str(["aB ", "   ", "xyz"][rng.usize(0..3)]),
         _ => Value::bytes(&[[0u8, 1, 0], [0, 0, 0], [7, 1, 2]][rng.usize(0..3)][..rng.usize(0..4)]),
     }
@@ -197,17 +207,18 @@ fn ints() -> Vec<Value> {
 /// The figures of docs/internals/access.md.
 #[test]
 fn entries_have_so_many_bytes() {
-    // Row header 18, length of the key 2; a part of the key is 5 for an int, a RID 8. A clustered key
-    // here is an int and a uniquifier.
+    // Row header 18, length of the key 2; a part of the key is 5 for an int, a RID 8. A clustered
+    // key here is an int and a uniquifier.
     let sizes = |key: &[usize], included: &[usize], unique: bool| {
         let clustered: [&[usize]; 2] = [&[], &[3]];
-        clustered.map(|clustered| Index::new(&[INT; 4], key, included, clustered, unique).size(&ints()))
+        clustered
+            .map(|clustered| Index::new(&[INT; 4], key, included, clustered, unique).size(&ints()))
     };
     assert_eq!(sizes(&[0], &[], false), [20 + 5 + 8, 20 + 5 + 9]);
     assert_eq!(sizes(&[0, 1, 2], &[], false), [43, 20 + 15 + 9]);
     assert_eq!(sizes(&[0], &[], true), [20 + 5 + 8, 20 + 5 + 9]);
-    // An included int: itself and a byte of NULL bits; a clustered key has its length behind it then
-    // where the index is unique.
+    // An included int: itself and a byte of NULL bits; a clustered key has its length behind it
+    // then where the index is unique.
     assert_eq!(sizes(&[0], &[1], false), [33 + 5, 34 + 5]);
     assert_eq!(sizes(&[0], &[1], true), [33 + 5, 34 + 5 + 2]);
     // The clustered key has it.
@@ -225,7 +236,10 @@ fn entries_have_so_many_bytes() {
     assert_eq!(texts(&[3], true), 20 + 12 + 13 + 9 + 2);
     // NULL has no bytes but its own, and no end if it is the last.
     let nulls = [Value::Null, Value::Null, Value::Null, Value::Int(4)];
-    assert_eq!(Index::new(&[TEXT, INT, INT, INT], &[1, 0], &[], &[], false).size(&nulls), 20 + 2 + 8 + 1);
+    assert_eq!(
+        Index::new(&[TEXT, INT, INT, INT], &[1, 0], &[], &[], false).size(&nulls),
+        20 + 2 + 8 + 1
+    );
 }
 
 #[test]
@@ -243,7 +257,9 @@ fn values_that_did_not_fit_are_told() {
     let index = Index::new(&[INT, TEXT, TEXT, INT], &[0], &[1, 2], &[3], true);
     let (own, included) = index.format.row_columns();
     assert_eq!((own, included), (&[][..], &[1, 2][..]));
-    assert!(!index.format.is_variable(0) && index.format.is_variable(1) && index.format.is_variable(2));
+    assert!(
+        !index.format.is_variable(0) && index.format.is_variable(1) && index.format.is_variable(2)
+    );
     let row = [Value::Int(1), Value::str("left"), Value::str("kept"), Value::Int(4)];
     let locator = index.locator(&row);
     let (key, _) = index.encode(&row);

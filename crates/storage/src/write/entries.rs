@@ -1,5 +1,5 @@
-//! The entries of a row in the nonclustered indexes: keys, values, what a second one under a key is told.
-//! Guarantees: an entry that is to be deleted and is not there is 8646, not ignored; included
+//! The entries of a row in the nonclustered indexes: keys, values, what a second one under a key is
+//! told. Guarantees: an entry that is to be deleted and is not there is 8646, not ignored; included
 //! values never make an entry too long: the largest are left to the base row where it would be.
 
 use super::{RowWriter, wait, wait_for_lock};
@@ -22,7 +22,8 @@ pub enum Image<'r> {
 }
 
 impl RowWriter {
-    /// Puts a row's entries into the indexes that `wanted` names, or takes them out: of those with a filter where the row satisfies it.
+    /// Puts a row's entries into the indexes that `wanted` names, or takes them out: of those with
+    /// a filter where the row satisfies it.
     pub fn entries(
         &mut self,
         db: &Arc<Db>,
@@ -71,8 +72,8 @@ impl RowWriter {
         }
     }
 
-    /// Deletes the entry with `self.entry_key`. The base row is ours, so no other transaction can be changing it; one that has locked
-    /// it is waited for.
+    /// Deletes the entry with `self.entry_key`. The base row is ours, so no other transaction can
+    /// be changing it; one that has locked it is waited for.
     fn delete_entry(
         &mut self,
         db: &Arc<Db>,
@@ -82,8 +83,10 @@ impl RowWriter {
     ) -> Result<(), SqlError> {
         let fail = |e| access_error(db, e);
         loop {
-            let found =
-                index.tree.fetch(&self.entry_key, ReadMode::Current, &mut self.batch).map_err(fail)?;
+            let found = index
+                .tree
+                .fetch(&self.entry_key, ReadMode::Current, &mut self.batch)
+                .map_err(fail)?;
             if !found || self.batch.is_ghost(0) {
                 return Err(no_entry(db, store, index));
             }
@@ -100,7 +103,8 @@ impl RowWriter {
 /// Whether an index holds one of the columns, or has rows by it.
 pub fn touches(index: &IndexStore, columns: &[usize]) -> bool {
     let tested = |filter: &Arc<RowFilter>| filter.columns().any(|c| columns.contains(&c));
-    index.columns.iter().any(|c| columns.contains(c)) || index.def.filter.as_ref().is_some_and(tested)
+    index.columns.iter().any(|c| columns.contains(c))
+        || index.def.filter.as_ref().is_some_and(tested)
 }
 
 /// The key of a row's entry.
@@ -144,7 +148,11 @@ pub fn entry_value(
 }
 
 /// Leaves the largest included values of an entry to the base row until it has room.
-fn shorten(format: &EntryFormat, fields: &mut [EncodeValue<'_>], room: usize) -> Result<(), SqlError> {
+fn shorten(
+    format: &EntryFormat,
+    fields: &mut [EncodeValue<'_>],
+    room: usize,
+) -> Result<(), SqlError> {
     let layout = format.row();
     let (mut bytes, mut scratch) = (vec![0; fields.len()], Vec::new());
     for (at, field) in fields.iter().enumerate().filter(|(at, _)| layout.is_variable(*at)) {
@@ -168,7 +176,10 @@ fn shorten(format: &EntryFormat, fields: &mut [EncodeValue<'_>], room: usize) ->
 
 /// 8646: a row has no entry in an index.
 fn no_entry(db: &Db, store: &TableStore, index: &IndexStore) -> SqlError {
-    SqlError::of(msg::INDEX_ENTRY_MISSING, [&index.def.index_id, &store.table.object_id, &db.name()])
+    SqlError::of(
+        msg::INDEX_ENTRY_MISSING,
+        [&index.def.index_id, &store.table.object_id, &db.name()],
+    )
 }
 
 /// 2627 for a constraint, 2601 for an index.

@@ -236,8 +236,10 @@ impl Placing {
         let mut scratch = Vec::new();
         for (column, value) in values.iter().enumerate().filter(|(c, _)| layout.is_variable(*c)) {
             // Nobody asks for the length of a MAX value that stays outside.
-            let stays = store.lob_columns.contains(&column) && placed.iter().any(|(c, _)| *c == column);
-            whole[column] = if stays { POINTER } else { layout.stored_len(column, value, &mut scratch)? };
+            let stays =
+                store.lob_columns.contains(&column) && placed.iter().any(|(c, _)| *c == column);
+            whole[column] =
+                if stays { POINTER } else { layout.stored_len(column, value, &mut scratch)? };
         }
         let inside = whole.clone();
         let mut planned = Placing { whole, inside, leaving: Vec::new(), placed };
@@ -274,7 +276,8 @@ impl Placing {
     /// Values come back into a row that has so many bytes left.
     fn bring_back(&mut self, store: &TableStore, mut free: usize) {
         let movable = |(column, _): &Placed| store.overflow_columns.contains(column);
-        let mut back: Vec<usize> = self.placed.iter().filter(|p| movable(p)).map(|(c, _)| *c).collect();
+        let mut back: Vec<usize> =
+            self.placed.iter().filter(|p| movable(p)).map(|(c, _)| *c).collect();
         back.sort_by_key(|c| self.whole[*c]);
         for column in back {
             let more = self.whole[column].saturating_sub(POINTER);

@@ -41,7 +41,10 @@ fn each_function_is_in_its_file() {
     for Step { number, function, file } in steps {
         let text = std::fs::read_to_string(root().join("crates").join(&file)).expect(&file);
         let begins = [format!("fn {function}("), format!("fn {function}<")];
-        assert!(begins.iter().any(|begin| text.contains(begin)), "{number}: no {function} in {file}");
+        assert!(
+            begins.iter().any(|begin| text.contains(begin)),
+            "{number}: no {function} in {file}"
+        );
     }
 }
 
@@ -61,8 +64,10 @@ fn lines_are_numbered_without_a_gap() {
 fn counts_are_those_of_the_lines() {
     let page = page();
     let sections: Vec<&str> = page.split("\n## ").collect();
-    let section = |name: &str| *sections.iter().find(|section| section.starts_with(name)).expect(name);
-    let last = |name: &str| section(name).lines().filter_map(step_of).next_back().expect(name).number;
+    let section =
+        |name: &str| *sections.iter().find(|section| section.starts_with(name)).expect(name);
+    let last =
+        |name: &str| section(name).lines().filter_map(step_of).next_back().expect(name).number;
     let count = |name: &str| section(name).lines().find_map(count_of).expect(name);
 
     let batch = last("INSERT as a batch");
@@ -75,6 +80,9 @@ fn counts_are_those_of_the_lines() {
 
     // 13 to the end of the batch follow the call, 20 to the end the point.
     assert_eq!(count("INSERT as a call"), last("INSERT as a call") + batch - 12);
-    assert_eq!(count("INSERT of an embedding program"), last("INSERT of an embedding program") + batch - 19);
+    assert_eq!(
+        count("INSERT of an embedding program"),
+        last("INSERT of an embedding program") + batch - 19
+    );
     assert_eq!(count("A row of a join"), last("A row of a join"));
 }

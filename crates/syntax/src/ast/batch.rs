@@ -1,7 +1,9 @@
-//! What a batch works with: variables, options of the session, messages and errors, calls, transactions.
+//! What a batch works with: variables, options of the session, messages and errors, calls,
+//! transactions.
 
 use super::{
-    AssignOp, ColumnDef, CursorDef, Expr, Ident, ObjectName, OptionItem, Span, TableElement, TypeName,
+    AssignOp, ColumnDef, CursorDef, Expr, Ident, ObjectName, OptionItem, Span, TableElement,
+    TypeName,
 };
 use compact_str::CompactString;
 
@@ -39,7 +41,8 @@ pub enum SetValue {
 /// `SET` of a session option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SetOption {
-    /// `SET NOCOUNT, XACT_ABORT ON`; names in upper case. `STATISTICS IO` and the like are in `Statistics`.
+    /// `SET NOCOUNT, XACT_ABORT ON`; names in upper case. `STATISTICS IO` and the like are in
+    /// `Statistics`.
     Switch { names: Vec<CompactString>, on: bool },
     /// `SET STATISTICS IO, TIME ON`; names in upper case.
     Statistics { names: Vec<CompactString>, on: bool },

@@ -1,5 +1,6 @@
-//! Commands: statements that nothing looks into between the parser and the code that runs them, so that a new one changes neither the
-//! syntax tree nor the interpreter. `parser/commands.rs` has their parts and grammars.
+//! Commands: statements that nothing looks into between the parser and the code that runs them, so
+//! that a new one changes neither the syntax tree nor the interpreter. `parser/commands.rs` has
+//! their parts and grammars.
 
 use std::any::Any;
 use std::fmt;
@@ -26,7 +27,10 @@ impl<T: Any + fmt::Debug + PartialEq + Send + Sync> Parts for T {
 
 impl Command {
     /// A command of such parts.
-    pub fn new<T: Any + fmt::Debug + PartialEq + Send + Sync>(words: &'static str, parts: T) -> Command {
+    pub fn new<T: Any + fmt::Debug + PartialEq + Send + Sync>(
+        words: &'static str,
+        parts: T,
+    ) -> Command {
         Command { words, parts: Arc::new(parts) }
     }
 

@@ -1,6 +1,9 @@
-//! Schemas, types, sequences, and DROP of whatever there is. Databases, tables, indexes and modules have files of their own.
+//! Schemas, types, sequences, and DROP of whatever there is. Databases, tables, indexes and modules
+//! have files of their own.
 
-use super::{Expr, Ident, Literal, ObjectName, OptionItem, Stmt, TableElement, TriggerTarget, TypeName};
+use super::{
+    Expr, Ident, Literal, ObjectName, OptionItem, Stmt, TableElement, TriggerTarget, TypeName,
+};
 
 /// `CREATE SCHEMA name [AUTHORIZATION owner] [elements]`.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! Changes of rows: INSERT, UPDATE, DELETE, MERGE, BULK INSERT, TRUNCATE.
 
 use super::{
-    AssignOp, ColumnDef, Cte, CursorName, Execute, Expr, Ident, ObjectName, OptionItem, Query, SelectItem,
-    Span, TableRef, Top,
+    AssignOp, ColumnDef, Cte, CursorName, Execute, Expr, Ident, ObjectName, OptionItem, Query,
+    SelectItem, Span, TableRef, Top,
 };
 use compact_str::CompactString;
 

@@ -1,14 +1,16 @@
-//! Expressions: scalar ones and conditions share one type, and the parser guarantees that conditions appear
-//! only where T-SQL allows them (see [`Expr::is_condition`]), so `WHERE`, `IF`, `ON` and the operands of
-//! `AND`/`OR`/`NOT` hold conditions and every other place holds scalars.
+//! Expressions: scalar ones and conditions share one type, and the parser guarantees that
+//! conditions appear only where T-SQL allows them (see [`Expr::is_condition`]), so `WHERE`, `IF`,
+//! `ON` and the operands of `AND`/`OR`/`NOT` hold conditions and every other place holds scalars.
 
 use super::{Ident, Identity, Literal, ObjectName, Query, Span, TypeName};
 use compact_str::CompactString;
 
-/// The method's name in what `SET x.modify(...)` becomes: the changed value is assigned. No text can have it.
+/// The method's name in what `SET x.modify(...)` becomes: the changed value is assigned. No text
+/// can have it.
 pub const MODIFY: &str = "$modify";
 
-/// An expression and where it stands. Parentheses leave no node; the span covers what was inside them.
+/// An expression and where it stands. Parentheses leave no node; the span covers what was inside
+/// them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     /// What it is.
@@ -24,10 +26,11 @@ pub enum ExprKind {
     Literal(Literal),
     /// `{d '...'}`, `{t '...'}`, `{ts '...'}` or `{guid '...'}`.
     OdbcLiteral { kind: OdbcKind, text: CompactString },
-    /// The keyword `DEFAULT`: only in VALUES, in SET of an UPDATE or MERGE, and as a procedure's argument.
+    /// The keyword `DEFAULT`: only in VALUES, in SET of an UPDATE or MERGE, and as a procedure's
+    /// argument.
     Default,
-    /// A column: `c`, `t.c`, `s.t.c`, `d.s.t.c`. Also bare words that only the function they are in can
-    /// explain, such as the date part of `DATEADD(day, 1, d)`.
+    /// A column: `c`, `t.c`, `s.t.c`, `d.s.t.c`. Also bare words that only the function they are in
+    /// can explain, such as the date part of `DATEADD(day, 1, d)`.
     Column(ColumnRef),
     /// `@x`; the name keeps its `@`.
     Variable(CompactString),
@@ -45,7 +48,8 @@ pub enum ExprKind {
     Convert { target: Box<TypeName>, operand: Box<Expr>, style: Option<Box<Expr>>, or_null: bool },
     /// `PARSE(x AS t [USING culture])`, `TRY_PARSE`.
     Parse { operand: Box<Expr>, target: Box<TypeName>, culture: Option<Box<Expr>>, or_null: bool },
-    /// A function, aggregate or window function; `COALESCE`, `NULLIF`, `IIF`, `LEFT` and the like are here too.
+    /// A function, aggregate or window function; `COALESCE`, `NULLIF`, `IIF`, `LEFT` and the like
+    /// are here too.
     Function(Box<FunctionCall>),
     /// `NEXT VALUE FOR seq [OVER (ORDER BY ...)]`.
     NextValueFor { sequence: Box<ObjectName>, over: Option<Box<Over>> },
@@ -236,7 +240,8 @@ pub struct FunctionCall {
     pub niladic: bool,
     /// `{fn f(x)}`.
     pub odbc: bool,
-    /// `f(x) IGNORE NULLS`; `RESPECT NULLS` is the default. Of JSON_OBJECT and JSON_ARRAY: `ABSENT ON NULL`.
+    /// `f(x) IGNORE NULLS`; `RESPECT NULLS` is the default. Of JSON_OBJECT and JSON_ARRAY: `ABSENT
+    /// ON NULL`.
     pub ignore_nulls: bool,
     /// `WITHIN GROUP (ORDER BY ...)`.
     pub within_group: Vec<OrderItem>,

@@ -1,10 +1,11 @@
-//! The syntax tree of T-SQL: spans, names, literals and types live here; statements, queries, expressions
-//! and DDL in the modules below.
+//! The syntax tree of T-SQL: spans, names, literals and types live here; statements, queries,
+//! expressions and DDL in the modules below.
 //!
-//! Guarantees to its readers: every statement, expression and table reference carries a [`Span`] with the
-//! line it starts on; lists the grammar calls non-empty are non-empty; names are already unquoted; the height
-//! of any tree the parser returns is bounded (see [`crate::MAX_HEIGHT`]), so plain recursion over it is safe.
-//! The tree knows nothing of catalogs: types, functions and options are names here.
+//! Guarantees to its readers: every statement, expression and table reference carries a [`Span`]
+//! with the line it starts on; lists the grammar calls non-empty are non-empty; names are already
+//! unquoted; the height of any tree the parser returns is bounded (see [`crate::MAX_HEIGHT`]), so
+//! plain recursion over it is safe. The tree knows nothing of catalogs: types, functions and
+//! options are names here.
 
 pub mod admin;
 pub mod batch;
@@ -65,8 +66,9 @@ impl Span {
 }
 
 /// One name, without its brackets or quotes and with `]]` and `""` undone. At most 128 characters.
-/// Comparison of the bare structure is exact; T-SQL's own comparison depends on the database's collation
-/// and is the engine's affair ([`Ident::is`] is the ASCII-insensitive one that keywords use).
+/// Comparison of the bare structure is exact; T-SQL's own comparison depends on the database's
+/// collation and is the engine's affair ([`Ident::is`] is the ASCII-insensitive one that keywords
+/// use).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ident {
     /// The name as written, case kept; a leading `#` or `##` of a temporary object is part of it.
@@ -97,7 +99,8 @@ impl fmt::Display for Ident {
     }
 }
 
-/// `server.database.schema.name`, each part but the last optional. `db..t` has a database and no schema.
+/// `server.database.schema.name`, each part but the last optional. `db..t` has a database and no
+/// schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectName {
     /// Linked server.
@@ -152,12 +155,14 @@ impl fmt::Display for ObjectName {
 pub enum Literal {
     /// `NULL`.
     Null,
-    /// An unsigned whole number that fits; the engine makes it `int` or, beyond 2147483647, `numeric(p,0)`.
+    /// An unsigned whole number that fits; the engine makes it `int` or, beyond 2147483647,
+    /// `numeric(p,0)`.
     Integer(i64),
-    /// Digits with a point, or a whole number beyond `i64`: `numeric`. The text holds digits and at most one
-    /// point, nothing else; it may be longer than 38 digits.
+    /// Digits with a point, or a whole number beyond `i64`: `numeric`. The text holds digits and at
+    /// most one point, nothing else; it may be longer than 38 digits.
     Decimal(CompactString),
-    /// With an exponent: `float`. The text is one that Rust's `f64` parser takes, and finite is not promised.
+    /// With an exponent: `float`. The text is one that Rust's `f64` parser takes, and finite is not
+    /// promised.
     Float(CompactString),
     /// `$12.50`: `money`. Digits with at most one point, perhaps none at all (`$` is zero).
     Money(CompactString),
@@ -175,8 +180,8 @@ pub enum Literal {
 /// A type as written: `decimal(18, 2)`, `varchar(max)`, `dbo.PhoneNumber`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeName {
-    /// The name. The standard's long spellings are replaced by the short one (`character varying` is
-    /// `varchar`, `double precision` is `float`, `national text` is `ntext`), in lower case.
+    /// The name. The standard's long spellings are replaced by the short one (`character varying`
+    /// is `varchar`, `double precision` is `float`, `national text` is `ntext`), in lower case.
     pub name: ObjectName,
     /// What stands in the parentheses.
     pub params: Vec<TypeParam>,
@@ -196,7 +201,8 @@ pub enum TypeParam {
 }
 
 /// One entry of an option list: `FILLFACTOR = 80`, `RECOVERY FULL`, `NOLOCK`, `INDEX(1, ix)`,
-/// `QUERY_STORE = ON (MAX_STORAGE_SIZE_MB = 100)`. All option lists of T-SQL are kept in this one form.
+/// `QUERY_STORE = ON (MAX_STORAGE_SIZE_MB = 100)`. All option lists of T-SQL are kept in this one
+/// form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptionItem {
     /// Upper case, ASCII; several words are joined by one space (`KEEP PLAN`).

@@ -1,6 +1,9 @@
-//! Modules: views, procedures, functions, triggers. Each keeps its own text, which is what the catalog stores.
+//! Modules: views, procedures, functions, triggers. Each keeps its own text, which is what the
+//! catalog stores.
 
-use super::{ExecuteAs, Expr, Ident, ObjectName, OptionItem, Query, Span, Stmt, TableElement, TypeName};
+use super::{
+    ExecuteAs, Expr, Ident, ObjectName, OptionItem, Query, Span, Stmt, TableElement, TypeName,
+};
 use compact_str::CompactString;
 
 /// How a module is made.
@@ -50,7 +53,8 @@ pub struct CreateProcedure {
     pub execute_as: Option<ExecuteAs>,
     /// `FOR REPLICATION`.
     pub for_replication: bool,
-    /// Its statements. Their spans count from the start of the batch, as those of all statements do.
+    /// Its statements. Their spans count from the start of the batch, as those of all statements
+    /// do.
     pub body: Vec<Stmt>,
     /// The whole statement as written.
     pub text: String,

@@ -3,8 +3,8 @@
 use super::{Expr, Ident, ObjectName, OptionItem, OrderItem, Over, Span, Stmt, TypeName};
 use compact_str::CompactString;
 
-/// A whole query: `[WITH ctes] body [ORDER BY] [OFFSET/FETCH] [FOR] [OPTION]`. Subqueries have no CTEs and
-/// no options.
+/// A whole query: `[WITH ctes] body [ORDER BY] [OFFSET/FETCH] [FOR] [OPTION]`. Subqueries have no
+/// CTEs and no options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     /// `WITH a AS (...), ...`.
@@ -43,7 +43,8 @@ pub enum QueryBody {
     Select(Box<Select>),
     /// `left UNION [ALL] right` and the like, left-associative; INTERSECT binds tighter.
     Set { op: SetOp, all: bool, left: Box<QueryBody>, right: Box<QueryBody> },
-    /// A part of a set operation with an order of its own, for its TOP or OFFSET; in subqueries only.
+    /// A part of a set operation with an order of its own, for its TOP or OFFSET; in subqueries
+    /// only.
     Ordered(Box<Query>),
 }
 
@@ -220,7 +221,8 @@ pub enum TableRefKind {
     },
     /// A table variable.
     Variable { name: CompactString, alias: Option<Ident>, hints: Vec<OptionItem> },
-    /// A table function: `f(...) [AS] a [(columns)]`, also `OPENJSON(...) WITH (columns)` and `OPENXML(...) WITH (table)`.
+    /// A table function: `f(...) [AS] a [(columns)]`, also `OPENJSON(...) WITH (columns)` and
+    /// `OPENXML(...) WITH (table)`.
     Function {
         name: ObjectName,
         args: Vec<Expr>,
@@ -235,7 +237,12 @@ pub enum TableRefKind {
     /// `(UPDATE ... OUTPUT ...) AS a [(columns)]`: the rows that a change gives.
     Change { stmt: Box<Stmt>, alias: Ident, columns: Vec<Ident> },
     /// `OPENROWSET(BULK 'file', options) AS a [(columns)]`.
-    Bulk { file: CompactString, options: Vec<OptionItem>, alias: Option<Ident>, columns: Vec<Ident> },
+    Bulk {
+        file: CompactString,
+        options: Vec<OptionItem>,
+        alias: Option<Ident>,
+        columns: Vec<Ident>,
+    },
     /// `(VALUES (...), (...)) AS a (columns)`.
     Values { rows: Vec<Vec<Expr>>, alias: Ident, columns: Vec<Ident> },
     /// `left JOIN right ON condition`, `left CROSS JOIN right`.
@@ -249,12 +256,19 @@ pub enum TableRefKind {
     /// `left CROSS APPLY right`, `left OUTER APPLY right`.
     Apply { outer: bool, left: Box<TableRef>, right: Box<TableRef> },
     /// `input PIVOT (agg(x) FOR column IN ([a], [b])) AS alias`.
-    Pivot { input: Box<TableRef>, aggregate: Box<Expr>, column: Ident, values: Vec<Ident>, alias: Ident },
+    Pivot {
+        input: Box<TableRef>,
+        aggregate: Box<Expr>,
+        column: Ident,
+        values: Vec<Ident>,
+        alias: Ident,
+    },
     /// `input UNPIVOT (value FOR column IN ([a], [b])) AS alias`.
     Unpivot { input: Box<TableRef>, value: Ident, column: Ident, values: Vec<Ident>, alias: Ident },
 }
 
-/// `FOR SYSTEM_TIME ...`: which rows of a system-versioned table. The times are constants or variables.
+/// `FOR SYSTEM_TIME ...`: which rows of a system-versioned table. The times are constants or
+/// variables.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SystemTime {
     /// `ALL`.

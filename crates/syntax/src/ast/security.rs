@@ -113,7 +113,8 @@ pub struct PermissionItem {
 /// What a permission is on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Securable {
-    /// `OBJECT`, `SCHEMA`, `DATABASE`, ...: upper case, words joined by one space; `None` is OBJECT.
+    /// `OBJECT`, `SCHEMA`, `DATABASE`, ...: upper case, words joined by one space; `None` is
+    /// OBJECT.
     pub class: Option<CompactString>,
     /// Its name.
     pub name: ObjectName,
@@ -139,7 +140,8 @@ pub struct Sensitivity {
     pub options: Vec<OptionItem>,
 }
 
-/// `CREATE` or `ALTER SECURITY POLICY name ADD FILTER PREDICATE f(a) ON t, ... [WITH (...)] [NOT FOR REPLICATION]`.
+/// `CREATE` or `ALTER SECURITY POLICY name ADD FILTER PREDICATE f(a) ON t, ... [WITH (...)] [NOT
+/// FOR REPLICATION]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecurityPolicy {
     /// `ALTER` rather than `CREATE`.

@@ -65,7 +65,8 @@ pub struct ColumnDef {
     pub mask: Option<CompactString>,
     /// `GENERATED ALWAYS AS ROW START | END [HIDDEN]`.
     pub generated: Option<Generated>,
-    /// DEFAULT, PRIMARY KEY, UNIQUE, CHECK, REFERENCES in the order written; key lists are empty here.
+    /// DEFAULT, PRIMARY KEY, UNIQUE, CHECK, REFERENCES in the order written; key lists are empty
+    /// here.
     pub constraints: Vec<Constraint>,
     /// `INDEX name [UNIQUE] [CLUSTERED]` after the column.
     pub index: Option<Box<InlineIndex>>,

@@ -1,4 +1,5 @@
-//! The next token of a text: blanks and comments before it, then what its first characters say it is.
+//! The next token of a text: blanks and comments before it, then what its first characters say it
+//! is.
 
 use super::{Lexer, MAX_IDENTIFIER, Tok, Token, unquote};
 use crate::ast::Span;
@@ -12,7 +13,9 @@ fn starts_word(c: char) -> bool {
 
 /// Whether `c` can go on in a word.
 fn continues_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '#' | '$') || (!c.is_ascii() && c.is_alphanumeric())
+    c.is_ascii_alphanumeric()
+        || matches!(c, '_' | '@' | '#' | '$')
+        || (!c.is_ascii() && c.is_alphanumeric())
 }
 
 /// Currency signs other than `$` that begin a money constant: those of the reference's page on
@@ -265,7 +268,10 @@ impl Lexer<'_> {
         if matches!(self.peek(0), b'e' | b'E') {
             // An exponent without digits is zero, yet `1else` is the number and the word.
             let sign = usize::from(matches!(self.peek(1), b'+' | b'-'));
-            if sign == 1 || self.peek(1).is_ascii_digit() || !continues_word(char::from(self.peek(1))) {
+            if sign == 1
+                || self.peek(1).is_ascii_digit()
+                || !continues_word(char::from(self.peek(1)))
+            {
                 kind = Tok::Float;
                 self.pos += 1 + sign;
                 self.take_while(|c| c.is_ascii_digit());

@@ -4,8 +4,8 @@ use super::Tok;
 use crate::ast::Literal;
 use compact_str::CompactString;
 
-/// Undoes `[x]]y]`, `"x""y"`, `'x''y'` and `N'x'`. In strings a backslash at the end of a line joins the
-/// lines, as T-SQL has it.
+/// Undoes `[x]]y]`, `"x""y"`, `'x''y'` and `N'x'`. In strings a backslash at the end of a line
+/// joins the lines, as T-SQL has it.
 #[must_use]
 pub fn unquote(text: &str) -> CompactString {
     let text = text.strip_prefix(['N', 'n']).filter(|rest| rest.starts_with('\'')).unwrap_or(text);
@@ -39,8 +39,12 @@ pub fn unquote(text: &str) -> CompactString {
 /// The bytes of `0x...`; an odd digit count has a zero put in front.
 #[must_use]
 pub fn binary_value(text: &str) -> Box<[u8]> {
-    let digits: Vec<u8> =
-        text.chars().skip(2).filter_map(|c| c.to_digit(16)).filter_map(|d| u8::try_from(d).ok()).collect();
+    let digits: Vec<u8> = text
+        .chars()
+        .skip(2)
+        .filter_map(|c| c.to_digit(16))
+        .filter_map(|d| u8::try_from(d).ok())
+        .collect();
     let mut bytes = Vec::with_capacity(digits.len().div_ceil(2));
     let (first, pairs) = digits.split_at(digits.len() % 2);
     bytes.extend_from_slice(first);
@@ -58,7 +62,9 @@ pub fn literal_of(kind: Tok, text: &str) -> Option<Literal> {
         },
         Tok::Decimal => Literal::Decimal(text.into()),
         Tok::Float => Literal::Float(float_text(text)),
-        Tok::Money => Literal::Money(text.chars().skip(1).filter(|c| !c.is_ascii_whitespace()).collect()),
+        Tok::Money => {
+            Literal::Money(text.chars().skip(1).filter(|c| !c.is_ascii_whitespace()).collect())
+        }
         Tok::Str => Literal::String { value: unquote(text), national: false },
         Tok::NStr => Literal::String { value: unquote(text), national: true },
         Tok::Binary => Literal::Binary(binary_value(text)),

@@ -35,7 +35,8 @@ impl Walk<'_> {
         }
         self.exprs(&select.having);
         select.windows.iter().for_each(|window| self.over(&window.over));
-        // A name may be that of a column of the result: then no source has it, or it is the same one.
+        // A name may be that of a column of the result: then no source has it, or it is the same
+        // one.
         self.exprs(order.iter().map(|item| &item.expr));
         if let Some(into) = &select.into {
             self.to.object(&into.table, None, Use::Write);
@@ -85,11 +86,15 @@ impl Walk<'_> {
             TableRefKind::Named { name, alias, .. } if self.is_cte(name) => {
                 self.to.source(alias.as_ref().unwrap_or(&name.name).as_str());
             }
-            TableRefKind::Named { name, alias, .. } => self.to.object(name, alias.as_ref(), Use::Read),
+            TableRefKind::Named { name, alias, .. } => {
+                self.to.object(name, alias.as_ref(), Use::Read)
+            }
             TableRefKind::Variable { name, alias, .. } => {
                 self.to.source(alias.as_ref().map_or(name.as_str(), Ident::as_str));
             }
-            TableRefKind::Function { name, alias, .. } => self.to.object(name, alias.as_ref(), Use::Call),
+            TableRefKind::Function { name, alias, .. } => {
+                self.to.object(name, alias.as_ref(), Use::Call)
+            }
             TableRefKind::Method { alias, .. } => {
                 self.to.source(alias.as_ref().map_or("", Ident::as_str));
             }
@@ -109,7 +114,8 @@ impl Walk<'_> {
                 self.source(left);
                 self.source(right);
             }
-            TableRefKind::Pivot { input, alias, .. } | TableRefKind::Unpivot { input, alias, .. } => {
+            TableRefKind::Pivot { input, alias, .. }
+            | TableRefKind::Unpivot { input, alias, .. } => {
                 self.source(input);
                 self.to.source(alias.as_str());
             }
@@ -191,7 +197,9 @@ impl Walk<'_> {
                 self.query(query);
             }
             ExprKind::And(list) | ExprKind::Or(list) => self.exprs(list),
-            ExprKind::Between { operand, low, high, .. } => self.exprs([&**operand, &**low, &**high]),
+            ExprKind::Between { operand, low, high, .. } => {
+                self.exprs([&**operand, &**low, &**high])
+            }
             ExprKind::InList { operand, list, .. } => {
                 self.expr(operand);
                 self.exprs(list);

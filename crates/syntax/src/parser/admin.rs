@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    Backup, Dbcc, Device, Expr, ExprKind, Ident, MoveFile, NameOrVariable, OptionItem, Restore, RestoreKind,
-    StmtKind,
+    Backup, Dbcc, Device, Expr, ExprKind, Ident, MoveFile, NameOrVariable, OptionItem, Restore,
+    RestoreKind, StmtKind,
 };
 use crate::lexer::Tok;
 

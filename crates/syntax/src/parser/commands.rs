@@ -1,5 +1,5 @@
-//! Commands: what each consists of, and its grammar. A new one is its parts and a line in the list here, and what carries it out
-//! (`engine/src/stmt`).
+//! Commands: what each consists of, and its grammar. A new one is its parts and a line in the list
+//! here, and what carries it out (`engine/src/stmt`).
 
 use super::{P, Parser};
 use crate::ast::{Command, Expr};
@@ -17,7 +17,8 @@ pub struct Kill {
     pub session: Expr,
     /// `WITH STATUSONLY`.
     pub status_only: bool,
-    /// `WITH COMMIT` (true) or `WITH ROLLBACK`: decides a transaction over several databases that is in doubt.
+    /// `WITH COMMIT` (true) or `WITH ROLLBACK`: decides a transaction over several databases that
+    /// is in doubt.
     pub commit: Option<bool>,
 }
 
@@ -38,8 +39,12 @@ pub struct SetUser {
 type Grammar = fn(&mut Parser<'_>, &'static str) -> P<Command>;
 
 /// The commands by their first words.
-const COMMANDS: &[(&str, Grammar)] =
-    &[("CHECKPOINT", checkpoint), ("KILL", kill), ("RECONFIGURE", reconfigure), ("SETUSER", set_user)];
+const COMMANDS: &[(&str, Grammar)] = &[
+    ("CHECKPOINT", checkpoint),
+    ("KILL", kill),
+    ("RECONFIGURE", reconfigure),
+    ("SETUSER", set_user),
+];
 
 /// Whether these are a command's first words.
 pub(super) fn is_command(words: &str) -> bool {
@@ -49,7 +54,8 @@ pub(super) fn is_command(words: &str) -> bool {
 impl Parser<'_> {
     /// The command at hand, if one begins here.
     pub(super) fn command(&mut self) -> P<Option<Command>> {
-        let Some((words, grammar)) = COMMANDS.iter().find(|(words, _)| self.at_words(0, words)) else {
+        let Some((words, grammar)) = COMMANDS.iter().find(|(words, _)| self.at_words(0, words))
+        else {
             return Ok(None);
         };
         for _ in words.split(' ') {

@@ -2,8 +2,9 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    AlterDatabase, AlterDatabaseAction, CreateDatabase, FileGrowth, FileSize, FileSpec, FilegroupChange,
-    FilegroupSpec, MaxSize, OptionItem, OptionValue, SizeUnit, StmtKind, Termination,
+    AlterDatabase, AlterDatabaseAction, CreateDatabase, FileGrowth, FileSize, FileSpec,
+    FilegroupChange, FilegroupSpec, MaxSize, OptionItem, OptionValue, SizeUnit, StmtKind,
+    Termination,
 };
 use crate::lexer::Tok;
 use compact_str::CompactString;
@@ -62,7 +63,8 @@ impl Parser<'_> {
         }
         if self.eat("FOR") {
             let attach = self.at_any(&["ATTACH", "ATTACH_REBUILD_LOG"]);
-            database.attach = if attach { Some(self.upper_word()?) } else { return Err(self.unexpected()) };
+            database.attach =
+                if attach { Some(self.upper_word()?) } else { return Err(self.unexpected()) };
         }
         if self.eat_seq(&["AS", "SNAPSHOT", "OF"]) {
             database.snapshot_of = Some(self.ident()?);
@@ -114,7 +116,9 @@ impl Parser<'_> {
         }
         let token = self.peek();
         let name = self.upper_word()?;
-        if !["NAME", "NEWNAME", "FILENAME", "SIZE", "MAXSIZE", "FILEGROWTH"].contains(&name.as_str()) {
+        if !["NAME", "NEWNAME", "FILENAME", "SIZE", "MAXSIZE", "FILEGROWTH"]
+            .contains(&name.as_str())
+        {
             self.pos = self.pos.saturating_sub(1);
             debug_assert_eq!(self.peek().span, token.span);
             return Err(self.unexpected());
@@ -127,8 +131,11 @@ impl Parser<'_> {
             "SIZE" => file.size = Some(self.file_size()?),
             "MAXSIZE" => {
                 let unlimited = self.eat("UNLIMITED");
-                file.max_size =
-                    Some(if unlimited { MaxSize::Unlimited } else { MaxSize::Size(self.file_size()?) });
+                file.max_size = Some(if unlimited {
+                    MaxSize::Unlimited
+                } else {
+                    MaxSize::Size(self.file_size()?)
+                });
             }
             _ => {
                 let percent = self.peek_at(1).kind == Tok::Percent && self.at_tok(Tok::Integer);
@@ -178,7 +185,9 @@ impl Parser<'_> {
         let secondary = self.eat_seq(&["FOR", "SECONDARY"]);
         if self.eat("CLEAR") {
             self.expect("PROCEDURE_CACHE")?;
-            return Ok(AlterDatabaseAction::ClearProcedureCache { handle: self.eat_tok(Tok::Binary) });
+            return Ok(AlterDatabaseAction::ClearProcedureCache {
+                handle: self.eat_tok(Tok::Binary),
+            });
         }
         self.expect("SET")?;
         let name = self.upper_word()?;
@@ -220,7 +229,11 @@ impl Parser<'_> {
         self.expect("FILEGROUP")?;
         let name = self.placement_ident()?;
         let change = self.filegroup_change()?;
-        Ok(AlterDatabaseAction::ModifyFilegroup { name, change, termination: self.opt_termination()? })
+        Ok(AlterDatabaseAction::ModifyFilegroup {
+            name,
+            change,
+            termination: self.opt_termination()?,
+        })
     }
 
     /// A filegroup's name; PRIMARY is one.
@@ -239,7 +252,8 @@ impl Parser<'_> {
         }
         self.expect("FILE")?;
         let files = self.file_specs()?;
-        let filegroup = if self.eat_seq(&["TO", "FILEGROUP"]) { Some(self.placement_ident()?) } else { None };
+        let filegroup =
+            if self.eat_seq(&["TO", "FILEGROUP"]) { Some(self.placement_ident()?) } else { None };
         Ok(AlterDatabaseAction::AddFile { files, filegroup })
     }
 
@@ -266,12 +280,19 @@ impl Parser<'_> {
         Ok(change)
     }
 
-    /// One entry of SET: the words that take no value must not take the next statement's first word for one.
+    /// One entry of SET: the words that take no value must not take the next statement's first word
+    /// for one.
     fn database_option(&mut self) -> P<OptionItem> {
         if self.at_any(BARE) {
             let span = self.peek().span;
             let name: CompactString = self.upper_word()?;
-            return Ok(OptionItem { name, value: OptionValue::None, unit: None, nested: Vec::new(), span });
+            return Ok(OptionItem {
+                name,
+                value: OptionValue::None,
+                unit: None,
+                nested: Vec::new(),
+                span,
+            });
         }
         self.option()
     }

@@ -2,9 +2,9 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    AssignOp, Assignment, BulkInsert, ColumnRef, Cte, Delete, ExprKind, Filter, Ident, Insert, InsertBulk,
-    InsertSource, MODIFY, Merge, MergeAction, MergeClause, MergeWhen, Output, OutputInto, Stmt, StmtKind,
-    TableRef, Target, Update,
+    AssignOp, Assignment, BulkInsert, ColumnRef, Cte, Delete, ExprKind, Filter, Ident, Insert,
+    InsertBulk, InsertSource, MODIFY, Merge, MergeAction, MergeClause, MergeWhen, Output,
+    OutputInto, Stmt, StmtKind, TableRef, Target, Update,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -78,7 +78,16 @@ impl Parser<'_> {
         let output = self.outputs()?;
         let source = self.insert_source()?;
         let options = self.opt_query_options()?;
-        Ok(StmtKind::Insert(Box::new(Insert { ctes, top, target, hints, columns, output, source, options })))
+        Ok(StmtKind::Insert(Box::new(Insert {
+            ctes,
+            top,
+            target,
+            hints,
+            columns,
+            output,
+            source,
+            options,
+        })))
     }
 
     fn insert_source(&mut self) -> P<InsertSource> {
@@ -113,7 +122,8 @@ impl Parser<'_> {
     pub(super) fn insert_bulk(&mut self) -> P<StmtKind> {
         self.expect_seq(&["INSERT", "BULK"])?;
         let table = self.object_name()?;
-        let columns = if self.at_tok(Tok::LParen) { self.paren_list(Self::column_def)? } else { Vec::new() };
+        let columns =
+            if self.at_tok(Tok::LParen) { self.paren_list(Self::column_def)? } else { Vec::new() };
         let options = self.opt_with_options()?;
         Ok(StmtKind::InsertBulk(Box::new(InsertBulk { table, columns, options })))
     }
@@ -131,7 +141,8 @@ impl Parser<'_> {
         let from = self.opt_from()?;
         let filter = self.opt_filter()?;
         let options = self.opt_query_options()?;
-        let update = Update { ctes, top, target, hints, assignments, output, from, filter, options };
+        let update =
+            Update { ctes, top, target, hints, assignments, output, from, filter, options };
         Ok(StmtKind::Update(Box::new(update)))
     }
 
@@ -300,7 +311,8 @@ impl Parser<'_> {
     }
 
     fn merge_insert(&mut self) -> P<MergeAction> {
-        let columns = if self.at_tok(Tok::LParen) { self.paren_list(Self::last_ident)? } else { Vec::new() };
+        let columns =
+            if self.at_tok(Tok::LParen) { self.paren_list(Self::last_ident)? } else { Vec::new() };
         if self.eat_seq(&["DEFAULT", "VALUES"]) {
             return Ok(MergeAction::Insert { columns, values: Vec::new() });
         }

@@ -3,8 +3,8 @@
 use super::types::literal_expr;
 use super::{P, Parser};
 use crate::ast::{
-    ColumnDef, Execute, ExecuteArg, ExecuteAs, ExecuteAsUntil, ExecuteWhat, Expr, ExprKind, Literal,
-    ResultSetDef, ResultSets, StmtKind,
+    ColumnDef, Execute, ExecuteArg, ExecuteAs, ExecuteAsUntil, ExecuteWhat, Expr, ExprKind,
+    Literal, ResultSetDef, ResultSets, StmtKind,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -84,7 +84,12 @@ impl Parser<'_> {
         };
         self.expect_tok(Tok::RBrace)?;
         let what = ExecuteWhat::Procedure { name, number: None, args };
-        Ok(StmtKind::Execute(Box::new(Execute { result, what, options: Vec::new(), result_sets: None })))
+        Ok(StmtKind::Execute(Box::new(Execute {
+            result,
+            what,
+            options: Vec::new(),
+            result_sets: None,
+        })))
     }
 
     /// A procedure with its arguments, without the word EXEC.
@@ -126,7 +131,8 @@ impl Parser<'_> {
         self.expect_tok(Tok::LParen)?;
         let text = self.scalar()?;
         let comma = self.peek().span;
-        let args = if self.eat_tok(Tok::Comma) { self.list(Self::execute_arg)? } else { Vec::new() };
+        let args =
+            if self.eat_tok(Tok::Comma) { self.list(Self::execute_arg)? } else { Vec::new() };
         self.expect_tok(Tok::RParen)?;
         let mut as_whom = None;
         if self.at("AS") && (self.at_word(1, "USER") || self.at_word(1, "LOGIN")) {

@@ -1,8 +1,11 @@
-//! Expressions: operators by precedence. Scalars and conditions are kept apart as SQL Server's grammar does:
-//! a scalar rule never takes a comparison, and a rule for conditions refuses a scalar with error 4145.
+//! Expressions: operators by precedence. Scalars and conditions are kept apart as SQL Server's
+//! grammar does: a scalar rule never takes a comparison, and a rule for conditions refuses a scalar
+//! with error 4145.
 
 use super::{P, Parser};
-use crate::ast::{BinaryOp, CaseBranch, CompareOp, Expr, ExprKind, Ident, ObjectName, Span, UnaryOp};
+use crate::ast::{
+    BinaryOp, CaseBranch, CompareOp, Expr, ExprKind, Ident, ObjectName, Span, UnaryOp,
+};
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
 
@@ -89,15 +92,20 @@ impl Parser<'_> {
             Tok::Plus | Tok::Minus | Tok::Amp | Tok::Pipe | Tok::Caret | Tok::DoublePipe => ADD,
             Tok::ShiftLeft | Tok::ShiftRight => ADD,
             Tok::Star | Tok::Slash | Tok::Percent => MULTIPLY,
-            Tok::Eq | Tok::NotEq | Tok::Less | Tok::LessEq | Tok::Greater | Tok::GreaterEq => COMPARE,
-            Tok::Bang if matches!(self.peek_at(1).kind, Tok::Eq | Tok::Less | Tok::Greater) => COMPARE,
+            Tok::Eq | Tok::NotEq | Tok::Less | Tok::LessEq | Tok::Greater | Tok::GreaterEq => {
+                COMPARE
+            }
+            Tok::Bang if matches!(self.peek_at(1).kind, Tok::Eq | Tok::Less | Tok::Greater) => {
+                COMPARE
+            }
             Tok::Reserved => {
                 if self.at("AND") {
                     AND
                 } else if self.at("OR") {
                     OR
                 } else if self.at_any(&["IS", "IN", "LIKE", "BETWEEN"])
-                    || (self.at("NOT") && ["IN", "LIKE", "BETWEEN"].iter().any(|w| self.at_word(1, w)))
+                    || (self.at("NOT")
+                        && ["IN", "LIKE", "BETWEEN"].iter().any(|w| self.at_word(1, w)))
                 {
                     COMPARE
                 } else {
@@ -161,7 +169,8 @@ impl Parser<'_> {
         }
         let mut inner = rule(self)?;
         if let ExprKind::Subquery(query) = inner.kind {
-            // `((SELECT 1) UNION (SELECT 2))`: what looked like a value was the first part of a query.
+            // `((SELECT 1) UNION (SELECT 2))`: what looked like a value was the first part of a
+            // query.
             let query = self.continue_query(query, start)?;
             inner.kind = ExprKind::Subquery(query);
         }
@@ -187,7 +196,12 @@ impl Parser<'_> {
                     self.bump();
                     let method = self.ident()?;
                     let args = self.arguments()?;
-                    ExprKind::Method { target: Box::new(left), method, args, prolog: self.prolog.clone() }
+                    ExprKind::Method {
+                        target: Box::new(left),
+                        method,
+                        args,
+                        prolog: self.prolog.clone(),
+                    }
                 }
                 _ => return Ok(left),
             };

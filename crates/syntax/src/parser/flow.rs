@@ -22,7 +22,9 @@ impl Parser<'_> {
             "BREAK" => StmtKind::Break,
             "CONTINUE" => StmtKind::Continue,
             "RETURN" if !self.at_expression() => StmtKind::Return(None),
-            "RETURN" if !self.returns => return Err(SyntaxError::no_return_value(self.peek().span.line)),
+            "RETURN" if !self.returns => {
+                return Err(SyntaxError::no_return_value(self.peek().span.line));
+            }
             "RETURN" => StmtKind::Return(Some(self.scalar()?)),
             "GOTO" => StmtKind::Goto(self.ident()?),
             "PRINT" => StmtKind::Print(self.without_subquery(Self::scalar)?),
@@ -44,10 +46,9 @@ impl Parser<'_> {
     fn without_subquery<T>(&mut self, rule: impl FnOnce(&mut Self) -> P<T>) -> P<T> {
         let start = self.pos;
         let read = rule(self)?;
-        match (start..self.pos)
-            .map(|at| self.at_index(at))
-            .find(|token| token.kind == Tok::Reserved && self.text_of(*token).eq_ignore_ascii_case("SELECT"))
-        {
+        match (start..self.pos).map(|at| self.at_index(at)).find(|token| {
+            token.kind == Tok::Reserved && self.text_of(*token).eq_ignore_ascii_case("SELECT")
+        }) {
             None => Ok(read),
             Some(token) => Err(SyntaxError::no_subqueries(token.span.line)),
         }
@@ -208,11 +209,19 @@ impl Parser<'_> {
             return Err(SyntaxError::near(line, ")"));
         }
         let rest = args.split_off(3);
-        let (Some(state), Some(severity), Some(message)) = (args.pop(), args.pop(), args.pop()) else {
+        let (Some(state), Some(severity), Some(message)) = (args.pop(), args.pop(), args.pop())
+        else {
             return Err(self.unexpected());
         };
-        let mut error =
-            RaisError { message, severity, state, args: rest, log: false, no_wait: false, set_error: false };
+        let mut error = RaisError {
+            message,
+            severity,
+            state,
+            args: rest,
+            log: false,
+            no_wait: false,
+            set_error: false,
+        };
         if self.eat("WITH") {
             loop {
                 if self.eat("LOG") {

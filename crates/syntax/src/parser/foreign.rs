@@ -1,12 +1,12 @@
-//! What T-SQL has and Ringwood does not: read as far as its end, so that the batch around it runs and the error comes from the
-//! statement itself, where it runs.
-//! Guarantees: nothing read here is taken for something else; the statement that it stands in does nothing but fail.
+//! What T-SQL has and Ringwood does not: read as far as its end, so that the batch around it runs
+//! and the error comes from the statement itself, where it runs. Guarantees: nothing read here is
+//! taken for something else; the statement that it stands in does nothing but fail.
 
 use super::commands::is_command;
 use super::{P, Parser};
 use crate::ast::{
-    AlterDatabaseAction, ColumnRef, ConstraintKind, Expr, ExprKind, Foreign, Ident, ObjectName, StmtKind,
-    TableRefKind,
+    AlterDatabaseAction, ColumnRef, ConstraintKind, Expr, ExprKind, Foreign, Ident, ObjectName,
+    StmtKind, TableRefKind,
 };
 use crate::lexer::Tok;
 use compact_str::CompactString;
@@ -150,13 +150,15 @@ impl Parser<'_> {
         if self.at_any(&["SELECT", "INSERT", "UPDATE", "DELETE", "SET", "DECLARE", "EXEC", "IF"]) {
             return None;
         }
-        let known = STATEMENTS.iter().find(|words| self.at_words(0, words) && !is_command(words)).copied();
+        let known =
+            STATEMENTS.iter().find(|words| self.at_words(0, words) && !is_command(words)).copied();
         let what = match known {
             Some(words) => words.into(),
             None => {
                 let verb = ["CREATE", "ALTER", "DROP"].into_iter().find(|verb| self.at(verb))?;
                 // The two that may be dropped where they are not there.
-                let dropped = |kind: &&&str| verb != "DROP" || !matches!(**kind, "DEFAULT" | "RULE");
+                let dropped =
+                    |kind: &&&str| verb != "DROP" || !matches!(**kind, "DEFAULT" | "RULE");
                 let kind = OBJECTS.iter().filter(dropped).find(|kind| self.at_words(1, kind))?;
                 CompactString::from(format!("{verb} {kind}"))
             }
@@ -176,7 +178,11 @@ impl Parser<'_> {
                 Tok::LParen => depth += 1,
                 Tok::RParen => depth = depth.saturating_sub(1),
                 Tok::Semi if depth == 0 => return,
-                Tok::Reserved if depth == 0 && (self.at("END") || (first && self.at_any(STARTS))) => return,
+                Tok::Reserved
+                    if depth == 0 && (self.at("END") || (first && self.at_any(STARTS))) =>
+                {
+                    return;
+                }
                 _ => {}
             }
             self.bump();
@@ -226,7 +232,13 @@ impl Parser<'_> {
         self.opt_ident_list()?;
         let span = self.peek().span;
         let name = ObjectName::bare(Ident { value: (*what).into(), quoted: false, span });
-        Ok(Some(TableRefKind::Named { name, alias, sample: None, hints: Vec::new(), system_time: None }))
+        Ok(Some(TableRefKind::Named {
+            name,
+            alias,
+            sample: None,
+            hints: Vec::new(),
+            system_time: None,
+        }))
     }
 
     /// A property of a column that no column has here; false when there is none.
@@ -250,7 +262,8 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// What may stand behind the columns of CREATE TABLE besides; false when there is nothing of it.
+    /// What may stand behind the columns of CREATE TABLE besides; false when there is nothing of
+    /// it.
     pub(super) fn foreign_table_part(&mut self) -> P<bool> {
         if self.eat_seq(&["AS", "NODE"]) || self.eat_seq(&["AS", "EDGE"]) {
             self.mark_foreign("A table of a graph");
@@ -293,7 +306,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `CONNECTION (a TO b, ...)` of a table of edges. What is returned stands for it in a statement that does nothing but fail.
+    /// `CONNECTION (a TO b, ...)` of a table of edges. What is returned stands for it in a
+    /// statement that does nothing but fail.
     pub(super) fn foreign_connection(&mut self) -> P<ConstraintKind> {
         self.expect("CONNECTION")?;
         self.mark_foreign("A CONNECTION constraint");
@@ -324,8 +338,8 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// `ALTER INDEX i REBUILD WITH (...)` and `DROP INDEX i, j` of ALTER TABLE, for tables that are only in memory; false when it is
-    /// none of them.
+    /// `ALTER INDEX i REBUILD WITH (...)` and `DROP INDEX i, j` of ALTER TABLE, for tables that are
+    /// only in memory; false when it is none of them.
     pub(super) fn foreign_table_index(&mut self) -> P<bool> {
         if self.eat_seq(&["ALTER", "INDEX"]) {
             self.ident()?;
@@ -341,7 +355,8 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// `EXTERNAL NAME assembly.class.method` in place of a module's body; false when it is not there.
+    /// `EXTERNAL NAME assembly.class.method` in place of a module's body; false when it is not
+    /// there.
     pub(super) fn foreign_body(&mut self) -> P<bool> {
         if !self.eat_seq(&["EXTERNAL", "NAME"]) {
             return Ok(false);
@@ -370,13 +385,15 @@ impl Parser<'_> {
         Ok(StmtKind::Foreign(Foreign { what: "WAITFOR (...)".into(), part: true }))
     }
 
-    /// `MATCH(a-(b)->c)` of graphs, from its word on. What is returned stands for it in a statement that does nothing but fail.
+    /// `MATCH(a-(b)->c)` of graphs, from its word on. What is returned stands for it in a statement
+    /// that does nothing but fail.
     pub(super) fn foreign_match(&mut self) -> P<Expr> {
         let word = self.take_ident();
         let start = word.span;
         self.mark_foreign("MATCH");
         self.skip_parentheses()?;
-        let operand = Box::new(self.node(ExprKind::Column(ColumnRef { qualifier: None, name: word }), start));
+        let operand =
+            Box::new(self.node(ExprKind::Column(ColumnRef { qualifier: None, name: word }), start));
         Ok(self.node(ExprKind::IsNull { operand, negated: true }, start))
     }
 

@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    FunctionColumn, Ident, JoinHint, JoinKind, ObjectName, OptionItem, RowSchema, Span, SystemTime, TableRef,
-    TableRefKind, TableSample,
+    FunctionColumn, Ident, JoinHint, JoinKind, ObjectName, OptionItem, RowSchema, Span, SystemTime,
+    TableRef, TableRefKind, TableSample,
 };
 use crate::lexer::Tok;
 
@@ -129,7 +129,8 @@ impl Parser<'_> {
             self.expect("ON")?;
             Some(self.condition()?)
         };
-        Ok(self.table_node(TableRefKind::Join { kind, hint, left, right: Box::new(right), on }, start))
+        Ok(self
+            .table_node(TableRefKind::Join { kind, hint, left, right: Box::new(right), on }, start))
     }
 
     fn pivot(&mut self, input: TableRef, start: Span) -> P<TableRef> {
@@ -144,9 +145,10 @@ impl Parser<'_> {
             let values = self.ident_list()?;
             self.expect_tok(Tok::RParen)?;
             let alias = self.required_alias()?;
-            return Ok(
-                self.table_node(TableRefKind::Pivot { input, aggregate, column, values, alias }, start)
-            );
+            return Ok(self.table_node(
+                TableRefKind::Pivot { input, aggregate, column, values, alias },
+                start,
+            ));
         }
         let value = self.ident()?;
         self.expect("FOR")?;
@@ -246,8 +248,9 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    /// Whether the parenthesis at hand holds a query rather than joins. With more parentheses inside, what
-    /// stands after the innermost group tells: a set operator or another closing one keeps it a query.
+    /// Whether the parenthesis at hand holds a query rather than joins. With more parentheses
+    /// inside, what stands after the innermost group tells: a set operator or another closing one
+    /// keeps it a query.
     fn at_derived_table(&self) -> bool {
         let first = self.pos;
         let mut inner = first;
@@ -399,7 +402,8 @@ impl Parser<'_> {
             self.eat("PERCENT");
         }
         self.expect_tok(Tok::RParen)?;
-        let repeatable = if self.eat("REPEATABLE") { Some(self.parenthesised(Self::scalar)?) } else { None };
+        let repeatable =
+            if self.eat("REPEATABLE") { Some(self.parenthesised(Self::scalar)?) } else { None };
         Ok(Some(TableSample { amount, rows, repeatable }))
     }
 
@@ -410,11 +414,17 @@ impl Parser<'_> {
         if name.name.is("nodes") && name.schema.is_some() {
             let ObjectName { server, database, schema, name: method } = name;
             if let Some(column) = schema {
-                let target = ObjectName { server: None, database: server, schema: database, name: column };
+                let target =
+                    ObjectName { server: None, database: server, schema: database, name: column };
                 let column = super::function::column_of(target);
                 let target = Box::new(self.node(crate::ast::ExprKind::Column(column), start));
                 let call = self.node(
-                    crate::ast::ExprKind::Method { target, method, args, prolog: self.prolog.clone() },
+                    crate::ast::ExprKind::Method {
+                        target,
+                        method,
+                        args,
+                        prolog: self.prolog.clone(),
+                    },
                     start,
                 );
                 let (alias, columns) = self.alias_and_columns()?;
@@ -440,7 +450,8 @@ impl Parser<'_> {
     fn function_column(&mut self) -> P<FunctionColumn> {
         let name = self.ident()?;
         let data_type = self.type_name()?;
-        let path = if matches!(self.kind(), Tok::Str | Tok::NStr) { Some(self.string()?) } else { None };
+        let path =
+            if matches!(self.kind(), Tok::Str | Tok::NStr) { Some(self.string()?) } else { None };
         let as_json = self.eat_seq(&["AS", "JSON"]);
         Ok(FunctionColumn { name, data_type, path, as_json })
     }

@@ -2,13 +2,23 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    ColumnRef, Expr, ExprKind, Frame, FrameBound, FunctionCall, Ident, Identity, ObjectName, OrderItem, Over,
+    ColumnRef, Expr, ExprKind, Frame, FrameBound, FunctionCall, Ident, Identity, ObjectName,
+    OrderItem, Over,
 };
 use crate::lexer::Tok;
 
 /// Reserved words that are functions when a parenthesis follows.
-const RESERVED_FUNCTIONS: &[&str] =
-    &["COALESCE", "NULLIF", "LEFT", "RIGHT", "USER", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "SCHEMA"];
+const RESERVED_FUNCTIONS: &[&str] = &[
+    "COALESCE",
+    "NULLIF",
+    "LEFT",
+    "RIGHT",
+    "USER",
+    "CURRENT_USER",
+    "SESSION_USER",
+    "SYSTEM_USER",
+    "SCHEMA",
+];
 
 /// Reserved words that are functions without parentheses.
 const NILADIC: &[&str] =
@@ -17,8 +27,9 @@ const NILADIC: &[&str] =
 /// The column that a dotted name means.
 pub(super) fn column_of(name: ObjectName) -> ColumnRef {
     let ObjectName { server, database, schema, name } = name;
-    let qualifier = schema
-        .map(|table| Box::new(ObjectName { server: None, database: server, schema: database, name: table }));
+    let qualifier = schema.map(|table| {
+        Box::new(ObjectName { server: None, database: server, schema: database, name: table })
+    });
     ColumnRef { qualifier, name }
 }
 
@@ -39,7 +50,8 @@ pub(super) fn call_of(name: ObjectName) -> FunctionCall {
 }
 
 impl Parser<'_> {
-    /// One operand without sign or operators. `conditions` says whether EXISTS and its kin may stand here.
+    /// One operand without sign or operators. `conditions` says whether EXISTS and its kin may
+    /// stand here.
     pub(super) fn operand(&mut self, conditions: bool) -> P<Expr> {
         let token = self.peek();
         if let Some(literal) = self.opt_literal() {
@@ -96,10 +108,14 @@ impl Parser<'_> {
             let target = Box::new(self.type_name()?);
             let identity = match self.eat_tok(Tok::Comma) {
                 true => self.seed_and_increment()?,
-                false => Identity { seed: "1".into(), increment: "1".into(), not_for_replication: false },
+                false => {
+                    Identity { seed: "1".into(), increment: "1".into(), not_for_replication: false }
+                }
             };
             self.expect_tok(Tok::RParen)?;
-            return Ok(self.node(ExprKind::Identity { target, identity: Box::new(identity) }, start));
+            return Ok(
+                self.node(ExprKind::Identity { target, identity: Box::new(identity) }, start)
+            );
         }
         if call && self.at_any(RESERVED_FUNCTIONS) {
             let name = ObjectName::bare(self.take_ident());
@@ -117,7 +133,8 @@ impl Parser<'_> {
         Err(self.unexpected())
     }
 
-    /// Operands that begin with an ordinary word: the functions with a syntax of their own, then names.
+    /// Operands that begin with an ordinary word: the functions with a syntax of their own, then
+    /// names.
     fn word_operand(&mut self) -> P<Expr> {
         let start = self.peek().span;
         if self.at("MATCH") && self.peek_at(1).kind == Tok::LParen {
@@ -126,7 +143,8 @@ impl Parser<'_> {
         if self.at_seq(&["NEXT", "VALUE", "FOR"]) {
             self.expect_seq(&["NEXT", "VALUE", "FOR"])?;
             let sequence = Box::new(self.object_name()?);
-            let over = if self.at("OVER") { self.nest(Self::opt_over)?.map(Box::new) } else { None };
+            let over =
+                if self.at("OVER") { self.nest(Self::opt_over)?.map(Box::new) } else { None };
             return Ok(self.node(ExprKind::NextValueFor { sequence, over }, start));
         }
         if self.peek_at(1).kind == Tok::LParen {
@@ -161,7 +179,9 @@ impl Parser<'_> {
             self.bump();
             let member = self.ident()?;
             let args = if self.at_tok(Tok::LParen) { Some(self.arguments()?) } else { None };
-            return Ok(self.node(ExprKind::StaticMember { of_type: Box::new(name), member, args }, start));
+            return Ok(
+                self.node(ExprKind::StaticMember { of_type: Box::new(name), member, args }, start)
+            );
         }
         if self.at_tok(Tok::LParen) {
             return self.call(name);
@@ -231,7 +251,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `CONTAINS(column | * | (a, b), 'text' [, LANGUAGE n])`: the columns become arguments before the text.
+    /// `CONTAINS(column | * | (a, b), 'text' [, LANGUAGE n])`: the columns become arguments before
+    /// the text.
     fn full_text_arguments(&mut self, function: &mut FunctionCall) -> P<()> {
         self.expect_tok(Tok::LParen)?;
         if self.eat_tok(Tok::Star) {
@@ -307,12 +328,15 @@ impl Parser<'_> {
         Ok(self.node(ExprKind::Function(Box::new(function)), start))
     }
 
-    /// `TRIM([LEADING | TRAILING | BOTH] [c FROM] s)` becomes `LTRIM`, `RTRIM` or `TRIM` with `s[, c]`.
+    /// `TRIM([LEADING | TRAILING | BOTH] [c FROM] s)` becomes `LTRIM`, `RTRIM` or `TRIM` with `s[,
+    /// c]`.
     fn trim(&mut self) -> P<Expr> {
         let start = self.peek().span;
         let mut name = self.ident()?;
         self.expect_tok(Tok::LParen)?;
-        if self.at_any(&["LEADING", "TRAILING", "BOTH"]) && !self.one_of_ahead(&[Tok::RParen, Tok::Dot]) {
+        if self.at_any(&["LEADING", "TRAILING", "BOTH"])
+            && !self.one_of_ahead(&[Tok::RParen, Tok::Dot])
+        {
             let side = self.upper_word()?;
             name.value = match side.as_str() {
                 "LEADING" => "LTRIM".into(),
@@ -329,15 +353,19 @@ impl Parser<'_> {
         Ok(self.node(ExprKind::Function(Box::new(function)), start))
     }
 
-    /// `JSON_OBJECT([name : value, ...] [NULL | ABSENT ON NULL])`: names and values are the arguments in turn; `JSON_ARRAY([value, ...])`
-    /// has the same end. NULLs stay in an object and are left out of an array unless it says otherwise.
+    /// `JSON_OBJECT([name : value, ...] [NULL | ABSENT ON NULL])`: names and values are the
+    /// arguments in turn; `JSON_ARRAY([value, ...])` has the same end. NULLs stay in an object and
+    /// are left out of an array unless it says otherwise.
     fn json_constructor(&mut self) -> P<Expr> {
         let start = self.peek().span;
         let object = self.at("JSON_OBJECT");
         let mut function = call_of(ObjectName::bare(self.ident()?));
         function.ignore_nulls = !object;
         self.expect_tok(Tok::LParen)?;
-        while !self.at_tok(Tok::RParen) && !self.at_seq(&["NULL", "ON"]) && !self.at_seq(&["ABSENT", "ON"]) {
+        while !self.at_tok(Tok::RParen)
+            && !self.at_seq(&["NULL", "ON"])
+            && !self.at_seq(&["ABSENT", "ON"])
+        {
             if !function.args.is_empty() {
                 self.expect_tok(Tok::Comma)?;
             }

@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    AlterIndex, AlterIndexAction, CreateIndex, CreateStatistics, DropIndex, DropIndexItem, Expr, ExprKind,
-    ObjectName, OptionItem, StmtKind, UpdateStatistics,
+    AlterIndex, AlterIndexAction, CreateIndex, CreateStatistics, DropIndex, DropIndexItem, Expr,
+    ExprKind, ObjectName, OptionItem, StmtKind, UpdateStatistics,
 };
 use crate::lexer::Tok;
 
@@ -43,8 +43,8 @@ impl Parser<'_> {
         Ok(StmtKind::CreateIndex(Box::new(index)))
     }
 
-    /// `WHERE` of a filtered index: comparisons, `IS [NOT] NULL` and `IN` with `AND` between them, in parentheses or not; no other
-    /// condition.
+    /// `WHERE` of a filtered index: comparisons, `IS [NOT] NULL` and `IN` with `AND` between them,
+    /// in parentheses or not; no other condition.
     pub(super) fn opt_index_filter(&mut self) -> P<Option<Expr>> {
         if self.eat("WHERE") { self.index_filter().map(Some) } else { Ok(None) }
     }
@@ -141,7 +141,8 @@ impl Parser<'_> {
             // `table.index`
             let ObjectName { server, database, schema, name } = name;
             let Some(table) = schema else { return Err(p.unexpected()) };
-            let table = ObjectName { server: None, database: server, schema: database, name: table };
+            let table =
+                ObjectName { server: None, database: server, schema: database, name: table };
             Ok(DropIndexItem { table, index: name, options: Vec::new() })
         })?;
         Ok(StmtKind::DropIndex(DropIndex { if_exists, items }))
@@ -155,7 +156,13 @@ impl Parser<'_> {
         let columns = self.ident_list()?;
         let filter = if self.eat("WHERE") { Some(self.condition()?) } else { None };
         let options = self.opt_with_bare_options()?;
-        Ok(StmtKind::CreateStatistics(Box::new(CreateStatistics { name, table, columns, filter, options })))
+        Ok(StmtKind::CreateStatistics(Box::new(CreateStatistics {
+            name,
+            table,
+            columns,
+            filter,
+            options,
+        })))
     }
 
     pub(super) fn update_statistics(&mut self) -> P<StmtKind> {

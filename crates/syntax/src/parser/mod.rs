@@ -1,8 +1,9 @@
-//! The parser: recursive descent over the token list, one module per part of the grammar. Here: the cursor
-//! over the tokens, names, constants, and the two limits that keep recursion and the trees bounded.
+//! The parser: recursive descent over the token list, one module per part of the grammar. Here: the
+//! cursor over the tokens, names, constants, and the two limits that keep recursion and the trees
+//! bounded.
 //!
-//! Guarantees: no input panics; recursion is at most [`crate::MAX_DEPTH`] levels deep; a tree is at most
-//! [`crate::MAX_HEIGHT`] nodes high, also where the grammar loops instead of recursing.
+//! Guarantees: no input panics; recursion is at most [`crate::MAX_DEPTH`] levels deep; a tree is at
+//! most [`crate::MAX_HEIGHT`] nodes high, also where the grammar loops instead of recursing.
 
 mod admin;
 pub mod commands;
@@ -49,8 +50,14 @@ pub struct Parsed {
 }
 
 /// Parses a whole batch.
-pub fn parse(text: &str, settings: ParseSettings, wanted: &dyn Fn() -> bool) -> Result<Parsed, ParseError> {
-    let Some(tokens) = tokenize_while(text, settings, wanted) else { return Err(ParseError::Stopped) };
+pub fn parse(
+    text: &str,
+    settings: ParseSettings,
+    wanted: &dyn Fn() -> bool,
+) -> Result<Parsed, ParseError> {
+    let Some(tokens) = tokenize_while(text, settings, wanted) else {
+        return Err(ParseError::Stopped);
+    };
     let (settings, only_parsed) = (tokens.settings, tokens.only_parsed);
     let mut parser = Parser {
         text,
@@ -232,10 +239,13 @@ impl<'a> Parser<'a> {
 
     // ---- errors ----
 
-    /// What to report: a quote that was not doubled ('it's') ends its text early and leaves another open to the end of the
-    /// batch; that is the cause of what the words between them seem to do wrong. (SQL Server reports both, the quote last.)
+    /// What to report: a quote that was not doubled ('it's') ends its text early and leaves another
+    /// open to the end of the batch; that is the cause of what the words between them seem to do
+    /// wrong. (SQL Server reports both, the quote last.)
     fn cause(&self, error: SyntaxError) -> SyntaxError {
-        let Some(quote) = self.tokens.error.as_ref().filter(|e| e.number == 105) else { return error };
+        let Some(quote) = self.tokens.error.as_ref().filter(|e| e.number == 105) else {
+            return error;
+        };
         let torn = |pair: &[Token]| {
             matches!(pair[0].kind, Tok::Str | Tok::NStr)
                 && matches!(pair[1].kind, Tok::Word | Tok::Reserved)
@@ -251,7 +261,8 @@ impl<'a> Parser<'a> {
     fn reported(&mut self, error: SyntaxError) -> SyntaxError {
         let token = self.peek();
         let line = token.span.line;
-        let begins = self.at("WITH") && error == SyntaxError::near_keyword(line, self.text_of(token));
+        let begins =
+            self.at("WITH") && error == SyntaxError::near_keyword(line, self.text_of(token));
         let mut error = self.cause(error);
         if begins && error.number == 156 {
             error.after.push(SyntaxError::with_after_statement(line));
@@ -283,7 +294,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What messages quote for the next token, and its line. At the end it is the last token there was.
+    /// What messages quote for the next token, and its line. At the end it is the last token there
+    /// was.
     fn near_at(&self, ahead: usize) -> (u32, CompactString) {
         let index = (self.pos + ahead).min(self.tokens.list.len().saturating_sub(1));
         let mut token = self.at_index(index);
@@ -312,8 +324,8 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Runs a rule that loops over left-deep operators: between its calls of [`Self::deepen`], `high` counts
-    /// only what the loop itself has built.
+    /// Runs a rule that loops over left-deep operators: between its calls of [`Self::deepen`],
+    /// `high` counts only what the loop itself has built.
     fn chain<T>(&mut self, rule: impl FnOnce(&mut Self) -> P<T>) -> P<T> {
         let outer = std::mem::replace(&mut self.high, self.depth);
         let result = rule(self);
@@ -417,8 +429,8 @@ impl<'a> Parser<'a> {
         Ok(op)
     }
 
-    /// Index of the token after the group that token `from` opens, or with `depth` 1 is inside of; the end
-    /// when it is not closed.
+    /// Index of the token after the group that token `from` opens, or with `depth` 1 is inside of;
+    /// the end when it is not closed.
     fn behind_group(&self, from: usize, mut depth: usize) -> usize {
         let mut index = from;
         while let Some(token) = self.tokens.list.get(index) {

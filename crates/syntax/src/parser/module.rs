@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    CreateFunction, CreateProcedure, CreateTrigger, CreateView, ExecuteAs, FunctionBody, ModuleVerb,
-    OptionItem, Param, Span, Stmt, StmtKind, SwitchTrigger, TriggerTarget,
+    CreateFunction, CreateProcedure, CreateTrigger, CreateView, ExecuteAs, FunctionBody,
+    ModuleVerb, OptionItem, Param, Span, Stmt, StmtKind, SwitchTrigger, TriggerTarget,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -75,7 +75,9 @@ impl Parser<'_> {
         let tail = ["NULL", "ON", "NULL", "INPUT"];
         for first in ["RETURNS", "CALLED"] {
             let words = if first == "RETURNS" { &tail[..] } else { &tail[1..] };
-            if self.at(first) && words.iter().enumerate().all(|(at, word)| self.at_word(at + 1, word)) {
+            if self.at(first)
+                && words.iter().enumerate().all(|(at, word)| self.at_word(at + 1, word))
+            {
                 for _ in 0..=words.len() {
                     self.bump();
                 }
@@ -91,7 +93,11 @@ impl Parser<'_> {
             }
         }
         let name = self.upper_word()?;
-        let value = if self.eat_tok(Tok::Eq) { self.option_value()? } else { crate::ast::OptionValue::None };
+        let value = if self.eat_tok(Tok::Eq) {
+            self.option_value()?
+        } else {
+            crate::ast::OptionValue::None
+        };
         Ok(OptionItem { name, value, unit: None, nested: Vec::new(), span: self.since(start) })
     }
 
@@ -139,7 +145,11 @@ impl Parser<'_> {
         let data_type = if self.at("CURSOR") {
             let word = self.take_ident();
             let span = word.span;
-            crate::ast::TypeName { name: crate::ast::ObjectName::bare(word), params: Vec::new(), span }
+            crate::ast::TypeName {
+                name: crate::ast::ObjectName::bare(word),
+                params: Vec::new(),
+                span,
+            }
         } else {
             self.type_name()?
         };
@@ -218,8 +228,10 @@ impl Parser<'_> {
             self.expect_tok(Tok::RParen)?;
             return Ok(query);
         }
-        if self.at_tok(Tok::LParen) && self.behind_group(self.pos, 0) + 1 >= self.tokens.list.len() {
-            // The outermost parentheses may hold an ORDER BY, which a part of a set operation may not.
+        if self.at_tok(Tok::LParen) && self.behind_group(self.pos, 0) + 1 >= self.tokens.list.len()
+        {
+            // The outermost parentheses may hold an ORDER BY, which a part of a set operation may
+            // not.
             return Ok(*self.parenthesised_query()?);
         }
         self.query_statement()

@@ -1,4 +1,5 @@
-//! Names: identifiers with and without quotes, names of objects in parts, variables, names of cursors.
+//! Names: identifiers with and without quotes, names of objects in parts, variables, names of
+//! cursors.
 
 use super::{P, Parser};
 use crate::ast::{CursorName, Ident, NameOrVariable, ObjectName};
@@ -92,11 +93,17 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    /// Moves the parts one place up and puts `next` last; with `None` the next dot's name completes it.
+    /// Moves the parts one place up and puts `next` last; with `None` the next dot's name completes
+    /// it.
     pub(super) fn shift_name(&mut self, name: ObjectName, next: Option<Ident>) -> P<ObjectName> {
         if let Some(next) = next {
             let ObjectName { database, schema, name, .. } = name;
-            return Ok(ObjectName { server: database, database: schema, schema: Some(name), name: next });
+            return Ok(ObjectName {
+                server: database,
+                database: schema,
+                schema: Some(name),
+                name: next,
+            });
         }
         if name.database.is_some() {
             return Err(self.unexpected());
@@ -108,7 +115,12 @@ impl Parser<'_> {
                 return Err(self.unexpected());
             }
             let last = self.ident()?;
-            return Ok(ObjectName { server: Some(name.name), database: None, schema: None, name: last });
+            return Ok(ObjectName {
+                server: Some(name.name),
+                database: None,
+                schema: None,
+                name: last,
+            });
         }
         let last = self.ident()?;
         Ok(ObjectName { server: name.schema, database: Some(name.name), schema: None, name: last })

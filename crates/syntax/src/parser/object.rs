@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    CreateSchema, CreateType, DropKind, DropObjects, ModuleVerb, ObjectName, PrincipalKind, Sensitivity,
-    SequenceCache, SequenceDef, Span, Stmt, StmtKind, TriggerTarget, TypeKind,
+    CreateSchema, CreateType, DropKind, DropObjects, ModuleVerb, ObjectName, PrincipalKind,
+    Sensitivity, SequenceCache, SequenceDef, Span, Stmt, StmtKind, TriggerTarget, TypeKind,
 };
 use crate::lexer::Tok;
 
@@ -113,7 +113,11 @@ impl Parser<'_> {
         if self.eat_seq(&["SENSITIVITY", "CLASSIFICATION"]) {
             self.expect("FROM")?;
             let (columns, options) = (self.list(Self::object_name)?, Vec::new());
-            return Ok(StmtKind::Sensitivity(Box::new(Sensitivity { add: false, columns, options })));
+            return Ok(StmtKind::Sensitivity(Box::new(Sensitivity {
+                add: false,
+                columns,
+                options,
+            })));
         }
         if self.eat("INDEX") {
             return self.drop_index();
@@ -130,8 +134,11 @@ impl Parser<'_> {
         let kind = self.drop_kind()?;
         let if_exists = self.if_exists();
         let names = self.list(Self::object_name)?;
-        let on =
-            if kind == DropKind::Trigger && self.eat("ON") { Some(self.trigger_target()?) } else { None };
+        let on = if kind == DropKind::Trigger && self.eat("ON") {
+            Some(self.trigger_target()?)
+        } else {
+            None
+        };
         if matches!(on, Some(TriggerTarget::Table(_))) {
             return Err(self.unexpected());
         }

@@ -6,7 +6,9 @@
 use super::function::{call_of, column_of};
 use super::types::literal_expr;
 use super::{P, Parser};
-use crate::ast::{BinaryOp, Expr, ExprKind, Ident, Literal, ObjectName, OdbcKind, Span, TypeName, TypeParam};
+use crate::ast::{
+    BinaryOp, Expr, ExprKind, Ident, Literal, ObjectName, OdbcKind, Span, TypeName, TypeParam,
+};
 use crate::lexer::Tok;
 
 /// Functions, and what T-SQL calls them. The others of ODBC have the same name in T-SQL.
@@ -235,7 +237,8 @@ impl Parser<'_> {
             // 1 is Sunday, whatever the first day of the week is.
             "DAYOFWEEK" => {
                 let day = self.calls("DATEPART", vec![part("weekday", start), first], start);
-                let first = Expr { kind: ExprKind::GlobalVariable("@@DATEFIRST".into()), span: start };
+                let first =
+                    Expr { kind: ExprKind::GlobalVariable("@@DATEFIRST".into()), span: start };
                 let day = self.odbc_binary(BinaryOp::Add, day, first, start)?;
                 let day = self.odbc_binary(BinaryOp::Subtract, day, number(1), start)?;
                 let day = self.odbc_binary(BinaryOp::Modulo, day, number(7), start)?;
@@ -285,12 +288,16 @@ impl Parser<'_> {
         let mut digits = 3;
         let mut said = false;
         if self.eat_tok(Tok::LParen) {
-            said = self.at_tok(Tok::Integer) && matches!(word, "CURRENT_TIME" | "CURRENT_TIMESTAMP");
+            said =
+                self.at_tok(Tok::Integer) && matches!(word, "CURRENT_TIME" | "CURRENT_TIMESTAMP");
             if said {
                 let place = self.peek();
                 digits = self.integer()?;
                 if !(0..=MOST_DIGITS).contains(&digits) {
-                    return Err(crate::error::SyntaxError::near(place.span.line, self.text_of(place)));
+                    return Err(crate::error::SyntaxError::near(
+                        place.span.line,
+                        self.text_of(place),
+                    ));
                 }
             }
             self.expect_tok(Tok::RParen)?;
@@ -298,7 +305,9 @@ impl Parser<'_> {
         let now = self.calls("GETDATE", Vec::new(), start);
         let with = |digits: i64| vec![TypeParam::Int(digits)];
         Ok(match word {
-            "CURDATE" | "CURRENT_DATE" => self.odbc_converted("varchar", with(10), now, Some(23), start),
+            "CURDATE" | "CURRENT_DATE" => {
+                self.odbc_converted("varchar", with(10), now, Some(23), start)
+            }
             "CURRENT_TIMESTAMP" if !said => now,
             "CURRENT_TIMESTAMP" => {
                 let now = self.odbc_converted("datetime2", with(3), now, None, start);

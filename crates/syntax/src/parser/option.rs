@@ -8,8 +8,8 @@ use compact_str::CompactString;
 
 /// Words that can follow a number in an option.
 const UNITS: &[&str] = &[
-    "SECONDS", "SECOND", "MINUTES", "MINUTE", "HOURS", "HOUR", "DAYS", "DAY", "WEEKS", "WEEK", "MONTHS",
-    "MONTH", "YEARS", "YEAR", "PERCENT", "ROWS", "KB", "MB", "GB", "TB",
+    "SECONDS", "SECOND", "MINUTES", "MINUTE", "HOURS", "HOUR", "DAYS", "DAY", "WEEKS", "WEEK",
+    "MONTHS", "MONTH", "YEARS", "YEAR", "PERCENT", "ROWS", "KB", "MB", "GB", "TB",
 ];
 
 /// Options whose parentheses hold names, numbers and strings rather than options.
@@ -120,17 +120,18 @@ impl Parser<'_> {
             let nested = self.nest(|p| p.paren_list(Self::nested_item))?;
             return Ok(self.option_node(name, OptionValue::None, nested, start));
         }
-        let value = if matches!(name.as_str(), "HISTORY_TABLE" | "LEDGER_VIEW") && self.eat_tok(Tok::Eq) {
-            self.name_value()?
-        } else if self.eat_tok(Tok::Eq) {
-            // The list is the value.
-            let list = LISTS.contains(&name.as_str()) && self.at_tok(Tok::LParen);
-            if list { OptionValue::None } else { self.option_value()? }
-        } else if self.at_juxtaposed_value() {
-            self.option_value()?
-        } else {
-            OptionValue::None
-        };
+        let value =
+            if matches!(name.as_str(), "HISTORY_TABLE" | "LEDGER_VIEW") && self.eat_tok(Tok::Eq) {
+                self.name_value()?
+            } else if self.eat_tok(Tok::Eq) {
+                // The list is the value.
+                let list = LISTS.contains(&name.as_str()) && self.at_tok(Tok::LParen);
+                if list { OptionValue::None } else { self.option_value()? }
+            } else if self.at_juxtaposed_value() {
+                self.option_value()?
+            } else {
+                OptionValue::None
+            };
         if name == "QUERY_STORE" && value == OptionValue::Word("CLEAR".into()) {
             self.eat("ALL");
         }
@@ -169,7 +170,8 @@ impl Parser<'_> {
     /// `MOVE TO filegroup | scheme(column)` of an index that is dropped.
     fn move_to(&mut self, start: Span) -> P<OptionItem> {
         let value = OptionValue::Word(self.ident_or_string()?.value);
-        let nested = if self.at_tok(Tok::LParen) { self.paren_list(Self::value_item)? } else { Vec::new() };
+        let nested =
+            if self.at_tok(Tok::LParen) { self.paren_list(Self::value_item)? } else { Vec::new() };
         self.foreign_filestream()?;
         Ok(self.option_node("MOVE TO".into(), value, nested, start))
     }
@@ -202,7 +204,9 @@ impl Parser<'_> {
             return Ok(OptionValue::Off);
         }
         match self.kind() {
-            Tok::Word | Tok::Reserved if !self.at("NULL") => Ok(OptionValue::Word(self.upper_word()?)),
+            Tok::Word | Tok::Reserved if !self.at("NULL") => {
+                Ok(OptionValue::Word(self.upper_word()?))
+            }
             Tok::Quoted => Ok(OptionValue::Word(self.take_ident().value)),
             _ => Ok(OptionValue::Expr(self.constant_or_variable()?)),
         }
@@ -223,7 +227,9 @@ impl Parser<'_> {
         }
         if self.at_tok(Tok::LParen) {
             item.nested = self.nest(|p| p.paren_list(Self::nested_item))?;
-        } else if self.at("AFTER") && matches!(self.peek_at(1).kind, Tok::Str | Tok::NStr | Tok::Variable) {
+        } else if self.at("AFTER")
+            && matches!(self.peek_at(1).kind, Tok::Str | Tok::NStr | Tok::Variable)
+        {
             // STOPATMARK = 'mark' AFTER 'time'
             let start = self.bump().span;
             let value = OptionValue::Expr(self.constant_or_variable()?);
@@ -233,8 +239,11 @@ impl Parser<'_> {
             item.nested.push(self.nest(Self::option)?);
         } else if item.name == "PASSWORD" {
             while self.at_any(&["MUST_CHANGE", "HASHED", "OLD_PASSWORD", "UNLOCK"]) {
-                let nested =
-                    if self.at("OLD_PASSWORD") { self.nest(Self::option)? } else { self.table_hint()? };
+                let nested = if self.at("OLD_PASSWORD") {
+                    self.nest(Self::option)?
+                } else {
+                    self.table_hint()?
+                };
                 item.nested.push(nested);
             }
         } else if item.name == "QUERY_STORE" && self.at("ALL") {
@@ -243,7 +252,12 @@ impl Parser<'_> {
         } else if item.name == "ORDER" && self.eat("UNIQUE") {
             // ORDER (a, b) UNIQUE of a file that is read
             let start = self.at_index(self.pos.saturating_sub(1)).span;
-            item.nested.push(self.option_node("UNIQUE".into(), OptionValue::None, Vec::new(), start));
+            item.nested.push(self.option_node(
+                "UNIQUE".into(),
+                OptionValue::None,
+                Vec::new(),
+                start,
+            ));
         }
         Ok(())
     }
@@ -257,7 +271,8 @@ impl Parser<'_> {
 
     /// An option, or a bare constant, inside an option's parentheses.
     fn nested_item(&mut self) -> P<OptionItem> {
-        if matches!(self.kind(), Tok::Word | Tok::Reserved | Tok::Quoted | Tok::Variable) && !self.at("NULL")
+        if matches!(self.kind(), Tok::Word | Tok::Reserved | Tok::Quoted | Tok::Variable)
+            && !self.at("NULL")
         {
             self.option()
         } else {
@@ -265,8 +280,8 @@ impl Parser<'_> {
         }
     }
 
-    /// A constant, or a name with an optional direction, as an option without a name; `3 TO 5` is an option
-    /// called `TO`.
+    /// A constant, or a name with an optional direction, as an option without a name; `3 TO 5` is
+    /// an option called `TO`.
     fn value_item(&mut self) -> P<OptionItem> {
         let start = self.peek().span;
         let value = if self.at_ident() {
@@ -303,7 +318,8 @@ impl Parser<'_> {
         if self.eat("OPTION") { self.paren_list(Self::query_option) } else { Ok(Vec::new()) }
     }
 
-    /// One query hint: its words, then perhaps a value or a list. Error 102 or 156 at the first word that is not one.
+    /// One query hint: its words, then perhaps a value or a list. Error 102 or 156 at the first
+    /// word that is not one.
     fn query_option(&mut self) -> P<OptionItem> {
         let start = self.peek().span;
         let mut name = CompactString::default();
@@ -345,8 +361,9 @@ impl Parser<'_> {
             }
             Behind::List => {
                 let values = VALUE_LISTS.contains(&name.as_str());
-                nested =
-                    self.nest(|p| p.paren_list(if values { Self::value_item } else { Self::nested_item }))?;
+                nested = self.nest(|p| {
+                    p.paren_list(if values { Self::value_item } else { Self::nested_item })
+                })?;
             }
         }
         Ok(self.option_node(name, value, nested, start))

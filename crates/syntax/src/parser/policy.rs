@@ -1,7 +1,9 @@
 //! CREATE and ALTER SECURITY POLICY.
 
 use super::{P, Parser};
-use crate::ast::{BlockOperation, PredicateCall, PredicateChange, PredicateVerb, SecurityPolicy, StmtKind};
+use crate::ast::{
+    BlockOperation, PredicateCall, PredicateChange, PredicateVerb, SecurityPolicy, StmtKind,
+};
 use crate::lexer::Tok;
 
 impl Parser<'_> {

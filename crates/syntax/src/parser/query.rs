@@ -283,11 +283,12 @@ impl Parser<'_> {
             return Ok(SelectItem::Wildcard { qualifier, span: self.since(start) });
         }
         let expr = self.scalar()?;
-        let alias = if self.eat("AS") || self.at_alias() || matches!(self.kind(), Tok::Str | Tok::NStr) {
-            Some(self.ident_or_string()?)
-        } else {
-            None
-        };
+        let alias =
+            if self.eat("AS") || self.at_alias() || matches!(self.kind(), Tok::Str | Tok::NStr) {
+                Some(self.ident_or_string()?)
+            } else {
+                None
+            };
         Ok(SelectItem::Expr { expr, alias })
     }
 
@@ -340,7 +341,8 @@ impl Parser<'_> {
         Ok(GroupItem::Expr(self.scalar()?))
     }
 
-    /// An entry of ROLLUP, CUBE or GROUPING SETS, where parentheses make one key of several columns.
+    /// An entry of ROLLUP, CUBE or GROUPING SETS, where parentheses make one key of several
+    /// columns.
     fn group_set(&mut self) -> P<GroupItem> {
         if self.at_tok(Tok::LParen) && !self.at_query() {
             if self.peek_at(1).kind == Tok::RParen {

@@ -91,7 +91,8 @@ impl Parser<'_> {
     /// `GRANT ... [ON ...] TO ...` and its kin.
     pub(super) fn permission(&mut self, verb: PermissionVerb) -> P<Permission> {
         self.bump();
-        let mut grant_option = verb == PermissionVerb::Revoke && self.eat_seq(&["GRANT", "OPTION", "FOR"]);
+        let mut grant_option =
+            verb == PermissionVerb::Revoke && self.eat_seq(&["GRANT", "OPTION", "FOR"]);
         let mut permissions = self.list(Self::permission_item)?;
         let on = if self.eat("ON") { Some(self.securable()?) } else { None };
         // The columns of the object, for every permission that does not name its own.
@@ -117,7 +118,9 @@ impl Parser<'_> {
     /// Words up to a comma, a list, ON, TO or FROM.
     fn permission_item(&mut self) -> P<PermissionItem> {
         let mut name: CompactString = self.upper_word()?;
-        while matches!(self.kind(), Tok::Word | Tok::Reserved) && !self.at_any(&["ON", "TO", "FROM"]) {
+        while matches!(self.kind(), Tok::Word | Tok::Reserved)
+            && !self.at_any(&["ON", "TO", "FROM"])
+        {
             let word = self.upper_word()?;
             name.push(' ');
             name.push_str(&word);

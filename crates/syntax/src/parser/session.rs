@@ -2,8 +2,8 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    AssignOp, Commit, CursorDef, Declaration, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, Ident,
-    IsolationLevel, MODIFY, NameOrVariable, SetOption, SetValue, SetVariable, StmtKind,
+    AssignOp, Commit, CursorDef, Declaration, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom,
+    Ident, IsolationLevel, MODIFY, NameOrVariable, SetOption, SetValue, SetVariable, StmtKind,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -76,7 +76,10 @@ impl Parser<'_> {
         self.expect("DECLARE")?;
         if !self.at_tok(Tok::Variable) {
             let name = self.ident()?;
-            return Ok(StmtKind::DeclareCursor(Box::new(DeclareCursor { name, cursor: self.cursor_def()? })));
+            return Ok(StmtKind::DeclareCursor(Box::new(DeclareCursor {
+                name,
+                cursor: self.cursor_def()?,
+            })));
         }
         Ok(StmtKind::Declare(self.list(Self::declaration)?))
     }
@@ -119,7 +122,10 @@ impl Parser<'_> {
         if self.eat("OFFSETS") {
             self.list(Self::upper_word)?;
             let on = self.on_off()?;
-            return Ok(StmtKind::SetOption(SetOption::Switch { names: vec!["OFFSETS".into()], on }));
+            return Ok(StmtKind::SetOption(SetOption::Switch {
+                names: vec!["OFFSETS".into()],
+                on,
+            }));
         }
         self.set_option()
     }
@@ -138,7 +144,8 @@ impl Parser<'_> {
             let args = self.arguments()?;
             let target = Box::new(self.node(ExprKind::Variable(name.clone()), start));
             let prolog = self.prolog.clone();
-            let value = SetValue::Expr(self.node(ExprKind::Method { target, method, args, prolog }, start));
+            let value =
+                SetValue::Expr(self.node(ExprKind::Method { target, method, args, prolog }, start));
             return Ok(StmtKind::SetVariable(SetVariable { name, op: AssignOp::Set, value }));
         }
         if self.at_tok(Tok::Dot) {
@@ -297,7 +304,8 @@ impl Parser<'_> {
 
     fn fetch(&mut self) -> P<StmtKind> {
         // A cursor may be called NEXT: the word is a direction only when more follows.
-        let more = self.is_ident(1) || self.at_word(1, "FROM") || self.peek_at(1).kind == Tok::Variable;
+        let more =
+            self.is_ident(1) || self.at_word(1, "FROM") || self.peek_at(1).kind == Tok::Variable;
         let from = if self.at("NEXT") && more {
             self.bump();
             FetchFrom::Next

@@ -78,12 +78,13 @@ impl Parser<'_> {
         let word = self.text_of(self.peek()).to_ascii_uppercase();
         match word.as_str() {
             "SELECT" => self.select_statement(),
-            "WITH" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "BULK" | "TRUNCATE" => self.data_statement(),
+            "WITH" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "BULK" | "TRUNCATE" => {
+                self.data_statement()
+            }
             "DECLARE" => self.declare(),
             "SET" => self.set(),
-            "IF" | "WHILE" | "BREAK" | "CONTINUE" | "RETURN" | "GOTO" | "WAITFOR" | "PRINT" | "RAISERROR" => {
-                self.flow_statement(&word)
-            }
+            "IF" | "WHILE" | "BREAK" | "CONTINUE" | "RETURN" | "GOTO" | "WAITFOR" | "PRINT"
+            | "RAISERROR" => self.flow_statement(&word),
             "BEGIN" => self.begin(),
             "COMMIT" | "ROLLBACK" | "SAVE" => self.transaction_statement(&word),
             "EXEC" | "EXECUTE" => self.execute_statement(),
@@ -93,7 +94,9 @@ impl Parser<'_> {
             "ALTER" => self.alter(),
             "DROP" => self.drop_statement(),
             "ADD" => self.add_classification(),
-            "DBCC" | "BACKUP" | "RESTORE" | "SHUTDOWN" | "DUMP" | "LOAD" => self.admin_statement(&word),
+            "DBCC" | "BACKUP" | "RESTORE" | "SHUTDOWN" | "DUMP" | "LOAD" => {
+                self.admin_statement(&word)
+            }
             _ => Err(self.unexpected()),
         }
     }

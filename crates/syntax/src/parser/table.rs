@@ -2,9 +2,9 @@
 
 use super::{P, Parser};
 use crate::ast::{
-    AlterTable, AlterTableAction, ColumnDef, Computed, Constraint, ConstraintKind, CreateTable, DropElement,
-    Generated, Ident, Identity, IndexColumn, InlineIndex, OptionItem, Placement, ReferentialAction, StmtKind,
-    SwitchPartition, TableElement,
+    AlterTable, AlterTableAction, ColumnDef, Computed, Constraint, ConstraintKind, CreateTable,
+    DropElement, Generated, Ident, Identity, IndexColumn, InlineIndex, OptionItem, Placement,
+    ReferentialAction, StmtKind, SwitchPartition, TableElement,
 };
 use crate::error::SyntaxError;
 use crate::lexer::Tok;
@@ -20,13 +20,17 @@ impl Parser<'_> {
         } else {
             self.table_elements()?
         };
-        let mut table = CreateTable { name, elements, on: None, textimage_on: None, options: Vec::new() };
+        let mut table =
+            CreateTable { name, elements, on: None, textimage_on: None, options: Vec::new() };
         loop {
             if table.on.is_none() && self.at("ON") {
                 table.on = Some(self.placement()?);
             } else if table.textimage_on.is_none() && self.eat("TEXTIMAGE_ON") {
                 table.textimage_on = Some(self.placement_name()?);
-            } else if table.options.is_empty() && self.at("WITH") && self.peek_at(1).kind == Tok::LParen {
+            } else if table.options.is_empty()
+                && self.at("WITH")
+                && self.peek_at(1).kind == Tok::LParen
+            {
                 table.options = self.opt_with_options()?;
             } else if !self.foreign_table_part()? {
                 return Ok(StmtKind::CreateTable(Box::new(table)));
@@ -34,7 +38,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `(column, constraint, ...)`; a comma before the closing parenthesis is let pass, as SQL Server does.
+    /// `(column, constraint, ...)`; a comma before the closing parenthesis is let pass, as SQL
+    /// Server does.
     pub(super) fn table_elements(&mut self) -> P<Vec<TableElement>> {
         self.expect_tok(Tok::LParen)?;
         let mut elements = vec![self.table_element()?];
@@ -113,8 +118,9 @@ impl Parser<'_> {
             column.sparse = true;
         } else if self.at_seq(&["MASKED", "WITH"]) {
             // It has its place.
-            let late =
-                column.nullable.is_some() || column.identity.is_some() || !column.constraints.is_empty();
+            let late = column.nullable.is_some()
+                || column.identity.is_some()
+                || !column.constraints.is_empty();
             if late || column.computed.is_some() {
                 return Err(self.unexpected());
             }
@@ -159,7 +165,8 @@ impl Parser<'_> {
 
     /// Behind the word IDENTITY.
     fn identity(&mut self) -> P<Identity> {
-        let mut identity = Identity { seed: "1".into(), increment: "1".into(), not_for_replication: false };
+        let mut identity =
+            Identity { seed: "1".into(), increment: "1".into(), not_for_replication: false };
         if self.eat_tok(Tok::LParen) {
             identity = self.seed_and_increment()?;
             self.expect_tok(Tok::RParen)?;
@@ -244,7 +251,8 @@ impl Parser<'_> {
         self.expect("REFERENCES")?;
         let table = self.object_name()?;
         let references = self.opt_ident_list()?;
-        let (mut on_delete, mut on_update) = (ReferentialAction::NoAction, ReferentialAction::NoAction);
+        let (mut on_delete, mut on_update) =
+            (ReferentialAction::NoAction, ReferentialAction::NoAction);
         loop {
             if self.eat_seq(&["ON", "DELETE"]) {
                 on_delete = self.referential_action()?;
@@ -253,7 +261,13 @@ impl Parser<'_> {
             } else if self.eat_seq(&["NOT", "FOR", "REPLICATION"]) {
                 *not_for_replication = true;
             } else {
-                return Ok(ConstraintKind::ForeignKey { columns, table, references, on_delete, on_update });
+                return Ok(ConstraintKind::ForeignKey {
+                    columns,
+                    table,
+                    references,
+                    on_delete,
+                    on_update,
+                });
             }
         }
     }
@@ -285,8 +299,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `WITH (...)` of a constraint or inline index, or the old `WITH FILLFACTOR = 80`: one option, because
-    /// the comma after it leads to the next element of the table.
+    /// `WITH (...)` of a constraint or inline index, or the old `WITH FILLFACTOR = 80`: one option,
+    /// because the comma after it leads to the next element of the table.
     fn opt_key_options(&mut self) -> P<Vec<OptionItem>> {
         if self.at_seq(&["WITH", "FILLFACTOR"]) {
             self.bump();
@@ -296,7 +310,11 @@ impl Parser<'_> {
     }
 
     fn placement_name(&mut self) -> P<Ident> {
-        if self.at("PRIMARY") || self.at("DEFAULT") { Ok(self.take_ident()) } else { self.ident_or_string() }
+        if self.at("PRIMARY") || self.at("DEFAULT") {
+            Ok(self.take_ident())
+        } else {
+            self.ident_or_string()
+        }
     }
 
     /// `ON filegroup` or `ON scheme(column)`, when it is there.
@@ -400,7 +418,11 @@ impl Parser<'_> {
             self.mark_foreign("SWITCH ... WITH");
             self.opt_with_options()?;
         }
-        Ok(AlterTableAction::Switch(Box::new(SwitchPartition { partition, target, target_partition })))
+        Ok(AlterTableAction::Switch(Box::new(SwitchPartition {
+            partition,
+            target,
+            target_partition,
+        })))
     }
 
     fn opt_partition_number(&mut self) -> P<Option<crate::ast::Expr>> {

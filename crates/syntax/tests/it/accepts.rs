@@ -1,5 +1,6 @@
-//! Every construct of the grammar, kept as scripts in `tests/data`, and the scripts of the studies: each batch
-//! parses into the statements that stand there, and every statement knows its place and line.
+//! Every construct of the grammar, kept as scripts in `tests/data`, and the scripts of the studies:
+//! each batch parses into the statements that stand there, and every statement knows its place and
+//! line.
 
 use ringwood_syntax::{parse, split_batches};
 
@@ -9,13 +10,18 @@ fn check(name: &str, script: &str) -> usize {
     for batch in split_batches(script) {
         let parsed = match parse(batch.text) {
             Ok(parsed) => parsed,
-            Err(error) => panic!("{name}, batch at line {}: {error}\n{}", batch.first_line, batch.text),
+            Err(error) => {
+                panic!("{name}, batch at line {}: {error}\n{}", batch.first_line, batch.text)
+            }
         };
         assert!(!parsed.is_empty(), "{name}: a batch without statements: {}", batch.text);
         let mut last_end = 0;
         for statement in &parsed {
             let span = statement.span;
-            assert!(span.start >= last_end && span.end > span.start, "{name}: {span:?} after {last_end}");
+            assert!(
+                span.start >= last_end && span.end > span.start,
+                "{name}: {span:?} after {last_end}"
+            );
             let before = &batch.text[..span.start as usize];
             let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
             assert_eq!(span.line as usize, line, "{name}: {}", span.text(batch.text));
@@ -54,7 +60,10 @@ fn query() {
 #[test]
 fn study_log_block_size_workload() {
     assert_eq!(
-        check("study-log-block-size-workload.sql", include_str!("../data/study-log-block-size-workload.sql")),
+        check(
+            "study-log-block-size-workload.sql",
+            include_str!("../data/study-log-block-size-workload.sql")
+        ),
         8
     );
 }
@@ -70,27 +79,39 @@ fn study_log_growth_backups() {
 #[test]
 fn study_log_growth_databases() {
     assert_eq!(
-        check("study-log-growth-databases.sql", include_str!("../data/study-log-growth-databases.sql")),
+        check(
+            "study-log-growth-databases.sql",
+            include_str!("../data/study-log-growth-databases.sql")
+        ),
         2
     );
 }
 
 #[test]
 fn study_log_growth_table() {
-    assert_eq!(check("study-log-growth-table.sql", include_str!("../data/study-log-growth-table.sql")), 2);
+    assert_eq!(
+        check("study-log-growth-table.sql", include_str!("../data/study-log-growth-table.sql")),
+        2
+    );
 }
 
 #[test]
 fn study_log_growth_workload() {
     assert_eq!(
-        check("study-log-growth-workload.sql", include_str!("../data/study-log-growth-workload.sql")),
+        check(
+            "study-log-growth-workload.sql",
+            include_str!("../data/study-log-growth-workload.sql")
+        ),
         8
     );
 }
 
 #[test]
 fn study_vlf_count_schema() {
-    assert_eq!(check("study-vlf-count-schema.sql", include_str!("../data/study-vlf-count-schema.sql")), 2);
+    assert_eq!(
+        check("study-vlf-count-schema.sql", include_str!("../data/study-vlf-count-schema.sql")),
+        2
+    );
 }
 
 #[test]

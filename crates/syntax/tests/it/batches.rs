@@ -43,7 +43,9 @@ fn go_inside_quotes_and_comments_is_text() {
 fn what_a_text_ends_inside_of() {
     let open = |text| Scanner::default().after(text).is_open();
     let comment = |text| Scanner::default().after(text).in_comment();
-    assert!(open("select 'a") && !comment("select 'a") && open("[a]]") && !open("'it''s' \"x\" [y]"));
+    assert!(
+        open("select 'a") && !comment("select 'a") && open("[a]]") && !open("'it''s' \"x\" [y]")
+    );
     assert!(open("/* a /* b */") && comment("/* a") && !open("/* a */") && !open("'--'"));
     assert!(comment("-- a") && !open("-- 'a") && !comment("-- a\n") && comment("-- a\n--"));
     // Piece by piece it comes to the same.

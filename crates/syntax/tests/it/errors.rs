@@ -19,7 +19,8 @@ fn check_all(sql: &str, wanted: &[(u32, u32, &str)]) {
     let error = parse(sql).expect_err(sql);
     let all: Vec<_> = std::iter::once(&error).chain(&error.after).collect();
     let found: Vec<(u32, u32)> = all.iter().map(|e| (e.number, e.line)).collect();
-    let numbers: Vec<(u32, u32)> = wanted.iter().map(|(number, line, _)| (*number, *line)).collect();
+    let numbers: Vec<(u32, u32)> =
+        wanted.iter().map(|(number, line, _)| (*number, *line)).collect();
     assert_eq!(found, numbers, "{sql:?} gives {all:?}");
     for (error, (.., near)) in all.iter().zip(wanted) {
         assert!(error.message.contains(&format!("near {near}.")), "{sql:?} gives {error}");
@@ -105,7 +106,12 @@ fn incorrect_syntax_near_a_keyword() {
 
 #[test]
 fn with_needs_a_semicolon_before() {
-    check("SELECT 1 a\nWITH c AS (SELECT 1 x) SELECT * FROM c", 319, 2, "keyword 'with'. If this statement");
+    check(
+        "SELECT 1 a\nWITH c AS (SELECT 1 x) SELECT * FROM c",
+        319,
+        2,
+        "keyword 'with'. If this statement",
+    );
     check("BEGIN PRINT 'x' WITH c AS (SELECT 1 x) SELECT * FROM c END", 319, 1, "semicolon");
     assert!(parse("BEGIN WITH c AS (SELECT 1 x) SELECT * FROM c END").is_ok());
 }
@@ -132,7 +138,12 @@ fn text_that_is_not_closed() {
 #[test]
 fn names() {
     let long = "a".repeat(129);
-    check(&format!("SELECT 1 AS\n{long}"), 103, 2, &format!("starts with '{}' is too long", &long[..128]));
+    check(
+        &format!("SELECT 1 AS\n{long}"),
+        103,
+        2,
+        &format!("starts with '{}' is too long", &long[..128]),
+    );
     check(&format!("SELECT [{long}]"), 103, 1, "Maximum length is 128.");
     check(&format!("DECLARE @{long} int"), 103, 1, "Maximum length is 128.");
     assert!(parse(&format!("SELECT {}", &long[..128])).is_ok());
@@ -155,9 +166,19 @@ fn conditions_and_values_are_kept_apart() {
 
 #[test]
 fn rules_of_single_statements() {
-    check("SELECT 1\nCREATE VIEW v AS SELECT 1 a", 111, 2, "'CREATE VIEW' must be the first statement");
+    check(
+        "SELECT 1\nCREATE VIEW v AS SELECT 1 a",
+        111,
+        2,
+        "'CREATE VIEW' must be the first statement",
+    );
     check("DECLARE @a int CREATE PROC p AS SELECT 1", 111, 1, "'CREATE/ALTER PROCEDURE' must be");
-    check("IF 1 = 1 CREATE FUNCTION f () RETURNS int AS BEGIN RETURN 1 END", 111, 1, "'CREATE FUNCTION'");
+    check(
+        "IF 1 = 1 CREATE FUNCTION f () RETURNS int AS BEGIN RETURN 1 END",
+        111,
+        1,
+        "'CREATE FUNCTION'",
+    );
     check("SET NOCOUNTS ON", 195, 1, "'NOCOUNTS' is not a recognized SET option.");
     check("MERGE t USING u ON 1 = 1 WHEN MATCHED THEN DELETE", 10713, 1, "semi-colon");
     check("SELECT 1 UNION (SELECT 2 ORDER BY 1)", 156, 1, "'ORDER'");
@@ -168,7 +189,8 @@ fn rules_of_single_statements() {
 /// Runs `parse` on a thread with the smallest stack that a session may have.
 fn parse_on_small_stack(sql: String) -> Result<usize, u32> {
     let builder = std::thread::Builder::new().stack_size(2 << 20);
-    let thread = builder.spawn(move || parse(&sql).map(|list| list.len()).map_err(|error| error.number));
+    let thread =
+        builder.spawn(move || parse(&sql).map(|list| list.len()).map_err(|error| error.number));
     thread.expect("a thread can be made").join().expect("the parser neither panics nor overflows")
 }
 
@@ -180,8 +202,9 @@ fn chains_are_of_a_thousand_operators() {
         assert_eq!(parsed(1_025), Err(191), "{chain}");
     }
     // Rules take one or two levels each.
-    let blocks =
-        |n: usize| parse_on_small_stack(format!("{}SELECT 1{}", "BEGIN ".repeat(n), " END".repeat(n)));
+    let blocks = |n: usize| {
+        parse_on_small_stack(format!("{}SELECT 1{}", "BEGIN ".repeat(n), " END".repeat(n)))
+    };
     assert_eq!(blocks(90), Ok(1));
     assert_eq!(blocks(201), Err(191));
 }
@@ -193,10 +216,16 @@ fn nesting_is_bounded() {
     };
     for n in [1000, 20_000] {
         assert_eq!(deep("SELECT (", "1", ")", n), Err(191));
-        assert_eq!(parse_on_small_stack(format!("SELECT {}1{}", "(".repeat(n), ")".repeat(n))), Err(191));
+        assert_eq!(
+            parse_on_small_stack(format!("SELECT {}1{}", "(".repeat(n), ")".repeat(n))),
+            Err(191)
+        );
         assert_eq!(parse_on_small_stack(format!("SELECT {}1", " -".repeat(n))), Err(191));
         assert_eq!(parse_on_small_stack(format!("SELECT {}1", "~".repeat(n))), Err(191));
-        assert_eq!(parse_on_small_stack(format!("SELECT 1 WHERE {}a = 1", "NOT ".repeat(n))), Err(191));
+        assert_eq!(
+            parse_on_small_stack(format!("SELECT 1 WHERE {}a = 1", "NOT ".repeat(n))),
+            Err(191)
+        );
         assert_eq!(deep("BEGIN ", "SELECT 1", " END", n), Err(191));
         assert_eq!(deep("IF 1 = 1 ", "SELECT 1", "", n), Err(191));
         // A chain of ELSE IF takes little stack for each.
@@ -210,7 +239,10 @@ fn nesting_is_bounded() {
             parse_on_small_stack(format!("SELECT {}1{}", "(SELECT ".repeat(n), ")".repeat(n))),
             Err(191)
         );
-        assert_eq!(parse_on_small_stack(format!("SELECT {}1{}", "f(".repeat(n), ")".repeat(n))), Err(191));
+        assert_eq!(
+            parse_on_small_stack(format!("SELECT {}1{}", "f(".repeat(n), ")".repeat(n))),
+            Err(191)
+        );
         let cases = format!("SELECT {}1{}", "CASE WHEN 1 = 1 THEN ".repeat(n), " END".repeat(n));
         assert_eq!(parse_on_small_stack(cases), Err(191));
         assert_eq!(parse_on_small_stack(format!("SELECT 1{}", " + 1".repeat(n + 30))), Err(191));
@@ -218,7 +250,10 @@ fn nesting_is_bounded() {
             parse_on_small_stack(format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(n + 30))),
             Err(191)
         );
-        assert_eq!(parse_on_small_stack(format!("SELECT a{}", " COLLATE x".repeat(n + 30))), Err(191));
+        assert_eq!(
+            parse_on_small_stack(format!("SELECT a{}", " COLLATE x".repeat(n + 30))),
+            Err(191)
+        );
         assert_eq!(
             parse_on_small_stack(format!("SELECT 1 FROM t{}", " CROSS JOIN t".repeat(n + 30))),
             Err(191)
@@ -232,12 +267,24 @@ fn nesting_is_bounded() {
 
 #[test]
 fn what_is_flat_may_be_long() {
-    assert_eq!(parse_on_small_stack(format!("SELECT 1 WHERE a = 1{}", " OR a = 1".repeat(20_000))), Ok(1));
-    assert_eq!(parse_on_small_stack(format!("SELECT 1 WHERE a IN (1{})", ", 1".repeat(20_000))), Ok(1));
-    assert_eq!(parse_on_small_stack(format!("INSERT t VALUES (1){}", ", (1)".repeat(20_000))), Ok(1));
+    assert_eq!(
+        parse_on_small_stack(format!("SELECT 1 WHERE a = 1{}", " OR a = 1".repeat(20_000))),
+        Ok(1)
+    );
+    assert_eq!(
+        parse_on_small_stack(format!("SELECT 1 WHERE a IN (1{})", ", 1".repeat(20_000))),
+        Ok(1)
+    );
+    assert_eq!(
+        parse_on_small_stack(format!("INSERT t VALUES (1){}", ", (1)".repeat(20_000))),
+        Ok(1)
+    );
     assert_eq!(parse_on_small_stack("SELECT 1 ".repeat(20_000)), Ok(20_000));
     assert_eq!(parse_on_small_stack(format!("SELECT 'a'{}", " + 'b'".repeat(900))), Ok(1));
-    assert_eq!(parse_on_small_stack(format!("SELECT {}1{}", "(".repeat(60), ")".repeat(60))), Ok(1));
+    assert_eq!(
+        parse_on_small_stack(format!("SELECT {}1{}", "(".repeat(60), ")".repeat(60))),
+        Ok(1)
+    );
     let chain = format!("{}SELECT 1", "IF 1 = 1 SELECT 1 ELSE ".repeat(150));
     assert_eq!(parse_on_small_stack(chain), Ok(1));
 }

@@ -1,8 +1,9 @@
-//! Every word as a column, a table and an alias: reserved words only in brackets or quotes, with error 156 without them; all
-//! other words that the grammar uses, that ODBC or the standard reserve, or that SQL Server lists for the future, freely.
+//! Every word as a column, a table and an alias: reserved words only in brackets or quotes, with
+//! error 156 without them; all other words that the grammar uses, that ODBC or the standard
+//! reserve, or that SQL Server lists for the future, freely.
 
-/// The reserved keywords of the Transact-SQL reference (WITHIN GROUP aside, which is two words, and PRECISION, which everybody writes as the name
-/// of a column of sys.columns).
+/// The reserved keywords of the Transact-SQL reference (WITHIN GROUP aside, which is two words, and
+/// PRECISION, which everybody writes as the name of a column of sys.columns).
 const RESERVED: &str = "\
 ADD ALL ALTER AND ANY AS ASC AUTHORIZATION BACKUP BEGIN BETWEEN BREAK BROWSE BULK BY CASCADE CASE CHECK \
     CHECKPOINT CLOSE CLUSTERED COALESCE COLLATE COLUMN COMMIT COMPUTE CONSTRAINT CONTAINS CONTAINSTABLE CONTINUE \
@@ -130,7 +131,10 @@ fn free_words_are_names_everywhere() {
 fn reserved_words_are_names_in_brackets_and_quotes_only() {
     let mut wrong = Vec::new();
     for word in RESERVED.split_whitespace() {
-        assert!(syntax::is_reserved(word) && syntax::is_reserved(&word.to_ascii_lowercase()), "{word}");
+        assert!(
+            syntax::is_reserved(word) && syntax::is_reserved(&word.to_ascii_lowercase()),
+            "{word}"
+        );
         for place in PLACES.iter().filter(|place| !place.contains("@#")) {
             for name in [format!("[{word}]"), format!("\"{}\"", word.to_ascii_lowercase())] {
                 let text = place.replace('#', &name);
@@ -139,9 +143,12 @@ fn reserved_words_are_names_in_brackets_and_quotes_only() {
                 }
             }
         }
-        for place in
-            ["CREATE TABLE # (a int)", "CREATE TABLE t (# int)", "SELECT a AS # FROM t", "UPDATE t SET # = 1"]
-        {
+        for place in [
+            "CREATE TABLE # (a int)",
+            "CREATE TABLE t (# int)",
+            "SELECT a AS # FROM t",
+            "UPDATE t SET # = 1",
+        ] {
             let text = place.replace('#', word);
             if accepted(&text) {
                 wrong.push(text);
@@ -157,5 +164,8 @@ fn reserved_words_are_names_in_brackets_and_quotes_only() {
 #[test]
 fn a_reserved_column_name_is_156() {
     let e = syntax::parse("CREATE TABLE t (percent int)").unwrap_err();
-    assert_eq!((e.number, e.message.as_str()), (156, "Incorrect syntax near the keyword 'percent'."));
+    assert_eq!(
+        (e.number, e.message.as_str()),
+        (156, "Incorrect syntax near the keyword 'percent'.")
+    );
 }

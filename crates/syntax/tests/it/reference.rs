@@ -1,5 +1,6 @@
-//! The grammar of SQL Server 2022's reference: each line of `tests/data/reference` is a batch that parses, whether Ringwood runs
-//! its statements or not. What is not there fails where it runs, not in the parser.
+//! The grammar of SQL Server 2022's reference: each line of `tests/data/reference` is a batch that
+//! parses, whether Ringwood runs its statements or not. What is not there fails where it runs, not
+//! in the parser.
 
 use ringwood_syntax::parse;
 

@@ -23,14 +23,22 @@ fn a_text_is_left_where_it_is_not_wanted_any_more() {
         format!("SELECT 1 WHERE 1 IN ({}1)", "1, ".repeat(20_000)),
         format!("SELECT {}1", "1 + 1, ".repeat(10_000)),
         format!("BEGIN {} END", "SET @v = 1 ".repeat(5_000)),
-        format!("CREATE TABLE t ({}z int)", (0..5_000).map(|i| format!("c{i} int, ")).collect::<String>()),
+        format!(
+            "CREATE TABLE t ({}z int)",
+            (0..5_000).map(|i| format!("c{i} int, ")).collect::<String>()
+        ),
     ];
     for text in texts {
         let (all, error) = asked(&text, usize::MAX);
         assert_eq!(error, None, "{}", &text[..40]);
         assert!(all >= text.len() / 8_000, "{}: {all} questions", &text[..40]);
         for stop_at in 1..=all {
-            assert_eq!(asked(&text, stop_at), (stop_at, Some(ParseError::Stopped)), "{}", &text[..40]);
+            assert_eq!(
+                asked(&text, stop_at),
+                (stop_at, Some(ParseError::Stopped)),
+                "{}",
+                &text[..40]
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The trees themselves: precedence, associativity and what is kept of a construct. Expressions are written
-//! back with all their parentheses and compared as text.
+//! The trees themselves: precedence, associativity and what is kept of a construct. Expressions are
+//! written back with all their parentheses and compared as text.
 
 use ringwood_syntax::ast::*;
 use ringwood_syntax::parse;
@@ -30,7 +30,9 @@ fn show(expr: &Expr) -> String {
             format!("({} IN {negated} {})", show(operand), list(items, ","))
         }
         ExprKind::IsNull { operand, negated } => format!("({} ISNULL {negated})", show(operand)),
-        ExprKind::Collate { operand, collation } => format!("({} COLLATE {collation})", show(operand)),
+        ExprKind::Collate { operand, collation } => {
+            format!("({} COLLATE {collation})", show(operand))
+        }
         ExprKind::Function(call) => format!("{}({})", call.name, list(&call.args, ",")),
         ExprKind::InQuery { operand, .. } => format!("({} IN query)", show(operand)),
         ExprKind::Subquery(_) => "query".to_owned(),
@@ -95,7 +97,10 @@ fn conditions() {
     check_condition("a = 1 AND b = 2 AND c = 3", "((a Equal 1) AND (b Equal 2) AND (c Equal 3))");
     check_condition("NOT a = 1 AND b = 2", "((NOT (a Equal 1)) AND (b Equal 2))");
     check_condition("a BETWEEN 1 AND 2 AND b = 3", "((a BETWEEN false 1..2) AND (b Equal 3))");
-    check_condition("a NOT IN (1, 2 + 3) OR b IS NOT NULL", "((a IN true 1,(2 Add 3)) OR (b ISNULL true))");
+    check_condition(
+        "a NOT IN (1, 2 + 3) OR b IS NOT NULL",
+        "((a IN true 1,(2 Add 3)) OR (b ISNULL true))",
+    );
     check_condition("((a + 1) * 2) > (3)", "(((a Add 1) Multiply 2) Greater 3)");
     check_condition(
         "a !> 1 OR b !< 2 OR c < > 3",
@@ -120,7 +125,10 @@ fn set_operators_bind_to_the_left_and_intersect_first() {
     }
     let sql = "SELECT 1 UNION ALL SELECT 2 INTERSECT SELECT 3 EXCEPT (SELECT 4 UNION SELECT 5) ORDER BY 1";
     let query = query(sql);
-    assert_eq!(shape(&query.body), "((1 Union true (2 Intersect false 3)) Except false (4 Union false 5))");
+    assert_eq!(
+        shape(&query.body),
+        "((1 Union true (2 Intersect false 3)) Except false (4 Union false 5))"
+    );
     assert_eq!(query.order_by.len(), 1);
 }
 
@@ -153,7 +161,8 @@ fn joins_nest_as_their_conditions_say() {
 
 #[test]
 fn files_keep_their_units() {
-    let sql = "ALTER DATABASE d MODIFY FILE (NAME = 'x', SIZE = 5, MAXSIZE = 2GB, FILEGROWTH = 10%)";
+    let sql =
+        "ALTER DATABASE d MODIFY FILE (NAME = 'x', SIZE = 5, MAXSIZE = 2GB, FILEGROWTH = 10%)";
     let StmtKind::AlterDatabase(alter) = only(sql) else { panic!("not ALTER DATABASE") };
     let AlterDatabaseAction::ModifyFile(file) = alter.action else { panic!("not MODIFY FILE") };
     assert_eq!(file.name.as_deref(), Some("x"));
@@ -173,7 +182,9 @@ fn updates_tell_variables_from_columns() {
         .assignments
         .iter()
         .map(|assignment| match assignment {
-            Assignment::Column { variable, column, op, .. } => format!("{variable:?} {} {op:?}", column.name),
+            Assignment::Column { variable, column, op, .. } => {
+                format!("{variable:?} {} {op:?}", column.name)
+            }
             Assignment::Variable { variable, op, .. } => format!("{variable} {op:?}"),
             Assignment::Write { column, args } => format!("{} {}", column.name, args.len()),
         })
@@ -183,7 +194,8 @@ fn updates_tell_variables_from_columns() {
 
 #[test]
 fn else_belongs_to_the_nearest_if() {
-    let StmtKind::If { then, otherwise, .. } = only("IF a = 1 IF b = 2 PRINT 1 ELSE PRINT 2") else {
+    let StmtKind::If { then, otherwise, .. } = only("IF a = 1 IF b = 2 PRINT 1 ELSE PRINT 2")
+    else {
         panic!("not IF")
     };
     assert!(otherwise.is_none());
@@ -198,7 +210,10 @@ fn modules_keep_their_text() {
     let sql = "\n-- before\nCREATE PROC p @a int = 5 AS\nSELECT @a -- inside\n;SELECT 2 -- after\n";
     let StmtKind::CreateProcedure(procedure) = only(sql) else { panic!("not CREATE PROCEDURE") };
     assert_eq!(procedure.text, "CREATE PROC p @a int = 5 AS\nSELECT @a -- inside\n;SELECT 2");
-    assert_eq!(procedure.body.iter().map(|statement| statement.span.line).collect::<Vec<_>>(), [4, 5]);
+    assert_eq!(
+        procedure.body.iter().map(|statement| statement.span.line).collect::<Vec<_>>(),
+        [4, 5]
+    );
     assert_eq!(procedure.params[0].name, "@a");
 }
 
@@ -208,7 +223,10 @@ fn option_lists_keep_names_values_units_and_lists() {
     let StmtKind::AlterDatabase(alter) = only(sql) else { panic!("not ALTER DATABASE") };
     let AlterDatabaseAction::Set { options, .. } = alter.action else { panic!("not SET") };
     let [time, recovery, read_only, store] = options.as_slice() else { panic!("{options:?}") };
-    assert_eq!((time.name.as_str(), time.unit.as_deref()), ("TARGET_RECOVERY_TIME", Some("SECONDS")));
+    assert_eq!(
+        (time.name.as_str(), time.unit.as_deref()),
+        ("TARGET_RECOVERY_TIME", Some("SECONDS"))
+    );
     assert!(matches!(&time.value, OptionValue::Expr(expr) if show(expr) == "60"));
     assert_eq!(recovery.value, OptionValue::Word("FULL".into()));
     assert_eq!((read_only.name.as_str(), &read_only.value), ("READ_ONLY", &OptionValue::None));

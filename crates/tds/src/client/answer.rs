@@ -1,5 +1,5 @@
-//! Answers of any length, token by token as their bytes arrive. Guarantees: no more than one token and what is fed at a time
-//! is kept; a token over the limit is an error.
+//! Answers of any length, token by token as their bytes arrive. Guarantees: no more than one token
+//! and what is fed at a time is kept; a token over the limit is an error.
 
 use crate::client::tokens::{Decoder, Token};
 use crate::error::TdsError;
@@ -47,8 +47,8 @@ impl AnswerReader {
         }
     }
 
-    /// Reads from the front of `input`, which it shortens, until a token is complete; `None` when all of `input` is used
-    /// up. After an error the connection is of no more use.
+    /// Reads from the front of `input`, which it shortens, until a token is complete; `None` when
+    /// all of `input` is used up. After an error the connection is of no more use.
     pub fn read(&mut self, input: &mut &[u8]) -> Result<Option<Answer>, TdsError> {
         loop {
             if let Some(token) = self.token()? {
@@ -67,7 +67,9 @@ impl AnswerReader {
             }
             match self.packets.step(input)? {
                 None => return Ok(None),
-                Some(Step::Message(_)) => return Err(TdsError::Packet("a server sends nothing but answers")),
+                Some(Step::Message(_)) => {
+                    return Err(TdsError::Packet("a server sends nothing but answers"));
+                }
                 Some(Step::Piece { bytes, last, .. }) => {
                     self.buffer.drain(..self.used);
                     self.used = 0;
@@ -99,7 +101,10 @@ impl AnswerReader {
             }
             Err(TdsError::Truncated { .. }) if !self.scan.is_complete(&self.types) => {
                 if rest.len() > self.limit {
-                    return Err(TdsError::TooLarge { what: "a token of an answer", limit: self.limit });
+                    return Err(TdsError::TooLarge {
+                        what: "a token of an answer",
+                        limit: self.limit,
+                    });
                 }
                 Ok(None)
             }

@@ -1,5 +1,6 @@
-//! Bulk load data as a client sends it, row by row. Guarantees: whole packets can be taken at any time, so that no more than one
-//! packet and one row are kept; a row that cannot be written leaves nothing behind.
+//! Bulk load data as a client sends it, row by row. Guarantees: whole packets can be taken at any
+//! time, so that no more than one packet and one row are kept; a row that cannot be written leaves
+//! nothing behind.
 
 use types::Value;
 

@@ -1,5 +1,5 @@
-//! The client's side: requests as messages, answers as data. It speaks exactly what the server's side reads, and lets
-//! tests send wrong bytes through [`message`].
+//! The client's side: requests as messages, answers as data. It speaks exactly what the server's
+//! side reads, and lets tests send wrong bytes through [`message`].
 
 mod answer;
 mod bulk;
@@ -45,7 +45,12 @@ pub struct ClientCodec {
 impl ClientCodec {
     /// Before login: packets of 4096 bytes, no transaction.
     pub fn new(version: TdsVersion) -> ClientCodec {
-        ClientCodec { version, packet_size: crate::packet::DEFAULT_PACKET_SIZE, transaction: 0, status: 0 }
+        ClientCodec {
+            version,
+            packet_size: crate::packet::DEFAULT_PACKET_SIZE,
+            transaction: 0,
+            status: 0,
+        }
     }
 
     fn headers(&self) -> Headers {
@@ -73,7 +78,8 @@ impl ClientCodec {
     /// A SQL batch.
     pub fn batch(&self, text: &str) -> Vec<u8> {
         let mut payload = Vec::new();
-        SqlBatch { headers: self.headers(), text: text.to_owned() }.write(self.version, &mut payload);
+        SqlBatch { headers: self.headers(), text: text.to_owned() }
+            .write(self.version, &mut payload);
         self.message(PacketType::SqlBatch, &payload)
     }
 

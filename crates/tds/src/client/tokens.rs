@@ -1,5 +1,6 @@
-//! Reads the tokens of an answer. Guarantees: every token of [`TokenWriter`](crate::tokens::TokenWriter) comes back as
-//! data, in order; an unknown token is an error, since its length is not known.
+//! Reads the tokens of an answer. Guarantees: every token of
+//! [`TokenWriter`](crate::tokens::TokenWriter) comes back as data, in order; an unknown token is an
+//! error, since its length is not known.
 
 use types::Value;
 
@@ -178,8 +179,11 @@ impl<'a> Decoder<'a> {
 
     fn done(&mut self, kind: DoneKind) -> Result<Token, TdsError> {
         let (status, command) = (DoneStatus(self.reader.u16()?), self.reader.u16()?);
-        let rows =
-            if self.version >= TdsVersion::V7_2 { self.reader.u64()? } else { u64::from(self.reader.u32()?) };
+        let rows = if self.version >= TdsVersion::V7_2 {
+            self.reader.u64()?
+        } else {
+            u64::from(self.reader.u32()?)
+        };
         Ok(Token::Done { kind, status, command, rows })
     }
 

@@ -1,5 +1,6 @@
-//! Bulk load data: rows that arrive in pieces. Guarantees: memory is bounded by the longest row, which the caller
-//! limits; a row that arrives in many pieces is looked at once per piece, not from its beginning again.
+//! Bulk load data: rows that arrive in pieces. Guarantees: memory is bounded by the longest row,
+//! which the caller limits; a row that arrives in many pieces is looked at once per piece, not from
+//! its beginning again.
 
 use types::Value;
 use types::datatype::MAX_BYTES;
@@ -66,7 +67,8 @@ impl BulkReader {
         }
     }
 
-    /// Adds bytes. Take out all rows with [`BulkReader::next_row`] before more is fed: what is fed is kept.
+    /// Adds bytes. Take out all rows with [`BulkReader::next_row`] before more is fed: what is fed
+    /// is kept.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.used > 0 {
             self.buffer.drain(..self.used);
@@ -93,8 +95,8 @@ impl BulkReader {
         &self.columns
     }
 
-    /// The next thing in the message; a row replaces what was in `row`. After an error the rest of the message
-    /// cannot be read: its bytes are to be thrown away.
+    /// The next thing in the message; a row replaces what was in `row`. After an error the rest of
+    /// the message cannot be read: its bytes are to be thrown away.
     pub fn next_row(&mut self, row: &mut Vec<Value>) -> Result<BulkEvent, TdsError> {
         if self.done {
             return if self.used == self.buffer.len() {
@@ -110,12 +112,19 @@ impl BulkReader {
             token::COLMETADATA if !self.has_columns => self.read_columns(),
             token::ROW | token::NBCROW if self.has_columns => self.read_row(row),
             token::DONE => self.read_done(),
-            _ => return Err(TdsError::Malformed { what: "token of bulk load data", at: self.used }),
+            _ => {
+                return Err(TdsError::Malformed { what: "token of bulk load data", at: self.used });
+            }
         };
         match result {
-            Err(TdsError::Truncated { .. }) if !self.ended && !self.scan.is_complete(&self.types) => {
+            Err(TdsError::Truncated { .. })
+                if !self.ended && !self.scan.is_complete(&self.types) =>
+            {
                 if self.buffer.len() - self.used > self.limit {
-                    return Err(TdsError::TooLarge { what: "a row of bulk load data", limit: self.limit });
+                    return Err(TdsError::TooLarge {
+                        what: "a row of bulk load data",
+                        limit: self.limit,
+                    });
                 }
                 Ok(BulkEvent::NeedMore)
             }
@@ -139,7 +148,8 @@ impl BulkReader {
     fn read_done(&mut self) -> Result<BulkEvent, TdsError> {
         let mut reader = Reader::new(&self.buffer[self.used + 1..], "DONE of bulk load data");
         // Some clients count rows in four bytes in every version.
-        let short = self.version < TdsVersion::V7_2 || self.ended && reader.remaining() == SHORT_DONE;
+        let short =
+            self.version < TdsVersion::V7_2 || self.ended && reader.remaining() == SHORT_DONE;
         reader.bytes(if short { SHORT_DONE } else { DONE })?;
         self.used += 1 + reader.position();
         self.done = true;

@@ -1,4 +1,5 @@
-//! What clients ask for after login: SQL batches, remote procedure calls, transaction requests, bulk loads.
+//! What clients ask for after login: SQL batches, remote procedure calls, transaction requests,
+//! bulk loads.
 
 pub mod bulk;
 pub mod rpc;

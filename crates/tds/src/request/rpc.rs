@@ -1,5 +1,5 @@
-//! Remote procedure calls: one message may carry several. Guarantees: calls are decoded one at a time, so memory is
-//! bounded by the limit for one call; an error in a parameter names it.
+//! Remote procedure calls: one message may carry several. Guarantees: calls are decoded one at a
+//! time, so memory is bounded by the limit for one call; an error in a parameter names it.
 
 use types::Value;
 
@@ -23,7 +23,8 @@ const NEXT_CALL_7_1: u8 = 0x80;
 const NO_EXECUTE: u8 = 0xFE;
 /// The length of a procedure's name that announces a number instead.
 const BY_ID: u16 = 0xFFFF;
-/// Longest name of a procedure in UTF-16 units: four parts of 128 and what separates and quotes them, 1046 bytes.
+/// Longest name of a procedure in UTF-16 units: four parts of 128 and what separates and quotes
+/// them, 1046 bytes.
 const MAX_NAME: u16 = 523;
 const BY_REFERENCE: u8 = 0x01;
 const DEFAULT: u8 = 0x02;
@@ -57,7 +58,8 @@ pub enum Procedure {
 }
 
 impl Procedure {
-    /// The name of a procedure that was called by number: `sp_executesql` for 10. `None` for an unknown number.
+    /// The name of a procedure that was called by number: `sp_executesql` for 10. `None` for an
+    /// unknown number.
     pub fn name(&self) -> Option<&str> {
         const NAMES: [&str; 15] = [
             "sp_cursor",
@@ -105,7 +107,12 @@ pub struct RpcParam {
 impl RpcParam {
     /// A parameter of a type.
     pub fn new(name: impl Into<String>, ty: TypeInfo, value: Value) -> RpcParam {
-        RpcParam { name: name.into(), by_ref: false, default: false, value: RpcValue::Scalar { ty, value } }
+        RpcParam {
+            name: name.into(),
+            by_ref: false,
+            default: false,
+            value: RpcValue::Scalar { ty, value },
+        }
     }
 
     /// Makes it an OUTPUT parameter.
@@ -134,7 +141,8 @@ pub struct RpcRequest {
     pub no_metadata: bool,
     /// The client reuses the result's columns of its last call.
     pub reuse_metadata: bool,
-    /// Not to be carried out (separator 0xFE): the answer is an error and DONEPROC, then the next call follows.
+    /// Not to be carried out (separator 0xFE): the answer is an error and DONEPROC, then the next
+    /// call follows.
     pub no_execute: bool,
     pub params: Vec<RpcParam>,
 }
@@ -166,7 +174,11 @@ pub struct RpcReader<'a> {
 
 impl<'a> RpcReader<'a> {
     /// Reads the headers. The limits hold for each call on its own.
-    pub fn new(payload: &'a [u8], version: TdsVersion, limits: Limits) -> Result<RpcReader<'a>, TdsError> {
+    pub fn new(
+        payload: &'a [u8],
+        version: TdsVersion,
+        limits: Limits,
+    ) -> Result<RpcReader<'a>, TdsError> {
         let mut reader = Reader::new(payload, "RPC request");
         let headers = Headers::read(&mut reader, version)?;
         let budget = Budget::new(limits);
@@ -188,7 +200,8 @@ impl<'a> RpcReader<'a> {
         !self.failed && (!self.started || !self.reader.is_empty())
     }
 
-    /// The next call; `None` after the last. After an error there is no next one: its beginning is not known.
+    /// The next call; `None` after the last. After an error there is no next one: its beginning is
+    /// not known.
     pub fn next_call(&mut self) -> Result<Option<RpcRequest>, TdsError> {
         if !self.has_more() {
             return Ok(None);
@@ -251,7 +264,8 @@ impl<'a> RpcReader<'a> {
         }
         let by_ref = flags & BY_REFERENCE != 0;
         self.budget.charge(size_of::<RpcParam>() + name.len())?;
-        let value = if self.reader.peek() == Some(byte::TABLE) && self.version >= TdsVersion::V7_3A {
+        let value = if self.reader.peek() == Some(byte::TABLE) && self.version >= TdsVersion::V7_3A
+        {
             self.reader.u8()?;
             if by_ref {
                 return Err(TdsError::ParameterFlags);
@@ -310,7 +324,9 @@ fn write_call(call: &RpcRequest, version: TdsVersion, out: &mut Vec<u8>) -> Resu
     out.extend_from_slice(&flags.to_le_bytes());
     for param in &call.params {
         push_b_varchar(&param.name, out);
-        out.push(if param.by_ref { BY_REFERENCE } else { 0 } | if param.default { DEFAULT } else { 0 });
+        out.push(
+            if param.by_ref { BY_REFERENCE } else { 0 } | if param.default { DEFAULT } else { 0 },
+        );
         match &param.value {
             RpcValue::Scalar { ty, value } => {
                 ty.write_parameter(out);

@@ -17,7 +17,8 @@ const SAVE: u16 = 9;
 /// A transaction to begin.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Begin {
-    /// 0 leaves the level, 1 READ UNCOMMITTED, 2 READ COMMITTED, 3 REPEATABLE READ, 4 SERIALIZABLE, 5 SNAPSHOT.
+    /// 0 leaves the level, 1 READ UNCOMMITTED, 2 READ COMMITTED, 3 REPEATABLE READ, 4 SERIALIZABLE,
+    /// 5 SNAPSHOT.
     pub isolation: u8,
     pub name: String,
 }
@@ -32,16 +33,24 @@ pub enum TransactionRequest {
 }
 
 impl TransactionRequest {
-    /// Reads a request. Distributed transactions are `Unsupported`; an isolation level above 5 is `Malformed`.
-    pub fn parse(payload: &[u8], version: TdsVersion) -> Result<(Headers, TransactionRequest), TdsError> {
+    /// Reads a request. Distributed transactions are `Unsupported`; an isolation level above 5 is
+    /// `Malformed`.
+    pub fn parse(
+        payload: &[u8],
+        version: TdsVersion,
+    ) -> Result<(Headers, TransactionRequest), TdsError> {
         let mut reader = Reader::new(payload, "transaction manager request");
         let headers = Headers::read(&mut reader, version)?;
         let request = match reader.u16()? {
             BEGIN => TransactionRequest::Begin(begin(&mut reader)?),
-            COMMIT => TransactionRequest::Commit { name: name(&mut reader)?, then: and_begin(&mut reader)? },
-            ROLLBACK => {
-                TransactionRequest::Rollback { name: name(&mut reader)?, then: and_begin(&mut reader)? }
-            }
+            COMMIT => TransactionRequest::Commit {
+                name: name(&mut reader)?,
+                then: and_begin(&mut reader)?,
+            },
+            ROLLBACK => TransactionRequest::Rollback {
+                name: name(&mut reader)?,
+                then: and_begin(&mut reader)?,
+            },
             SAVE => TransactionRequest::Save { name: name(&mut reader)? },
             GET_DTC_ADDRESS | PROPAGATE | PROMOTE => {
                 return Err(TdsError::Unsupported("a distributed transaction"));

@@ -37,7 +37,8 @@ pub struct TableValue {
     pub type_name: String,
     /// Empty for a NULL table: there are no rows then either.
     pub columns: Vec<TableColumn>,
-    /// For each column, in the order in which values were sent, its number from 1; empty for the natural order.
+    /// For each column, in the order in which values were sent, its number from 1; empty for the
+    /// natural order.
     pub column_order: Vec<u16>,
     /// All rows' values one after the other, NULL for default columns.
     pub values: Vec<Value>,
@@ -49,8 +50,9 @@ impl TableValue {
         self.values.chunks_exact(self.columns.len().max(1))
     }
 
-    /// Reads a table after its type byte. `Table` for a database name (8047), a token that is none (8029), too many
-    /// columns (8050), a column order that is none (8055); 8032 for a type that tables cannot have.
+    /// Reads a table after its type byte. `Table` for a database name (8047), a token that is none
+    /// (8029), too many columns (8050), a column order that is none (8055); 8032 for a type that
+    /// tables cannot have.
     pub(crate) fn read(
         reader: &mut Reader<'_>,
         version: TdsVersion,
@@ -109,7 +111,11 @@ impl TableValue {
         }
     }
 
-    fn read_rows(&mut self, reader: &mut Reader<'_>, budget: &mut Budget<'_>) -> Result<(), TdsError> {
+    fn read_rows(
+        &mut self,
+        reader: &mut Reader<'_>,
+        budget: &mut Budget<'_>,
+    ) -> Result<(), TdsError> {
         loop {
             match reader.u8()? {
                 END => return Ok(()),
@@ -152,7 +158,9 @@ impl TableValue {
         out.push(END);
         for row in self.rows() {
             out.push(ROW);
-            for (value, column) in row.iter().zip(&self.columns).filter(|(_, column)| !column.default) {
+            for (value, column) in
+                row.iter().zip(&self.columns).filter(|(_, column)| !column.default)
+            {
                 encode_at(value, &column.ty, Place::Parameter, out)?;
             }
         }

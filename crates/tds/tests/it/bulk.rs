@@ -4,7 +4,8 @@ use ringwood_tds::client::ClientCodec;
 use ringwood_tds::packet::HEADER;
 use ringwood_tds::request::{BulkEvent, BulkReader};
 use ringwood_tds::{
-    Column, ColumnFlags, Fixed, Limits, Size, TdsError, TdsVersion, TokenWriter, TypeInfo, WireCollation,
+    Column, ColumnFlags, Fixed, Limits, Size, TdsError, TdsVersion, TokenWriter, TypeInfo,
+    WireCollation,
 };
 use types::Value;
 
@@ -31,7 +32,11 @@ fn rows() -> Vec<Vec<Value>> {
             if i % 5 == 0 { Value::Null } else { Value::str("text") },
             match i % 7 {
                 0 => Value::Null,
-                _ => types::variant::of(Value::Int(i), types::DataType::Int, types::Collation::DEFAULT),
+                _ => types::variant::of(
+                    Value::Int(i),
+                    types::DataType::Int,
+                    types::Collation::DEFAULT,
+                ),
             },
             Value::BigInt(i64::from(i)),
         ]
@@ -76,7 +81,8 @@ fn rows_in_pieces_of_any_size() {
             let payload = match version {
                 // Columns of MAX types do not exist there.
                 TdsVersion::V7_1 => {
-                    let error = read(&payload(version, with_done), 1000, version, 1 << 20).unwrap_err();
+                    let error =
+                        read(&payload(version, with_done), 1000, version, 1 << 20).unwrap_err();
                     assert_eq!(error, TdsError::TypeLength(0xA5));
                     continue;
                 }
@@ -106,7 +112,8 @@ fn rows_with_a_bitmap() {
 #[test]
 fn a_text_column_as_clients_describe_it() {
     // ntext: its table's name is one text with a count of characters, without a count of parts.
-    let mut payload = vec![0x81, 1, 0, 0, 0, 0, 0, 9, 0, 0x63, 0xFE, 0xFF, 0xFF, 0x7F, 9, 4, 0xD0, 0, 0x34];
+    let mut payload =
+        vec![0x81, 1, 0, 0, 0, 0, 0, 9, 0, 0x63, 0xFE, 0xFF, 0xFF, 0x7F, 9, 4, 0xD0, 0, 0x34];
     payload.extend([2, 0, b't', 0, b'b', 0, 1, b'n', 0]);
     payload.extend([0xD1, 16].iter().chain(&[0; 24]).chain(&[2, 0, 0, 0, b'x', 0, 0xD1, 0]));
     let mut reader = BulkReader::new(TdsVersion::V7_4, Limits::default());
@@ -143,9 +150,15 @@ fn data_that_ends_too_early_or_goes_on_too_long() {
     }
     let mut long = whole.clone();
     long.push(0xD1);
-    assert!(matches!(read(&long, 4096, TdsVersion::V7_4, 1 << 20), Err(TdsError::Malformed { .. })));
+    assert!(matches!(
+        read(&long, 4096, TdsVersion::V7_4, 1 << 20),
+        Err(TdsError::Malformed { .. })
+    ));
     assert!(matches!(read(&[0xD1], 1, TdsVersion::V7_4, 100), Err(TdsError::Malformed { .. })));
-    assert!(matches!(read(&[0x81, 0, 0], 1, TdsVersion::V7_4, 100), Err(TdsError::Malformed { .. })));
+    assert!(matches!(
+        read(&[0x81, 0, 0], 1, TdsVersion::V7_4, 100),
+        Err(TdsError::Malformed { .. })
+    ));
 }
 
 /// A load of one column that these bytes describe, of these rows.
@@ -183,9 +196,12 @@ fn columns_that_are_described_with_no_length() {
     let text = |id: u8| -> Vec<u8> { [id, 0, 0].into_iter().chain(COLLATION).collect() };
     let one_byte: &[u8] = &[2, 0, b'a', b'b'];
     let two_bytes: &[u8] = &[4, 0, b'a', 0, b'b', 0];
-    for (described, row) in
-        [(text(0xA7), one_byte), (text(0xAF), one_byte), (text(0xE7), two_bytes), (text(0xEF), two_bytes)]
-    {
+    for (described, row) in [
+        (text(0xA7), one_byte),
+        (text(0xAF), one_byte),
+        (text(0xE7), two_bytes),
+        (text(0xEF), two_bytes),
+    ] {
         let found = values(&load(&described, &[row, &[0xFF, 0xFF], &[0, 0]], &[]));
         assert_eq!(found.unwrap(), ["ab", "NULL", ""], "{described:x?}");
     }
@@ -216,8 +232,9 @@ fn decimals_of_any_described_length() {
 
 #[test]
 fn a_done_that_counts_in_four_bytes() {
-    let done =
-        |rest: usize| -> Vec<u8> { std::iter::once(0xFD).chain(std::iter::repeat_n(0, rest)).collect() };
+    let done = |rest: usize| -> Vec<u8> {
+        std::iter::once(0xFD).chain(std::iter::repeat_n(0, rest)).collect()
+    };
     for rest in [8, 12] {
         let payload = load(&[0x30], &[&[7]], &done(rest));
         assert_eq!(values(&payload).unwrap(), ["7"], "{rest}");

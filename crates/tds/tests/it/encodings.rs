@@ -13,7 +13,10 @@ const COLL: WireCollation = WireCollation([0x09, 0x04, 0xD0, 0x00, 0x34]);
 
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
 }
 
 fn shown(value: &Value) -> String {
@@ -33,7 +36,11 @@ fn check(ty: TypeInfo, info: &str, value: &Value, bytes: &str, null: Option<&str
     tds::encode_value(value, &ty, &mut out).unwrap();
     assert_eq!(out, hex(bytes), "value of {ty:?}");
     let mut reader = Reader::new(&out, "value");
-    assert_eq!(shown(&tds::decode_value(&mut reader, &ty, Place::Row).unwrap()), shown(value), "{ty:?}");
+    assert_eq!(
+        shown(&tds::decode_value(&mut reader, &ty, Place::Row).unwrap()),
+        shown(value),
+        "{ty:?}"
+    );
     assert!(reader.is_empty());
 
     out.clear();
@@ -150,10 +157,22 @@ fn strings_and_bytes() {
     let mixed = Value::str("a\u{20ac}\u{4e2d}");
     check(nvarchar, "e7 6400 0904d00034", &Value::str("a\u{20ac}"), "0400 6100ac20", Some("ffff"));
     check(nvarchar, "e7 6400 0904d00034", &mixed, "0600 6100ac202d4e", Some("ffff"));
-    check(TypeInfo::NChar(8, COLL), "ef 0800 0904d00034", &Value::str("ab"), "0400 61006200", Some("ffff"));
+    check(
+        TypeInfo::NChar(8, COLL),
+        "ef 0800 0904d00034",
+        &Value::str("ab"),
+        "0400 61006200",
+        Some("ffff"),
+    );
     let bytes = Value::bytes([0xCA, 0xFE]);
     check(TypeInfo::VarBinary(Size::Bytes(20)), "a5 1400", &bytes, "0200 cafe", Some("ffff"));
-    check(TypeInfo::Binary(4), "ad 0400", &Value::bytes([1, 2, 3, 4]), "0400 01020304", Some("ffff"));
+    check(
+        TypeInfo::Binary(4),
+        "ad 0400",
+        &Value::bytes([1, 2, 3, 4]),
+        "0400 01020304",
+        Some("ffff"),
+    );
     let guid = hex("ff19966f868b11d0b42d00c04fc964ff");
     let guid = Value::Guid(guid.try_into().unwrap());
     check(TypeInfo::Guid, "2410", &guid, "10 ff19966f868b11d0b42d00c04fc964ff", Some("00"));
@@ -176,8 +195,7 @@ fn large_values() {
     check(varchar, "a7 ffff 0904d00034", &Value::str("\u{e9}"), bytes, null);
     let binary = TypeInfo::VarBinary(Size::Max);
     check(binary, "a5 ffff", &Value::bytes([7]), "0100000000000000 01000000 07 00000000", null);
-    let names =
-        "06 6d0061007300740065007200 03 730079007300 0b 680069006500720061007200630068007900690064 00";
+    let names = "06 6d0061007300740065007200 03 730079007300 0b 680069006500720061007200630068007900690064 00";
     let class = "Microsoft.SqlServer.Types.SqlHierarchyId, Microsoft.SqlServer.Types, Version=11.0.0.0, Culture=neutral, \
                  PublicKeyToken=89845dcd8080cc91";
     let class: String = class.bytes().map(|b| format!("{b:02x}00")).collect();
@@ -195,7 +213,13 @@ fn large_values() {
     assert_eq!(out, hex(&format!("f0 {names}")));
     let read = TypeInfo::read_parameter(&mut Reader::new(&out, "type"), TdsVersion::V7_4);
     assert_eq!(read.unwrap(), TypeInfo::Hierarchy);
-    check(TypeInfo::Xml, "f1 00", &Value::str("<"), "0200000000000000 02000000 3c00 00000000", null);
+    check(
+        TypeInfo::Xml,
+        "f1 00",
+        &Value::str("<"),
+        "0200000000000000 02000000 3c00 00000000",
+        null,
+    );
 
     // A total that is unknown, and data in several chunks.
     let chunks = hex("feffffffffffffff 02000000 6100 04000000 62006300 00000000");
@@ -252,7 +276,8 @@ fn variants() {
     assert_eq!((inner.as_str(), ty), (Some("\u{e9}/"), DataType::VarChar(types::Len::N(3))));
     assert_eq!(collation, Collation::DEFAULT);
     let polish = Collation::from_name("Polish_CI_AS").unwrap();
-    let value = types::variant::of(Value::str("\u{142}"), DataType::VarChar(types::Len::N(9)), polish);
+    let value =
+        types::variant::of(Value::str("\u{142}"), DataType::VarChar(types::Len::N(9)), polish);
     check(variant, info, &value, "0a000000 a7 07 1504d00000 0900 b3", null);
     let value = types::variant::of(Value::Time(20_000_000), DataType::Time(0), Collation::DEFAULT);
     check(variant, info, &value, "06000000 29 01 00 020000", null);
@@ -266,7 +291,8 @@ fn variants() {
 fn a_decimal_may_be_shorter_than_declared() {
     let ty = TypeInfo::Decimal { precision: 38, scale: 2, numeric: false };
     let value =
-        tds::decode_value(&mut Reader::new(&[3, 1, 0x39, 0x30], "value"), &ty, Place::Parameter).unwrap();
+        tds::decode_value(&mut Reader::new(&[3, 1, 0x39, 0x30], "value"), &ty, Place::Parameter)
+            .unwrap();
     assert_eq!(shown(&value), shown(&Value::Decimal(Decimal::new(12_345, 38, 2).unwrap())));
 }
 
@@ -275,13 +301,16 @@ fn an_untyped_null() {
     let mut out = Vec::new();
     TypeInfo::Null.write(&mut out);
     assert_eq!(out, [0x1F]);
-    let value = tds::decode_value(&mut Reader::new(&[], "value"), &TypeInfo::Null, Place::Parameter).unwrap();
+    let value =
+        tds::decode_value(&mut Reader::new(&[], "value"), &TypeInfo::Null, Place::Parameter)
+            .unwrap();
     assert!(value.is_null());
 }
 
 #[test]
 fn code_pages_follow_the_collation() {
-    let cyrillic = TypeInfo::VarChar(Size::Bytes(10), WireCollation([0x19, 0x04, 0xD0, 0x00, 0x00]));
+    let cyrillic =
+        TypeInfo::VarChar(Size::Bytes(10), WireCollation([0x19, 0x04, 0xD0, 0x00, 0x00]));
     let mut out = Vec::new();
     tds::encode_value(&Value::str("\u{434}\u{430}\u{4e2d}"), &cyrillic, &mut out).unwrap();
     assert_eq!(out, [3, 0, 0xE4, 0xE0, b'?']);
@@ -293,7 +322,8 @@ fn code_pages_follow_the_collation() {
     assert_eq!(out, [3, 0, 0xE4, 0xB8, 0xAD]);
     // All zeros: the database's own.
     let raw = TypeInfo::VarChar(Size::Bytes(10), WireCollation::DATABASE);
-    let value = tds::decode_value(&mut Reader::new(&[1, 0, 0x80], "value"), &raw, Place::Row).unwrap();
+    let value =
+        tds::decode_value(&mut Reader::new(&[1, 0, 0x80], "value"), &raw, Place::Row).unwrap();
     assert_eq!(value.as_str(), Some("\u{20ac}"));
 }
 
@@ -321,7 +351,10 @@ fn rows_choose_the_shorter_form() {
 fn older_clients_get_types_that_they_know() {
     let of = |ty, version| TypeInfo::of(ty, true, Collation::DEFAULT, version);
     assert_eq!(of(DataType::NVarChar(Len::Max), TdsVersion::V7_1), TypeInfo::NText(COLL));
-    assert_eq!(of(DataType::NVarChar(Len::Max), TdsVersion::V7_2), TypeInfo::NVarChar(Size::Max, COLL));
+    assert_eq!(
+        of(DataType::NVarChar(Len::Max), TdsVersion::V7_2),
+        TypeInfo::NVarChar(Size::Max, COLL)
+    );
     let date = of(DataType::DateTime2(3), TdsVersion::V7_2);
     let mut out = Vec::new();
     date.write(&mut out);
@@ -392,7 +425,8 @@ fn bytes_that_are_no_value_are_refused() {
     ];
     for (ty, bytes, number) in cases {
         let bytes = hex(bytes);
-        let error = tds::decode_value(&mut Reader::new(&bytes, "value"), &ty, Place::Row).unwrap_err();
+        let error =
+            tds::decode_value(&mut Reader::new(&bytes, "value"), &ty, Place::Row).unwrap_err();
         assert_eq!(error.to_sql_error().number, number, "{ty:?}: {error}");
     }
 }

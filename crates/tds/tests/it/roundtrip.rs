@@ -1,4 +1,5 @@
-//! Properties: what is written is read again as the same; what is read never takes more than its limit.
+//! Properties: what is written is read again as the same; what is read never takes more than its
+//! limit.
 
 use proptest::prelude::*;
 use ringwood_tds::decode::Place;
@@ -7,8 +8,8 @@ use ringwood_tds::packet::{Event, MessageBuffer, MessageReader, PacketType};
 use ringwood_tds::request::{Procedure, RpcReader, RpcValue};
 use ringwood_tds::text::{from_utf16, push_utf16};
 use ringwood_tds::{
-    Limits, Reader, Size, TdsError, TdsVersion, TokenWriter, TypeInfo, WireCollation, client, decode_value,
-    plp,
+    Limits, Reader, Size, TdsError, TdsVersion, TokenWriter, TypeInfo, WireCollation, client,
+    decode_value, plp,
 };
 use types::datetime::{DAY_TICKS, MAX_DAY};
 use types::{DataType, Decimal, Len, Value};
@@ -17,12 +18,13 @@ const COLL: WireCollation = WireCollation([0x09, 0x04, 0xD0, 0x00, 0x34]);
 
 /// A type and a value of it.
 fn typed() -> impl Strategy<Value = (TypeInfo, Value)> {
-    let decimal = (1u8..=38, any::<u8>(), any::<i128>(), any::<bool>()).prop_map(|(p, s, n, numeric)| {
-        let scale = s % (p + 1);
-        let n = n % 10i128.pow(u32::from(p));
-        let value = Value::Decimal(Decimal::new(n, p, scale).expect("it fits"));
-        (TypeInfo::Decimal { precision: p, scale, numeric }, value)
-    });
+    let decimal =
+        (1u8..=38, any::<u8>(), any::<i128>(), any::<bool>()).prop_map(|(p, s, n, numeric)| {
+            let scale = s % (p + 1);
+            let n = n % 10i128.pow(u32::from(p));
+            let value = Value::Decimal(Decimal::new(n, p, scale).expect("it fits"));
+            (TypeInfo::Decimal { precision: p, scale, numeric }, value)
+        });
     let moment = (0u8..=7, 0..DAY_TICKS, 0..=MAX_DAY, -840i16..=840, 0u8..3).prop_map(
         |(s, t, days, offset, which)| {
             let ticks = t - t % 10u64.pow(7 - u32::from(s));
@@ -42,30 +44,35 @@ fn typed() -> impl Strategy<Value = (TypeInfo, Value)> {
             _ => {
                 return (
                     TypeInfo::Variant,
-                    types::variant::of(value, types::DataType::SqlVariant, types::Collation::DEFAULT),
-                );
-            }
-        };
-        (ty, value)
-    });
-    let bytes = (proptest::collection::vec(any::<u8>(), 0..100), 0u8..4).prop_map(|(bytes, which)| {
-        let ty = match which {
-            0 => TypeInfo::VarBinary(Size::Bytes(100)),
-            1 => TypeInfo::VarBinary(Size::Max),
-            2 => TypeInfo::Image,
-            _ => {
-                return (
-                    TypeInfo::Variant,
                     types::variant::of(
-                        Value::bytes(bytes),
+                        value,
                         types::DataType::SqlVariant,
                         types::Collation::DEFAULT,
                     ),
                 );
             }
         };
-        (ty, Value::bytes(bytes))
+        (ty, value)
     });
+    let bytes =
+        (proptest::collection::vec(any::<u8>(), 0..100), 0u8..4).prop_map(|(bytes, which)| {
+            let ty = match which {
+                0 => TypeInfo::VarBinary(Size::Bytes(100)),
+                1 => TypeInfo::VarBinary(Size::Max),
+                2 => TypeInfo::Image,
+                _ => {
+                    return (
+                        TypeInfo::Variant,
+                        types::variant::of(
+                            Value::bytes(bytes),
+                            types::DataType::SqlVariant,
+                            types::Collation::DEFAULT,
+                        ),
+                    );
+                }
+            };
+            (ty, Value::bytes(bytes))
+        });
     prop_oneof![
         any::<i64>().prop_map(|n| (TypeInfo::Int(8), Value::BigInt(n))),
         any::<i32>().prop_map(|n| (TypeInfo::Int(4), Value::Int(n))),
@@ -159,7 +166,9 @@ fn rows_of_every_declared_type_are_read_by_the_client() {
     ];
     let infos: Vec<TypeInfo> = types.iter().map(|&ty| type_of(ty)).collect();
     let mut out = Vec::new();
-    TokenWriter::new(&mut out, TdsVersion::V7_4).row(&infos, &vec![Value::Null; infos.len()]).unwrap();
+    TokenWriter::new(&mut out, TdsVersion::V7_4)
+        .row(&infos, &vec![Value::Null; infos.len()])
+        .unwrap();
     assert_eq!(out[0], 0xD2);
 }
 
@@ -176,7 +185,8 @@ fn text_of_every_length() {
                 let ty = TypeInfo::NVarChar(Size::Max, COLL);
                 let mut value = Vec::new();
                 encode_at(&Value::str(&text), &ty, Place::Row, &mut value).unwrap();
-                let read = decode_value(&mut Reader::new(&value, "value"), &ty, Place::Row).unwrap();
+                let read =
+                    decode_value(&mut Reader::new(&value, "value"), &ty, Place::Row).unwrap();
                 assert_eq!(read.as_str(), Some(&text[..]));
                 out.extend([0x00, 0xD8, b'x', 0, 0x00]);
                 assert_eq!(from_utf16(&out), text + "\u{10F800}x\u{FFFD}");

@@ -4,7 +4,9 @@
 use fastrand::Rng;
 use ringwood_tds::{RowColumns, Size, TdsError, TdsVersion, TokenWriter, TypeInfo, WireCollation};
 use types::units::of_lone;
-use types::{Collation, ColumnType, DataType, Decimal, Len, ResultRows, RowLayout, StoredCell, Value};
+use types::{
+    Collation, ColumnType, DataType, Decimal, Len, ResultRows, RowLayout, StoredCell, Value,
+};
 
 const VERSIONS: [TdsVersion; 5] =
     [TdsVersion::V7_1, TdsVersion::V7_2, TdsVersion::V7_3A, TdsVersion::V7_3B, TdsVersion::V7_4];
@@ -98,7 +100,8 @@ fn same(infos: &[TypeInfo], values: &[Value], cells: &[StoredCell<'_>], version:
     let of_values = ResultRows::one(values);
     let of_cells = ResultRows::of_cells(1, cells.len(), cells);
     for rows in [of_values, of_cells] {
-        let one = written(&|tokens| tokens.rows(&columns, &rows, 1).map(|count| assert_eq!(count, 1)));
+        let one =
+            written(&|tokens| tokens.rows(&columns, &rows, 1).map(|count| assert_eq!(count, 1)));
         assert!(one == expected, "{infos:?} {rows:?}");
     }
 }
@@ -110,10 +113,13 @@ fn stored_rows_are_written_as_their_values() {
     for seed in 0..3000 {
         let mut rng = Rng::with_seed(seed);
         let collation = match rng.usize(..=collations.len()) {
-            at if at < collations.len() => Collation::from_name(collations[at]).expect("it is known"),
+            at if at < collations.len() => {
+                Collation::from_name(collations[at]).expect("it is known")
+            }
             _ => Collation::DEFAULT,
         };
-        let types: Vec<DataType> = (0..rng.usize(1..12)).map(|_| TYPES[rng.usize(..TYPES.len())]).collect();
+        let types: Vec<DataType> =
+            (0..rng.usize(1..12)).map(|_| TYPES[rng.usize(..TYPES.len())]).collect();
         let column = |ty: &DataType| ColumnType { ty: *ty, nullable: true, collation };
         let layout = RowLayout::new(&types.iter().map(column).collect::<Vec<_>>());
         let values: Vec<Value> = types.iter().map(|ty| value(&mut rng, *ty)).collect();
@@ -133,7 +139,8 @@ fn stored_rows_are_written_as_their_values() {
             same(&infos, &values, &cells, version);
             // Columns that are never NULL have no marks.
             if values.iter().all(|value| !value.is_null()) {
-                let info = |at: &u16| TypeInfo::of(types[usize::from(*at)], false, collation, version);
+                let info =
+                    |at: &u16| TypeInfo::of(types[usize::from(*at)], false, collation, version);
                 same(&wanted.iter().map(info).collect::<Vec<_>>(), &values, &cells, version);
             }
         }
@@ -179,7 +186,12 @@ fn what_does_not_fit_is_the_same_error() {
     }
     let precise = Value::Decimal(Decimal::new(12_345, 9, 2).expect("it fits"));
     let decimal = TypeInfo::Decimal { precision: 4, scale: 2, numeric: true };
-    same(&[decimal], std::slice::from_ref(&precise), &[StoredCell::Value(precise.clone())], TdsVersion::V7_4);
+    same(
+        &[decimal],
+        std::slice::from_ref(&precise),
+        &[StoredCell::Value(precise.clone())],
+        TdsVersion::V7_4,
+    );
 }
 
 /// Rows are written until there are enough bytes; the rest comes with the next call.
@@ -209,7 +221,9 @@ fn many_rows_are_written_piece_by_piece() {
                 // No row begins behind what is enough.
                 let last = left.first(count).skip(count - 1);
                 let mut one = Vec::new();
-                TokenWriter::new(&mut one, TdsVersion::V7_4).rows(&columns, &last, 0).expect("it fits");
+                TokenWriter::new(&mut one, TdsVersion::V7_4)
+                    .rows(&columns, &last, 0)
+                    .expect("it fits");
                 assert!(out.len() - before < most.max(1) + one.len());
                 left = left.skip(count);
                 pieces += 1;

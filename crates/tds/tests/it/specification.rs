@@ -4,7 +4,9 @@ use ringwood_tds::client::{Token, TokenReader};
 use ringwood_tds::login::Login7;
 use ringwood_tds::packet::{Event, Message, MessageBuffer, MessageReader, PacketType};
 use ringwood_tds::request::rpc::write_calls;
-use ringwood_tds::request::{BulkEvent, BulkReader, Procedure, RpcReader, RpcRequest, RpcValue, SqlBatch};
+use ringwood_tds::request::{
+    BulkEvent, BulkReader, Procedure, RpcReader, RpcRequest, RpcValue, SqlBatch,
+};
 use ringwood_tds::tokens::{DoneKind, DoneStatus, EnvChange, command};
 use ringwood_tds::{ColumnFlags, Fixed, Limits, TdsVersion, TokenWriter, TypeInfo, WireCollation};
 use types::{SqlError, Value};
@@ -45,7 +47,10 @@ fn login_request() {
     assert_eq!(message.kind, PacketType::Login7);
     let login = Login7::parse(&message.payload).unwrap();
     assert_eq!(login.version, TdsVersion::V7_2);
-    assert_eq!((login.host.as_str(), login.user.as_str(), login.app.as_str()), ("skostov1", "sa", "OSQL-32"));
+    assert_eq!(
+        (login.host.as_str(), login.user.as_str(), login.app.as_str()),
+        ("skostov1", "sa", "OSQL-32")
+    );
     assert_eq!((login.library.as_str(), login.password.0.as_str()), ("ODBC", ""));
     assert!(login.options.odbc && login.options.language_fatal && login.options.database_fatal);
     assert_eq!((login.client_version, login.client_pid), (0x0700_0000, 256));
@@ -74,7 +79,8 @@ fn login_response() {
     let mut writer = TokenWriter::new(buffer.payload(), TdsVersion::V7_2);
     writer.env_change(EnvChange::Database { new: "master", old: "master" });
     writer.info(&SqlError::new(5701, 0, 2, "Changed database context to 'master'."), "", "");
-    writer.env_change(EnvChange::Collation { new: WireCollation([9, 4, 0xD0, 0, 0x34]), old: None });
+    writer
+        .env_change(EnvChange::Collation { new: WireCollation([9, 4, 0xD0, 0, 0x34]), old: None });
     writer.env_change(EnvChange::Language { new: "us_english", old: "" });
     writer.env_change(EnvChange::PacketSize { new: 4096, old: 4096 });
     writer.info(&SqlError::new(5703, 0, 1, "Changed language setting to us_english."), "", "");
@@ -148,7 +154,8 @@ fn table_valued_parameter() {
 #[test]
 fn sql_batch() {
     // The header is the specification's.
-    let mut payload = hex("16 00 00 00 12 00 00 00 02 00 00 00 00 00 00 00 00 01 00 00 00 00 0A 00");
+    let mut payload =
+        hex("16 00 00 00 12 00 00 00 02 00 00 00 00 00 00 00 00 01 00 00 00 00 0A 00");
     payload.extend(hex("73 00 65 00 6C 00 65 00 63 00 74 00 20 00 31 00 0A 00"));
     let batch = SqlBatch::parse(&payload, TdsVersion::V7_2).unwrap();
     assert_eq!(batch.text, "\nselect 1\n");

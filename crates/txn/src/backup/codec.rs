@@ -1,6 +1,6 @@
 //! Fields of backup headers as bytes: little-endian numbers, texts with their length in front.
-//! Guarantees: decoding takes any bytes and answers `None` for those that do not fit; it never asks for more memory
-//! than the bytes have.
+//! Guarantees: decoding takes any bytes and answers `None` for those that do not fit; it never asks
+//! for more memory than the bytes have.
 
 use wal::Lsn;
 
@@ -113,7 +113,11 @@ impl<'a> Dec<'a> {
     }
 
     /// A list whose entries take at least `least` bytes each.
-    pub fn list<T>(&mut self, least: usize, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+    pub fn list<T>(
+        &mut self,
+        least: usize,
+        mut one: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
         let n = self.u32()? as usize;
         if n.checked_mul(least)? > self.0.len() {
             return None;

@@ -1,8 +1,8 @@
 //! Where backups are written to and read from: a sequential stream of bytes per device.
 //!
-//! [`FileDevice`] is a file of the instance's disk, [`NullDevice`] takes everything and keeps nothing (TO DISK = 'NUL').
-//! What a URL leads to is made by the implementor of [`UrlDevices`] (crate s3): it writes a stream once, reads ranges, and
-//! is never appended to.
+//! [`FileDevice`] is a file of the instance's disk, [`NullDevice`] takes everything and keeps
+//! nothing (TO DISK = 'NUL'). What a URL leads to is made by the implementor of [`UrlDevices`]
+//! (crate s3): it writes a stream once, reads ranges, and is never appended to.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -21,9 +21,11 @@ pub trait BackupDevice: Send + Sync + Debug {
     fn size(&self) -> Result<Option<u64>, DiskError>;
     /// Opens it for reading.
     fn reader(&self) -> Result<Box<dyn BackupReader>, DiskError>;
-    /// Opens it for writing from byte `at` on (a multiple of [`UNIT`]); what was there from `at` on is given up.
+    /// Opens it for writing from byte `at` on (a multiple of [`UNIT`]); what was there from `at` on
+    /// is given up.
     fn writer(&self, at: u64) -> Result<Box<dyn BackupWriter>, DiskError>;
-    /// Whether a set can go after those that are there. If not, what is there is replaced as a whole, and only WITH FORMAT.
+    /// Whether a set can go after those that are there. If not, what is there is replaced as a
+    /// whole, and only WITH FORMAT.
     fn appends(&self) -> bool {
         true
     }
@@ -50,7 +52,10 @@ pub struct UrlRequest<'a> {
 impl Debug for UrlRequest<'_> {
     /// Leaves the secret out.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("UrlRequest").field("url", &self.url).field("tls", &self.tls).finish_non_exhaustive()
+        f.debug_struct("UrlRequest")
+            .field("url", &self.url)
+            .field("tls", &self.tls)
+            .finish_non_exhaustive()
     }
 }
 
@@ -75,12 +80,13 @@ pub trait BackupReader: Send {
     fn read_at(&mut self, offset: u64, buf: &mut AlignedBuf, len: usize) -> Result<(), DiskError>;
 }
 
-/// Writes a device from front to back. Dropped without [`finish`](Self::finish) it leaves what was there before its start.
+/// Writes a device from front to back. Dropped without [`finish`](Self::finish) it leaves what was
+/// there before its start.
 pub trait BackupWriter: Send {
     /// Adds bytes: a multiple of [`UNIT`].
     fn append(&mut self, bytes: &[u8]) -> Result<(), DiskError>;
-    /// Makes everything durable, but does not yet make it last: what can fail fails here, for all devices of a set before
-    /// the first of them is finished.
+    /// Makes everything durable, but does not yet make it last: what can fail fails here, for all
+    /// devices of a set before the first of them is finished.
     fn settle(&mut self) -> Result<(), DiskError>;
     /// Makes what has settled last.
     fn finish(&mut self) -> Result<(), DiskError>;
@@ -198,7 +204,8 @@ impl BackupWriter for FileWriter {
 impl Drop for FileWriter {
     fn drop(&mut self) {
         if !self.done {
-            // The error that matters has been reported; an unfinished set is also recognised by its missing end.
+            // The error that matters has been reported; an unfinished set is also recognised by its
+            // missing end.
             let _ = match &self.made {
                 Some(device) => device.disk.remove_named(&device.path, &*device.rule),
                 None => self.file.set_len(self.start),

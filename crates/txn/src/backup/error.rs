@@ -1,5 +1,5 @@
-//! What can go wrong with a backup or a restore.
-//! Guarantees: each error has SQL Server's number; the caller adds 3013, which ends every failed BACKUP and RESTORE.
+//! What can go wrong with a backup or a restore. Guarantees: each error has SQL Server's number;
+//! the caller adds 3013, which ends every failed BACKUP and RESTORE.
 
 use std::path::PathBuf;
 
@@ -73,7 +73,8 @@ pub enum BackupError {
     /// The set belongs to another database (3154).
     #[error("the backup set holds a backup of another database")]
     OtherDatabase,
-    /// The set is of another kind than the statement wants (3117-like; `full`: a full backup is wanted).
+    /// The set is of another kind than the statement wants (3117-like; `full`: a full backup is
+    /// wanted).
     #[error("the backup set is of another kind")]
     OtherKind,
     /// No restore is going on in the database (3117).

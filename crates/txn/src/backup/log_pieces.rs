@@ -15,14 +15,18 @@ const LOG_PIECE: usize = 1 << 20;
 /// Pieces of log that are read ahead of their packing.
 const PIECES_AHEAD: usize = 2;
 
-/// Writes the stretch of log; returns its bytes. With threads the next piece is read and checked while this one is packed.
+/// Writes the stretch of log; returns its bytes. With threads the next piece is read and checked
+/// while this one is packed.
 pub(super) fn write_log(
     set: &SetWriter,
     archive: &mut LogArchive,
     progress: Progress<'_>,
 ) -> Result<u64, BackupError> {
-    let start =
-        LogStart { from: archive.from(), layout: archive.layout().clone(), vlfs: archive.vlfs().to_vec() };
+    let start = LogStart {
+        from: archive.from(),
+        layout: archive.layout().clone(),
+        vlfs: archive.vlfs().to_vec(),
+    };
     set.put(PieceKind::LogStart, &start.encode())?;
     let span = archive.span();
     let mut bytes = 0;

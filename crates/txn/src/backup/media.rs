@@ -1,8 +1,10 @@
-//! Backup files: media families made of [pieces](super::piece). A family begins with a media header; each backup set is a set
-//! header, data pieces, and a set end that counts the pieces. A set without its end is not there.
+//! Backup files: media families made of [pieces](super::piece). A family begins with a media
+//! header; each backup set is a set header, data pieces, and a set end that counts the pieces. A
+//! set without its end is not there.
 //!
 //! # Guarantees
-//! Reading takes any bytes: what is damaged or cut is an error that names the device, never a panic and never wrong data.
+//! Reading takes any bytes: what is damaged or cut is an error that names the device, never a panic
+//! and never wrong data.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -38,7 +40,11 @@ pub struct MediaLabel {
 impl MediaLabel {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut e = Enc::default();
-        e.guid(&self.media_id).u16(self.families).u16(self.family).text(&self.name).text(&self.description);
+        e.guid(&self.media_id)
+            .u16(self.families)
+            .u16(self.family)
+            .text(&self.name)
+            .text(&self.description);
         e.u64(self.created_us);
         e.0
     }
@@ -53,8 +59,8 @@ impl MediaLabel {
             description: d.text()?,
             created_us: d.u64()?,
         };
-        let numbers =
-            usize::from(label.families) <= MAX_FAMILIES && (1..=label.families).contains(&label.family);
+        let numbers = usize::from(label.families) <= MAX_FAMILIES
+            && (1..=label.families).contains(&label.family);
         numbers.then_some(label)
     }
 }
@@ -83,9 +89,15 @@ impl Family {
     /// Opens a device and reads its media header.
     pub fn open(device: &dyn BackupDevice) -> Result<Family, BackupError> {
         let name = device.name().to_string();
-        let reader = device.reader().map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
-        let mut family =
-            Family { name, reader, label: MediaLabel::default(), buf: AlignedBuf::new(UNIT), first: 0 };
+        let reader =
+            device.reader().map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
+        let mut family = Family {
+            name,
+            reader,
+            label: MediaLabel::default(),
+            buf: AlignedBuf::new(UNIT),
+            first: 0,
+        };
         let header = match family.header(0)? {
             Some(header) if header.kind == PieceKind::Media => header,
             Some(_) => return Err(family.malformed("it does not begin with a media header")),
@@ -142,7 +154,8 @@ impl Family {
         header.content(&self.buf).ok_or_else(|| BackupError::Damaged { device: self.name.clone() })
     }
 
-    /// The sets on this family, in order, and the offset after the last complete one: where the next one goes.
+    /// The sets on this family, in order, and the offset after the last complete one: where the
+    /// next one goes.
     pub fn sets(&mut self) -> Result<(Vec<SetEntry>, u64), BackupError> {
         if let Some(only) = self.only_set()? {
             return Ok((vec![only], self.reader.len()));
@@ -156,7 +169,8 @@ impl Family {
             match header.kind {
                 PieceKind::SetHeader => {
                     let content = self.content(at, &header)?;
-                    let set = SetHeader::decode(&content).ok_or_else(|| self.no_set_header(&content))?;
+                    let set =
+                        SetHeader::decode(&content).ok_or_else(|| self.no_set_header(&content))?;
                     sets.push(SetEntry { header: set, end: None, data_at: behind });
                 }
                 PieceKind::SetEnd => {
@@ -177,8 +191,8 @@ impl Family {
         Ok((sets, end))
     }
 
-    /// The set of a device that holds one and nothing else: its end is the device's end, so the pieces between need not be
-    /// looked at.
+    /// The set of a device that holds one and nothing else: its end is the device's end, so the
+    /// pieces between need not be looked at.
     fn only_set(&mut self) -> Result<Option<SetEntry>, BackupError> {
         let media = self.label.media_id;
         let Some(first) =
@@ -212,14 +226,22 @@ impl Family {
     }
 
     /// The piece of a set at `at`, and the offset after it.
-    pub fn piece(&mut self, at: u64, position: u16) -> Result<(PieceHeader, Vec<u8>, u64), BackupError> {
+    pub fn piece(
+        &mut self,
+        at: u64,
+        position: u16,
+    ) -> Result<(PieceHeader, Vec<u8>, u64), BackupError> {
         if at >= self.reader.len() {
             return Err(BackupError::CutOff { device: self.name.clone() });
         }
         let Some(header) = self.header(at)? else {
             let cut = at.saturating_add(UNIT as u64) > self.reader.len();
             let device = self.name.clone();
-            return Err(if cut { BackupError::CutOff { device } } else { BackupError::Damaged { device } });
+            return Err(if cut {
+                BackupError::CutOff { device }
+            } else {
+                BackupError::Damaged { device }
+            });
         };
         if header.media != self.label.media_id || header.position != position {
             return Err(BackupError::Damaged { device: self.name.clone() });
@@ -249,14 +271,17 @@ impl MediaSet {
     /// Opens all devices of a media set.
     ///
     /// # Errors
-    /// A device cannot be read, is no backup, belongs to another media set, or (unless `some` is enough) one is missing.
+    /// A device cannot be read, is no backup, belongs to another media set, or (unless `some` is
+    /// enough) one is missing.
     pub fn open(devices: &[Box<dyn BackupDevice>], some: bool) -> Result<MediaSet, BackupError> {
         let mut families = Vec::new();
         for device in devices {
             families.push(Family::open(&**device)?);
         }
         families.sort_by_key(|f| f.label.family);
-        let Some(first) = families.first() else { return Err(BackupError::Families { need: 1, given: 0 }) };
+        let Some(first) = families.first() else {
+            return Err(BackupError::Families { need: 1, given: 0 });
+        };
         let (id, need) = (first.label.media_id, first.label.families);
         for pair in families.windows(2) {
             if pair[1].label.media_id != id || pair[1].label.family == pair[0].label.family {
@@ -286,8 +311,9 @@ impl MediaSet {
         found.ok_or(BackupError::NoSet { device, position })
     }
 
-    /// Hands out all pieces of a set: pages in any order, then the log in its own. Everything has been verified, and
-    /// that nothing is missing once this returns. Several families are read at once, each by a thread of its own.
+    /// Hands out all pieces of a set: pages in any order, then the log in its own. Everything has
+    /// been verified, and that nothing is missing once this returns. Several families are read at
+    /// once, each by a thread of its own.
     pub(crate) fn read_set(
         &mut self,
         position: u16,
@@ -298,7 +324,8 @@ impl MediaSet {
         for family in &mut self.families {
             let found = family.sets()?.0.into_iter().find(|set| set.header.position == position);
             let device = family.name.clone();
-            let entry = found.ok_or_else(|| BackupError::NoSet { device: device.clone(), position })?;
+            let entry =
+                found.ok_or_else(|| BackupError::NoSet { device: device.clone(), position })?;
             if *set_id.get_or_insert(entry.header.set_id) != entry.header.set_id {
                 return Err(BackupError::OtherMedia { device });
             }
@@ -310,7 +337,8 @@ impl MediaSet {
             return drain(&names, std::slice::from_mut(&mut lane), use_piece);
         }
         std::thread::scope(|scope| {
-            // The lanes go before the scope waits for the threads, which end when nobody hears them.
+            // The lanes go before the scope waits for the threads, which end when nobody hears
+            // them.
             let mut lanes = Vec::new();
             for (family, mut at) in self.families.iter_mut().zip(places) {
                 let (sender, receiver) = sync_channel(AHEAD);
@@ -378,8 +406,9 @@ fn drain(
     let malformed = |i: usize, what| BackupError::Malformed { device: names[i].clone(), what };
     // Then the log, by number, up to the end of each family.
     loop {
-        let open =
-            |w: &Option<Read>| w.as_ref().filter(|(h, _)| h.kind != PieceKind::SetEnd).map(|(h, _)| h.number);
+        let open = |w: &Option<Read>| {
+            w.as_ref().filter(|(h, _)| h.kind != PieceKind::SetEnd).map(|(h, _)| h.number)
+        };
         let next = waiting.iter().enumerate().filter_map(|(i, w)| Some((open(w)?, i))).min();
         let Some((_, i)) = next else { break };
         let Some((header, content)) = waiting[i].take() else { break };

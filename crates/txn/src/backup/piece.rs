@@ -17,7 +17,8 @@
 //! The content follows, then zeros up to a multiple of 4 KB.
 //!
 //! # Guarantees
-//! A header that is damaged is none; content is as long as its header says and has its checksum, or it is damaged.
+//! A header that is damaged is none; content is as long as its header says and has its checksum, or
+//! it is damaged.
 
 use std::ops::Deref;
 
@@ -83,7 +84,8 @@ impl PieceHeader {
         fits.then_some(PieceHeader { kind, media, position, number, flags, raw, stored })
     }
 
-    /// The verified content of the piece that `bytes` begin with and that this header was read from.
+    /// The verified content of the piece that `bytes` begin with and that this header was read
+    /// from.
     pub fn content(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let stored = bytes.get(HEADER..HEADER + self.stored as usize)?;
         let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..CRC_AT]), stored);
@@ -116,17 +118,20 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// Builds one, in a buffer that is no longer needed if there is one: memory that is new for each piece costs a backup more
-    /// than its checksums.
+    /// Builds one, in a buffer that is no longer needed if there is one: memory that is new for
+    /// each piece costs a backup more than its checksums.
     pub fn new(about: About<'_>, content: &[u8], compress: bool, spare: Option<Packed>) -> Packed {
         debug_assert!(content.len() <= PIECE_MAX);
-        let room = if compress { lz4_flex::block::get_maximum_output_size(content.len()) } else { 0 };
+        let room =
+            if compress { lz4_flex::block::get_maximum_output_size(content.len()) } else { 0 };
         let need = (HEADER + room.max(content.len())).next_multiple_of(UNIT);
         let spare = spare.map(|packed| packed.buf).filter(|buf| buf.len() >= need);
         let mut buf = spare.unwrap_or_else(|| AlignedBuf::new(need));
         let small = match compress {
             // What does not get smaller is kept as it is.
-            true => lz4_flex::block::compress_into(content, &mut buf[HEADER..]).unwrap_or(usize::MAX),
+            true => {
+                lz4_flex::block::compress_into(content, &mut buf[HEADER..]).unwrap_or(usize::MAX)
+            }
             false => usize::MAX,
         };
         let packed = small < content.len();
@@ -169,7 +174,8 @@ mod tests {
     #[test]
     fn a_used_buffer_makes_the_same_piece_as_a_new_one() {
         let media = [7; 16];
-        let noise: Vec<u8> = (0..20_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let noise: Vec<u8> =
+            (0..20_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         for content in [&noise[..9_000], &[5; 9_000], &[], &noise[..1]] {
             for compress in [false, true] {
                 let fresh = Packed::new(about(&media, 2), content, compress, None);

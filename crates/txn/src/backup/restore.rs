@@ -1,6 +1,7 @@
-//! Restoring: laying pages and log, and rolling forward.
-//! Guarantees: a database that is being restored has no valid header pages or no log until its pages are complete; each
-//! step is applied as a whole or not at all; what is laid after a step that crashed is the log of that step, or nothing.
+//! Restoring: laying pages and log, and rolling forward. Guarantees: a database that is being
+//! restored has no valid header pages or no log until its pages are complete; each step is applied
+//! as a whole or not at all; what is laid after a step that crashed is the log of that step, or
+//! nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use disk::{Disk, DiskError};
 use pages::{
-    DataFiles, FileEvent, FileGrowth, FileRestore, FileSpec, Home, LogHandle, PAGE_SIZE, RecordKind,
-    RecordView, Store, TxnId, check_images,
+    DataFiles, FileEvent, FileGrowth, FileRestore, FileSpec, Home, LogHandle, PAGE_SIZE,
+    RecordKind, RecordView, Store, TxnId, check_images,
 };
 use wal::{CheckpointInfo, Log, LogBlocks, LogError, LogOptions, LogRestore, Lsn};
 
@@ -49,7 +50,8 @@ impl RestoreTarget {
 /// What comes after a step of a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Another one: the log is rolled forward, so that it need not grow with each step (NORECOVERY).
+    /// Another one: the log is rolled forward, so that it need not grow with each step
+    /// (NORECOVERY).
     More,
     /// [`Database::open`], which rolls forward and undoes what is open (RECOVERY).
     Last,
@@ -57,7 +59,8 @@ pub enum Step {
 
 /// How far a log backup is restored, and where the data files go that it adds.
 pub struct RollTo<'a> {
-    /// Not to the first commit that is later, nor to a file that came or went later (microseconds since 1970).
+    /// Not to the first commit that is later, nor to a file that came or went later (microseconds
+    /// since 1970).
     pub stop_us: Option<u64>,
     pub place: PlaceFiles<'a>,
 }
@@ -83,7 +86,11 @@ fn no_log(e: LogError) -> BackupError {
 }
 
 /// What the log of a database that is not open says of backups and restores.
-pub fn restore_state(disk: &dyn Disk, home: &Home, log_path: &Path) -> Result<BackupState, BackupError> {
+pub fn restore_state(
+    disk: &dyn Disk,
+    home: &Home,
+    log_path: &Path,
+) -> Result<BackupState, BackupError> {
     Ok(state_of(&take_up(disk, home, log_path)?)?.1)
 }
 
@@ -144,8 +151,8 @@ fn specs(header: &SetHeader, target: &RestoreTarget) -> Result<Vec<(FileSpec, u6
     header.files.iter().filter(|f| !f.log).map(spec).collect()
 }
 
-/// Restores a full or differential backup. A full one makes the files, whose names must be free; a differential one
-/// needs the database as its base has left it.
+/// Restores a full or differential backup. A full one makes the files, whose names must be free; a
+/// differential one needs the database as its base has left it.
 pub fn restore_data(
     env: &Env,
     media: &mut MediaSet,
@@ -176,8 +183,10 @@ pub fn restore_data(
             )
         }
         SetKind::Differential => {
-            let (guid, base) = check_base(&**disk, &env.home, &header, end.as_ref(), &target.log_path)?;
-            // Without its log the database cannot be taken for restored if this does not come to an end.
+            let (guid, base) =
+                check_base(&**disk, &env.home, &header, end.as_ref(), &target.log_path)?;
+            // Without its log the database cannot be taken for restored if this does not come to an
+            // end.
             disk.remove(&target.log_path).map_err(TxnError::from)?;
             (guid, Some(base), FileRestore::open(disk.clone(), guid, &specs, &env.home)?)
         }
@@ -195,8 +204,8 @@ pub fn restore_data(
     Ok(Restored { header, end, files, stopped: false, took: begin.elapsed() })
 }
 
-/// Whether the database whose log this is is what a differential backup builds on. Changes nothing of it; opening the log may cut
-/// the file to the map that it has and syncs it.
+/// Whether the database whose log this is is what a differential backup builds on. Changes nothing
+/// of it; opening the log may cut the file to the map that it has and syncs it.
 pub fn check_differential(
     disk: &dyn Disk,
     home: &Home,
@@ -247,14 +256,20 @@ fn lay_data(
     let laid = media.read_set(header.position, &mut |piece| {
         match piece {
             Piece::Pages(content) => {
-                done += each_run(&content, |file, first, images| Ok(files.write(file, first, images)?))?;
+                done +=
+                    each_run(
+                        &content,
+                        |file, first, images| Ok(files.write(file, first, images)?),
+                    )?;
             }
             Piece::LogStart(content) => {
-                let start =
-                    LogStart::decode(&content).ok_or(TxnError::Invalid("the log's layout is damaged"))?;
+                let start = LogStart::decode(&content)
+                    .ok_or(TxnError::Invalid("the log's layout is damaged"))?;
                 let alignment = target.log.alignment;
                 let (path, layout, vlfs) = (&target.log_path, &start.layout, &start.vlfs);
-                log = Some(LogRestore::create(disk, path, guid, layout, vlfs, start.from, alignment)?);
+                log = Some(LogRestore::create(
+                    disk, path, guid, layout, vlfs, start.from, alignment,
+                )?);
             }
             Piece::LogBlocks(content) => {
                 let log = log.as_mut().ok_or(TxnError::Invalid("the log's layout is missing"))?;
@@ -303,14 +318,16 @@ fn each_run(
     }
     let mut pages = 0;
     for (first, count) in runs {
-        let bytes = (count as usize).checked_mul(PAGE_SIZE).and_then(|n| d.take(n)).ok_or_else(damaged)?;
+        let bytes =
+            (count as usize).checked_mul(PAGE_SIZE).and_then(|n| d.take(n)).ok_or_else(damaged)?;
         write(file, first, bytes)?;
         pages += u64::from(count);
     }
     Ok(pages)
 }
 
-/// Restores a log backup. One that adds or removes data files is rolled forward whatever comes next.
+/// Restores a log backup. One that adds or removes data files is rolled forward whatever comes
+/// next.
 pub fn restore_log(
     env: &Env,
     media: &mut MediaSet,
@@ -350,13 +367,17 @@ pub fn restore_log(
     let stopped = stop_us.is_some_and(|stop| cut || stop <= end.end_us);
     let time_us = if stopped { stop_us.unwrap_or(end.end_us) } else { end.end_us };
     // A stop point without a cut is a place like any other.
-    state.restoring = Some(Restoring { end: log.end(), time_us: time_us.max(restoring.time_us), cut });
+    state.restoring =
+        Some(Restoring { end: log.end(), time_us: time_us.max(restoring.time_us), cut });
     if header.last_fork != state.fork {
-        (state.parent_fork, state.fork, state.fork_lsn) = (state.fork, header.last_fork, header.fork_lsn);
+        (state.parent_fork, state.fork, state.fork_lsn) =
+            (state.fork, header.last_fork, header.fork_lsn);
     }
-    let info = CheckpointInfo { payload: encode_header(next, false, &state), ..log.checkpoint().clone() };
+    let info =
+        CheckpointInfo { payload: encode_header(next, false, &state), ..log.checkpoint().clone() };
     log.finish(info, Lsn::ZERO)?;
-    let files = if step == Step::More || files_change { roll_forward(env, target)? } else { Vec::new() };
+    let files =
+        if step == Step::More || files_change { roll_forward(env, target)? } else { Vec::new() };
     progress(100);
     Ok(Restored { header, end, files, stopped, took: begin.elapsed() })
 }
@@ -381,7 +402,9 @@ fn check_log(
         return Err(BackupError::TooRecent { first: header.first_lsn, need: at.end });
     }
     match end {
-        Some(end) if end.last_lsn < at.end => Err(BackupError::TooEarly { last: end.last_lsn, need: at.end }),
+        Some(end) if end.last_lsn < at.end => {
+            Err(BackupError::TooEarly { last: end.last_lsn, need: at.end })
+        }
         _ => Ok(()),
     }
 }
@@ -402,8 +425,8 @@ impl Laying<'_> {
         match piece {
             Piece::Pages(_) => Err(BackupError::OtherKind),
             Piece::LogStart(content) => {
-                let start =
-                    LogStart::decode(&content).ok_or(TxnError::Invalid("the log's layout is damaged"))?;
+                let start = LogStart::decode(&content)
+                    .ok_or(TxnError::Invalid("the log's layout is damaged"))?;
                 Ok(self.log.begin_set(&start.layout, &start.vlfs)?)
             }
             Piece::LogBlocks(content) => {
@@ -427,8 +450,8 @@ impl Laying<'_> {
         }
     }
 
-    /// How many records of the block come before the first commit or change of the list of files that is too late;
-    /// `None`: all. Notes the files.
+    /// How many records of the block come before the first commit or change of the list of files
+    /// that is too late; `None`: all. Notes the files.
     fn keep(&mut self, block: &wal::LogBlock<'_>) -> Result<Option<u16>, BackupError> {
         for (i, (_, record)) in block.records().enumerate() {
             let view = RecordView::decode(record)?;
@@ -449,8 +472,9 @@ impl Laying<'_> {
     }
 }
 
-/// Redoes the log of a database that is being restored, makes its pages durable, and gives back the log that no undo may
-/// need. Appends nothing. The pages may be redone again: they know what they have seen. Returns the data files.
+/// Redoes the log of a database that is being restored, makes its pages durable, and gives back the
+/// log that no undo may need. Appends nothing. The pages may be redone again: they know what they
+/// have seen. Returns the data files.
 fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, BackupError> {
     let (primary, log_path) = (target.primary()?, &target.log_path);
     let options = LogOptions { background_writer: false, ..target.log.clone() };
@@ -474,12 +498,17 @@ fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, Back
     db.store().finish_redo()?;
     db.store().settle_files(true)?;
     db.store().write_dirty(Lsn::MAX)?;
-    // All that was redone is on disk: the next step begins at the newest checkpoint that the log has whole.
+    // All that was redone is on disk: the next step begins at the newest checkpoint that the log
+    // has whole.
     let checkpoint_lsn = analysis.newest_checkpoint();
     let next = next.max(TxnId(analysis.highest().0 + 1));
     let hold = analysis.losers().map(|(_, log)| log.begin).min().unwrap_or(Lsn::MAX);
     let payload = encode_header(next, false, &state);
-    db.log().set_checkpoint(CheckpointInfo { checkpoint_lsn, redo_lsn: checkpoint_lsn, payload })?;
+    db.log().set_checkpoint(CheckpointInfo {
+        checkpoint_lsn,
+        redo_lsn: checkpoint_lsn,
+        payload,
+    })?;
     db.log().truncate_to(hold.min(checkpoint_lsn));
     db.log().close()?;
     let files = db.store().files().into_iter().map(|f| f.spec).collect();
@@ -488,7 +517,11 @@ fn roll_forward(env: &Env, target: &RestoreTarget) -> Result<Vec<FileSpec>, Back
 }
 
 /// Reads a whole set and checks it: checksums of the set, of its pages and of its log blocks.
-pub fn verify(media: &mut MediaSet, position: u16, progress: Progress<'_>) -> Result<SetEnd, BackupError> {
+pub fn verify(
+    media: &mut MediaSet,
+    position: u16,
+    progress: Progress<'_>,
+) -> Result<SetEnd, BackupError> {
     let SetEntry { end, .. } = media.set(position)?;
     let total = end.map_or(0, |e| e.raw_bytes);
     let mut done = 0;
@@ -504,7 +537,8 @@ pub fn verify(media: &mut MediaSet, position: u16, progress: Progress<'_>) -> Re
                 done += content.len() as u64;
             }
             Piece::LogStart(content) => {
-                LogStart::decode(content).ok_or(TxnError::Invalid("the log's layout is damaged"))?;
+                LogStart::decode(content)
+                    .ok_or(TxnError::Invalid("the log's layout is damaged"))?;
             }
             Piece::LogBlocks(content) => {
                 for block in LogBlocks::new(content) {

@@ -1,5 +1,5 @@
-//! What a backup set says of itself: its header in front, its end after the data, and the log's layout between.
-//! Guarantees: what was encoded is decoded to the same; other bytes give `None`.
+//! What a backup set says of itself: its header in front, its end after the data, and the log's
+//! layout between. Guarantees: what was encoded is decoded to the same; other bytes give `None`.
 
 use pages::InstanceId;
 use wal::{LogLayout, Lsn, VlfRun};
@@ -90,7 +90,8 @@ pub struct SetHeader {
     pub database_guid: [u8; 16],
     /// Identity that stays through restores.
     pub family: [u8; 16],
-    /// Recovery forks at the beginning and at the end of the log in the set, and where the last one began.
+    /// Recovery forks at the beginning and at the end of the log in the set, and where the last one
+    /// began.
     pub first_fork: [u8; 16],
     pub last_fork: [u8; 16],
     pub fork_lsn: Lsn,
@@ -195,7 +196,10 @@ impl SetHeader {
         }
         e.guid(&self.database_guid).guid(&self.family).guid(&self.first_fork).guid(&self.last_fork);
         e.lsn(self.fork_lsn).u64(self.start_us).u8(self.recovery_model as u8).u64(self.next_txn);
-        e.lsn(self.checkpoint_lsn).lsn(self.redo_lsn).lsn(self.first_lsn).lsn(self.database_backup_lsn);
+        e.lsn(self.checkpoint_lsn)
+            .lsn(self.redo_lsn)
+            .lsn(self.first_lsn)
+            .lsn(self.database_backup_lsn);
         put_base(&mut e, &self.base);
         e.u32(self.files.len() as u32);
         self.files.iter().for_each(|f| f.put(&mut e));
@@ -356,7 +360,8 @@ impl BackupState {
         (!self.log_from.is_zero()).then_some(self.log_from)
     }
 
-    /// The restore is over: a new recovery fork begins where what was restored ends, and so does the log chain.
+    /// The restore is over: a new recovery fork begins where what was restored ends, and so does
+    /// the log chain.
     pub(crate) fn end_restore(&mut self, model: RecoveryModel) -> bool {
         let Some(Restoring { end, .. }) = self.restoring.take() else { return false };
         self.parent_fork = self.fork;
@@ -368,7 +373,11 @@ impl BackupState {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut e = Enc::default();
-        e.u16(STATE_VERSION).guid(&self.family).guid(&self.parent_fork).guid(&self.fork).lsn(self.fork_lsn);
+        e.u16(STATE_VERSION)
+            .guid(&self.family)
+            .guid(&self.parent_fork)
+            .guid(&self.fork)
+            .lsn(self.fork_lsn);
         e.lsn(self.log_from);
         put_base(&mut e, &self.base);
         e.u64(self.log_backup_us).u8(self.recovery_model.map_or(0, |m| m as u8));
@@ -441,7 +450,12 @@ mod tests {
             redo_lsn: lsn(3),
             first_lsn: lsn(4),
             database_backup_lsn: lsn(5),
-            base: Some(Base { set_id: [6; 16], checkpoint_lsn: lsn(6), changed_from: lsn(7), time_us: 8 }),
+            base: Some(Base {
+                set_id: [6; 16],
+                checkpoint_lsn: lsn(6),
+                changed_from: lsn(7),
+                time_us: 8,
+            }),
             files: vec![SetFile { id: 1, name: "a".into(), growth: -10, ..SetFile::default() }],
             engine: vec![1, 2, 3],
         }

@@ -1,6 +1,6 @@
-//! Taking backups.
-//! Guarantees: a backup that was reported is complete and durable, and only then moves the log chain or the
-//! differential base; one that failed changes nothing in the database, which goes on meanwhile.
+//! Taking backups. Guarantees: a backup that was reported is complete and durable, and only then
+//! moves the log chain or the differential base; one that failed changes nothing in the database,
+//! which goes on meanwhile.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -205,7 +205,9 @@ impl Database {
         header.begins_chain = self.begins_chain(spec, &state);
         let threads = self.pace().background;
         let media_id = target.media();
-        let end = write_set(target, &header, threads, |set| self.write_data(set, &header, spec, progress))?;
+        let end = write_set(target, &header, threads, |set| {
+            self.write_data(set, &header, spec, progress)
+        })?;
         if spec.kind == SetKind::Full && !spec.copy_only {
             self.note_full(&header)?;
         }
@@ -220,8 +222,8 @@ impl Database {
             && state.recovery_model != Some(RecoveryModel::Simple)
     }
 
-    /// Where the log of a data backup begins: at the newest checkpoint, or at the first record of a transaction that is
-    /// still running.
+    /// Where the log of a data backup begins: at the newest checkpoint, or at the first record of a
+    /// transaction that is still running.
     fn note_start(&self, header: &mut SetHeader) -> Result<(), BackupError> {
         let info = self.log().checkpoint();
         let (next, ..) =
@@ -378,7 +380,8 @@ impl Database {
         }
     }
 
-    /// The full backup is there: the log chain begins if none has, and differential backups build on it.
+    /// The full backup is there: the log chain begins if none has, and differential backups build
+    /// on it.
     fn note_full(&self, header: &SetHeader) -> Result<(), BackupError> {
         let base = Base {
             set_id: header.set_id,
@@ -420,10 +423,12 @@ impl Database {
         self.log().flush_all()?;
         let mut archive = self.log().archive(from)?;
         let media_id = target.media();
-        let end = write_log_set(target, &header, self.pace().background, &mut archive, end_us, progress)?;
+        let end =
+            write_log_set(target, &header, self.pace().background, &mut archive, end_us, progress)?;
         if !spec.copy_only {
             self.change_backup_state(|state| {
-                // A change to SIMPLE has ended the chain meanwhile, and perhaps another one has begun.
+                // A change to SIMPLE has ended the chain meanwhile, and perhaps another one has
+                // begun.
                 if state.log_from == from {
                     state.log_from = end.last_lsn;
                     state.log_backup_us = end.finish_us;
@@ -431,7 +436,8 @@ impl Database {
             })?;
             self.truncate_log();
             if self.log_holder().1 == LogReuseWait::Checkpoint && self.log_percent() >= 70 {
-                // The backup is there whatever becomes of the checkpoint, which reports its own failures.
+                // The backup is there whatever becomes of the checkpoint, which reports its own
+                // failures.
                 drop(self.checkpoint());
             }
         }
@@ -456,8 +462,8 @@ fn check_chain(state: &BackupState) -> Result<Lsn, BackupError> {
     }
 }
 
-/// Backs up the log of a database that is closed, or whose data files are lost, from its log file alone. The log chain
-/// does not move: the log holds what it held.
+/// Backs up the log of a database that is closed, or whose data files are lost, from its log file
+/// alone. The log chain does not move: the log holds what it held.
 pub fn backup_closed_log(
     disk: &dyn Disk,
     log_path: &Path,
@@ -473,8 +479,10 @@ pub fn backup_closed_log(
         found = state;
         from
     })?;
-    let state =
-        found.ok_or(TxnError::NotADatabase { path: log_path.into(), what: "the log has no checkpoint" })?;
+    let state = found.ok_or(TxnError::NotADatabase {
+        path: log_path.into(),
+        what: "the log has no checkpoint",
+    })?;
     let from = check_chain(&state)?;
     if from < archive.from() {
         return Err(BackupError::NoFullBackup);

@@ -1,6 +1,7 @@
-//! Writing a backup set: pieces are packed by the threads that make them and spread over the devices, each of which is written
-//! by a thread of its own (or by the caller, where a database has no background threads: then all is in one order).
-//! Guarantees: a set is complete on all devices, durable, with its end, or the devices hold what they held before.
+//! Writing a backup set: pieces are packed by the threads that make them and spread over the
+//! devices, each of which is written by a thread of its own (or by the caller, where a database has
+//! no background threads: then all is in one order). Guarantees: a set is complete on all devices,
+//! durable, with its end, or the devices hold what they held before.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -49,17 +50,23 @@ impl Devices {
         label: &MediaLabel,
     ) -> Result<Devices, BackupError> {
         if devices.is_empty() || devices.len() > MAX_FAMILIES {
-            return Err(BackupError::Families { need: MAX_FAMILIES as u16, given: devices.len() as u16 });
+            return Err(BackupError::Families {
+                need: MAX_FAMILIES as u16,
+                given: devices.len() as u16,
+            });
         }
         let mut found = Vec::new();
         for device in devices {
             let name = device.name().to_string();
-            let len = device.size().map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
+            let len =
+                device.size().map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
             if len.is_some() && existing != Existing::Format && !device.appends() {
                 return Err(BackupError::Exists { device: name });
             }
             found.push(match len {
-                Some(len) if len > 0 && existing != Existing::Format => Some(Family::open(&**device)?),
+                Some(len) if len > 0 && existing != Existing::Format => {
+                    Some(Family::open(&**device)?)
+                }
                 _ => None,
             });
         }
@@ -72,12 +79,16 @@ impl Devices {
         }
     }
 
-    fn append(devices: &[Box<dyn BackupDevice>], found: Vec<Option<Family>>) -> Result<Devices, BackupError> {
+    fn append(
+        devices: &[Box<dyn BackupDevice>],
+        found: Vec<Option<Family>>,
+    ) -> Result<Devices, BackupError> {
         let mut media = None;
         let (mut places, mut last) = (Vec::new(), 0);
         for (device, family) in devices.iter().zip(found) {
             let name = device.name().to_string();
-            let mut family = family.ok_or_else(|| BackupError::OtherMedia { device: name.clone() })?;
+            let mut family =
+                family.ok_or_else(|| BackupError::OtherMedia { device: name.clone() })?;
             let label = family.label.clone();
             let (id, need) = *media.get_or_insert((label.media_id, label.families));
             if usize::from(need) != devices.len() {
@@ -88,8 +99,13 @@ impl Devices {
                 return Err(BackupError::OtherMedia { device: name });
             }
             places.push((label.family, end));
-            last = last
-                .max(sets.iter().filter(|s| s.end.is_some()).map(|s| s.header.position).max().unwrap_or(0));
+            last = last.max(
+                sets.iter()
+                    .filter(|s| s.end.is_some())
+                    .map(|s| s.header.position)
+                    .max()
+                    .unwrap_or(0),
+            );
         }
         let position = last.checked_add(1).ok_or(BackupError::Malformed {
             device: devices[0].name().into(),
@@ -102,24 +118,34 @@ impl Devices {
         Ok(Devices { writers, media: media.map_or([0; 16], |m| m.0), position })
     }
 
-    fn format(devices: &[Box<dyn BackupDevice>], label: &MediaLabel) -> Result<Devices, BackupError> {
+    fn format(
+        devices: &[Box<dyn BackupDevice>],
+        label: &MediaLabel,
+    ) -> Result<Devices, BackupError> {
         let mut writers = Vec::new();
         for (i, device) in devices.iter().enumerate() {
             let (name, mut writer) = open_writer(&**device, 0)?;
             let (families, family) = (devices.len() as u16, i as u16 + 1);
             let label = MediaLabel { families, family, ..label.clone() };
-            let about = About { kind: PieceKind::Media, media: &label.media_id, position: 0, number: 0 };
+            let about =
+                About { kind: PieceKind::Media, media: &label.media_id, position: 0, number: 0 };
             let piece = Packed::new(about, &label.encode(), false, None);
-            writer.append(&piece).map_err(|cause| BackupError::Write { device: name.clone(), cause })?;
+            writer
+                .append(&piece)
+                .map_err(|cause| BackupError::Write { device: name.clone(), cause })?;
             writers.push((name, writer));
         }
         Ok(Devices { writers, media: label.media_id, position: 1 })
     }
 }
 
-fn open_writer(device: &dyn BackupDevice, at: u64) -> Result<(String, Box<dyn BackupWriter>), BackupError> {
+fn open_writer(
+    device: &dyn BackupDevice,
+    at: u64,
+) -> Result<(String, Box<dyn BackupWriter>), BackupError> {
     let name = device.name().to_string();
-    let writer = device.writer(at).map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
+    let writer =
+        device.writer(at).map_err(|cause| BackupError::Open { device: name.clone(), cause })?;
     Ok((name, writer))
 }
 
@@ -205,7 +231,8 @@ impl SetWriter {
     }
 }
 
-/// Writes one set: `header` first, then what `body` puts, then the end that it returns with counts filled in.
+/// Writes one set: `header` first, then what `body` puts, then the end that it returns with counts
+/// filled in.
 pub(crate) fn write_set(
     devices: Devices,
     header: &SetHeader,
@@ -241,7 +268,8 @@ pub(crate) fn write_set(
             for lane in &set.lanes {
                 if let Lane::Here(writer) = lane {
                     let (name, writer) = &mut *writer.lock();
-                    step(writer).map_err(|cause| BackupError::Write { device: name.clone(), cause })?;
+                    step(writer)
+                        .map_err(|cause| BackupError::Write { device: name.clone(), cause })?;
                 }
             }
         }
@@ -296,10 +324,13 @@ fn all_at_once<'s>(
         Ok(()) => Ok((name, writer)),
         Err(cause) => Err(BackupError::Write { device: name, cause }),
     };
-    let workers: Vec<_> = writers.into_iter().map(|writer| scope.spawn(move || run(writer))).collect();
+    let workers: Vec<_> =
+        writers.into_iter().map(|writer| scope.spawn(move || run(writer))).collect();
     // All are waited for, whatever the first says.
-    let results: Vec<_> =
-        workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Cancelled))).collect();
+    let results: Vec<_> = workers
+        .into_iter()
+        .map(|worker| worker.join().unwrap_or(Err(BackupError::Cancelled)))
+        .collect();
     results.into_iter().collect()
 }
 

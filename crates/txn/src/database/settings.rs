@@ -1,5 +1,5 @@
-//! The settings of a database: kept with its data, durable when a change returns (unless it says otherwise), and the few that every
-//! commit asks for where it needs no lock.
+//! The settings of a database: kept with its data, durable when a change returns (unless it says
+//! otherwise), and the few that every commit asks for where it needs no lock.
 
 use super::Database;
 use crate::error::TxnError;
@@ -20,7 +20,10 @@ impl Database {
 
     /// What delayed commits may lose.
     pub fn loss_window(&self) -> LossWindow {
-        LossWindow { ms: self.window_ms.load(Ordering::Relaxed), kb: self.window_kb.load(Ordering::Relaxed) }
+        LossWindow {
+            ms: self.window_ms.load(Ordering::Relaxed),
+            kb: self.window_kb.load(Ordering::Relaxed),
+        }
     }
 
     /// Commits of this database with this setting.
@@ -28,8 +31,8 @@ impl Database {
         self.delayed_durability().decide(wanted)
     }
 
-    /// Whether the recovery model is SIMPLE, without a lock: who looks for log that can be freed may not wait for a change of
-    /// settings, which may wait for log.
+    /// Whether the recovery model is SIMPLE, without a lock: who looks for log that can be freed
+    /// may not wait for a change of settings, which may wait for log.
     pub(crate) fn is_simple(&self) -> bool {
         self.simple.load(Ordering::Acquire)
     }
@@ -52,12 +55,17 @@ impl Database {
         self.change_settings_as(true, change)
     }
 
-    /// The same, but durable no sooner than the next flush of the log: for what may be forgotten in a crash.
+    /// The same, but durable no sooner than the next flush of the log: for what may be forgotten in
+    /// a crash.
     pub fn note_settings(&self, change: impl FnOnce(&mut DbState)) -> Result<(), TxnError> {
         self.change_settings_as(false, change)
     }
 
-    fn change_settings_as(&self, durable: bool, change: impl FnOnce(&mut DbState)) -> Result<(), TxnError> {
+    fn change_settings_as(
+        &self,
+        durable: bool,
+        change: impl FnOnce(&mut DbState),
+    ) -> Result<(), TxnError> {
         let mut s = self.settings.write();
         let mut new = s.clone();
         change(&mut new);

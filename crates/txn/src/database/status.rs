@@ -1,5 +1,5 @@
-//! The state that a database is in, and what stopped it. Once suspect or offline it is never online again: every later call is told
-//! the cause.
+//! The state that a database is in, and what stopped it. Once suspect or offline it is never online
+//! again: every later call is told the cause.
 
 use super::Database;
 use crate::error::TxnError;
@@ -69,11 +69,12 @@ impl Database {
         PageError::Offline { cause: self.cause().unwrap_or_else(|| status.name().into()) }
     }
 
-    /// Takes the database out of service after a failure that only a restart can repair. The first cause is kept;
-    /// all waiters for locks in it are woken with an error.
+    /// Takes the database out of service after a failure that only a restart can repair. The first
+    /// cause is kept; all waiters for locks in it are woken with an error.
     pub fn fail(&self, during: &str, cause: &TxnError) {
         let text = self.cause.lock().get_or_insert_with(|| format!("{during}: {cause}")).clone();
-        // Out of service already: the waits were ended then, and those of now may be another database's with this number.
+        // Out of service already: the waits were ended then, and those of now may be another
+        // database's with this number.
         if matches!(self.status(), Status::Suspect | Status::Offline) {
             return;
         }

@@ -1,7 +1,8 @@
 //! The allocation units of a database that are open, and the making and freeing of units.
 //!
-//! Guarantees: no background work begins in a unit that was dropped, whoever was opening it at that time; what is remembered of
-//! dropped units goes when nobody can be opening them any more, so their number costs nothing.
+//! Guarantees: no background work begins in a unit that was dropped, whoever was opening it at that
+//! time; what is remembered of dropped units goes when nobody can be opening them any more, so
+//! their number costs nothing.
 
 use super::Database;
 use crate::error::TxnError;
@@ -14,10 +15,12 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 pub(crate) struct Units {
     /// The open ones: ghost cleanup knows no more of a page than its unit's number.
     pub open: HashMap<UnitId, Unit>,
-    /// Dropped ones that somebody may be opening at the moment, or whose extents have not been given back yet.
+    /// Dropped ones that somebody may be opening at the moment, or whose extents have not been
+    /// given back yet.
     pub freed: HashSet<UnitId>,
     opening: Opening,
-    /// Units whose extents were given back, with the newest who may have begun to open them before that.
+    /// Units whose extents were given back, with the newest who may have begun to open them before
+    /// that.
     gone: VecDeque<(u64, UnitId)>,
 }
 
@@ -48,7 +51,9 @@ impl Units {
 
     fn forget_gone(&mut self) {
         let oldest = self.opening.now.first().copied().unwrap_or(u64::MAX);
-        while let Some((newest, id)) = self.gone.front().copied().filter(|(newest, _)| *newest < oldest) {
+        while let Some((newest, id)) =
+            self.gone.front().copied().filter(|(newest, _)| *newest < oldest)
+        {
             debug_assert!(newest < oldest);
             self.freed.remove(&id);
             self.gone.pop_front();
@@ -57,7 +62,8 @@ impl Units {
 }
 
 impl Database {
-    /// Makes an allocation unit. Not undone by a rollback: the caller notes it where a restart finds it, or frees it.
+    /// Makes an allocation unit. Not undone by a rollback: the caller notes it where a restart
+    /// finds it, or frees it.
     pub fn create_unit(&self, id: UnitId, filegroup: u16) -> Result<Unit, TxnError> {
         self.check_online()?;
         let unit = self.store.create_unit(id, filegroup)?;
@@ -108,7 +114,8 @@ impl Database {
         self.units.read()
     }
 
-    /// Gives a unit's extents back; may be called again after a crash. Nobody may use the unit any more.
+    /// Gives a unit's extents back; may be called again after a crash. Nobody may use the unit any
+    /// more.
     pub fn free_unit(&self, id: UnitId, first_iam: PageId) -> Result<(), TxnError> {
         self.check_online()?;
         let mut units = self.units.write();

@@ -219,7 +219,8 @@ mod tests {
         const KEYS: usize = 60;
         let bucket = |r: &Resource| FastBuild::default().hash_one(r) as usize % BUCKETS;
         let first = bucket(&key(0));
-        let keys: Vec<Resource> = (0..).map(key).filter(|r| bucket(r) == first).take(KEYS).collect();
+        let keys: Vec<Resource> =
+            (0..).map(key).filter(|r| bucket(r) == first).take(KEYS).collect();
         let users: Vec<AtomicU32> = (0..KEYS).map(|_| AtomicU32::new(0)).collect();
         let manager = LockManager::new();
         std::thread::scope(|scope| {

@@ -85,7 +85,10 @@ fn sessions_that_read_and_convert_all_get_their_turn() {
                 let mut rng = fastrand::Rng::with_seed(session.into());
                 let mut turns = 0;
                 while turns < TURNS {
-                    assert!(start.elapsed() < Duration::from_secs(60), "{session} has had {turns} turns");
+                    assert!(
+                        start.elapsed() < Duration::from_secs(60),
+                        "{session} has had {turns} turns"
+                    );
                     let mut o = LockOwner::new(m.clone(), 51 + session);
                     // Nobody who holds nothing is a victim.
                     o.lock(table(1), S, WaitArgs::default()).unwrap();
@@ -134,7 +137,8 @@ fn a_deadlock_over_owners_of_sessions_has_one_victim() {
     let in_db = |db| Resource { db, what: What::Table(1) };
     let app = Resource { db: 1, what: What::Application(9) };
     for (first, second) in [(in_db(1), in_db(2)), (app, in_db(2)), (in_db(1), app)] {
-        let mut held: Vec<LockOwner> = (51..53).map(|session| LockOwner::new(m.clone(), session)).collect();
+        let mut held: Vec<LockOwner> =
+            (51..53).map(|session| LockOwner::new(m.clone(), session)).collect();
         held[0].lock(first, X, now()).unwrap();
         held[1].lock(second, X, now()).unwrap();
         let before = m.counters().0;
@@ -181,7 +185,10 @@ fn what_one_search_does_not_find_another_does() {
     assert_eq!(m.counters(), (0, 0));
     b_too.lock(table(1), S, now()).unwrap();
     let (ra, rb) = (ta.join().unwrap(), tb.join().unwrap());
-    assert!(matches!(rb, Err(LockError::Deadlock { .. })) != matches!(ra, Err(LockError::Deadlock { .. })));
+    assert!(
+        matches!(rb, Err(LockError::Deadlock { .. }))
+            != matches!(ra, Err(LockError::Deadlock { .. }))
+    );
     assert_eq!(m.counters().0, 1);
 }
 

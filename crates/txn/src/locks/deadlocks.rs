@@ -142,11 +142,13 @@ impl LockManager {
         let bucket = self.bucket(&resource);
         let Some(entry) = bucket.get(&resource) else { return };
         let grants: Vec<Grant> = entry.holders.iter().copied().collect();
-        let queue: Vec<(u64, Option<Who>)> = entry.queue.values().map(|w| (w.ticket, w.blocker)).collect();
+        let queue: Vec<(u64, Option<Who>)> =
+            entry.queue.values().map(|w| (w.ticket, w.blocker)).collect();
         drop(bucket);
         let Graph { waits, places } = graph;
         let place = &mut places[place];
-        let holder = |who: Who, mode| Some(Holder { wait: *nodes.get(&who.node())?, owner: who.id, mode });
+        let holder =
+            |who: Who, mode| Some(Holder { wait: *nodes.get(&who.node())?, owner: who.id, mode });
         place.holders = grants.into_iter().filter_map(|g| holder(g.who, g.mode)).collect();
         let mut ahead = None;
         for (ticket, blocker) in queue {
@@ -154,7 +156,9 @@ impl LockManager {
             match blocker {
                 // All that wait for a transaction wait for one who is not in the queue, and not for
                 // each other.
-                Some(who) if place.holders.is_empty() => place.holders.extend(holder(who, LockMode::X)),
+                Some(who) if place.holders.is_empty() => {
+                    place.holders.extend(holder(who, LockMode::X))
+                }
                 Some(_) => {}
                 None => waits[at].ahead = ahead.replace(at),
             }
@@ -166,8 +170,12 @@ impl LockManager {
     /// releases locks. Else who has gone on.
     fn confirm(&self, parties: &[&Arc<Waiter>]) -> Result<Vec<DeadlockEdge>, usize> {
         let next = parties.iter().cycle().skip(1);
-        let edges: Result<Vec<_>, usize> =
-            parties.iter().zip(next).enumerate().map(|(at, (a, b))| self.edge(a, b).ok_or(at)).collect();
+        let edges: Result<Vec<_>, usize> = parties
+            .iter()
+            .zip(next)
+            .enumerate()
+            .map(|(at, (a, b))| self.edge(a, b).ok_or(at))
+            .collect();
         match parties.iter().position(|w| w.verdict() != Verdict::Waiting) {
             Some(gone) => Err(gone),
             None => edges,
@@ -183,8 +191,9 @@ impl LockManager {
         let bucket = self.bucket(&a.resource);
         let entry = bucket.get(&a.resource)?;
         entry.queue.get(&a.queue_key())?;
-        let blocks =
-            |g: &&Grant| g.who.id != a.owner && g.who.node() == b.node() && !g.mode.compatible(a.mode);
+        let blocks = |g: &&Grant| {
+            g.who.id != a.owner && g.who.node() == b.node() && !g.mode.compatible(a.mode)
+        };
         if let Some(g) = entry.holders.iter().find(blocks) {
             return Some(DeadlockEdge { who: g.who, block: Block::Holds(g.mode) });
         }

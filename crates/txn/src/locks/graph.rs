@@ -69,11 +69,14 @@ impl Graph {
     /// behind it.
     fn next_edge(&self, v: Vertex, cursor: &mut usize) -> Option<Vertex> {
         match v {
-            Vertex::Wait(w) if self.waits[w].conversion => self.next_holder(w, cursor).map(Vertex::Wait),
+            Vertex::Wait(w) if self.waits[w].conversion => {
+                self.next_holder(w, cursor).map(Vertex::Wait)
+            }
             Vertex::Wait(w) => self.edge_of_new(w, cursor),
             Vertex::Conflicts(place, mode) => {
                 let holders = &self.places[place].holders;
-                let at = holders.iter().skip(*cursor).position(|h| !h.mode.compatible(mode))? + *cursor;
+                let at =
+                    holders.iter().skip(*cursor).position(|h| !h.mode.compatible(mode))? + *cursor;
                 *cursor = at + 1;
                 Some(Vertex::Wait(holders[at].wait))
             }

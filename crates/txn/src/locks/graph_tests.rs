@@ -11,7 +11,8 @@ fn on_cycle(graph: &Graph, from: WaitAt, out: &[bool]) -> bool {
     while let Some(w) = next.pop() {
         let wait = &graph.waits[w];
         let place = &graph.places[wait.place];
-        let holders = place.holders.iter().filter(|h| h.owner != wait.owner && !h.mode.compatible(wait.mode));
+        let holders =
+            place.holders.iter().filter(|h| h.owner != wait.owner && !h.mode.compatible(wait.mode));
         let mut edges: Vec<WaitAt> = holders.map(|h| h.wait).collect();
         if !wait.conversion {
             let ahead = std::iter::successors(wait.ahead, |at| graph.waits[*at].ahead);

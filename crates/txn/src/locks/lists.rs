@@ -65,8 +65,11 @@ impl LockManager {
         let mut out = self.list_weak(db);
         let listed = listed(&out);
         for bucket in &self.buckets {
-            for (resource, entry) in bucket.lock().iter().filter(|(r, _)| db.is_none_or(|d| d == r.db)) {
-                let holders = entry.holders.iter().filter(|g| !listed.contains(&(g.who.id, *resource)));
+            for (resource, entry) in
+                bucket.lock().iter().filter(|(r, _)| db.is_none_or(|d| d == r.db))
+            {
+                let holders =
+                    entry.holders.iter().filter(|g| !listed.contains(&(g.who.id, *resource)));
                 out.extend(holders.map(|g| LockInfo {
                     resource: *resource,
                     mode: g.mode,
@@ -92,7 +95,9 @@ impl LockManager {
     pub fn mode_held(&self, owner: OwnerId, resource: &Resource) -> Option<LockMode> {
         // As in a list.
         let kept = self.mode_kept(owner, resource);
-        kept.or_else(|| self.bucket(resource).get(resource).and_then(|entry| entry.holders.mode_of(owner)))
+        kept.or_else(|| {
+            self.bucket(resource).get(resource).and_then(|entry| entry.holders.mode_of(owner))
+        })
     }
 
     /// How many requests are blocked.
@@ -118,9 +123,15 @@ impl LockManager {
             mode: w.mode,
             waited: w.since.elapsed(),
             blocker: w.blocker.or_else(|| {
-                let conflicting =
-                    known.entry((w.resource, w.mode)).or_insert_with(|| self.conflicting(w.resource, w.mode));
-                conflicting.iter().flatten().find(|who| who.id != w.owner).copied().or_else(|| self.ahead(w))
+                let conflicting = known
+                    .entry((w.resource, w.mode))
+                    .or_insert_with(|| self.conflicting(w.resource, w.mode));
+                conflicting
+                    .iter()
+                    .flatten()
+                    .find(|who| who.id != w.owner)
+                    .copied()
+                    .or_else(|| self.ahead(w))
             }),
         };
         waiters.iter().map(describe).collect()
@@ -138,7 +149,8 @@ impl LockManager {
             return None;
         }
         let bucket = self.bucket(&w.resource);
-        let mut ahead = bucket.get(&w.resource)?.queue.range(..w.queue_key()).rev().map(|(_, ahead)| ahead);
+        let mut ahead =
+            bucket.get(&w.resource)?.queue.range(..w.queue_key()).rev().map(|(_, ahead)| ahead);
         Some(ahead.find(|ahead| !ahead.mode.compatible(w.mode))?.who())
     }
 }

@@ -55,7 +55,9 @@ pub struct LockManager {
 
 impl std::fmt::Debug for LockManager {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LockManager").field("waiting", &self.waiting.lock().len()).finish_non_exhaustive()
+        f.debug_struct("LockManager")
+            .field("waiting", &self.waiting.lock().len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -113,8 +115,8 @@ impl LockManager {
         self.buckets[h as usize % BUCKETS].lock()
     }
 
-    /// Locks `resource` for `who` and returns the mode held then (the join with what was held before).
-    /// Waits as `args` say.
+    /// Locks `resource` for `who` and returns the mode held then (the join with what was held
+    /// before). Waits as `args` say.
     pub fn lock(
         &self,
         who: Who,
@@ -134,7 +136,8 @@ impl LockManager {
         }
         // The ticket is taken under the bucket's mutex: in a queue tickets ascend in order of
         // arrival.
-        let mut waiter = Waiter::new(&who, resource, mode, args, self.next_ticket.fetch_add(1, Relaxed));
+        let mut waiter =
+            Waiter::new(&who, resource, mode, args, self.next_ticket.fetch_add(1, Relaxed));
         waiter.conversion = conversion;
         let waiter = Arc::new(waiter);
         entry.queue.insert(waiter.clone());
@@ -153,7 +156,9 @@ impl LockManager {
     /// Whether others hold `resource` in a mode that forbids `mode` to `owner`. Does not wait.
     pub fn conflicts(&self, owner: OwnerId, resource: Resource, mode: LockMode) -> bool {
         let bucket = self.bucket(&resource);
-        bucket.get(&resource).is_some_and(|e| e.holders.others_mask(owner) & !mode.compatible_mask() != 0)
+        bucket
+            .get(&resource)
+            .is_some_and(|e| e.holders.others_mask(owner) & !mode.compatible_mask() != 0)
     }
 
     /// Waits until transaction `txn` has ended. `mark` is called once the wait is certain to be
@@ -200,7 +205,8 @@ impl LockManager {
     fn block(&self, waiter: &Arc<Waiter>) -> Result<(), LockError> {
         let key = (waiter.node(), waiter.ticket);
         self.waiting.lock().insert(key, waiter.clone());
-        // Who cancels sets his flag and then looks for waiters: either he finds this one, or it finds the flag.
+        // Who cancels sets his flag and then looks for waiters: either he finds this one, or it
+        // finds the flag.
         let interrupted = self.interrupted.get().is_some_and(|interrupted| interrupted());
         if interrupted || self.dead.lock().contains(&waiter.resource.db) {
             waiter.decide(Verdict::Cancelled);
@@ -208,7 +214,8 @@ impl LockManager {
         let mut verdict = waiter.wait(|| self.ask_monitor());
         if verdict == Verdict::Waiting {
             // Timed out, unless somebody decides in this moment.
-            verdict = if waiter.decide(Verdict::Cancelled) { Verdict::Waiting } else { waiter.verdict() };
+            verdict =
+                if waiter.decide(Verdict::Cancelled) { Verdict::Waiting } else { waiter.verdict() };
         }
         self.waiting.lock().remove(&key);
         self.waits.add(waiter.mode, waiter.since.elapsed());
@@ -245,8 +252,12 @@ impl LockManager {
     /// Ends the waits of a session's transactions (KILL, attention). True when a wait was ended.
     pub fn cancel(&self, session: u32) -> bool {
         let node = Node::of_session(session);
-        let list: Vec<_> =
-            self.waiting.lock().range((node, 0)..=(node, u64::MAX)).map(|(_, w)| w.clone()).collect();
+        let list: Vec<_> = self
+            .waiting
+            .lock()
+            .range((node, 0)..=(node, u64::MAX))
+            .map(|(_, w)| w.clone())
+            .collect();
         list.iter().filter(|w| w.decide(Verdict::Cancelled)).count() > 0
     }
 
@@ -255,10 +266,12 @@ impl LockManager {
         self.dead.lock().retain(|d| *d != db);
     }
 
-    /// Ends all waits in a database, present and future: it went offline, nobody will release anything.
+    /// Ends all waits in a database, present and future: it went offline, nobody will release
+    /// anything.
     pub fn cancel_database(&self, db: u16) {
         self.dead.lock().push(db);
-        let list: Vec<_> = self.waiting.lock().values().filter(|w| w.resource.db == db).cloned().collect();
+        let list: Vec<_> =
+            self.waiting.lock().values().filter(|w| w.resource.db == db).cloned().collect();
         for w in list {
             w.decide(Verdict::Cancelled);
         }

@@ -1,5 +1,5 @@
-//! Lock modes: SQL Server's names, the compatibility matrix and the conversion lattice.
-//! Guarantees: compatibility is symmetric; a combined mode conflicts with exactly what its parts conflict with;
+//! Lock modes: SQL Server's names, the compatibility matrix and the conversion lattice. Guarantees:
+//! compatibility is symmetric; a combined mode conflicts with exactly what its parts conflict with;
 //! `join` never returns a mode weaker than either argument.
 
 /// A lock mode. The discriminants index the compatibility table.
@@ -55,8 +55,8 @@ pub const MODES: usize = 20;
 
 /// Every mode, in the order of the discriminants.
 pub const ALL_MODES: [LockMode; MODES] = [
-    SchS, SchM, S, U, X, IS, IU, IX, SIU, SIX, UIX, BU, RangeSS, RangeSU, RangeIN, RangeXX, RangeIS, RangeIU,
-    RangeXS, RangeXU,
+    SchS, SchM, S, U, X, IS, IU, IX, SIU, SIX, UIX, BU, RangeSS, RangeSU, RangeIN, RangeXX,
+    RangeIS, RangeIU, RangeXS, RangeXU,
 ];
 
 /// Pairs of basic modes that may be granted together; the rest of the matrix follows.
@@ -82,8 +82,8 @@ const BASIC_PAIRS: [(LockMode, LockMode); 28] = [
     (RangeSS, RangeSS),
     (RangeSS, RangeSU),
     (RangeIN, RangeIN),
-    // Intents meet key modes only when a caller mixes granularities on one resource; these pairs keep the lattice whole
-    // (X covers IX, S covers IS, U covers IU).
+    // Intents meet key modes only when a caller mixes granularities on one resource; these pairs
+    // keep the lattice whole (X covers IX, S covers IS, U covers IU).
     (IS, RangeSS),
     (IS, RangeSU),
     (IU, RangeSS),
@@ -169,7 +169,8 @@ impl LockMode {
         COMPATIBLE[self as usize]
     }
 
-    /// Does holding `self` give everything that holding `other` would? True when `self` excludes all that `other` does.
+    /// Does holding `self` give everything that holding `other` would? True when `self` excludes
+    /// all that `other` does.
     pub fn covers(self, other: LockMode) -> bool {
         self == other || (self.compatible_mask() & !other.compatible_mask() == 0 && self != SchS)
     }
@@ -186,7 +187,10 @@ impl LockMode {
         let mut best = SchM;
         let mut width = 0;
         for m in ALL_MODES {
-            if m != SchS && m.compatible_mask() & !both == 0 && m.compatible_mask().count_ones() > width {
+            if m != SchS
+                && m.compatible_mask() & !both == 0
+                && m.compatible_mask().count_ones() > width
+            {
                 best = m;
                 width = m.compatible_mask().count_ones();
             }
@@ -211,8 +215,9 @@ impl LockMode {
     /// The name as sys.dm_tran_locks.request_mode shows it.
     pub fn name(self) -> &'static str {
         const NAMES: [&str; MODES] = [
-            "Sch-S", "Sch-M", "S", "U", "X", "IS", "IU", "IX", "SIU", "SIX", "UIX", "BU", "RangeS-S",
-            "RangeS-U", "RangeI-N", "RangeX-X", "RangeI-S", "RangeI-U", "RangeX-S", "RangeX-U",
+            "Sch-S", "Sch-M", "S", "U", "X", "IS", "IU", "IX", "SIU", "SIX", "UIX", "BU",
+            "RangeS-S", "RangeS-U", "RangeI-N", "RangeX-X", "RangeI-S", "RangeI-U", "RangeX-S",
+            "RangeX-U",
         ];
         NAMES[self as usize]
     }
@@ -285,7 +290,12 @@ mod tests {
             }
         }
         let keys = [S, U, X, RangeSS, RangeSU, RangeIN, RangeXX];
-        let rows = [(RangeSS, "1101100"), (RangeSU, "1001000"), (RangeIN, "1110010"), (RangeXX, "0000000")];
+        let rows = [
+            (RangeSS, "1101100"),
+            (RangeSU, "1001000"),
+            (RangeIN, "1110010"),
+            (RangeXX, "0000000"),
+        ];
         for (mode, row) in rows {
             for (c, flag) in keys.iter().zip(row.chars()) {
                 assert_eq!(mode.compatible(*c), flag == '1', "{mode:?} beside {c:?}");

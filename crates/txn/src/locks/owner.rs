@@ -172,7 +172,8 @@ impl LockOwner {
         if self.paid > 0 && self.held.len() + STEP <= self.paid {
             self.give(STEP);
         }
-        // At LINEAR or below the index is not consulted; it is rebuilt when the list grows past that again.
+        // At LINEAR or below the index is not consulted; it is rebuilt when the list grows past
+        // that again.
         if self.held.len() > LINEAR {
             self.index.remove(&gone.resource);
             if let Some(moved) = self.held.get(i) {
@@ -241,7 +242,12 @@ impl LockOwner {
     }
 
     /// Locks until [`LockOwner::end_statement`].
-    pub fn lock_statement(&mut self, r: Resource, mode: LockMode, args: WaitArgs) -> Result<(), LockError> {
+    pub fn lock_statement(
+        &mut self,
+        r: Resource,
+        mode: LockMode,
+        args: WaitArgs,
+    ) -> Result<(), LockError> {
         self.lock_until(r, mode, args, Until::Statement)
     }
 
@@ -282,7 +288,12 @@ impl LockOwner {
     ///
     /// # Errors
     /// No memory.
-    pub fn try_until(&mut self, r: Resource, mode: LockMode, until: Until) -> Result<Grant, LockError> {
+    pub fn try_until(
+        &mut self,
+        r: Resource,
+        mode: LockMode,
+        until: Until,
+    ) -> Result<Grant, LockError> {
         if is_of_a_row(&r) && self.held.len() > LINEAR && self.held.len() < self.paid + STEP {
             return Ok(self.try_row(r, mode, until));
         }
@@ -308,7 +319,9 @@ impl LockOwner {
         let i = match self.index.entry(r) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => {
-                let Some(mode) = self.manager.try_lock(self.who, r, mode) else { return Grant::Busy };
+                let Some(mode) = self.manager.try_lock(self.who, r, mode) else {
+                    return Grant::Busy;
+                };
                 place.insert(self.held.len());
                 self.held.push(Held { resource: r, mode, until, excludes: false, kept: false });
                 self.statement_locks += usize::from(until == Until::Statement);
@@ -358,8 +371,8 @@ impl LockOwner {
         self.find(r).map(|i| self.held[i].mode)
     }
 
-    /// Whether `r` is held in this mode or a stronger one: `statement` at least to the end of the statement, else until it is
-    /// released.
+    /// Whether `r` is held in this mode or a stronger one: `statement` at least to the end of the
+    /// statement, else until it is released.
     #[inline]
     pub fn holds(&self, r: &Resource, mode: LockMode, statement: bool) -> bool {
         let least = if statement { Until::Statement } else { Until::Transaction };

@@ -53,7 +53,8 @@ fn who_waited_for_the_one_that_gives_up_is_granted_past_the_others() {
         let b = locking(b, table(1), IX, WaitArgs::default());
         until_waiting(&m, 1);
         let timeout_ms = if matches!(way, Way::Timeout) { 2_000 } else { -1 };
-        let c = locking(c, table(1), X, WaitArgs { timeout_ms, priority: -10, ..WaitArgs::default() });
+        let c =
+            locking(c, table(1), X, WaitArgs { timeout_ms, priority: -10, ..WaitArgs::default() });
         until_waiting(&m, 2);
         let d = locking(d, table(1), IS, WaitArgs::default());
         until_waiting(&m, 3);
@@ -191,7 +192,8 @@ fn nobody_waits_for_nothing_however_others_come_and_go() {
                     let wanted = modes[rng.usize(..modes.len())];
                     if let Asked::MustWait { mode, conversion } = entry.ask(who, wanted) {
                         ticket += 1;
-                        let mut waiter = Waiter::new(&who, table(1), mode, WaitArgs::default(), ticket);
+                        let mut waiter =
+                            Waiter::new(&who, table(1), mode, WaitArgs::default(), ticket);
                         waiter.conversion = conversion;
                         let waiter = Arc::new(waiter);
                         entry.queue.insert(waiter.clone());
@@ -210,12 +212,15 @@ fn check(entry: &Entry) {
     let held: Vec<_> = entry.holders.iter().collect();
     for (at, one) in held.iter().enumerate() {
         let others = held[at + 1..].iter();
-        others.for_each(|other| assert!(one.mode.compatible(other.mode), "{one:?} beside {other:?}"));
+        others
+            .for_each(|other| assert!(one.mode.compatible(other.mode), "{one:?} beside {other:?}"));
     }
     let mut ahead: Vec<LockMode> = Vec::new();
     for waiter in entry.queue.values() {
-        let by_holder = held.iter().any(|g| g.who.id != waiter.owner && !g.mode.compatible(waiter.mode));
-        let by_waiter = !waiter.conversion && ahead.iter().any(|mode| !mode.compatible(waiter.mode));
+        let by_holder =
+            held.iter().any(|g| g.who.id != waiter.owner && !g.mode.compatible(waiter.mode));
+        let by_waiter =
+            !waiter.conversion && ahead.iter().any(|mode| !mode.compatible(waiter.mode));
         assert!(by_holder || by_waiter, "{:?} waits for nobody: {entry:?}", waiter.mode);
         ahead.push(waiter.mode);
     }

@@ -112,7 +112,8 @@ impl Holders {
     /// Whether `owner` was the only one, which is gone then.
     #[inline]
     fn end(&mut self, owner: OwnerId) -> bool {
-        let only = matches!(self.list.as_slice(), [only] if only.who.id == owner) && self.crowd.is_none();
+        let only =
+            matches!(self.list.as_slice(), [only] if only.who.id == owner) && self.crowd.is_none();
         if only {
             self.list.clear();
             self.mask = 0;

@@ -127,7 +127,8 @@ fn tried_rows_agree_with_the_lock_table() {
     let key = |hash| Resource { db: 1, what: What::Key { unit: 1, hash } };
     let mut rng = fastrand::Rng::with_seed(11);
     for most in [4, 18, 700] {
-        let mut model: std::collections::BTreeMap<u64, LockMode> = std::collections::BTreeMap::new();
+        let mut model: std::collections::BTreeMap<u64, LockMode> =
+            std::collections::BTreeMap::new();
         let theirs = key(most + 1);
         o[1].lock(theirs, X, now()).unwrap();
         for _ in 0..10_000 {
@@ -264,14 +265,16 @@ fn waiting_for_a_transaction() {
     let m1 = m.clone();
     let (who, other) = (a.who(), b.who());
     let session = who.session;
-    let t = thread::spawn(move || m1.wait_txn(who, 1, TxnId(5), WaitArgs::default(), || Some(other)));
+    let t =
+        thread::spawn(move || m1.wait_txn(who, 1, TxnId(5), WaitArgs::default(), || Some(other)));
     until_waiting(&m, 1);
     let blockers: Vec<_> = m.waiting().iter().map(|w| (w.who, w.blocker)).collect();
     assert_eq!(blockers, [(who, Some(other))]);
     m.txn_ended(1, TxnId(5));
     assert_eq!(t.join().unwrap(), Ok(()));
     let m1 = m.clone();
-    let t = thread::spawn(move || m1.wait_txn(who, 1, TxnId(5), WaitArgs::default(), || Some(other)));
+    let t =
+        thread::spawn(move || m1.wait_txn(who, 1, TxnId(5), WaitArgs::default(), || Some(other)));
     while !m.cancel(session) {
         thread::yield_now();
     }
@@ -279,8 +282,8 @@ fn waiting_for_a_transaction() {
     assert!(m.list(None).is_empty());
 }
 
-/// Threads lock random tables in random modes and check by counters that no two incompatible modes are ever held at
-/// once; deadlocks occur and are all resolved.
+/// Threads lock random tables in random modes and check by counters that no two incompatible modes
+/// are ever held at once; deadlocks occur and are all resolved.
 #[test]
 fn random_load_never_grants_conflicts_and_never_hangs() {
     const TABLES: usize = 4;
@@ -297,7 +300,8 @@ fn random_load_never_grants_conflicts_and_never_hangs() {
                     let mut o = LockOwner::new(m.clone(), t as u32);
                     let mut mine: Vec<(usize, LockMode)> = Vec::new();
                     for _ in 0..rng.usize(1..4) {
-                        let (i, mode) = (rng.usize(0..TABLES), [IS, IX, S, U, X, SIX][rng.usize(0..6)]);
+                        let (i, mode) =
+                            (rng.usize(0..TABLES), [IS, IX, S, U, X, SIX][rng.usize(0..6)]);
                         if o.lock(table(i as u32), mode, WaitArgs::default()).is_err() {
                             victims.fetch_add(1, Ordering::Relaxed);
                             break;
@@ -361,10 +365,14 @@ fn many_holders_agree_with_a_plain_list() {
             o[i].release_all();
         } else {
             let target = o[i].mode_of(&table(1)).map_or(mode, |held| held.join(mode));
-            let fits = |other: &LockOwner| other.mode_of(&table(1)).is_none_or(|m| m.compatible(target));
+            let fits =
+                |other: &LockOwner| other.mode_of(&table(1)).is_none_or(|m| m.compatible(target));
             let free = (0..o.len()).all(|other| other == i || fits(&o[other]));
-            let got =
-                if busy && rng.bool() { Err(()) } else { o[i].lock(table(1), mode, now()).map_err(drop) };
+            let got = if busy && rng.bool() {
+                Err(())
+            } else {
+                o[i].lock(table(1), mode, now()).map_err(drop)
+            };
             if got.is_ok() {
                 assert!(free, "{mode:?} was granted");
             } else if !m.conflicts(o[i].id(), table(1), target) {

@@ -1,5 +1,6 @@
-//! A blocked request: its outcome, its clock, its place in the wait-for graph, and the wait statistics.
-//! Guarantees: a waiter is decided exactly once (granted, victim, cancelled or timed out).
+//! A blocked request: its outcome, its clock, its place in the wait-for graph, and the wait
+//! statistics. Guarantees: a waiter is decided exactly once (granted, victim, cancelled or timed
+//! out).
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -131,14 +132,17 @@ impl Waiter {
         *self.verdict.lock()
     }
 
-    /// Blocks until decided or timed out (`Waiting` is returned then). `detect` runs once, when the wait turns out long.
+    /// Blocks until decided or timed out (`Waiting` is returned then). `detect` runs once, when the
+    /// wait turns out long.
     pub fn wait(&self, detect: impl FnOnce()) -> Verdict {
         let deadline = (self.args.timeout_ms >= 0)
             .then(|| self.since.checked_add(Duration::from_millis(self.args.timeout_ms as u64)))
             .flatten();
         let first = self.since + DETECT_AFTER;
         let first = deadline.map_or(first, |d| d.min(first));
-        if let v @ (Verdict::Granted | Verdict::Victim | Verdict::Cancelled) = self.wait_until(Some(first)) {
+        if let v @ (Verdict::Granted | Verdict::Victim | Verdict::Cancelled) =
+            self.wait_until(Some(first))
+        {
             return v;
         }
         detect();

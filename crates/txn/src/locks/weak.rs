@@ -145,7 +145,11 @@ impl WeakLocks {
     /// The places that something was kept in.
     fn used(&self) -> impl Iterator<Item = &LockPlace> {
         let used = self.used.load(SeqCst);
-        self.places.iter().enumerate().filter(move |(at, _)| used & (1 << *at) != 0).map(|(_, place)| place)
+        self.places
+            .iter()
+            .enumerate()
+            .filter(move |(at, _)| used & (1 << *at) != 0)
+            .map(|(_, place)| place)
     }
 
     /// Takes a lock away; false: it is not here.
@@ -173,7 +177,13 @@ impl LockManager {
     /// Keeps a lock that `who` does not hold; false: somebody excludes it, or there is no room, and
     /// the lock table is to be asked.
     #[inline]
-    pub(super) fn keep_weak(&self, own: &WeakLocks, who: Who, resource: Resource, mode: LockMode) -> bool {
+    pub(super) fn keep_weak(
+        &self,
+        own: &WeakLocks,
+        who: Who,
+        resource: Resource,
+        mode: LockMode,
+    ) -> bool {
         let at = WeakLocks::at(who);
         if own.used.load(SeqCst) & (1 << at) == 0 {
             own.used.fetch_or(1 << at, SeqCst);
@@ -248,7 +258,9 @@ impl LockManager {
         let of = self.keepers.of(r.db)?;
         of.used().find_map(|place| {
             let kept = place.0.lock();
-            kept.iter().find(|lock| lock.who.id == owner && lock.resource == *r).map(|lock| lock.mode)
+            kept.iter()
+                .find(|lock| lock.who.id == owner && lock.resource == *r)
+                .map(|lock| lock.mode)
         })
     }
 }

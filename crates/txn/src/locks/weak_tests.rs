@@ -41,7 +41,10 @@ fn who_excludes_finds_what_is_kept() {
     let r = table(1);
     o[0].lock(r, IX, now()).unwrap();
     o[1].lock_statement(r, IS, now()).unwrap();
-    assert_eq!((kept(&m), in_table(&m, &r), m.list(Some(1)).len(), m.list(Some(2)).len()), (2, 0, 2, 0));
+    assert_eq!(
+        (kept(&m), in_table(&m, &r), m.list(Some(1)).len(), m.list(Some(2)).len()),
+        (2, 0, 2, 0)
+    );
     assert_eq!(m.mode_held(o[0].id(), &r), Some(IX));
     assert_eq!(o[2].lock(r, S, now()), Err(LockError::Timeout { resource: r }));
     assert_eq!((kept(&m), in_table(&m, &r), m.list(None).len()), (0, 2, 2));
@@ -101,7 +104,8 @@ fn conversions_are_of_the_lock_table() {
 #[test]
 fn sessions_may_share_a_place() {
     let m = LockManager::new();
-    let mut o: Vec<LockOwner> = (0..3).map(|n| LockOwner::new(m.clone(), 51 + n * PLACES as u32)).collect();
+    let mut o: Vec<LockOwner> =
+        (0..3).map(|n| LockOwner::new(m.clone(), 51 + n * PLACES as u32)).collect();
     o.iter_mut().for_each(LockOwner::begin_again);
     let r = table(1);
     o[0].lock(r, IS, now()).unwrap();
@@ -187,7 +191,8 @@ fn what_is_moved_is_listed_once() {
         for _ in 0..1000 {
             a.begin_again();
             let locked = a.lock(r, IX, args);
-            let listed: Vec<LockInfo> = m.list(Some(1)).into_iter().filter(|l| l.owner == a.id()).collect();
+            let listed: Vec<LockInfo> =
+                m.list(Some(1)).into_iter().filter(|l| l.owner == a.id()).collect();
             seen.push((locked, listed.len(), m.mode_held(a.id(), &r)));
             a.release_all();
         }
@@ -225,12 +230,19 @@ fn nobody_is_beside_who_excludes() {
                     let r = table(at as u32);
                     if rng.u32(..8) > 0 {
                         owner.lock(r, if rng.bool() { IX } else { IS }, args).unwrap();
-                        assert!(users[at].fetch_add(1, Ordering::SeqCst) >= 0, "beside who excludes");
+                        assert!(
+                            users[at].fetch_add(1, Ordering::SeqCst) >= 0,
+                            "beside who excludes"
+                        );
                         users[at].fetch_sub(1, Ordering::SeqCst);
                     }
                     // Another one that converts may have to be the victim.
                     if rng.u32(..8) == 0 && owner.lock(r, X, args).is_ok() {
-                        assert_eq!(users[at].fetch_sub(1 << 32, Ordering::SeqCst), 0, "it excludes");
+                        assert_eq!(
+                            users[at].fetch_sub(1 << 32, Ordering::SeqCst),
+                            0,
+                            "it excludes"
+                        );
                         users[at].fetch_add(1 << 32, Ordering::SeqCst);
                     }
                     owner.release_all();

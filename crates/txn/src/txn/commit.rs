@@ -25,8 +25,8 @@ impl Txn {
         self.commit_in_place(wanted)
     }
 
-    /// As [`Txn::commit`], without moving the transaction, which is long. After an error it is to be
-    /// dropped; else the next one may begin in its place ([`Txn::begin_again`]).
+    /// As [`Txn::commit`], without moving the transaction, which is long. After an error it is to
+    /// be dropped; else the next one may begin in its place ([`Txn::begin_again`]).
     pub fn commit_in_place(&mut self, wanted: Durability) -> Result<Committed, TxnError> {
         let Some(recorded) = self.record_commit(wanted)? else {
             return Ok(Committed { lsn: Lsn::ZERO, durable: true });
@@ -59,8 +59,8 @@ impl Txn {
             self.finish();
             return Ok(None);
         };
-        let durable =
-            !self.db.env().scratch && self.db.delayed_durability().decide(wanted) == Durability::Full;
+        let durable = !self.db.env().scratch
+            && self.db.delayed_durability().decide(wanted) == Durability::Full;
         let lsn = match self.append_end(s, RecordKind::Commit) {
             Ok(lsn) => lsn,
             Err(e) => {

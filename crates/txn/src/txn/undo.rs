@@ -1,7 +1,7 @@
 //! Taking back: to a savepoint, or the whole transaction, in the log and in the pages.
 //!
-//! Guarantee: each record is undone once, by a compensation record that names the next one; the log has kept space for all of
-//! them.
+//! Guarantee: each record is undone once, by a compensation record that names the next one; the log
+//! has kept space for all of them.
 
 use super::{Savepoint, Txn, time_bytes};
 use crate::error::TxnError;
@@ -54,7 +54,8 @@ impl Txn {
                     at = next;
                 }
                 Err(e) => {
-                    // A half undone transaction cannot stay among the living: only a restart can finish the work.
+                    // A half undone transaction cannot stay among the living: only a restart can
+                    // finish the work.
                     self.doomed = true;
                     self.db.fail("rollback", &e);
                     return Err(e);
@@ -65,7 +66,12 @@ impl Txn {
     }
 
     /// Undoes the record at `at`; returns the one to undo next.
-    fn undo_one(&mut self, at: Lsn, bytes: &mut Vec<u8>, ahead: &mut UndoAhead) -> Result<Lsn, TxnError> {
+    fn undo_one(
+        &mut self,
+        at: Lsn,
+        bytes: &mut Vec<u8>,
+        ahead: &mut UndoAhead,
+    ) -> Result<Lsn, TxnError> {
         self.db.log().read(at, bytes)?;
         let view = RecordView::decode(bytes)?;
         Ok(match view.kind() {
@@ -93,12 +99,14 @@ impl Txn {
             self.finish();
             return Ok(());
         };
-        let undone = self.undo_until(Lsn::ZERO).and_then(|()| self.append_end(&s, RecordKind::Abort));
+        let undone =
+            self.undo_until(Lsn::ZERO).and_then(|()| self.append_end(&s, RecordKind::Abort));
         let last = match undone {
             Ok(last) => last,
             Err(e) => {
                 self.db.fail("rollback", &e);
-                // It stays in the table: its rows are not free. Waiters learn from the database's state.
+                // It stays in the table: its rows are not free. Waiters learn from the database's
+                // state.
                 self.ended = true;
                 return Err(e);
             }
@@ -109,8 +117,8 @@ impl Txn {
         Ok(())
     }
 
-    /// A failure has taken the database offline and is recorded there. A panic must not get further: the thread may be unwinding
-    /// already.
+    /// A failure has taken the database offline and is recorded there. A panic must not get
+    /// further: the thread may be unwinding already.
     #[cold]
     pub(super) fn roll_back_dropped(&mut self) {
         if catch_unwind(AssertUnwindSafe(|| drop(self.roll_back()))).is_err() {

@@ -1,4 +1,5 @@
-//! What a transaction writes: its records into the log, and what access methods ask of the one who writes rows.
+//! What a transaction writes: its records into the log, and what access methods ask of the one who
+//! writes rows.
 
 use super::{Newest, Txn};
 use crate::locks::{LockMode, What};
@@ -8,11 +9,16 @@ use pages::{PageError, PageId, RecordBuilder, RecordSink, RowHeader, TxnId, Unit
 use std::ops::Range;
 use wal::{Log, Lsn};
 
-/// What a compensation record may need beyond what its operations do, its slot in the log block included.
+/// What a compensation record may need beyond what its operations do, its slot in the log block
+/// included.
 const UNDO_OVERHEAD: usize = 66;
 
 /// Appends what takes a change back, and gives back what was set aside for it.
-fn append_compensation(log: &Log, rec: &RecordBuilder, reserved: &mut u64) -> Result<Lsn, PageError> {
+fn append_compensation(
+    log: &Log,
+    rec: &RecordBuilder,
+    reserved: &mut u64,
+) -> Result<Lsn, PageError> {
     let len = rec.bytes().len() as u64;
     let release = len.min(reserved.saturating_sub(log.end_reserve())) as u32;
     let lsn = append_at_any_cost(log, rec.bytes(), release)?;
@@ -43,7 +49,8 @@ impl RecordSink for Txn {
             let reserve = self.db.log().undo_reserve(rec.undo_bytes() + UNDO_OVERHEAD);
             let lsn = self.db.log().append(&[rec.bytes()], reserve)?;
             l.reserved += u64::from(reserve);
-            // Rows that became shorter may have to be long again when others have filled their page.
+            // Rows that became shorter may have to be long again when others have filled their
+            // page.
             if let Some(page) = rec.shrunk_page().filter(|page| *page != l.shrunk) {
                 l.shrunk = page;
                 l.undo_pages += 1;

@@ -1,4 +1,5 @@
-//! Backups and restores: what is restored is what was there, at the end of a backup or at any point in time.
+//! Backups and restores: what is restored is what was there, at the end of a backup or at any point
+//! in time.
 
 use crate::support;
 use ringwood_txn as txn;
@@ -11,7 +12,8 @@ use crate::support::chain::{
 use crate::support::*;
 use sim::{Fault, OpKind, SimDisk};
 use txn::backup::{
-    BackupError, BackupSpec, Existing, MediaSet, SetKind, Step, backup_closed_log, mark_restoring, verify,
+    BackupError, BackupSpec, Existing, MediaSet, SetKind, Step, backup_closed_log, mark_restoring,
+    verify,
 };
 use txn::{LogReuseWait, RecoveryModel, TxnError};
 
@@ -67,7 +69,8 @@ fn the_log_waits_for_its_backup() {
     assert!(matches!(rig.backup(SetKind::Log, &["x.trn"]), Err(BackupError::NoFullBackup)));
 }
 
-/// The model changes while a log backup runs: the chain has ended, whichever of the two is over first.
+/// The model changes while a log backup runs: the chain has ended, whichever of the two is over
+/// first.
 #[test]
 fn simple_during_a_log_backup_ends_the_chain() {
     let mut rig = Rig::new(6, false);
@@ -175,17 +178,21 @@ fn point_in_time(seed: u64) {
         if stop < first || stop > last {
             continue;
         }
-        let full =
-            rig.rng.choice(fulls.iter().filter(|f| f.done.end.end_us <= stop).collect::<Vec<_>>()).unwrap();
+        let full = rig
+            .rng
+            .choice(fulls.iter().filter(|f| f.done.end.end_us <= stop).collect::<Vec<_>>())
+            .unwrap();
         let diff = diffs.iter().rfind(|d| {
-            d.done.header.base.unwrap().set_id == full.done.header.set_id && d.done.end.end_us <= stop
+            d.done.header.base.unwrap().set_id == full.done.header.set_id
+                && d.done.end.end_us <= stop
         });
         let mut chain = vec![full.clone()];
         chain.extend(diff.filter(|_| rig.rng.bool()).cloned());
         let from = chain.last().unwrap().done.end.last_lsn;
         chain.extend(logs.iter().filter(|l| l.done.end.last_lsn >= from).cloned());
         let copy = Copy::new(&rig.disk, &format!("copy{n}"));
-        let db = restore_to(&copy, &chain, stop).unwrap_or_else(|e| panic!("seed {seed}, point {n}: {e}"));
+        let db = restore_to(&copy, &chain, stop)
+            .unwrap_or_else(|e| panic!("seed {seed}, point {n}: {e}"));
         check(&db, &model)
             .unwrap_or_else(|e| panic!("seed {seed}, point {n}, chain of {}: {e}", chain.len()));
         drop(db);
@@ -209,7 +216,8 @@ fn a_lost_database_comes_back_from_its_tail() {
     let tail = BackupSpec { copy_only: true, ..spec(SetKind::Log) };
     let files = vec!["tail.trn".to_string()];
     let path = std::path::Path::new(LOG);
-    let done = backup_closed_log(&disk, path, &devices(&disk, &files), &tail, &mut |_| true).unwrap();
+    let done =
+        backup_closed_log(&disk, path, &devices(&disk, &files), &tail, &mut |_| true).unwrap();
     assert_eq!(done.header.first_lsn, log.done.end.last_lsn);
     let tail = Taken { files, position: 1, done };
     let copy = Copy::new(&disk, "back");
@@ -220,7 +228,8 @@ fn a_lost_database_comes_back_from_its_tail() {
     check(&db, &rig.now).unwrap();
 }
 
-/// Restored, worked on, backed up again: the new recovery fork has a chain of its own, and the old one is refused.
+/// Restored, worked on, backed up again: the new recovery fork has a chain of its own, and the old
+/// one is refused.
 #[test]
 fn recovery_forks_are_told_apart() {
     let mut rig = Rig::new(4, false);
@@ -245,11 +254,17 @@ fn recovery_forks_are_told_apart() {
     assert!(matches!(again.step(&new, None, Step::More), Err(BackupError::TooRecent { .. })));
     assert!(matches!(again.step(&late, None, Step::More), Err(BackupError::TooRecent { .. })));
     again.step(&log, Some(stop), Step::More).unwrap();
-    assert!(matches!(again.step(&late, None, Step::More), Err(BackupError::OtherFork)), "cut before");
+    assert!(
+        matches!(again.step(&late, None, Step::More), Err(BackupError::OtherFork)),
+        "cut before"
+    );
     assert!(matches!(again.step(&log, None, Step::More), Err(BackupError::OtherFork)));
     again.step(&new, None, Step::Last).unwrap();
     check(&again.recover().unwrap(), &wanted).unwrap();
-    assert!(matches!(again.step(&new, None, Step::More), Err(BackupError::NotReady)), "it is recovered");
+    assert!(
+        matches!(again.step(&new, None, Step::More), Err(BackupError::NotReady)),
+        "it is recovered"
+    );
     // Beyond the fork the new chain does not fit.
     let other = Copy::new(&rig.disk, "other");
     for taken in [&full, &log] {
@@ -270,7 +285,10 @@ fn the_order_of_a_chain_is_checked() {
     let diff = rig.backup(SetKind::Differential, &["b.bak"]).unwrap();
     assert_eq!(diff.position, 2, "behind the full backup");
     let copy = Copy::new(&rig.disk, "copy");
-    assert!(matches!(copy.step(&log, None, Step::More), Err(BackupError::NoLog)), "nothing restored yet");
+    assert!(
+        matches!(copy.step(&log, None, Step::More), Err(BackupError::NoLog)),
+        "nothing restored yet"
+    );
     copy.step(&first, None, Step::More).unwrap();
     assert!(matches!(copy.step(&diff, None, Step::More), Err(BackupError::OtherBase)));
     copy.step(&log, None, Step::More).unwrap();
@@ -286,7 +304,8 @@ fn the_order_of_a_chain_is_checked() {
     let alien = foreign.backup_as(&["alien.bak"], &spec(SetKind::Full)).unwrap();
     let third = Copy::new(&rig.disk, "third");
     third.step(&alien, None, Step::More).unwrap();
-    // Both were made with the same identity, so that alone does not tell them apart; the fork and the LSNs do.
+    // Both were made with the same identity, so that alone does not tell them apart; the fork and
+    // the LSNs do.
     assert!(third.step(&log, None, Step::More).is_err());
 }
 
@@ -301,7 +320,8 @@ fn a_tail_backup_leaves_the_database_restoring() {
     let tail = BackupSpec { tail: true, ..spec(SetKind::Log) };
     let files = vec!["tail.trn".to_string()];
     let (disk, path) = (rig.disk.clone(), std::path::Path::new(LOG));
-    let done = backup_closed_log(&disk, path, &devices(&disk, &files), &tail, &mut |_| true).unwrap();
+    let done =
+        backup_closed_log(&disk, path, &devices(&disk, &files), &tail, &mut |_| true).unwrap();
     mark_restoring(&disk, &Default::default(), path).unwrap();
     let tail = Taken { files, position: 1, done };
     let copy = Copy::new(&disk, "copy");
@@ -310,7 +330,8 @@ fn a_tail_backup_leaves_the_database_restoring() {
     let db = copy.recover().unwrap();
     let table = check(&db, &rig.now).unwrap();
     // The copy works on, and its log goes back to where the tail was taken: the roles have changed.
-    let mut other = Rig { db, table, disk: disk.clone(), now: rig.now.clone(), ..Rig::new(3, false) };
+    let mut other =
+        Rig { db, table, disk: disk.clone(), now: rig.now.clone(), ..Rig::new(3, false) };
     other.work(80).unwrap();
     other.quiet();
     let back = other.backup(SetKind::Log, &["back.trn"]).unwrap();
@@ -328,13 +349,19 @@ fn failing_devices_harm_nobody() {
     rig.work(300).unwrap();
     let good = rig.backup(SetKind::Full, &["good.bak"]).unwrap();
     let before = rig.db.backup_state();
-    for (kind, name) in [(SetKind::Full, "bad.bak"), (SetKind::Log, "bad.trn"), (SetKind::Log, "good.bak")] {
+    for (kind, name) in
+        [(SetKind::Full, "bad.bak"), (SetKind::Log, "bad.trn"), (SetKind::Log, "good.bak")]
+    {
         for nth in 1..4 {
             rig.work(20).unwrap();
             let path = std::path::Path::new(name);
             rig.disk.fail_on(path, OpKind::Write, nth, Fault::NoSpace);
             let failed = rig.backup_as(&[name], &spec(kind));
-            assert!(matches!(failed, Err(BackupError::Write { .. })), "{name} {nth}: {:?}", failed.err());
+            assert!(
+                matches!(failed, Err(BackupError::Write { .. })),
+                "{name} {nth}: {:?}",
+                failed.err()
+            );
             rig.disk.clear_faults();
             assert_eq!(disk::Disk::exists(&rig.disk, path).unwrap(), name == "good.bak");
         }
@@ -359,7 +386,11 @@ fn a_stripe_that_fails_at_the_end_leaves_none_behind() {
         for broken in stripes {
             rig.disk.fail_on(std::path::Path::new(broken), OpKind::Sync, 1, Fault::Io);
             let failed = rig.backup(SetKind::Full, &stripes);
-            assert!(matches!(failed, Err(BackupError::Write { .. })), "{broken}: {:?}", failed.err());
+            assert!(
+                matches!(failed, Err(BackupError::Write { .. })),
+                "{broken}: {:?}",
+                failed.err()
+            );
             for stripe in stripes {
                 assert!(
                     !disk::Disk::exists(&rig.disk, std::path::Path::new(stripe)).unwrap(),
@@ -386,7 +417,10 @@ fn media_sets_and_their_families() {
     assert!(matches!(some(&["a.bak", "c.bak"]), Err(BackupError::Families { need: 3, given: 2 })));
     assert!(matches!(some(&["a.bak", "a.bak", "b.bak"]), Err(BackupError::OtherMedia { .. })));
     some(&["c.bak", "a.bak", "b.bak"]).unwrap();
-    assert!(matches!(rig.backup(SetKind::Log, &["a.bak"]), Err(BackupError::Families { need: 3, given: 1 })));
+    assert!(matches!(
+        rig.backup(SetKind::Log, &["a.bak"]),
+        Err(BackupError::Families { need: 3, given: 1 })
+    ));
     let log = rig.backup(SetKind::Log, &["b.bak", "c.bak", "a.bak"]).unwrap();
     assert_eq!(log.position, 2);
     let copy = Copy::new(&rig.disk, "copy");
@@ -395,7 +429,8 @@ fn media_sets_and_their_families() {
     check(&copy.recover().unwrap(), &rig.now).unwrap();
     let over = BackupSpec { existing: Existing::Overwrite, ..spec(SetKind::Log) };
     assert_eq!(rig.backup_as(&["a.bak"], &over).unwrap().position, 1);
-    let file = disk::Disk::open(&rig.disk, std::path::Path::new("text"), disk::OpenMode::Create).unwrap();
+    let file =
+        disk::Disk::open(&rig.disk, std::path::Path::new("text"), disk::OpenMode::Create).unwrap();
     file.write_at(0, &disk::AlignedBuf::from_slice(&[b'x'; 8192])).unwrap();
     drop(file);
     for existing in [Existing::Append, Existing::Overwrite] {
@@ -424,8 +459,11 @@ fn damaged_backups_are_refused() {
             disk::Disk::open(&disk, path, disk::OpenMode::Open).unwrap().set_len(cut).unwrap();
         } else {
             // Headers are hit more often than their share.
-            let at =
-                if rng.bool() { rng.u64(0..len / 4096) * 4096 + rng.u64(0..64) } else { rng.u64(0..len) };
+            let at = if rng.bool() {
+                rng.u64(0..len / 4096) * 4096 + rng.u64(0..64)
+            } else {
+                rng.u64(0..len)
+            };
             disk.rot(path, at).unwrap();
         }
         let copy = Copy::new(&disk, "copy");
@@ -435,18 +473,26 @@ fn damaged_backups_are_refused() {
             verify(&mut media, at, &mut |_| true).map(drop)
         };
         let (good_full, good_log) = (verified(1), verified(2));
-        let restored = copy.step(&full, None, Step::More).and_then(|_| copy.step(&log, None, Step::Last));
+        let restored =
+            copy.step(&full, None, Step::More).and_then(|_| copy.step(&log, None, Step::Last));
         match restored {
             Ok(_) => {
                 fine += 1;
-                check(&copy.recover().unwrap(), &rig.now).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+                check(&copy.recover().unwrap(), &rig.now)
+                    .unwrap_or_else(|e| panic!("seed {seed}: {e}"));
                 assert!(good_full.is_ok() && good_log.is_ok(), "seed {seed}");
             }
             Err(e) => {
                 refused += 1;
                 let number = e.number();
-                assert!([3203, 3241, 3242, 3189, 4038].contains(&number), "seed {seed}: {number} {e}");
-                assert!(good_full.is_err() || good_log.is_err(), "seed {seed}: verified, and then {e}");
+                assert!(
+                    [3203, 3241, 3242, 3189, 4038].contains(&number),
+                    "seed {seed}: {number} {e}"
+                );
+                assert!(
+                    good_full.is_err() || good_log.is_err(),
+                    "seed {seed}: verified, and then {e}"
+                );
             }
         }
     }
@@ -477,14 +523,16 @@ fn backups_of_earlier_versions_are_refused() {
     bytes[at + 60..at + 64].copy_from_slice(&crc.to_le_bytes());
     file.write_durable(at as u64, &[&bytes[at..at + 4096]]).unwrap();
     drop(file);
-    let error =
-        Copy::new(&rig.disk, "copy").step(&taken, None, Step::Last).expect_err("it is of an earlier version");
+    let error = Copy::new(&rig.disk, "copy")
+        .step(&taken, None, Step::Last)
+        .expect_err("it is of an earlier version");
     assert!(matches!(error, BackupError::Version { found: 3, known: 4, .. }), "{error}");
     assert_eq!(error.number(), 3169);
 }
 
-/// Power goes at any I/O of a backup or of a restore step: the database is what it was, an unfinished backup is not there
-/// or is refused, and the steps can be repeated from the first one that was not reported done.
+/// Power goes at any I/O of a backup or of a restore step: the database is what it was, an
+/// unfinished backup is not there or is refused, and the steps can be repeated from the first one
+/// that was not reported done.
 #[test]
 fn crashes_during_backups_and_restores() {
     let (mut in_backup, mut in_restore) = (0, 0);
@@ -496,8 +544,11 @@ fn crashes_during_backups_and_restores() {
         rig.work(150).unwrap();
         let log = rig.backup(SetKind::Log, &["log.trn"]).unwrap();
         rig.work(150).unwrap();
-        let (kind, name) =
-            if rng.bool() { (SetKind::Log, "log.trn") } else { (SetKind::Differential, "diff.bak") };
+        let (kind, name) = if rng.bool() {
+            (SetKind::Log, "log.trn")
+        } else {
+            (SetKind::Differential, "diff.bak")
+        };
         rig.disk.crash_at(rig.disk.io_count() + rng.u64(1..12));
         let last = rig.backup(kind, &[name]).ok();
         in_backup += u32::from(last.is_none());
@@ -520,5 +571,8 @@ fn crashes_during_backups_and_restores() {
         chain.push(end);
         in_restore += restore_with_crashes(&mut rng, rig.disk.clone(), &chain, &rig.now, seed);
     }
-    assert!(in_backup > 5 && in_restore > 10, "{in_backup} crashes in backups, {in_restore} in restores");
+    assert!(
+        in_backup > 5 && in_restore > 10,
+        "{in_backup} crashes in backups, {in_restore} in restores"
+    );
 }

@@ -17,7 +17,10 @@ fn crashes_anywhere_lose_nothing_acknowledged() {
         std::thread::spawn(move || {
             for seed in (0..SEEDS).filter(|s| s % 2 == part) {
                 let result = std::panic::catch_unwind(|| explore(seed));
-                if done.send(result.unwrap_or_else(|_| Err(format!("seed {seed} panicked")))).is_err() {
+                if done
+                    .send(result.unwrap_or_else(|_| Err(format!("seed {seed} panicked"))))
+                    .is_err()
+                {
                     return;
                 }
             }
@@ -26,10 +29,13 @@ fn crashes_anywhere_lose_nothing_acknowledged() {
     drop(done);
     let mut sum = Tally::default();
     for n in 0..SEEDS {
-        let result = results.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("hangs after {n} seeds"));
+        let result =
+            results.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("hangs after {n} seeds"));
         sum.add(&result.unwrap_or_else(|e| panic!("{e}")));
     }
     println!("{sum:?}");
     // The load must have met what it is meant to test.
-    assert!(sum.crashed > SEEDS / 2 && sum.undone > SEEDS / 2 && sum.log_full > 5 && sum.waits > SEEDS);
+    assert!(
+        sum.crashed > SEEDS / 2 && sum.undone > SEEDS / 2 && sum.log_full > 5 && sum.waits > SEEDS
+    );
 }

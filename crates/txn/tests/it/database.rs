@@ -1,4 +1,5 @@
-//! The database as a whole: closing and opening, settings, delayed durability, a full log, failing disks.
+//! The database as a whole: closing and opening, settings, delayed durability, a full log, failing
+//! disks.
 
 use ringwood_txn as txn;
 
@@ -11,26 +12,36 @@ use crate::support::*;
 use pages::UnitId;
 use sim::{Fault, OpKind, SimDisk};
 use txn::{
-    Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait, Pace, RecoveryModel, Status,
-    TxnError,
+    Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait, Pace, RecoveryModel,
+    Status, TxnError,
 };
 use wal::{Growth, GrowthEvent, LogOptions};
 
 fn small(disk: &SimDisk, log: u64, growth: Growth) -> (Arc<Database>, Table) {
     let settings = DbState { delayed: DelayedDurability::Allowed, ..DbState::initial() };
     let db =
-        create(env(Arc::new(disk.clone()), 1000, false), log_options(log, growth, false), settings).unwrap();
+        create(env(Arc::new(disk.clone()), 1000, false), log_options(log, growth, false), settings)
+            .unwrap();
     let table = Table::create(&db).unwrap();
     (db, table)
 }
 
 fn reopen(disk: &SimDisk) -> Result<(Arc<Database>, Table), TxnError> {
-    let db = open(env(Arc::new(disk.clone()), 1000, false), log_options(0, Growth::Bytes(1 << 20), false))?;
+    let db = open(
+        env(Arc::new(disk.clone()), 1000, false),
+        log_options(0, Growth::Bytes(1 << 20), false),
+    )?;
     let table = Table::open(&db)?;
     Ok((db, table))
 }
 
-fn put(db: &Arc<Database>, table: &Table, id: u64, payload: &[u8], d: Durability) -> Result<(), TxnError> {
+fn put(
+    db: &Arc<Database>,
+    table: &Table,
+    id: u64,
+    payload: &[u8],
+    d: Durability,
+) -> Result<(), TxnError> {
     let mut t = db.begin(51)?;
     assert_eq!(table.insert(&mut t, id, payload)?, Tried::Done);
     t.commit(d).map(drop)
@@ -91,9 +102,12 @@ fn creating_over_existing_files_fails_and_keeps_them() {
 fn delayed_commits_become_hard_soon() {
     let disk = SimDisk::new(3);
     let settings = DbState { delayed: DelayedDurability::Forced, ..DbState::initial() };
-    let db =
-        create(env(Arc::new(disk.clone()), 1000, true), log_options(2 << 20, Growth::None, true), settings)
-            .unwrap();
+    let db = create(
+        env(Arc::new(disk.clone()), 1000, true),
+        log_options(2 << 20, Growth::None, true),
+        settings,
+    )
+    .unwrap();
     let table = Table::create(&db).unwrap();
     let mut t = db.begin(51).unwrap();
     table.insert(&mut t, 1, b"one").unwrap();
@@ -189,7 +203,8 @@ fn a_full_log_stops_the_statement_and_rollback_always_works() {
 fn a_small_log_in_simple_recycles_for_ever() {
     let disk = Arc::new(SimDisk::new(3));
     let db =
-        create(env(disk, 2000, true), log_options(1 << 20, Growth::None, true), DbState::initial()).unwrap();
+        create(env(disk, 2000, true), log_options(1 << 20, Growth::None, true), DbState::initial())
+            .unwrap();
     let table = Table::create(&db).unwrap();
     put(&db, &table, 1, b"x", Durability::Full).unwrap();
     for i in 0..3000u32 {
@@ -226,7 +241,9 @@ fn the_log_waits_for_backups_when_told() {
 
 #[test]
 fn a_failed_log_write_takes_the_database_offline_and_loses_nothing_acknowledged() {
-    for (kind, nth) in [(OpKind::Write, 1), (OpKind::Write, 2), (OpKind::Sync, 1), (OpKind::Write, 5)] {
+    for (kind, nth) in
+        [(OpKind::Write, 1), (OpKind::Write, 2), (OpKind::Sync, 1), (OpKind::Write, 5)]
+    {
         let disk = SimDisk::new(3);
         let (db, table) = small(&disk, 2 << 20, Growth::None);
         put(&db, &table, 1, b"one", Durability::Full).unwrap();
@@ -316,7 +333,8 @@ fn background_checkpoints_follow_the_volume() {
     }
 }
 
-/// A log that only a checkpoint could free is full while checkpoints are held, and is of use again afterwards.
+/// A log that only a checkpoint could free is full while checkpoints are held, and is of use again
+/// afterwards.
 #[test]
 fn held_checkpoints_do_not_begin_by_themselves() {
     let disk: Arc<dyn disk::Disk> = Arc::new(SimDisk::new(3));
@@ -401,8 +419,8 @@ impl wal::WaitSink for Growths {
     }
 }
 
-/// A data file that grows by itself says so in the way of the log; one that is grown does not.
-/// The pages that a restart has to undo are no longer in memory: they are read in runs, not one by one.
+/// A data file that grows by itself says so in the way of the log; one that is grown does not. The
+/// pages that a restart has to undo are no longer in memory: they are read in runs, not one by one.
 #[test]
 fn undo_reads_neighbouring_pages_together() {
     let disk = SimDisk::new(11);
@@ -438,7 +456,8 @@ fn growing_data_files_say_so() {
         ..log_options(8 << 20, Growth::Bytes(1 << 20), false)
     };
     let disk = SimDisk::new(77);
-    let db = create(env(Arc::new(disk.clone()), 300, false), log(&heard), DbState::initial()).unwrap();
+    let db =
+        create(env(Arc::new(disk.clone()), 300, false), log(&heard), DbState::initial()).unwrap();
     db.grow_file(1, 5 << 20).unwrap();
     assert!(heard.0.lock().1.is_empty());
     for id in 0..160 {
@@ -460,5 +479,10 @@ fn growing_data_files_say_so() {
 }
 
 fn pages_event(name: &str, id: u16, from_mb: u64) -> GrowthEvent {
-    GrowthEvent { data_file: Some((id, name.into())), from: from_mb << 20, to: (from_mb + 1) << 20, us: 0 }
+    GrowthEvent {
+        data_file: Some((id, name.into())),
+        from: from_mb << 20,
+        to: (from_mb + 1) << 20,
+        us: 0,
+    }
 }

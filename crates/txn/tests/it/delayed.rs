@@ -1,5 +1,5 @@
-//! What delayed durability may lose: only the newest commits, never more than the window, nothing at a clean stop.
-//! `RINGWOOD_CRASH_SEEDS=1000` runs more crashes, `RINGWOOD_STOPS=50` more stops.
+//! What delayed durability may lose: only the newest commits, never more than the window, nothing
+//! at a clean stop. `RINGWOOD_CRASH_SEEDS=1000` runs more crashes, `RINGWOOD_STOPS=50` more stops.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,8 +25,14 @@ struct Acknowledged {
     bytes: u64,
 }
 
-/// Commits one-row transactions until the power goes. The last one may be there without having been acknowledged.
-fn work(disk: &SimDisk, seed: u64, window: LossWindow, done: &mut Vec<Acknowledged>) -> Result<(), TxnError> {
+/// Commits one-row transactions until the power goes. The last one may be there without having been
+/// acknowledged.
+fn work(
+    disk: &SimDisk,
+    seed: u64,
+    window: LossWindow,
+    done: &mut Vec<Acknowledged>,
+) -> Result<(), TxnError> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let log = log_options(4 << 20, Growth::Bytes(1 << 20), false);
     let db = create(env(Arc::new(disk.clone()), 2000, false), log, settings(window))?;
@@ -62,17 +68,24 @@ fn crash(seed: u64) -> u64 {
     assert!(end.is_err() && disk.has_crashed(), "seed {seed}: {end:?}");
     let disk = disk.crash(seed);
     let log = log_options(0, Growth::Bytes(1 << 20), false);
-    let db = open(env(Arc::new(disk), 2000, false), log).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    let db =
+        open(env(Arc::new(disk), 2000, false), log).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     let table = Table::open(&db).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     let snapshot = db.snapshot();
     let rows: Vec<u64> = table.read_all(snapshot.mode()).unwrap().unwrap().into_keys().collect();
     let kept = rows.len();
-    assert!(rows.iter().copied().eq(0..kept as u64), "seed {seed}: what survives is a prefix of the commits");
+    assert!(
+        rows.iter().copied().eq(0..kept as u64),
+        "seed {seed}: what survives is a prefix of the commits"
+    );
     let lost = done.get(kept..).unwrap_or_default();
     assert!(lost.iter().all(|commit| !commit.durable), "seed {seed}: a durable commit is gone");
     // The commit that exceeds the window waits before it is acknowledged.
     let bytes: u64 = lost.iter().map(|commit| commit.bytes).sum();
-    assert!(bytes <= window.bytes(), "seed {seed}: {bytes} bytes are gone, the window is {window:?}");
+    assert!(
+        bytes <= window.bytes(),
+        "seed {seed}: {bytes} bytes are gone, the window is {window:?}"
+    );
     lost.len() as u64
 }
 
@@ -144,7 +157,8 @@ fn with_window(folder: &tempfile::TempDir, kb: u32) -> (Arc<txn::Database>, Tabl
     (db, table, window)
 }
 
-/// The time of the window never comes here, so only the call at three quarters of its bytes makes them durable.
+/// The time of the window never comes here, so only the call at three quarters of its bytes makes
+/// them durable.
 #[test]
 fn commits_that_near_the_window_are_flushed_in_the_background() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,7 +176,9 @@ fn commits_that_near_the_window_are_flushed_in_the_background() {
     std::thread::sleep(Duration::from_millis(50));
     assert!(db.log().not_durable() >= window.bytes() / 2, "below three quarters nobody is called");
     let mut last = commit(&mut id);
-    while db.log().not_durable() > window.bytes() / 2 && db.log().not_durable() <= window.bytes() / 4 * 3 {
+    while db.log().not_durable() > window.bytes() / 2
+        && db.log().not_durable() <= window.bytes() / 4 * 3
+    {
         last = commit(&mut id);
     }
     let start = std::time::Instant::now();
@@ -172,7 +188,8 @@ fn commits_that_near_the_window_are_flushed_in_the_background() {
     }
 }
 
-/// With the flusher at work, sessions fill the window faster than a disk empties it; the most that waited after a commit.
+/// With the flusher at work, sessions fill the window faster than a disk empties it; the most that
+/// waited after a commit.
 fn fill(sessions: u64, window_kb: u32) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let (db, table, _) = with_window(&folder, window_kb);
@@ -198,8 +215,8 @@ fn fill(sessions: u64, window_kb: u32) -> u64 {
 fn no_commit_is_answered_while_more_than_the_window_waits() {
     let window = 16 << 10;
     let most = fill(1, 16);
-    // What the database's own threads append is not a commit's, and a block that is sealed after the commit's answer grows to the
-    // log's alignment.
+    // What the database's own threads append is not a commit's, and a block that is sealed after
+    // the commit's answer grows to the log's alignment.
     assert!(most <= window + 2048 + 4096, "{most} bytes");
     assert!(most > window / 2, "{most} bytes: the window is not used");
     // The others' unanswered work counts too.

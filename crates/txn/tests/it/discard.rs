@@ -1,5 +1,5 @@
-//! Discarded large values: they are read as long as a snapshot needs them, freed afterwards, kept by a rollback, and a
-//! crash at any point leaks none.
+//! Discarded large values: they are read as long as a snapshot needs them, freed afterwards, kept
+//! by a rollback, and a crash at any point leaks none.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -66,7 +66,8 @@ impl Values {
         let key = key.to_be_bytes();
         let mut batch = RowBatch::new();
         let found = self.rows.fetch(&key, ReadMode::Current, &mut batch)? && !batch.is_ghost(0);
-        let new = new.map(|bytes| self.space.write(t, bytes)).transpose()?.map(LobPointer::to_bytes);
+        let new =
+            new.map(|bytes| self.space.write(t, bytes)).transpose()?.map(LobPointer::to_bytes);
         let outcome = match (found, new) {
             (false, None) => return Ok(()),
             (false, Some(new)) => self.rows.insert(t, &key, &new)?,
@@ -182,7 +183,9 @@ fn used_pages_stay_bounded() {
         let mut t = db.begin(1).unwrap();
         for _ in 0..3 {
             let new = value(round, rng.usize(8_001..90_000));
-            values.put(&mut t, rng.u64(0..10), (rng.u8(..5) > 0).then_some(new.as_slice())).unwrap();
+            values
+                .put(&mut t, rng.u64(0..10), (rng.u8(..5) > 0).then_some(new.as_slice()))
+                .unwrap();
         }
         if rng.u8(..4) == 0 {
             t.rollback().unwrap()
@@ -224,7 +227,8 @@ fn a_dropped_space_takes_its_entries_along() {
     assert_eq!(out, value(5, 60_000));
 }
 
-/// What a crash run does until the disk dies; the model has what was acknowledged, and what may or may not be there.
+/// What a crash run does until the disk dies; the model has what was acknowledged, and what may or
+/// may not be there.
 fn work(db: &Arc<Database>, values: &Values, seed: u64, model: &mut Model) -> Result<(), TxnError> {
     let mut rng = fastrand::Rng::with_seed(seed);
     for round in 0..40 {
@@ -309,7 +313,9 @@ fn crash_run(seed: u64) -> Result<bool, String> {
 /// `RINGWOOD_DISCARD_SEEDS` runs more.
 #[test]
 fn a_crash_at_any_point_leaks_nothing() {
-    let seeds = std::env::var("RINGWOOD_DISCARD_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
-    let crashed = (0..seeds).filter(|seed| crash_run(*seed).unwrap_or_else(|e| panic!("{e}"))).count();
+    let seeds =
+        std::env::var("RINGWOOD_DISCARD_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+    let crashed =
+        (0..seeds).filter(|seed| crash_run(*seed).unwrap_or_else(|e| panic!("{e}"))).count();
     assert!(crashed as u64 > seeds / 2, "{crashed} of {seeds}");
 }

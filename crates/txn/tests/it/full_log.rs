@@ -1,9 +1,10 @@
-//! The end of a transaction always has room: up to 300 open transactions on a log that is full and may not grow end one by
-//! one, by commit or rollback, with crashes and with blocks of 512 and 4,096 bytes. A full log is an error of the statement
-//! that wants more; the database stays online, loses nothing, and the file keeps its size.
+//! The end of a transaction always has room: up to 300 open transactions on a log that is full and
+//! may not grow end one by one, by commit or rollback, with crashes and with blocks of 512 and
+//! 4,096 bytes. A full log is an error of the statement that wants more; the database stays online,
+//! loses nothing, and the file keeps its size.
 //!
-//! `RINGWOOD_FULL_LOG_RUNS=2000 cargo test --release -p ringwood-txn --test it full_log::` runs as many seeds; a failure names its seed,
-//! `RINGWOOD_FULL_LOG_SEED` replays it.
+//! `RINGWOOD_FULL_LOG_RUNS=2000 cargo test --release -p ringwood-txn --test it full_log::` runs as
+//! many seeds; a failure names its seed, `RINGWOOD_FULL_LOG_SEED` replays it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 use crate::support::{Model, Table, Tried, create, difference, env, log_options, open};
 use disk::Sectors;
 use ringwood_txn::{
-    Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait, Status, Txn, TxnError,
+    Database, DbState, DelayedDurability, Durability, ErrorKind, LogReuseWait, Status, Txn,
+    TxnError,
 };
 use sim::{SimConfig, SimDisk};
 use wal::{Alignment, Growth, LogOptions, VlfRule};
@@ -27,7 +29,8 @@ fn number(name: &str) -> Option<u64> {
 struct Change {
     before: Model,
     after: Model,
-    /// Some: it has ended, committed or not, and that was acknowledged as durable (or cannot be undone any more).
+    /// Some: it has ended, committed or not, and that was acknowledged as durable (or cannot be
+    /// undone any more).
     ended: Option<bool>,
     /// The commit was asked for: after a crash either may be.
     in_doubt: bool,
@@ -62,7 +65,8 @@ fn change_row(
     id: u64,
     rows: &mut Model,
 ) -> Result<(), TxnError> {
-    let payload = vec![rng.u8(b'a'..=b'z'); if rng.u8(0..8) == 0 { 900 } else { rng.usize(0..120) }];
+    let payload =
+        vec![rng.u8(b'a'..=b'z'); if rng.u8(0..8) == 0 { 900 } else { rng.usize(0..120) }];
     let mark = txn.mark();
     let tried = match rows.contains_key(&id) {
         false => table.insert(txn, id, &payload),
@@ -111,10 +115,11 @@ impl Run {
         let disk = SimDisk::with_config(seed, SimConfig { sectors, ..SimConfig::default() });
         let options = options(&mut rng, align);
         let settings = DbState { delayed: DelayedDurability::Allowed, ..DbState::initial() };
-        // With few frames pages leave the pool while transactions roll back, and take flushes that nobody has reserved for.
+        // With few frames pages leave the pool while transactions roll back, and take flushes that
+        // nobody has reserved for.
         let frames = if rng.u8(0..4) == 0 { 80 } else { 2000 };
-        let db =
-            create(env(Arc::new(disk.clone()), frames, false), options.clone(), settings).expect("create");
+        let db = create(env(Arc::new(disk.clone()), frames, false), options.clone(), settings)
+            .expect("create");
         let table = Table::create(&db).expect("table");
         let log_size = db.log().space().size;
         (Run { rng, disk, db, table, changes: Vec::new(), log_size }, options)
@@ -128,7 +133,12 @@ impl Run {
             for id in slot * ROWS..slot * ROWS + self.rng.u64(0..3) {
                 change_row(&mut self.rng, &self.table, &mut load, id, &mut before).expect("load");
             }
-            self.changes.push(Change { after: before.clone(), before, ended: None, in_doubt: false });
+            self.changes.push(Change {
+                after: before.clone(),
+                before,
+                ended: None,
+                in_doubt: false,
+            });
         }
         load.commit(Durability::Full).expect("load");
         self.db.checkpoint().expect("checkpoint");
@@ -198,7 +208,8 @@ impl Run {
                 self.changes[slot].ended = Some(false);
                 continue;
             }
-            let wanted = if self.rng.u8(0..4) == 0 { Durability::Delayed } else { Durability::Full };
+            let wanted =
+                if self.rng.u8(0..4) == 0 { Durability::Delayed } else { Durability::Full };
             self.changes[slot].in_doubt = true;
             if txn.commit(wanted)?.durable {
                 self.changes[slot].ended = Some(true);
@@ -211,7 +222,8 @@ impl Run {
         Ok(())
     }
 
-    /// What others do to a full log: statements that want more, checkpoints, flushes. Each works or says that the log is full.
+    /// What others do to a full log: statements that want more, checkpoints, flushes. Each works or
+    /// says that the log is full.
     fn disturb(&mut self) -> Result<(), TxnError> {
         let done = match self.rng.u8(0..12) {
             0 => self.db.checkpoint().map(drop),
@@ -248,7 +260,11 @@ impl Run {
             assert!(rows == *wanted, "transaction {slot}: {}", difference(&rows, wanted));
             change.ended = Some(committed);
         }
-        assert!(left.is_empty(), "rows that nobody committed: {:?}", left.keys().take(5).collect::<Vec<_>>());
+        assert!(
+            left.is_empty(),
+            "rows that nobody committed: {:?}",
+            left.keys().take(5).collect::<Vec<_>>()
+        );
         assert_eq!(self.table.faults(&self.db).expect("check"), Vec::<String>::new());
         assert_eq!((self.db.status(), self.db.log().space().size), (Status::Online, self.log_size));
     }
@@ -294,10 +310,16 @@ fn run(seed: u64) -> bool {
     let mut txn = run.db.begin(55).expect("begin");
     let mut rows = Model::new();
     for id in 0..50 {
-        change_row(&mut run.rng, &run.table, &mut txn, (901 << 20) + id, &mut rows).expect("room again");
+        change_row(&mut run.rng, &run.table, &mut txn, (901 << 20) + id, &mut rows)
+            .expect("room again");
     }
     txn.commit(Durability::Full).expect("commit");
-    run.changes.push(Change { before: Model::new(), after: rows, ended: Some(true), in_doubt: true });
+    run.changes.push(Change {
+        before: Model::new(),
+        after: rows,
+        ended: Some(true),
+        in_doubt: true,
+    });
     run.db.close().expect("close");
     run.db = open(env(Arc::new(run.disk.clone()), 2000, false), options).expect("open");
     run.table = Table::open(&run.db).expect("table");
@@ -315,7 +337,8 @@ fn sessions_that_end_together_on_a_full_log() {
         let alignment = Alignment::Force(if seed % 2 == 0 { 512 } else { 4096 });
         let options = LogOptions { alignment, ..log_options(2 << 20, Growth::None, true) };
         let settings = DbState { delayed: DelayedDurability::Allowed, ..DbState::initial() };
-        let db = create(env(Arc::new(disk.clone()), 300, true), options.clone(), settings).expect("create");
+        let db = create(env(Arc::new(disk.clone()), 300, true), options.clone(), settings)
+            .expect("create");
         let table = Table::create(&db).expect("table");
         let size = db.log().space().size;
         let mut open_txns = Vec::new();
@@ -343,7 +366,8 @@ fn sessions_that_end_together_on_a_full_log() {
                             txn.rollback().expect("a rollback has room");
                         } else {
                             let delayed = rng.u8(0..3) == 0;
-                            let wanted = if delayed { Durability::Delayed } else { Durability::Full };
+                            let wanted =
+                                if delayed { Durability::Delayed } else { Durability::Full };
                             txn.commit(wanted).expect("a commit has room");
                             committed.lock().expect("no panic").push(id);
                         }
@@ -359,8 +383,11 @@ fn sessions_that_end_together_on_a_full_log() {
         assert_eq!((db.status(), db.log().space().size), (Status::Online, size));
         db.abandon();
         let db = open(env(Arc::new(disk.crash(seed)), 300, false), options).expect("open");
-        let rows =
-            Table::open(&db).expect("table").read_all(db.snapshot().mode()).expect("read").expect("whole");
+        let rows = Table::open(&db)
+            .expect("table")
+            .read_all(db.snapshot().mode())
+            .expect("read")
+            .expect("whole");
         let mut ids = committed.into_inner().expect("no panic");
         ids.sort_unstable();
         assert_eq!(rows.keys().copied().collect::<Vec<_>>(), ids, "seed {seed}");

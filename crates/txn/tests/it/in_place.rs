@@ -42,7 +42,10 @@ fn each_is_a_transaction_of_its_own() {
         owners.push(t.locks.id());
         let during = db.snapshot();
         assert!(table.get(id, during.mode()).unwrap().is_none(), "it has not ended");
-        assert!(id == 0 || table.get(id - 1, during.mode()).unwrap().is_some(), "the one before has");
+        assert!(
+            id == 0 || table.get(id - 1, during.mode()).unwrap().is_some(),
+            "the one before has"
+        );
         // Whoever has looked at it keeps what it has seen.
         let seen = db.txns().active();
         assert!(seen.iter().any(|shared| shared.id == t.id()));
@@ -130,13 +133,21 @@ fn power_loss_at_each_io() {
         assert!(end.is_err() && disk.has_crashed(), "{crash_at}: {end:?}");
         let disk = disk.crash(crash_at);
         let log = log_options(0, Growth::Bytes(1 << 20), false);
-        let db = open(env(Arc::new(disk), 2000, false), log).unwrap_or_else(|e| panic!("{crash_at}: {e}"));
+        let db = open(env(Arc::new(disk), 2000, false), log)
+            .unwrap_or_else(|e| panic!("{crash_at}: {e}"));
         let table = Table::open(&db).unwrap_or_else(|e| panic!("{crash_at}: {e}"));
         assert_eq!(table.faults(&db).unwrap(), Vec::<String>::new(), "{crash_at}");
         let snapshot = db.snapshot();
-        let rows: Vec<u64> = table.read_all(snapshot.mode()).unwrap().unwrap().into_keys().collect();
-        assert!(rows.iter().copied().eq(0..rows.len() as u64), "{crash_at}: a beginning of the commits");
+        let rows: Vec<u64> =
+            table.read_all(snapshot.mode()).unwrap().unwrap().into_keys().collect();
+        assert!(
+            rows.iter().copied().eq(0..rows.len() as u64),
+            "{crash_at}: a beginning of the commits"
+        );
         let left = rows.len() as u64;
-        assert!(left == told || left == told + 1, "{crash_at}: {told} rows were told of, {left} are left");
+        assert!(
+            left == told || left == told + 1,
+            "{crash_at}: {told} rows were told of, {left} are left"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Files that change their instance, on the simulated disk: power loss at any I/O of taking a database over, of closing it and
-//! of replacing its log. Whatever it is, the database has its rows; and of two instances one has it.
+//! Files that change their instance, on the simulated disk: power loss at any I/O of taking a
+//! database over, of closing it and of replacing its log. Whatever it is, the database has its
+//! rows; and of two instances one has it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,11 +41,14 @@ fn options() -> LogOptions {
     support::log_options(1 << 20, Growth::Bytes(1 << 20), false)
 }
 
-/// The environment of an instance whose folder is `folder`, or of one that takes over what it opens.
+/// The environment of an instance whose folder is `folder`, or of one that takes over what it
+/// opens.
 fn env(disk: &SimDisk, instance: u8, folder: &str, take: bool) -> Env {
-    // As an instance's registry has them: what is recorded relative is below another folder each time.
+    // As an instance's registry has them: what is recorded relative is below another folder each
+    // time.
     let places = vec![(1, PRIMARY.into()), (3, "/db/test2.ndf".into())];
-    let home = Home { instance: [instance; 16], folder: folder.into(), places, take, ..Home::default() };
+    let home =
+        Home { instance: [instance; 16], folder: folder.into(), places, take, ..Home::default() };
     let plain = support::env(Arc::new(disk.clone()), 512, false);
     Env { home, ..plain }
 }
@@ -75,7 +79,8 @@ fn rows(db: &Arc<Database>) -> Model {
     table.read_all(ReadMode::Current).unwrap().unwrap()
 }
 
-/// A database of instance 1 in another folder than its own, with 20 rows; closed cleanly, or killed.
+/// A database of instance 1 in another folder than its own, with 20 rows; closed cleanly, or
+/// killed.
 fn made(seed: u64, clean: bool) -> SimDisk {
     let disk = SimDisk::new(seed);
     let db = create(env(&disk, 1, "/one", false));
@@ -110,8 +115,8 @@ fn a_database_outside_the_folder_is_its_instances() {
     assert_eq!(rows(&open(&disk, 1, "/one", false).unwrap()).len(), 20);
 }
 
-/// Taking over writes header pages and the log's header: a power loss at any of it leaves a database that one of them opens,
-/// and both by taking it over again.
+/// Taking over writes header pages and the log's header: a power loss at any of it leaves a
+/// database that one of them opens, and both by taking it over again.
 #[test]
 fn a_power_loss_while_files_are_taken_over() {
     for clean in [true, false] {
@@ -129,7 +134,9 @@ fn a_power_loss_while_files_are_taken_over() {
             let one = open(&left, 1, "/one", false);
             let db = match one {
                 Ok(db) => db,
-                Err(TxnError::Page(PageError::Foreign { .. })) => open(&left, 2, "/two", true).unwrap(),
+                Err(TxnError::Page(PageError::Foreign { .. })) => {
+                    open(&left, 2, "/two", true).unwrap()
+                }
                 Err(e) => panic!("clean {clean}, I/O {n}: {e}"),
             };
             assert_eq!(rows(&db).len(), 20, "clean {clean}, I/O {n}");
@@ -142,8 +149,8 @@ fn a_power_loss_while_files_are_taken_over() {
     }
 }
 
-/// The log of a database that was closed cleanly is lost, and a power loss comes while another is made: either the database has
-/// a log then, or it can be given one again.
+/// The log of a database that was closed cleanly is lost, and a power loss comes while another is
+/// made: either the database has a log then, or it can be given one again.
 #[test]
 fn a_power_loss_while_a_lost_log_is_replaced() {
     let log = Path::new(LOG);
@@ -188,7 +195,8 @@ fn a_power_loss_while_a_lost_log_is_replaced() {
     }
 }
 
-/// Data files know at which checkpoint they were closed: files of different times do not open together.
+/// Data files know at which checkpoint they were closed: files of different times do not open
+/// together.
 #[test]
 fn files_of_different_times_do_not_open() {
     let disk = made(5, true);

@@ -1,5 +1,6 @@
-//! A panic in each thread of a database: all waiters have an error within a second, the error log has a line, what was
-//! acknowledged is there when the database is opened again; and where a panic is harmless, work goes on.
+//! A panic in each thread of a database: all waiters have an error within a second, the error log
+//! has a line, what was acknowledged is there when the database is opened again; and where a panic
+//! is harmless, work goes on.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::support::panic_disk::{Doing, PanicDisk};
 use crate::support::{LOG, Table, Tried, create, env, log_options, open};
-use ringwood_txn::{Database, DbState, Deferred, DelayedDurability, Durability, Env, Pace, Status, TxnError};
+use ringwood_txn::{
+    Database, DbState, Deferred, DelayedDurability, Durability, Env, Pace, Status, TxnError,
+};
 use sim::SimDisk;
 use wal::{Growth, LogOptions, WaitKind, WaitSink};
 
@@ -57,7 +60,18 @@ fn world(frames: u64, log: LogOptions, pace: Pace) -> World {
     let db = create(env, options.clone(), settings).unwrap();
     let table = Table::create(&db).unwrap();
     let (sessions, stop, hard) = (Vec::new(), Arc::default(), Arc::default());
-    World { disk, sim, options, db, table, reports, sessions, stop, hard, next: Arc::new(AtomicU64::new(1)) }
+    World {
+        disk,
+        sim,
+        options,
+        db,
+        table,
+        reports,
+        sessions,
+        stop,
+        hard,
+        next: Arc::new(AtomicU64::new(1)),
+    }
 }
 
 fn usual() -> World {
@@ -66,7 +80,11 @@ fn usual() -> World {
 
 impl World {
     /// A session that does something until it gets an error; the thread gives the time of that.
-    fn session(&mut self, name: &str, mut work: impl FnMut() -> Result<(), TxnError> + Send + 'static) {
+    fn session(
+        &mut self,
+        name: &str,
+        mut work: impl FnMut() -> Result<(), TxnError> + Send + 'static,
+    ) {
         let stop = self.stop.clone();
         let body = move || {
             let run = || {
@@ -95,7 +113,8 @@ impl World {
         });
     }
 
-    /// Three that commit, one that commits delayed, one that waits for a row of an idle session, and that one.
+    /// Three that commit, one that commits delayed, one that waits for a row of an idle session,
+    /// and that one.
     fn usual_sessions(&mut self) {
         (0..3).for_each(|n| self.writer(&format!("committer {n}"), 50, Durability::Full));
         self.writer("delayed", 50, Durability::Delayed);
@@ -133,7 +152,8 @@ impl World {
         }
     }
 
-    /// The database has failed, the error log says why, and what was acknowledged is there after a power loss.
+    /// The database has failed, the error log says why, and what was acknowledged is there after a
+    /// power loss.
     fn failed(mut self, why: &str) {
         let struck = self.await_panic();
         self.all_ended(struck);
@@ -148,7 +168,8 @@ impl World {
         self.db.abandon();
         let hard = std::mem::take(&mut *self.hard.lock().unwrap());
         let left = self.sim.crash(5);
-        let db = open(env(Arc::new(left), 3000, false), LogOptions { waits: None, ..self.options }).unwrap();
+        let db = open(env(Arc::new(left), 3000, false), LogOptions { waits: None, ..self.options })
+            .unwrap();
         let table = Table::open(&db).unwrap();
         let rows = table.read_all(db.snapshot().mode()).unwrap().unwrap();
         assert!(hard.iter().all(|id| rows.contains_key(id)), "an acknowledged row is lost");
@@ -199,7 +220,8 @@ fn bulk(world: &mut World) {
 
 #[test]
 fn the_thread_that_grows_the_log() {
-    let mut world = world(3000, log_options(2 << 20, Growth::Bytes(1 << 20), true), Pace::default());
+    let mut world =
+        world(3000, log_options(2 << 20, Growth::Bytes(1 << 20), true), Pace::default());
     world.usual_sessions();
     world.disk.arm("log grower", Doing::Zeros, LOG);
     bulk(&mut world);
@@ -258,17 +280,20 @@ fn the_checkpoint_writing_the_log() {
     }
 }
 
-/// It serves all databases of an instance: the one whose pages it was writing fails, and it goes on.
+/// It serves all databases of an instance: the one whose pages it was writing fails, and it goes
+/// on.
 #[test]
 fn the_lazy_writer() {
-    let mut world = world(200, log_options(16 << 20, Growth::Bytes(16 << 20), true), Pace::default());
+    let mut world =
+        world(200, log_options(16 << 20, Growth::Bytes(16 << 20), true), Pace::default());
     world.usual_sessions();
     world.disk.arm("lazy-writer", Doing::Write, "");
     bulk(&mut world);
     world.failed("panicked");
 }
 
-/// Ghosts and work after commits: what has panicked is left, the thread goes on, sessions notice nothing.
+/// Ghosts and work after commits: what has panicked is left, the thread goes on, sessions notice
+/// nothing.
 #[test]
 fn the_thread_that_cleans_up() {
     let mut world = usual();
@@ -276,9 +301,15 @@ fn the_thread_that_cleans_up() {
     let (done, seen) = (Arc::new(AtomicBool::new(false)), Instant::now());
     let mut txn = world.db.begin(62).unwrap();
     assert_eq!(world.table.insert(&mut txn, 1 << 41, b"deferred").unwrap(), Tried::Done);
-    txn.defer(Deferred { units: Vec::new(), work: Box::new(|_| panic!("injected: deferred work")) });
+    txn.defer(Deferred {
+        units: Vec::new(),
+        work: Box::new(|_| panic!("injected: deferred work")),
+    });
     let tell = done.clone();
-    txn.defer(Deferred { units: Vec::new(), work: Box::new(move |_| tell.store(true, Ordering::Relaxed)) });
+    txn.defer(Deferred {
+        units: Vec::new(),
+        work: Box::new(move |_| tell.store(true, Ordering::Relaxed)),
+    });
     txn.commit(Durability::Full).unwrap();
     while !done.load(Ordering::Relaxed) || !world.reports.has("cleanup-5 has panicked") {
         assert!(seen.elapsed() < Duration::from_secs(10), "{:?}", world.reports);
@@ -298,7 +329,8 @@ fn the_thread_that_cleans_up() {
 /// A session that panics while it reads a page: its latch and its locks are free, all others go on.
 #[test]
 fn a_session_that_reads() {
-    let mut world = world(100, log_options(16 << 20, Growth::Bytes(16 << 20), true), Pace::default());
+    let mut world =
+        world(100, log_options(16 << 20, Growth::Bytes(16 << 20), true), Pace::default());
     let mut txn = world.db.begin(62).unwrap();
     for id in 0..2000 {
         assert_eq!(world.table.insert(&mut txn, id, &[b'x'; 2000]).unwrap(), Tried::Done);

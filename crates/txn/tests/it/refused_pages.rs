@@ -34,7 +34,8 @@ fn put(db: &Arc<Database>, table: &Table, ids: std::ops::Range<u64>, byte: u8) {
     for id in ids {
         let there = table.get(id, ReadMode::Current).unwrap().is_some();
         let row = [byte; 300];
-        let tried = if there { table.update(&mut t, id, &row) } else { table.insert(&mut t, id, &row) };
+        let tried =
+            if there { table.update(&mut t, id, &row) } else { table.insert(&mut t, id, &row) };
         assert_eq!(tried.unwrap(), Tried::Done);
     }
     t.commit(Durability::Full).unwrap();

@@ -1,9 +1,12 @@
-//! Log backups in which data files come and go: restored, up to any of these points, and with power loss in between.
+//! Log backups in which data files come and go: restored, up to any of these points, and with power
+//! loss in between.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::support::chain::{Copy, Rig, Taken, check, devices, now_us, restore_to, restore_with_crashes};
+use crate::support::chain::{
+    Copy, Rig, Taken, check, devices, now_us, restore_to, restore_with_crashes,
+};
 use crate::support::*;
 use disk::Disk;
 use ringwood_txn::backup::{BackupError, MediaSet, RollTo, SetKind, Step, restore_log};
@@ -62,8 +65,8 @@ fn point(rig: &mut Rig, points: &mut Vec<Point>) {
     }
 }
 
-/// A chain of a full and two log backups. A file comes that rows go into, one comes and goes within a log backup, one comes
-/// in the first and goes in the second.
+/// A chain of a full and two log backups. A file comes that rows go into, one comes and goes within
+/// a log backup, one comes in the first and goes in the second.
 fn chain(seed: u64) -> (Rig, Vec<Taken>, Vec<Point>) {
     let mut rig = Rig::new(seed, false);
     let mut points = Vec::new();
@@ -111,7 +114,10 @@ fn a_chain_brings_its_files() {
         drop(db);
         let db = copy.recover().unwrap();
         check(&db, &rig.now).unwrap();
-        assert_eq!(db.store().files()[2].spec.path, copy.target.log_path.with_file_name("added3.ndf"));
+        assert_eq!(
+            db.store().files()[2].spec.path,
+            copy.target.log_path.with_file_name("added3.ndf")
+        );
     }
 }
 
@@ -134,20 +140,25 @@ fn a_file_without_a_place_changes_nothing() {
     copy.step(&chain[0], None, Step::More).unwrap();
     let mut media = MediaSet::open(&devices(&rig.disk, &chain[1].files), false).unwrap();
     let to = RollTo { stop_us: None, place: &mut |_| Err(0) };
-    let refused = restore_log(&copy.env(), &mut media, 1, &copy.target, to, Step::More, &mut |_| true);
+    let refused =
+        restore_log(&copy.env(), &mut media, 1, &copy.target, to, Step::More, &mut |_| true);
     assert!(matches!(refused, Err(BackupError::NoPlace { name, .. }) if name == "more3"));
     // A place that cannot be had is no better.
     rig.disk.fail_on(Path::new("copy/x.ndf"), OpKind::SetLen, 1, Fault::NoSpace);
-    let to = RollTo { stop_us: None, place: &mut |_| Ok(vec!["copy/x.ndf".into(), "copy/y.ndf".into()]) };
-    let refused = restore_log(&copy.env(), &mut media, 1, &copy.target, to, Step::More, &mut |_| true);
+    let to = RollTo {
+        stop_us: None,
+        place: &mut |_| Ok(vec!["copy/x.ndf".into(), "copy/y.ndf".into()]),
+    };
+    let refused =
+        restore_log(&copy.env(), &mut media, 1, &copy.target, to, Step::More, &mut |_| true);
     assert!(matches!(refused, Err(BackupError::CannotMake { name, .. }) if name == "more3"));
     assert!(!rig.disk.exists(Path::new("copy/x.ndf")).unwrap());
     chain[1..].iter().for_each(|taken| drop(copy.step(taken, None, Step::More).unwrap()));
     check(&copy.recover().unwrap(), &rig.now).unwrap();
 }
 
-/// Power goes at any I/O of a step that makes files: the step can be repeated, or left: a file that was made for it is no
-/// part of the database then.
+/// Power goes at any I/O of a step that makes files: the step can be repeated, or left: a file that
+/// was made for it is no part of the database then.
 #[test]
 fn crashes_while_files_are_made() {
     let mut crashes = 0;

@@ -1,5 +1,6 @@
-//! An index alone. Its root moves: crashes before the old one is gone, ghosts that are left to clean, definitions of before.
-//! Its nodes move and their file goes: scans that have read ahead, ghosts that wait for their cleaning.
+//! An index alone. Its root moves: crashes before the old one is gone, ghosts that are left to
+//! clean, definitions of before. Its nodes move and their file goes: scans that have read ahead,
+//! ghosts that wait for their cleaning.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -18,7 +19,8 @@ const FRAMES: u64 = 100;
 /// Bytes in front of the number in long keys.
 const LONG: usize = 700;
 
-/// One index, with keys so long that few entries make it high, or so short that a parent has many leaves.
+/// One index, with keys so long that few entries make it high, or so short that a parent has many
+/// leaves.
 struct Rig {
     pad: usize,
     disk: SimDisk,
@@ -35,7 +37,8 @@ impl Rig {
 
     fn with_keys(seed: u64, keys: u32, pad: usize) -> Rig {
         let disk = SimDisk::new(seed);
-        let db = create(env(Arc::new(disk.clone()), FRAMES, false), options(), DbState::initial()).unwrap();
+        let db = create(env(Arc::new(disk.clone()), FRAMES, false), options(), DbState::initial())
+            .unwrap();
         // It begins in the first file.
         db.bar_file(2, 0).unwrap();
         let unit = db.create_unit(UnitId(100), 1).unwrap();
@@ -142,7 +145,8 @@ fn power_goes_before_the_old_root_does() {
             let copied = rig.copy(commit);
             let new = copied.root();
             assert_eq!((rig.in_use(old), rig.in_use(new)), (true, commit));
-            // Others have begun to use it: it may be split, and what never ends is undone through it.
+            // Others have begun to use it: it may be split, and what never ends is undone through
+            // it.
             rig.tree = if commit { copied } else { rig.tree };
             rig.insert((keys / 2..keys).map(|n| n * 10 + 3));
             let root = rig.tree.root();
@@ -161,7 +165,10 @@ fn power_goes_before_the_old_root_does() {
             // From now on scans tell of the ghosts that they meet.
             rig.db.clean_ghosts().unwrap();
             rig.check();
-            assert!(rig.db.clean_ghosts().unwrap() > 0, "level {level}: the scan has met no ghosts");
+            assert!(
+                rig.db.clean_ghosts().unwrap() > 0,
+                "level {level}: the scan has met no ghosts"
+            );
             rig.check();
             // Freed once, and that is as durable as anything.
             rig.tree.settle_root().unwrap();

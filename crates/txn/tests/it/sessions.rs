@@ -1,4 +1,5 @@
-//! Sessions beside each other: visibility, waiting, deadlocks, lost updates, invariants under many threads.
+//! Sessions beside each other: visibility, waiting, deadlocks, lost updates, invariants under many
+//! threads.
 
 use ringwood_txn as txn;
 
@@ -95,7 +96,10 @@ fn a_long_snapshot_reads_through_checkpoints_and_truncation() {
         for id in 0..50 {
             // Changed again at once: the second record leaves out what the first one has.
             for again in [0, 100] {
-                assert_eq!(table.update(&mut t, id, &vec![round + again; 1000]).unwrap(), Tried::Done);
+                assert_eq!(
+                    table.update(&mut t, id, &vec![round + again; 1000]).unwrap(),
+                    Tried::Done
+                );
             }
         }
         t.commit(Durability::Full).unwrap();
@@ -211,7 +215,10 @@ fn no_update_is_lost() {
                         let now = table.get(1, ReadMode::Current).unwrap().unwrap();
                         let n = u64::from_be_bytes(now.try_into().unwrap());
                         let mark = t.mark();
-                        match table.update_if(&mut t, 1, &n.to_be_bytes(), &(n + 1).to_be_bytes()).unwrap() {
+                        match table
+                            .update_if(&mut t, 1, &n.to_be_bytes(), &(n + 1).to_be_bytes())
+                            .unwrap()
+                        {
                             Tried::Done => break,
                             Tried::Wait(other) => t.wait_for(other).unwrap(),
                             _ => t.rollback_to(&mark).unwrap(),
@@ -228,7 +235,8 @@ fn no_update_is_lost() {
     assert_eq!(table.faults(&db).unwrap(), Vec::<String>::new());
 }
 
-/// Money moves between accounts; every snapshot sees the same sum; deadlocks and rollbacks lose nothing.
+/// Money moves between accounts; every snapshot sees the same sum; deadlocks and rollbacks lose
+/// nothing.
 #[test]
 fn bank_transfers_keep_the_sum() {
     const ACCOUNTS: u64 = 12;
@@ -280,10 +288,19 @@ fn bank_transfers_keep_the_sum() {
     stop.store(true, Ordering::Relaxed);
     threads.into_iter().for_each(|t| t.join().unwrap());
     assert!(reader.join().unwrap() > 5 && moved.load(Ordering::Relaxed) > 50);
-    println!("{} transfers, {} deadlocks", moved.load(Ordering::Relaxed), deadlocks.load(Ordering::Relaxed));
+    println!(
+        "{} transfers, {} deadlocks",
+        moved.load(Ordering::Relaxed),
+        deadlocks.load(Ordering::Relaxed)
+    );
     assert_eq!(db.locks().counters().0, deadlocks.load(Ordering::Relaxed));
     assert_eq!(table.faults(&db).unwrap(), Vec::<String>::new());
-    assert!(db.locks().list(None).is_empty(), "{:?} {:?}", db.locks().list(None), db.txns().active());
+    assert!(
+        db.locks().list(None).is_empty(),
+        "{:?} {:?}",
+        db.locks().list(None),
+        db.txns().active()
+    );
 }
 
 fn transfer(

@@ -29,7 +29,10 @@ fn transactions_are_whole_or_absent_everywhere() {
         std::thread::spawn(move || {
             for seed in (0..seeds).filter(|s| s / 2 % 2 == part) {
                 let result = std::panic::catch_unwind(|| explore(seed));
-                if done.send(result.unwrap_or_else(|_| Err(format!("seed {seed} panicked")))).is_err() {
+                if done
+                    .send(result.unwrap_or_else(|_| Err(format!("seed {seed} panicked"))))
+                    .is_err()
+                {
                     return;
                 }
             }
@@ -38,7 +41,8 @@ fn transactions_are_whole_or_absent_everywhere() {
     drop(done);
     let mut sum = Tally::default();
     for n in 0..seeds {
-        let result = results.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("hangs after {n} seeds"));
+        let result =
+            results.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("hangs after {n} seeds"));
         sum.add(&result.unwrap_or_else(|e| panic!("{e}")));
     }
     println!("{sum:?}");
@@ -102,7 +106,9 @@ fn a_database_that_cannot_prepare_rolls_all_back() {
 /// recovered, and the other database, taken offline, does not open before that.
 #[test]
 fn a_coordinator_that_fails_leaves_the_others_in_doubt() {
-    for (seed, fault) in (0..20).map(|seed| (seed, [Fault::Io, Fault::ShortWrite][seed as usize % 2])) {
+    for (seed, fault) in
+        (0..20).map(|seed| (seed, [Fault::Io, Fault::ShortWrite][seed as usize % 2]))
+    {
         let disk = SimDisk::new(seed);
         let (start, dbs) = two(&disk);
         disk.fail_on(std::path::Path::new("db/several0_log.ldf"), OpKind::Any, 1, fault);

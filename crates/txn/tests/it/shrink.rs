@@ -1,4 +1,5 @@
-//! Data files that become shorter: what is in use stays, crashes, growing again, backups of what was cut.
+//! Data files that become shorter: what is in use stays, crashes, growing again, backups of what
+//! was cut.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -66,7 +67,10 @@ fn free_space_at_the_end_goes_back() {
     assert_eq!(usage(&rig.db, 1).minimum, 512);
     shrink(&rig.db, 1, 0).unwrap();
     let least = usage(&rig.db, 1);
-    assert!(least.pages == least.end && least.minimum == least.pages && least.pages < 512, "{least:?}");
+    assert!(
+        least.pages == least.end && least.minimum == least.pages && least.pages < 512,
+        "{least:?}"
+    );
     assert_eq!(length(&rig.disk, PRIMARY), u64::from(least.pages));
     // It is a file like any other, after a restart too.
     rig.work(300).unwrap();
@@ -105,8 +109,8 @@ fn a_file_that_grows_meanwhile_stays() {
     check(&rig.db, &rig.now).unwrap();
 }
 
-/// A map page that was cut off comes again empty: in the database, in a copy whose base had it full, and in one that redoes
-/// the log over it.
+/// A map page that was cut off comes again empty: in the database, in a copy whose base had it
+/// full, and in one that redoes the log over it.
 #[test]
 fn a_map_page_comes_again() {
     let mut rig = Rig::new(3, false);
@@ -116,8 +120,9 @@ fn a_map_page_comes_again() {
     fill(&rig.db, &rig.table, &mut rig.now, 5000);
     let full = rig.backup(SetKind::Full, &["full.bak"]).unwrap();
     assert!(usage(&rig.db, 2).end > 8088);
-    let more =
-        (1..=2).map(|i| UnitId(9000 + i)).map(|id| (id, rig.db.create_unit(id, 1).unwrap().first_iam()));
+    let more = (1..=2)
+        .map(|i| UnitId(9000 + i))
+        .map(|id| (id, rig.db.create_unit(id, 1).unwrap().first_iam()));
     let more: Vec<_> = more.collect();
     drop_ballast(&rig.db, units);
     drop_ballast(&rig.db, more);
@@ -149,7 +154,9 @@ fn a_map_page_comes_again() {
         check(db, &model).unwrap();
         model
     };
-    for (n, chain) in [vec![&full, &diff], vec![&full, &diff, &log], vec![&full, &log]].iter().enumerate() {
+    for (n, chain) in
+        [vec![&full, &diff], vec![&full, &diff, &log], vec![&full, &log]].iter().enumerate()
+    {
         let copy = Copy::new(&rig.disk, &format!("copy{n}"));
         chain.iter().for_each(|taken| drop(copy.step(taken, None, Step::More).unwrap()));
         let db = copy.recover().unwrap();

@@ -1,6 +1,6 @@
-//! Snapshots of several sessions over a power loss: no snapshot sees half a transaction, what a reader was told is there after
-//! the restart, a transaction that has been open for long is taken back.
-//! `RINGWOOD_CRASH_SEEDS=500` runs more crashes.
+//! Snapshots of several sessions over a power loss: no snapshot sees half a transaction, what a
+//! reader was told is there after the restart, a transaction that has been open for long is taken
+//! back. `RINGWOOD_CRASH_SEEDS=500` runs more crashes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,7 +28,8 @@ fn payload(n: u64) -> Vec<u8> {
     bytes
 }
 
-/// The numbers of all writers, as a snapshot shows them. The other half of each transaction must be there too.
+/// The numbers of all writers, as a snapshot shows them. The other half of each transaction must be
+/// there too.
 fn numbers(rows: &Model) -> Vec<u64> {
     let of = |id| rows.get(&id).map(|row| number(row));
     assert_eq!(of(OPEN), Some(0), "the work of a transaction that has not ended");
@@ -76,7 +77,8 @@ impl World {
         Ok(())
     }
 
-    /// Until the power goes. A snapshot shows the same as long as it lives, and never less than one before it.
+    /// Until the power goes. A snapshot shows the same as long as it lives, and never less than one
+    /// before it.
     fn read(&self) -> Result<(), TxnError> {
         let mut last = vec![0; WRITERS as usize];
         while !self.stop.load(Ordering::Relaxed) {
@@ -149,7 +151,8 @@ fn crash(seed: u64) -> u64 {
 
 #[test]
 fn what_a_snapshot_showed_survives_a_power_loss() {
-    let seeds = std::env::var("RINGWOOD_CRASH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
+    let seeds =
+        std::env::var("RINGWOOD_CRASH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
     let read: u64 = (0..seeds).map(crash).sum();
     assert!(read > seeds, "otherwise nothing was tested");
 }
@@ -166,7 +169,9 @@ fn old_transaction(commits: bool) {
         assert_eq!(table.insert(&mut t, id, &payload(0)).unwrap(), Tried::Done);
     }
     t.commit(Durability::Full).unwrap();
-    let change = |t: &mut txn::Txn, id, n| assert_eq!(table.update(t, id, &payload(n)).unwrap(), Tried::Done);
+    let change = |t: &mut txn::Txn, id, n| {
+        assert_eq!(table.update(t, id, &payload(n)).unwrap(), Tried::Done)
+    };
     let mut old = db.begin(52).unwrap();
     change(&mut old, 1, 1);
     let mut asked = db.begin(53).unwrap();

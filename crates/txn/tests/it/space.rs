@@ -1,5 +1,6 @@
-//! Space that returns: waves of rows that come and go, with rollbacks, snapshots, cleanup and power loss between any two
-//! I/Os. After that every row is as it should be, and when all are deleted every structure is one extent again.
+//! Space that returns: waves of rows that come and go, with rollbacks, snapshots, cleanup and power
+//! loss between any two I/Os. After that every row is as it should be, and when all are deleted
+//! every structure is one extent again.
 
 use std::sync::Arc;
 
@@ -28,7 +29,12 @@ struct Rows {
 }
 
 /// One wave: rows come, most or all go, some of it is taken back.
-fn wave(db: &Arc<Database>, table: &Table, rng: &mut fastrand::Rng, rows: &mut Rows) -> Result<(), TxnError> {
+fn wave(
+    db: &Arc<Database>,
+    table: &Table,
+    rng: &mut fastrand::Rng,
+    rows: &mut Rows,
+) -> Result<(), TxnError> {
     let reader = (rng.u8(..3) == 0).then(|| (db.snapshot(), rows.sure.clone()));
     for going in [false, true] {
         let mut next = rows.sure.clone();
@@ -133,14 +139,20 @@ fn crash_run(seed: u64) -> Result<bool, String> {
     let extents = empty(&db, &table).map_err(text)?;
     rows.sure.clear();
     whole(&db, &table, &rows).map_err(text)?.map_err(|e| format!("seed {seed}, empty: {e}"))?;
-    if extents == [1, 1, 1] { Ok(crashed) } else { Err(format!("seed {seed}: {extents:?} extents are left")) }
+    if extents == [1, 1, 1] {
+        Ok(crashed)
+    } else {
+        Err(format!("seed {seed}: {extents:?} extents are left"))
+    }
 }
 
 /// `RINGWOOD_SPACE_SEEDS` runs more.
 #[test]
 fn a_crash_at_any_point_keeps_the_rows_and_leaks_no_extent() {
-    let seeds = std::env::var("RINGWOOD_SPACE_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
-    let crashed = (0..seeds).filter(|seed| crash_run(*seed).unwrap_or_else(|e| panic!("{e}"))).count();
+    let seeds =
+        std::env::var("RINGWOOD_SPACE_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(60);
+    let crashed =
+        (0..seeds).filter(|seed| crash_run(*seed).unwrap_or_else(|e| panic!("{e}"))).count();
     assert!(crashed as u64 > seeds / 2, "{crashed} of {seeds}");
 }
 

@@ -17,7 +17,8 @@ const ROWS: u64 = 600;
 fn scattered_pages_are_read_before_they_are_undone() {
     // A third of the pages fits.
     let env = env(Arc::new(SimDisk::new(1)), 200, false);
-    let db = create(env, log_options(16 << 20, Growth::Bytes(8 << 20), false), DbState::initial()).unwrap();
+    let db = create(env, log_options(16 << 20, Growth::Bytes(8 << 20), false), DbState::initial())
+        .unwrap();
     let unit = db.create_unit(UnitId(100), 1).unwrap();
     let tree = BTree::create(db.store().clone(), unit).unwrap();
     let mut keys: Vec<u64> = (0..ROWS).collect();

@@ -1,5 +1,6 @@
-//! Rollbacks when there is no space: rows that have to be long again find their pages filled by others, and the filegroup
-//! is full, by MAXSIZE or because the disk is. The rollback goes through; what was kept for it is nobody else's.
+//! Rollbacks when there is no space: rows that have to be long again find their pages filled by
+//! others, and the filegroup is full, by MAXSIZE or because the disk is. The rollback goes through;
+//! what was kept for it is nobody else's.
 
 use std::sync::Arc;
 
@@ -16,8 +17,15 @@ const LONG: usize = 700;
 
 fn create(disk: &SimDisk, size: u64, max_size: Option<u64>, growth: FileGrowth) -> Arc<Database> {
     disk.create_dir_all(std::path::Path::new("db")).unwrap();
-    let file =
-        FileSpec { id: 1, name: "test".into(), path: PRIMARY.into(), filegroup: 1, size, growth, max_size };
+    let file = FileSpec {
+        id: 1,
+        name: "test".into(),
+        path: PRIMARY.into(),
+        filegroup: 1,
+        size,
+        growth,
+        max_size,
+    };
     let spec = CreateSpec {
         guid: [7; 16],
         files: vec![file],
@@ -54,7 +62,10 @@ impl Table {
         let mut rids = Vec::new();
         for key in 0..rows {
             let row = payload(key, LONG);
-            assert_eq!(tree.insert(&mut t, &(key * 1000).to_be_bytes(), &row).unwrap(), Outcome::Done(()));
+            assert_eq!(
+                tree.insert(&mut t, &(key * 1000).to_be_bytes(), &row).unwrap(),
+                Outcome::Done(())
+            );
             rids.push(heap.insert(&mut t, &row).unwrap());
         }
         t.commit(Durability::Full).unwrap();
@@ -123,11 +134,14 @@ impl Table {
             let k = (key * 1000).to_be_bytes();
             assert!(self.tree.fetch(&k, ReadMode::Current, &mut batch).unwrap());
             assert!(batch.row(0) == row, "row {key} of the tree");
-            assert!(self.heap.fetch(self.rids[key as usize], ReadMode::Current, &mut batch).unwrap());
+            assert!(
+                self.heap.fetch(self.rids[key as usize], ReadMode::Current, &mut batch).unwrap()
+            );
             assert!(batch.row(0) == row, "row {key} of the heap");
         }
         let unit = |id| db.unit(UnitId(id)).unwrap();
-        let units = [CheckUnit::Tree(&self.tree, unit(100)), CheckUnit::Heap(&self.heap, unit(101))];
+        let units =
+            [CheckUnit::Tree(&self.tree, unit(100)), CheckUnit::Heap(&self.heap, unit(101))];
         assert_eq!(db.check(&units).unwrap().messages(), Vec::<String>::new());
     }
 }
@@ -195,7 +209,8 @@ fn disk_size(db: &Arc<Database>) -> u64 {
     files + db.log().space().size
 }
 
-/// Half of the space is in a file that is being emptied: shut for everybody else, and the last resort of a rollback.
+/// Half of the space is in a file that is being emptied: shut for everybody else, and the last
+/// resort of a rollback.
 #[test]
 fn a_rollback_opens_a_file_that_is_being_emptied() {
     for (seed, before) in [(3, false), (4, true)] {

@@ -55,11 +55,16 @@ fn power_loss_at_each_io() {
         assert!(end.is_err() && disk.has_crashed(), "{crash_at}: {end:?}");
         let disk = disk.crash(crash_at);
         let log = log_options(0, Growth::Bytes(1 << 20), false);
-        let db = open(env(Arc::new(disk), 2000, false), log).unwrap_or_else(|e| panic!("{crash_at}: {e}"));
+        let db = open(env(Arc::new(disk), 2000, false), log)
+            .unwrap_or_else(|e| panic!("{crash_at}: {e}"));
         let table = Table::open(&db).unwrap_or_else(|e| panic!("{crash_at}: {e}"));
         let snapshot = db.snapshot();
-        let rows: Vec<u64> = table.read_all(snapshot.mode()).unwrap().unwrap().into_keys().collect();
-        assert!(rows.iter().copied().eq(0..rows.len() as u64), "{crash_at}: a beginning of the commits");
+        let rows: Vec<u64> =
+            table.read_all(snapshot.mode()).unwrap().unwrap().into_keys().collect();
+        assert!(
+            rows.iter().copied().eq(0..rows.len() as u64),
+            "{crash_at}: a beginning of the commits"
+        );
         assert!(
             rows.len() as u64 >= told,
             "{crash_at}: {told} rows were waited for, {} are left",
@@ -87,11 +92,18 @@ fn who_waits_and_who_need_not() {
     let newest = db.newest_unflushed().expect("it is not durable");
     assert_eq!((newest.vlf, newest.block), (record.vlf, record.block));
     db.make_durable(record).unwrap();
-    assert!(db.log().is_durable(record) && reader.unflushed().is_none() && db.newest_unflushed().is_none());
+    assert!(
+        db.log().is_durable(record)
+            && reader.unflushed().is_none()
+            && db.newest_unflushed().is_none()
+    );
     // What was deferred until the commit is durable waits for that.
     let done = Arc::new(AtomicBool::new(false));
     let (mut t, tell) = (insert(2), done.clone());
-    t.defer(Deferred { units: Vec::new(), work: Box::new(move |_| tell.store(true, Ordering::Relaxed)) });
+    t.defer(Deferred {
+        units: Vec::new(),
+        work: Box::new(move |_| tell.store(true, Ordering::Relaxed)),
+    });
     assert_eq!(t.commit_unflushed(Durability::Full).unwrap(), None);
     assert!(db.newest_unflushed().is_none());
     // Delayed commits have nobody who waits; a transaction that wrote nothing has nothing to wait

@@ -1,4 +1,5 @@
-//! Nodes of B+trees that move to another file: rows, versions and undo find their way; extents come back; crashes.
+//! Nodes of B+trees that move to another file: rows, versions and undo find their way; extents come
+//! back; crashes.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use ringwood_txn::{Database, DbState, Durability, TxnError};
 use sim::SimDisk;
 use wal::Growth;
 
-/// Moves the nodes of both trees out of a file and gives their extents back; how many extents are left of each.
+/// Moves the nodes of both trees out of a file and gives their extents back; how many extents are
+/// left of each.
 fn vacate(db: &Database, table: &Table, file: u16) -> Result<Vec<usize>, TxnError> {
     db.bar_file(file, 0)?;
     let mut left = Vec::new();
@@ -55,7 +57,11 @@ fn nodes_move_and_their_extents_come_back() {
             let held: Vec<_> = [&table.by_id, &table.by_text].map(|t| extents(&db, t, file)).into();
             let left = vacate(&db, &table, file).unwrap();
             for (left, (held, head)) in left.into_iter().zip(held) {
-                assert_eq!(left, usize::from(head), "only the extent with first IAM page and root stays");
+                assert_eq!(
+                    left,
+                    usize::from(head),
+                    "only the extent with first IAM page and root stays"
+                );
                 ended += held - left;
             }
             assert_eq!(table.read_all(before.mode()).unwrap().unwrap(), old);
@@ -88,7 +94,9 @@ fn a_transaction_is_undone_where_its_rows_have_gone() {
         let mut txn = db.begin(51).unwrap();
         for id in (1000..1800).step_by(3) {
             match id % 2 {
-                0 => assert_eq!(table.update(&mut txn, id, &vec![b'z'; 1500]).unwrap(), Tried::Done),
+                0 => {
+                    assert_eq!(table.update(&mut txn, id, &vec![b'z'; 1500]).unwrap(), Tried::Done)
+                }
                 _ => assert_eq!(table.delete(&mut txn, id).unwrap(), Tried::Done),
             }
         }

@@ -1,11 +1,13 @@
-//! The order of SQL_Latin1_General_CP1: one weight for every character. The blank has the lowest, then come symbols, digits and
-//! letters; an accented letter follows its base letter directly. Characters outside code page 1252 follow all of it in code point order.
-//! Guarantee: the memcmp order of keys is the order of the weights, and no weight is 0.
+//! The order of SQL_Latin1_General_CP1: one weight for every character. The blank has the lowest,
+//! then come symbols, digits and letters; an accented letter follows its base letter directly.
+//! Characters outside code page 1252 follow all of it in code point order. Guarantee: the memcmp
+//! order of keys is the order of the weights, and no weight is 0.
 
 use super::TERMINATOR;
 use crate::codepage;
 
-/// First byte of the weight of a character outside code page 1252; no single-byte weight reaches it.
+/// First byte of the weight of a character outside code page 1252; no single-byte weight reaches
+/// it.
 const WIDE: u8 = 0xFE;
 
 #[inline]
@@ -13,8 +15,8 @@ pub(super) fn equal_ascii(x: u8, y: u8) -> bool {
     x < 0x80 && y < 0x80 && WEIGHTS[usize::from(x)] == WEIGHTS[usize::from(y)]
 }
 
-/// Four bytes, of which the sort key takes as many as it needs: the letter, then its case, or the mark of a wide
-/// character and its code point.
+/// Four bytes, of which the sort key takes as many as it needs: the letter, then its case, or the
+/// mark of a wide character and its code point.
 #[inline]
 pub(super) fn weight(c: char, fold: bool) -> u32 {
     match codepage::encode_char(c) {
@@ -64,7 +66,8 @@ pub(super) fn key_length(key: &mut impl Iterator<Item = u8>, fold: bool) -> Opti
     }
 }
 
-/// Letters of code page 1252 in dictionary order: each group is one letter in its cases, lower case first.
+/// Letters of code page 1252 in dictionary order: each group is one letter in its cases, lower case
+/// first.
 const LETTERS: &[&[u8]] = &[
     b"aA",
     b"\xE0\xC0",

@@ -1,6 +1,7 @@
-//! The families of collations: names, locales, code pages, versions, and which combinations of suffixes there are.
-//! Guarantee: a number, a name and an entry of `all` stand for the same collations. A family whose order of letters is not known here
-//! (most are ordered by strokes or sounds of Han characters) has its binary collations only.
+//! The families of collations: names, locales, code pages, versions, and which combinations of
+//! suffixes there are. Guarantee: a number, a name and an entry of `all` stand for the same
+//! collations. A family whose order of letters is not known here (most are ordered by strokes or
+//! sounds of Han characters) has its binary collations only.
 
 use super::words::{Rules, languages};
 use super::{AI, BIN, BIN2, CS, Collation, FAMILY, KS, SC, UTF8, VERSION_SHIFT, WS};
@@ -39,11 +40,23 @@ const fn windows(
     Family { number, name, lcid, code_page, versions, rules: Some(rules), sort_ids: None }
 }
 
-const fn binary(number: u32, name: &'static str, lcid: u32, code_page: u16, versions: u8) -> Family {
+const fn binary(
+    number: u32,
+    name: &'static str,
+    lcid: u32,
+    code_page: u16,
+    versions: u8,
+) -> Family {
     Family { number, name, lcid, code_page, versions, rules: None, sort_ids: None }
 }
 
-const fn sql(number: u32, name: &'static str, lcid: u32, code_page: u16, sort_ids: [u8; 3]) -> Family {
+const fn sql(
+    number: u32,
+    name: &'static str,
+    lcid: u32,
+    code_page: u16,
+    sort_ids: [u8; 3],
+) -> Family {
     let rules = Some(&languages::PLAIN);
     Family { number, name, lcid, code_page, versions: V80, rules, sort_ids: Some(sort_ids) }
 }
@@ -164,12 +177,19 @@ impl Family {
         let words = [CS, AI, KS, WS, SC, UTF8];
         // Every set of the words that a name may have, then the binary ones.
         let sets = (0..1u32 << words.len()).map(move |set| {
-            words.iter().enumerate().filter(|(i, _)| set >> i & 1 == 1).map(|(_, flag)| flag).sum::<u32>()
+            words
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| set >> i & 1 == 1)
+                .map(|(_, flag)| flag)
+                .sum::<u32>()
         });
         let sets: Vec<u32> = sets.chain([BIN, BIN2, BIN2 | UTF8]).collect();
         versions
             .flat_map(move |v| {
-                sets.clone().into_iter().map(move |set| Collation(self.number | v << VERSION_SHIFT | set))
+                sets.clone()
+                    .into_iter()
+                    .map(move |set| Collation(self.number | v << VERSION_SHIFT | set))
             })
             .filter(|c| self.has(*c))
     }
@@ -200,7 +220,8 @@ pub(super) fn named(name: &str) -> Option<Collation> {
     FAMILIES.iter().find_map(|family| {
         let start = name.get(..family.name.len())?;
         let rest = name.get(family.name.len()..)?.strip_prefix('_')?;
-        let found = start.eq_ignore_ascii_case(family.name).then(|| suffixed(family.number, rest))??;
+        let found =
+            start.eq_ignore_ascii_case(family.name).then(|| suffixed(family.number, rest))??;
         // Words in another order make no name.
         family.has(found).then_some(found).filter(|c| c.name().eq_ignore_ascii_case(name))
     })

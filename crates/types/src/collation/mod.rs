@@ -1,11 +1,13 @@
-//! Collations: order, equality, sort keys, hashes of strings, the code page of char and varchar, and the five bytes of the TDS protocol.
-//! Guarantees: `compare` and the memcmp order of `sort_key` agree for every pair of strings; trailing blanks
-//! never count; strings that compare equal have equal keys and hashes. Keys lie in indexes on disk: their bytes are no library's, so
-//! that none can change them.
+//! Collations: order, equality, sort keys, hashes of strings, the code page of char and varchar,
+//! and the five bytes of the TDS protocol. Guarantees: `compare` and the memcmp order of `sort_key`
+//! agree for every pair of strings; trailing blanks never count; strings that compare equal have
+//! equal keys and hashes. Keys lie in indexes on disk: their bytes are no library's, so that none
+//! can change them.
 //!
-//! There are three orders. That of the default, SQL_Latin1_General_CP1 (`dictionary`), has one weight for every character. A binary
-//! collation orders by code point, only the blank is moved below the control characters, which is what makes padding with
-//! blanks and memcmp order the same thing. All others compare letters first, then accents, then case (`words`).
+//! There are three orders. That of the default, SQL_Latin1_General_CP1 (`dictionary`), has one
+//! weight for every character. A binary collation orders by code point, only the blank is moved
+//! below the control characters, which is what makes padding with blanks and memcmp order the same
+//! thing. All others compare letters first, then accents, then case (`words`).
 
 mod dictionary;
 mod family;
@@ -16,7 +18,8 @@ use std::cmp::Ordering;
 use crate::codepage::CodePage;
 use family::Family;
 
-/// A collation: its family (language, code page), version and sensitivities in one number; copy it freely.
+/// A collation: its family (language, code page), version and sensitivities in one number; copy it
+/// freely.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub struct Collation(u32);
 
@@ -72,7 +75,8 @@ impl Collation {
     /// Latin1_General_BIN2.
     pub const BIN2: Collation = Collation(family::LATIN1_GENERAL | BIN2);
 
-    /// The collation of a name, in any case. `database_default` is none of its own: it is the caller's.
+    /// The collation of a name, in any case. `database_default` is none of its own: it is the
+    /// caller's.
     pub fn from_name(name: &str) -> Option<Collation> {
         family::named(name)
     }
@@ -210,26 +214,37 @@ impl Collation {
         self.has(SC | UTF8)
     }
 
-    /// Windows' comparison flags: NORM_IGNORECASE, NORM_IGNORENONSPACE, NORM_IGNOREKANATYPE, NORM_IGNOREWIDTH.
+    /// Windows' comparison flags: NORM_IGNORECASE, NORM_IGNORENONSPACE, NORM_IGNOREKANATYPE,
+    /// NORM_IGNOREWIDTH.
     pub fn comparison_style(self) -> i32 {
         if self.has(BIN | BIN2) {
             return 0;
         }
-        let flags =
-            [(!self.has(CS), 1), (self.has(AI), 2), (!self.has(KS), 0x1_0000), (!self.has(WS), 0x2_0000)];
+        let flags = [
+            (!self.has(CS), 1),
+            (self.has(AI), 2),
+            (!self.has(KS), 0x1_0000),
+            (!self.has(WS), 0x2_0000),
+        ];
         flags.into_iter().filter(|(set, _)| *set).map(|(_, bit)| bit).sum()
     }
 
-    /// The five bytes that stand for it in the TDS protocol: locale (20 bits), flags (8 bits), version (4 bits), sort id.
+    /// The five bytes that stand for it in the TDS protocol: locale (20 bits), flags (8 bits),
+    /// version (4 bits), sort id.
     pub fn wire_bytes(self) -> [u8; 5] {
         let mut info = self.lcid() | u32::from(self.version()) << 28;
         match (self.has(BIN), self.has(BIN2)) {
             (true, _) => info |= 1 << 24,
             (_, true) => info |= 1 << 25,
             _ => {
-                let flags =
-                    [(!self.has(CS), 20), (self.has(AI), 21), (!self.has(KS), 22), (!self.has(WS), 23)];
-                info |= flags.into_iter().filter(|(set, _)| *set).map(|(_, bit)| 1 << bit).sum::<u32>();
+                let flags = [
+                    (!self.has(CS), 20),
+                    (self.has(AI), 21),
+                    (!self.has(KS), 22),
+                    (!self.has(WS), 23),
+                ];
+                info |=
+                    flags.into_iter().filter(|(set, _)| *set).map(|(_, bit)| 1 << bit).sum::<u32>();
             }
         }
         if self.has(UTF8) {
@@ -239,8 +254,8 @@ impl Collation {
         [a, b, c, d, self.sort_id().unwrap_or(0)]
     }
 
-    /// The collation of five bytes of the protocol. They do not tell families of one locale apart, nor whether
-    /// supplementary characters count: it is the first one with these bytes.
+    /// The collation of five bytes of the protocol. They do not tell families of one locale apart,
+    /// nor whether supplementary characters count: it is the first one with these bytes.
     pub fn from_wire(bytes: [u8; 5]) -> Option<Collation> {
         let [a, b, c, d, _] = bytes;
         let info = u32::from_le_bytes([a, b, c, d]);
@@ -265,7 +280,8 @@ impl Collation {
         !self.has(CS | BIN | BIN2)
     }
 
-    /// Whether texts of ASCII are equal exactly when their bytes are, case apart where it does not count: LIKE compares bytes then.
+    /// Whether texts of ASCII are equal exactly when their bytes are, case apart where it does not
+    /// count: LIKE compares bytes then.
     pub fn is_plain_for_ascii(self) -> bool {
         self.order() != Order::Words || words::is_plain_for_ascii(self)
     }
@@ -305,7 +321,8 @@ impl Collation {
             return words::compare(self, a, b);
         }
         let fold = order == Order::CiAs;
-        let differs = |(_, (x, y)): &(usize, (u8, u8))| x != y && !(fold && dictionary::equal_ascii(*x, *y));
+        let differs =
+            |(_, (x, y)): &(usize, (u8, u8))| x != y && !(fold && dictionary::equal_ascii(*x, *y));
         match a.bytes().zip(b.bytes()).enumerate().find(differs) {
             // One is a prefix of the other; every weight is above the end of the string.
             None => a.len().cmp(&b.len()),
@@ -314,8 +331,10 @@ impl Collation {
                 self.weight(char::from(x)).cmp(&self.weight(char::from(y)))
             }
             Some((at, _)) => {
-                // Perhaps inside a character of several bytes: step back to where both have a boundary.
-                let start = (0..=at).rev().find(|&i| a.is_char_boundary(i) && b.is_char_boundary(i));
+                // Perhaps inside a character of several bytes: step back to where both have a
+                // boundary.
+                let start =
+                    (0..=at).rev().find(|&i| a.is_char_boundary(i) && b.is_char_boundary(i));
                 let start = start.unwrap_or(0);
                 self.compare_by_weight(&a[start..], &b[start..])
             }
@@ -387,7 +406,8 @@ impl Collation {
         match self.order() {
             Order::CiAs => dictionary::key(text, true, out),
             Order::CsAs => dictionary::key(text, false, out),
-            // UTF-8 keeps code point order; bytes move up to leave 0 to the terminator and 1 to the blank.
+            // UTF-8 keeps code point order; bytes move up to leave 0 to the terminator and 1 to the
+            // blank.
             Order::Binary => out.extend(text.bytes().map(|b| match b {
                 b' ' => 1,
                 0..b' ' => b + 2,
@@ -405,7 +425,9 @@ impl Collation {
             Order::CiAs => dictionary::key_length(&mut key, true),
             Order::CsAs => dictionary::key_length(&mut key, false),
             // No byte but the last one is 0.
-            Order::Binary | Order::Words => key.position(|byte| byte == TERMINATOR).map(|at| at + 1),
+            Order::Binary | Order::Words => {
+                key.position(|byte| byte == TERMINATOR).map(|at| at + 1)
+            }
         }
     }
 

@@ -1,12 +1,14 @@
-//! The order of Windows collations: letters first, then accents, then case, kana and width, at last hyphens and apostrophes.
-//! Guarantees: a key has no byte 0, so the terminator ends it; keys of two texts compare as the texts do by definition.
+//! The order of Windows collations: letters first, then accents, then case, kana and width, at last
+//! hyphens and apostrophes. Guarantees: a key has no byte 0, so the terminator ends it; keys of two
+//! texts compare as the texts do by definition.
 //!
 //! ```text
 //! key:  letters 01 accents 01 case 01 hyphens       (levels that are empty at the end are left out)
 //! ```
-//! A letter's weight has one byte (digits, a to z, ASCII punctuation) or begins with the mark of a group that no other
-//! weight begins with. Characters are taken apart by Unicode's canonical decomposition; a language's [`Rules`] say which accented
-//! letters and pairs of letters are letters of their own. Where nothing is said characters are in the order of their code points.
+//! A letter's weight has one byte (digits, a to z, ASCII punctuation) or begins with the mark of a
+//! group that no other weight begins with. Characters are taken apart by Unicode's canonical
+//! decomposition; a language's [`Rules`] say which accented letters and pairs of letters are
+//! letters of their own. Where nothing is said characters are in the order of their code points.
 
 pub(super) mod languages;
 
@@ -21,7 +23,8 @@ use crate::codepage::is_ascii;
 
 /// What a language has of its own.
 pub(super) struct Rules {
-    /// After a letter of a to z: letters of their own, in their order. Each text is one letter and its variants, lower case.
+    /// After a letter of a to z: letters of their own, in their order. Each text is one letter and
+    /// its variants, lower case.
     letters: &'static [(char, &'static [&'static str])],
     /// After a letter of a to z: pairs that are one letter, in their order.
     pairs: &'static [(char, &'static [&'static str])],
@@ -37,8 +40,16 @@ pub(super) struct Rules {
 
 /// What every language has, where its own rules say nothing else.
 const DOUBLES: &[(char, &str)] = &[('æ', "ae"), ('œ', "oe"), ('ß', "ss"), ('þ', "th")];
-const VARIANTS: &[(char, char)] =
-    &[('ø', 'o'), ('đ', 'd'), ('ð', 'd'), ('ħ', 'h'), ('ł', 'l'), ('ŧ', 't'), ('ı', 'i'), ('ς', 'σ')];
+const VARIANTS: &[(char, char)] = &[
+    ('ø', 'o'),
+    ('đ', 'd'),
+    ('ð', 'd'),
+    ('ħ', 'h'),
+    ('ł', 'l'),
+    ('ŧ', 't'),
+    ('ı', 'i'),
+    ('ς', 'σ'),
+];
 /// Letters of Cyrillic alphabets in their order; ё is an accented е.
 const CYRILLIC: &str = "абвгґғдђѓеєжҗзѕиіїйјкќқлљмнњңоөпрстћќуўүұфхһцчџшщъыьэюя";
 
@@ -122,14 +133,17 @@ fn rules(collation: Collation) -> &'static Rules {
 impl Rules {
     /// ASCII letters have the places of their alphabet.
     fn is_plain(&self) -> bool {
-        let own = |(_, letters): &(char, &[&str])| letters.iter().any(|l| l.bytes().any(|b| b.is_ascii()));
+        let own = |(_, letters): &(char, &[&str])| {
+            letters.iter().any(|l| l.bytes().any(|b| b.is_ascii()))
+        };
         self.pairs.is_empty()
             && !self.dotless
             && !self.letters.iter().any(own)
             && !self.variants.iter().any(|(c, _)| c.is_ascii())
     }
 
-    /// The place of a letter of its own: the letter of a to z before it, its number after that, and whether it is a variant.
+    /// The place of a letter of its own: the letter of a to z before it, its number after that, and
+    /// whether it is a variant.
     fn own(&self, c: char) -> Option<(char, usize, bool)> {
         self.letters.iter().find_map(|(after, letters)| {
             let at = letters.iter().position(|letter| letter.contains(c))?;
@@ -141,14 +155,16 @@ impl Rules {
     fn pair(&self, letters: &[Letter]) -> Option<(usize, char, usize)> {
         let begins = |pair: &str| {
             let length = pair.chars().count();
-            let same =
-                pair.chars().zip(letters).filter(|(c, l)| *c == l.base && l.accents.is_empty()).count();
+            let same = pair
+                .chars()
+                .zip(letters)
+                .filter(|(c, l)| *c == l.base && l.accents.is_empty())
+                .count();
             (length > 0 && same == length).then_some(length)
         };
-        let all = self
-            .pairs
-            .iter()
-            .flat_map(|(after, pairs)| pairs.iter().enumerate().map(move |(at, pair)| (*pair, *after, at)));
+        let all = self.pairs.iter().flat_map(|(after, pairs)| {
+            pairs.iter().enumerate().map(move |(at, pair)| (*pair, *after, at))
+        });
         let found = all.filter_map(|(pair, after, at)| Some((begins(pair)?, after, at)));
         found.max_by_key(|(length, _, _)| *length)
     }
@@ -263,7 +279,8 @@ fn put_letter(rules: &Rules, base: char, out: &mut Vec<u8>) {
     if let Some((after, at, _)) = rules.own(base) {
         return put_after(after, at, out);
     }
-    if let Some(weight) = u8::try_from(base).ok().and_then(|b| ASCII.get(usize::from(b))).filter(|w| **w != 0)
+    if let Some(weight) =
+        u8::try_from(base).ok().and_then(|b| ASCII.get(usize::from(b))).filter(|w| **w != 0)
     {
         return out.push(*weight);
     }
@@ -283,7 +300,8 @@ fn put_letter(rules: &Rules, base: char, out: &mut Vec<u8>) {
 
 /// The weight of the letter that follows one of a to z.
 fn put_after(after: char, at: usize, out: &mut Vec<u8>) {
-    let before = u8::try_from(after).ok().and_then(|b| ASCII.get(usize::from(b))).copied().unwrap_or(OTHER);
+    let before =
+        u8::try_from(after).ok().and_then(|b| ASCII.get(usize::from(b))).copied().unwrap_or(OTHER);
     out.extend([before + 1, at as u8 + 3]);
 }
 
@@ -303,7 +321,8 @@ impl Below {
 
     fn form(&mut self, collation: Collation, form: u8) {
         let counts = [(CS, UPPER), (KS, KATAKANA), (WS, WIDE)];
-        let mask: u8 = counts.iter().filter(|(flag, _)| collation.has(*flag)).map(|(_, bit)| bit).sum();
+        let mask: u8 =
+            counts.iter().filter(|(flag, _)| collation.has(*flag)).map(|(_, bit)| bit).sum();
         if mask != 0 {
             self.forms.push(PLAINLY + (form & mask));
         }
@@ -320,11 +339,14 @@ impl Below {
         if backwards {
             self.accents = backwards_accents(&self.accents);
         }
-        let trimmed = |bytes: &[u8]| bytes.iter().rposition(|b| *b != PLAINLY).map_or(0, |at| at + 1);
+        let trimmed =
+            |bytes: &[u8]| bytes.iter().rposition(|b| *b != PLAINLY).map_or(0, |at| at + 1);
         let accents = trimmed(&self.accents);
-        // What ends an accented letter's accents is no weight of its own: the next letter's may be compared with it.
+        // What ends an accented letter's accents is no weight of its own: the next letter's may be
+        // compared with it.
         let accents = (accents + usize::from(accents > 0)).min(self.accents.len());
-        let levels = [&self.accents[..accents], &self.forms[..trimmed(&self.forms)], &self.hyphens[..]];
+        let levels =
+            [&self.accents[..accents], &self.forms[..trimmed(&self.forms)], &self.hyphens[..]];
         let used = levels.iter().rposition(|level| !level.is_empty()).map_or(0, |at| at + 1);
         for level in &levels[..used] {
             out.push(LEVEL);
@@ -420,12 +442,20 @@ fn put_letters(
         } else if let Some((length, after, at)) = rules.pair(rest) {
             put_after(after, at, out);
             // A pair's letters differ from one letter of the same place in their number.
-            below.put(collation, first, rules.letters.iter().any(|(a, l)| *a == after && l.len() > at));
+            below.put(
+                collation,
+                first,
+                rules.letters.iter().any(|(a, l)| *a == after && l.len() > at),
+            );
             rest[1..length].iter().for_each(|letter| below.form(collation, letter.form));
             rest = &rest[length..];
         } else {
             put_letter(rules, first.base, out);
-            below.put(collation, first, rules.own(first.base).is_some_and(|(_, _, variant)| variant));
+            below.put(
+                collation,
+                first,
+                rules.own(first.base).is_some_and(|(_, _, variant)| variant),
+            );
             rest = others;
         }
     }

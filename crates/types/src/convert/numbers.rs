@@ -47,7 +47,11 @@ pub(crate) fn narrow_integer(n: i64, to: DataType) -> Option<Value> {
     }
 }
 
-pub(super) fn integer_value(value: &Value, from: DataType, to: DataType) -> Result<Value, SqlError> {
+pub(super) fn integer_value(
+    value: &Value,
+    from: DataType,
+    to: DataType,
+) -> Result<Value, SqlError> {
     let n = match value {
         Value::Str(s) => return integer_from_text(s, from, to),
         Value::Decimal(d) => {
@@ -59,7 +63,9 @@ pub(super) fn integer_value(value: &Value, from: DataType, to: DataType) -> Resu
         Value::SmallMoney(m) => rounded_units(i64::from(*m)),
         Value::Bytes(b) => convertbin::integer_from_bytes(b, to),
         // Half a day and more counts as the next.
-        Value::DateTime { .. } | Value::SmallDateTime { .. } => (days_as_float(value) + 0.5).floor() as i64,
+        Value::DateTime { .. } | Value::SmallDateTime { .. } => {
+            (days_as_float(value) + 0.5).floor() as i64
+        }
         other => other.as_i64().ok_or_else(|| SqlError::explicit_not_allowed(from, to))?,
     };
     narrow_integer(n, to).ok_or_else(|| match (value, to) {
@@ -84,7 +90,9 @@ fn integer_from_text(text: &str, from: DataType, to: DataType) -> Result<Value, 
             SqlError::string_overflows_integer(from, text, reported)
         }),
         (ParsedInteger::TooLarge, DataType::BigInt) => Err(SqlError::overflow(to)),
-        (ParsedInteger::TooLarge, _) => Err(SqlError::string_overflows_integer(from, text, DataType::Int)),
+        (ParsedInteger::TooLarge, _) => {
+            Err(SqlError::string_overflows_integer(from, text, DataType::Int))
+        }
         (ParsedInteger::NotANumber, DataType::BigInt) => Err(SqlError::error_converting(from, to)),
         (ParsedInteger::NotANumber, _) => Err(SqlError::conversion_failed(from, text, to)),
     }
@@ -104,13 +112,20 @@ fn integer_from_float(f: f64, to: DataType) -> Result<Value, SqlError> {
 /// Days since 1900-01-01 with the time of day as a fraction.
 fn days_as_float(value: &Value) -> f64 {
     match *value {
-        Value::DateTime { days, ticks } => f64::from(days) + f64::from(ticks) / f64::from(DAY_TICKS_300),
+        Value::DateTime { days, ticks } => {
+            f64::from(days) + f64::from(ticks) / f64::from(DAY_TICKS_300)
+        }
         Value::SmallDateTime { days, minutes } => f64::from(days) + f64::from(minutes) / 1440.0,
         _ => 0.0,
     }
 }
 
-pub(super) fn to_decimal(value: &Value, from: DataType, precision: u8, scale: u8) -> Result<Value, SqlError> {
+pub(super) fn to_decimal(
+    value: &Value,
+    from: DataType,
+    precision: u8,
+    scale: u8,
+) -> Result<Value, SqlError> {
     let to = DataType::decimal(precision, scale);
     let source = match value {
         Value::Decimal(d) => *d,
@@ -118,7 +133,9 @@ pub(super) fn to_decimal(value: &Value, from: DataType, precision: u8, scale: u8
         Value::SmallMoney(m) => Decimal::new(i128::from(*m), 10, 4).unwrap_or(Decimal::zero(10, 4)),
         Value::Str(s) => match Decimal::parse(s) {
             Ok(d) => d,
-            Err(ParseDecimalError::Overflow) => return Err(SqlError::overflow_from(from.message_name(), to)),
+            Err(ParseDecimalError::Overflow) => {
+                return Err(SqlError::overflow_from(from.message_name(), to));
+            }
             Err(ParseDecimalError::Syntax) => return Err(SqlError::error_converting(from, to)),
         },
         Value::Float(_) | Value::Real(_) | Value::DateTime { .. } | Value::SmallDateTime { .. } => {
@@ -134,7 +151,9 @@ pub(super) fn to_decimal(value: &Value, from: DataType, precision: u8, scale: u8
         Value::Bytes(b) => {
             convertbin::decimal_from_bytes(b).ok_or_else(|| SqlError::error_converting(from, to))?
         }
-        other => Decimal::from_i64(other.as_i64().ok_or_else(|| SqlError::explicit_not_allowed(from, to))?),
+        other => Decimal::from_i64(
+            other.as_i64().ok_or_else(|| SqlError::explicit_not_allowed(from, to))?,
+        ),
     };
     source
         .rescale(precision, scale)
@@ -149,7 +168,9 @@ pub(super) fn to_float(value: &Value, from: DataType, to: DataType) -> Result<Va
         Value::Decimal(d) => d.to_f64(),
         Value::Money(m) => *m as f64 / 10_000.0,
         Value::SmallMoney(m) => f64::from(*m) / 10_000.0,
-        Value::Str(s) => numtext::parse_float(s).ok_or_else(|| SqlError::error_converting(from, to))?,
+        Value::Str(s) => {
+            numtext::parse_float(s).ok_or_else(|| SqlError::error_converting(from, to))?
+        }
         Value::DateTime { .. } | Value::SmallDateTime { .. } => days_as_float(value),
         other => other.as_i64().ok_or_else(|| SqlError::explicit_not_allowed(from, to))? as f64,
     };

@@ -27,8 +27,8 @@ pub fn fitting_part(value: &Value, ty: DataType, page: CodePage) -> String {
     }
 }
 
-/// The longest beginning of a text that has at most `limit` of the type's units: UTF-16 units of nchar and nvarchar,
-/// where half of a character may be the last one, bytes of char and varchar.
+/// The longest beginning of a text that has at most `limit` of the type's units: UTF-16 units of
+/// nchar and nvarchar, where half of a character may be the last one, bytes of char and varchar.
 pub fn first_units(text: &str, limit: usize, ty: DataType, page: CodePage) -> Cow<'_, str> {
     match ty.is_unicode() {
         true => units::cut(text, 0, limit),
@@ -92,8 +92,9 @@ pub(crate) fn fit_string_looking(
     let Some(limit) = ty.length() else {
         return Ok(Value::Str(text));
     };
-    let length =
-        |text: &str| if ty.is_unicode() { codepage::utf16_len(text) } else { page.encoded_len(text) };
+    let length = |text: &str| {
+        if ty.is_unicode() { codepage::utf16_len(text) } else { page.encoded_len(text) }
+    };
     let mut text = text;
     let mut units = length(&text);
     if units > limit {

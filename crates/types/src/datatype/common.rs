@@ -4,8 +4,8 @@ use super::conversions::{Conversion, conversion};
 use super::{DataType, Len, MAX_BYTES, MAX_UNITS};
 use crate::error::SqlError;
 
-/// The type that two branches of CASE, COALESCE, UNION or a comparison meet in: the one of higher precedence,
-/// widened so that it holds values of both.
+/// The type that two branches of CASE, COALESCE, UNION or a comparison meet in: the one of higher
+/// precedence, widened so that it holds values of both.
 ///
 /// Errors: 206 when the lower type does not convert implicitly to the higher.
 pub fn common_type(a: DataType, b: DataType) -> Result<DataType, SqlError> {

@@ -41,7 +41,9 @@ pub fn conversion(from: DataType, to: DataType) -> Conversion {
         ) => None,
         (T::RowVersion, t) if t.is_unicode() => None,
         (T::UniqueIdentifier | T::Float | T::Real, T::RowVersion) => None,
-        (f, T::RowVersion) if f.is_temporal() && !matches!(f, T::DateTime | T::SmallDateTime) => None,
+        (f, T::RowVersion) if f.is_temporal() && !matches!(f, T::DateTime | T::SmallDateTime) => {
+            None
+        }
         (f, t) if f.is_string() => {
             if t.is_binary() {
                 ExplicitOnly
@@ -92,15 +94,19 @@ fn xml_conversion(from: DataType, to: DataType) -> Conversion {
     match (from, to) {
         (DataType::Xml, DataType::Xml) => Conversion::Implicit,
         (DataType::Xml, to) if text(to) && !to.is_old_lob() => Conversion::ExplicitOnly,
-        (from, DataType::Xml) if text(from) && from != DataType::VarBinary(Len::Old) => Conversion::Implicit,
+        (from, DataType::Xml) if text(from) && from != DataType::VarBinary(Len::Old) => {
+            Conversion::Implicit
+        }
         _ => Conversion::None,
     }
 }
 
-/// Strings and bytes become hierarchyid by themselves, hierarchyid becomes them when it is asked for.
+/// Strings and bytes become hierarchyid by themselves, hierarchyid becomes them when it is asked
+/// for.
 fn hierarchy_conversion(from: DataType, to: DataType) -> Conversion {
-    let text =
-        |ty: DataType| (ty.is_string() || ty.is_binary()) && !ty.is_old_lob() && ty != DataType::RowVersion;
+    let text = |ty: DataType| {
+        (ty.is_string() || ty.is_binary()) && !ty.is_old_lob() && ty != DataType::RowVersion
+    };
     match (from, to) {
         (DataType::HierarchyId, DataType::HierarchyId) => Conversion::Implicit,
         (DataType::HierarchyId, to) if text(to) => Conversion::ExplicitOnly,
@@ -109,7 +115,8 @@ fn hierarchy_conversion(from: DataType, to: DataType) -> Conversion {
     }
 }
 
-/// text and ntext are other strings, image other bytes; there is no way between them and anything else.
+/// text and ntext are other strings, image other bytes; there is no way between them and anything
+/// else.
 fn old_lob_conversion(from: DataType, to: DataType) -> Conversion {
     let strings = from.is_string() && to.is_string();
     let bytes = from.is_binary() && to.is_binary();

@@ -1,4 +1,5 @@
-//! Names of types: as they are written, with their arguments, and as they are shown. Guarantees: see [`DataType::from_name_in`].
+//! Names of types: as they are written, with their arguments, and as they are shown. Guarantees:
+//! see [`DataType::from_name_in`].
 
 use std::fmt;
 
@@ -75,9 +76,13 @@ impl DataType {
 
     /// As [`DataType::from_name`], with the default length that the context gives.
     ///
-    /// Errors: 243 unknown name, 131 and 1001 lengths, 2716 an argument the type does not take, 2750 to 2752
-    /// decimal's precision and scale, 1002 fractional seconds.
-    pub fn from_name_in(name: &str, args: &[TypeArg], context: NameContext) -> Result<DataType, SqlError> {
+    /// Errors: 243 unknown name, 131 and 1001 lengths, 2716 an argument the type does not take,
+    /// 2750 to 2752 decimal's precision and scale, 1002 fractional seconds.
+    pub fn from_name_in(
+        name: &str,
+        args: &[TypeArg],
+        context: NameContext,
+    ) -> Result<DataType, SqlError> {
         let lower = name.trim().to_ascii_lowercase();
         let words: Vec<&str> = lower.split_ascii_whitespace().collect();
         let plain = |ty: DataType| if args.is_empty() { Ok(ty) } else { Err(no_width(&lower)) };
@@ -134,7 +139,9 @@ impl fmt::Display for DataType {
         let name = self.base_name();
         match *self {
             DataType::Decimal { precision, scale, .. } => write!(f, "{name}({precision},{scale})"),
-            DataType::Char(n) | DataType::NChar(n) | DataType::Binary(n) => write!(f, "{name}({n})"),
+            DataType::Char(n) | DataType::NChar(n) | DataType::Binary(n) => {
+                write!(f, "{name}({n})")
+            }
             DataType::VarChar(l) | DataType::NVarChar(l) | DataType::VarBinary(l) => match l {
                 Len::N(n) => write!(f, "{name}({n})"),
                 Len::Max => write!(f, "{name}(max)"),
@@ -172,7 +179,12 @@ fn fixed_length(name: &str, args: &[TypeArg], limit: u16, default: u16) -> Resul
     }
 }
 
-fn variable_length(name: &str, args: &[TypeArg], limit: u16, default: u16) -> Result<Len, SqlError> {
+fn variable_length(
+    name: &str,
+    args: &[TypeArg],
+    limit: u16,
+    default: u16,
+) -> Result<Len, SqlError> {
     match *args {
         [TypeArg::Max] => Ok(Len::Max),
         _ => fixed_length(name, args, limit, default).map(Len::N),

@@ -51,7 +51,10 @@ fn common_types() {
     assert_eq!(common_type(v(10), n(5)).unwrap(), n(10));
     assert_eq!(common_type(v(8000), n(5)).unwrap(), n(4000));
     assert_eq!(common_type(DataType::Char(3), v(2)).unwrap(), v(3));
-    assert_eq!(common_type(DataType::VarChar(Len::Max), n(5)).unwrap(), DataType::NVarChar(Len::Max));
+    assert_eq!(
+        common_type(DataType::VarChar(Len::Max), n(5)).unwrap(),
+        DataType::NVarChar(Len::Max)
+    );
     assert_eq!(common_type(v(10), DataType::Int).unwrap(), DataType::Int);
     assert_eq!(common_type(DataType::Date, DataType::Int).unwrap_err().number, 206);
     assert_eq!(common_type(DataType::Money, DataType::BigInt).unwrap(), DataType::Money);

@@ -68,7 +68,8 @@ impl DatePart {
         }
     }
 
-    /// Length in 100 ns ticks as (numerator, denominator) for parts of a fixed length; `None` for months.
+    /// Length in 100 ns ticks as (numerator, denominator) for parts of a fixed length; `None` for
+    /// months.
     pub(super) fn ticks(self) -> Option<(i128, i128)> {
         let day = i128::from(DAY_TICKS);
         Some(match self {

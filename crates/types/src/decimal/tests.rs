@@ -66,7 +66,8 @@ fn rounding() {
 /// Mantissas of every length, many of them at the edge of 64 bits.
 fn any_decimal() -> impl Strategy<Value = Decimal> {
     let edge = i128::from(i64::MAX);
-    let near = (edge - 2..edge + 3, any::<bool>()).prop_map(|(n, negative)| if negative { -n } else { n });
+    let near =
+        (edge - 2..edge + 3, any::<bool>()).prop_map(|(n, negative)| if negative { -n } else { n });
     let long = (1usize..38, 0i128..1000, any::<bool>()).prop_map(|(digits, n, negative)| {
         let n = POW10[digits] / (n + 1);
         if negative { -n } else { n }

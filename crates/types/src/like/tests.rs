@@ -41,9 +41,15 @@ fn patterns() {
     ] {
         assert!(like(text, pattern), "{text} LIKE {pattern}");
     }
-    for (text, pattern) in
-        [("abc", "ab"), ("abc", "abcd"), ("e", "é"), ("x", "[]"), ("[", "["), ("abc ", "abc"), ("", "_")]
-    {
+    for (text, pattern) in [
+        ("abc", "ab"),
+        ("abc", "abcd"),
+        ("e", "é"),
+        ("x", "[]"),
+        ("[", "["),
+        ("abc ", "abc"),
+        ("", "_"),
+    ] {
         assert!(!like(text, pattern), "{text} NOT LIKE {pattern}");
     }
     let blanks = LikePattern::new("abc", None).unwrap();

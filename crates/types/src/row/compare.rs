@@ -66,16 +66,21 @@ impl Form {
         let ascii = || Box::<[u8]>::from(text.as_bytes());
         let same_as_bytes = !ordered && is_ascii(text.as_bytes()) && collation.is_plain_for_ascii();
         match cell {
-            Cell::Char { .. } | Cell::VarChar { .. } if collation.has_weights() => Some(Form::Latin {
-                bytes: text.chars().map_while(encode_char).collect(),
-                beyond: text.chars().find(|c| encode_char(*c).is_none()),
-            }),
+            Cell::Char { .. } | Cell::VarChar { .. } if collation.has_weights() => {
+                Some(Form::Latin {
+                    bytes: text.chars().map_while(encode_char).collect(),
+                    beyond: text.chars().find(|c| encode_char(*c).is_none()),
+                })
+            }
             Cell::NChar | Cell::NVarChar { .. } if collation.has_weights() => {
                 let units = text.chars().map(|c| u16::try_from(u32::from(c)).ok());
                 units.collect::<Option<Vec<u16>>>().map(|units| Form::Wide(units.into()))
             }
             Cell::NChar | Cell::NVarChar { .. } => same_as_bytes.then(|| Form::WideAscii(ascii())),
-            Cell::Char { .. } | Cell::VarChar { .. } | Cell::PageChar(_) | Cell::PageVarChar { .. } => {
+            Cell::Char { .. }
+            | Cell::VarChar { .. }
+            | Cell::PageChar(_)
+            | Cell::PageVarChar { .. } => {
                 Some(if same_as_bytes { Form::Ascii(ascii()) } else { Form::Text(text.into()) })
             }
             _ => None,
@@ -134,9 +139,10 @@ impl CellConstant {
                 Form::Bytes(without_trailing_zeros(bytes).into())
             }
             (cell, constant) if is_fixed_kind(cell, constant) => Form::Fixed(constant.clone()),
-            (Cell::Bit { .. } | Cell::TinyInt | Cell::SmallInt | Cell::Int | Cell::BigInt, constant) => {
-                Form::Whole(constant.as_i64()?)
-            }
+            (
+                Cell::Bit { .. } | Cell::TinyInt | Cell::SmallInt | Cell::Int | Cell::BigInt,
+                constant,
+            ) => Form::Whole(constant.as_i64()?),
             _ => return None,
         };
         Some(CellConstant { column, collation, fold: collation.is_case_insensitive(), form })
@@ -245,7 +251,9 @@ impl CellConstant {
         if !ascii || !odd.is_empty() {
             return CellOrder::Unknown;
         }
-        let Some((head, rest)) = units.split_at_checked(constant.len()) else { return CellOrder::Differs };
+        let Some((head, rest)) = units.split_at_checked(constant.len()) else {
+            return CellOrder::Differs;
+        };
         let same = |([own, _], other): (&[u8; 2], &u8)| {
             own == other || (self.fold && own.eq_ignore_ascii_case(other))
         };

@@ -1,6 +1,7 @@
 //! Bytes of a row into values: all columns, some, one, or a column's bytes as they are.
 //!
-//! Columns that the row does not have yet are NULL. Any bytes give values or [`Corrupt`], never a panic.
+//! Columns that the row does not have yet are NULL. Any bytes give values or [`Corrupt`], never a
+//! panic.
 
 use super::{Column, Field, HEADER, OFF_ROW, Place, RowLayout, STATUS_VARIABLE};
 use crate::error::Corrupt;
@@ -69,7 +70,11 @@ impl<'a> Parts<'a> {
 
     /// A variable column's bytes and whether they are a pointer.
     #[inline]
-    pub(super) fn variable(&self, column: usize, index: usize) -> Result<(&'a [u8], bool), Corrupt> {
+    pub(super) fn variable(
+        &self,
+        column: usize,
+        index: usize,
+    ) -> Result<(&'a [u8], bool), Corrupt> {
         let Some(end) = u16_at(self.ends, index * 2) else {
             // Trailing empty values are not written.
             return Ok((&[], false));
@@ -99,7 +104,8 @@ impl RowLayout {
 
     fn bare_parts<'a>(&self, row: &'a [u8]) -> Result<Parts<'a>, Corrupt> {
         let short = |needed: usize| Corrupt::Short { len: row.len(), needed };
-        let (fixed_end, columns, nulls_end) = (self.fixed_end, self.columns.len(), self.min_row_size());
+        let (fixed_end, columns, nulls_end) =
+            (self.fixed_end, self.columns.len(), self.min_row_size());
         let nulls = row.get(fixed_end..nulls_end).ok_or_else(|| short(nulls_end))?;
         if row.len() == nulls_end {
             return Ok(Parts { row, fixed_end, columns, nulls, ends: &[], data: nulls_end });
@@ -109,7 +115,8 @@ impl RowLayout {
         Ok(Parts { row, fixed_end, columns, nulls, ends, data })
     }
 
-    /// The text of one char column through its stretch's text; `None` when that is not all ASCII or not all there.
+    /// The text of one char column through its stretch's text; `None` when that is not all ASCII or
+    /// not all there.
     #[inline]
     fn run_text<'a>(
         &self,
@@ -185,12 +192,14 @@ impl RowLayout {
         }
     }
 
-    /// All columns into the first [`RowLayout::len`] places of `out`. Error: `OffRow` when one is a pointer.
+    /// All columns into the first [`RowLayout::len`] places of `out`. Error: `OffRow` when one is a
+    /// pointer.
     pub fn decode_all(&self, row: &[u8], out: &mut [Value]) -> Result<(), Corrupt> {
         self.decode_all_with(row, out, |column, _| Err(Corrupt::OffRow { column }))
     }
 
-    /// All columns, with a function that fetches what a pointer stands for: (column, pointer) -> value.
+    /// All columns, with a function that fetches what a pointer stands for: (column, pointer) ->
+    /// value.
     pub fn decode_all_with<E: From<Corrupt>>(
         &self,
         row: &[u8],
@@ -208,7 +217,12 @@ impl RowLayout {
     }
 
     /// Column `wanted[k]` into `out[k]`. Error: `OffRow` when one is a pointer.
-    pub fn decode_some(&self, row: &[u8], wanted: &[u16], out: &mut [Value]) -> Result<(), Corrupt> {
+    pub fn decode_some(
+        &self,
+        row: &[u8],
+        wanted: &[u16],
+        out: &mut [Value],
+    ) -> Result<(), Corrupt> {
         self.decode_some_with(row, wanted, out, |column, _| Err(Corrupt::OffRow { column }))
     }
 
@@ -225,8 +239,15 @@ impl RowLayout {
 
     /// As [`RowLayout::decode_some`], of a row whose parts are known.
     #[inline]
-    pub fn decode_parts(&self, parts: &Parts<'_>, wanted: &[u16], out: &mut [Value]) -> Result<(), Corrupt> {
-        self.decode_parts_with(parts, wanted, out, &mut |column, _: &[u8]| Err(Corrupt::OffRow { column }))
+    pub fn decode_parts(
+        &self,
+        parts: &Parts<'_>,
+        wanted: &[u16],
+        out: &mut [Value],
+    ) -> Result<(), Corrupt> {
+        self.decode_parts_with(parts, wanted, out, &mut |column, _: &[u8]| {
+            Err(Corrupt::OffRow { column })
+        })
     }
 
     #[inline]
@@ -249,18 +270,20 @@ impl RowLayout {
         Ok(())
     }
 
-    /// Whether a fixed column that is not a bit has a value in this row, so that it can be written in place.
+    /// Whether a fixed column that is not a bit has a value in this row, so that it can be written
+    /// in place.
     #[inline]
     pub fn has_fixed(&self, parts: &Parts<'_>, i: usize) -> bool {
-        let Some(Column { cell, place: Place::Fixed { offset, width } }) = self.columns.get(i) else {
+        let Some(Column { cell, place: Place::Fixed { offset, width } }) = self.columns.get(i)
+        else {
             return false;
         };
         let end = usize::from(*offset) + usize::from(*width);
         !parts.is_null(i) && end <= parts.fixed_end && !matches!(cell, Cell::Bit { .. })
     }
 
-    /// A column's bytes as stored, for comparing without decoding; `None` for NULL, pointers, bits (they share a
-    /// byte) and rows that are not sound.
+    /// A column's bytes as stored, for comparing without decoding; `None` for NULL, pointers, bits
+    /// (they share a byte) and rows that are not sound.
     pub fn raw_column<'a>(&self, row: &'a [u8], i: usize) -> Option<&'a [u8]> {
         let parts = self.parts(row).ok()?;
         let column = self.columns.get(i)?;

@@ -1,4 +1,5 @@
-//! Values into the bytes of a row: the whole row, one fixed column in place, or one value by itself.
+//! Values into the bytes of a row: the whole row, one fixed column in place, or one value by
+//! itself.
 
 use super::{
     Column, EncodeValue, MAX_ROW, OFF_ROW, Place, RowLayout, STATUS_NULL_BITMAP, STATUS_OVERFLOW,
@@ -9,16 +10,23 @@ use crate::rowcell::{Cell, encode_bytes, encode_fixed};
 use crate::value::Value;
 
 impl RowLayout {
-    /// Appends a row of these values, one per column. MAX values are stored in the row as long as it fits.
+    /// Appends a row of these values, one per column. MAX values are stored in the row as long as
+    /// it fits.
     ///
-    /// Errors: 511 when the row exceeds [`MAX_ROW`], 2628 when a string is longer than its column, 3624 when a
-    /// value is not of its column's type (`convert` comes first). On an error `out` is as before.
+    /// Errors: 511 when the row exceeds [`MAX_ROW`], 2628 when a string is longer than its column,
+    /// 3624 when a value is not of its column's type (`convert` comes first). On an error `out` is
+    /// as before.
     pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) -> Result<(), SqlError> {
         self.encode_from(values.len(), |i| EncodeValue::Value(&values[i]), out)
     }
 
-    /// As [`RowLayout::encode`], with pointers for the variable columns whose values live elsewhere.
-    pub fn encode_fields(&self, values: &[EncodeValue<'_>], out: &mut Vec<u8>) -> Result<(), SqlError> {
+    /// As [`RowLayout::encode`], with pointers for the variable columns whose values live
+    /// elsewhere.
+    pub fn encode_fields(
+        &self,
+        values: &[EncodeValue<'_>],
+        out: &mut Vec<u8>,
+    ) -> Result<(), SqlError> {
         self.encode_from(values.len(), |i| values[i], out)
     }
 
@@ -40,7 +48,11 @@ impl RowLayout {
         if result.is_err() || size > MAX_ROW {
             out.truncate(start);
         }
-        result.and(if size > MAX_ROW { Err(SqlError::row_too_large(size, MAX_ROW)) } else { Ok(()) })
+        result.and(if size > MAX_ROW {
+            Err(SqlError::row_too_large(size, MAX_ROW))
+        } else {
+            Ok(())
+        })
     }
 
     fn encode_parts<'a>(
@@ -137,10 +149,11 @@ impl RowLayout {
         Ok(())
     }
 
-    /// Writes a value that is not NULL over a fixed-length column of a row whose place [`RowLayout::fixed_place`] tells.
+    /// Writes a value that is not NULL over a fixed-length column of a row whose place
+    /// [`RowLayout::fixed_place`] tells.
     ///
-    /// Errors: 3624 when the value is not of the column's type or the column has no such place; the place may be
-    /// overwritten in part then.
+    /// Errors: 3624 when the value is not of the column's type or the column has no such place; the
+    /// place may be overwritten in part then.
     pub fn put_fixed(&self, i: usize, value: &Value, place: &mut [u8]) -> Result<(), SqlError> {
         if let (Some(Column { cell: Cell::Int, .. }), Value::Int(n)) = (self.columns.get(i), value)
             && let Ok(place) = <&mut [u8; 4]>::try_from(&mut *place)
@@ -163,13 +176,20 @@ impl RowLayout {
     /// overwritten.
     ///
     /// Errors: those of [`RowLayout::value_to_bytes`].
-    pub fn stored_len(&self, i: usize, value: &Value, scratch: &mut Vec<u8>) -> Result<usize, SqlError> {
+    pub fn stored_len(
+        &self,
+        i: usize,
+        value: &Value,
+        scratch: &mut Vec<u8>,
+    ) -> Result<usize, SqlError> {
         if let (Some(Column { cell, .. }), Value::Str(text)) = (self.columns.get(i), value)
             && crate::codepage::is_ascii(text.as_bytes())
         {
             match cell {
                 Cell::NVarChar { .. } => return Ok(text.len() * 2),
-                Cell::VarChar { .. } | Cell::PageVarChar { .. } | Cell::Xml => return Ok(text.len()),
+                Cell::VarChar { .. } | Cell::PageVarChar { .. } | Cell::Xml => {
+                    return Ok(text.len());
+                }
                 _ => {}
             }
         }
@@ -184,8 +204,14 @@ impl RowLayout {
         }
     }
 
-    /// The stored form of one column's value without a row around it: what a value outside the row consists of.
-    pub fn value_to_bytes(&self, i: usize, value: &Value, out: &mut Vec<u8>) -> Result<(), SqlError> {
+    /// The stored form of one column's value without a row around it: what a value outside the row
+    /// consists of.
+    pub fn value_to_bytes(
+        &self,
+        i: usize,
+        value: &Value,
+        out: &mut Vec<u8>,
+    ) -> Result<(), SqlError> {
         match self.columns.get(i) {
             Some(column) if matches!(column.place, Place::Variable { .. }) => {
                 encode_bytes(column.cell, value, out)

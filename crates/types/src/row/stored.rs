@@ -50,7 +50,8 @@ impl RowLayout {
     pub fn has_pointer(&self, row: &[u8]) -> Result<bool, Corrupt> {
         let parts = self.parts(row)?;
         let mut columns = self.variable.iter().enumerate();
-        Ok(columns.any(|(index, &i)| matches!(parts.variable(usize::from(i), index), Ok((_, true)))))
+        Ok(columns
+            .any(|(index, &i)| matches!(parts.variable(usize::from(i), index), Ok((_, true)))))
     }
 
     /// The pointer that stands for a column's value; nothing where none does, and where
@@ -58,10 +59,12 @@ impl RowLayout {
     #[inline]
     pub fn pointer<'a>(&self, parts: &Parts<'a>, i: usize) -> Option<&'a [u8]> {
         match self.columns.get(i)?.place {
-            Place::Variable { index } if !parts.is_null(i) => match parts.variable(i, usize::from(index)) {
-                Ok((bytes, true)) => Some(bytes),
-                _ => None,
-            },
+            Place::Variable { index } if !parts.is_null(i) => {
+                match parts.variable(i, usize::from(index)) {
+                    Ok((bytes, true)) => Some(bytes),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }
@@ -104,7 +107,10 @@ impl RowLayout {
             },
         };
         let value = match column.cell {
-            Cell::Char { .. } | Cell::PageChar(_) | Cell::VarChar { .. } | Cell::PageVarChar { .. }
+            Cell::Char { .. }
+            | Cell::PageChar(_)
+            | Cell::VarChar { .. }
+            | Cell::PageVarChar { .. }
                 if codepage::is_ascii(bytes) =>
             {
                 return Ok(StoredCell::Ascii(bytes));

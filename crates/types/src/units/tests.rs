@@ -6,8 +6,13 @@ use super::*;
 
 /// Sequences in which halves often meet, also those of the last characters of all.
 fn sequences() -> impl Strategy<Value = Vec<u16>> {
-    let some = [0x61, 0xE9, 0x20AC, 0xFFFF, 0xD83D, 0xDE42, 0xD800, 0xDBFD, 0xDBFE, 0xDBFF, 0xDC00, 0xDFFF];
-    proptest::collection::vec(prop_oneof![4 => prop::sample::select(some.to_vec()), 1 => any::<u16>()], 0..12)
+    let some = [
+        0x61, 0xE9, 0x20AC, 0xFFFF, 0xD83D, 0xDE42, 0xD800, 0xDBFD, 0xDBFE, 0xDBFF, 0xDC00, 0xDFFF,
+    ];
+    proptest::collection::vec(
+        prop_oneof![4 => prop::sample::select(some.to_vec()), 1 => any::<u16>()],
+        0..12,
+    )
 }
 
 fn text(units: &[u16]) -> CompactString {
@@ -38,7 +43,10 @@ fn halves_stand_for_themselves() {
 #[test]
 fn halves_that_make_a_character_are_not_alone() {
     let pair = held("\u{10FFFF}").into_owned();
-    assert_eq!((unpaired_at(&pair, 0), unpaired_at(&pair, 4), first_unpaired(&pair)), (None, None, None));
+    assert_eq!(
+        (unpaired_at(&pair, 0), unpaired_at(&pair, 4), first_unpaired(&pair)),
+        (None, None, None)
+    );
     let text = format!("a🙂{}", of_lone(0xDE42).unwrap_or_default());
     assert_eq!((first_unpaired(&text), unpaired_at(&text, 5)), (Some(5), Some(0xDE42)));
     assert_eq!(unpaired_at("a", 0), None);
@@ -98,8 +106,11 @@ proptest! {
 #[test]
 fn units_are_read_in_blocks() {
     for ascii in 0..70 {
-        for tail in [&[][..], &[0xE9], &[0xD83D], &[0xD83D, 0xDE42, 0x61], &[0xDE42, 0xD83D, 0x20AC]] {
-            let sequence: Vec<u16> = std::iter::repeat_n(0x61, ascii).chain(tail.repeat(40)).collect();
+        for tail in
+            [&[][..], &[0xE9], &[0xD83D], &[0xD83D, 0xDE42, 0x61], &[0xDE42, 0xD83D, 0x20AC]]
+        {
+            let sequence: Vec<u16> =
+                std::iter::repeat_n(0x61, ascii).chain(tail.repeat(40)).collect();
             let bytes: Vec<[u8; 2]> = sequence.iter().map(|unit| unit.to_le_bytes()).collect();
             let mut read = String::new();
             push_le(&bytes, &mut read);

@@ -2,7 +2,9 @@
 //! kind of collation, for texts in every form, and for bytes that are no rows.
 
 use fastrand::Rng;
-use ringwood_types::{CellConstant, CellOrder, Collation, ColumnType, DataType, Len, RowLayout, Value, ops};
+use ringwood_types::{
+    CellConstant, CellOrder, Collation, ColumnType, DataType, Len, RowLayout, Value, ops,
+};
 
 use crate::common;
 
@@ -50,7 +52,9 @@ fn tells(
     collation: Collation,
     ordered: bool,
 ) -> bool {
-    let Some(made) = CellConstant::of(layout, column, constant, collation, ordered) else { return false };
+    let Some(made) = CellConstant::of(layout, column, constant, collation, ordered) else {
+        return false;
+    };
     let Ok(parts) = layout.parts(row) else { return false };
     let told = layout.compare_cell(&parts, &made);
     let Ok(value) = layout.decode_column(row, column) else {
@@ -58,7 +62,8 @@ fn tells(
         return false;
     };
     let order = ops::compare(&value, constant, collation);
-    let what = || format!("{value:?} beside {constant:?} in {}, ordered: {ordered}", collation.name());
+    let what =
+        || format!("{value:?} beside {constant:?} in {}, ordered: {ordered}", collation.name());
     match told {
         CellOrder::Null => assert!(value.is_null(), "{}", what()),
         CellOrder::Is(told) => assert_eq!(Some(told), order, "{}", what()),
@@ -85,8 +90,10 @@ fn texts_are_what_their_values_are() {
             let mut row = Vec::new();
             layout.encode(&[(); 4].map(|()| Value::str(text)), &mut row).unwrap();
             for constant in TEXTS.split('|') {
-                for (column, ordered) in (0..4).flat_map(|column| [(column, false), (column, true)]) {
-                    let told = tells(&layout, &row, column, &Value::str(constant), collation, ordered);
+                for (column, ordered) in (0..4).flat_map(|column| [(column, false), (column, true)])
+                {
+                    let told =
+                        tells(&layout, &row, column, &Value::str(constant), collation, ordered);
                     // In the usual collation nothing is left but what has two units of UTF-16.
                     let wide = |text: &str| text.chars().any(|c| u32::from(c) > 0xFFFF);
                     let two = column % 2 == 1 && (wide(text) || wide(constant));
@@ -109,7 +116,10 @@ fn equality_of_ascii_is_told_in_every_plain_collation() {
             layout.encode(&[text(own), text(own)], &mut row).unwrap();
             for other in (0..=0x7F).map(text) {
                 for column in 0..2 {
-                    assert!(tells(&layout, &row, column, &other, collation, false), "{own}, {other:?}");
+                    assert!(
+                        tells(&layout, &row, column, &other, collation, false),
+                        "{own}, {other:?}"
+                    );
                 }
             }
         }
@@ -122,7 +132,8 @@ fn cells_are_what_their_values_are() {
     let mut told = 0;
     for seed in 0..4000 {
         let mut rng = Rng::with_seed(seed);
-        let types: Vec<DataType> = (0..rng.usize(1..8)).map(|_| common::any_type(&mut rng)).collect();
+        let types: Vec<DataType> =
+            (0..rng.usize(1..8)).map(|_| common::any_type(&mut rng)).collect();
         let value = |rng: &mut Rng, ty: DataType| match rng.u8(0..5) {
             0 => Value::Null,
             _ => common::value_of(rng, ty),
@@ -141,7 +152,8 @@ fn cells_are_what_their_values_are() {
             for (column, ty) in types.iter().enumerate() {
                 for constant in [values[column].clone(), common::value_of(&mut rng, *ty)] {
                     let ordered = rng.bool();
-                    let tells = tells(&layout, &row, column, &constant, Collation::DEFAULT, ordered);
+                    let tells =
+                        tells(&layout, &row, column, &constant, Collation::DEFAULT, ordered);
                     told += usize::from(tells && !damaged);
                 }
             }

@@ -3,7 +3,9 @@
 use crate::common;
 use fastrand::Rng;
 use ringwood_types::convert::{check_conversion, fitting_part};
-use ringwood_types::{CodePage, ConvertOptions, DataType as T, Decimal, Len, Mode, SqlError, Value};
+use ringwood_types::{
+    CodePage, ConvertOptions, DataType as T, Decimal, Len, Mode, SqlError, Value,
+};
 use ringwood_types::{convert, convert_by};
 
 fn v(n: u16) -> T {
@@ -50,8 +52,14 @@ fn text_to_numbers() {
         (245, "Conversion failed when converting the varchar value 'abc' to data type int.".into())
     );
     assert_eq!(fails("1.5", T::Int).0, 245);
-    assert_eq!(fails("abc", T::BigInt), (8114, "Error converting data type varchar to bigint.".into()));
-    assert_eq!(fails("abc", dec(5, 2)), (8114, "Error converting data type varchar to numeric.".into()));
+    assert_eq!(
+        fails("abc", T::BigInt),
+        (8114, "Error converting data type varchar to bigint.".into())
+    );
+    assert_eq!(
+        fails("abc", dec(5, 2)),
+        (8114, "Error converting data type varchar to numeric.".into())
+    );
     assert_eq!(fails("x", T::Float).0, 8114);
     assert_eq!(fails("x", T::Money).0, 235);
     assert_eq!(fails("x", T::UniqueIdentifier).0, 8169);
@@ -119,7 +127,10 @@ fn strings_and_binaries() {
     assert_eq!(cast(&Value::str("a漢€"), T::NVarChar(Len::N(9)), v(9)).unwrap(), Value::str("a?€"));
     assert_eq!(cast(&Value::str("€€€"), v(9), v(2)).unwrap(), Value::str("€€"));
     // Or what is most like them, where the page has that.
-    assert_eq!(cast(&Value::str("Łódź 😀"), T::NVarChar(Len::N(9)), v(9)).unwrap(), Value::str("Lódz ??"));
+    assert_eq!(
+        cast(&Value::str("Łódź 😀"), T::NVarChar(Len::N(9)), v(9)).unwrap(),
+        Value::str("Lódz ??")
+    );
     // Texts are cut between units, also between the two of a character.
     let n = |length| T::NVarChar(Len::N(length));
     let faces = Value::str("a😀😀");
@@ -142,7 +153,8 @@ fn strings_and_binaries() {
     assert_eq!(cast(&Value::Int(258), T::Int, T::VarBinary(Len::N(1))).unwrap(), bytes(&[2]));
     assert_eq!(cast(&bytes(&[1, 2]), T::Binary(2), T::Int).unwrap(), Value::Int(258));
     assert_eq!(cast(&Value::str("ab"), v(2), T::Binary(3)).unwrap(), bytes(&[b'a', b'b', 0]));
-    let hex = convert(&Value::str("0x0Aff"), v(9), T::VarBinary(Len::N(9)), 1, Mode::Explicit).unwrap();
+    let hex =
+        convert(&Value::str("0x0Aff"), v(9), T::VarBinary(Len::N(9)), 1, Mode::Explicit).unwrap();
     assert_eq!(hex, bytes(&[10, 255]));
     let odd = convert(&Value::str("0x0A0"), v(9), T::VarBinary(Len::N(9)), 1, Mode::Explicit);
     assert_eq!(odd.unwrap_err().number, 8114);

@@ -3,10 +3,12 @@
 use crate::common;
 use fastrand::Rng;
 use ringwood_types::datetime::{
-    DatePart, civil_from_days, date_from_parts, dateadd, datediff, datediff_big, datename, datepart,
-    days_from_civil, eomonth, from_parts, switch_offset,
+    DatePart, civil_from_days, date_from_parts, dateadd, datediff, datediff_big, datename,
+    datepart, days_from_civil, eomonth, from_parts, switch_offset,
 };
-use ringwood_types::{DataType as T, DateOrder, Dialect, LANGUAGES, Language, Len, Mode, SqlError, Value};
+use ringwood_types::{
+    DataType as T, DateOrder, Dialect, LANGUAGES, Language, Len, Mode, SqlError, Value,
+};
 use ringwood_types::{convert, convert_in, dateformat, format_value};
 
 fn format(value: &Value, ty: T, style: i32) -> Result<String, SqlError> {
@@ -70,10 +72,15 @@ fn literals() {
     assert_eq!(shown("12:30 AM", T::Time(0)), "00:30:00");
     assert_eq!(shown("23:59:59.9999999", T::Time(7)), "23:59:59.9999999");
     assert_eq!(shown("2020-01-05 23:59:59.9999999", T::DateTime2(0)), "2020-01-06 00:00:00");
-    assert_eq!(shown("2020-01-05T01:00:00.5-05:30", T::DateTimeOffset(3)), "2020-01-05 01:00:00.500 -05:30");
+    assert_eq!(
+        shown("2020-01-05T01:00:00.5-05:30", T::DateTimeOffset(3)),
+        "2020-01-05 01:00:00.500 -05:30"
+    );
     assert_eq!(shown("2020-01-05 12:00:30", T::SmallDateTime), "2020-01-05 12:01:00");
     assert_eq!(shown("2020-01-05 12:00:29.998", T::SmallDateTime), "2020-01-05 12:00:00");
-    let dmy = convert(&Value::str("5/1/2020"), T::VarChar(Len::N(20)), T::Date, 103, Mode::Explicit).unwrap();
+    let dmy =
+        convert(&Value::str("5/1/2020"), T::VarChar(Len::N(20)), T::Date, 103, Mode::Explicit)
+            .unwrap();
     assert_eq!(format_value(&dmy, T::Date), "2020-01-05");
 }
 
@@ -97,8 +104,16 @@ fn nanoseconds() {
         ("2020-02-28 23:59:59.999999999", T::DateTime2(7), "2020-02-29 00:00:00.0000000"),
         ("2020-02-28T23:59:59.12345678", T::DateTime2(5), "2020-02-28 23:59:59.12346"),
         ("9999-12-31 23:59:59.999999999", T::DateTime2(7), "9999-12-31 23:59:59.9999999"),
-        ("1970-01-01T11:22:33.123456700+12:34", T::DateTimeOffset(7), "1970-01-01 11:22:33.1234567 +12:34"),
-        ("1970-01-01T11:22:33.123456789Z", T::DateTimeOffset(7), "1970-01-01 11:22:33.1234568 +00:00"),
+        (
+            "1970-01-01T11:22:33.123456700+12:34",
+            T::DateTimeOffset(7),
+            "1970-01-01 11:22:33.1234567 +12:34",
+        ),
+        (
+            "1970-01-01T11:22:33.123456789Z",
+            T::DateTimeOffset(7),
+            "1970-01-01 11:22:33.1234568 +00:00",
+        ),
         ("2020-02-28 23:59:59.999999999", T::Date, "2020-02-28"),
         // Ten digits are too many, and so are four for the old types.
         ("11:22:33.1234567890", T::Time(7), ""),
@@ -131,15 +146,23 @@ fn thirds_of_a_hundredth() {
         assert_eq!(text, format!("2020-01-05 00:00:{kept}"));
     }
     assert_eq!(shown("1999-12-31 23:59:59.999", T::DateTime), "2000-01-01 00:00:00.000");
-    let wide = convert(&dt("2020-01-05 00:00:00.003"), T::DateTime, T::DateTime2(7), 0, Mode::Implicit);
+    let wide =
+        convert(&dt("2020-01-05 00:00:00.003"), T::DateTime, T::DateTime2(7), 0, Mode::Implicit);
     assert_eq!(format_value(&wide.unwrap(), T::DateTime2(7)), "2020-01-05 00:00:00.0033333");
 }
 
 #[test]
 fn bad_literals() {
     let number = |s: &str, to| parse(s, to).unwrap_err().number;
-    for s in ["abc", "2020-13", "1/2", "2020-01-05 1", "12:30:15 2020-01-05 13:00", "1-2-3-4", "2020-01-05X"]
-    {
+    for s in [
+        "abc",
+        "2020-13",
+        "1/2",
+        "2020-01-05 1",
+        "12:30:15 2020-01-05 13:00",
+        "1-2-3-4",
+        "2020-01-05X",
+    ] {
         assert_eq!(number(s, T::DateTime), 241, "{s}");
     }
     assert_eq!(number("2020-01-05 00:00:00.1234", T::DateTime), 241);
@@ -160,8 +183,10 @@ fn bad_literals() {
         let mut rng = Rng::with_seed(seed);
         let alphabet =
             ["1", "20", "2020", ":", "-", "/", ".", " ", "Jan", "T", "Z", "PM", "+", ",", "é", "0"];
-        let s: String = (0..rng.usize(0..12)).map(|_| alphabet[rng.usize(0..alphabet.len())]).collect();
-        let to = [T::DateTime, T::Date, T::Time(3), T::DateTimeOffset(7), T::SmallDateTime][rng.usize(0..5)];
+        let s: String =
+            (0..rng.usize(0..12)).map(|_| alphabet[rng.usize(0..alphabet.len())]).collect();
+        let to = [T::DateTime, T::Date, T::Time(3), T::DateTimeOffset(7), T::SmallDateTime]
+            [rng.usize(0..5)];
         if let Ok(value) = parse(&s, to) {
             assert!(value.is_kind_of(to));
             assert!(!format_value(&value, to).is_empty());
@@ -231,7 +256,9 @@ fn dateadd_stays_in_range() {
     assert_eq!(add("hh", -1, "2020-01-01").unwrap(), "2019-12-31 23:00:00.000");
     assert_eq!(add("ms", 1, "2020-01-01").unwrap(), "2020-01-01 00:00:00.000");
     assert_eq!(add("ms", 2, "2020-01-01").unwrap(), "2020-01-01 00:00:00.003");
-    for (part, n) in [("yy", 9000), ("yy", i64::MAX), ("d", i64::MIN), ("ns", 1), ("mm", -9_999_999)] {
+    for (part, n) in
+        [("yy", 9000), ("yy", i64::MAX), ("d", i64::MIN), ("ns", 1), ("mm", -9_999_999)]
+    {
         let number = add(part, n, "2020-01-01").unwrap_err().number;
         assert_eq!(number, if part == "ns" { 9810 } else { 517 }, "{part} {n}");
     }
@@ -274,7 +301,9 @@ fn datediff_counts_boundaries() {
 #[test]
 fn parts_and_names() {
     let value = dt("2021-01-03 15:04:05.007");
-    let part = |p: &str| datepart(DatePart::from_name(p).unwrap(), &value, T::DateTime, 7).unwrap().unwrap();
+    let part = |p: &str| {
+        datepart(DatePart::from_name(p).unwrap(), &value, T::DateTime, 7).unwrap().unwrap()
+    };
     // 2021-01-03 is a Sunday in the last ISO week of 2020.
     for (name, expected) in [
         ("yy", 2021),
@@ -295,7 +324,10 @@ fn parts_and_names() {
     }
     assert_eq!(datepart(DatePart::Weekday, &value, T::DateTime, 1).unwrap(), Some(7));
     let name = |p| datename(p, &value, T::DateTime, 7, &LANGUAGES[0]).unwrap().unwrap();
-    assert_eq!((name(DatePart::Month), name(DatePart::Weekday)), ("January".into(), "Sunday".into()));
+    assert_eq!(
+        (name(DatePart::Month), name(DatePart::Weekday)),
+        ("January".into(), "Sunday".into())
+    );
     let date = parse("2020-01-05", T::Date).unwrap();
     assert_eq!(datepart(DatePart::Hour, &date, T::Date, 7).unwrap_err().number, 9810);
 }
@@ -324,7 +356,14 @@ fn what_is_added_lies_between() {
 #[test]
 fn orders_and_languages_of_texts() {
     let read = |text: &str, to: T, dialect: Dialect, style: i32| {
-        let value = convert_in(&Value::str(text), T::VarChar(Len::N(60)), to, style, Mode::Explicit, dialect);
+        let value = convert_in(
+            &Value::str(text),
+            T::VarChar(Len::N(60)),
+            to,
+            style,
+            Mode::Explicit,
+            dialect,
+        );
         value.map(|value| format_value(&value, to)[..10].to_owned()).map_err(|e| e.number)
     };
     use DateOrder::{Dmy, Dym, Mdy, Myd, Ydm, Ymd};

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 
 use fastrand::Rng;
 use ringwood_types::{
-    Collation, DataType, Decimal, KeyPart, Value, compare, decode_key_part, encode_key, encode_key_part,
-    encode_sort_part, format_value, has_key_end, keeps_values, key_part_length, key_width, read_key_part,
-    skip_key_part,
+    Collation, DataType, Decimal, KeyPart, Value, compare, decode_key_part, encode_key,
+    encode_key_part, encode_sort_part, format_value, has_key_end, keeps_values, key_part_length,
+    key_width, read_key_part, skip_key_part,
 };
 
 fn expected(a: &Value, b: &Value, part: &KeyPart) -> Ordering {
@@ -33,7 +33,8 @@ fn order_of_keys_is_order_of_values() {
             })
             .collect();
         let row = |rng: &mut Rng| -> Vec<Value> {
-            let value = |ty| if rng.u8(0..8) == 0 { Value::Null } else { common::value_of(rng, ty) };
+            let value =
+                |ty| if rng.u8(0..8) == 0 { Value::Null } else { common::value_of(rng, ty) };
             parts.iter().map(|p| p.ty).map(value).collect()
         };
         let (mut a, mut b) = (row(&mut rng), row(&mut rng));
@@ -53,7 +54,10 @@ fn order_of_keys_is_order_of_values() {
             out
         };
         let pairs = a.iter().zip(&b).zip(&parts);
-        let order = pairs.map(|((x, y), p)| expected(x, y, p)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal);
+        let order = pairs
+            .map(|((x, y), p)| expected(x, y, p))
+            .find(|o| o.is_ne())
+            .unwrap_or(Ordering::Equal);
         assert_eq!(key(&a).cmp(&key(&b)), order, "seed {seed}: {a:?} {b:?} {parts:?}");
     }
 }
@@ -87,12 +91,19 @@ fn equal_strings_have_equal_keys_and_hashes() {
     }
     assert_eq!(Collation::from_id(200), None);
     assert_eq!(Collation::from_id(1).map(Collation::name).as_deref(), Some("Latin1_General_BIN2"));
-    assert_eq!(Collation::from_id(5).map(Collation::name).as_deref(), Some("Latin1_General_100_CI_AS"));
+    assert_eq!(
+        Collation::from_id(5).map(Collation::name).as_deref(),
+        Some("Latin1_General_100_CI_AS")
+    );
 }
 
 #[test]
 fn uniqueidentifiers_order_by_their_last_group() {
-    let part = KeyPart { ty: DataType::UniqueIdentifier, descending: false, collation: Collation::DEFAULT };
+    let part = KeyPart {
+        ty: DataType::UniqueIdentifier,
+        descending: false,
+        collation: Collation::DEFAULT,
+    };
     let guid = |at: usize| {
         let mut g = [0u8; 16];
         g[at] = 1;
@@ -120,10 +131,13 @@ fn sort_keys_order_values_of_any_precision() {
             (0, _) => Value::Null,
             (1, DataType::Decimal { .. }) => Value::Decimal(Decimal::new(0, 5, 2).expect("zero")),
             (_, DataType::Decimal { .. }) => {
-                // Each value with a precision and scale of its own, often the same number written otherwise.
+                // Each value with a precision and scale of its own, often the same number written
+                // otherwise.
                 let (digits, zeros) = (rng.i128(-20..20), rng.u8(0..20));
                 let scale = zeros + rng.u8(0..2);
-                Value::Decimal(Decimal::new(digits * 10i128.pow(zeros.into()), 38, scale).expect("it fits"))
+                Value::Decimal(
+                    Decimal::new(digits * 10i128.pow(zeros.into()), 38, scale).expect("it fits"),
+                )
             }
             _ => common::value_of(rng, ty),
         };
@@ -153,14 +167,19 @@ fn keys_give_values_back() {
             })
             .take_while(|part| keeps_values(part.ty))
             .collect();
-        let value =
-            |rng: &mut Rng, ty| if rng.u8(0..8) == 0 { Value::Null } else { common::value_of(rng, ty) };
+        let value = |rng: &mut Rng, ty| {
+            if rng.u8(0..8) == 0 { Value::Null } else { common::value_of(rng, ty) }
+        };
         let values: Vec<Value> = parts.iter().map(|part| value(&mut rng, part.ty)).collect();
         let mut key = Vec::new();
         values.iter().zip(&parts).for_each(|(value, part)| encode_key_part(value, part, &mut key));
         let (mut rest, mut skipped, mut read) = (&key[..], &key[..], &key[..]);
         for (value, part) in values.iter().zip(&parts) {
-            assert_eq!(decode_key_part(part, &mut rest).as_ref(), Some(value), "seed {seed}: {part:?}");
+            assert_eq!(
+                decode_key_part(part, &mut rest).as_ref(),
+                Some(value),
+                "seed {seed}: {part:?}"
+            );
             skip_key_part(part, &mut skipped).unwrap();
             let mut place = Value::Int(-1);
             read_key_part(part, &mut read, &mut place).unwrap();
@@ -186,8 +205,11 @@ fn widths_are_those_of_keys() {
     let mut known = 0;
     for seed in 0..20_000 {
         let mut rng = Rng::with_seed(seed);
-        let part =
-            KeyPart { ty: common::any_type(&mut rng), descending: rng.bool(), collation: Collation::DEFAULT };
+        let part = KeyPart {
+            ty: common::any_type(&mut rng),
+            descending: rng.bool(),
+            collation: Collation::DEFAULT,
+        };
         let mut key = Vec::new();
         encode_key_part(&common::value_of(&mut rng, part.ty), &part, &mut key);
         let len = key.len();
@@ -215,8 +237,11 @@ fn no_bytes_make_values_that_a_type_does_not_have() {
     let mut values = 0;
     for seed in 0..40_000 {
         let mut rng = Rng::with_seed(seed);
-        let part =
-            KeyPart { ty: common::any_type(&mut rng), descending: rng.bool(), collation: Collation::DEFAULT };
+        let part = KeyPart {
+            ty: common::any_type(&mut rng),
+            descending: rng.bool(),
+            collation: Collation::DEFAULT,
+        };
         let first = if part.descending { 0xFE } else { 1 };
         // Small numbers too: at random nearly all dates are out of range.
         let zeros = rng.usize(0..9);
@@ -231,7 +256,9 @@ fn no_bytes_make_values_that_a_type_does_not_have() {
     }
     assert!(values > 5_000, "{values} values");
     let day = KeyPart { ty: DataType::Date, descending: false, collation: Collation::DEFAULT };
-    for (days, known) in [(0, true), (3_652_058, true), (3_652_059, false), (-1, false), (i32::MIN, false)] {
+    for (days, known) in
+        [(0, true), (3_652_058, true), (3_652_059, false), (-1, false), (i32::MIN, false)]
+    {
         let mut key = Vec::new();
         encode_key_part(&Value::Date(days), &day, &mut key);
         assert_eq!(decode_key_part(&day, &mut &key[..]).is_some(), known, "day {days}");
@@ -269,7 +296,10 @@ fn in_order(name: &str, words: &str) {
 
 #[test]
 fn languages_have_their_orders() {
-    in_order("Latin1_General_CI_AS", "a=A á=Á=a\u{301} ab=AB áb æb=aeb=AEB b c coop=COOP co-op e é z");
+    in_order(
+        "Latin1_General_CI_AS",
+        "a=A á=Á=a\u{301} ab=AB áb æb=aeb=AEB b c coop=COOP co-op e é z",
+    );
     in_order("Latin1_General_100_CS_AS", "a A á Á aa b straße=strasse z α Α я Я");
     in_order("Latin1_General_CI_AI", "a=á=Á=ä b o=ø=ö z");
     in_order("Latin1_General_100_CI_AS_KS_WS", "ab ａb b か カ が");
@@ -357,15 +387,24 @@ fn parts_of_keys_end_where_their_values_do() {
         };
         let part = KeyPart { ty: common::any_type(&mut rng), descending: rng.bool(), collation };
         let mut key = Vec::new();
-        let first = if rng.u8(0..8) == 0 { Value::Null } else { common::value_of(&mut rng, part.ty) };
+        let first =
+            if rng.u8(0..8) == 0 { Value::Null } else { common::value_of(&mut rng, part.ty) };
         encode_key_part(&first, &part, &mut key);
         let length = key.len();
         // Whatever comes behind it.
         let next = KeyPart { ty: common::any_type(&mut rng), descending: rng.bool(), collation };
         encode_key_part(&common::value_of(&mut rng, next.ty), &next, &mut key);
         assert!(has_key_end(part.ty), "seed {seed}: {part:?}");
-        assert_eq!(key_part_length(&part, &key), Some(length), "seed {seed}: {first:?} of {part:?}");
-        assert_eq!(key_part_length(&part, &key[..length - 1]), None, "seed {seed}: {first:?} of {part:?}");
+        assert_eq!(
+            key_part_length(&part, &key),
+            Some(length),
+            "seed {seed}: {first:?} of {part:?}"
+        );
+        assert_eq!(
+            key_part_length(&part, &key[..length - 1]),
+            None,
+            "seed {seed}: {first:?} of {part:?}"
+        );
     }
     assert!(!has_key_end(DataType::SqlVariant));
 }

@@ -2,7 +2,8 @@
 
 use ringwood_types::ops::{bit_not, evaluate, negate, negate_type, operand_types, result_type};
 use ringwood_types::{
-    BinaryOp as Op, CodePage, DataType as T, Decimal, Len, Mode, SqlError, Value, convert, format_value,
+    BinaryOp as Op, CodePage, DataType as T, Decimal, Len, Mode, SqlError, Value, convert,
+    format_value,
 };
 
 fn dec(precision: u8, scale: u8) -> T {
@@ -53,7 +54,8 @@ fn results() {
     assert_eq!(shown(Op::Div, money(20_000), money(30_000)), "0.6666 money");
     assert_eq!(shown(Op::Mul, money(15_000), money(15_000)), "2.2500 money");
     assert_eq!(shown(Op::Add, money(10_000), int(1)), "2.0000 money");
-    let date = convert(&Value::str("2020-01-31"), T::VarChar(Len::N(10)), T::DateTime, 0, Mode::Implicit);
+    let date =
+        convert(&Value::str("2020-01-31"), T::VarChar(Len::N(10)), T::DateTime, 0, Mode::Implicit);
     let date = (date.unwrap(), T::DateTime);
     assert_eq!(shown(Op::Add, date.clone(), number("1.5")), "2020-02-01 12:00:00.000 datetime");
     assert_eq!(shown(Op::Sub, date.clone(), date), "1900-01-01 00:00:00.000 datetime");
@@ -94,21 +96,32 @@ fn errors() {
     assert_eq!(code(Op::Div, (Value::Float(1.0), T::Float), (Value::Float(0.0), T::Float)), 8134);
     let overflow = run(Op::Add, int(i32::MAX), int(1)).unwrap_err();
     assert_eq!(overflow.number, 8115);
-    assert_eq!(overflow.message, "Arithmetic overflow error converting expression to data type int.");
+    assert_eq!(
+        overflow.message,
+        "Arithmetic overflow error converting expression to data type int."
+    );
     assert_eq!(code(Op::Div, int(i32::MIN), int(-1)), 8115);
     let tiny = |n| (Value::TinyInt(n), T::TinyInt);
     assert_eq!(code(Op::Sub, tiny(1), tiny(2)), 8115);
-    assert_eq!(code(Op::Mul, (Value::Float(1e300), T::Float), (Value::Float(1e300), T::Float)), 8115);
+    assert_eq!(
+        code(Op::Mul, (Value::Float(1e300), T::Float), (Value::Float(1e300), T::Float)),
+        8115
+    );
     assert_eq!(code(Op::Add, int(1), s("x")), 245);
     assert_eq!(
-        evaluate(Op::Add, &Value::Int(1), &Value::BigInt(1), T::BigInt, CodePage::Latin).unwrap_err().number,
+        evaluate(Op::Add, &Value::Int(1), &Value::BigInt(1), T::BigInt, CodePage::Latin)
+            .unwrap_err()
+            .number,
         3624
     );
 }
 
 #[test]
 fn unary() {
-    assert_eq!(negate(&Value::TinyInt(5), negate_type(T::TinyInt).unwrap()).unwrap(), Value::SmallInt(-5));
+    assert_eq!(
+        negate(&Value::TinyInt(5), negate_type(T::TinyInt).unwrap()).unwrap(),
+        Value::SmallInt(-5)
+    );
     assert_eq!(negate(&Value::Int(i32::MIN), T::Int).unwrap_err().number, 8115);
     assert_eq!(negate_type(T::VarChar(Len::N(1))).unwrap_err().number, 8117);
     assert_eq!(bit_not(&Value::Int(5), T::Int).unwrap(), Value::Int(-6));

@@ -1,14 +1,17 @@
-//! The row format: round trips, old rows under new layouts, pointers, limits, and bytes that are no rows.
+//! The row format: round trips, old rows under new layouts, pointers, limits, and bytes that are no
+//! rows.
 
 use crate::common;
 use fastrand::Rng;
 use ringwood_types::row::has_overflow;
 use ringwood_types::{
-    CodePage, Collation, ColumnType, Corrupt, DataType, EncodeValue, Field, Len, MAX_ROW, RowLayout, Value,
+    CodePage, Collation, ColumnType, Corrupt, DataType, EncodeValue, Field, Len, MAX_ROW,
+    RowLayout, Value,
 };
 
 fn columns(types: &[DataType]) -> Vec<ColumnType> {
-    let column = |ty: &DataType| ColumnType { ty: *ty, nullable: true, collation: Collation::DEFAULT };
+    let column =
+        |ty: &DataType| ColumnType { ty: *ty, nullable: true, collation: Collation::DEFAULT };
     types.iter().map(column).collect()
 }
 
@@ -39,14 +42,18 @@ fn rows_come_back_as_they_went() {
         let mut out = vec![0xEE; 18];
         layout.encode(&values, &mut out).unwrap();
         let row = &out[18..];
-        assert!(row.len() <= layout.max_row_size() && row.len() >= layout.min_row_size(), "seed {seed}");
+        assert!(
+            row.len() <= layout.max_row_size() && row.len() >= layout.min_row_size(),
+            "seed {seed}"
+        );
         let mut back = vec![Value::Int(-1); values.len()];
         layout.decode_all(row, &mut back).unwrap();
         assert_eq!(back, values, "seed {seed}");
         // A second decode into places that hold values already.
         layout.decode_all(row, &mut back).unwrap();
         assert_eq!(back, values, "seed {seed}");
-        let wanted: Vec<u16> = (0..rng.usize(0..10)).map(|_| rng.u16(0..values.len() as u16)).collect();
+        let wanted: Vec<u16> =
+            (0..rng.usize(0..10)).map(|_| rng.u16(0..values.len() as u16)).collect();
         let mut some = vec![Value::Null; wanted.len()];
         layout.decode_some(row, &wanted, &mut some).unwrap();
         for (i, value) in wanted.iter().zip(&some) {
@@ -65,7 +72,10 @@ fn bare_rows_come_back_as_they_went() {
         let mut out = vec![0xEE; 7];
         layout.encode(&values, &mut out).unwrap();
         let row = &out[7..];
-        assert!(row.len() <= layout.max_row_size() && row.len() >= layout.min_row_size(), "seed {seed}");
+        assert!(
+            row.len() <= layout.max_row_size() && row.len() >= layout.min_row_size(),
+            "seed {seed}"
+        );
         assert_eq!(layout.min_row_size() + 6, whole.min_row_size());
         let parts = layout.parts(row).unwrap();
         for (i, value) in values.iter().enumerate() {
@@ -100,7 +110,8 @@ fn bare_rows_have_no_head_and_no_counts() {
     );
     // Also where the value of a column that is not a MAX one is elsewhere.
     let (int, text) = (Value::Int(7), Value::str("ab"));
-    let fields = [EncodeValue::Value(&int), EncodeValue::Value(&text), EncodeValue::LobPointer(&[1])];
+    let fields =
+        [EncodeValue::Value(&int), EncodeValue::Value(&text), EncodeValue::LobPointer(&[1])];
     let mut outside = Vec::new();
     layout.encode_fields(&fields, &mut outside).unwrap();
     assert_eq!(outside, [7, 0, 0, 0, 0, 11, 0, 12, 0x80, b'a', b'b', 1]);
@@ -137,9 +148,11 @@ fn columns_added_later_read_as_null() {
 
 #[test]
 fn pointers_stand_for_values() {
-    let layout = layout(&[DataType::Int, DataType::VarChar(Len::Max), DataType::NVarChar(Len::N(20))]);
+    let layout =
+        layout(&[DataType::Int, DataType::VarChar(Len::Max), DataType::NVarChar(Len::N(20))]);
     let (int, text) = (Value::Int(7), Value::str("short"));
-    let fields = [EncodeValue::Value(&int), EncodeValue::LobPointer(b"pointer"), EncodeValue::Value(&text)];
+    let fields =
+        [EncodeValue::Value(&int), EncodeValue::LobPointer(b"pointer"), EncodeValue::Value(&text)];
     let mut row = Vec::new();
     layout.encode_fields(&fields, &mut row).unwrap();
     assert_eq!(layout.decode_field(&row, 1).unwrap(), Field::Lob(b"pointer"));
@@ -156,7 +169,8 @@ fn pointers_stand_for_values() {
     };
     layout.decode_all_with(&row, &mut values, fetch).unwrap();
     assert_eq!(values, [int.clone(), Value::str("long €"), text]);
-    let misplaced = [EncodeValue::LobPointer(b"x"), EncodeValue::Value(&int), EncodeValue::Value(&int)];
+    let misplaced =
+        [EncodeValue::LobPointer(b"x"), EncodeValue::Value(&int), EncodeValue::Value(&int)];
     let before = row.clone();
     assert_eq!(layout.encode_fields(&misplaced, &mut row).unwrap_err().number, 3624);
     assert_eq!(row, before);
@@ -198,13 +212,19 @@ fn stored_bytes_are_as_documented() {
         DataType::decimal(5, 2),
     ]);
     let decimal = ringwood_types::Decimal::new(-150, 5, 2).unwrap();
-    let values =
-        [Value::Bit(true), Value::str("é  "), Value::Bit(true), Value::str("ab"), Value::Decimal(decimal)];
+    let values = [
+        Value::Bit(true),
+        Value::str("é  "),
+        Value::Bit(true),
+        Value::str("ab"),
+        Value::Decimal(decimal),
+    ];
     let mut row = Vec::new();
     layout.encode(&values, &mut row).unwrap();
-    // status, end of fixed part 13, bits, char in code page 1252, sign and digits, 5 columns, no NULLs, one
-    // variable column that ends at byte 24, UTF-16.
-    let expected = [0x30, 0, 13, 0, 3, 0xE9, 32, 32, 0, 150, 0, 0, 0, 5, 0, 0, 1, 0, 24, 0, b'a', 0, b'b', 0];
+    // status, end of fixed part 13, bits, char in code page 1252, sign and digits, 5 columns, no
+    // NULLs, one variable column that ends at byte 24, UTF-16.
+    let expected =
+        [0x30, 0, 13, 0, 3, 0xE9, 32, 32, 0, 150, 0, 0, 0, 5, 0, 0, 1, 0, 24, 0, b'a', 0, b'b', 0];
     assert_eq!(row, expected);
     assert!(layout.same_bytes_as(&layout.clone()));
 }

@@ -18,7 +18,8 @@ fn check(layout: &RowLayout, row: &[u8]) {
     let mut cells = Vec::new();
     for i in 0..layout.len() {
         cells.clear();
-        let stored = layout.stored_cells(row, &[i as u16], &mut cells).map(|()| cells[0].to_value());
+        let stored =
+            layout.stored_cells(row, &[i as u16], &mut cells).map(|()| cells[0].to_value());
         assert_eq!(stored, layout.decode_column(row, i), "column {i}");
         let pointer = layout.parts(row).ok().and_then(|parts| layout.pointer(&parts, i));
         match layout.decode_field(row, i) {
@@ -35,7 +36,8 @@ fn check(layout: &RowLayout, row: &[u8]) {
 fn cells_stand_for_the_values_of_a_row() {
     for seed in 0..2000 {
         let mut rng = Rng::with_seed(seed);
-        let types: Vec<DataType> = (0..rng.usize(1..40)).map(|_| common::any_type(&mut rng)).collect();
+        let types: Vec<DataType> =
+            (0..rng.usize(1..40)).map(|_| common::any_type(&mut rng)).collect();
         let value = |rng: &mut Rng, ty| match rng.u8(0..5) {
             0 => Value::Null,
             _ => common::value_of(rng, ty),
@@ -46,7 +48,8 @@ fn cells_stand_for_the_values_of_a_row() {
         layout.encode(&values, &mut row).unwrap();
         check(&layout, &row);
         assert_eq!(layout.has_pointer(&row), Ok(false));
-        let wanted: Vec<u16> = (0..rng.usize(0..10)).map(|_| rng.u16(0..values.len() as u16)).collect();
+        let wanted: Vec<u16> =
+            (0..rng.usize(0..10)).map(|_| rng.u16(0..values.len() as u16)).collect();
         let mut cells = vec![StoredCell::Value(Value::Null)];
         layout.stored_cells(&row, &wanted, &mut cells).unwrap();
         // They come behind those of another row.
@@ -59,7 +62,9 @@ fn cells_stand_for_the_values_of_a_row() {
             let mut damaged = row.clone();
             match rng.u8(0..3) {
                 0 => damaged.truncate(rng.usize(0..row.len())),
-                _ => (0..rng.usize(1..4)).for_each(|_| damaged[rng.usize(0..row.len())] = rng.u8(..)),
+                _ => {
+                    (0..rng.usize(1..4)).for_each(|_| damaged[rng.usize(0..row.len())] = rng.u8(..))
+                }
             }
             check(&layout, &damaged);
             let _ = layout.has_pointer(&damaged);
@@ -72,9 +77,11 @@ fn cells_stand_for_the_values_of_a_row() {
 fn columns_that_came_after_a_row_are_null() {
     for seed in 0..1000 {
         let mut rng = Rng::with_seed(seed);
-        let types: Vec<DataType> = (0..rng.usize(2..40)).map(|_| common::any_type(&mut rng)).collect();
+        let types: Vec<DataType> =
+            (0..rng.usize(2..40)).map(|_| common::any_type(&mut rng)).collect();
         let old = rng.usize(1..types.len());
-        let values: Vec<Value> = types[..old].iter().map(|ty| common::value_of(&mut rng, *ty)).collect();
+        let values: Vec<Value> =
+            types[..old].iter().map(|ty| common::value_of(&mut rng, *ty)).collect();
         let mut row = Vec::new();
         layout(&types[..old], Collation::DEFAULT).encode(&values, &mut row).unwrap();
         let now = layout(&types, Collation::DEFAULT);
@@ -142,9 +149,11 @@ fn texts_of_every_code_page_are_borrowed_where_they_are_ascii() {
 
 #[test]
 fn a_pointer_is_no_cell() {
-    let layout = layout(&[DataType::Int, DataType::VarChar(Len::Max), DataType::Int], Collation::DEFAULT);
+    let layout =
+        layout(&[DataType::Int, DataType::VarChar(Len::Max), DataType::Int], Collation::DEFAULT);
     let (one, two) = (Value::Int(1), Value::Int(2));
-    let fields = [EncodeValue::Value(&one), EncodeValue::LobPointer(&[7; 16]), EncodeValue::Value(&two)];
+    let fields =
+        [EncodeValue::Value(&one), EncodeValue::LobPointer(&[7; 16]), EncodeValue::Value(&two)];
     let mut row = Vec::new();
     layout.encode_fields(&fields, &mut row).unwrap();
     assert_eq!(layout.has_pointer(&row), Ok(true));

@@ -1,12 +1,13 @@
-//! Log backups: what is read is the log, at a cost that does not follow the number of VLFs; a log built again from
-//! backups has the same records under the same LSNs, whatever grew, shrank, wrapped or crashed in between.
+//! Log backups: what is read is the log, at a cost that does not follow the number of VLFs; a log
+//! built again from backups has the same records under the same LSNs, whatever grew, shrank,
+//! wrapped or crashed in between.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use ringwood_wal::{
-    Alignment, CheckpointInfo, Growth, Log, LogArchive, LogBlocks, LogError, LogOptions, LogRestore, Lsn,
-    VlfRule,
+    Alignment, CheckpointInfo, Growth, Log, LogArchive, LogBlocks, LogError, LogOptions,
+    LogRestore, Lsn, VlfRule,
 };
 use sim::SimDisk;
 
@@ -160,7 +161,12 @@ fn chain(seed: u64) {
     let copied = records(&disk, COPY);
     let first = copied.first().expect("not empty").0;
     let wanted: Vec<_> = all.into_iter().filter(|(lsn, _)| *lsn >= first).collect();
-    assert!(first <= kept && copied == wanted, "seed {seed}: {} records of {}", copied.len(), wanted.len());
+    assert!(
+        first <= kept && copied == wanted,
+        "seed {seed}: {} records of {}",
+        copied.len(),
+        wanted.len()
+    );
 }
 
 #[test]
@@ -197,7 +203,8 @@ fn a_cut_log_ends_before_the_record() {
     assert!(closing > 0, "no cut fell into a block that closes a VLF");
 }
 
-/// A crash while a further backup is laid leaves the log before it or the log with it, never a part.
+/// A crash while a further backup is laid leaves the log before it or the log with it, never a
+/// part.
 #[test]
 fn a_crash_leaves_none_or_all_of_a_backup() {
     let (mut none, mut whole) = (0, 0);
@@ -265,7 +272,10 @@ fn gaps_and_damage_are_errors() {
     let third = backup(&log, second.archive.to());
     let mut restore = new_copy(&disk, &first).expect("create");
     lay(&mut restore, &first).expect("lay");
-    assert!(matches!(lay(&mut restore, &third), Err(LogError::NoRecord { .. })), "the second is missing");
+    assert!(
+        matches!(lay(&mut restore, &third), Err(LogError::NoRecord { .. })),
+        "the second is missing"
+    );
     let mut rng = fastrand::Rng::with_seed(7);
     for _ in 0..300 {
         let mut bad = third.bytes.clone();
@@ -277,14 +287,21 @@ fn gaps_and_damage_are_errors() {
         }
         for block in LogBlocks::new(&bad) {
             let Ok(block) = block else { break };
-            assert!(block.records().all(|(lsn, record)| all.iter().any(|r| r.0 == lsn && r.1 == record)));
+            assert!(
+                block
+                    .records()
+                    .all(|(lsn, record)| all.iter().any(|r| r.0 == lsn && r.1 == record))
+            );
         }
     }
-    assert!(matches!(log.archive(Lsn { vlf: 0, block: 16, slot: 1 }), Err(LogError::NoRecord { .. })));
+    assert!(matches!(
+        log.archive(Lsn { vlf: 0, block: 16, slot: 1 }),
+        Err(LogError::NoRecord { .. })
+    ));
 }
 
-/// Logs of many growths have map areas inside VLFs: what filled a VLF without one does not go into a VLF with one, and the
-/// copy's own areas stay untouched by blocks.
+/// Logs of many growths have map areas inside VLFs: what filled a VLF without one does not go into
+/// a VLF with one, and the copy's own areas stay untouched by blocks.
 #[test]
 fn map_areas_lie_elsewhere_in_the_copy() {
     let uneven = || LogOptions { vlf_rule: VlfRule::R160, ..options(1 << 20, 0) };
@@ -292,12 +309,14 @@ fn map_areas_lie_elsewhere_in_the_copy() {
         let disk = SimDisk::new(seed);
         let mut rng = fastrand::Rng::with_seed(seed);
         let log = Log::create(&disk, Path::new(PATH), uneven()).expect("create");
-        // No two neighbours of one size. Another first growth moves the positions at which runs and areas meet.
+        // No two neighbours of one size. Another first growth moves the positions at which runs and
+        // areas meet.
         for i in 0..420 {
             log.grow(log.space().size + ((1 + (i + seed) % 2) << 16)).expect("grow");
         }
         if seed % 2 == 0 {
-            // Cut in the middle of an area's runs and grown again, with neighbours of equal size: the copy merges them.
+            // Cut in the middle of an area's runs and grown again, with neighbours of equal size:
+            // the copy merges them.
             log.shrink_to(8 << 20).expect("shrink");
             for _ in 0..400 {
                 log.grow(log.space().size + (1 << 16)).expect("grow");

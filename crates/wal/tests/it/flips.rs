@@ -6,7 +6,8 @@
 //! last flush, if the power fails before the log was sealed. Then the log ends there. Such bits are
 //! counted, and so are sectors that are lost as a whole, for which that holds of all sectors.
 //!
-//! `RINGWOOD_FLIPS=10000 cargo test --release -p ringwood-wal --test it flips::` flips as many; a failure names its seed.
+//! `RINGWOOD_FLIPS=10000 cargo test --release -p ringwood-wal --test it flips::` flips as many; a
+//! failure names its seed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ struct Made {
     disk: SimDisk,
     options: LogOptions,
     end: End,
-    /// File offset and length of each block from the checkpoint on, whether it is its VLF's last, and its position (VLF, block).
+    /// File offset and length of each block from the checkpoint on, whether it is its VLF's last,
+    /// and its position (VLF, block).
     blocks: Vec<(u64, usize, bool, (u32, u32))>,
     /// First block of the last flush.
     last_flush: usize,
@@ -53,7 +55,8 @@ fn options(rng: &mut fastrand::Rng) -> LogOptions {
     }
 }
 
-/// A log that went round its VLFs a few times, with flushes of one and of many blocks and checkpoints.
+/// A log that went round its VLFs a few times, with flushes of one and of many blocks and
+/// checkpoints.
 fn make(seed: u64) -> Made {
     let mut rng = fastrand::Rng::with_seed(seed);
     let options = options(&mut rng);
@@ -73,8 +76,11 @@ fn make(seed: u64) -> Made {
         log.flush_all().expect("flush");
         if rng.u8(0..25) == 0 {
             checkpoint = log.append_reserved(&[b"checkpoint"], 0).expect("append");
-            let info =
-                CheckpointInfo { checkpoint_lsn: checkpoint, redo_lsn: checkpoint, payload: Vec::new() };
+            let info = CheckpointInfo {
+                checkpoint_lsn: checkpoint,
+                redo_lsn: checkpoint,
+                payload: Vec::new(),
+            };
             log.set_checkpoint(info).expect("checkpoint");
             log.truncate_to(checkpoint);
             flushed_from = checkpoint;
@@ -89,7 +95,8 @@ fn make(seed: u64) -> Made {
     // An open log is locked; the disk that a power loss leaves is not.
     let disk = disk.crash(seed);
     let blocks = blocks(&disk, &log, checkpoint);
-    let last_flush = blocks.iter().position(|block| block.3 >= (flushed_from.vlf, flushed_from.block));
+    let last_flush =
+        blocks.iter().position(|block| block.3 >= (flushed_from.vlf, flushed_from.block));
     let last_flush = last_flush.expect("the last flush wrote blocks");
     Made { disk, options, end, blocks, last_flush }
 }
@@ -181,18 +188,21 @@ fn flip_one(made: &Made, rng: &mut fastrand::Rng) -> Flipped {
 
 #[test]
 fn flipped_bits_of_the_acknowledged_log_are_found() {
-    let flips: u64 = std::env::var("RINGWOOD_FLIPS").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
+    let flips: u64 =
+        std::env::var("RINGWOOD_FLIPS").ok().and_then(|n| n.parse().ok()).unwrap_or(1500);
     let (mut done, mut seed, mut last, mut newest, mut missed) = (0, 0, 0u64, 0u64, 0u64);
     while done < flips {
         let made = make(seed);
         // Without a flip no damage is reported.
-        let (log, _) =
-            Log::open(&made.disk.crash(0), Path::new(PATH), made.options.clone()).expect("no damage");
+        let (log, _) = Log::open(&made.disk.crash(0), Path::new(PATH), made.options.clone())
+            .expect("no damage");
         let end = made.blocks.last().expect("blocks").3;
         assert!((log.end().vlf, log.end().block) > end);
         let mut rng = fastrand::Rng::with_seed(seed);
         for n in 0..25 {
-            let flip = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| flip_one(&made, &mut rng)));
+            let flip = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                flip_one(&made, &mut rng)
+            }));
             let flip = flip.unwrap_or_else(|panic| {
                 eprintln!("failed: flip {n} of seed {seed}");
                 std::panic::resume_unwind(panic)
@@ -211,8 +221,8 @@ fn flipped_bits_of_the_acknowledged_log_are_found() {
     assert!(last > done / 4 && newest > done / 4);
 }
 
-/// A whole sector that is lost looks like a torn write. It is found all the same, unless it belongs to the last flush and the
-/// power failed before the log was sealed.
+/// A whole sector that is lost looks like a torn write. It is found all the same, unless it belongs
+/// to the last flush and the power failed before the log was sealed.
 #[test]
 fn lost_sectors_are_found_outside_of_the_last_unsealed_flush() {
     let (mut found, mut missed) = (0, 0);
@@ -237,7 +247,11 @@ fn lost_sectors_are_found_outside_of_the_last_unsealed_flush() {
                 Err(LogError::Corrupt { .. }) if at == 0 => found += 1,
                 Ok(_) if made.end == End::Crash && at >= made.last_flush => missed += 1,
                 other => {
-                    panic!("seed {seed}, {:?}: block {at} of {}: {other:?}", made.end, made.blocks.len())
+                    panic!(
+                        "seed {seed}, {:?}: block {at} of {}: {other:?}",
+                        made.end,
+                        made.blocks.len()
+                    )
                 }
             }
         }
@@ -246,7 +260,8 @@ fn lost_sectors_are_found_outside_of_the_last_unsealed_flush() {
     assert!(found > 400);
 }
 
-/// The log seals itself when nothing was flushed for a while; then the header alone is evidence of the last flush.
+/// The log seals itself when nothing was flushed for a while; then the header alone is evidence of
+/// the last flush.
 #[test]
 fn an_idle_log_is_sealed() {
     let disk = SimDisk::new(3);
@@ -268,5 +283,8 @@ fn an_idle_log_is_sealed() {
     file.write_durable(8192 + 1024, &[&AlignedBuf::new(512)]).expect("write");
     drop(file);
     let opened = Log::open(&rotten, Path::new(PATH), options);
-    assert!(matches!(&opened, Err(LogError::Missing { from, .. }) if from.block == 16), "{opened:?}");
+    assert!(
+        matches!(&opened, Err(LogError::Missing { from, .. }) if from.block == 16),
+        "{opened:?}"
+    );
 }

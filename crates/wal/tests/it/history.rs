@@ -1,4 +1,5 @@
-//! More stretches of VLFs than the header has space for: what it leaves out is found again in the VLFs themselves.
+//! More stretches of VLFs than the header has space for: what it leaves out is found again in the
+//! VLFs themselves.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,12 +43,15 @@ impl Kept {
         let oldest = self.records[0].0.vlf;
         self.records.retain(|(lsn, _)| lsn.vlf > oldest);
         let (redo_lsn, checkpoint_lsn) = (self.records[0].0, self.records.last().unwrap().0);
-        self.log.set_checkpoint(CheckpointInfo { checkpoint_lsn, redo_lsn, payload: Vec::new() }).unwrap();
+        self.log
+            .set_checkpoint(CheckpointInfo { checkpoint_lsn, redo_lsn, payload: Vec::new() })
+            .unwrap();
         self.log.truncate_to(redo_lsn);
     }
 
     fn check(&self, log: &Log, what: &str) {
-        let found: Vec<(Lsn, Vec<u8>)> = log.scan(self.records[0].0).collect::<Result<_, _>>().unwrap();
+        let found: Vec<(Lsn, Vec<u8>)> =
+            log.scan(self.records[0].0).collect::<Result<_, _>>().unwrap();
         assert_eq!(found.len(), self.records.len(), "{what}");
         assert!(found == self.records, "{what}");
         let mut out = Vec::new();
@@ -61,7 +65,10 @@ impl Kept {
     fn stretches(&self) -> usize {
         let mut used: Vec<_> = self.log.vlfs().into_iter().filter(|v| v.seq > 0).collect();
         used.sort_by_key(|v| v.seq);
-        1 + used.windows(2).filter(|pair| pair[1].begin_offset != pair[0].begin_offset + pair[0].size).count()
+        1 + used
+            .windows(2)
+            .filter(|pair| pair[1].begin_offset != pair[0].begin_offset + pair[0].size)
+            .count()
     }
 }
 
@@ -74,8 +81,8 @@ fn more_stretches_than_the_header_keeps() {
     while kept.log.vlfs().len() < 100 {
         kept.append();
     }
-    // From here on one VLF at the front is freed for each growth: two at the end are used, one in front, two at the
-    // end, and so on.
+    // From here on one VLF at the front is freed for each growth: two at the end are used, one in
+    // front, two at the end, and so on.
     let (mut vlf, mut entered) = (kept.append().vlf, 0);
     while kept.stretches() <= KEPT + 20 {
         assert!(kept.number < 20_000, "{} stretches", kept.stretches());

@@ -1,4 +1,5 @@
-//! Records by their LSN, as a rollback reads them: backwards, from the file, over VLFs of all sizes.
+//! Records by their LSN, as a rollback reads them: backwards, from the file, over VLFs of all
+//! sizes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use sim::SimDisk;
 
 const PATH: &str = "/db.ldf";
 
-/// A log with a small cache and many growths (so some VLFs begin with a map area) that has gone round its VLFs twice.
+/// A log with a small cache and many growths (so some VLFs begin with a map area) that has gone
+/// round its VLFs twice.
 fn log(disk: &dyn Disk, vlf: u32, rng: &mut fastrand::Rng) -> (Arc<Log>, Vec<(Lsn, Vec<u8>)>) {
     let bytes = u64::from(vlf);
     let options = LogOptions {
@@ -28,8 +30,11 @@ fn log(disk: &dyn Disk, vlf: u32, rng: &mut fastrand::Rng) -> (Arc<Log>, Vec<(Ls
     for _ in 0..2 {
         let (checkpoint_lsn, _) = *all.last().as_ref().expect("records");
         log.flush_all().expect("flush");
-        let info =
-            CheckpointInfo { checkpoint_lsn: *checkpoint_lsn, redo_lsn: *checkpoint_lsn, payload: vec![] };
+        let info = CheckpointInfo {
+            checkpoint_lsn: *checkpoint_lsn,
+            redo_lsn: *checkpoint_lsn,
+            payload: vec![],
+        };
         log.set_checkpoint(info).expect("checkpoint");
         log.truncate_to(Lsn::MAX);
         let size = log.space().size;
@@ -46,7 +51,8 @@ fn log(disk: &dyn Disk, vlf: u32, rng: &mut fastrand::Rng) -> (Arc<Log>, Vec<(Ls
 
 fn append(log: &Log, rng: &mut fastrand::Rng, all: &mut Vec<(Lsn, Vec<u8>)>) -> u64 {
     let most = if rng.u8(0..10) == 0 { 40_000 } else { 900 };
-    let record: Vec<u8> = (0..rng.usize(8..most)).map(|i| (i as u64 * 31 + all.len() as u64) as u8).collect();
+    let record: Vec<u8> =
+        (0..rng.usize(8..most)).map(|i| (i as u64 * 31 + all.len() as u64) as u8).collect();
     let lsn = log.append(&[&record], 0).expect("append");
     if rng.u8(0..50) == 0 {
         log.flush_to(lsn).expect("flush");
@@ -85,7 +91,8 @@ fn every_record_is_found_in_any_order() {
     }
 }
 
-/// Reading backwards reads half a megabyte at once, whatever the size of the VLFs; reading here and there reads one block.
+/// Reading backwards reads half a megabyte at once, whatever the size of the VLFs; reading here and
+/// there reads one block.
 #[test]
 fn a_trail_backwards_is_read_in_large_pieces() {
     for vlf in [64 << 10, 8 << 20] {
@@ -101,7 +108,8 @@ fn a_trail_backwards_is_read_in_large_pieces() {
         assert!(reads < bytes / (400 << 10) + 20, "VLFs of {vlf}: {reads} reads of {bytes} bytes");
         assert!(read < bytes * 3 / 2, "VLFs of {vlf}: {read} of {bytes} bytes");
 
-        let apart: Vec<Lsn> = all.iter().map(|(lsn, _)| *lsn).filter(|lsn| lsn.vlf % 7 == 0).collect();
+        let apart: Vec<Lsn> =
+            all.iter().map(|(lsn, _)| *lsn).filter(|lsn| lsn.vlf % 7 == 0).collect();
         let before = log.file_stats();
         for lsn in apart.iter().step_by(apart.len().div_ceil(20)) {
             log.read(*lsn, &mut out).expect("read");

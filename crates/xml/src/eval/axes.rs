@@ -1,5 +1,5 @@
-//! The steps of paths: which nodes stand at an axis, which of them pass the test and the predicates.
-//! Guarantee: a step gives nodes in document order, each once.
+//! The steps of paths: which nodes stand at an axis, which of them pass the test and the
+//! predicates. Guarantee: a step gives nodes in document order, each once.
 
 use super::{Focus, Items, Run};
 use crate::error::QueryError;
@@ -40,7 +40,11 @@ impl Run<'_> {
         if nodes && last > 1 || backwards { in_order(out, self.pace) } else { Ok(out) }
     }
 
-    pub(super) fn filtered(&mut self, mut items: Items, predicates: &[Expr]) -> Result<Items, QueryError> {
+    pub(super) fn filtered(
+        &mut self,
+        mut items: Items,
+        predicates: &[Expr],
+    ) -> Result<Items, QueryError> {
         for predicate in predicates {
             let last = items.len();
             // The common one: a place.
@@ -55,7 +59,9 @@ impl Run<'_> {
                 self.focus = Focus { item: item.clone(), position: at + 1, last };
                 let found = self.eval(predicate)?;
                 let keep = match &found[..] {
-                    [Item::Atom(atom)] if let Atom::Number(place) = **atom => place == (at + 1) as f64,
+                    [Item::Atom(atom)] if let Atom::Number(place) = **atom => {
+                        place == (at + 1) as f64
+                    }
                     found => self.truth(found)?,
                 };
                 if keep {
@@ -69,10 +75,18 @@ impl Run<'_> {
     }
 
     /// Appends the nodes at an axis that pass a test.
-    fn axis(&self, from: NodeRef, axis: Axis, test: &Test, out: &mut Items) -> Result<(), QueryError> {
+    fn axis(
+        &self,
+        from: NodeRef,
+        axis: Axis,
+        test: &Test,
+        out: &mut Items,
+    ) -> Result<(), QueryError> {
         let doc = self.doc(from);
         if from.made == 0 && from.attribute == 0 && from.node < doc.partial && is_down(axis) {
-            return Err(QueryError::unsupported("A way from an ancestor of a row of nodes() to other nodes"));
+            return Err(QueryError::unsupported(
+                "A way from an ancestor of a row of nodes() to other nodes",
+            ));
         }
         let mut give = |node: NodeRef| -> Result<(), QueryError> {
             self.pace.step(size_of::<Item>())?;
@@ -105,13 +119,18 @@ impl Run<'_> {
                 }
                 Ok(())
             }
-            Axis::FollowingSibling | Axis::PrecedingSibling if from.attribute == 0 && from.node != 0 => {
+            Axis::FollowingSibling | Axis::PrecedingSibling
+                if from.attribute == 0 && from.node != 0 =>
+            {
                 let above = doc.node(from.node).parent;
                 if above < doc.partial && from.made == 0 {
-                    return Err(QueryError::unsupported("A way from a row of nodes() to its siblings"));
+                    return Err(QueryError::unsupported(
+                        "A way from a row of nodes() to its siblings",
+                    ));
                 }
                 if axis == Axis::PrecedingSibling {
-                    let before: Vec<u32> = doc.children(above).take_while(|id| *id < from.node).collect();
+                    let before: Vec<u32> =
+                        doc.children(above).take_while(|id| *id < from.node).collect();
                     return before.iter().rev().try_for_each(|id| give(from.with_node(*id)));
                 }
                 let mut next = doc.node(from.node).end;
@@ -157,7 +176,9 @@ fn passes(doc: &Document, node: NodeRef, axis: Axis, test: &Test) -> bool {
         Test::Instruction(target) => {
             node.attribute == 0
                 && doc.node(node.node).kind() == Kind::Instruction
-                && target.as_ref().is_none_or(|t| doc.name(node).is_some_and(|own| own.local == t.as_str()))
+                && target
+                    .as_ref()
+                    .is_none_or(|t| doc.name(node).is_some_and(|own| own.local == t.as_str()))
         }
         Test::Name(name) => named && doc.name(node).is_some_and(|own| own.is(name)),
         Test::Wild { uri, local } => {

@@ -62,16 +62,25 @@ impl Run<'_> {
     /// What the surroundings give; of a document what stands in it.
     pub(super) fn external(&mut self, number: usize) -> Result<Items, QueryError> {
         let externals = self.externals;
-        let Some(value) = externals.get(number).and_then(Option::as_ref) else { return Ok(Vec::new()) };
+        let Some(value) = externals.get(number).and_then(Option::as_ref) else {
+            return Ok(Vec::new());
+        };
         self.pace.step(value.bytes())?;
         let Atom::Document(text) = value else { return Ok(vec![value.clone().into()]) };
         let document = read(text, Source::Wide, Whitespace::Kept, self.pace)?;
         let children: Vec<u32> = document.children(0).collect();
         let made = self.keep(document)?;
-        Ok(children.into_iter().map(|node| Item::Node(NodeRef { made, node, attribute: 0 })).collect())
+        Ok(children
+            .into_iter()
+            .map(|node| Item::Node(NodeRef { made, node, attribute: 0 }))
+            .collect())
     }
 
-    fn construct(&mut self, constructor: &Constructor, built: &mut Builder) -> Result<(), QueryError> {
+    fn construct(
+        &mut self,
+        constructor: &Constructor,
+        built: &mut Builder,
+    ) -> Result<(), QueryError> {
         built.open()?;
         let name = built.named(constructor.name.clone())?;
         built.set_name(name);

@@ -9,8 +9,8 @@ pub(super) fn is_number(atom: &Atom) -> bool {
     matches!(atom, Atom::Number(_))
 }
 
-/// The order of two values: as numbers where one is a number, as truths where one is, else as texts. None where one is not
-/// what the other is.
+/// The order of two values: as numbers where one is a number, as truths where one is, else as
+/// texts. None where one is not what the other is.
 pub(super) fn compared(a: &Atom, b: &Atom) -> Option<Ordering> {
     if is_number(a) || is_number(b) {
         return a.number().partial_cmp(&b.number());
@@ -43,7 +43,8 @@ pub(super) fn satisfies(op: Compare, order: Ordering) -> bool {
     }
 }
 
-/// A value as another kind; none where it is no such value, as SQL Server's casts of untyped data give.
+/// A value as another kind; none where it is no such value, as SQL Server's casts of untyped data
+/// give.
 pub(crate) fn cast_to(cast: Cast, atom: &Atom) -> Option<Atom> {
     match cast {
         Cast::Text => Some(Atom::Text(atom.text().into_owned())),

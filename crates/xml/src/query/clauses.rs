@@ -64,9 +64,11 @@ impl Parser<'_> {
                 break;
             }
         }
-        let filter = if self.scan.eat_word("where") { Some(Box::new(self.single()?)) } else { None };
+        let filter =
+            if self.scan.eat_word("where") { Some(Box::new(self.single()?)) } else { None };
         let mut order = Vec::new();
-        if self.scan.eat_words(&["order", "by"]) || self.scan.eat_words(&["stable", "order", "by"]) {
+        if self.scan.eat_words(&["order", "by"]) || self.scan.eat_words(&["stable", "order", "by"])
+        {
             loop {
                 let key = self.single()?;
                 let descending = self.scan.eat_word("descending");

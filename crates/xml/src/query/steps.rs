@@ -46,9 +46,9 @@ impl Parser<'_> {
 
     fn at_step(&mut self) -> bool {
         self.scan.space();
-        self.scan
-            .peek()
-            .is_some_and(|c| crate::read::is_name_start(c) || matches!(c, '@' | '*' | '.' | '(' | '$'))
+        self.scan.peek().is_some_and(|c| {
+            crate::read::is_name_start(c) || matches!(c, '@' | '*' | '.' | '(' | '$')
+        })
     }
 
     fn step(&mut self) -> Result<Step, QueryError> {
@@ -74,7 +74,9 @@ impl Parser<'_> {
             }));
         };
         match step {
-            Step::Axis { axis, test, .. } => Ok(Step::Axis { axis, test, predicates: self.predicates()? }),
+            Step::Axis { axis, test, .. } => {
+                Ok(Step::Axis { axis, test, predicates: self.predicates()? })
+            }
             each => Ok(each),
         }
     }
@@ -171,7 +173,11 @@ impl Parser<'_> {
             self.scan.expect(")")?;
             return Ok(test);
         }
-        let uri = if element || !prefix.is_empty() { self.space(prefix)? } else { CompactString::default() };
+        let uri = if element || !prefix.is_empty() {
+            self.space(prefix)?
+        } else {
+            CompactString::default()
+        };
         Ok(Test::Name(Name { prefix: prefix.into(), local: local.into(), uri }))
     }
 }
@@ -188,8 +194,11 @@ fn shortened(steps: Vec<Step>) -> Vec<Step> {
     for mut step in steps {
         if let Step::Axis { axis: axis @ Axis::Child, predicates, .. } = &mut step
             && predicates.is_empty()
-            && let Some(Step::Axis { axis: Axis::DescendantOrSelf, test: Test::Any, predicates: before }) =
-                out.last()
+            && let Some(Step::Axis {
+                axis: Axis::DescendantOrSelf,
+                test: Test::Any,
+                predicates: before,
+            }) = out.last()
             && before.is_empty()
         {
             *axis = Axis::Descendant;

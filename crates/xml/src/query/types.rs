@@ -14,9 +14,9 @@ pub(super) fn cast_of(prefix: &str, local: &str) -> Option<Cast> {
     Some(match (prefix, local) {
         (
             "xs",
-            "string" | "normalizedString" | "token" | "language" | "Name" | "NCName" | "ID" | "IDREF"
-            | "ENTITY" | "anyURI" | "date" | "time" | "dateTime" | "duration" | "gYear" | "gYearMonth"
-            | "gMonth" | "gMonthDay" | "gDay",
+            "string" | "normalizedString" | "token" | "language" | "Name" | "NCName" | "ID"
+            | "IDREF" | "ENTITY" | "anyURI" | "date" | "time" | "dateTime" | "duration" | "gYear"
+            | "gYearMonth" | "gMonth" | "gMonthDay" | "gDay",
         ) => Cast::Text,
         ("xdt", "untypedAtomic") => Cast::Untyped,
         ("xs", "double" | "float" | "decimal") => Cast::Number,

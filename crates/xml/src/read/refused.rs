@@ -30,10 +30,16 @@ pub(super) fn check_encoding(
 pub(super) fn failed(error: &quick_xml::Error, text: &str, at: usize) -> ReadError {
     use quick_xml::Error as E;
     let (message, at) = match error {
-        E::IllFormed(IllFormedError::MismatchedEndTag { .. } | IllFormedError::UnmatchedEndTag(_)) => {
+        E::IllFormed(
+            IllFormedError::MismatchedEndTag { .. } | IllFormedError::UnmatchedEndTag(_),
+        ) => {
             // Behind the tag.
-            let end = text.get(at..).and_then(|rest| rest.find('>')).map_or(text.len(), |found| at + found);
-            return match text.get(at..end).and_then(|tag| tag.strip_prefix("</")).map(str::trim_end) {
+            let end = text
+                .get(at..)
+                .and_then(|rest| rest.find('>'))
+                .map_or(text.len(), |found| at + found);
+            return match text.get(at..end).and_then(|tag| tag.strip_prefix("</")).map(str::trim_end)
+            {
                 Some(name) if !name.split(':').all(is_name) => {
                     ReadError::at(msg::XML_NAME_CHARACTER, text, end)
                 }

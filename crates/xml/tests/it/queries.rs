@@ -1,7 +1,8 @@
 //! Queries, changes, reading and writing.
 
 use ringwood_xml::{
-    Atom, Change, Document, Encoding, External, NodeRef, Pace, Query, Source, Whitespace, read, watched,
+    Atom, Change, Document, Encoding, External, NodeRef, Pace, Query, Source, Whitespace, read,
+    watched,
 };
 
 /// Work that nobody stops.
@@ -21,8 +22,9 @@ fn ask(text: &str) -> String {
     let query = Query::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
     let externals = vec![Some(Atom::Number(2.0)), None];
     let pace = free();
-    let answer =
-        query.run(&document, NodeRef::ROOT, &externals, &pace).unwrap_or_else(|e| panic!("{text}: {e:?}"));
+    let answer = query
+        .run(&document, NodeRef::ROOT, &externals, &pace)
+        .unwrap_or_else(|e| panic!("{text}: {e:?}"));
     answer.text().unwrap_or_else(|e| format!("{}", e.number))
 }
 
@@ -49,7 +51,10 @@ fn paths() {
     assert_eq!(ask("/shop/book[2]/preceding-sibling::book/title/text()"), "A&amp;B");
     assert_eq!(ask("(/shop/book[1]/price | /shop/book[1]/title)/local-name(.)"), "title price");
     assert_eq!(ask("declare namespace q=\"urn:p\"; /shop/q:x/@q:a/string(.)"), "9");
-    assert_eq!(ask("declare namespace q=\"urn:p\"; /shop/q:x"), "<p:x xmlns:p=\"urn:p\" p:a=\"9\">y</p:x>");
+    assert_eq!(
+        ask("declare namespace q=\"urn:p\"; /shop/q:x"),
+        "<p:x xmlns:p=\"urn:p\" p:a=\"9\">y</p:x>"
+    );
     assert_eq!(ask("/shop/*:x/text()"), "y");
     assert_eq!(ask("/shop/x"), "");
     assert_eq!(ask("declare default element namespace \"urn:p\"; //x/namespace-uri(.)"), "urn:p");
@@ -61,7 +66,10 @@ fn values() {
     assert_eq!(ask("(avg((1, 2, 6)), min((3, 1)), max(/shop/book/price))"), "3 1 12.5");
     assert_eq!(ask("1 + 2 * 3 - 4 div 2 - 7 mod 4"), "2");
     assert_eq!(ask("-(2) * 3"), "-6");
-    assert_eq!(ask("(1 = 1.0, \"a\" < \"b\", \"10\" < \"9\", 10 < 9, 1 != 1)"), "true true true false false");
+    assert_eq!(
+        ask("(1 = 1.0, \"a\" < \"b\", \"10\" < \"9\", 10 < 9, 1 != 1)"),
+        "true true true false false"
+    );
     assert_eq!(ask("concat(\"a\", \"b\", string(1 > 2))"), "abfalse");
     assert_eq!(
         ask(
@@ -127,9 +135,13 @@ fn queries_that_are_none() {
     assert_eq!(number("(())[1]"), 2377);
     assert_eq!(number("()/a"), 2377);
     assert_eq!(number("if (1 = 1) then 1"), 2355);
-    for other in
-        ["1 to 3", "//a intersect //b", "//a except //b", "1 castable as xs:int", "1 treat as xs:int"]
-    {
+    for other in [
+        "1 to 3",
+        "//a intersect //b",
+        "//a except //b",
+        "1 castable as xs:int",
+        "1 treat as xs:int",
+    ] {
         assert_eq!(number(other), 9335, "{other}");
     }
     assert_eq!(number("typeswitch (1) default return 1"), 9335);
@@ -150,9 +162,16 @@ fn queries_that_are_none() {
     assert_eq!(number(&"<a>".repeat(100_000)), 40_517);
     assert!(Query::parse("/a/b").unwrap().is_many());
     assert!(Query::parse("/a[1]/@*").unwrap().is_many());
-    for one in
-        ["(/a/b)[1]", "/a[1]/b[1]", "/a[1]/@x", ".", "count(/a)", "(/a/b/@c)[1]", "string((/a)[1])", "@x"]
-    {
+    for one in [
+        "(/a/b)[1]",
+        "/a[1]/b[1]",
+        "/a[1]/@x",
+        ".",
+        "count(/a)",
+        "(/a/b/@c)[1]",
+        "string((/a)[1])",
+        "@x",
+    ] {
         assert!(!Query::parse(one).unwrap().is_many(), "{one}");
     }
 }
@@ -167,14 +186,20 @@ fn sequences_and_predicates_behind_anything() {
     assert_eq!(ask("(for $b in /shop/book return string($b/title[1]))[2]"), "C");
     assert_eq!(ask("(1, 2, 3)[position() = last()]"), "3");
     assert_eq!(ask("count(())"), "0");
-    assert_eq!(ask("some $b in /shop/book, $t in $b/title satisfies $t = \"C\" and $b/@id = \"2\""), "true");
+    assert_eq!(
+        ask("some $b in /shop/book, $t in $b/title satisfies $t = \"C\" and $b/@id = \"2\""),
+        "true"
+    );
     assert_eq!(ask("every $a in (1, 2), $b in (2, 3) satisfies $a < $b"), "false");
     assert_eq!(ask("every $a in (1, 2), $b in (3, 4) satisfies $a < $b"), "true");
     assert_eq!(ask("some $a in (), $b in (1, 2) satisfies 1 = 1"), "false");
     assert_eq!(ask("(/shop/book)[1] is (//book)[1]"), "true");
     assert_eq!(ask("(/shop/book)[1] << (/shop/book)[2]"), "true");
     assert_eq!(ask("(/shop/book)[1] >> (/shop/book)[2]"), "false");
-    assert_eq!(ask("(1 eq 1, 1 ne 1, 1 lt 2, 2 le 1, 2 gt 1, 1 ge 2)"), "true false true false true false");
+    assert_eq!(
+        ask("(1 eq 1, 1 ne 1, 1 lt 2, 2 le 1, 2 gt 1, 1 ge 2)"),
+        "true false true false true false"
+    );
     let document = doc("<a><?x one?><?y two?><b>t</b></a>");
     let instructions = |text: &str| {
         let (query, pace) = (Query::parse(text).unwrap(), free());
@@ -192,7 +217,9 @@ fn types_and_bytes() {
     assert_eq!(ask("xs:hexBinary(\"0a\") = xs:base64Binary(\"Cg==\")"), "true");
     assert_eq!(ask("xs:hexBinary(string(/shop/book[1]/title[1]))"), "");
     assert_eq!(
-        ask("(xs:byte(127), xs:byte(128), xs:unsignedInt(-1), xs:positiveInteger(0), xs:integer(1.7))"),
+        ask(
+            "(xs:byte(127), xs:byte(128), xs:unsignedInt(-1), xs:positiveInteger(0), xs:integer(1.7))"
+        ),
         "127 1"
     );
     assert_eq!(
@@ -210,7 +237,10 @@ fn types_and_bytes() {
     let variable = given("sql:variable(\"@b\")", bytes()).unwrap();
     assert_eq!((&*variable.text(), variable.clone().into_bytes()), ("Cv8=", Some(vec![10, 255])));
     assert_eq!(given("xs:hexBinary(sql:variable(\"@b\"))", bytes()).unwrap().text(), "0AFF");
-    assert_eq!(given("xs:base64Binary(sql:variable(\"@b\"))", Atom::Text("Cv8=".into())), Some(bytes()));
+    assert_eq!(
+        given("xs:base64Binary(sql:variable(\"@b\"))", Atom::Text("Cv8=".into())),
+        Some(bytes())
+    );
     assert_eq!(given("xs:base64Binary(sql:variable(\"@b\"))", Atom::Text("Cv8".into())), None);
     assert_eq!(Atom::Untyped("Cv8=".into()).into_bytes(), Some(vec![10, 255]));
     assert_eq!(Atom::Text("what".into()).into_bytes(), Some(vec![0xC2, 0x16, 0xAD]));
@@ -224,7 +254,10 @@ fn constructors_by_words_and_other_nodes() {
         "<r x=\"1 2\">ab<s/></r>"
     );
     assert_eq!(ask("<a>{attribute x {()}}</a>"), "<a x=\"\"/>");
-    assert_eq!(ask("<a>{attribute x {}, attribute y {/shop/book/@id}}</a>"), "<a x=\"\" y=\"1 2\"/>");
+    assert_eq!(
+        ask("<a>{attribute x {}, attribute y {/shop/book/@id}}</a>"),
+        "<a x=\"\" y=\"1 2\"/>"
+    );
     assert_eq!(ask("<a>x{attribute b {2}}</a>"), "<a b=\"2\">x</a>");
     assert_eq!(
         ask("declare namespace q=\"urn:q\"; element q:e {attribute q:z {1}}"),
@@ -275,9 +308,15 @@ fn changed(document: &str, text: &str) -> String {
 
 #[test]
 fn changes() {
-    assert_eq!(changed("<a><b/></a>", "insert <c x=\"1\"/> into (/a)[1]"), "<a><b/><c x=\"1\"/></a>");
+    assert_eq!(
+        changed("<a><b/></a>", "insert <c x=\"1\"/> into (/a)[1]"),
+        "<a><b/><c x=\"1\"/></a>"
+    );
     assert_eq!(changed("<a><b/></a>", "insert <c/> as first into (/a)[1]"), "<a><c/><b/></a>");
-    assert_eq!(changed("<a><b/></a>", "insert (<c/>, <d/>) before (/a/b)[1]"), "<a><c/><d/><b/></a>");
+    assert_eq!(
+        changed("<a><b/></a>", "insert (<c/>, <d/>) before (/a/b)[1]"),
+        "<a><c/><d/><b/></a>"
+    );
     assert_eq!(changed("<a><b/></a>", "insert <c/> after (/a/b)[1]"), "<a><b/><c/></a>");
     assert_eq!(changed("<a/>", "insert sql:variable(\"@v\") into (/a)[1]"), "<a>&lt;v&gt;</a>");
     assert_eq!(changed("<a/>", "insert <c/> into (/none)[1]"), "<a/>");
@@ -287,8 +326,14 @@ fn changes() {
         changed("<a x=\"1\"><b>old</b></a>", "replace value of (/a/b/text())[1] with \"new\""),
         "<a x=\"1\"><b>new</b></a>"
     );
-    assert_eq!(changed("<a x=\"1\"/>", "replace value of (/a/@x)[1] with (/a/@x)[1] + 1"), "<a x=\"2\"/>");
-    assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with \"\""), "<a><b/></a>");
+    assert_eq!(
+        changed("<a x=\"1\"/>", "replace value of (/a/@x)[1] with (/a/@x)[1] + 1"),
+        "<a x=\"2\"/>"
+    );
+    assert_eq!(
+        changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with \"\""),
+        "<a><b/></a>"
+    );
     assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b)[1] with \"y\""), "2356");
     assert_eq!(changed("<a/>", "insert <c/> into <d><e/><f/><g/></d>"), "<a/>");
     assert_eq!(changed("<a/>", "delete <d><e/><f/></d>/f"), "<a/>");
@@ -308,17 +353,26 @@ fn changes_insert_nodes_of_every_kind() {
     assert_eq!(changed("<a/>", "insert attribute x {1} as first into (/a)[1]"), "<a x=\"1\"/>");
     let two = "insert (attribute z {9}, attribute y {8}) into (/a)[1]";
     assert_eq!(changed("<a/>", two), "<a z=\"9\" y=\"8\"/>");
-    assert_eq!(changed("<a m=\"1\" n=\"2\" o=\"3\"/>", two), "<a m=\"1\" z=\"9\" n=\"2\" y=\"8\" o=\"3\"/>");
+    assert_eq!(
+        changed("<a m=\"1\" n=\"2\" o=\"3\"/>", two),
+        "<a m=\"1\" z=\"9\" n=\"2\" y=\"8\" o=\"3\"/>"
+    );
     assert_eq!(
         changed("<a xmlns:p=\"u\" m=\"1\" n=\"2\"/>", two),
         "<a xmlns:p=\"u\" z=\"9\" m=\"1\" y=\"8\" n=\"2\"/>"
     );
-    assert_eq!(changed("<a><b/></a>", "insert <!-- c --> after (/a/b)[1]"), "<a><b/><!-- c --></a>");
+    assert_eq!(
+        changed("<a><b/></a>", "insert <!-- c --> after (/a/b)[1]"),
+        "<a><b/><!-- c --></a>"
+    );
     assert_eq!(
         changed("<a/>", "insert <?Program = \"x.exe\" ?> before (/a)[1]"),
         "<?Program = \"x.exe\" ?><a/>"
     );
-    assert_eq!(changed("<a/>", "insert <![CDATA[ <x> & y ]]> into (/a)[1]"), "<a> &lt;x&gt; &amp; y </a>");
+    assert_eq!(
+        changed("<a/>", "insert <![CDATA[ <x> & y ]]> into (/a)[1]"),
+        "<a> &lt;x&gt; &amp; y </a>"
+    );
     assert_eq!(changed("<a><b/></a>", "insert text {\"t\"} as first into (/a)[1]"), "<a>t<b/></a>");
     assert_eq!(changed("<a/>", "insert text {\"\"} into (/a)[1]"), "<a/>");
     assert_eq!(changed("<a/>", "insert (1, \"two\") into (/a)[1]"), "<a>1 two</a>");
@@ -329,8 +383,14 @@ fn changes_insert_nodes_of_every_kind() {
         ),
         "<a><b/><b>new</b></a>"
     );
-    assert_eq!(changed("<a/>", "insert if (/a/b) then attribute x {1} else () into (/a)[1]"), "<a/>");
-    assert_eq!(changed("<r b=\"1\"><c/></r>", "insert /r/@b into (/r/c)[1]"), "<r b=\"1\"><c b=\"1\"/></r>");
+    assert_eq!(
+        changed("<a/>", "insert if (/a/b) then attribute x {1} else () into (/a)[1]"),
+        "<a/>"
+    );
+    assert_eq!(
+        changed("<r b=\"1\"><c/></r>", "insert /r/@b into (/r/c)[1]"),
+        "<r b=\"1\"><c b=\"1\"/></r>"
+    );
     assert_eq!(changed("<a x=\"1\"/>", "insert attribute x {2} into (/a)[1]"), "6308");
     assert_eq!(changed("<a/>", "insert (attribute x {1}, attribute x {2}) into (/a)[1]"), "6308");
     assert_eq!(changed("<a><b/></a>", "insert attribute x {1} before (/a/b)[1]"), "2258");
@@ -339,13 +399,22 @@ fn changes_insert_nodes_of_every_kind() {
     assert_eq!(changed("<a x=\"1\"/>", "insert <b/> into (/a/@x)[1]"), "2240");
     assert_eq!(changed("<a x=\"1\"/>", "insert <b/> after (/a/@x)[1]"), "2249");
     assert_eq!(changed("<a/>", "insert <b/> before /"), "2249");
-    assert_eq!(changed("<a>t<!--c--></a>", "insert <b/> before (/a/comment())[1]"), "<a>t<b/><!--c--></a>");
+    assert_eq!(
+        changed("<a>t<!--c--></a>", "insert <b/> before (/a/comment())[1]"),
+        "<a>t<b/><!--c--></a>"
+    );
 }
 
 #[test]
 fn values_are_replaced_by_nothing_only_where_that_is_said() {
-    assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with ()"), "<a><b/></a>");
-    assert_eq!(changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with (/a/c)[1]"), "6325");
+    assert_eq!(
+        changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with ()"),
+        "<a><b/></a>"
+    );
+    assert_eq!(
+        changed("<a><b>x</b></a>", "replace value of (/a/b/text())[1] with (/a/c)[1]"),
+        "6325"
+    );
     assert_eq!(changed("<a x=\"1\"/>", "replace value of (/a/@x)[1] with ()"), "6320");
     assert_eq!(changed("<a x=\"1\"/>", "replace value of (/a/@x)[1] with (/a/@y)[1]"), "6320");
     assert_eq!(changed("<a x=\"1\"/>", "replace value of (/a/@y)[1] with ()"), "<a x=\"1\"/>");
@@ -377,7 +446,9 @@ fn documents_are_inserted_by_themselves_only() {
     assert_eq!(documents("insert <a>{sql:variable(\"@v\")}</a> into (/a)[1]"), 0);
     assert_eq!(documents("replace value of (/a/@x)[1] with sql:variable(\"@v\")"), 0);
     // The same name elsewhere asks again.
-    let again = Change::parse("insert sql:variable(\"@v\") into (/a[@n = sql:variable(\"@v\")])[1]").unwrap();
+    let again =
+        Change::parse("insert sql:variable(\"@v\") into (/a[@n = sql:variable(\"@v\")])[1]")
+            .unwrap();
     let asked = External::Variable("@v".into());
     assert_eq!((again.documents(), again.externals()), (1, &[asked.clone(), asked][..]));
 }
@@ -404,7 +475,8 @@ fn rows_of_nodes_know_their_ancestors_tags() {
     assert_eq!(ask("../../b"), "40517");
     assert_eq!(ask("/a"), "40517");
     let attribute =
-        Query::parse("/a/b/@n").unwrap().run(&document, NodeRef::ROOT, &[], &pace).unwrap().nodes()[1];
+        Query::parse("/a/b/@n").unwrap().run(&document, NodeRef::ROOT, &[], &pace).unwrap().nodes()
+            [1];
     let (row, at) = Document::of_row(&document.row_text(attribute, &pace), &pace).unwrap();
     let value = Query::parse(".").unwrap().run(&row, at, &[], &pace).unwrap().value().unwrap();
     assert_eq!(value, Some(Atom::Untyped("3".into())));
@@ -429,10 +501,16 @@ fn reading_and_writing() {
     assert_eq!(form(""), "");
     assert_eq!(form("<a>&#65;&lt;&gt;<![CDATA[<x>]]></a>"), "<a>A&lt;&gt;&lt;x&gt;</a>");
     assert_eq!(form("<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>"), "<a/>");
-    assert_eq!(form("<a xml:space=\"preserve\"> <b/> </a>"), "<a xml:space=\"preserve\"> <b/> </a>");
+    assert_eq!(
+        form("<a xml:space=\"preserve\"> <b/> </a>"),
+        "<a xml:space=\"preserve\"> <b/> </a>"
+    );
     assert_eq!(form("<a x=\"1&#10;2\n3\"/>"), "<a x=\"1&#x0A;2 3\"/>");
     assert_eq!(form("<?go now?><a><!-- c --></a>"), "<?go now?><a><!-- c --></a>");
-    assert_eq!(form("<p:a xmlns:p=\"u\"><p:b xmlns:p=\"u\"/></p:a>"), "<p:a xmlns:p=\"u\"><p:b/></p:a>");
+    assert_eq!(
+        form("<p:a xmlns:p=\"u\"><p:b xmlns:p=\"u\"/></p:a>"),
+        "<p:a xmlns:p=\"u\"><p:b/></p:a>"
+    );
     assert_eq!(
         read("<a> <b/> </a>", Source::Wide, Whitespace::Kept, &free()).unwrap().text(&free()),
         "<a> <b/> </a>"
@@ -469,9 +547,14 @@ fn texts_that_are_none() {
     is("<!DOCTYPE a><a/>", 6359);
     is(&"<a>".repeat(200), 6335);
     assert_eq!(
-        read("<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>", Source::Narrow, Whitespace::Dropped, &free())
-            .unwrap_err()
-            .number,
+        read(
+            "<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>",
+            Source::Narrow,
+            Whitespace::Dropped,
+            &free()
+        )
+        .unwrap_err()
+        .number,
         9402
     );
 }
@@ -561,7 +644,8 @@ fn bytes_per_byte(text: &str) -> f64 {
 
 #[test]
 fn a_tree_is_not_much_more_than_its_text() {
-    let rows = "<row id=\"1234567\"><name>somebody or other</name><price>12.50</price></row>".repeat(50_000);
+    let rows = "<row id=\"1234567\"><name>somebody or other</name><price>12.50</price></row>"
+        .repeat(50_000);
     assert!(bytes_per_byte(&rows) < 6.0, "{}", bytes_per_byte(&rows));
     // The shortest elements there are.
     let tiny = "<a/>".repeat(200_000);
@@ -583,9 +667,21 @@ fn costly() -> Vec<(String, &'static str)> {
             format!("<a {}/>", numbered(|n| format!("x{n}=\"some value or other of this one\" "))),
             "count(//@*)",
         ),
-        (format!("<a {}/>", numbered(|n| format!("xmlns:x{n}=\"urn:some-thing-or-other:{n}\" "))), "."),
-        (numbered(|n| format!("<x{n} xmlns=\"urn:some-thing-or-other:{n}\">{n}</x{n}>")), "sum(/*)"),
-        (numbered(|n| format!("<x{n}><!-- {n} --><?go to the place of {n}?></x{n}>")), "distinct-values(/*)"),
+        (
+            format!(
+                "<a {}/>",
+                numbered(|n| format!("xmlns:x{n}=\"urn:some-thing-or-other:{n}\" "))
+            ),
+            ".",
+        ),
+        (
+            numbered(|n| format!("<x{n} xmlns=\"urn:some-thing-or-other:{n}\">{n}</x{n}>")),
+            "sum(/*)",
+        ),
+        (
+            numbered(|n| format!("<x{n}><!-- {n} --><?go to the place of {n}?></x{n}>")),
+            "distinct-values(/*)",
+        ),
         ("<a>1</a>".repeat(20_000), "/a[. = (/a)[last()]]"),
     ]
 }
@@ -599,13 +695,19 @@ fn long_work_asks_whether_to_go_on() {
             looks.set(looks.get() + 1);
             if looks.get() < most { Ok(()) } else { Err("stop") }
         };
-        let stopped = watched(|| look(3), |pace| read(&text, Source::Wide, Whitespace::Kept, pace).is_ok());
+        let stopped =
+            watched(|| look(3), |pace| read(&text, Source::Wide, Whitespace::Kept, pace).is_ok());
         assert_eq!((stopped, looks.replace(0)), (Err("stop"), 3), "{query}");
         let document = doc(&text);
         let compiled = Query::parse(query).expect(query);
         let stopped = watched(
             || look(3),
-            |pace| compiled.run(&document, NodeRef::ROOT, &[], pace).and_then(|answer| answer.text()).is_ok(),
+            |pace| {
+                compiled
+                    .run(&document, NodeRef::ROOT, &[], pace)
+                    .and_then(|answer| answer.text())
+                    .is_ok()
+            },
         );
         assert_eq!((stopped, looks.replace(0)), (Err("stop"), 3), "{query}");
         let change = Change::parse("insert <b/> as last into (/*)[1]").expect("a change");

@@ -39,7 +39,10 @@ fn tree_of_leaves(seed: u64) -> (Arc<Db>, BTree, Vec<Vec<Vec<u8>>>) {
     let mut cursor = tree.cursor(Bound::Unbounded, Bound::Unbounded, Direction::Forward);
     let (mut batch, mut leaves) = (RowBatch::new(), Vec::new());
     while cursor.next_batch(ReadMode::Current, &mut batch).unwrap() {
-        assert!(cursor.came_as_read().unwrap() && cursor.is_as_read(&batch).unwrap(), "nothing has changed");
+        assert!(
+            cursor.came_as_read().unwrap() && cursor.is_as_read(&batch).unwrap(),
+            "nothing has changed"
+        );
         leaves.push(keys_of(&batch));
     }
     assert!(leaves.len() > 5, "{} leaves", leaves.len());

@@ -1,4 +1,5 @@
-//! Trees whose rows go: their nodes and extents go too, under writers and readers, and keys are found wherever their leaves go.
+//! Trees whose rows go: their nodes and extents go too, under writers and readers, and keys are
+//! found wherever their leaves go.
 
 use super::*;
 
@@ -31,7 +32,10 @@ fn an_emptied_tree_is_one_leaf_and_one_extent() {
             let mut txn = db.begin();
             for n in 0..6000u32 {
                 let n = if round == 1 { 5999 - n } else { n };
-                assert_eq!(tree.insert(&mut txn, &long_key(n), b"value").unwrap(), Outcome::Done(()));
+                assert_eq!(
+                    tree.insert(&mut txn, &long_key(n), b"value").unwrap(),
+                    Outcome::Done(())
+                );
             }
             if round == 2 {
                 txn.rollback().unwrap();
@@ -60,7 +64,8 @@ fn an_emptied_tree_is_one_leaf_and_one_extent() {
     }
 }
 
-/// Ranges come and go in a tall tree while others read it in both directions and empty nodes leave it.
+/// Ranges come and go in a tall tree while others read it in both directions and empty nodes leave
+/// it.
 #[test]
 fn nodes_leave_a_tall_tree_under_writers_and_readers() {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,8 +119,9 @@ fn nodes_leave_a_tall_tree_under_writers_and_readers() {
                 let mut batch = RowBatch::new();
                 while !stop.load(Ordering::Relaxed) {
                     let snapshot = db.snapshot(pages::TxnId(0));
-                    let mut cursor =
-                        tree.cursor(Bound::Unbounded, Bound::Unbounded, direction).beginning_with(3);
+                    let mut cursor = tree
+                        .cursor(Bound::Unbounded, Bound::Unbounded, direction)
+                        .beginning_with(3);
                     let mut last: Option<Vec<u8>> = None;
                     while cursor.next_batch(snapshot.mode(), &mut batch).unwrap() {
                         for i in 0..batch.len() {
@@ -151,8 +157,9 @@ fn gone(tree: &BTree, from: u32, count: u32) -> bool {
     !cursor.next_batch(ReadMode::Current, &mut batch).unwrap()
 }
 
-/// Single keys are looked for again and again, so that threads remember where leaves are, while leaves are split, emptied and
-/// unlinked, their pages come back elsewhere in the tree or in another one, and the whole goes down and comes back.
+/// Single keys are looked for again and again, so that threads remember where leaves are, while
+/// leaves are split, emptied and unlinked, their pages come back elsewhere in the tree or in
+/// another one, and the whole goes down and comes back.
 #[test]
 fn single_keys_are_found_wherever_their_leaves_go() {
     let short = |n: u32| n.to_be_bytes().to_vec();
@@ -174,7 +181,8 @@ fn single_keys_are_found_wherever_their_leaves_go() {
         match rng.u8(0..5) {
             0 | 1 => {
                 for n in from..from + count {
-                    let (key, value) = (name(n), rng.u32(..).to_le_bytes().repeat(rng.usize(1..30)));
+                    let (key, value) =
+                        (name(n), rng.u32(..).to_le_bytes().repeat(rng.usize(1..30)));
                     if let Outcome::Done(()) = tree.insert(&mut txn, &key, &value).unwrap() {
                         model.insert(key, value);
                     }
@@ -186,7 +194,10 @@ fn single_keys_are_found_wherever_their_leaves_go() {
                     if model.remove(&key).is_some() {
                         assert!(tree.fetch(&key, ReadMode::Current, &mut batch).unwrap());
                         let header = batch.header(0);
-                        assert_eq!(tree.delete(&mut txn, &key, &header).unwrap(), Outcome::Done(()));
+                        assert_eq!(
+                            tree.delete(&mut txn, &key, &header).unwrap(),
+                            Outcome::Done(())
+                        );
                     }
                 }
             }
@@ -208,8 +219,13 @@ fn single_keys_are_found_wherever_their_leaves_go() {
                 (Edited::Missing | Edited::Undecided, None) => {}
                 (edited, value) => panic!("round {round}: {edited:?} of {value:?}"),
             }
-            let there = tree.fetch(&key, ReadMode::Current, &mut batch).unwrap() && !batch.is_ghost(0);
-            assert_eq!(there.then(|| batch.row(0)), model.get(&key).map(Vec::as_slice), "round {round}");
+            let there =
+                tree.fetch(&key, ReadMode::Current, &mut batch).unwrap() && !batch.is_ghost(0);
+            assert_eq!(
+                there.then(|| batch.row(0)),
+                model.get(&key).map(Vec::as_slice),
+                "round {round}"
+            );
             // The one beside it is perhaps on the same leaf. The other batch was copied from
             // whatever leaf, of this tree or of another one.
             let next = name(rng.u32(0..3_400));

@@ -1,4 +1,5 @@
-//! B+trees against a model: random operations, rollback, snapshots taken at random times, cleanup, checks.
+//! B+trees against a model: random operations, rollback, snapshots taken at random times, cleanup,
+//! checks.
 
 mod as_read;
 mod emptied;
@@ -6,7 +7,8 @@ mod filling;
 
 use crate::support::{Db, Seen, Txn, altered};
 use access::{
-    BTree, Change, Cursor, Direction, Edited, EntryChange, Outcome, ReadMode, RowBatch, Wish, Writer,
+    BTree, Change, Cursor, Direction, Edited, EntryChange, Outcome, ReadMode, RowBatch, Wish,
+    Writer,
 };
 use pages::Unit;
 use std::collections::BTreeMap;
@@ -126,7 +128,8 @@ impl World {
         match rng.u8(0..10) {
             0..=3 => {
                 let (k, v) = (key(rng, range), value(rng));
-                let want = if model.contains_key(&k) { Outcome::Duplicate } else { Outcome::Done(()) };
+                let want =
+                    if model.contains_key(&k) { Outcome::Duplicate } else { Outcome::Done(()) };
                 assert_eq!(self.tree.insert(txn, &k, &v).unwrap(), want);
                 if want == Outcome::Done(()) {
                     model.insert(k, v);
@@ -148,7 +151,10 @@ impl World {
             let value = altered(&mut self.rng, &model[key]);
             assert!(self.tree.fetch(key, ReadMode::Current, &mut batch).unwrap());
             assert_eq!(batch.row(0), model[key].as_slice());
-            assert_eq!(self.tree.update(txn, key, &batch.header(0), &value).unwrap(), Outcome::Done(()));
+            assert_eq!(
+                self.tree.update(txn, key, &batch.header(0), &value).unwrap(),
+                Outcome::Done(())
+            );
             model.insert(key.clone(), value);
         }
     }
@@ -201,7 +207,8 @@ impl World {
             (0..rng.usize(1..60)).map(|_| (key(rng, range), value(rng))).collect();
         rows.sort();
         rows.dedup_by(|a, b| a.0 == b.0);
-        let refs: Vec<(&[u8], &[u8])> = rows.iter().map(|(k, v)| (k.as_slice(), v.as_slice())).collect();
+        let refs: Vec<(&[u8], &[u8])> =
+            rows.iter().map(|(k, v)| (k.as_slice(), v.as_slice())).collect();
         let fill = rng.u8(1..=100);
         let (n, outcome) = self.tree.insert_batch(txn, &refs, fill).unwrap();
         let first = rows.iter().position(|(k, _)| model.contains_key(k));
@@ -212,7 +219,8 @@ impl World {
 
     fn change_some(&mut self, txn: &mut Txn, model: &mut Model, range: u32) {
         let from = key(&mut self.rng, range);
-        let mut cursor = self.tree.cursor(Bound::Included(&from), Bound::Unbounded, Direction::Forward);
+        let mut cursor =
+            self.tree.cursor(Bound::Included(&from), Bound::Unbounded, Direction::Forward);
         let mut batch = RowBatch::new();
         if !cursor.next_batch(ReadMode::Current, &mut batch).unwrap() {
             return;
@@ -241,7 +249,8 @@ impl World {
     }
 
     fn clean(&mut self) {
-        let oldest = self.old.iter().map(|(s, _)| s.xmin()).chain([self.db.oldest()]).min().unwrap();
+        let oldest =
+            self.old.iter().map(|(s, _)| s.xmin()).chain([self.db.oldest()]).min().unwrap();
         self.db.clean(&self.unit, oldest).unwrap();
     }
 
@@ -265,7 +274,8 @@ impl World {
             }
             if self.rng.bool() {
                 // Others do not see it, the transaction itself does.
-                let (others, own) = (self.db.snapshot(pages::TxnId(0)), self.db.snapshot(Writer::txn(&txn)));
+                let (others, own) =
+                    (self.db.snapshot(pages::TxnId(0)), self.db.snapshot(Writer::txn(&txn)));
                 expect(&self.tree, &others, &self.committed, &mut self.rng);
                 expect(&self.tree, &own, &model, &mut self.rng);
             }
@@ -312,10 +322,12 @@ fn model_with_rollback_and_snapshots() {
 #[test]
 fn model_in_a_tiny_pool() {
     let mut world = World::new(99, 48 * 8192);
-    let mut rows: Vec<_> = (0..4000).map(|_| (key(&mut world.rng, 100_000), vec![5; 200])).collect();
+    let mut rows: Vec<_> =
+        (0..4000).map(|_| (key(&mut world.rng, 100_000), vec![5; 200])).collect();
     rows.sort();
     rows.dedup();
-    let refs: Vec<(&[u8], &[u8])> = rows.iter().map(|(k, v)| (k.as_slice(), v.as_slice())).collect();
+    let refs: Vec<(&[u8], &[u8])> =
+        rows.iter().map(|(k, v)| (k.as_slice(), v.as_slice())).collect();
     let mut txn = world.db.begin();
     assert_eq!(world.tree.insert_batch(&mut txn, &refs, 90).unwrap().1, Outcome::Done(()));
     txn.commit().unwrap();
@@ -399,7 +411,11 @@ fn writers_meet_each_other() {
     let before = db.snapshot(pages::TxnId(0));
     c.commit().unwrap();
     assert_eq!(tree.update(&mut d, b"k", &header, b"3").unwrap(), Outcome::Missing);
-    assert_eq!(tree.insert(&mut d, b"k", b"3").unwrap(), Outcome::Done(()), "the dead ghost is reused");
+    assert_eq!(
+        tree.insert(&mut d, b"k", b"3").unwrap(),
+        Outcome::Done(()),
+        "the dead ghost is reused"
+    );
     assert_eq!(tree.update(&mut d, b"k", &header, b"4").unwrap(), Outcome::Changed);
     assert!(tree.fetch(b"k", before.mode(), &mut batch).unwrap());
     assert_eq!(batch.row(0), b"2", "two versions back, through the ghost");
@@ -415,10 +431,20 @@ fn limits_are_errors() {
     let tree = BTree::create(db.store.clone(), db.unit(5)).unwrap();
     let mut txn = db.begin();
     let long = vec![1; access::MAX_KEY_LEN + 1];
-    assert!(matches!(tree.insert(&mut txn, &long, b""), Err(access::AccessError::KeyTooLong { .. })));
+    assert!(matches!(
+        tree.insert(&mut txn, &long, b""),
+        Err(access::AccessError::KeyTooLong { .. })
+    ));
     let wide = vec![1; access::MAX_ENTRY_LEN];
-    assert!(matches!(tree.insert(&mut txn, b"k", &wide), Err(access::AccessError::RowTooLong { .. })));
-    assert_eq!(tree.insert(&mut txn, b"k", &wide[1..]).unwrap(), Outcome::Done(()), "exactly a page");
+    assert!(matches!(
+        tree.insert(&mut txn, b"k", &wide),
+        Err(access::AccessError::RowTooLong { .. })
+    ));
+    assert_eq!(
+        tree.insert(&mut txn, b"k", &wide[1..]).unwrap(),
+        Outcome::Done(()),
+        "exactly a page"
+    );
     for i in 0..40u8 {
         let key = [&[i][..], &long[2..]].concat();
         assert_eq!(tree.insert(&mut txn, &key, b"v").unwrap(), Outcome::Done(()), "longest keys");

@@ -1,12 +1,14 @@
-//! A small transaction system over a real store and log, so that the access layer can be tested on its own: ids at
-//! begin, an active set, snapshots, commit, rollback through `undo_record`, restart by redo and undo.
+//! A small transaction system over a real store and log, so that the access layer can be tested on
+//! its own: ids at begin, an active set, snapshots, commit, rollback through `undo_record`, restart
+//! by redo and undo.
 #![allow(dead_code)] // each test file uses its part
 
 use access::{Endings, ReadMode, Snapshot, SnapshotRef, Writer, undo_record};
 use disk::Disk;
 use pages::{
-    BufferPool, DataFiles, FileGrowth, FileSpec, Home, LatestUpdates, Lsn, PageError, PageId, PoolOptions,
-    RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, Store, TxnId, Unit, UnitId,
+    BufferPool, DataFiles, FileGrowth, FileSpec, Home, LatestUpdates, Lsn, PageError, PageId,
+    PoolOptions, RecordBuilder, RecordKind, RecordSink, RecordView, RowHeader, Store, TxnId, Unit,
+    UnitId,
 };
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,15 +67,27 @@ impl Seen {
 
 pub fn pool(bytes: u64) -> Arc<BufferPool> {
     Arc::new(
-        BufferPool::new(PoolOptions { bytes, frame_wait: Duration::from_secs(20), ..PoolOptions::default() })
-            .expect("pool"),
+        BufferPool::new(PoolOptions {
+            bytes,
+            frame_wait: Duration::from_secs(20),
+            ..PoolOptions::default()
+        })
+        .expect("pool"),
     )
 }
 
 fn specs(folder: &Path) -> Vec<FileSpec> {
     let growth = FileGrowth::Bytes(4 << 20);
     let path = folder.join("a.mdf");
-    vec![FileSpec { id: 1, name: "a".into(), path, filegroup: 1, size: 4 << 20, growth, max_size: None }]
+    vec![FileSpec {
+        id: 1,
+        name: "a".into(),
+        path,
+        filegroup: 1,
+        size: 4 << 20,
+        growth,
+        max_size: None,
+    }]
 }
 
 fn log_options(size: u64, background: bool) -> LogOptions {
@@ -98,7 +112,11 @@ impl Db {
     }
 
     /// The same with a log that a thread of its own writes, as in earnest.
-    pub fn create_fast(disk: Arc<dyn Disk>, pool_bytes: u64, log_bytes: u64) -> Result<Arc<Db>, PageError> {
+    pub fn create_fast(
+        disk: Arc<dyn Disk>,
+        pool_bytes: u64,
+        log_bytes: u64,
+    ) -> Result<Arc<Db>, PageError> {
         Db::create_with(disk, Path::new(""), pool_bytes, log_options(log_bytes, true))
     }
 
@@ -109,8 +127,14 @@ impl Db {
         options: LogOptions,
     ) -> Result<Arc<Db>, PageError> {
         let log = Log::create(&*disk, &folder.join("a.ldf"), options)?;
-        let store =
-            Store::create(disk, pool(pool_bytes), log.clone(), [7; 16], &specs(folder), &Home::default())?;
+        let store = Store::create(
+            disk,
+            pool(pool_bytes),
+            log.clone(),
+            [7; 16],
+            &specs(folder),
+            &Home::default(),
+        )?;
         Ok(Arc::new(Db { store, log, txns: Mutex::default() }))
     }
 
@@ -119,8 +143,13 @@ impl Db {
         Db::create(disk, &PathBuf::new(), pool_bytes, 32 << 20).expect("database")
     }
 
-    /// Opens a database after a crash: redo from the last checkpoint, undo of what was not committed.
-    pub fn restart(disk: Arc<dyn Disk>, folder: &Path, pool_bytes: u64) -> Result<Arc<Db>, PageError> {
+    /// Opens a database after a crash: redo from the last checkpoint, undo of what was not
+    /// committed.
+    pub fn restart(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        pool_bytes: u64,
+    ) -> Result<Arc<Db>, PageError> {
         let (log, _) = Log::open(&*disk, &folder.join("a.ldf"), log_options(4 << 20, false))?;
         let store = Store::open(
             disk.clone(),
@@ -207,7 +236,10 @@ impl Db {
     /// What the cleanup thread does with the pages that were told of, for one unit.
     pub fn clean(&self, unit: &Unit, oldest: TxnId) -> Result<(), access::AccessError> {
         let mut empty = std::collections::HashSet::new();
-        self.store.take_ghosts(oldest).into_iter().for_each(|(of, page)| self.put_ghosted(of, page));
+        self.store
+            .take_ghosts(oldest)
+            .into_iter()
+            .for_each(|(of, page)| self.put_ghosted(of, page));
         for (of, page) in self.take_ghosted() {
             if of != unit.id() {
                 self.put_ghosted(of, page);
@@ -321,7 +353,8 @@ impl Txn {
     }
 }
 
-/// The row with a part of it changed, of another length perhaps: what a transaction that comes back to a row does.
+/// The row with a part of it changed, of another length perhaps: what a transaction that comes back
+/// to a row does.
 pub fn altered(rng: &mut fastrand::Rng, row: &[u8]) -> Vec<u8> {
     let start = rng.usize(0..=row.len());
     let end = rng.usize(start..=row.len());

@@ -1,4 +1,5 @@
-//! What a script's commands and the prompt's backslash commands do: files, output, the shell, plans, settings of the prompt.
+//! What a script's commands and the prompt's backslash commands do: files, output, the shell,
+//! plans, settings of the prompt.
 
 use super::{EXIT_ERROR, EXIT_NO_NUMBER, EXIT_NO_ROW, Flow, MAX_DEPTH, Runner, create};
 use crate::source_line::SourceLine;
@@ -117,8 +118,10 @@ impl Runner<'_> {
                 self.settle();
                 for answer in answers {
                     let shown = self.printer.columns(&answer.columns);
-                    let rows =
-                        answer.rows.iter().try_for_each(|row| self.printer.rows(&ResultRows::one(row)));
+                    let rows = answer
+                        .rows
+                        .iter()
+                        .try_for_each(|row| self.printer.rows(&ResultRows::one(row)));
                     if shown.and(rows).is_err() {
                         break;
                     }
@@ -169,7 +172,8 @@ impl Runner<'_> {
     /// Draws the plans of a batch; its errors are shown as those of a batch that runs.
     fn plan(&mut self, text: &str, measured: bool) -> Flow {
         if text.trim().is_empty() {
-            return self.complain("There is no batch yet: \\plan QUERY, or \\plan after its lines.");
+            return self
+                .complain("There is no batch yet: \\plan QUERY, or \\plan after its lines.");
         }
         let drawn = plan::draw(&mut self.target, text, measured);
         self.printer.begin(Batch::of(text.to_owned()), false);

@@ -57,8 +57,10 @@ fn go_ends_batches_outside_of_quotes_and_comments() {
 #[test]
 fn variables() {
     let mut script = script(false);
-    let commands =
-        feed(&mut script, ":setvar T \"my table\"\n:SETVAR n 2\nselect * from [$(t)]\n:setvar T x\ngo $(N)");
+    let commands = feed(
+        &mut script,
+        ":setvar T \"my table\"\n:SETVAR n 2\nselect * from [$(t)]\n:setvar T x\ngo $(N)",
+    );
     let Some(Ok(Command::Run(batch))) = commands.last() else { panic!("{commands:?}") };
     assert_eq!((batch.text.as_str(), batch.count), ("select * from [x]\n", 2));
     // An undefined one is told with its line, and the batch is still there.
@@ -88,11 +90,15 @@ fn commands() {
     assert_eq!(one("!!ls -l"), Ok(Command::Shell("ls -l".into())));
     assert_eq!(one(":!! ls"), Ok(Command::Shell("ls".into())));
     assert_eq!(one("\\dt"), Ok(Command::Question("\\dt".into())));
-    for wrong in [":r", ":on error stop", ":frobnicate", ":list x", ":connect other", ":xml on", ":ed", "!!"]
+    for wrong in
+        [":r", ":on error stop", ":frobnicate", ":list x", ":connect other", ":xml on", ":ed", "!!"]
     {
         assert!(one(wrong).is_err(), "{wrong}");
     }
-    assert!(one(":connect other").is_err_and(|why| why.contains("-S")), "the way to another server");
+    assert!(
+        one(":connect other").is_err_and(|why| why.contains("-S")),
+        "the way to another server"
+    );
 }
 
 #[test]
@@ -103,7 +109,9 @@ fn exit_with_a_query_runs_the_batch_with_it() {
         matches!(&commands[..], [Ok(Command::RunAndQuit(batch, true))] if batch.text == "declare @n int = 3\nselect @n\n")
     );
     let commands = feed(&mut script, "select 1\n:exit()");
-    assert!(matches!(&commands[..], [Ok(Command::RunAndQuit(batch, false))] if batch.text == "select 1\n"));
+    assert!(
+        matches!(&commands[..], [Ok(Command::RunAndQuit(batch, false))] if batch.text == "select 1\n")
+    );
     // Words of T-SQL are no commands.
     assert_eq!(feed(&mut script, "exitcode\nquit_all\n::fn_x\nselect exit from t"), []);
 }
@@ -127,7 +135,10 @@ fn questions_of_a_script_come_between_batches_only() {
     let mut script = super::tests::script(false);
     assert_eq!(feed(&mut script, "show databases").len(), 0, "it may be a procedure");
     let mut typed = super::tests::script(true);
-    assert_eq!(feed(&mut typed, "show databases;"), [Ok(Command::Question("show databases".into()))]);
+    assert_eq!(
+        feed(&mut typed, "show databases;"),
+        [Ok(Command::Question("show databases".into()))]
+    );
     assert_eq!(feed(&mut typed, "desc t"), [Ok(Command::Question("desc t".into()))]);
 }
 

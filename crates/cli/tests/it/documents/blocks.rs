@@ -24,7 +24,10 @@ const MARK: &str = "<!-- example:";
 
 /// What a whole comment says. A comment with another word is an error of the page.
 fn directive(comment: &str, line: usize) -> Directive {
-    let said = comment.trim_start().strip_prefix(MARK).and_then(|rest| rest.trim_end().strip_suffix("-->"));
+    let said = comment
+        .trim_start()
+        .strip_prefix(MARK)
+        .and_then(|rest| rest.trim_end().strip_suffix("-->"));
     let said = said.unwrap_or_default().trim();
     if let Some(reason) = said.strip_prefix("not run:") {
         assert!(reason.trim().len() > 5, "line {line}: the reason is missing");
@@ -51,7 +54,11 @@ pub fn blocks_of(page: &str) -> Vec<Block> {
         }
         let Some(language) = inner.strip_prefix("```") else {
             // A comment belongs to the block right behind it.
-            assert!(waiting.is_none() || inner.is_empty(), "line {}: no block follows the comment", at + 1);
+            assert!(
+                waiting.is_none() || inner.is_empty(),
+                "line {}: no block follows the comment",
+                at + 1
+            );
             continue;
         };
         let indent = line.len() - inner.len();
@@ -71,7 +78,8 @@ pub fn blocks_of(page: &str) -> Vec<Block> {
 fn blocks_are_found_with_their_comments() {
     let page = "a\n```sh\nls\n```\n<!-- example: not run: it takes hours -->\n```sql\nselect 1\n\n```\n- x\n  <!-- example: after:\n  create database d\n  -->\n  ```sql\n  use d\n    go\n  ```\n```\nout\n```\n";
     let blocks = blocks_of(page);
-    let seen: Vec<_> = blocks.iter().map(|b| (b.line, b.language.as_str(), b.text.as_str())).collect();
+    let seen: Vec<_> =
+        blocks.iter().map(|b| (b.line, b.language.as_str(), b.text.as_str())).collect();
     assert_eq!(
         seen,
         [(2, "sh", "ls"), (6, "sql", "select 1\n"), (14, "sql", "use d\n  go"), (18, "", "out")]

@@ -20,7 +20,11 @@ pub fn name_of(lines: &str) -> Option<&'static str> {
 fn lines_of(name: &str) -> Vec<&'static str> {
     let (begin, end) = (format!("    // {name}:"), "    // The end.");
     let mut lines = include_str!("examples.rs").lines().skip_while(|line| *line != begin).skip(1);
-    lines.by_ref().take_while(|line| *line != end).map(|line| line.get(4..).unwrap_or_default()).collect()
+    lines
+        .by_ref()
+        .take_while(|line| *line != end)
+        .map(|line| line.get(4..).unwrap_or_default())
+        .collect()
 }
 
 #[rustfmt::skip]

@@ -8,7 +8,8 @@ use std::path::Path;
 use super::root;
 
 /// The folders whose documents are read, below the repository.
-const FOLDERS: [&str; 6] = ["", "docs", "docs/t-sql", "docs/internals", "docs/decisions", "clients"];
+const FOLDERS: [&str; 6] =
+    ["", "docs", "docs/t-sql", "docs/internals", "docs/decisions", "clients"];
 
 /// The lines of a page that are not in a fenced block, joined.
 fn outside_of_blocks(page: &str) -> String {
@@ -38,7 +39,8 @@ fn without_code(text: &str) -> String {
 fn links_of(page: &str) -> Vec<String> {
     let text = without_code(&outside_of_blocks(page));
     let after = text.split("](").skip(1);
-    let targets = after.filter_map(|rest| rest.split_once(')').map(|(target, _)| target.to_owned()));
+    let targets =
+        after.filter_map(|rest| rest.split_once(')').map(|(target, _)| target.to_owned()));
     targets.filter(|target| !target.contains(char::is_whitespace)).collect()
 }
 

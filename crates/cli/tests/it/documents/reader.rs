@@ -61,7 +61,8 @@ impl Reader {
             let path = tools.path().join(name);
             std::fs::write(&path, text).expect("a program");
             use std::os::unix::fs::PermissionsExt as _;
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it can run");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
+                .expect("it can run");
         }
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let port = listener.local_addr().expect("its number").port();
@@ -75,7 +76,8 @@ impl Reader {
     /// Runs a command in the folder to its end.
     fn run(&self, command: &mut Command) -> Result<(), String> {
         let paths = std::env::var_os("PATH").unwrap_or_default();
-        let paths = std::iter::once(self.tools.path().to_owned()).chain(std::env::split_paths(&paths));
+        let paths =
+            std::iter::once(self.tools.path().to_owned()).chain(std::env::split_paths(&paths));
         let out = self.path().join(OUT);
         let file = std::fs::File::create(&out).map_err(|e| e.to_string())?;
         let errors = file.try_clone().map_err(|e| e.to_string())?;

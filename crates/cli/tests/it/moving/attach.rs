@@ -12,7 +12,8 @@ fn databases_are_detached_and_attached() {
          log on (name = thelog, filename = 'x_log.ldf', size = 2MB)",
     )
     .unwrap();
-    one.execute("use x; create table t (id int not null primary key, n int not null) on [odd one]").unwrap();
+    one.execute("use x; create table t (id int not null primary key, n int not null) on [odd one]")
+        .unwrap();
     fill(&mut one, 0, 200);
     one.execute("use master").unwrap();
     assert_eq!(error_of(&mut a.session().unwrap(), "exec sp_detach_db 'nosuch'"), 15010);
@@ -29,7 +30,8 @@ fn databases_are_detached_and_attached() {
     }
     let b = open(&scratch.path("b"));
     let mut two = b.session().unwrap();
-    let attach = format!("create database y on (filename = '{}') for attach", scratch.text("shelf/x.mdf"));
+    let attach =
+        format!("create database y on (filename = '{}') for attach", scratch.text("shelf/x.mdf"));
     two.execute(&attach).unwrap();
     assert_eq!(rows(&mut two, "y.dbo.t"), 200);
     let names = "select name from y.sys.filegroups where data_space_id = 2";
@@ -44,18 +46,21 @@ fn databases_are_detached_and_attached() {
     two.execute("use master; exec sp_detach_db 'y'").unwrap();
 
     // As tools write it, with the log among the files.
-    let listed =
-        |names: [&str; 3]| names.map(|n| format!("(filename = '{}/{n}')", scratch.text("shelf"))).join(", ");
-    let tools = format!("create database y on {} for attach", listed(["x.mdf", "x_log.ldf", "x2.ndf"]));
+    let listed = |names: [&str; 3]| {
+        names.map(|n| format!("(filename = '{}/{n}')", scratch.text("shelf"))).join(", ")
+    };
+    let tools =
+        format!("create database y on {} for attach", listed(["x.mdf", "x_log.ldf", "x2.ndf"]));
     two.execute(&tools).unwrap();
     assert_eq!(rows(&mut two, "y.dbo.t"), 300);
-    let log = "select physical_name from sys.master_files where type = 1 and database_id = db_id('y')";
+    let log =
+        "select physical_name from sys.master_files where type = 1 and database_id = db_id('y')";
     assert_eq!(text(&mut two, log), format!("{}/x_log.ldf", scratch.text("shelf")));
     two.execute("exec sp_detach_db 'y'").unwrap();
 
     // Another way, and back.
-    let files =
-        ["x.mdf", "x2.ndf", "x_log.ldf"].map(|n| format!("'{}'", scratch.text("shelf").clone() + "/" + n));
+    let files = ["x.mdf", "x2.ndf", "x_log.ldf"]
+        .map(|n| format!("'{}'", scratch.text("shelf").clone() + "/" + n));
     one.execute(&format!("exec sp_attach_db 'x', {}", files.join(", "))).unwrap();
     assert_eq!(rows(&mut one, "x.dbo.t"), 300);
     drop((one, two));
@@ -77,8 +82,12 @@ fn what_does_not_belong_together_is_not_attached() {
     session.execute("exec sp_detach_db 'x'; exec sp_detach_db 'y'").unwrap();
     std::fs::write(scratch.path("a/text"), b"no database").unwrap();
     let mut attach = |data: &str, log: &str| {
-        let log = if log.is_empty() { String::new() } else { format!(" log on (filename = '{log}')") };
-        errors_of(&mut session, &format!("create database z on (filename = '{data}'){log} for attach"))
+        let log =
+            if log.is_empty() { String::new() } else { format!(" log on (filename = '{log}')") };
+        errors_of(
+            &mut session,
+            &format!("create database z on (filename = '{data}'){log} for attach"),
+        )
     };
     assert_eq!(attach("nosuch.mdf", ""), [5120, 1813]);
     assert_eq!(attach("text", ""), [5171, 1813]);
@@ -113,7 +122,9 @@ fn a_lost_log_is_made_anew_if_the_database_was_closed_cleanly() {
     let mut session = db.session().unwrap();
     for name in ["attach", "attach_rebuild_log"] {
         make(&db, "x", "x.mdf", "x_log.ldf", 100);
-        session.execute("use x; delete t where id < 50; use master; exec sp_detach_db 'x'").unwrap();
+        session
+            .execute("use x; delete t where id < 50; use master; exec sp_detach_db 'x'")
+            .unwrap();
         std::fs::remove_file(scratch.path("a/x_log.ldf")).unwrap();
         session.execute(&format!("create database x on (filename = 'x.mdf') for {name}")).unwrap();
         session.execute("use x").unwrap();
@@ -128,8 +139,10 @@ fn a_lost_log_is_made_anew_if_the_database_was_closed_cleanly() {
     // A copy of an open database needs its log.
     make(&db, "x", "x.mdf", "x_log.ldf", 100);
     std::fs::copy(scratch.path("a/x.mdf"), scratch.path("copy.mdf")).unwrap();
-    let rebuild =
-        format!("create database y on (filename = '{}') for attach_rebuild_log", scratch.text("copy.mdf"));
+    let rebuild = format!(
+        "create database y on (filename = '{}') for attach_rebuild_log",
+        scratch.text("copy.mdf")
+    );
     assert_eq!(errors_of(&mut session, &rebuild), [5105, 1813]);
     assert!(!scratch.path("copy_log.ldf").exists());
     drop(session);
@@ -144,9 +157,16 @@ fn modify_file_moves_a_database_at_its_next_start() {
     let mut session = db.session().unwrap();
     let (data, log) = (scratch.text("fast/x.mdf"), scratch.text("fast/x.ldf"));
     std::fs::create_dir(scratch.path("fast")).unwrap();
-    session.execute(&format!("alter database x modify file (name = d, filename = '{data}')")).unwrap();
-    session.execute(&format!("alter database x modify file (name = l, filename = '{log}')")).unwrap();
-    assert_eq!(text(&mut session, "select physical_name from sys.master_files where name = 'd'"), data);
+    session
+        .execute(&format!("alter database x modify file (name = d, filename = '{data}')"))
+        .unwrap();
+    session
+        .execute(&format!("alter database x modify file (name = l, filename = '{log}')"))
+        .unwrap();
+    assert_eq!(
+        text(&mut session, "select physical_name from sys.master_files where name = 'd'"),
+        data
+    );
     session.execute("use x").unwrap();
     fill(&mut session, 100, 200);
     session.execute("use master; alter database x set offline").unwrap();

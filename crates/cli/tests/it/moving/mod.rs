@@ -1,4 +1,5 @@
-//! Folders and files that are moved, copied and shared by processes: what is somebody's is touched by nobody else.
+//! Folders and files that are moved, copied and shared by processes: what is somebody's is touched
+//! by nobody else.
 
 mod attach;
 mod read;
@@ -24,7 +25,8 @@ fn text(session: &mut Session, query: &str) -> String {
     session.query(query).unwrap().rows[0][0].to_string()
 }
 
-/// A database of that name with a table of `rows` rows; its files in the instance's folder, or where they are said to be.
+/// A database of that name with a table of `rows` rows; its files in the instance's folder, or
+/// where they are said to be.
 fn make(db: &Database, name: &str, data: &str, log: &str, rows: i32) {
     let mut session = db.session().unwrap();
     let files = format!(
@@ -32,14 +34,17 @@ fn make(db: &Database, name: &str, data: &str, log: &str, rows: i32) {
     );
     session.execute(&files).unwrap();
     session
-        .execute(&format!("use {name}; create table t (id int not null primary key, n int not null)"))
+        .execute(&format!(
+            "use {name}; create table t (id int not null primary key, n int not null)"
+        ))
         .unwrap();
     fill(&mut session, 0, rows);
 }
 
 fn fill(session: &mut Session, from: i32, to: i32) {
-    let batch =
-        format!("declare @i int = {from}; while @i < {to} begin insert t values (@i, @i); set @i += 1 end");
+    let batch = format!(
+        "declare @i int = {from}; while @i < {to} begin insert t values (@i, @i); set @i += 1 end"
+    );
     session.execute(&batch).unwrap();
 }
 
@@ -69,7 +74,11 @@ fn ringwood(arguments: &[&str]) -> Output {
 }
 
 fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }
 
 #[test]
@@ -180,8 +189,11 @@ fn a_busy_file_keeps_its_database_alone_and_says_who_has_it() {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(holder.stdout.take().unwrap()), &mut line)
-        .unwrap();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(holder.stdout.take().unwrap()),
+        &mut line,
+    )
+    .unwrap();
     let db = open(&scratch.path("a"));
     let mut session = db.session().unwrap();
     assert_eq!(error_of(&mut session, "use x"), 945);

@@ -30,7 +30,10 @@ fn folders_that_are_none_are_said() {
     make(&db, "x", "x.mdf", "x.ldf", 1);
     let mut session = db.session().unwrap();
     let nowhere = scratch.text("nobody/made/this/x.bak");
-    assert_eq!(errors_of(&mut session, &format!("backup database x to disk = '{nowhere}'")), [3201, 3013]);
+    assert_eq!(
+        errors_of(&mut session, &format!("backup database x to disk = '{nowhere}'")),
+        [3201, 3013]
+    );
     assert!(!scratch.path("nobody").exists());
     drop(session);
     db.close().unwrap();
@@ -42,7 +45,11 @@ fn who_has_a_folder_is_said() {
     let db = open(&scratch.path("a"));
     let output = ringwood(&["sql", "--data", &scratch.text("a"), "-Q", "select 1"]);
     let expected = format!("in use by process {}", std::process::id());
-    assert!(said(&output).contains("17113") && said(&output).contains(&expected), "{}", said(&output));
+    assert!(
+        said(&output).contains("17113") && said(&output).contains(&expected),
+        "{}",
+        said(&output)
+    );
     db.close().unwrap();
 }
 
@@ -57,7 +64,10 @@ fn a_folder_that_is_only_read() {
     let files = || {
         let mut all: Vec<_> = std::fs::read_dir(&a).unwrap().map(|e| e.unwrap().path()).collect();
         all.sort();
-        all.into_iter().filter(|p| p.is_file()).map(|p| (std::fs::read(&p).unwrap(), p)).collect::<Vec<_>>()
+        all.into_iter()
+            .filter(|p| p.is_file())
+            .map(|p| (std::fs::read(&p).unwrap(), p))
+            .collect::<Vec<_>>()
     };
     let before = files();
     let reader = Options::new(&a).memory(16 << 20).read_only().open().unwrap();
@@ -66,7 +76,8 @@ fn a_folder_that_is_only_read() {
     session.execute("use x").unwrap();
     assert_eq!(rows(&mut second.session().unwrap(), "x.dbo.t"), 1000);
     assert_eq!(text(&mut session, "select top 1 n from t order by n desc"), "999");
-    for change in ["insert t values (-1, 0)", "delete t", "create table u (n int)", "drop table t"] {
+    for change in ["insert t values (-1, 0)", "delete t", "create table u (n int)", "drop table t"]
+    {
         assert_eq!(error_of(&mut session, change), 3906, "{change}");
     }
     for change in [
@@ -79,7 +90,9 @@ fn a_folder_that_is_only_read() {
         assert!(session.execute(change).is_err(), "{change}");
     }
     // tempdb is somewhere.
-    session.execute("create table tempdb.dbo.s (n int); insert tempdb.dbo.s select n from x.dbo.t").unwrap();
+    session
+        .execute("create table tempdb.dbo.s (n int); insert tempdb.dbo.s select n from x.dbo.t")
+        .unwrap();
     assert_eq!(rows(&mut session, "tempdb.dbo.s"), 1000);
     // A writer waits until the readers are gone.
     assert!(Options::new(&a).open().is_err());

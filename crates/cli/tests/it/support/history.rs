@@ -1,6 +1,7 @@
-//! Histories of concurrent transactions that append to lists and read them, and what is wrong with them: the phenomena of Adya's
-//! "Weak Consistency" (1999), found from lists as Kingsbury and Alvaro do in "Elle" (VLDB 2020). A list shows in which order its
-//! values were appended, so the order of versions is known and not guessed.
+//! Histories of concurrent transactions that append to lists and read them, and what is wrong with
+//! them: the phenomena of Adya's "Weak Consistency" (1999), found from lists as Kingsbury and
+//! Alvaro do in "Elle" (VLDB 2020). A list shows in which order its values were appended, so the
+//! order of versions is known and not guessed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -66,7 +67,8 @@ enum Edge {
     Client,
 }
 
-/// What is wrong with a history, each phenomenon once with an example. `lists` is what there is at the end.
+/// What is wrong with a history, each phenomenon once with an example. `lists` is what there is at
+/// the end.
 pub fn check(txns: &[Txn], lists: &HashMap<Key, Vec<Value>>) -> Vec<(Phenomenon, String)> {
     let mut found: HashMap<Phenomenon, String> = HashMap::new();
     let mut tell = |what: Phenomenon, example: String| {
@@ -97,7 +99,8 @@ pub fn check(txns: &[Txn], lists: &HashMap<Key, Vec<Value>>) -> Vec<(Phenomenon,
         if lost || txn.end == End::Aborted && there > 0 {
             tell(Phenomenon::Lost, format!("{txn:?}: {there} of its appends are there"));
         }
-        // A transaction that only reads and whose end nobody knows may count as committed or not: it does not.
+        // A transaction that only reads and whose end nobody knows may count as committed or not:
+        // it does not.
         is_committed[at] = txn.end == End::Committed || txn.end == End::Unknown && there > 0;
     }
     let mut edges: Vec<(usize, usize, Edge)> = Vec::new();
@@ -151,11 +154,18 @@ pub fn check(txns: &[Txn], lists: &HashMap<Key, Vec<Value>>) -> Vec<(Phenomenon,
                     }
                     if let Some(value) = foreign.last() {
                         if writer.get(value) != Some(&at) && !last_of.contains(value) {
-                            tell(Phenomenon::G1b, format!("{txn:?} reads {value}, which was overwritten"));
+                            tell(
+                                Phenomenon::G1b,
+                                format!("{txn:?} reads {value}, which was overwritten"),
+                            );
                         }
                         join(writer.get(value), Some(&at), Edge::Reads);
                     }
-                    join(Some(&at), list.get(foreign.len()).and_then(|v| writer.get(v)), Edge::ReadBefore);
+                    join(
+                        Some(&at),
+                        list.get(foreign.len()).and_then(|v| writer.get(v)),
+                        Edge::ReadBefore,
+                    );
                 }
             }
         }
@@ -238,8 +248,8 @@ impl Graph {
         None
     }
 
-    /// A cycle, if there is one: nodes from which nothing leads on are taken away until none is left, or all that are left
-    /// lead to others of them.
+    /// A cycle, if there is one: nodes from which nothing leads on are taken away until none is
+    /// left, or all that are left lead to others of them.
     fn cycle(&self) -> Option<Vec<usize>> {
         let mut out: Vec<usize> = self.0.iter().map(Vec::len).collect();
         let mut back = vec![Vec::new(); self.0.len()];
@@ -298,7 +308,10 @@ mod checks {
         assert_eq!(found(&[one(&[Append(1, 1)])], &[]), [Lost]);
         assert_eq!(found(&[txn(0, Aborted, &[Append(1, 1)])], &[(1, &[1])]), [Lost]);
         assert_eq!(found(&[txn(0, Unknown, &[Append(1, 1), Append(2, 2)])], &[(1, &[1])]), [Torn]);
-        assert_eq!(found(&[txn(0, Unknown, &[Append(1, 1), Append(2, 2)])], &[(1, &[1]), (2, &[2])]), []);
+        assert_eq!(
+            found(&[txn(0, Unknown, &[Append(1, 1), Append(2, 2)])], &[(1, &[1]), (2, &[2])]),
+            []
+        );
         assert_eq!(found(&[one(&[Append(1, 1), Read(1, vec![])])], &[(1, &[1])]), [Internal]);
         let cross = [one(&[Append(1, 1), Append(2, 2)]), two(&[Append(1, 3), Append(2, 4)])];
         assert_eq!(found(&cross, &[(1, &[1, 3]), (2, &[4, 2])]), [G0]);
@@ -315,7 +328,8 @@ mod checks {
         assert_eq!(found(&read_each_other, &[(1, &[1]), (2, &[2])]), [G1c]);
         let skew = [one(&[Append(1, 1), Append(2, 2)]), two(&[Read(1, vec![]), Read(2, vec![2])])];
         assert_eq!(found(&skew, &[(1, &[1]), (2, &[2])]), [GSingle]);
-        let write_skew = [one(&[Read(1, vec![]), Append(2, 2)]), two(&[Read(2, vec![]), Append(1, 1)])];
+        let write_skew =
+            [one(&[Read(1, vec![]), Append(2, 2)]), two(&[Read(2, vec![]), Append(1, 1)])];
         assert_eq!(found(&write_skew, &[(1, &[1]), (2, &[2])]), [G2]);
         // A client that does not see what it did before.
         let stale = [one(&[Append(1, 1)]), one(&[Read(1, vec![])])];

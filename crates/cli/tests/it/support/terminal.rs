@@ -58,7 +58,8 @@ impl Terminal {
         self.pty.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    /// The screen without blanks at the ends of lines and empty lines at its end; times and version are made equal.
+    /// The screen without blanks at the ends of lines and empty lines at its end; times and version
+    /// are made equal.
     pub fn text(&self) -> String {
         let contents = self.screen.lock().unwrap().screen().contents();
         let lines: Vec<String> = contents.lines().map(|line| plain(line.trim_end())).collect();

@@ -1,5 +1,6 @@
-//! Statements that run again: the schema has moved under them, or a filegroup was full and has room now.
-//! Guarantees: only what was taken back as a whole and has shown nothing runs again, and not without end.
+//! Statements that run again: the schema has moved under them, or a filegroup was full and has room
+//! now. Guarantees: only what was taken back as a whole and has shown nothing runs again, and not
+//! without end.
 
 use syntax::ast::{Assignment, StmtKind};
 use types::{SqlError, msg};
@@ -10,12 +11,13 @@ use catalog::errors;
 use exec::state::room::MAX_RUNS;
 use programs::program::Op;
 
-/// How often a statement is compiled again because the schema moved under it, before that is an error.
+/// How often a statement is compiled again because the schema moved under it, before that is an
+/// error.
 const MAX_RECOMPILES: u32 = 100;
 
 impl Run<'_> {
-    /// [`Run::step`] again for as long as the schema keeps moving, and where a filegroup was full and is no more. What the
-    /// schema has moved under is bound anew.
+    /// [`Run::step`] again for as long as the schema keeps moving, and where a filegroup was full
+    /// and is no more. What the schema has moved under is bound anew.
     pub(super) fn retry_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
         let mut runs = 1;
         for _ in 0..MAX_RECOMPILES {
@@ -25,7 +27,11 @@ impl Run<'_> {
                 Err(f) if f.error.number == 1105 && runs < MAX_RUNS && self.may_run_again(op) => {
                     runs += 1;
                     if !self.core.take_room() {
-                        return if self.frees_space(op) { self.step_beyond_limits(at, op) } else { Err(f) };
+                        return if self.frees_space(op) {
+                            self.step_beyond_limits(at, op)
+                        } else {
+                            Err(f)
+                        };
                     }
                 }
                 other => return other,
@@ -41,8 +47,9 @@ impl Run<'_> {
         self.batch.bound.lock()[at] = None;
     }
 
-    /// Whether a statement that has found a filegroup full was taken back as a whole and has shown nothing. EXEC is not:
-    /// its own statements run again. BULK INSERT is not: it may have committed batches.
+    /// Whether a statement that has found a filegroup full was taken back as a whole and has shown
+    /// nothing. EXEC is not: its own statements run again. BULK INSERT is not: it may have
+    /// committed batches.
     fn may_run_again(&self, op: Op) -> bool {
         let Op::Stmt(index) = op else { return false };
         let kind = &self.batch.program.stmts[index as usize].kind;

@@ -30,7 +30,10 @@ impl Run<'_> {
         let batch = self.batch;
         let behind = batch.program.ops.iter().enumerate().skip(at + 1);
         for (at, op) in behind.take(MOST_STATEMENTS) {
-            if error.after.len() >= MOST_TOLD || self.core.check_cancel().is_err() || self.moves(*op) {
+            if error.after.len() >= MOST_TOLD
+                || self.core.check_cancel().is_err()
+                || self.moves(*op)
+            {
                 break;
             }
             if let Some(other) = self.error_of(*op).filter(is_of_a_name) {

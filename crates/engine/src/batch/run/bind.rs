@@ -1,6 +1,6 @@
 //! Statements are bound when they first run, and again when what they were bound under has changed.
-//! Guarantees: a statement that is bound costs no lookup by name; one session renews a plan whose tables have changed much, the others go
-//! on with the old one until it is there.
+//! Guarantees: a statement that is bound costs no lookup by name; one session renews a plan whose
+//! tables have changed much, the others go on with the old one until it is there.
 
 use pages::PageTrace;
 use syntax::ast::{Expr, ExprKind, Query, SetValue, SetVariable, Span, Stmt};
@@ -26,8 +26,9 @@ impl Run<'_> {
         }
     }
 
-    /// Looks whether another session has bound the statement for this schema. A plan whose tables have changed much since it was
-    /// made is made anew by one session; the others go on with the old one until it is there.
+    /// Looks whether another session has bound the statement for this schema. A plan whose tables
+    /// have changed much since it was made is made anew by one session; the others go on with the
+    /// old one until it is there.
     #[cold]
     fn finds_binding(&mut self, at: usize) -> bool {
         let _plan = phases::enter(Phase::Plan);
@@ -129,7 +130,8 @@ impl Run<'_> {
             None => expr.clone(),
             Some(op) => {
                 let left = Expr { kind: ExprKind::Variable(set.name.clone()), span };
-                let kind = ExprKind::Binary { op, left: Box::new(left), right: Box::new(expr.clone()) };
+                let kind =
+                    ExprKind::Binary { op, left: Box::new(left), right: Box::new(expr.clone()) };
                 Expr { kind, span }
             }
         };
@@ -139,20 +141,31 @@ impl Run<'_> {
         })
     }
 
-    pub(in crate::batch) fn bind_condition(&mut self, at: usize, condition: usize) -> Result<(), Failure> {
+    pub(in crate::batch) fn bind_condition(
+        &mut self,
+        at: usize,
+        condition: usize,
+    ) -> Result<(), Failure> {
         if self.is_bound(at) {
             return Ok(());
         }
         let batch = self.batch;
-        self.compile(at, |env| Ok(Bound::Condition(compile_condition(&batch.program.exprs[condition], env)?)))
+        self.compile(at, |env| {
+            Ok(Bound::Condition(compile_condition(&batch.program.exprs[condition], env)?))
+        })
     }
 
-    pub(in crate::batch) fn bind_scalars(&mut self, at: usize, exprs: &[&Expr]) -> Result<(), Failure> {
+    pub(in crate::batch) fn bind_scalars(
+        &mut self,
+        at: usize,
+        exprs: &[&Expr],
+    ) -> Result<(), Failure> {
         if self.is_bound(at) {
             return Ok(());
         }
         self.compile(at, |env| {
-            let scalars: Result<Vec<_>, _> = exprs.iter().map(|e| compile_scalar(e, env, None)).collect();
+            let scalars: Result<Vec<_>, _> =
+                exprs.iter().map(|e| compile_scalar(e, env, None)).collect();
             Ok(Bound::Scalars(scalars?.into()))
         })
     }

@@ -1,5 +1,6 @@
-//! What an error does: ends its statement, jumps to CATCH, ends the scope or the batch, dooms or rolls back the transaction.
-//! Guarantees: an error that no CATCH takes is reported once, to the client; what is kept of it (@@ERROR, the CATCH's error) is set here.
+//! What an error does: ends its statement, jumps to CATCH, ends the scope or the batch, dooms or
+//! rolls back the transaction. Guarantees: an error that no CATCH takes is reported once, to the
+//! client; what is kept of it (@@ERROR, the CATCH's error) is set here.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +15,11 @@ use programs::program::Op;
 
 impl Run<'_> {
     /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
-    pub(in crate::batch) fn failed(&mut self, at: usize, failure: Failure) -> Result<After, SqlError> {
+    pub(in crate::batch) fn failed(
+        &mut self,
+        at: usize,
+        failure: Failure,
+    ) -> Result<After, SqlError> {
         if was_reported(&failure.error) {
             return Ok(After::End(End::BatchAborted));
         }
@@ -80,24 +85,27 @@ impl Run<'_> {
         })
     }
 
-    /// Whether an error that is not fatal ends more than its statement: the batch, and where there is a CATCH the transaction is
-    /// doomed.
+    /// Whether an error that is not fatal ends more than its statement: the batch, and where there
+    /// is a CATCH the transaction is doomed.
     fn aborts(&self, error: &SqlError, effect: Effect) -> bool {
         let options = &self.core.options;
         match effect {
             Effect::Raise => false,
             Effect::Throw | Effect::Compile => options.xact_abort,
             Effect::Usual => {
-                let arithmetic =
-                    options.arithabort && !options.ansi_warnings && expr::eval::is_arithmetic(error);
+                let arithmetic = options.arithabort
+                    && !options.ansi_warnings
+                    && expr::eval::is_arithmetic(error);
                 options.xact_abort || arithmetic || errors::ends_batch(error)
             }
         }
     }
 
-    /// Sends an uncaught error to the client, and for DML that it stopped the note that SQL Server adds unless `silent`.
+    /// Sends an uncaught error to the client, and for DML that it stopped the note that SQL Server
+    /// adds unless `silent`.
     fn report(&mut self, at: usize, error: &SqlError, silent: bool) {
-        // A client that went away is noticed at the next result; an error report has nobody else to go to.
+        // A client that went away is noticed at the next result; an error report has nobody else to
+        // go to.
         let _ = self.sink.error(error);
         let program = &self.batch.program;
         let modifies = match program.ops.get(at) {
@@ -111,8 +119,8 @@ impl Run<'_> {
         }
     }
 
-    /// Tells that a statement ended whose error a CATCH block of this scope takes, and that the block begins. A client that is
-    /// gone is noticed at the next statement.
+    /// Tells that a statement ended whose error a CATCH block of this scope takes, and that the
+    /// block begins. A client that is gone is noticed at the next statement.
     fn tell_caught(&mut self, at: usize) {
         let kind = self.kind(at);
         let counts = matches!(

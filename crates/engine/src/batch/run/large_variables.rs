@@ -96,7 +96,8 @@ impl Run<'_> {
     /// Charges what the variables have come to: whoever made a large value has asked for its memory
     /// already.
     fn charge_variables(&mut self) {
-        let bytes = self.vars.iter().map(Value::heap_bytes).filter(|bytes| *bytes >= LARGE).sum::<usize>();
+        let bytes =
+            self.vars.iter().map(Value::heap_bytes).filter(|bytes| *bytes >= LARGE).sum::<usize>();
         let large = self.large.as_ref();
         let charged = large.and_then(|large| large.charged.as_ref()).map_or(0, Reservation::used);
         if bytes == charged {
@@ -131,7 +132,8 @@ impl Run<'_> {
         let wanted = large.named_by.entry(at).or_insert_with(|| named_by(batch, at));
         let look = || core.check_cancel();
         for (slot, value) in self.vars.iter_mut().enumerate() {
-            if value.heap_bytes() < PARKED_LEAST || wanted.contains(&slot) || !named.contains(&slot) {
+            if value.heap_bytes() < PARKED_LEAST || wanted.contains(&slot) || !named.contains(&slot)
+            {
                 continue;
             }
             match ParkedValue::park(core.host().run_files(), value, &look) {
@@ -186,7 +188,11 @@ impl Run<'_> {
 ///
 /// # Errors
 /// 701 there is no room for long; a cancel.
-fn take_in_turn(charged: &mut Reservation, bytes: usize, core: &SessionCore) -> Result<(), SqlError> {
+fn take_in_turn(
+    charged: &mut Reservation,
+    bytes: usize,
+    core: &SessionCore,
+) -> Result<(), SqlError> {
     let begun = Instant::now();
     while charged.take(bytes).is_err() {
         if begun.elapsed() >= PATIENCE {
@@ -202,7 +208,8 @@ fn take_in_turn(charged: &mut Reservation, bytes: usize, core: &SessionCore) -> 
 /// there to set.
 fn named_by(batch: &Compiled, at: usize) -> Slots {
     let program = &batch.program;
-    let text_of = |expr: u32| program.exprs.get(expr as usize).map(|expr| expr.span.text(&batch.text));
+    let text_of =
+        |expr: u32| program.exprs.get(expr as usize).map(|expr| expr.span.text(&batch.text));
     let (text, sets) = match program.ops.get(at) {
         Some(Op::Stmt(index)) => {
             (program.stmts.get(*index as usize).map(|stmt| stmt.span.text(&batch.text)), None)

@@ -1,5 +1,6 @@
-//! The interpreter: runs a compiled batch operation by operation. How statements are bound, run, run again and fail is in the files below.
-//! Guarantees: a bound statement costs no lookup by name and no allocation of the interpreter's.
+//! The interpreter: runs a compiled batch operation by operation. How statements are bound, run,
+//! run again and fail is in the files below. Guarantees: a bound statement costs no lookup by name
+//! and no allocation of the interpreter's.
 
 use std::sync::Arc;
 
@@ -112,7 +113,8 @@ pub struct Run<'a> {
     pub(super) returned: Option<Box<(Value, DataType)>>,
 }
 
-/// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at first.
+/// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at
+/// first.
 ///
 /// Errors: one that no CATCH of this scope took, for the caller's CATCH; only when `outer_try`.
 pub fn run_batch(
@@ -177,7 +179,9 @@ pub(super) fn tell_notes(
     batch: &Compiled,
     at: usize,
 ) -> Result<(), SqlError> {
-    std::mem::take(&mut core.notes).into_iter().try_for_each(|note| sink.message(&batch.placed(at, note)))
+    std::mem::take(&mut core.notes)
+        .into_iter()
+        .try_for_each(|note| sink.message(&batch.placed(at, note)))
 }
 
 impl<'a> Run<'a> {
@@ -298,7 +302,9 @@ impl<'a> Run<'a> {
                 Ok(if holds { Step::Next } else { Step::To(otherwise as usize) })
             }
             Op::Init { slot, expr } => {
-                self.bind_assignment(at, slot as usize, |batch| &batch.program.exprs[expr as usize])?;
+                self.bind_assignment(at, slot as usize, |batch| {
+                    &batch.program.exprs[expr as usize]
+                })?;
                 self.assign(at)?;
                 Ok(Step::Next)
             }
@@ -348,7 +354,10 @@ impl<'a> Run<'a> {
                 self.insert_exec(at, insert)?;
                 return Ok(Step::Next);
             }
-            StmtKind::Insert(_) | StmtKind::Update(_) | StmtKind::Delete(_) | StmtKind::Merge(_) => None,
+            StmtKind::Insert(_)
+            | StmtKind::Update(_)
+            | StmtKind::Delete(_)
+            | StmtKind::Merge(_) => None,
             StmtKind::Select(query) if query.body.first_select().into.is_some() => None,
             StmtKind::Select(query) => Some(query),
             StmtKind::SetVariable(set) if self.sets_cursor(set) => {
@@ -395,10 +404,17 @@ impl<'a> Run<'a> {
     }
 
     /// Tells the client that a statement ended.
-    pub(super) fn done(&mut self, statement: StatementKind, rows: Option<u64>) -> Result<(), Failure> {
+    pub(super) fn done(
+        &mut self,
+        statement: StatementKind,
+        rows: Option<u64>,
+    ) -> Result<(), Failure> {
         self.core.tell_transactions(self.sink)?;
         let has_rows = self.shown
-            || matches!(statement, StatementKind::Select | StatementKind::Dbcc | StatementKind::Other);
+            || matches!(
+                statement,
+                StatementKind::Select | StatementKind::Dbcc | StatementKind::Other
+            );
         if self.tells_rows_alone() && !has_rows {
             return Ok(());
         }
@@ -406,7 +422,11 @@ impl<'a> Run<'a> {
     }
 
     /// Tells clients of the wire protocol that a statement ended that nobody else is told of.
-    pub(super) fn told(&mut self, statement: StatementKind, rows: Option<u64>) -> Result<(), Failure> {
+    pub(super) fn told(
+        &mut self,
+        statement: StatementKind,
+        rows: Option<u64>,
+    ) -> Result<(), Failure> {
         if self.tells_rows_alone() || self.core.in_function() {
             return Ok(());
         }

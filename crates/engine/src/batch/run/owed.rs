@@ -1,6 +1,7 @@
-//! The columns of a result whose statement fails before its first row.
-//! Guarantees: a client is told of the columns before it is told of the error, as by SQL Server, unless the statement was not compiled or
-//! its caller may not run it; nothing is told of a statement that is compiled or run again. Only statements that fail pay for it.
+//! The columns of a result whose statement fails before its first row. Guarantees: a client is told
+//! of the columns before it is told of the error, as by SQL Server, unless the statement was not
+//! compiled or its caller may not run it; nothing is told of a statement that is compiled or run
+//! again. Only statements that fail pay for it.
 
 use types::SqlError;
 
@@ -36,8 +37,9 @@ pub(in crate::batch) fn tell_owed(
 }
 
 impl Run<'_> {
-    /// Tells the columns that a failed statement owes; gives what it has failed by: a caller that wants other columns than these
-    /// (WITH RESULT SETS) is told that, and not of an error that comes after them.
+    /// Tells the columns that a failed statement owes; gives what it has failed by: a caller that
+    /// wants other columns than these (WITH RESULT SETS) is told that, and not of an error that
+    /// comes after them.
     pub(super) fn with_columns(&mut self, at: usize, failure: Failure) -> Failure {
         if !std::mem::take(&mut self.owes) {
             return failure;
@@ -47,7 +49,9 @@ impl Run<'_> {
             Some((_, Bound::Query(plan))) => {
                 tell_owed(core, *sink, plan.needs(), plan.columns(), plan.browse.as_deref())
             }
-            Some((_, Bound::Dml(plan))) => tell_owed(core, *sink, plan.needs(), plan.columns(), None),
+            Some((_, Bound::Dml(plan))) => {
+                tell_owed(core, *sink, plan.needs(), plan.columns(), None)
+            }
             _ => Ok(false),
         };
         match told {
@@ -59,9 +63,14 @@ impl Run<'_> {
         }
     }
 
-    /// What FETCH to the client fails by when it finds no row for an error: its columns are the cursor's.
+    /// What FETCH to the client fails by when it finds no row for an error: its columns are the
+    /// cursor's.
     #[cold]
-    pub(in crate::batch) fn fails_showing(&mut self, columns: &[ColumnInfo], error: SqlError) -> Failure {
+    pub(in crate::batch) fn fails_showing(
+        &mut self,
+        columns: &[ColumnInfo],
+        error: SqlError,
+    ) -> Failure {
         match self.sink.columns(columns) {
             Ok(()) => {
                 self.shown = true;

@@ -1,5 +1,6 @@
-//! A bound statement runs: assignments, conditions, queries, changes.
-//! Guarantees: each begins and ends as a statement of the session does, and tells the client its rows, notes and end in that order.
+//! A bound statement runs: assignments, conditions, queries, changes. Guarantees: each begins and
+//! ends as a statement of the session does, and tells the client its rows, notes and end in that
+//! order.
 
 use syntax::ast::{Expr, Query, Stmt};
 use types::{SqlError, Value};
@@ -52,7 +53,8 @@ impl Run<'_> {
             return Err(SqlError::internal("arguments were expected").into());
         };
         let mut ctx = ExecCtx { session: core, vars };
-        let result: Result<Vec<Value>, SqlError> = scalars.iter().map(|s| s.eval(&mut ctx)).collect();
+        let result: Result<Vec<Value>, SqlError> =
+            scalars.iter().map(|s| s.eval(&mut ctx)).collect();
         Ok(core.end_expression(result)?)
     }
 
@@ -68,7 +70,8 @@ impl Run<'_> {
         let columns = plan.columns();
         let returns = !columns.is_empty();
         let mut out = ToSink::new(*sink, columns, core.options.textsize);
-        out.origins = plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
+        out.origins =
+            plan.browse.as_ref().map(|browse| origins::of_query(browse, columns, core.db().id()));
         out.order = plan.order();
         let result = run_query(plan, &mut ExecCtx { session: core, vars }, &mut out);
         let result = result.and_then(|rows| out.finish().map(|()| rows));

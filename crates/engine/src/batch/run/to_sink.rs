@@ -1,14 +1,14 @@
-//! A query's rows on their way to the client.
-//! Guarantees: the header goes out with the first row, so that a statement that must be compiled again has not shown anything yet
-//! (that of one that fails before it: owed.rs); SET TEXTSIZE cuts what it is to cut.
+//! A query's rows on their way to the client. Guarantees: the header goes out with the first row,
+//! so that a statement that must be compiled again has not shown anything yet (that of one that
+//! fails before it: owed.rs); SET TEXTSIZE cuts what it is to cut.
 
 use types::{DataType, MAX_ROW, ResultRows, RowItems, SqlError, Value};
 
 use exec::operators::context::RowSink;
 use exec::output::{ColumnInfo, MadeRows, Origins, Sink};
 
-/// Passes a query's rows on; the header goes out with the first row, so that a statement that must be compiled
-/// again has not shown anything yet.
+/// Passes a query's rows on; the header goes out with the first row, so that a statement that must
+/// be compiled again has not shown anything yet.
 pub(in crate::batch) struct ToSink<'s> {
     sink: &'s mut dyn Sink,
     header: Option<&'s [ColumnInfo]>,
@@ -33,7 +33,15 @@ impl<'s> ToSink<'s> {
         let limit = usize::try_from(textsize).ok().filter(|n| *n < i32::MAX as usize);
         let limit = limit.filter(|_| columns.iter().any(|c| is_cut(c.ty)));
         let header = (!columns.is_empty()).then_some(columns);
-        ToSink { sink, header, begun: false, limit, cut: MadeRows::default(), origins: None, order: &[] }
+        ToSink {
+            sink,
+            header,
+            begun: false,
+            limit,
+            cut: MadeRows::default(),
+            origins: None,
+            order: &[],
+        }
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
@@ -60,7 +68,9 @@ impl<'s> ToSink<'s> {
     fn cut_rows(&mut self, rows: &ResultRows<'_>, limit: usize) -> Result<(), SqlError> {
         let columns = self.header.unwrap_or_default();
         self.cut.give(rows, columns.len(), &mut *self.sink, |row, cut| {
-            cut.extend(row.iter().zip(columns).map(|(value, column)| cut_value(value, column, limit)));
+            cut.extend(
+                row.iter().zip(columns).map(|(value, column)| cut_value(value, column, limit)),
+            );
             Ok(())
         })
     }
@@ -89,7 +99,12 @@ fn cut_value(value: &Value, column: &ColumnInfo, limit: usize) -> Value {
     match (value, is_cut(column.ty)) {
         (Value::Str(text), true) => {
             let units = if column.ty.is_unicode() { limit / 2 } else { limit };
-            Value::str(types::convert::first_units(text, units, column.ty, column.collation.code_page()))
+            Value::str(types::convert::first_units(
+                text,
+                units,
+                column.ty,
+                column.collation.code_page(),
+            ))
         }
         (Value::Bytes(bytes), true) => Value::bytes(bytes[..limit.min(bytes.len())].to_vec()),
         _ => value.clone(),

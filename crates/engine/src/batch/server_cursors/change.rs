@@ -1,5 +1,6 @@
-//! Changes through the buffer of a client's cursor: sp_cursor, which updates, deletes, inserts, locks and reads its rows anew.
-//! Guarantee: a change is an ordinary positioned statement: rights, constraints and triggers are those of that statement.
+//! Changes through the buffer of a client's cursor: sp_cursor, which updates, deletes, inserts,
+//! locks and reads its rows anew. Guarantee: a change is an ordinary positioned statement: rights,
+//! constraints and triggers are those of that statement.
 
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ use programs::arguments::Arg;
 use programs::program::BatchParam;
 
 impl Run<'_> {
-    /// sp_cursor @cursor, @optype, @rownum, @table [, values...]: changes, locks or shows rows of the buffer.
+    /// sp_cursor @cursor, @optype, @rownum, @table [, values...]: changes, locks or shows rows of
+    /// the buffer.
     pub(in crate::batch) fn cursor_change(
         &mut self,
         mut args: std::vec::IntoIter<Arg>,
@@ -26,7 +28,8 @@ impl Run<'_> {
         let (operation, row, table) = (args.next(), args.next(), args.next());
         let operation = number(operation.as_ref()).unwrap_or(0);
         let row = number(row.as_ref()).unwrap_or(0);
-        let table = table.as_ref().and_then(|arg| arg.value.as_str()).unwrap_or_default().to_string();
+        let table =
+            table.as_ref().and_then(|arg| arg.value.as_str()).unwrap_or_default().to_string();
         cursor.check_open()?;
         if operation & 4 != 0 {
             return self.insert_through(&cursor, &table, args.collect());
@@ -89,13 +92,18 @@ impl Run<'_> {
         }
         let target = self.target_of(cursor, table)?;
         if values.is_empty() {
-            return self.run_change(&format!("INSERT {target} DEFAULT VALUES"), &[], &mut Vec::new());
+            return self.run_change(
+                &format!("INSERT {target} DEFAULT VALUES"),
+                &[],
+                &mut Vec::new(),
+            );
         }
         let named = named_values(&values)?;
         let columns: Vec<String> = named.iter().map(|(column, ..)| quoted(column)).collect();
         let (params, mut vars) = parameters(&named);
         let names: Vec<&str> = params.iter().map(|(name, _)| name.as_str()).collect();
-        let text = format!("INSERT {target} ({}) VALUES ({})", columns.join(", "), names.join(", "));
+        let text =
+            format!("INSERT {target} ({}) VALUES ({})", columns.join(", "), names.join(", "));
         self.run_change(&text, &params, &mut vars)
     }
 
@@ -143,7 +151,8 @@ impl Run<'_> {
         self.core.begin_statement(true)?;
         self.core.tell_transactions(self.sink)?;
         if !lock {
-            let columns = shown_columns(&body.plan.columns, cursor.info.declared.model == Model::Keyset);
+            let columns =
+                shown_columns(&body.plan.columns, cursor.info.declared.model == Model::Keyset);
             self.sink.columns(&columns)?;
         }
         let back = body.mark();

@@ -79,8 +79,8 @@ impl Run<'_> {
         Ok((Flow::Next, 0))
     }
 
-    /// Fetches rows into the buffer and sends them; gives how many. `header`: the rows come with the opening, which tells where the
-    /// columns come from.
+    /// Fetches rows into the buffer and sends them; gives how many. `header`: the rows come with
+    /// the opening, which tells where the columns come from.
     pub(super) fn fetch_block(
         &mut self,
         cursor: &Arc<Cursor>,
@@ -108,7 +108,13 @@ impl Run<'_> {
         Ok(rows)
     }
 
-    fn block(&mut self, cursor: &Cursor, body: &mut Body, block: Block, count: i64) -> Result<u64, SqlError> {
+    fn block(
+        &mut self,
+        cursor: &Cursor,
+        body: &mut Body,
+        block: Block,
+        count: i64,
+    ) -> Result<u64, SqlError> {
         let before = std::mem::take(&mut body.buffer);
         let (first, last) = (before.first.clone(), before.last.clone());
         let to = match block {
@@ -153,7 +159,13 @@ impl Run<'_> {
         self.forward(cursor, body, to, count)
     }
 
-    fn forward(&mut self, cursor: &Cursor, body: &mut Body, to: To, count: i64) -> Result<u64, SqlError> {
+    fn forward(
+        &mut self,
+        cursor: &Cursor,
+        body: &mut Body,
+        to: To,
+        count: i64,
+    ) -> Result<u64, SqlError> {
         let mut to = to;
         let mut rows = 0;
         while (rows as i64) < count {
@@ -178,7 +190,13 @@ impl Run<'_> {
     }
 
     /// Fills the buffer backward; false when the beginning was met before it was full.
-    fn backward(&mut self, cursor: &Cursor, body: &mut Body, to: To, count: i64) -> Result<bool, SqlError> {
+    fn backward(
+        &mut self,
+        cursor: &Cursor,
+        body: &mut Body,
+        to: To,
+        count: i64,
+    ) -> Result<bool, SqlError> {
         let mut to = to;
         let mut full = true;
         for _ in 0..count {

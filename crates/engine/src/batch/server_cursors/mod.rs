@@ -1,7 +1,8 @@
-//! The cursors of ODBC, JDBC and FreeTDS: sp_cursoropen and its kin, by RPC or by EXECUTE. A cursor has a handle of the session
-//! instead of a name, and a buffer of rows that were fetched last, which changes go to.
-//! Guarantees: a handle that was given back or never given is 16909; a kind that a query cannot have is told in the option
-//! parameters; each row has its state in a last column ROWSTAT.
+//! The cursors of ODBC, JDBC and FreeTDS: sp_cursoropen and its kin, by RPC or by EXECUTE. A cursor
+//! has a handle of the session instead of a name, and a buffer of rows that were fetched last,
+//! which changes go to. Guarantees: a handle that was given back or never given is 16909; a kind
+//! that a query cannot have is told in the option parameters; each row has its state in a last
+//! column ROWSTAT.
 
 mod change;
 mod fetch;
@@ -155,7 +156,8 @@ impl Run<'_> {
     }
 }
 
-/// The columns of a cursor's rows with the state of the row. `missing`: rows may be gone, and have no values then.
+/// The columns of a cursor's rows with the state of the row. `missing`: rows may be gone, and have
+/// no values then.
 fn shown_columns(columns: &[ColumnInfo], missing: bool) -> Vec<ColumnInfo> {
     let mut shown = columns.to_vec();
     if missing {

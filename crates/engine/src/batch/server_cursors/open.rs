@@ -63,7 +63,8 @@ impl Asked {
 
     /// Whether a cursor of another kind than the wished one will do.
     fn accepts(self, model: Model) -> bool {
-        self.options & scroll::CHECK_ACCEPTED == 0 || self.options & acceptable(model, self.options) != 0
+        self.options & scroll::CHECK_ACCEPTED == 0
+            || self.options & acceptable(model, self.options) != 0
     }
 
     /// Whether it only goes forward because that was asked for.
@@ -87,21 +88,25 @@ impl Asked {
         match concurrency {
             Concurrency::ReadOnly => concurrency::READ_ONLY,
             Concurrency::ScrollLocks => concurrency::SCROLL_LOCKS,
-            Concurrency::Optimistic if self.access & 0xf == concurrency::BY_VALUES => concurrency::BY_VALUES,
+            Concurrency::Optimistic if self.access & 0xf == concurrency::BY_VALUES => {
+                concurrency::BY_VALUES
+            }
             Concurrency::Optimistic => concurrency::OPTIMISTIC,
         }
     }
 }
 
 impl Run<'_> {
-    /// sp_cursoropen @cursor OUTPUT, @stmt, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT [, @params, values...].
+    /// sp_cursoropen @cursor OUTPUT, @stmt, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT [,
+    /// @params, values...].
     pub(in crate::batch) fn cursor_open(
         &mut self,
         mut args: std::vec::IntoIter<Arg>,
     ) -> Result<(Flow, i32), Failure> {
         let cursor = args.next();
         let text = crate::batch::dynamic::text_of("sp_cursoropen", args.next())?;
-        let outs = OpenArgs { cursor, scroll: args.next(), concurrency: args.next(), rows: args.next() };
+        let outs =
+            OpenArgs { cursor, scroll: args.next(), concurrency: args.next(), rows: args.next() };
         let with_parameters =
             number(outs.scroll.as_ref()).is_some_and(|options| options & scroll::PARAMETERS != 0);
         let declared = if with_parameters { self.declared(args.next())? } else { Arc::default() };
@@ -111,7 +116,8 @@ impl Run<'_> {
         self.open_server_cursor(&declared, &batch, &outs, args)
     }
 
-    /// sp_cursorprepare @handle OUTPUT, @params, @stmt, @options [, @scrollopt OUTPUT, @ccopt OUTPUT].
+    /// sp_cursorprepare @handle OUTPUT, @params, @stmt, @options [, @scrollopt OUTPUT, @ccopt
+    /// OUTPUT].
     pub(in crate::batch) fn cursor_prepare(
         &mut self,
         mut args: std::vec::IntoIter<Arg>,
@@ -135,7 +141,8 @@ impl Run<'_> {
         Ok((Flow::Next, 0))
     }
 
-    /// sp_cursorexecute @handle, @cursor OUTPUT, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT [, values...].
+    /// sp_cursorexecute @handle, @cursor OUTPUT, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT
+    /// [, values...].
     pub(in crate::batch) fn cursor_execute(
         &mut self,
         mut args: std::vec::IntoIter<Arg>,
@@ -145,8 +152,8 @@ impl Run<'_> {
         self.open_server_cursor(&prepared.declared, &batch, &outs, args)
     }
 
-    /// sp_cursorprepexec @handle OUTPUT, @cursor OUTPUT, @params, @stmt, @scrollopt OUTPUT, @ccopt OUTPUT, @rowcount OUTPUT
-    /// [, values...].
+    /// sp_cursorprepexec @handle OUTPUT, @cursor OUTPUT, @params, @stmt, @scrollopt OUTPUT, @ccopt
+    /// OUTPUT, @rowcount OUTPUT [, values...].
     pub(in crate::batch) fn cursor_prep_exec(
         &mut self,
         mut args: std::vec::IntoIter<Arg>,
@@ -154,7 +161,8 @@ impl Run<'_> {
         let (handle, cursor) = (args.next(), args.next());
         let declared = self.declared(args.next())?;
         let text = crate::batch::dynamic::text_of("sp_cursorprepexec", args.next())?;
-        let outs = OpenArgs { cursor, scroll: args.next(), concurrency: args.next(), rows: args.next() };
+        let outs =
+            OpenArgs { cursor, scroll: args.next(), concurrency: args.next(), rows: args.next() };
         let (prepared, batch) = self.prepare(text, declared)?;
         if let Some(old) = handle.as_ref().and_then(crate::batch::dynamic::number_of) {
             self.core.handles.remove(old);
@@ -220,7 +228,11 @@ impl Run<'_> {
     ///
     /// # Errors
     /// Of the text; 16938 it is no single query, 16955 its cursor is not of an accepted kind.
-    fn plan_of(&mut self, batch: &Arc<Compiled>, asked: Asked) -> Result<Option<Arc<CursorPlan>>, Failure> {
+    fn plan_of(
+        &mut self,
+        batch: &Arc<Compiled>,
+        asked: Asked,
+    ) -> Result<Option<Arc<CursorPlan>>, Failure> {
         let wish = asked.model()?;
         let plan = match source_of(batch, wish) {
             Some(source) => {
@@ -279,7 +291,12 @@ impl Run<'_> {
 }
 
 fn open_args(args: &mut std::vec::IntoIter<Arg>) -> OpenArgs {
-    OpenArgs { cursor: args.next(), scroll: args.next(), concurrency: args.next(), rows: args.next() }
+    OpenArgs {
+        cursor: args.next(),
+        scroll: args.next(),
+        concurrency: args.next(),
+        rows: args.next(),
+    }
 }
 
 fn acceptable(model: Model, options: i64) -> i64 {
@@ -296,10 +313,13 @@ fn acceptable(model: Model, options: i64) -> i64 {
 /// The one query of a text; none where it is anything else.
 fn source_of(batch: &Arc<Compiled>, wish: Model) -> Option<Source> {
     let program = &batch.program;
-    let ([Op::Stmt(0)], [stmt]) = (program.ops.as_slice(), program.stmts.as_slice()) else { return None };
+    let ([Op::Stmt(0)], [stmt]) = (program.ops.as_slice(), program.stmts.as_slice()) else {
+        return None;
+    };
     let StmtKind::Select(query) = &stmt.kind else { return None };
     let first = query.body.first_select();
-    let assigns = |item: &syntax::ast::SelectItem| matches!(item, syntax::ast::SelectItem::Assign { .. });
+    let assigns =
+        |item: &syntax::ast::SelectItem| matches!(item, syntax::ast::SelectItem::Assign { .. });
     if first.into.is_some() || first.items.iter().any(assigns) || query.for_clause.is_some() {
         return None;
     }

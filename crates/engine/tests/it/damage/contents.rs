@@ -45,5 +45,7 @@ pub fn contents(instance: &Arc<Instance>) -> String {
 /// Bits spread over a file.
 pub fn spread(len: usize, count: usize) -> impl Iterator<Item = usize> {
     let mut rng = fastrand::Rng::with_seed(len as u64);
-    (0..count).map(move |n| (n * len * 8 / count + rng.usize(0..(len * 8 / count).max(1))).min(len * 8 - 1))
+    (0..count).map(move |n| {
+        (n * len * 8 / count + rng.usize(0..(len * 8 / count).max(1))).min(len * 8 - 1)
+    })
 }

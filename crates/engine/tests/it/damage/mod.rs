@@ -169,10 +169,17 @@ fn power_loss_while_the_list_is_written() {
     let sql = "CREATE DATABASE one; ALTER DATABASE Sales MODIFY NAME = Sold; DROP DATABASE one";
     disk.tear_small_writes();
     text::power_loss(&disk, open, sql, 60, |instance, disk, at| {
-        let said = say(instance, "SELECT name FROM sys.databases WHERE database_id > 4 ORDER BY database_id");
+        let said = say(
+            instance,
+            "SELECT name FROM sys.databases WHERE database_id > 4 ORDER BY database_id",
+        );
         let sales = if said.contains("Sold") { "Sold" } else { "Sales" };
         assert!(said.starts_with(&format!("{sales}\nRest")), "at {at}: {said}");
-        assert_eq!(say(instance, &format!("SELECT COUNT(*) FROM {sales}.dbo.t")), "2000", "at {at}");
+        assert_eq!(
+            say(instance, &format!("SELECT COUNT(*) FROM {sales}.dbo.t")),
+            "2000",
+            "at {at}"
+        );
         let second = second_copy(&path("databases.registry"));
         let both = [disk.read_small(&path("databases.registry")), disk.read_small(&second)];
         assert_eq!(both[0], both[1], "at {at}: the start has made both copies the same");
@@ -183,7 +190,8 @@ fn power_loss_while_the_list_is_written() {
 /// where there is content.
 fn places(disk: &SimDisk, file: &Path, rng: &mut fastrand::Rng) -> Vec<u64> {
     let bytes = disk.read_small(file).expect("a small file");
-    let pages = bytes.chunks(8192).enumerate().filter(|(_, page)| page.iter().any(|byte| *byte != 0));
+    let pages =
+        bytes.chunks(8192).enumerate().filter(|(_, page)| page.iter().any(|byte| *byte != 0));
     let mut place = |(number, page): (usize, &[u8])| {
         let used: Vec<usize> = (0..page.len()).filter(|at| page[*at] != 0).collect();
         let at = if rng.bool() { used[rng.usize(0..used.len())] } else { rng.usize(0..page.len()) };
@@ -214,7 +222,9 @@ fn a_changed_bit_of_a_system_database_changes_nothing() {
     assert_ne!(expected, after);
     let mut rng = fastrand::Rng::with_seed(5);
     for name in ["master.mdf", "mastlog.ldf", "msdb.mdf", "msdb_log.ldf"] {
-        for (disk, expected, state) in [(&closed, &expected, "closed"), (&running, &after, "power loss")] {
+        for (disk, expected, state) in
+            [(&closed, &expected, "closed"), (&running, &after, "power loss")]
+        {
             let mut places = places(disk, &path(name), &mut rng);
             let step = (places.len() / (2 * flips())).max(1);
             let first = rng.usize(0..step);
@@ -227,7 +237,12 @@ fn a_changed_bit_of_a_system_database_changes_nothing() {
                 let instance = instance.unwrap_or_else(|e| panic!("{what}: {e}"));
                 assert_eq!(&contents(&instance), expected, "{what}");
                 let state = "SELECT state_desc FROM sys.databases WHERE database_id IN (1, 4)";
-                assert_eq!(say(&instance, state), "ONLINE\nONLINE", "{what}: {}", error_log(&instance));
+                assert_eq!(
+                    say(&instance, state),
+                    "ONLINE\nONLINE",
+                    "{what}: {}",
+                    error_log(&instance)
+                );
             }
         }
     }
@@ -245,7 +260,8 @@ fn spoil(disk: &SimDisk, name: &str, page: u64) {
 fn page_of(disk: &SimDisk, kind: u8, unit: u32) -> u64 {
     let bytes = disk.read_small(&path("master.mdf")).expect("a small file");
     let mut pages = bytes.chunks(8192).enumerate();
-    let found = pages.find(|(at, page)| *at > 271 && page[1] == kind && page[24..28] == unit.to_le_bytes());
+    let found =
+        pages.find(|(at, page)| *at > 271 && page[1] == kind && page[24..28] == unit.to_le_bytes());
     found.expect("such a page").0 as u64
 }
 
@@ -256,8 +272,14 @@ fn states(done: &Repair) -> Vec<String> {
     done.databases.iter().map(|(name, state)| format!("{name} {state}")).collect()
 }
 
-const STATES: [&str; 6] =
-    ["master ONLINE", "tempdb ONLINE", "model ONLINE", "msdb ONLINE", "Sales ONLINE", "Rest OFFLINE"];
+const STATES: [&str; 6] = [
+    "master ONLINE",
+    "tempdb ONLINE",
+    "model ONLINE",
+    "msdb ONLINE",
+    "Sales ONLINE",
+    "Rest OFFLINE",
+];
 
 fn files(disk: &SimDisk) -> Vec<(PathBuf, Option<u64>)> {
     let all = disk.list(Path::new("/data")).expect("the folder");
@@ -275,7 +297,11 @@ fn a_master_that_cannot_be_opened_is_made_anew_with_its_logins() {
     let options = text::options(&disk, 8 << 20);
     let before = files(&disk);
     let plan = examine(&options).expect("a plan");
-    assert_eq!(plan.steps.iter().map(|step| step.act).collect::<Vec<_>>(), [Act::Rebuild], "{plan:?}");
+    assert_eq!(
+        plan.steps.iter().map(|step| step.act).collect::<Vec<_>>(),
+        [Act::Rebuild],
+        "{plan:?}"
+    );
     assert!(plan.steps[0].text.contains("login ann, login bob"), "{plan:?}");
     assert_eq!(files(&disk), before, "it was only looked at");
     let done = repair(&options, &mut |_| ()).expect("the repair");
@@ -314,8 +340,10 @@ fn logins_of_a_damaged_page_come_disabled() {
     let done = repair(&options, &mut |_| ()).expect("the repair");
     assert!(done.loses() && states(&done) == STATES, "{done:?}");
     let instance = open(&disk);
-    let logins =
-        say(&instance, "SELECT name, is_disabled FROM sys.sql_logins WHERE principal_id > 1 ORDER BY name");
+    let logins = say(
+        &instance,
+        "SELECT name, is_disabled FROM sys.sql_logins WHERE principal_id > 1 ORDER BY name",
+    );
     assert_eq!(logins, "ann|1\nbob|1");
     run(&instance, "ALTER LOGIN ann ENABLE");
     instance
@@ -328,7 +356,10 @@ fn an_msdb_that_cannot_be_opened_keeps_nothing_from_starting() {
     let disk = made();
     spoil(&disk, "msdb.mdf", page_of(&disk, IAM_PAGE, 1));
     let instance = open(&disk);
-    assert_eq!(say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'msdb'"), "SUSPECT");
+    assert_eq!(
+        say(&instance, "SELECT state_desc FROM sys.databases WHERE name = 'msdb'"),
+        "SUSPECT"
+    );
     assert_eq!(say(&instance, "SELECT COUNT(*) FROM Sales.dbo.t"), "2000");
     run(&instance, "BACKUP DATABASE Sales TO DISK = 's.bak'");
     let client = engine::ClientInfo::default();
@@ -337,7 +368,10 @@ fn an_msdb_that_cannot_be_opened_keeps_nothing_from_starting() {
         instance.session_for(&token, None).expect("a session").notices()
     };
     let to_admin = told("bob", "Zt4%mmwr83");
-    assert!(to_admin.len() == 1 && to_admin[0].message.contains("'msdb' is SUSPECT"), "{to_admin:?}");
+    assert!(
+        to_admin.len() == 1 && to_admin[0].message.contains("'msdb' is SUSPECT"),
+        "{to_admin:?}"
+    );
     assert!(told("ann", "Xy7#kkpq29").is_empty(), "only administrators are told");
     instance.close().expect("it closes");
     drop(instance);
@@ -374,7 +408,11 @@ fn a_changed_bit_in_a_table_of_master_is_put_right() {
     let read = "SELECT n, RTRIM(w) FROM master.dbo.mine";
     assert!(say(&open(&disk), read).contains("Msg 824"));
     let done = repair(&text::options(&disk, 8 << 20), &mut |_| ()).expect("the repair");
-    assert_eq!(done.steps.iter().map(|step| step.act).collect::<Vec<_>>(), [Act::MendPages], "{done:?}");
+    assert_eq!(
+        done.steps.iter().map(|step| step.act).collect::<Vec<_>>(),
+        [Act::MendPages],
+        "{done:?}"
+    );
     assert_eq!(say(&open(&disk), read), "7|abc");
 }
 

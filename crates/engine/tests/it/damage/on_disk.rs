@@ -76,7 +76,8 @@ fn bits(content: &[u8], count: usize, rng: &mut fastrand::Rng) -> Vec<usize> {
     let half = count.div_ceil(2);
     let anywhere: Vec<usize> = (0..half).map(|n| spread(content.len(), n, half)).collect();
     let content = (0..count - half).filter(|_| !written.is_empty());
-    let content: Vec<usize> = content.map(|n| written[spread(written.len(), n, count - half)]).collect();
+    let content: Vec<usize> =
+        content.map(|n| written[spread(written.len(), n, count - half)]).collect();
     anywhere.into_iter().chain(content).map(|byte| byte * 8 + rng.usize(0..8)).collect()
 }
 
@@ -105,10 +106,13 @@ fn saved(case: &Path, folder: &Path) -> [Saved; 2] {
     drop(instance);
     let closed = state("closed");
     let instance = open(case);
-    run(&instance, "CREATE LOGIN cid WITH PASSWORD = 'Qp5!vvzk40'; INSERT Sales.dbo.t VALUES (5000, 'x')");
+    run(
+        &instance,
+        "CREATE LOGIN cid WITH PASSWORD = 'Qp5!vvzk40'; INSERT Sales.dbo.t VALUES (5000, 'x')",
+    );
     run(&instance, "EXEC('USE msdb; CREATE TABLE jobs (n int); INSERT jobs VALUES (7)')");
-    // What a process that is killed leaves is what the files have now. The logs have had the time to
-    // record how far they are durable: a bit of their last flush is found only then.
+    // What a process that is killed leaves is what the files have now. The logs have had the time
+    // to record how far they are durable: a bit of their last flush is found only then.
     std::thread::sleep(std::time::Duration::from_secs(1));
     let killed = state("killed");
     drop(instance);
@@ -153,7 +157,10 @@ fn a_changed_bit_of_any_file_of_the_instance_loses_nothing() {
                     }
                 }
             }
-            println!("{state}: {shown} ({} bytes): started {started}, repaired {repaired}", content.len());
+            println!(
+                "{state}: {shown} ({} bytes): started {started}, repaired {repaired}",
+                content.len()
+            );
         }
     }
 }

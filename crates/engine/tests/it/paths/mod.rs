@@ -49,7 +49,8 @@ const ROLES: [&str; 18] = [
 ];
 
 /// Refusals that look at no path: for want of a right, and of what this server does not have.
-const BEFORE_THE_PATH: [&str; 9] = ["208", "262", "2812", "3110", "4834", "5011", "15247", "40510", "40517"];
+const BEFORE_THE_PATH: [&str; 9] =
+    ["208", "262", "2812", "3110", "4834", "5011", "15247", "40510", "40517"];
 
 /// Runs a batch of the administrator's.
 #[track_caller]
@@ -146,7 +147,8 @@ fn each_place_of_the_code_that_takes_a_path_is_known() {
             }
         }
     }
-    let known: BTreeMap<String, usize> = ASKING.iter().map(|(file, n)| (file.to_string(), *n)).collect();
+    let known: BTreeMap<String, usize> =
+        ASKING.iter().map(|(file, n)| (file.to_string(), *n)).collect();
     assert_eq!(found, known, "new ones need a statement in `statements.rs`");
 }
 
@@ -228,7 +230,10 @@ fn restart_with_new_places(folders: &Folders, instance: Arc<Instance>) -> Arc<In
     let content = |file: &str| std::fs::read(folders.at("data").join(file)).expect("a file");
     let kept = taken.map(|(_, file)| content(file));
     for (name, file) in taken {
-        run(&instance, &format!("ALTER DATABASE {name} MODIFY FILE (NAME = {name}, FILENAME = '{file}')"));
+        run(
+            &instance,
+            &format!("ALTER DATABASE {name} MODIFY FILE (NAME = {name}, FILENAME = '{file}')"),
+        );
     }
     instance.close().expect("it is closed");
     drop(instance);

@@ -110,10 +110,15 @@ impl Folders {
             run(instance, &format!("CREATE DATABASE {name}"));
             run(
                 instance,
-                &format!("USE {name}; CREATE TABLE t (c varchar(100)); INSERT t VALUES ('secret of {name}')"),
+                &format!(
+                    "USE {name}; CREATE TABLE t (c varchar(100)); INSERT t VALUES ('secret of {name}')"
+                ),
             );
         }
-        run(instance, &format!("BACKUP DATABASE app TO DISK = '{}'", self.at("data/base.bak").display()));
+        run(
+            instance,
+            &format!("BACKUP DATABASE app TO DISK = '{}'", self.at("data/base.bak").display()),
+        );
         run(instance, "BACKUP DATABASE other TO DISK = 'good.bak'");
         run(instance, "ALTER DATABASE closed SET OFFLINE; EXEC sp_detach_db 'gone'");
         run(
@@ -129,7 +134,8 @@ impl Folders {
             "credentials.registry.damaged",
             "repair/rebuild-1/master.mdf",
         ] {
-            std::fs::write(self.at("data").join(file), format!("content of {file}\n")).expect("a file");
+            std::fs::write(self.at("data").join(file), format!("content of {file}\n"))
+                .expect("a file");
         }
         std::fs::write(self.at("data/tempdb.mdf.sort-77"), "rows of others").expect("a file");
         std::fs::write(self.at("outside/password"), "of sa").expect("a file");
@@ -149,7 +155,9 @@ impl Folders {
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).expect("a folder") {
                 let path = entry.expect("an entry").path();
-                names.insert(path.strip_prefix(self.scratch.path()).expect("below").display().to_string());
+                names.insert(
+                    path.strip_prefix(self.scratch.path()).expect("below").display().to_string(),
+                );
                 if path.is_dir() && !path.is_symlink() {
                     folders.push(path);
                 }
@@ -194,7 +202,8 @@ impl Folders {
         symlink("pipe", allowed("pipe-link")).expect("a link");
         self.make_second_names("");
         let fifo = rustix::fs::FileType::Fifo;
-        rustix::fs::mknodat(rustix::fs::CWD, allowed("pipe"), fifo, 0o600.into(), 0).expect("a pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, allowed("pipe"), fifo, 0o600.into(), 0)
+            .expect("a pipe");
         UnixListener::bind(data("instance.sock")).expect("a socket")
     }
 
@@ -363,7 +372,8 @@ impl Folders {
             "copy/app.mdf",
             "outside/a.txt/below",
         ];
-        let named = |name: &str| (format!("{name:?}").trim_matches('"').to_string(), name.to_string());
+        let named =
+            |name: &str| (format!("{name:?}").trim_matches('"').to_string(), name.to_string());
         let mut places: Vec<(String, String)> = own.into_iter().chain(OWN).map(named).collect();
         for name in below {
             places.push((format!("~/{name}"), self.at(name).display().to_string()));
@@ -386,14 +396,18 @@ impl Folders {
     pub fn untouchable(&self) -> Vec<(String, Vec<u8>)> {
         let own = OWN.iter().map(|name| format!("data/{name}"));
         let others = ["databases.registry", "instance.id"];
-        let others = others.iter().map(|name| format!("copy/{name}")).chain(["outside/password".into()]);
-        own.chain(others).map(|name| (name.clone(), std::fs::read(self.at(&name)).expect("a file"))).collect()
+        let others =
+            others.iter().map(|name| format!("copy/{name}")).chain(["outside/password".into()]);
+        own.chain(others)
+            .map(|name| (name.clone(), std::fs::read(self.at(&name)).expect("a file")))
+            .collect()
     }
 
     /// Which of them is not what it was.
     pub fn changed(&self, before: &[(String, Vec<u8>)]) -> Vec<String> {
-        let same =
-            |(name, bytes): &&(String, Vec<u8>)| std::fs::read(self.at(name)).ok().as_ref() != Some(bytes);
+        let same = |(name, bytes): &&(String, Vec<u8>)| {
+            std::fs::read(self.at(name)).ok().as_ref() != Some(bytes)
+        };
         before.iter().filter(same).map(|(name, _)| name.clone()).collect()
     }
 
@@ -403,7 +417,8 @@ impl Folders {
         assert!(registry.starts_with(b"ringwood"), "{}", String::from_utf8_lossy(&registry));
         run(instance, "ALTER DATABASE closed SET ONLINE");
         for name in ["app", "other", "closed"] {
-            let said = text::say(instance, &format!("SELECT c FROM {name}.dbo.t WHERE c LIKE 'secret%'"));
+            let said =
+                text::say(instance, &format!("SELECT c FROM {name}.dbo.t WHERE c LIKE 'secret%'"));
             assert_eq!(said.trim(), format!("secret of {name}"));
             run(instance, &format!("DBCC CHECKDB ({name}) WITH NO_INFOMSGS"));
         }

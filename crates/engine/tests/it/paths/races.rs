@@ -46,7 +46,8 @@ fn a_name_that_changes_leads_to_nothing_of_the_instance() {
                 match turn % 4 {
                     0 | 2 => std::fs::write(&next, &ordinary).expect("a file"),
                     1 => symlink(folders.at("data/instance.id"), &next).expect("a link"),
-                    _ => std::fs::hard_link(folders.at("data/closed.mdf"), &next).expect("a second name"),
+                    _ => std::fs::hard_link(folders.at("data/closed.mdf"), &next)
+                        .expect("a second name"),
                 }
                 std::fs::rename(&next, &name).expect("a name");
                 std::thread::sleep(Duration::from_micros(fastrand::u64(0..4000)));

@@ -18,11 +18,17 @@ pub static REFUSED: &[Statement] = &[
     plain("sp_OAMethod", "EXEC sp_OAMethod 1, 'OpenTextFile', NULL, '{}'"),
     plain("sp_addlinkedserver", "EXEC sp_addlinkedserver 's', 'x', 'x', '{}'"),
     plain("sp_addextendedproc", "EXEC sp_addextendedproc 'xp_mine', '{}'"),
-    plain("sp_create_removable", "EXEC sp_create_removable 'made', 'm', '{}', 4, 'l', 'made.ldf', 1"),
+    plain(
+        "sp_create_removable",
+        "EXEC sp_create_removable 'made', 'm', '{}', 4, 'l', 'made.ldf', 1",
+    ),
     plain("sp_trace_create", "DECLARE @t int; EXEC sp_trace_create @t OUTPUT, 0, N'{}'"),
     plain("sp_execute_external_script", "EXEC sp_execute_external_script N'R', N'{}'"),
     plain("sys.dm_os_file_exists", "SELECT * FROM sys.dm_os_file_exists('{}')"),
-    plain("sys.dm_os_enumerate_filesystem", "SELECT * FROM sys.dm_os_enumerate_filesystem('{}', '*')"),
+    plain(
+        "sys.dm_os_enumerate_filesystem",
+        "SELECT * FROM sys.dm_os_enumerate_filesystem('{}', '*')",
+    ),
     plain("sys.fn_trace_gettable", "SELECT * FROM sys.fn_trace_gettable('{}', DEFAULT)"),
     plain("sys.fn_get_audit_file", "SELECT * FROM sys.fn_get_audit_file('{}', DEFAULT, DEFAULT)"),
     plain(
@@ -36,8 +42,14 @@ pub static REFUSED: &[Statement] = &[
     plain("OPENROWSET of a provider", "SELECT * FROM OPENROWSET('x', '{}', 'SELECT 1') x"),
     plain("OPENDATASOURCE", "SELECT * FROM OPENDATASOURCE('x', 'Data Source={}').a.b.c"),
     plain("CREATE ASSEMBLY", "CREATE ASSEMBLY a FROM '{}'"),
-    plain("CREATE CERTIFICATE", "CREATE CERTIFICATE c FROM FILE = '{}' WITH PRIVATE KEY (FILE = '{}')"),
-    plain("BACKUP CERTIFICATE", "BACKUP CERTIFICATE c TO FILE = '{}' WITH PRIVATE KEY (FILE = '{}')"),
+    plain(
+        "CREATE CERTIFICATE",
+        "CREATE CERTIFICATE c FROM FILE = '{}' WITH PRIVATE KEY (FILE = '{}')",
+    ),
+    plain(
+        "BACKUP CERTIFICATE",
+        "BACKUP CERTIFICATE c TO FILE = '{}' WITH PRIVATE KEY (FILE = '{}')",
+    ),
     plain("CREATE ASYMMETRIC KEY", "CREATE ASYMMETRIC KEY k FROM FILE = '{}'"),
     plain("CREATE CRYPTOGRAPHIC PROVIDER", "CREATE CRYPTOGRAPHIC PROVIDER p FROM FILE = '{}'"),
     plain("BACKUP MASTER KEY", "BACKUP MASTER KEY TO FILE = '{}' ENCRYPTION BY PASSWORD = 'x'"),
@@ -52,7 +64,10 @@ pub static REFUSED: &[Statement] = &[
     ),
     plain("CREATE EXTERNAL DATA SOURCE", "CREATE EXTERNAL DATA SOURCE s WITH (LOCATION = '{}')"),
     plain("CREATE FULLTEXT CATALOG", "CREATE FULLTEXT CATALOG c IN PATH '{}'"),
-    plain("ALTER SERVER CONFIGURATION", "ALTER SERVER CONFIGURATION SET DIAGNOSTICS LOG PATH = '{}'"),
+    plain(
+        "ALTER SERVER CONFIGURATION",
+        "ALTER SERVER CONFIGURATION SET DIAGNOSTICS LOG PATH = '{}'",
+    ),
     plain("RESTORE REWINDONLY", "RESTORE REWINDONLY FROM TAPE = '{}'"),
     plain("RESTORE FROM DATABASE_SNAPSHOT", "RESTORE DATABASE app FROM DATABASE_SNAPSHOT = '{}'"),
 ];

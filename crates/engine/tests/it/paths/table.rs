@@ -76,7 +76,8 @@ impl<'p> Table<'p> {
                     let all = first.len() == kinds.len();
                     let _ = writeln!(text, "    {said}:{}", if all { " every place" } else { "" });
                     if !all {
-                        text += &filled(first.iter().map(|place| format!("[{}]", self.places[*place])));
+                        text +=
+                            &filled(first.iter().map(|place| format!("[{}]", self.places[*place])));
                     }
                 }
             }

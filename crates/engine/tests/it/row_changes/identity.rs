@@ -6,7 +6,10 @@ use sim::SimDisk;
 #[test]
 fn rows_get_numbers() {
     let mut b = Bench::new();
-    b.check("CREATE TABLE t (k varchar(5) PRIMARY KEY); INSERT t VALUES ('c'), ('a'), ('b')", "(3)");
+    b.check(
+        "CREATE TABLE t (k varchar(5) PRIMARY KEY); INSERT t VALUES ('c'), ('a'), ('b')",
+        "(3)",
+    );
     b.check("ALTER TABLE t ADD id int IDENTITY (10, 5) CONSTRAINT uid UNIQUE", "");
     b.check("SELECT k, id FROM t ORDER BY k", "a|10\nb|15\nc|20");
     b.check("INSERT t (k) VALUES ('d'); INSERT t VALUES ('e'); SELECT id FROM t WHERE k >= 'd'; SELECT SCOPE_IDENTITY(), IDENT_CURRENT('t')", "(1)\n(1)\n25\n30\n30|30");
@@ -29,7 +32,8 @@ fn rows_get_numbers() {
 fn values_by_hand_are_noted_in_blocks() {
     let mut b = Bench::new();
     b.check("CREATE TABLE n (id int IDENTITY PRIMARY KEY, v int); CREATE TABLE d (id int IDENTITY (-1, -1), v int)", "");
-    let commits = "SELECT COUNT(*) FROM sys.fn_dblog(NULL, NULL) WHERE Operation = 'LOP_COMMIT_XACT'";
+    let commits =
+        "SELECT COUNT(*) FROM sys.fn_dblog(NULL, NULL) WHERE Operation = 'LOP_COMMIT_XACT'";
     let before: i64 = b.run(commits).trim().parse().expect("a number");
     b.check(
         "SET IDENTITY_INSERT n ON; INSERT n (id, v) SELECT value, 0 FROM GENERATE_SERIES(1, 5000)",
@@ -57,7 +61,10 @@ fn no_value_is_made_twice_after_a_power_loss() {
     let open = |disk: &SimDisk| try_open(disk, 64 << 20).expect("it opens");
     let instance = open(&disk);
     run(&instance, "CREATE DATABASE d");
-    run(&instance, "USE d; CREATE TABLE n (id bigint IDENTITY PRIMARY KEY, v int); INSERT n VALUES (0)");
+    run(
+        &instance,
+        "USE d; CREATE TABLE n (id bigint IDENTITY PRIMARY KEY, v int); INSERT n VALUES (0)",
+    );
     drop(instance);
     let sql = "USE d; SET IDENTITY_INSERT n ON; DECLARE @i int = 1;
                WHILE @i < 12 BEGIN INSERT n (id, v) VALUES (@i * 400, 1); SET @i += 1 END;

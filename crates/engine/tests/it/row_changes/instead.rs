@@ -53,14 +53,20 @@ fn the_body_reaches_the_table() {
 fn of_views() {
     let mut b = bench();
     b.check("CREATE TABLE a (id int PRIMARY KEY, n varchar(10)); CREATE TABLE q (id int PRIMARY KEY, aid int, q int); INSERT a VALUES (1, 'one'), (2, 'two'); INSERT q VALUES (10, 1, 5), (11, 1, 6), (12, 2, 7)", "(2)\n(3)");
-    b.check("CREATE VIEW jv AS SELECT q.id, a.n, q.q, q.q * 2 AS twice FROM a JOIN q ON a.id = q.aid", "");
+    b.check(
+        "CREATE VIEW jv AS SELECT q.id, a.n, q.q, q.q * 2 AS twice FROM a JOIN q ON a.id = q.aid",
+        "",
+    );
     b.check("CREATE TRIGGER ji ON jv INSTEAD OF INSERT AS SET NOCOUNT ON INSERT log SELECT CONCAT(n, twice), id, q FROM inserted", "");
     b.check("INSERT jv (id, n, q, twice) VALUES (1, 'x', 2, 3); INSERT jv SELECT id, 'y', NULL, 0 FROM a; SELECT what, id, v FROM log ORDER BY no", "(1)\n(2)\nx3|1|2\ny0|1|NULL\ny0|2|NULL");
     b.check("CREATE TRIGGER ju ON jv INSTEAD OF UPDATE AS SET NOCOUNT ON INSERT log SELECT CONCAT(d.n, '>', i.n, CASE WHEN UPDATE(twice) THEN '!' END), i.id, i.q FROM inserted i JOIN deleted d ON d.id = i.id", "");
     b.check("DELETE log; UPDATE jv SET n = 'z', q += 1 WHERE twice < 14; UPDATE jv SET twice = 1 WHERE id = 12; SELECT what, id, v FROM log ORDER BY no", "(3)\n(2)\n(1)\none>z|10|6\none>z|11|7\ntwo>two!|12|7");
     b.check("CREATE TRIGGER jd ON jv INSTEAD OF DELETE AS SET NOCOUNT ON DELETE q FROM q JOIN deleted d ON d.id = q.id", "");
     b.check("DELETE jv WHERE n = 'one'; DELETE jv WHERE id = 99; SELECT id FROM q", "(2)\n(0)\n12");
-    b.check("CREATE VIEW vagg AS SELECT aid AS g, SUM(q) AS s, COUNT(*) AS c FROM q GROUP BY aid", "");
+    b.check(
+        "CREATE VIEW vagg AS SELECT aid AS g, SUM(q) AS s, COUNT(*) AS c FROM q GROUP BY aid",
+        "",
+    );
     b.check("CREATE TRIGGER au ON vagg INSTEAD OF UPDATE AS SELECT d.s, i.s, i.c FROM deleted d JOIN inserted i ON i.g = d.g", "");
     b.check("UPDATE vagg SET s = s + 100 WHERE g = 2", "7|107|1\n(1)");
     b.check("DECLARE @x int = 7; UPDATE vagg SET @x = s = @x + 1; SELECT @x", "7|8|1\n(1)\n8");

@@ -105,7 +105,9 @@ fn keys_that_pass_from_row_to_row() {
 fn triggers_once_for_each_action() {
     let mut b = bench();
     b.check("CREATE TABLE log (no int IDENTITY, what varchar(20), rows int, ins int, del int)", "");
-    for (what, event) in [("D", "DELETE"), ("U", "UPDATE"), ("I", "INSERT"), ("IU", "INSERT, UPDATE")] {
+    for (what, event) in
+        [("D", "DELETE"), ("U", "UPDATE"), ("I", "INSERT"), ("IU", "INSERT, UPDATE")]
+    {
         b.check(&format!("CREATE TRIGGER w{what} ON t AFTER {event} AS SET NOCOUNT ON INSERT log SELECT '{what}', @@ROWCOUNT, (SELECT COUNT(*) FROM inserted), (SELECT COUNT(*) FROM deleted)"), "");
     }
     b.check("MERGE t USING src ON src.id = t.id WHEN MATCHED THEN UPDATE SET n = 0 WHEN NOT MATCHED THEN INSERT (id) VALUES (id) WHEN NOT MATCHED BY SOURCE THEN DELETE;", "(4)");
@@ -121,7 +123,10 @@ fn triggers_once_for_each_action() {
 #[test]
 fn constraints_and_cascades() {
     let mut b = Bench::new();
-    b.check("CREATE TABLE par (id int PRIMARY KEY, n int NOT NULL CONSTRAINT positive CHECK (n > 0))", "");
+    b.check(
+        "CREATE TABLE par (id int PRIMARY KEY, n int NOT NULL CONSTRAINT positive CHECK (n > 0))",
+        "",
+    );
     b.check(
         "CREATE TABLE chi (id int PRIMARY KEY, p int NULL CONSTRAINT fk REFERENCES par ON DELETE CASCADE)",
         "",
@@ -186,7 +191,10 @@ fn what_may_not_be() {
             "WHEN NOT MATCHED THEN INSERT (id, n) VALUES (1)",
             "109: There are more columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.",
         ),
-        ("WHEN NOT MATCHED THEN INSERT (id, nope) VALUES (1, 1)", "207: Invalid column name 'nope'."),
+        (
+            "WHEN NOT MATCHED THEN INSERT (id, nope) VALUES (1, 1)",
+            "207: Invalid column name 'nope'.",
+        ),
     ] {
         b.check(&format!("MERGE t USING src ON src.id = t.id {clauses};"), &format!("Msg {error}"));
     }
@@ -231,7 +239,10 @@ fn two_sessions() {
     assert_eq!(say(upsert), "(1)");
     b.check("SELECT n FROM t WHERE id = 7", "2");
     // A row that was read for MERGE does not change before it is changed.
-    b.check("BEGIN TRAN; MERGE t USING src ON src.id = t.id WHEN MATCHED AND src.n < 0 THEN DELETE;", "(0)");
+    b.check(
+        "BEGIN TRAN; MERGE t USING src ON src.id = t.id WHEN MATCHED AND src.n < 0 THEN DELETE;",
+        "(0)",
+    );
     assert!(say("UPDATE t SET n = 0 WHERE id = 2").starts_with("Msg 1222"));
     b.check("ROLLBACK", "");
     assert_eq!(say("UPDATE t SET n = 0 WHERE id = 2"), "(1)");

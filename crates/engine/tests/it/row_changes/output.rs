@@ -21,9 +21,18 @@ fn into_a_table() {
         "(2)",
     );
     b.check("SELECT * FROM kept ORDER BY no", "1|none|4|40\n2|none|5|50");
-    b.check("UPDATE t SET n = n + 1 OUTPUT 'up', deleted.n, inserted.n INTO kept WHERE id > 3", "(2)");
-    b.check("DELETE t OUTPUT 'del', deleted.id, deleted.n * 2 INTO kept (what, id, n) WHERE id > 3", "(2)");
-    b.check("SELECT * FROM kept WHERE no > 2 ORDER BY no", "3|up|40|41\n4|up|50|51\n5|del|4|82\n6|del|5|102");
+    b.check(
+        "UPDATE t SET n = n + 1 OUTPUT 'up', deleted.n, inserted.n INTO kept WHERE id > 3",
+        "(2)",
+    );
+    b.check(
+        "DELETE t OUTPUT 'del', deleted.id, deleted.n * 2 INTO kept (what, id, n) WHERE id > 3",
+        "(2)",
+    );
+    b.check(
+        "SELECT * FROM kept WHERE no > 2 ORDER BY no",
+        "3|up|40|41\n4|up|50|51\n5|del|4|82\n6|del|5|102",
+    );
     // Rows of a statement that fails are not there.
     assert!(
         b.run("INSERT t OUTPUT inserted.id INTO kept (id) VALUES (9, 1, 'a'), (9, 1, 'b')")
@@ -60,7 +69,8 @@ fn into_variables_and_temporary_tables() {
          INSERT t (id) OUTPUT NULL, 'n' INTO #o VALUES (8)",
     );
     assert!(
-        said.contains("Msg 2628: ") && said.contains("column 's'. Truncated value: 'lon'.\n0\nMsg 515: "),
+        said.contains("Msg 2628: ")
+            && said.contains("column 's'. Truncated value: 'lon'.\n0\nMsg 515: "),
         "{said}"
     );
     // What goes into a variable stays there when the transaction is taken back.
@@ -84,7 +94,10 @@ fn to_a_table_and_to_the_client() {
         "Msg 102: Incorrect syntax near 'OUTPUT'.",
     );
     // A trigger forbids rows for the client alone.
-    b.check("CREATE TRIGGER w ON t AFTER INSERT AS SET NOCOUNT ON INSERT kept (what) VALUES ('fired')", "");
+    b.check(
+        "CREATE TRIGGER w ON t AFTER INSERT AS SET NOCOUNT ON INSERT kept (what) VALUES ('fired')",
+        "",
+    );
     b.check("INSERT t OUTPUT inserted.id INTO kept (id) VALUES (4, 1, 'a'); SELECT what, id FROM kept ORDER BY no", "(1)\nnone|4\nfired|NULL");
     b.check(
         "INSERT t OUTPUT inserted.id INTO kept (id) OUTPUT inserted.n VALUES (5, 1, 'a')",
@@ -100,7 +113,10 @@ fn columns_of_other_sources() {
         "UPDATE t SET n = 0 OUTPUT inserted.id, u.w, w FROM t JOIN u ON u.id = t.id",
         "1|one|one\n2|two|two",
     );
-    b.check("DELETE x OUTPUT deleted.s, u.* FROM t AS x JOIN u ON u.id = x.id WHERE u.w = 'two'", "y|2|two");
+    b.check(
+        "DELETE x OUTPUT deleted.s, u.* FROM t AS x JOIN u ON u.id = x.id WHERE u.w = 'two'",
+        "y|2|two",
+    );
     b.check(
         "UPDATE t SET n = 1 OUTPUT t.id FROM t JOIN u ON u.id = t.id",
         "Msg 4104: The multi-part identifier \"t.id\" could not be bound.",
@@ -159,7 +175,10 @@ fn what_may_not_be() {
             "kept (id, n)",
             "Msg 120: The select list for the INSERT statement contains fewer items than the insert list. The number of SELECT values must match the number of INSERT columns.",
         ),
-        ("kept", "Msg 213: Column name or number of supplied values does not match table definition."),
+        (
+            "kept",
+            "Msg 213: Column name or number of supplied values does not match table definition.",
+        ),
     ] {
         b.check(&format!("DELETE t OUTPUT deleted.id INTO {target}"), error);
     }
@@ -172,9 +191,18 @@ fn what_may_not_be() {
         "DELETE t OUTPUT deleted.id INTO kept (id)",
         "Msg 331: The target table 'kept' of the OUTPUT INTO clause cannot have any enabled triggers.",
     );
-    b.check("DISABLE TRIGGER w ON kept; DELETE t OUTPUT deleted.id INTO kept (id) WHERE id = 1", "(1)");
-    b.check("DELETE t OUTPUT (SELECT 1)", "Msg 10705: Subqueries are not allowed in the OUTPUT clause.");
-    b.check("DELETE t OUTPUT COUNT(*)", "Msg 158: An aggregate may not appear in the OUTPUT clause.");
+    b.check(
+        "DISABLE TRIGGER w ON kept; DELETE t OUTPUT deleted.id INTO kept (id) WHERE id = 1",
+        "(1)",
+    );
+    b.check(
+        "DELETE t OUTPUT (SELECT 1)",
+        "Msg 10705: Subqueries are not allowed in the OUTPUT clause.",
+    );
+    b.check(
+        "DELETE t OUTPUT COUNT(*)",
+        "Msg 158: An aggregate may not appear in the OUTPUT clause.",
+    );
     b.check("DELETE t OUTPUT $action", "Msg 126: Invalid pseudocolumn \"$action\".");
     b.check("SET IDENTITY_INSERT kept ON; DELETE t OUTPUT deleted.id INTO kept (id); DELETE t OUTPUT deleted.id, 1 INTO kept (no, id) WHERE id = 2; SET IDENTITY_INSERT kept OFF; SELECT no FROM kept",
         "Msg 545: Explicit value must be specified for identity column in table 'kept' either when IDENTITY_INSERT is set to ON or when a replication user is inserting into a NOT FOR REPLICATION identity column.\n(1)\n1\n2");

@@ -27,7 +27,10 @@ fn bench() -> Bench {
          UNION ALL SELECT * FROM o26",
         "",
     );
-    b.check("INSERT orders VALUES (1, 2024, 10, 'ann'), (2, 2025, 20, 'bob'), (3, 2026, 30, 'ann')", "(3)");
+    b.check(
+        "INSERT orders VALUES (1, 2024, 10, 'ann'), (2, 2025, 20, 'bob'), (3, 2026, 30, 'ann')",
+        "(3)",
+    );
     b
 }
 
@@ -74,7 +77,11 @@ fn rows_go_to_their_tables() {
         ),
         ("UPDATE orders SET id = 8 WHERE sum = 20", 1, "4.1:24=10 5.8:25=20 6.3:26=30"),
         ("DELETE orders WHERE id <> 2", 2, "5.2:25=20"),
-        ("DELETE o FROM orders o JOIN people p ON p.who = o.who AND bonus = 7", 1, "4.1:24=10 6.3:26=30"),
+        (
+            "DELETE o FROM orders o JOIN people p ON p.who = o.who AND bonus = 7",
+            1,
+            "4.1:24=10 6.3:26=30",
+        ),
         ("DELETE FROM orders", 3, "NULL"),
         ("SET ROWCOUNT 2 DELETE orders SET ROWCOUNT 0", 2, "6.3:26=30"),
     ] {
@@ -92,7 +99,11 @@ fn a_row_moves_to_the_table_that_its_new_value_has() {
     for (statement, rows, expected) in [
         ("UPDATE orders SET year = 2025 WHERE id = 1", 1, "5.1:25=10 5.2:25=20 6.3:26=30"),
         ("UPDATE orders SET year += 1", 3, "5.1:25=10 6.2:26=20 6.3:27=30"),
-        ("UPDATE orders SET year = 2050 - (year - 1999), sum = sum * 2", 3, "4.3:23=60 4.2:24=40 5.1:25=20"),
+        (
+            "UPDATE orders SET year = 2050 - (year - 1999), sum = sum * 2",
+            3,
+            "4.3:23=60 4.2:24=40 5.1:25=20",
+        ),
         // Within a table, with other rows that leave it and come to it.
         (
             "UPDATE orders SET year = CASE id WHEN 1 THEN 1999 WHEN 2 THEN 2024 ELSE 2027 END, id = 1",
@@ -110,7 +121,11 @@ fn a_row_moves_to_the_table_that_its_new_value_has() {
             "4.1:24=10 4.2:24=20 4.3:24=30",
         ),
         ("UPDATE orders SET year = year", 3, "4.1:24=10 5.2:25=20 6.3:26=30"),
-        ("SET ROWCOUNT 1 UPDATE orders SET year = 2026 SET ROWCOUNT 0", 1, "5.2:25=20 6.1:26=10 6.3:26=30"),
+        (
+            "SET ROWCOUNT 1 UPDATE orders SET year = 2026 SET ROWCOUNT 0",
+            1,
+            "5.2:25=20 6.1:26=10 6.3:26=30",
+        ),
     ] {
         let mut b = bench();
         b.check(&format!("{statement} {ROWS}"), &format!("({rows})\n{expected}"));
@@ -136,11 +151,20 @@ fn through_views_and_expressions_over_it() {
             "CREATE VIEW late (no, y, amount, who) AS SELECT id, year, sum, who FROM orders WHERE sum > 15",
             "",
         );
-        b.check("CREATE VIEW doubled AS SELECT id, year, sum, who, sum * 2 AS twice FROM orders", "");
-        b.check(&format!("{statement}; {ROWS}"), &format!("({rows})\n{expected}").replace(":00=", ":0="));
+        b.check(
+            "CREATE VIEW doubled AS SELECT id, year, sum, who, sum * 2 AS twice FROM orders",
+            "",
+        );
+        b.check(
+            &format!("{statement}; {ROWS}"),
+            &format!("({rows})\n{expected}").replace(":00=", ":0="),
+        );
     }
     let mut b = bench();
-    b.check("CREATE VIEW few AS SELECT id, year, sum, who FROM orders WHERE sum < 25 WITH CHECK OPTION", "");
+    b.check(
+        "CREATE VIEW few AS SELECT id, year, sum, who FROM orders WHERE sum < 25 WITH CHECK OPTION",
+        "",
+    );
     let said = b.run("UPDATE few SET sum = 25 WHERE id = 1");
     assert!(said.starts_with("Msg 550"), "{said}");
     b.check("UPDATE few SET sum = 24, year = 2025 WHERE id = 1", "(1)");
@@ -153,16 +177,23 @@ fn a_value_of_no_table() {
     let mut b = bench();
     b.check("INSERT orders VALUES (1, 2025, 1, NULL), (1, 2028, 1, NULL)", TEXT);
     b.check("INSERT orders VALUES (1, NULL, 1, NULL)", TEXT);
-    b.check("INSERT orders SELECT id, 2030, sum, who FROM (SELECT 1, 2, 'x') v (id, sum, who)", TEXT);
+    b.check(
+        "INSERT orders SELECT id, 2030, sum, who FROM (SELECT 1, 2, 'x') v (id, sum, who)",
+        TEXT,
+    );
     b.check("UPDATE orders SET year = 3000 WHERE id = 3", TEXT);
     // Nothing of the statement stays, and what the tables say comes first.
     b.check(ROWS, "4.1:24=10 5.2:25=20 6.3:26=30");
-    for rows in ["(1, 2024, 0, NULL), (1, 2028, 1, NULL)", "(1, 2028, 1, NULL), (1, 2024, 0, NULL)"] {
+    for rows in ["(1, 2024, 0, NULL), (1, 2028, 1, NULL)", "(1, 2028, 1, NULL), (1, 2024, 0, NULL)"]
+    {
         let said = b.run(&format!("INSERT orders VALUES {rows}"));
         assert!(said.starts_with("Msg 2627"), "{said}");
     }
     let said = b.run("BEGIN TRAN INSERT orders VALUES (5, 2024, 5, NULL) UPDATE orders SET year = 2025, id = 2 WHERE id IN (1, 5) SELECT @@TRANCOUNT ROLLBACK");
-    assert!(said.starts_with("(1)\nMsg 2627: ") && said.trim_end().ends_with("(2025, 2).\n1"), "{said}");
+    assert!(
+        said.starts_with("(1)\nMsg 2627: ") && said.trim_end().ends_with("(2025, 2).\n1"),
+        "{said}"
+    );
     b.check(ROWS, "4.1:24=10 5.2:25=20 6.3:26=30");
     b.check(
         "BEGIN TRY UPDATE orders SET year = 3000 END TRY BEGIN CATCH SELECT ERROR_NUMBER() END CATCH",
@@ -177,7 +208,10 @@ fn a_value_is_computed_once() {
     b.check("CREATE VIEW ab AS SELECT k, v FROM a UNION ALL SELECT k, v FROM b", "");
     b.check("INSERT ab VALUES (NEXT VALUE FOR s, 1), (NEXT VALUE FOR s, 2), (NEXT VALUE FOR s, 3); SELECT k, v FROM a; SELECT k, v FROM b", "(3)\n499|1\n500|2\n501|3");
     for _ in 0..20 {
-        b.check("INSERT ab SELECT ABS(CHECKSUM(NEWID())) % 1000 + 2000 * NEXT VALUE FOR s, 0", "(1)");
+        b.check(
+            "INSERT ab SELECT ABS(CHECKSUM(NEWID())) % 1000 + 2000 * NEXT VALUE FOR s, 0",
+            "(1)",
+        );
         b.check(
             "INSERT ab VALUES (-ABS(CHECKSUM(NEWID())) + 500 - 1000 * (ABS(CHECKSUM(NEWID())) % 2), 0)",
             "(1)",
@@ -233,8 +267,7 @@ fn what_is_no_partitioned_view() {
     let low = "k int NOT NULL CHECK (k < 10), v int, PRIMARY KEY (k)";
     let high = "k int NOT NULL CHECK (k >= 10), v int, PRIMARY KEY (k)";
     let both = "SELECT k, v FROM a UNION ALL SELECT k, v FROM b";
-    let not_found =
-        "4436: UNION ALL view 't.dbo.ab' is not updatable because a partitioning column was not found.";
+    let not_found = "4436: UNION ALL view 't.dbo.ab' is not updatable because a partitioning column was not found.";
     for (a, b, view, statement, error) in [
         ("k int PRIMARY KEY, v int", high, both, "UPDATE ab SET v = 1", not_found),
         (
@@ -251,8 +284,20 @@ fn what_is_no_partitioned_view() {
             "DELETE ab",
             not_found,
         ),
-        ("k int CHECK (k >= 0), v int, PRIMARY KEY (k), CHECK (k < 10)", high, both, "DELETE ab", not_found),
-        ("k int DEFAULT 5 CHECK (k < 10), v int, PRIMARY KEY (k)", high, both, "DELETE ab", not_found),
+        (
+            "k int CHECK (k >= 0), v int, PRIMARY KEY (k), CHECK (k < 10)",
+            high,
+            both,
+            "DELETE ab",
+            not_found,
+        ),
+        (
+            "k int DEFAULT 5 CHECK (k < 10), v int, PRIMARY KEY (k)",
+            high,
+            both,
+            "DELETE ab",
+            not_found,
+        ),
         (
             "k int CHECK (k % 2 = 0), v int, PRIMARY KEY (k)",
             "k int CHECK (k % 2 = 1), v int, PRIMARY KEY (k)",
@@ -359,8 +404,10 @@ fn what_is_no_partitioned_view() {
 /// The tables' further columns, the statement, its error; or how many rows it changes.
 #[test]
 fn what_no_change_of_one_may_say() {
-    let k =
-        ["k int NOT NULL CHECK (k < 10), PRIMARY KEY (k)", "k int NOT NULL CHECK (k >= 10), PRIMARY KEY (k)"];
+    let k = [
+        "k int NOT NULL CHECK (k < 10), PRIMARY KEY (k)",
+        "k int NOT NULL CHECK (k >= 10), PRIMARY KEY (k)",
+    ];
     let reads = "4439: Partitioned view 't.dbo.ab' is not updatable because the source query contains references to partition table '[t].[dbo].[a]'.";
     let defaults = "4449: Using defaults is not allowed in views that contain a set operator.";
     for (more, columns, statement, error) in [
@@ -472,7 +519,10 @@ fn what_no_change_of_one_may_say() {
             ),
             "",
         );
-        b.check(&format!("CREATE VIEW ab AS SELECT {columns} FROM a UNION ALL SELECT {columns} FROM b"), "");
+        b.check(
+            &format!("CREATE VIEW ab AS SELECT {columns} FROM a UNION ALL SELECT {columns} FROM b"),
+            "",
+        );
         b.check(statement, &format!("Msg {error}"));
         b.check("DELETE ab WHERE k < 5", if error.starts_with("4438") { "Msg 4438: Partitioned view 't.dbo.ab' is not updatable because it does not deliver all columns from its member tables." } else { "(0)" });
     }
@@ -488,7 +538,10 @@ fn values_have_the_types_of_their_table() {
     let mut b = Bench::new();
     b.check("CREATE TABLE a (k int PRIMARY KEY CHECK (k < 10), v varchar(3)); CREATE TABLE b (v varchar(9), k int PRIMARY KEY CHECK (k >= 10))", "");
     b.check("CREATE VIEW ab AS SELECT k, v FROM a UNION ALL SELECT k, v FROM b", "");
-    b.check("INSERT ab VALUES (1, 'abc'), (10, 'abcdef'); INSERT ab SELECT 11, 'ghijkl'", "(2)\n(1)");
+    b.check(
+        "INSERT ab VALUES (1, 'abc'), (10, 'abcdef'); INSERT ab SELECT 11, 'ghijkl'",
+        "(2)\n(1)",
+    );
     b.check("INSERT ab VALUES (2, 'abcdef')", "Msg 2628: String or binary data would be truncated in table 't.dbo.a', column 'v'. Truncated value: 'abc'.");
     b.check("SELECT k, v FROM ab ORDER BY k", "1|abc\n10|abcdef\n11|ghijkl");
 }
@@ -499,12 +552,16 @@ fn constraints_triggers_and_keys_of_the_tables_hold() {
     b.check("ALTER TABLE o25 ADD CONSTRAINT small CHECK (sum < 100); ALTER TABLE o26 ADD CONSTRAINT named UNIQUE (who)", "");
     let said = b.run("UPDATE orders SET sum = 100");
     assert!(
-        said.starts_with("Msg 547: The UPDATE statement conflicted with the CHECK constraint \"small\""),
+        said.starts_with(
+            "Msg 547: The UPDATE statement conflicted with the CHECK constraint \"small\""
+        ),
         "{said}"
     );
     let said = b.run("UPDATE orders SET year = 2025, sum = 100 WHERE id = 1");
     assert!(
-        said.starts_with("Msg 547: The UPDATE statement conflicted with the CHECK constraint \"small\""),
+        said.starts_with(
+            "Msg 547: The UPDATE statement conflicted with the CHECK constraint \"small\""
+        ),
         "{said}"
     );
     let said = b.run("UPDATE orders SET year = 2026 WHERE id = 1");
@@ -536,9 +593,14 @@ fn constraints_triggers_and_keys_of_the_tables_hold() {
         b.check(&format!("CREATE TRIGGER w_{table} ON {table} AFTER INSERT, UPDATE, DELETE AS SET NOCOUNT ON INSERT log SELECT CONCAT('{table} +', (SELECT COUNT(*) FROM inserted), ' -', (SELECT COUNT(*) FROM deleted))"), "");
     }
     let log = "SELECT STRING_AGG(what, ', ') WITHIN GROUP (ORDER BY no) FROM log DELETE log";
-    b.check(&format!("UPDATE orders SET sum = 0 WHERE id > 1 {log}"), "(2)\no26 +1 -1, o25 +1 -1\n(2)");
     b.check(
-        &format!("INSERT orders VALUES (7, 2024, 1, NULL), (8, 2024, 1, NULL), (9, 2027, 1, NULL) {log}"),
+        &format!("UPDATE orders SET sum = 0 WHERE id > 1 {log}"),
+        "(2)\no26 +1 -1, o25 +1 -1\n(2)",
+    );
+    b.check(
+        &format!(
+            "INSERT orders VALUES (7, 2024, 1, NULL), (8, 2024, 1, NULL), (9, 2027, 1, NULL) {log}"
+        ),
         "(3)\no26 +1 -0, o24 +2 -0\n(2)",
     );
     b.check("UPDATE orders SET year = 2025", "Msg 4453: Cannot UPDATE partitioning column 'year' of view 't.dbo.orders' because the table '[t].[dbo].[o24]' has a INSERT, UPDATE or DELETE trigger.");
@@ -581,16 +643,23 @@ fn rights_are_those_of_the_view() {
 #[test]
 fn policies_masks_and_parameters() {
     let mut b = bench();
-    b.check("CREATE USER clerk WITHOUT LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON orders TO clerk", "");
+    b.check(
+        "CREATE USER clerk WITHOUT LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON orders TO clerk",
+        "",
+    );
     b.check("CREATE FUNCTION visible (@who varchar(10)) RETURNS TABLE WITH SCHEMABINDING AS RETURN SELECT 1 AS ok FROM dbo.people p WHERE USER_NAME() <> 'clerk' OR p.who = @who AND p.bonus = 5", "");
     b.check("CREATE SECURITY POLICY own ADD FILTER PREDICATE dbo.visible(who) ON dbo.o24, ADD FILTER PREDICATE dbo.visible(who) ON dbo.o26, ADD BLOCK PREDICATE dbo.visible(who) ON dbo.o26 AFTER INSERT", "");
     b.check("INSERT orders VALUES (4, 2024, 40, 'bob')", "(1)");
     // Of the rows of bob in the first table nothing is known.
     b.check("EXECUTE AS USER = 'clerk'; UPDATE orders SET sum += 1; REVERT", "(3)");
     b.check(ROWS, "4.1:24=11 4.4:24=40 5.2:25=21 6.3:26=31");
-    b.check("EXECUTE AS USER = 'clerk'; UPDATE orders SET year = 2026, sum = 0 WHERE id = 1; REVERT", "(1)");
+    b.check(
+        "EXECUTE AS USER = 'clerk'; UPDATE orders SET year = 2026, sum = 0 WHERE id = 1; REVERT",
+        "(1)",
+    );
     // A row that moves comes into a table as a new one.
-    let said = b.run("EXECUTE AS USER = 'clerk'; UPDATE orders SET year = 2026 WHERE id = 2; REVERT");
+    let said =
+        b.run("EXECUTE AS USER = 'clerk'; UPDATE orders SET year = 2026 WHERE id = 2; REVERT");
     assert!(said.starts_with("Msg 33504"), "{said}");
     b.check("REVERT", "");
     b.check("EXEC sp_executesql N'UPDATE orders SET sum = @s WHERE year = @y; INSERT orders VALUES (@i, @y, @s, NULL); DELETE orders WHERE id = @i', N'@s int, @y int, @i int', 7, 2025, 9", "(1)\n(1)\n(1)");
@@ -607,7 +676,10 @@ fn tables_of_another_database() {
     b.check("SELECT id, sum FROM o26; SELECT id, sum FROM other.dbo.o28 ORDER BY id", "3|30\n8|80");
     let said = b.run("UPDATE both_of SET year = 2026 WHERE sum >= 30; INSERT both_of VALUES (1, 2028, 1, NULL), (3, 2026, 1, NULL)");
     assert!(said.starts_with("(2)\nMsg 2627"), "{said}");
-    b.check("SELECT id, sum FROM o26 ORDER BY id; SELECT COUNT(*) FROM other.dbo.o28", "3|30\n8|80\n0");
+    b.check(
+        "SELECT id, sum FROM o26 ORDER BY id; SELECT COUNT(*) FROM other.dbo.o28",
+        "3|30\n8|80\n0",
+    );
 }
 
 #[test]
@@ -621,19 +693,29 @@ fn rows_that_move_are_not_lost_with_the_power() {
             &instance,
             "USE d; CREATE TABLE a (k int PRIMARY KEY CHECK (k < 1000), v char(200)); CREATE TABLE b (k int PRIMARY KEY CHECK (k >= 1000), v char(200))",
         );
-        run(&instance, "USE d; EXEC ('CREATE VIEW ab AS SELECT k, v FROM a UNION ALL SELECT k, v FROM b')");
+        run(
+            &instance,
+            "USE d; EXEC ('CREATE VIEW ab AS SELECT k, v FROM a UNION ALL SELECT k, v FROM b')",
+        );
         run(&instance, "USE d; INSERT ab SELECT value, 'x' FROM GENERATE_SERIES(1, 300)");
         instance.close().unwrap();
     }
     let (mut before, mut after) = (0, 0);
-    power_loss(&disk, open, "USE d; UPDATE ab SET k += 1000 WHERE k > 100", 12, |instance, _, at| {
-        let said = say(instance, "USE d; SELECT (SELECT COUNT(*) FROM a), (SELECT COUNT(*) FROM b)");
-        match said.lines().last() {
-            Some("300|0") => before += 1,
-            Some("100|200") => after += 1,
-            other => panic!("{other:?} after the I/O {at}"),
-        }
-    });
+    power_loss(
+        &disk,
+        open,
+        "USE d; UPDATE ab SET k += 1000 WHERE k > 100",
+        12,
+        |instance, _, at| {
+            let said =
+                say(instance, "USE d; SELECT (SELECT COUNT(*) FROM a), (SELECT COUNT(*) FROM b)");
+            match said.lines().last() {
+                Some("300|0") => before += 1,
+                Some("100|200") => after += 1,
+                other => panic!("{other:?} after the I/O {at}"),
+            }
+        },
+    );
     assert!(before > 0 && after > 0, "{before} {after}");
 }
 

@@ -2,7 +2,8 @@
 
 use crate::support::text::Bench;
 
-/// Tables and views as in a test of Microsoft's rules: a filter, a rename, a join, a check, a group, a limit.
+/// Tables and views as in a test of Microsoft's rules: a filter, a rename, a join, a check, a
+/// group, a limit.
 fn bench() -> Bench {
     let mut b = Bench::new();
     b.check("CREATE TABLE t (id int PRIMARY KEY, v int, k int); CREATE TABLE u (k int, n int)", "");
@@ -31,18 +32,34 @@ fn updates() {
         ("UPDATE v SET v = d + 1 WHERE d = 40", 1, "1:10 2:41 3:30 4:40"),
         ("UPDATE v2 SET v2 += 1", 2, "1:10 2:21 3:31 4:40"),
         ("UPDATE v SET v = v.v + u.n FROM v JOIN u ON u.k = v.k", 2, "1:110 2:220 3:30 4:40"),
-        ("UPDATE a SET v = a.v + 1 FROM v AS a JOIN u ON u.k = a.k WHERE a.id > 1", 1, "1:10 2:21 3:30 4:40"),
+        (
+            "UPDATE a SET v = a.v + 1 FROM v AS a JOIN u ON u.k = a.k WHERE a.id > 1",
+            1,
+            "1:10 2:21 3:30 4:40",
+        ),
         ("UPDATE v SET v = 0 FROM v WHERE id = 2", 1, "1:10 2:0 3:30 4:40"),
-        ("UPDATE v SET v = 0 FROM dbo.v AS x JOIN u ON u.k = x.k AND u.n = 100", 1, "1:0 2:20 3:30 4:40"),
+        (
+            "UPDATE v SET v = 0 FROM dbo.v AS x JOIN u ON u.k = x.k AND u.n = 100",
+            1,
+            "1:0 2:20 3:30 4:40",
+        ),
         ("UPDATE v SET v = u.n FROM u WHERE u.k = v.k", 2, "1:100 2:200 3:30 4:40"),
         ("UPDATE a SET v = a.d FROM v a JOIN u ON u.k = a.k", 2, "1:20 2:40 3:30 4:40"),
         ("UPDATE a SET v = b.v FROM v a JOIN v b ON b.id = a.id + 1", 2, "1:20 2:30 3:30 4:40"),
         ("UPDATE a SET v2 = a.v2 + u.n FROM v2 a JOIN u ON u.k = a.k", 1, "1:10 2:220 3:30 4:40"),
         ("UPDATE vtop SET v = 0", 2, "1:10 2:20 3:0 4:0"),
         ("UPDATE a SET v = 0 FROM vtop a JOIN u ON u.k = a.k", 1, "1:10 2:20 3:30 4:0"),
-        ("UPDATE x SET v = 5 FROM vj x JOIN u ON u.n = x.n WHERE u.n = 100", 2, "1:5 2:20 3:30 4:5"),
+        (
+            "UPDATE x SET v = 5 FROM vj x JOIN u ON u.n = x.n WHERE u.n = 100",
+            2,
+            "1:5 2:20 3:30 4:5",
+        ),
         ("UPDATE vj SET v = 5 WHERE n = 201", 1, "1:10 2:5 3:30 4:40"),
-        ("WITH c AS (SELECT id, v, k FROM t WHERE id > 1) UPDATE c SET v = 1", 3, "1:10 2:1 3:1 4:1"),
+        (
+            "WITH c AS (SELECT id, v, k FROM t WHERE id > 1) UPDATE c SET v = 1",
+            3,
+            "1:10 2:1 3:1 4:1",
+        ),
         (
             "WITH c AS (SELECT id, v, k FROM t WHERE id > 1) UPDATE c SET v = c.v + u.n FROM c JOIN u ON u.k = c.k",
             2,
@@ -58,8 +75,16 @@ fn updates() {
             2,
             "1:7 2:14 3:30 4:40",
         ),
-        ("UPDATE d SET v = v + 1 FROM (SELECT id, v FROM t WHERE id < 3) d", 2, "1:11 2:21 3:30 4:40"),
-        ("UPDATE d SET b = b + 1 FROM (SELECT id, v FROM t WHERE id < 3) d (a, b)", 2, "1:11 2:21 3:30 4:40"),
+        (
+            "UPDATE d SET v = v + 1 FROM (SELECT id, v FROM t WHERE id < 3) d",
+            2,
+            "1:11 2:21 3:30 4:40",
+        ),
+        (
+            "UPDATE d SET b = b + 1 FROM (SELECT id, v FROM t WHERE id < 3) d (a, b)",
+            2,
+            "1:11 2:21 3:30 4:40",
+        ),
         (
             "UPDATE d SET v = 0 FROM u CROSS APPLY (SELECT TOP 1 id, v FROM t WHERE t.id > u.k ORDER BY t.id) d",
             2,
@@ -239,7 +264,10 @@ fn output_has_the_views_columns() {
     for (statement, expected) in [
         ("UPDATE v SET v = 7 OUTPUT deleted.*, inserted.v WHERE id = 1", "1|10|1|20|7"),
         ("DELETE a OUTPUT deleted.* FROM v a JOIN u ON u.k = a.k", "1|10|1|20\n2|20|2|40"),
-        ("UPDATE a SET v2 = 7 OUTPUT deleted.*, inserted.* FROM v2 a JOIN u ON u.k = a.k", "2|20|2|2|7|2"),
+        (
+            "UPDATE a SET v2 = 7 OUTPUT deleted.*, inserted.* FROM v2 a JOIN u ON u.k = a.k",
+            "2|20|2|2|7|2",
+        ),
         (
             "UPDATE x SET v = 1 OUTPUT inserted.id, inserted.v, deleted.n FROM vj x WHERE n = 100",
             "1|1|100\n4|1|100",
@@ -276,8 +304,14 @@ fn rights_are_those_of_the_view() {
 #[test]
 fn triggers_and_constraints_of_the_table_hold() {
     let mut b = bench();
-    b.check("ALTER TABLE t ADD CONSTRAINT small CHECK (v < 1000); CREATE TABLE log (what varchar(20))", "");
+    b.check(
+        "ALTER TABLE t ADD CONSTRAINT small CHECK (v < 1000); CREATE TABLE log (what varchar(20))",
+        "",
+    );
     b.check("CREATE TRIGGER w ON t AFTER UPDATE, DELETE AS SET NOCOUNT ON INSERT log SELECT CONCAT((SELECT COUNT(*) FROM inserted), '/', (SELECT COUNT(*) FROM deleted), CASE WHEN UPDATE(v) THEN 'v' END)", "");
-    b.check("UPDATE v2 SET v2 = 1; DELETE v WHERE id = 1; SELECT * FROM log", "(2)\n(1)\n2/2v\n0/1");
+    b.check(
+        "UPDATE v2 SET v2 = 1; DELETE v WHERE id = 1; SELECT * FROM log",
+        "(2)\n(1)\n2/2v\n0/1",
+    );
     b.check("UPDATE v SET v = 1000", "Msg 547: The UPDATE statement conflicted with the CHECK constraint \"small\". The conflict occurred in database \"t\", table \"dbo.t\".");
 }

@@ -6,7 +6,10 @@ use crate::support::text::Bench;
 fn parts_of_large_values() {
     let mut b = Bench::new();
     b.check("CREATE TABLE t (id int PRIMARY KEY, s varchar(max) NULL, n nvarchar(max) NULL, x varbinary(max) NULL, short varchar(10) NULL)", "");
-    b.check("INSERT t VALUES (1, 'abcdef', N'abcdef', 0x010203, 'x'), (2, NULL, NULL, NULL, NULL)", "(2)");
+    b.check(
+        "INSERT t VALUES (1, 'abcdef', N'abcdef', 0x010203, 'x'), (2, NULL, NULL, NULL, NULL)",
+        "(2)",
+    );
     for (change, expected) in [
         ("s.WRITE('XY', 1, 3)", "aXYef"),
         ("s.WRITE('!', NULL, NULL)", "aXYef!"),

@@ -1,4 +1,5 @@
-//! Rights that come with an owner: views, procedures and triggers reach what their owner owns, foreign keys ask once.
+//! Rights that come with an owner: views, procedures and triggers reach what their owner owns,
+//! foreign keys ask once.
 
 use super::{allowed, login, new, owner, refused, say};
 
@@ -78,7 +79,10 @@ fn triggers_run_in_the_chain_of_their_table() {
     refused(&mut ann, "DROP TRIGGER tr", &[3701]);
     owner(&instance, &["ALTER TRIGGER tr ON t AFTER INSERT AS EXEC ('INSERT log VALUES (''x'')')"]);
     refused(&mut ann, "INSERT t (id) VALUES (4)", &[229]);
-    assert_eq!(say(&instance, "SELECT COUNT(*) FROM d.dbo.t; SELECT COUNT(*) FROM d.dbo.log"), "3\n1");
+    assert_eq!(
+        say(&instance, "SELECT COUNT(*) FROM d.dbo.t; SELECT COUNT(*) FROM d.dbo.log"),
+        "3\n1"
+    );
 }
 
 #[test]
@@ -112,7 +116,8 @@ fn temporary_procedures_are_everybodys_and_lend_no_rights() {
     let mut ann = login(&instance, "ann", "d");
     allowed(&mut ann, "CREATE PROCEDURE #p AS SELECT COUNT(*) FROM t");
     refused(&mut ann, "EXEC #p", &[229]);
-    let mine = "SELECT COUNT(*) FROM tempdb.sys.procedures WHERE object_id = OBJECT_ID('tempdb..#p')";
+    let mine =
+        "SELECT COUNT(*) FROM tempdb.sys.procedures WHERE object_id = OBJECT_ID('tempdb..#p')";
     assert_eq!(allowed(&mut ann, mine), "1");
     allowed(&mut ann, "CREATE OR ALTER PROCEDURE #p AS SELECT 1");
     assert_eq!(allowed(&mut ann, "EXEC #p"), "1");

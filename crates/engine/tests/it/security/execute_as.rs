@@ -8,7 +8,11 @@ fn execute_as_and_back() {
     let instance = new();
     owner(
         &instance,
-        &["CREATE USER carl WITHOUT LOGIN", "GRANT SELECT ON t TO carl", "GRANT SELECT ON other TO ann"],
+        &[
+            "CREATE USER carl WITHOUT LOGIN",
+            "GRANT SELECT ON t TO carl",
+            "GRANT SELECT ON other TO ann",
+        ],
     );
     let mut ann = login(&instance, "ann", "d");
     refused(&mut ann, "EXECUTE AS USER = 'carl'", &[15_517]);
@@ -17,7 +21,10 @@ fn execute_as_and_back() {
     allowed(&mut ann, "REVERT");
     owner(&instance, &["GRANT IMPERSONATE ON USER::carl TO ann"]);
     assert_eq!(
-        allowed(&mut ann, "EXECUTE AS USER = 'carl'; SELECT USER_NAME(), COUNT(*), ORIGINAL_LOGIN() FROM t"),
+        allowed(
+            &mut ann,
+            "EXECUTE AS USER = 'carl'; SELECT USER_NAME(), COUNT(*), ORIGINAL_LOGIN() FROM t"
+        ),
         "carl|2|ann"
     );
     refused(&mut ann, "SELECT * FROM other", &[229]);
@@ -65,7 +72,9 @@ fn execute_as_that_a_cookie_or_nothing_ends() {
     owner(&instance, &["GRANT IMPERSONATE ON USER::carl TO ann"]);
     owner(
         &instance,
-        &["CREATE PROCEDURE never WITH EXECUTE AS CALLER AS EXECUTE AS USER = 'carl' WITH NO REVERT"],
+        &[
+            "CREATE PROCEDURE never WITH EXECUTE AS CALLER AS EXECUTE AS USER = 'carl' WITH NO REVERT",
+        ],
     );
     owner(&instance, &["GRANT EXECUTE ON never TO ann"]);
     let mut ann = login(&instance, "ann", "d");
@@ -77,7 +86,10 @@ fn execute_as_that_a_cookie_or_nothing_ends() {
     refused(&mut ann, "DECLARE @c varbinary(8000) = 0x00; REVERT WITH COOKIE = @c", &[15_589]);
     refused(&mut ann, "DECLARE @c varbinary(8000); REVERT WITH COOKIE = @c", &[15_589]);
     // Not from a text inside.
-    allowed(&mut ann, &format!("EXEC sp_executesql N'{}'", end.replace("; SELECT USER_NAME()", "")));
+    allowed(
+        &mut ann,
+        &format!("EXEC sp_executesql N'{}'", end.replace("; SELECT USER_NAME()", "")),
+    );
     assert_eq!(allowed(&mut ann, "SELECT USER_NAME()"), "carl");
     assert_eq!(allowed(&mut ann, end), "ann");
     // What had no cookie wants none.
@@ -87,7 +99,11 @@ fn execute_as_that_a_cookie_or_nothing_ends() {
     // A module cannot, nor can CALLER; what may not be acted as gives no cookie.
     refused(&mut ann, "EXEC never", &[15_590]);
     refused(&mut ann, "EXECUTE AS CALLER WITH NO REVERT", &[40_510]);
-    refused(&mut ann, "DECLARE @c varbinary(9); EXECUTE AS USER = 'dbo' WITH COOKIE INTO @c", &[15_517]);
+    refused(
+        &mut ann,
+        "DECLARE @c varbinary(9); EXECUTE AS USER = 'dbo' WITH COOKIE INTO @c",
+        &[15_517],
+    );
     refused(&mut ann, "EXECUTE AS USER = 'carl' WITH COOKIE INTO @nowhere", &[137]);
     // Nothing leads out of NO REVERT but the end of the session.
     allowed(&mut ann, "EXECUTE AS USER = 'carl' WITH NO REVERT");
@@ -115,7 +131,10 @@ fn setuser_is_for_the_owner() {
     let mut admin = instance.session().unwrap();
     admin.use_database("d").unwrap();
     assert_eq!(allowed(&mut admin, "SETUSER; SELECT USER_NAME()"), "dbo");
-    assert_eq!(allowed(&mut admin, "SETUSER 'carl'; SELECT USER_NAME(), COUNT(*) FROM t"), "carl|2");
+    assert_eq!(
+        allowed(&mut admin, "SETUSER 'carl'; SELECT USER_NAME(), COUNT(*) FROM t"),
+        "carl|2"
+    );
     refused(&mut admin, "SELECT * FROM other", &[229]);
     // Another one takes the place of the first, which is no owner.
     assert_eq!(allowed(&mut admin, "SETUSER N'ann'; SELECT USER_NAME()"), "ann");
@@ -128,7 +147,10 @@ fn setuser_is_for_the_owner() {
         "carl\ndbo"
     );
     // Nothing resets this one.
-    assert_eq!(allowed(&mut admin, "SETUSER 'carl' WITH NORESET; SETUSER; SELECT USER_NAME()"), "carl");
+    assert_eq!(
+        allowed(&mut admin, "SETUSER 'carl' WITH NORESET; SETUSER; SELECT USER_NAME()"),
+        "carl"
+    );
     refused(&mut admin, "REVERT", &[15_591]);
     refused(&mut admin, "SETUSER 'ann'", &[15_247]);
     for name in ["ann", "bob"] {

@@ -55,8 +55,9 @@ fn nothing_is_readable_without_a_grant() {
         allowed(&mut ann, "SET FMTONLY OFF");
     }
     refused(&mut ann, "SET SHOWPLAN_TEXT ON", &[262]);
-    let prepared =
-        ann.prepare("SELECT secret FROM t WHERE id = @id", &[("@id", engine::DataType::Int)]).unwrap();
+    let prepared = ann
+        .prepare("SELECT secret FROM t WHERE id = @id", &[("@id", engine::DataType::Int)])
+        .unwrap();
     let mut out = Text::default();
     ann.execute_prepared(&prepared, &[engine::Value::Int(1)], &mut out).unwrap();
     assert!(out.out.starts_with("Msg 229"), "{}", out.out);
@@ -75,8 +76,14 @@ fn nothing_is_readable_without_a_grant() {
 #[test]
 fn prepared_statements_on_one_row_ask_for_rights_each_time() {
     let instance = new();
-    owner(&instance, &["CREATE TABLE one (id int PRIMARY KEY, n int NOT NULL); INSERT one VALUES (1, 0)"]);
-    owner(&instance, &["GRANT SELECT, INSERT, UPDATE ON one TO ann", "CREATE USER carl WITHOUT LOGIN"]);
+    owner(
+        &instance,
+        &["CREATE TABLE one (id int PRIMARY KEY, n int NOT NULL); INSERT one VALUES (1, 0)"],
+    );
+    owner(
+        &instance,
+        &["GRANT SELECT, INSERT, UPDATE ON one TO ann", "CREATE USER carl WITHOUT LOGIN"],
+    );
     owner(&instance, &["GRANT IMPERSONATE ON USER::carl TO ann"]);
     let mut ann = login(&instance, "ann", "d");
     let int = engine::DataType::Int;
@@ -95,7 +102,8 @@ fn prepared_statements_on_one_row_ask_for_rights_each_time() {
             ann.execute_prepared(&prepared, &[engine::Value::Int(id)], &mut out).unwrap();
             out.out
         };
-        // It has run often enough to take the short way; then the right goes, comes back, and is another's.
+        // It has run often enough to take the short way; then the right goes, comes back, and is
+        // another's.
         for _ in 0..5 {
             let said = run(&mut ann);
             assert!(!said.contains("Msg"), "{sql}: {said}");
@@ -174,7 +182,10 @@ fn denials_come_first() {
         &["ALTER ROLE db_denydatareader DROP MEMBER ann", "DENY CONTROL ON SCHEMA::dbo TO readers"],
     );
     refused(&mut ann, "SELECT COUNT(*) FROM other", &[229]);
-    owner(&instance, &["REVOKE CONTROL ON SCHEMA::dbo FROM readers", "ALTER ROLE readers DROP MEMBER ann"]);
+    owner(
+        &instance,
+        &["REVOKE CONTROL ON SCHEMA::dbo FROM readers", "ALTER ROLE readers DROP MEMBER ann"],
+    );
     refused(&mut ann, "SELECT COUNT(*) FROM other", &[229]);
     // A denial counts for db_owner too, but not for dbo.
     owner(&instance, &["ALTER ROLE db_owner ADD MEMBER ann"]);
@@ -251,7 +262,10 @@ fn types_are_used_with_permission() {
     assert!(said(&mut ann, add).starts_with("Msg 229"));
     // A variable of an alias type needs nothing, and a procedure uses its owner's types.
     assert_eq!(said(&mut ann, "DECLARE @p phone = '1'; SELECT @p; EXEC inside"), "1\n(1)\n1");
-    owner(&instance, &["GRANT EXECUTE ON TYPE::lines TO ann; GRANT REFERENCES ON TYPE::dbo.phone TO ann"]);
+    owner(
+        &instance,
+        &["GRANT EXECUTE ON TYPE::lines TO ann; GRANT REFERENCES ON TYPE::dbo.phone TO ann"],
+    );
     assert_eq!(said(&mut ann, use_type), "(2)\n2");
     assert_eq!(said(&mut ann, column), "");
     assert_eq!(
@@ -262,7 +276,10 @@ fn types_are_used_with_permission() {
         "6|TYPE|EXECUTE\n6|TYPE|REFERENCES"
     );
     // From the schema, and not against a DENY.
-    owner(&instance, &["REVOKE EXECUTE ON TYPE::lines FROM ann; GRANT EXECUTE ON SCHEMA::dbo TO ann"]);
+    owner(
+        &instance,
+        &["REVOKE EXECUTE ON TYPE::lines FROM ann; GRANT EXECUTE ON SCHEMA::dbo TO ann"],
+    );
     assert_eq!(said(&mut ann, use_type), "(2)\n2");
     owner(&instance, &["DENY EXECUTE ON TYPE::lines TO ann"]);
     assert!(said(&mut ann, use_type).starts_with("Msg 229"));
@@ -279,10 +296,14 @@ fn types_are_used_with_permission() {
     );
     assert!(said(&mut ann, "DECLARE @l lines").starts_with("Msg 229"));
     assert!(said(&mut ann, column).starts_with("Msg 229"));
-    assert_eq!(said(&mut ann, "SELECT COUNT(*) FROM sys.database_permissions WHERE class = 6"), "0");
+    assert_eq!(
+        said(&mut ann, "SELECT COUNT(*) FROM sys.database_permissions WHERE class = 6"),
+        "0"
+    );
 }
 
-/// A batch that was run before is bound to the procedure; what the caller may, and whose the procedure is, is of now.
+/// A batch that was run before is bound to the procedure; what the caller may, and whose the
+/// procedure is, is of now.
 #[test]
 fn a_call_that_is_bound_asks_for_rights_again() {
     let instance = new();

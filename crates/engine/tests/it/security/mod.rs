@@ -18,7 +18,8 @@ fn open(disk: &SimDisk) -> Arc<Instance> {
     try_open(disk, 32 << 20).unwrap()
 }
 
-/// A database `d` with tables, a view and procedures of dbo; logins `ann` (a user of `d`) and `bob` (a user of nothing).
+/// A database `d` with tables, a view and procedures of dbo; logins `ann` (a user of `d`) and `bob`
+/// (a user of nothing).
 fn new() -> Arc<Instance> {
     let instance = open(&SimDisk::new(3));
     run(&instance, "CREATE DATABASE d");
@@ -70,8 +71,10 @@ fn login(instance: &Arc<Instance>, name: &str, database: &str) -> Session {
 #[track_caller]
 fn refused(session: &mut Session, sql: &str, numbers: &[i32]) {
     let said = said(session, sql);
-    let found: Vec<i32> =
-        said.lines().filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok()).collect();
+    let found: Vec<i32> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok())
+        .collect();
     assert_eq!(found, numbers, "{sql}\n{said}");
     assert!(said.lines().all(|line| line.starts_with("Msg ")), "{sql} shows something\n{said}");
 }

@@ -17,7 +17,10 @@ fn fixed_roles_of_a_database() {
             "db_backupoperator",
             "db_owner",
         ] {
-            let sql = format!("ALTER ROLE {known} {} MEMBER ann", if known == role { "ADD" } else { "DROP" });
+            let sql = format!(
+                "ALTER ROLE {known} {} MEMBER ann",
+                if known == role { "ADD" } else { "DROP" }
+            );
             owner(&instance, &[&sql]);
         }
     };
@@ -130,7 +133,10 @@ fn the_server_is_its_roles() {
         ("SELECT * FROM sys.dm_os_wait_stats", 300),
         ("SELECT * FROM sys.dm_tran_locks", 300),
         ("SELECT * FROM sys.dm_exec_input_buffer(51, NULL)", 300),
-        ("SELECT text FROM sys.dm_exec_requests r CROSS APPLY sys.dm_exec_sql_text(r.sql_handle)", 300),
+        (
+            "SELECT text FROM sys.dm_exec_requests r CROSS APPLY sys.dm_exec_sql_text(r.sql_handle)",
+            300,
+        ),
         ("SELECT * FROM sys.fn_dblog(NULL, NULL)", 262),
         ("SELECT * FROM sys.dm_db_stats_histogram(OBJECT_ID('t'), 1)", 262),
         ("SELECT * FROM sys.credentials", 300),
@@ -155,8 +161,15 @@ fn the_server_is_its_roles() {
         "0"
     );
     // The own password, for whom knows the old one.
-    refused(&mut ann, "ALTER LOGIN ann WITH PASSWORD = 'Other-l0ng-one' OLD_PASSWORD = 'wrong'", &[15_151]);
-    allowed(&mut ann, "ALTER LOGIN ann WITH PASSWORD = 'Other-l0ng-one' OLD_PASSWORD = 'Some-l0ng-one'");
+    refused(
+        &mut ann,
+        "ALTER LOGIN ann WITH PASSWORD = 'Other-l0ng-one' OLD_PASSWORD = 'wrong'",
+        &[15_151],
+    );
+    allowed(
+        &mut ann,
+        "ALTER LOGIN ann WITH PASSWORD = 'Other-l0ng-one' OLD_PASSWORD = 'Some-l0ng-one'",
+    );
 }
 
 #[test]
@@ -177,7 +190,10 @@ fn fixed_roles_of_the_server() {
         &instance,
         "ALTER SERVER ROLE dbcreator DROP MEMBER ann; ALTER SERVER ROLE securityadmin ADD MEMBER ann",
     );
-    allowed(&mut ann, "CREATE LOGIN x WITH PASSWORD = 'Some-l0ng-one'; ALTER LOGIN x DISABLE; DROP LOGIN x");
+    allowed(
+        &mut ann,
+        "CREATE LOGIN x WITH PASSWORD = 'Some-l0ng-one'; ALTER LOGIN x DISABLE; DROP LOGIN x",
+    );
     // Whoever sets passwords of logins sets none of a sysadmin.
     refused(&mut ann, "ALTER LOGIN sa WITH PASSWORD = 'Some-l0ng-one'", &[15_151]);
     refused(&mut ann, "ALTER LOGIN sa DISABLE", &[15_151]);
@@ -190,7 +206,10 @@ fn fixed_roles_of_the_server() {
     );
     refused(&mut ann, "KILL 99999", &[6106]);
     allowed(&mut ann, "SELECT COUNT(*) FROM sys.dm_os_wait_stats");
-    run(&instance, "ALTER SERVER ROLE processadmin DROP MEMBER ann; GRANT VIEW SERVER STATE TO ann");
+    run(
+        &instance,
+        "ALTER SERVER ROLE processadmin DROP MEMBER ann; GRANT VIEW SERVER STATE TO ann",
+    );
     allowed(&mut ann, "SELECT COUNT(*) FROM sys.dm_os_wait_stats");
     run(&instance, "DENY VIEW SERVER STATE TO ann");
     refused(&mut ann, "SELECT COUNT(*) FROM sys.dm_os_wait_stats", &[300]);
@@ -284,7 +303,10 @@ fn permissions_that_came_with_2022() {
     );
     run(&instance, "DENY VIEW SERVER STATE TO ann");
     refused(&mut ann, state, &[300]);
-    run(&instance, "REVOKE VIEW SERVER STATE FROM ann; REVOKE VIEW SERVER PERFORMANCE STATE FROM ann");
+    run(
+        &instance,
+        "REVOKE VIEW SERVER STATE FROM ann; REVOKE VIEW SERVER PERFORMANCE STATE FROM ann",
+    );
     // Of a database.
     let space = "SELECT COUNT(*) FROM sys.dm_db_log_space_usage";
     refused(&mut ann, space, &[262]);

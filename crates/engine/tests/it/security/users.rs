@@ -1,4 +1,5 @@
-//! Users: who gets into a database, what they see of it, how they are made, and that their permissions last.
+//! Users: who gets into a database, what they see of it, how they are made, and that their
+//! permissions last.
 
 use super::{PASSWORD, allowed, login, new, open, owner, power_loss, refused, run, said, say};
 use engine::ClientInfo;
@@ -10,7 +11,10 @@ fn a_login_without_a_user_stays_out() {
     let token = instance.authenticate("bob", PASSWORD, &ClientInfo::default()).unwrap();
     assert_eq!(instance.session_for(&token, Some("d")).err().unwrap().number, 4060);
     let mut bob = instance.session_for(&token, None).unwrap();
-    assert_eq!(allowed(&mut bob, "SELECT DB_NAME(), USER_NAME(), SUSER_SNAME()"), "master|guest|bob");
+    assert_eq!(
+        allowed(&mut bob, "SELECT DB_NAME(), USER_NAME(), SUSER_SNAME()"),
+        "master|guest|bob"
+    );
     refused(&mut bob, "USE d", &[916]);
     refused(&mut bob, "SELECT * FROM d.dbo.t", &[916]);
     refused(&mut bob, "SELECT * FROM d.sys.tables", &[916]);
@@ -25,7 +29,10 @@ fn a_login_without_a_user_stays_out() {
     assert!(bob.use_database("d").is_err());
     // Temporary tables are everyone's own.
     assert_eq!(
-        allowed(&mut bob, "CREATE TABLE #x (a int); INSERT #x VALUES (1); SELECT a FROM #x; DROP TABLE #x"),
+        allowed(
+            &mut bob,
+            "CREATE TABLE #x (a int); INSERT #x VALUES (1); SELECT a FROM #x; DROP TABLE #x"
+        ),
         "(1)\n1"
     );
     assert_eq!(
@@ -45,21 +52,34 @@ fn metadata_is_shown_to_whom_it_concerns() {
     let instance = new();
     owner(
         &instance,
-        &["GRANT SELECT ON v TO ann", "CREATE USER carl WITHOUT LOGIN", "GRANT SELECT ON t TO carl"],
+        &[
+            "GRANT SELECT ON v TO ann",
+            "CREATE USER carl WITHOUT LOGIN",
+            "GRANT SELECT ON t TO carl",
+        ],
     );
     let mut ann = login(&instance, "ann", "d");
     assert_eq!(allowed(&mut ann, "SELECT name FROM sys.objects"), "v");
     assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.tables"), "0");
-    assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.columns WHERE object_id = OBJECT_ID('t')"), "0");
+    assert_eq!(
+        allowed(&mut ann, "SELECT COUNT(*) FROM sys.columns WHERE object_id = OBJECT_ID('t')"),
+        "0"
+    );
     assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.indexes WHERE object_id > 0"), "0");
     assert_eq!(allowed(&mut ann, "SELECT TABLE_NAME FROM INFORMATION_SCHEMA.TABLES"), "v");
     assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.sql_modules"), "0");
     assert_eq!(
-        allowed(&mut ann, "SELECT OBJECT_DEFINITION(OBJECT_ID('p')), OBJECT_DEFINITION(OBJECT_ID('v'))"),
+        allowed(
+            &mut ann,
+            "SELECT OBJECT_DEFINITION(OBJECT_ID('p')), OBJECT_DEFINITION(OBJECT_ID('v'))"
+        ),
         "NULL|NULL"
     );
     assert_eq!(
-        allowed(&mut ann, "SELECT name FROM sys.database_principals WHERE type = 'S' AND principal_id > 4"),
+        allowed(
+            &mut ann,
+            "SELECT name FROM sys.database_principals WHERE type = 'S' AND principal_id > 4"
+        ),
         "ann"
     );
     assert_eq!(allowed(&mut ann, "SELECT COUNT(*) FROM sys.database_permissions"), "1");

@@ -90,10 +90,15 @@ fn no_value_comes_into_what_was_passed_by() {
         ("SELECT nr FROM n WITH (HOLDLOCK) WHERE item = 7".to_owned(), 21, &pairs[..]),
         ("SELECT v FROM n WITH (HOLDLOCK) WHERE item = 7".to_owned(), 21, &pairs[..]),
         (format!("SELECT nr FROM n WITH (HOLDLOCK) WHERE item = 7 {against}"), 21, &pairs[..]),
-        ("SELECT MAX(nr) FROM bid WITH (HOLDLOCK) WHERE item = 7 AND who = 141".to_owned(), 1, &latest[..]),
+        (
+            "SELECT MAX(nr) FROM bid WITH (HOLDLOCK) WHERE item = 7 AND who = 141".to_owned(),
+            1,
+            &latest[..],
+        ),
     ] {
         let mut b = bench();
-        let table = ["m", "n", "bid"].into_iter().find(|table| read.contains(&format!(" {table} ")));
+        let table =
+            ["m", "n", "bid"].into_iter().find(|table| read.contains(&format!(" {table} ")));
         let table = table.expect("one of them");
         let mut other = beside(&b);
         run(&mut other, "SET LOCK_TIMEOUT 30");
@@ -105,7 +110,8 @@ fn no_value_comes_into_what_was_passed_by() {
         let locks = keys_locked(&mut b);
         assert!((15..80).contains(&locks), "{read}: {locks} locks");
         for (row, kept_out) in tried {
-            let said = run(&mut other, &format!("BEGIN TRAN INSERT {table} VALUES ({row}) ROLLBACK"));
+            let said =
+                run(&mut other, &format!("BEGIN TRAN INSERT {table} VALUES ({row}) ROLLBACK"));
             assert!(!said.contains("Msg ") || said.contains(TIMEOUT), "{read}, {row}: {said}");
             assert_eq!(said.contains(TIMEOUT), *kept_out, "{read}, {row}: {said}");
         }
@@ -173,7 +179,9 @@ fn change(rng: &mut fastrand::Rng) -> String {
         3 => format!("UPDATE TOP (1) bid SET nr = {to} WHERE {some}"),
         // There for a moment only.
         _ => {
-            format!("BEGIN TRAN INSERT bid VALUES ({nr}, 7, {who}, 5000, 0) DELETE bid WHERE {some} ROLLBACK")
+            format!(
+                "BEGIN TRAN INSERT bid VALUES ({nr}, 7, {who}, 5000, 0) DELETE bid WHERE {some} ROLLBACK"
+            )
         }
     }
 }
@@ -186,7 +194,8 @@ fn what_was_read_stays_as_it_was() {
     b.run("ALTER DATABASE t SET AUTO_UPDATE_STATISTICS OFF");
     let list = "SELECT COUNT(*), SUM(v) FROM";
     let forward = format!("{list} bid WITH (HOLDLOCK) WHERE item = 7");
-    let rows = "SELECT TOP (100000) v FROM bid WITH (HOLDLOCK) WHERE item = 7 ORDER BY nr DESC, item DESC";
+    let rows =
+        "SELECT TOP (100000) v FROM bid WITH (HOLDLOCK) WHERE item = 7 ORDER BY nr DESC, item DESC";
     let backward = format!("{list} ({rows}) AS x");
     for sql in [&forward, &backward] {
         let shown = plan(&mut b, sql);
@@ -228,7 +237,8 @@ fn what_was_read_stays_as_it_was() {
             .collect();
         let results: Vec<_> = readers.into_iter().map(|reader| reader.join()).collect();
         over.store(true, Relaxed);
-        let wrong: Vec<String> = results.into_iter().flat_map(|wrong| wrong.expect("a reader")).collect();
+        let wrong: Vec<String> =
+            results.into_iter().flat_map(|wrong| wrong.expect("a reader")).collect();
         assert!(wrong.is_empty(), "{} transactions: {:?}", wrong.len(), wrong.first());
         writers.into_iter().map(|writer| writer.join().expect("a writer")).sum::<u32>()
     });

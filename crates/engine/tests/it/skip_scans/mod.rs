@@ -93,9 +93,11 @@ fn rows_behind_a_first_column_are_those_of_a_scan() {
         }
     }
     // Nothing satisfies them.
-    for (table, condition) in
-        [("bid", "item = 5000"), ("bid", "item = 7 AND who = NULLIF(1, 1)"), ("n", "nr = 99 AND item = 7")]
-    {
+    for (table, condition) in [
+        ("bid", "item = 5000"),
+        ("bid", "item = 7 AND who = NULLIF(1, 1)"),
+        ("n", "nr = 99 AND item = 7"),
+    ] {
         same(&mut b, &format!("SELECT COUNT(*), SUM(v) FROM {table} {{}} WHERE {condition}"));
     }
     // NULL is a value among those that are looked for, and rows that are gone leave their values.
@@ -123,8 +125,9 @@ fn they_come_in_the_order_of_the_key() {
     ] {
         for order in orders {
             for top in ["", "TOP (9) "] {
-                let sql =
-                    format!("SELECT {top}{wanted} FROM {table} {{}} WHERE item IN (5, 7) ORDER BY {order}");
+                let sql = format!(
+                    "SELECT {top}{wanted} FROM {table} {{}} WHERE item IN (5, 7) ORDER BY {order}"
+                );
                 let shown = plan(&mut b, &sql.replace("{}", ""));
                 assert!(shown.contains("(EACH ") && !shown.contains("Sort"), "{sql}: {shown}");
                 same(&mut b, &sql);
@@ -188,7 +191,11 @@ fn first_columns_with_few_values_are_passed_over() {
         ));
         for hint in ["", "WITH (INDEX(i))", "WITH (HOLDLOCK)", "WITH (NOLOCK)"] {
             let shown = plan(&mut b, &format!("SELECT COUNT(*), SUM(v) FROM c {hint} WHERE b = 3"));
-            assert_eq!(shown.contains("(EACH [a], [b])"), passed, "{values} values, {hint}: {shown}");
+            assert_eq!(
+                shown.contains("(EACH [a], [b])"),
+                passed,
+                "{values} values, {hint}: {shown}"
+            );
         }
     }
     b.run("DROP TABLE c CREATE TABLE c (a int NOT NULL, b int NOT NULL, v int NOT NULL)");
@@ -369,7 +376,9 @@ fn rows_of_any_table_are_those_of_a_scan() {
                     format!("SELECT {kind}(a) FROM r {{}} WHERE {condition}")
                 }
                 2 => format!("SELECT a, b, c FROM r {{}} WHERE {condition} ORDER BY {order}"),
-                _ => format!("SELECT TOP (7) a, b, c FROM r {{}} WHERE {condition} ORDER BY {turned}"),
+                _ => format!(
+                    "SELECT TOP (7) a, b, c FROM r {{}} WHERE {condition} ORDER BY {turned}"
+                ),
             };
             passed += u32::from(plan(&mut b, &sql.replace("{}", "")).contains("EACH [a], [b]"));
             tried += 1;

@@ -1,5 +1,6 @@
-//! Random statements for the binder and the evaluator: expressions over a schema with every type, nested, with odd values, most of
-//! them wrong somewhere. What they may do is anything but panic, hang or take more memory than they are given.
+//! Random statements for the binder and the evaluator: expressions over a schema with every type,
+//! nested, with odd values, most of them wrong somewhere. What they may do is anything but panic,
+//! hang or take more memory than they are given.
 #![allow(dead_code)] // the test and the example use their parts
 
 use engine::{Instance, InstanceOptions, Session, Sink, SqlError};
@@ -27,8 +28,8 @@ INSERT a (i, b, v, n, d, da, dt) VALUES (-2147483648, 0, '', N'%_[', -0.5, '2000
 INSERT b VALUES (1, 'one', '2024-01-01', 1.5), (2, NULL, NULL, NULL), (NULL, 'x', '1999-12-31', -99.99), (1, 'two', NULL, 0)";
 
 const COLUMNS: &[&str] = &[
-    "i", "b", "s", "t", "f", "r", "d", "m", "bt", "v", "n", "c", "x", "vm", "xm", "dt", "d2", "da", "ti",
-    "dto", "sd", "u",
+    "i", "b", "s", "t", "f", "r", "d", "m", "bt", "v", "n", "c", "x", "vm", "xm", "dt", "d2", "da",
+    "ti", "dto", "sd", "u",
 ];
 const TYPES: &[&str] = &[
     "int",
@@ -224,7 +225,9 @@ fn expression(r: &mut Random, depth: usize) -> String {
     }
     let e = |r: &mut Random| expression(r, depth - 1);
     match r.below(13) {
-        0 | 1 => format!("({} {} {})", e(r), r.of(&["+", "-", "*", "/", "%", "&", "|", "^", "||"]), e(r)),
+        0 | 1 => {
+            format!("({} {} {})", e(r), r.of(&["+", "-", "*", "/", "%", "&", "|", "^", "||"]), e(r))
+        }
         2 => format!("{}({})", r.of(&["-", "~", "+"]), e(r)),
         3 => format!("CAST({} AS {})", e(r), r.of(TYPES)),
         4 => {
@@ -240,7 +243,11 @@ fn expression(r: &mut Random, depth: usize) -> String {
         },
         7 => format!("(SELECT {} FROM b WHERE {})", e(r), condition(r, depth - 1)),
         8 => {
-            format!("{} COLLATE {}", e(r), r.of(&["Latin1_General_BIN2", "Latin1_General_CS_AS", "Nowhere"]))
+            format!(
+                "{} COLLATE {}",
+                e(r),
+                r.of(&["Latin1_General_BIN2", "Latin1_General_CS_AS", "Nowhere"])
+            )
         }
         9 => {
             let window = r.of(&[
@@ -266,7 +273,11 @@ fn condition(r: &mut Random, depth: usize) -> String {
     match r.below(if depth == 0 { 4 } else { 10 }) {
         0 | 1 => format!("{} {} {}", e(r), r.of(&["=", "<>", "<", ">=", "!<"]), e(r)),
         2 => format!("{} IS NOT NULL", e(r)),
-        3 => format!("{} LIKE {}", e(r), r.of(&["'a%'", "'%[^a-c]_'", "N'['", "''", "v", "'%%%%%%a'"])),
+        3 => format!(
+            "{} LIKE {}",
+            e(r),
+            r.of(&["'a%'", "'%[^a-c]_'", "N'['", "''", "v", "'%%%%%%a'"])
+        ),
         4 => format!("({}) AND ({})", condition(r, depth - 1), condition(r, depth - 1)),
         5 => format!("({}) OR NOT ({})", condition(r, depth - 1), condition(r, depth - 1)),
         6 => format!("{} IN ({}, {}, NULL)", e(r), e(r), e(r)),
@@ -282,7 +293,12 @@ pub fn statement(seed: u64) -> String {
     let depth = r.below(5);
     let e = |r: &mut Random| expression(r, depth);
     let mut sql = match r.below(12) {
-        0 => format!("SELECT {} FROM a GROUP BY {} HAVING {}", e(r), r.of(COLUMNS), condition(r, depth)),
+        0 => format!(
+            "SELECT {} FROM a GROUP BY {} HAVING {}",
+            e(r),
+            r.of(COLUMNS),
+            condition(r, depth)
+        ),
         1 => format!(
             "SELECT a.i, {} FROM a {} JOIN b ON {}",
             e(r),
@@ -362,7 +378,8 @@ impl Target {
         Target { instance, session }
     }
 
-    /// Runs the statement of a seed in a transaction that is rolled back. Whether it succeeded, or what was wrong with how it failed.
+    /// Runs the statement of a seed in a transaction that is rolled back. Whether it succeeded, or
+    /// what was wrong with how it failed.
     pub fn try_one(&mut self, seed: u64) -> Result<bool, String> {
         let sql = statement(seed);
         let start = Instant::now();

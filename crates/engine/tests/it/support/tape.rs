@@ -2,8 +2,8 @@
 #![allow(dead_code)] // each test uses its part
 
 use engine::{
-    ColumnInfo, DataType, Instance, InstanceOptions, OutputParameter, ResultRows, RpcParam, Session,
-    SessionChange, Sink, SqlError, StatementEnd, Value,
+    ColumnInfo, DataType, Instance, InstanceOptions, OutputParameter, ResultRows, RpcParam,
+    Session, SessionChange, Sink, SqlError, StatementEnd, Value,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -39,7 +39,8 @@ impl Sink for Tape {
         self.types = columns.iter().map(|c| c.ty).collect();
         let shown = columns.iter().map(|c| {
             let mut text = format!("{} {:?}", c.name, c.ty);
-            for (set, word) in [(c.nullable, " null"), (c.base, " base"), (c.identity, " identity")] {
+            for (set, word) in [(c.nullable, " null"), (c.base, " base"), (c.identity, " identity")]
+            {
                 text.push_str(if set { word } else { "" });
             }
             text
@@ -49,8 +50,11 @@ impl Sink for Tape {
     }
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         rows.each(|row| {
-            let cells: Vec<String> =
-                row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .zip(&self.types)
+                .map(|(v, ty)| types::display::format_value(v, *ty))
+                .collect();
             self.put(format!("row {}", cells.join("|")))
         })
     }
@@ -122,7 +126,11 @@ impl Bench {
     pub fn setup(&mut self, batches: &[&str]) {
         for text in batches {
             let lines = self.run(text);
-            assert!(!lines.iter().any(|line| line.starts_with("error")), "{text}\n{}", lines.join("\n"));
+            assert!(
+                !lines.iter().any(|line| line.starts_with("error")),
+                "{text}\n{}",
+                lines.join("\n")
+            );
         }
     }
 
@@ -141,7 +149,14 @@ pub fn run(session: &mut Session, text: &str) -> Vec<String> {
 
 /// A parameter of a call.
 pub fn param(name: &str, ty: DataType, value: Value) -> RpcParam {
-    RpcParam { name: name.into(), ty: Some(ty), value, output: false, is_default: false, table: None }
+    RpcParam {
+        name: name.into(),
+        ty: Some(ty),
+        value,
+        output: false,
+        is_default: false,
+        table: None,
+    }
 }
 
 /// A text as clients send texts.

@@ -1,15 +1,19 @@
-//! T-SQL in, text out: a fresh instance on the simulated disk, what a batch says as lines of text, and power loss in a batch.
+//! T-SQL in, text out: a fresh instance on the simulated disk, what a batch says as lines of text,
+//! and power loss in a batch.
 
 #![allow(dead_code)] // each test file uses its part
 
-use engine::{ColumnInfo, DataType, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError};
+use engine::{
+    ColumnInfo, DataType, Instance, InstanceOptions, ResultRows, Session, Sink, SqlError,
+};
 use sim::SimDisk;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A result as text: a line per row with values between bars, `(n)` for a row count, `Msg n: text` for errors.
+/// A result as text: a line per row with values between bars, `(n)` for a row count, `Msg n: text`
+/// for errors.
 #[derive(Default)]
 pub struct Text {
     pub out: String,
@@ -29,8 +33,11 @@ impl Sink for Text {
     }
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         rows.each(|row| {
-            let cells: Vec<String> =
-                row.iter().zip(&self.types).map(|(v, ty)| types::display::format_value(v, *ty)).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .zip(&self.types)
+                .map(|(v, ty)| types::display::format_value(v, *ty))
+                .collect();
             let _ = writeln!(self.out, "{}", cells.join("|"));
             Ok(())
         })
@@ -99,14 +106,17 @@ pub fn run(instance: &Arc<Instance>, sql: &str) {
 #[track_caller]
 pub fn fails(instance: &Arc<Instance>, sql: &str, numbers: &[i32]) -> String {
     let said = say(instance, sql);
-    let found: Vec<i32> =
-        said.lines().filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok()).collect();
+    let found: Vec<i32> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("Msg ")?.split(':').next()?.parse().ok())
+        .collect();
     assert_eq!(found, numbers, "{sql}\n{said}");
     said
 }
 
-/// Loses power at I/Os of a batch that succeeds otherwise, about `tries` of them from the first to after the last. `after` gets
-/// the instance that opens on what is left, its disk, and the number of the I/O.
+/// Loses power at I/Os of a batch that succeeds otherwise, about `tries` of them from the first to
+/// after the last. `after` gets the instance that opens on what is left, its disk, and the number
+/// of the I/O.
 pub fn power_loss(
     disk: &SimDisk,
     open: impl Fn(&SimDisk) -> Arc<Instance>,
@@ -212,7 +222,8 @@ impl Bench {
     /// Checks what a batch says; blanks at the ends of lines and around the whole do not count.
     #[track_caller]
     pub fn check(&mut self, sql: &str, expected: &str) {
-        let trimmed = |s: &str| s.trim().lines().map(|l| l.trim().to_owned()).collect::<Vec<_>>().join("\n");
+        let trimmed =
+            |s: &str| s.trim().lines().map(|l| l.trim().to_owned()).collect::<Vec<_>>().join("\n");
         assert_eq!(trimmed(&self.run(sql)), trimmed(expected), "{sql}");
     }
 }

@@ -29,7 +29,11 @@ fn counted(said: &str) -> Vec<Counted> {
         let (rows, executions) = (number(fields.next()), number(fields.next()));
         // A line of the tree has a bar of its own before the operator.
         let operator = line.split_once("|--").map_or("", |(_, tree)| tree);
-        Counted { rows, executions, operator: operator.split(['(', '|']).next().unwrap_or("").to_owned() }
+        Counted {
+            rows,
+            executions,
+            operator: operator.split(['(', '|']).next().unwrap_or("").to_owned(),
+        }
     };
     said.lines().filter(|line| line.contains("|PLAN_ROW|")).map(line).collect()
 }

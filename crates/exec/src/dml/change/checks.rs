@@ -31,11 +31,16 @@ pub struct Check {
 impl Check {
     /// Error 547 when the row breaks it.
     pub fn test(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        if self.condition.is_true(row, rt)? == self.breaks { Err(self.error.clone()) } else { Ok(()) }
+        if self.condition.is_true(row, rt)? == self.breaks {
+            Err(self.error.clone())
+        } else {
+            Ok(())
+        }
     }
 }
 
-/// The constraints that hold for a change: all of an INSERT, of an UPDATE those that name a column that it sets.
+/// The constraints that hold for a change: all of an INSERT, of an UPDATE those that name a column
+/// that it sets.
 pub fn compile(env: &CompileEnv<'_>, change: &TableChange<'_>) -> Result<Vec<Check>, SqlError> {
     let mut out = Vec::new();
     for check in change.table.checks.iter().filter(|check| !check.disabled) {
@@ -112,7 +117,8 @@ pub fn condition(
 /// 547 for a row.
 fn violation(verb: &str, db: &Db, table: &TableDef, check: &CheckDef) -> SqlError {
     let column = check.column.and_then(|id| table.position(id));
-    let column = column.map_or(String::new(), |at| format!(", column '{}'", table.columns[at].name));
+    let column =
+        column.map_or(String::new(), |at| format!(", column '{}'", table.columns[at].name));
     SqlError::of(
         msg::CONSTRAINT_CONFLICT,
         [&verb, &"CHECK", &check.name, &db.name(), &table.full_name(), &column],

@@ -1,7 +1,7 @@
-//! The history of a system-versioned table: the rows that a change deletes, and those that it changes as they were, go to the
-//! history table with the time of the transaction as the end of their period.
-//! Guarantees: only the engine writes to a history (13559 to 13562); a transaction that began before a row did cannot end it
-//! (13535).
+//! The history of a system-versioned table: the rows that a change deletes, and those that it
+//! changes as they were, go to the history table with the time of the transaction as the end of
+//! their period. Guarantees: only the engine writes to a history (13559 to 13562); a transaction
+//! that began before a row did cannot end it (13535).
 
 use std::sync::Arc;
 
@@ -80,9 +80,13 @@ pub fn compile(
         values.join(", ")
     );
     let writes = Cascade::new(compile_cascade(&parse(&text)?, env)?);
-    let broken = query(&format!("SELECT TOP (1) 1 AS x FROM deleted WHERE {} > {time}", names[start]), env)?;
+    let broken =
+        query(&format!("SELECT TOP (1) 1 AS x FROM deleted WHERE {} > {time}", names[start]), env)?;
     Ok(Some(History {
         writes,
-        test: KeyTest::new(broken, SqlError::of(msg::VERSIONED_CHANGE_TOO_EARLY, [&full_name(db, table)])),
+        test: KeyTest::new(
+            broken,
+            SqlError::of(msg::VERSIONED_CHANGE_TOO_EARLY, [&full_name(db, table)]),
+        ),
     }))
 }

@@ -130,7 +130,8 @@ impl OfKeys {
     /// The plan for the rows that have been changed, if they are many and the table is small. One
     /// that cannot be made is not needed: that which seeks for each row finds the same.
     fn plan(&self, core: &SessionCore) -> Option<Arc<QueryPlan>> {
-        let rows = core.changes.as_ref().map_or(0, |rows| rows.inserted.len().max(rows.deleted.len()));
+        let rows =
+            core.changes.as_ref().map_or(0, |rows| rows.inserted.len().max(rows.deleted.len()));
         if rows < MANY || table_rows(&self.other) > SMALL {
             return None;
         }
@@ -139,7 +140,11 @@ impl OfKeys {
         let _apart = core.options.statistics_io.then(PageTrace::begin);
         let vars = VarScope::new();
         let changes = ChangedTable { rows: rows as f64, ..self.changes.clone() };
-        let env = CompileEnv { chain: Chain::Trusted, changes: Some(changes), ..environment(core, &vars) };
+        let env = CompileEnv {
+            chain: Chain::Trusted,
+            changes: Some(changes),
+            ..environment(core, &vars)
+        };
         query(&self.text, &env).ok()
     }
 }

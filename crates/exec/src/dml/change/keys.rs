@@ -1,8 +1,9 @@
 //! Foreign keys of a change, both ways, as queries and statements over the rows that it keeps.
 //!
-//! A test comes after its statement has written its rows, and reads the newest rows with locks: one that another transaction
-//! is changing is waited for. So of two transactions, one that adds a row and one that takes its parent away, the second
-//! always sees the first. The other table is sought wherever an index has the key (`key_test`).
+//! A test comes after its statement has written its rows, and reads the newest rows with locks: one
+//! that another transaction is changing is waited for. So of two transactions, one that adds a row
+//! and one that takes its parent away, the second always sees the first. The other table is sought
+//! wherever an index has the key (`key_test`).
 
 use std::sync::Arc;
 
@@ -67,11 +68,13 @@ struct Pairs(Vec<(String, String)>);
 impl Pairs {
     fn of(key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> Result<Pairs, SqlError> {
         let name = |table: &TableDef, id: i32| {
-            let at =
-                table.position(id).ok_or_else(|| SqlError::internal("a foreign key has lost a column"))?;
+            let at = table
+                .position(id)
+                .ok_or_else(|| SqlError::internal("a foreign key has lost a column"))?;
             Ok::<_, SqlError>(quote(&table.columns[at].name))
         };
-        let pairs = key.columns.iter().map(|(own, other)| Ok((name(child, *own)?, name(parent, *other)?)));
+        let pairs =
+            key.columns.iter().map(|(own, other)| Ok((name(child, *own)?, name(parent, *other)?)));
         pairs.collect::<Result<_, SqlError>>().map(Pairs)
     }
 
@@ -120,7 +123,8 @@ pub fn compile(
     compile_cascade: CompileCascade,
 ) -> Result<Keys, SqlError> {
     let own = change.table.foreign_keys.iter().any(|key| !key.disabled);
-    let referenced = catalog.referenced_by.get(&change.table.object_id).is_some_and(|list| !list.is_empty());
+    let referenced =
+        catalog.referenced_by.get(&change.table.object_id).is_some_and(|list| !list.is_empty());
     let mut keys = Keys::default();
     if !own && !referenced {
         return Ok(keys);
@@ -159,7 +163,8 @@ impl Steps<'_> {
     fn sets(&self, mut columns: impl Iterator<Item = i32>) -> bool {
         let table = self.change.table;
         self.change.action != Action::Update
-            || columns.any(|id| table.position(id).is_some_and(|at| self.change.columns.contains(&at)))
+            || columns
+                .any(|id| table.position(id).is_some_and(|at| self.change.columns.contains(&at)))
     }
 
     /// New keys of this table have a parent.
@@ -169,10 +174,12 @@ impl Steps<'_> {
             return Ok(());
         }
         let parent = self.catalog.by_id.get(&key.parent);
-        let parent = parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
+        let parent =
+            parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
         let pairs = Pairs::of(key, table, parent)?;
-        let text =
-            |hint: &str, rows| orphans(db, &pairs.rows("inserted", true, rows), (&**parent, hint), &pairs);
+        let text = |hint: &str, rows| {
+            orphans(db, &pairs.rows("inserted", true, rows), (&**parent, hint), &pairs)
+        };
         let helps = is_sought(parent, key.columns.iter().map(|(_, other)| *other));
         let error = no_parent(verb, db, key, table, parent);
         keys.tests.push(KeyTest::compile(text, (parent, helps), self.env, error)?);
@@ -248,7 +255,8 @@ impl Steps<'_> {
 
     /// A cascade's statement, as a text for the hint of the child, which is sought where `helps`.
     fn cascade(&self, text: impl Fn(&str) -> String, helps: bool) -> Result<Cascade, SqlError> {
-        let compiled = |hint: &str| (self.compile_cascade)(&parse(&text(hint))?, self.env).map(Cascade);
+        let compiled =
+            |hint: &str| (self.compile_cascade)(&parse(&text(hint))?, self.env).map(Cascade);
         if helps && let Some(sought) = or_no_plan(compiled(" WITH (FORCESEEK)"))? {
             return Ok(sought);
         }
@@ -298,7 +306,13 @@ fn column(key: &ForeignKeyDef, table: &TableDef, id: i32) -> String {
     at.map_or(String::new(), |at| format!(", column '{}'", table.columns[at].name))
 }
 
-fn no_parent(verb: &str, db: &Db, key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> SqlError {
+fn no_parent(
+    verb: &str,
+    db: &Db,
+    key: &ForeignKeyDef,
+    child: &TableDef,
+    parent: &TableDef,
+) -> SqlError {
     let same = if child.object_id == parent.object_id { " SAME TABLE" } else { "" };
     SqlError::of(
         msg::CONSTRAINT_CONFLICT,
@@ -313,7 +327,13 @@ fn no_parent(verb: &str, db: &Db, key: &ForeignKeyDef, child: &TableDef, parent:
     )
 }
 
-fn has_children(verb: &str, db: &Db, key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> SqlError {
+fn has_children(
+    verb: &str,
+    db: &Db,
+    key: &ForeignKeyDef,
+    child: &TableDef,
+    parent: &TableDef,
+) -> SqlError {
     let same = if child.object_id == parent.object_id { "SAME TABLE " } else { "" };
     SqlError::of(
         msg::CONSTRAINT_CONFLICT,

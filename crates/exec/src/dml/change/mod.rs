@@ -1,12 +1,13 @@
-//! What every change of rows goes through besides the rows themselves: CHECK before a row is written; when all are written,
-//! cascades, foreign keys both ways, and the triggers that are to run. INSERT, UPDATE, DELETE, bulk loads and cascades use it;
-//! a plan without any of these steps costs nothing.
+//! What every change of rows goes through besides the rows themselves: CHECK before a row is
+//! written; when all are written, cascades, foreign keys both ways, and the triggers that are to
+//! run. INSERT, UPDATE, DELETE, bulk loads and cascades use it; a plan without any of these steps
+//! costs nothing.
 //!
 //! ```text
 //! new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► indexed views ─► cascades, history ─► foreign keys ─► AFTER triggers
 //! ```
-//! Guarantees: rows are kept only where a later step reads them; cascades come before the tests of foreign keys; a failure
-//! undoes the whole statement.
+//! Guarantees: rows are kept only where a later step reads them; cascades come before the tests of
+//! foreign keys; a failure undoes the whole statement.
 
 mod checks;
 mod history;
@@ -110,7 +111,10 @@ pub fn compile(
     compile_cascade: CompileCascade,
 ) -> Result<ChangePlan, SqlError> {
     let plan = steps(binder.env, &mut binder.rights, change, compile_cascade)?;
-    plan.views.iter().chain(&plan.cascades).for_each(|step| binder.watch_all(&step.needs().watched));
+    plan.views
+        .iter()
+        .chain(&plan.cascades)
+        .for_each(|step| binder.watch_all(&step.needs().watched));
     plan.keys.iter().for_each(|test| binder.watch_all(test.watched()));
     Ok(plan)
 }
@@ -150,7 +154,8 @@ fn steps(
     }
     // What follows from constraints is the engine's to read and change.
     let env = &CompileEnv { chain: Chain::Trusted, ..env.clone() };
-    let catalog = if change.db.id() == env.db.id() { env.catalog.clone() } else { change.db.catalog() };
+    let catalog =
+        if change.db.id() == env.db.id() { env.catalog.clone() } else { change.db.catalog() };
     let mut plan = ChangePlan {
         db: change.db.clone(),
         table: change.table.clone(),
@@ -160,7 +165,11 @@ fn steps(
         views: Vec::new(),
         cascades: Vec::new(),
         keys: Vec::new(),
-        triggers: if change.triggers { triggers_for(&catalog, change).into() } else { Arc::default() },
+        triggers: if change.triggers {
+            triggers_for(&catalog, change).into()
+        } else {
+            Arc::default()
+        },
         instead: false,
     };
     if change.triggers
@@ -191,7 +200,8 @@ fn steps(
     Ok(plan)
 }
 
-/// The trigger that stands in the place of an action on a table or view, unless its own body is what acts.
+/// The trigger that stands in the place of an action on a table or view, unless its own body is
+/// what acts.
 pub fn stands_instead(
     env: &CompileEnv<'_>,
     catalog: &Catalog,
@@ -212,7 +222,9 @@ fn triggers_for(catalog: &Catalog, change: &TableChange<'_>) -> Vec<Arc<ModuleDe
     let mut triggers = catalog.triggers_of(change.table.object_id);
     triggers.retain(|module| {
         let wanted = change.action.word();
-        module.trigger().is_some_and(|t| !t.instead_of && t.events.iter().any(|event| event == wanted))
+        module
+            .trigger()
+            .is_some_and(|t| !t.instead_of && t.events.iter().any(|event| event == wanted))
     });
     triggers.sort_by_key(|module| module.order.rank(change.action.word()));
     triggers
@@ -347,7 +359,8 @@ impl AsRef<Written> for Written {
     }
 }
 
-/// What follows when the rows of all changes of one statement are written: their triggers run in this order.
+/// What follows when the rows of all changes of one statement are written: their triggers run in
+/// this order.
 ///
 /// # Errors
 /// 547, and those of cascades.
@@ -362,13 +375,18 @@ pub fn finish_all(
 /// What comes after the rows of a change.
 type Step = fn(&ChangePlan, &mut ExecCtx<'_>) -> Result<(), SqlError>;
 
-/// Views come first: what they say of the rows follows from the other tables as they were beside them. Cascades come before tests of
-/// keys: what they take along breaks no key.
-fn follow(ctx: &mut ExecCtx<'_>, changes: &[(&ChangePlan, Arc<ChangedRows>)]) -> Result<(), SqlError> {
+/// Views come first: what they say of the rows follows from the other tables as they were beside
+/// them. Cascades come before tests of keys: what they take along breaks no key.
+fn follow(
+    ctx: &mut ExecCtx<'_>,
+    changes: &[(&ChangePlan, Arc<ChangedRows>)],
+) -> Result<(), SqlError> {
     let before = ctx.session.fired.len();
     let steps: [Step; 3] = [ChangePlan::keep_views, ChangePlan::cascade, ChangePlan::test_keys];
     for step in steps {
-        for (plan, rows) in changes.iter().filter(|(plan, rows)| plan.is_followed() && !rows.is_empty()) {
+        for (plan, rows) in
+            changes.iter().filter(|(plan, rows)| plan.is_followed() && !rows.is_empty())
+        {
             let outer = ctx.session.changes.replace(rows.clone());
             let limit = std::mem::take(&mut ctx.session.options.rowcount);
             let result = step(plan, ctx);
@@ -412,7 +430,11 @@ impl Kept {
             instead_of: true,
         });
         let cause = Cause::Rows(rows);
-        ctx.session.fired.push(FiredTriggers { db: db.clone(), triggers: [trigger.clone()].into(), cause });
+        ctx.session.fired.push(FiredTriggers {
+            db: db.clone(),
+            triggers: [trigger.clone()].into(),
+            cause,
+        });
     }
 
     /// How many rows the change has.
@@ -441,6 +463,7 @@ impl Kept {
     }
 }
 
-/// Tests the rows that a table has against one of its constraints: ALTER TABLE ... ADD or CHECK CONSTRAINT.
+/// Tests the rows that a table has against one of its constraints: ALTER TABLE ... ADD or CHECK
+/// CONSTRAINT.
 pub use checks::{condition as check_condition, test_rows as test_check};
 pub use keys::test_rows as test_foreign_key;

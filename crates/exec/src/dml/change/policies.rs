@@ -1,7 +1,7 @@
-//! Block predicates of security policies: queries over the rows of a change, as it leaves them (AFTER) or found them (BEFORE), that find
-//! one which a predicate does not let through.
-//! Guarantees: every way of changing rows has them, bulk loads and cascades too; they hold for everybody, whatever the right to the
-//! table.
+//! Block predicates of security policies: queries over the rows of a change, as it leaves them
+//! (AFTER) or found them (BEFORE), that find one which a predicate does not let through.
+//! Guarantees: every way of changing rows has them, bulk loads and cascades too; they hold for
+//! everybody, whatever the right to the table.
 
 use std::sync::Arc;
 
@@ -72,11 +72,16 @@ fn operations(action: Action) -> &'static [BlockOperation] {
 }
 
 /// An UPDATE that sets nothing which a predicate is given leaves the row as it was to it.
-fn may_break(change: &TableChange<'_>, predicate: &PredicateDef, operation: BlockOperation) -> bool {
+fn may_break(
+    change: &TableChange<'_>,
+    predicate: &PredicateDef,
+    operation: BlockOperation,
+) -> bool {
     let columns = &change.table.columns;
     let computed = columns.iter().filter(|c| c.computed.is_some());
     let set = change.columns.iter().filter_map(|at| columns.get(*at));
-    operation != BlockOperation::AfterUpdate || set.chain(computed).any(|c| predicate.names(&c.name))
+    operation != BlockOperation::AfterUpdate
+        || set.chain(computed).any(|c| predicate.names(&c.name))
 }
 
 /// 33504.

@@ -1,12 +1,14 @@
-//! The rows of indexed views over a table that is changed: what the view says of the changed rows, in the place of the table, is taken
-//! from and added to what the view keeps, in the same transaction.
+//! The rows of indexed views over a table that is changed: what the view says of the changed rows,
+//! in the place of the table, is taken from and added to what the view keeps, in the same
+//! transaction.
 //!
 //! ```text
 //! deleted  ─► the view's query over them ─► DELETE, or MERGE that subtracts sums and counts and deletes groups of no rows
 //! inserted ─► the view's query over them ─► INSERT, or MERGE that adds sums and counts, or the group
 //! ```
-//! Guarantees: the other tables of the view are read as they are now, and what was read stays so until the transaction ends; a group
-//! that two transactions change at once is changed by one after the other.
+//! Guarantees: the other tables of the view are read as they are now, and what was read stays so
+//! until the transaction ends; a group that two transactions change at once is changed by one after
+//! the other.
 
 use std::sync::Arc;
 
@@ -61,7 +63,8 @@ pub fn reads(from: &[ast::TableRef], table: &TableDef) -> bool {
 
 fn is_of(name: &ast::ObjectName, table: &TableDef) -> bool {
     let schema = name.schema.as_ref().map_or("dbo", |schema| schema.value.as_str());
-    fold_name(&name.name.value) == fold_name(&table.name) && fold_name(schema) == fold_name(&table.schema)
+    fold_name(&name.name.value) == fold_name(&table.name)
+        && fold_name(schema) == fold_name(&table.schema)
 }
 
 /// The steps of a change of a table for the views that keep rows of it.
@@ -81,8 +84,11 @@ pub fn compile(
     let mut views: Vec<i32> = catalog.view_rows.keys().copied().collect();
     views.sort_unstable();
     for id in views {
-        let (Some(view), Some(rows)) = (catalog.modules.get(&id), catalog.rows_of_view(id)) else { continue };
-        let Some(select) = select_of(view).filter(|select| reads(&select.from, change.table)) else {
+        let (Some(view), Some(rows)) = (catalog.modules.get(&id), catalog.rows_of_view(id)) else {
+            continue;
+        };
+        let Some(select) = select_of(view).filter(|select| reads(&select.from, change.table))
+        else {
             continue;
         };
         if change.action == Action::Update && !names_any(view, change) {
@@ -104,7 +110,8 @@ pub fn select_of(view: &ModuleDef) -> Option<&ast::Select> {
 
 /// Whether the text of a view names a column that is changed.
 fn names_any(view: &ModuleDef, change: &TableChange<'_>) -> bool {
-    let names: Vec<_> = change.columns.iter().map(|at| fold_name(&change.table.columns[*at].name)).collect();
+    let names: Vec<_> =
+        change.columns.iter().map(|at| fold_name(&change.table.columns[*at].name)).collect();
     let tokens = syntax::lexer::tokenize(&view.text);
     tokens.list.iter().any(|token| {
         let word = token.span.text(&view.text);
@@ -125,7 +132,8 @@ fn of_view(
     let table = Arc::clone(change.table);
     let changes = ChangedTable { table, deleted, inserted, instead_of: None, rows: CHANGED_ROWS };
     // The hints on the other tables say how they are read.
-    let options = SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..env.options.clone() };
+    let options =
+        SessionOptions { isolation: Isolation::ReadCommitted, rowcount: 0, ..env.options.clone() };
     let env = &CompileEnv {
         db: change.db,
         options: &options,
@@ -191,8 +199,8 @@ impl Texts<'_> {
         equal.collect::<Vec<_>>().join(" AND ")
     }
 
-    /// Whether the key of the kept rows leads to those of a change: a plan that was made while there
-    /// were none must not read all of them, and lock them, when there are many.
+    /// Whether the key of the kept rows leads to those of a change: a plan that was made while
+    /// there were none must not read all of them, and lock them, when there are many.
     fn are_sought(&self) -> bool {
         self.rows.storage.key.first().is_some_and(|(at, _)| !self.rows.columns[*at].nullable)
     }
@@ -224,8 +232,10 @@ impl Texts<'_> {
                 self.same()
             );
         };
-        let count =
-            kept.iter().position(|kept| *kept == Kept::Count).map_or(String::new(), |at| self.name(at));
+        let count = kept
+            .iter()
+            .position(|kept| *kept == Kept::Count)
+            .map_or(String::new(), |at| self.name(at));
         let then = format!(
             "WHEN MATCHED AND m.{count} = d.{count} THEN DELETE WHEN MATCHED THEN UPDATE SET {}",
             self.sets(kept, "-")
@@ -293,7 +303,9 @@ fn fill(stmt: &mut ast::Stmt, select: &ast::Select) {
 
 fn derive(source: &mut ast::TableRef, select: &ast::Select) {
     match &mut source.kind {
-        TableRefKind::Derived { query, .. } => query.body = QueryBody::Select(Box::new(select.clone())),
+        TableRefKind::Derived { query, .. } => {
+            query.body = QueryBody::Select(Box::new(select.clone()))
+        }
         TableRefKind::Join { left, right, .. } => {
             derive(left, select);
             derive(right, select);

@@ -1,10 +1,13 @@
-//! Binding of MERGE: which sides the clauses see, how the two are joined, what the join has to give.
+//! Binding of MERGE: which sides the clauses see, how the two are joined, what the join has to
+//! give.
 
 use std::sync::Arc;
 
 use super::{Action, Case, Clause, MergePlan, clauses};
 use crate::dml::change::{self, ChangePlan, CompileCascade, TableChange, ViewChange};
-use crate::dml::named::{check_changeable, inserted_columns, is_query, table_position, target_table};
+use crate::dml::named::{
+    check_changeable, inserted_columns, is_query, table_position, target_table,
+};
 use crate::dml::new_row::{NewRows, row_of, wrong_count};
 use crate::dml::output::{self, BoundOutput, Images, OutputColumn, OutputScope};
 use crate::dml::through::{Through, set_names};
@@ -115,7 +118,9 @@ pub fn compile(
     if changes.iter().any(|c| c.is_instead()) && !changes.iter().all(|c| c.is_instead()) {
         return Err(partly_instead(merge));
     }
-    changes.into_iter().try_for_each(|change| change.check_output(output::to_client(output.as_ref())))?;
+    changes
+        .into_iter()
+        .try_for_each(|change| change.check_output(output::to_client(output.as_ref())))?;
     Ok(MergePlan {
         store: TableStore::open(&db, &table)?,
         plan,
@@ -159,8 +164,8 @@ fn lock_rows(get: &mut Get, table: logical::hints::TableLock) {
     }
 }
 
-/// The target, as it is read for the change: its rows stay locked from then on, so that what the join has found still holds
-/// when a row is changed.
+/// The target, as it is read for the change: its rows stay locked from then on, so that what the
+/// join has found still holds when a row is changed.
 fn target(
     binder: &mut Binder<'_>,
     merge: &ast::Merge,
@@ -197,15 +202,17 @@ fn target(
 
 /// 5318.
 fn check_names(sources: &[Source], target: &Source) -> Result<(), SqlError> {
-    let same =
-        |s: &Source| s.name == target.name && (s.aliased || target.aliased || s.schema == target.schema);
+    let same = |s: &Source| {
+        s.name == target.name && (s.aliased || target.aliased || s.schema == target.schema)
+    };
     if sources.iter().any(same) {
         return Err(SqlError::of(msg::MERGE_SAME_NAME, []));
     }
     Ok(())
 }
 
-/// A view or common table expression as the target: its rows are those that the query has, and one of its tables is changed.
+/// A view or common table expression as the target: its rows are those that the query has, and one
+/// of its tables is changed.
 fn query_target(
     binder: &mut Binder<'_>,
     merge: &ast::Merge,
@@ -222,7 +229,8 @@ fn query_target(
         (target.name, target.aliased) = (catalog::fold_name(&alias.value), true);
     }
     check_names(&sources, &target)?;
-    let get = find_table(&mut rows, first).ok_or_else(|| SqlError::internal("a view has lost its table"))?;
+    let get = find_table(&mut rows, first)
+        .ok_or_else(|| SqlError::internal("a view has lost its table"))?;
     if !merge.hints.is_empty() {
         get.hints = Hints::parse(&get.table, &merge.hints)?;
     }
@@ -305,7 +313,8 @@ impl Sides {
         }
     }
 
-    /// The name that is wrong in an expression that does not bind in its clause, when it would bind with both sides.
+    /// The name that is wrong in an expression that does not bind in its clause, when it would bind
+    /// with both sides.
     fn misplaced(
         &self,
         binder: &mut Binder<'_>,
@@ -319,7 +328,9 @@ impl Sides {
         }
         let (hidden, message, clause) = match case {
             Case::Both => return Ok(None),
-            Case::SourceOnly => (vec![&self.target], msg::MERGE_NOT_SOURCE_COLUMN, "WHEN NOT MATCHED"),
+            Case::SourceOnly => {
+                (vec![&self.target], msg::MERGE_NOT_SOURCE_COLUMN, "WHEN NOT MATCHED")
+            }
             Case::TargetOnly => {
                 let sources = self.sources.iter().collect();
                 (sources, msg::MERGE_NOT_TARGET_COLUMN, "WHEN NOT MATCHED BY SOURCE")
@@ -372,7 +383,8 @@ impl Bound {
             }
             MergeAction::Update(list) => {
                 let values = list.iter().filter_map(|a| match a {
-                    ast::Assignment::Column { value, .. } | ast::Assignment::Variable { value, .. } => {
+                    ast::Assignment::Column { value, .. }
+                    | ast::Assignment::Variable { value, .. } => {
                         Some(value).filter(|value| !matches!(value.kind, ExprKind::Default))
                     }
                     ast::Assignment::Write { .. } => None,
@@ -382,8 +394,13 @@ impl Bound {
                     SetClause::bind(b, &sides.get, list, &|name| sides.position(name))
                 })?;
                 let updated = self.updated.get_or_insert_default();
-                updated
-                    .extend(set.changed.iter().filter(|c| !updated.contains(c)).copied().collect::<Vec<_>>());
+                updated.extend(
+                    set.changed
+                        .iter()
+                        .filter(|c| !updated.contains(c))
+                        .copied()
+                        .collect::<Vec<_>>(),
+                );
                 Action::Update(set)
             }
             MergeAction::Insert { columns, values } => {
@@ -433,7 +450,8 @@ impl Bound {
     }
 }
 
-/// Binds part of a clause where only what the clause may name is seen; 5333 or 5334 when a name of the other side is meant.
+/// Binds part of a clause where only what the clause may name is seen; 5333 or 5334 when a name of
+/// the other side is meant.
 fn in_clause<T>(
     binder: &mut Binder<'_>,
     sides: &Sides,
@@ -487,7 +505,8 @@ fn insert(
     Ok((columns, row))
 }
 
-/// Joins the sides as far as the clauses ask for it. Gives the plan, which slots hold columns of the target, and the columns.
+/// Joins the sides as far as the clauses ask for it. Gives the plan, which slots hold columns of
+/// the target, and the columns.
 #[allow(clippy::type_complexity)] // three things of one plan
 fn join(
     binder: &mut Binder<'_>,
@@ -500,8 +519,10 @@ fn join(
     let get = sides.get;
     // NULL where a joined row has no source.
     let there = binder.new_col();
-    let source =
-        Logical::Project { input: Input::new(source), exprs: vec![(there, Expr::Const(Value::Int(1)))] };
+    let source = Logical::Project {
+        input: Input::new(source),
+        exprs: vec![(there, Expr::Const(Value::Int(1)))],
+    };
     let target = sides.rows;
     let (kind, left, right) = match (bound.has(Case::SourceOnly), bound.has(Case::TargetOnly)) {
         (true, true) => (JoinKind::Full, source, target),
@@ -509,7 +530,8 @@ fn join(
         (false, true) => (JoinKind::Left, target, source),
         (false, false) => (JoinKind::Inner, source, target),
     };
-    let logical = Logical::Join { kind, left: Input::new(left), right: Input::new(right), on, hint: None };
+    let logical =
+        Logical::Join { kind, left: Input::new(left), right: Input::new(right), on, hint: None };
     let mut needed = Vec::new();
     bound.needed(&mut needed);
     needed.iter().for_each(|id| binder.rights.mentions(*id));
@@ -524,6 +546,7 @@ fn join(
     }
     let plan = physical::plan_query(binder, logical, &ids, None)?;
     bound.plan(&ids)?;
-    let own = ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
+    let own =
+        ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
     Ok((plan, own.collect(), ids))
 }

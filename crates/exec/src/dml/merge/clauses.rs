@@ -1,4 +1,5 @@
-//! Which WHEN clauses a MERGE may have: at most one of each action in each case, the unconditional one last.
+//! Which WHEN clauses a MERGE may have: at most one of each action in each case, the unconditional
+//! one last.
 
 use syntax::ast::{Assignment, MergeAction, MergeClause, MergeWhen};
 use types::{SqlError, msg};

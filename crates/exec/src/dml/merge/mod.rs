@@ -1,11 +1,13 @@
-//! MERGE: one statement that inserts, updates and deletes rows of a table by what a source has. The two are joined as their
-//! clauses need it; each joined row takes the first clause of its case whose condition holds.
+//! MERGE: one statement that inserts, updates and deletes rows of a table by what a source has. The
+//! two are joined as their clauses need it; each joined row takes the first clause of its case
+//! whose condition holds.
 //!
 //! ```text
 //! source, target ─► join ─► clause of each row ─► kept ─► deletes and updates ─► new keys ─► inserts ─► what follows each
 //! ```
-//! Guarantees: the rows are read to the end before one is changed (Halloween); rows of the target that are read stay locked
-//! until they are changed; no row is updated twice (8672); the order of the rows decides nothing about unique keys.
+//! Guarantees: the rows are read to the end before one is changed (Halloween); rows of the target
+//! that are read stay locked until they are changed; no row is updated twice (8672); the order of
+//! the rows decides nothing about unique keys.
 
 mod bind;
 mod clauses;
@@ -28,13 +30,15 @@ use storage::TableStore;
 
 pub use self::bind::compile;
 
-/// A compiled MERGE. Slots of its rows: the target's locator, whether there is a source row, then columns.
+/// A compiled MERGE. Slots of its rows: the target's locator, whether there is a source row, then
+/// columns.
 #[derive(Debug)]
 pub struct MergePlan {
     db: Arc<Db>,
     store: Arc<TableStore>,
     plan: Plan,
-    /// Slots that hold columns of the target: (slot, column). They are read again before the change.
+    /// Slots that hold columns of the target: (slot, column). They are read again before the
+    /// change.
     own: Vec<(usize, u16)>,
     clauses: Vec<Clause>,
     /// Steps of the actions that there are.

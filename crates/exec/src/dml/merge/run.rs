@@ -1,4 +1,5 @@
-//! Running MERGE: the joined rows are kept with what becomes of them; then deletes and updates, then inserts.
+//! Running MERGE: the joined rows are kept with what becomes of them; then deletes and updates,
+//! then inserts.
 
 use std::collections::HashMap;
 
@@ -26,7 +27,8 @@ use types::{SqlError, Value, msg};
 type Chosen<'p> = (Box<[Value]>, &'p Clause);
 
 /// How a row that was just read is changed; false when someone else has changed it in between.
-type ChangeOne<'c> = &'c mut dyn FnMut(&mut Rt<'_, '_>, &At<'_>, &[Value]) -> Result<bool, SqlError>;
+type ChangeOne<'c> =
+    &'c mut dyn FnMut(&mut Rt<'_, '_>, &At<'_>, &[Value]) -> Result<bool, SqlError>;
 
 /// Rows that were inserted, updated and deleted.
 #[derive(Default)]
@@ -148,8 +150,10 @@ impl MergePlan {
         counts: &mut Counts,
     ) -> Result<[Option<Box<Kept>>; 2], SqlError> {
         let nothing = SetClause::default();
-        let mut update =
-            self.updates.as_ref().map(|change| RowUpdate::new(&self.db, &self.store, change, &nothing));
+        let mut update = self
+            .updates
+            .as_ref()
+            .map(|change| RowUpdate::new(&self.db, &self.store, change, &nothing));
         let mut delete = self.deletes.as_ref().map(|change| {
             let seen = self.output.is_some() || change.sees_rows();
             RowDelete::new(&self.db, &self.store, change, seen)
@@ -168,13 +172,15 @@ impl MergePlan {
                     let mut one = |rt: &mut Rt<'_, '_>, at: &At<'_>, slots: &[Value]| {
                         update.one(rt, at.parts(), slots, out)
                     };
-                    counts.updated += self.change_row(row, &mut slots, &mut lookup, rt, &mut one)?;
+                    counts.updated +=
+                        self.change_row(row, &mut slots, &mut lookup, rt, &mut one)?;
                 }
                 (Action::Delete, _, Some(delete)) => {
                     let mut one = |rt: &mut Rt<'_, '_>, at: &At<'_>, slots: &[Value]| {
                         delete.one(rt, at.parts(), slots, out)
                     };
-                    counts.deleted += self.change_row(row, &mut slots, &mut lookup, rt, &mut one)?;
+                    counts.deleted +=
+                        self.change_row(row, &mut slots, &mut lookup, rt, &mut one)?;
                 }
                 _ => {}
             }
@@ -217,8 +223,8 @@ impl MergePlan {
         }
     }
 
-    /// New rows whose values have subqueries, by their places: computed before any row is changed, as
-    /// the subqueries may read the target.
+    /// New rows whose values have subqueries, by their places: computed before any row is changed,
+    /// as the subqueries may read the target.
     fn new_rows_ahead(
         &self,
         chosen: &[Chosen<'_>],
@@ -259,7 +265,10 @@ impl MergePlan {
             }
             rows.complete(&mut values, true, rt)?;
             if rows.load(&values, &mut loader, &mut kept, rt)? {
-                out.give(&OutputRow { deleted: &[], inserted: &values, row, action: Kind::Insert }, rt)?;
+                out.give(
+                    &OutputRow { deleted: &[], inserted: &values, row, action: Kind::Insert },
+                    rt,
+                )?;
             }
         }
         let written = loader.finish(rt)?;
@@ -271,8 +280,9 @@ impl MergePlan {
     }
 }
 
-/// The values of rows whose SET has subqueries, by their places: computed before any row is changed,
-/// as the subqueries may read the target. Its rows are locked, or a change by others is an error.
+/// The values of rows whose SET has subqueries, by their places: computed before any row is
+/// changed, as the subqueries may read the target. Its rows are locked, or a change by others is an
+/// error.
 fn values_ahead<'p>(
     chosen: &[Chosen<'p>],
     update: &mut RowUpdate<'p>,

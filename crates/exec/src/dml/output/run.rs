@@ -163,7 +163,12 @@ impl<'p> OutputRun<'p> {
     }
 
     /// Sends a row to the client, or keeps it until the change has ended.
-    fn send(&mut self, row: &[Value], client: &mut dyn RowSink, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn send(
+        &mut self,
+        row: &[Value],
+        client: &mut dyn RowSink,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
         if !self.holds {
             return client.rows(&ResultRows::one(row));
         }
@@ -211,7 +216,12 @@ impl IntoPlan {
 }
 
 impl IntoRun<'_> {
-    fn add(&mut self, into: &IntoPlan, slots: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn add(
+        &mut self,
+        into: &IntoPlan,
+        slots: &[Value],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
         into.rows.compute(&into.exprs, slots, rt, &mut self.values)?;
         if into.waits {
             rt.reserve(row_bytes(&self.values))?;

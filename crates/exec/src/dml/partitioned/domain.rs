@@ -68,7 +68,8 @@ impl Domain {
         let (mut a, mut b) = (self.from_start, other.from_start);
         let mut result = Domain { from_start: inside(a, b), cuts: Vec::new(), ..self };
         let mut now = result.from_start;
-        let (mut left, mut right) = (self.cuts.into_iter().peekable(), other.cuts.into_iter().peekable());
+        let (mut left, mut right) =
+            (self.cuts.into_iter().peekable(), other.cuts.into_iter().peekable());
         loop {
             let order = match (left.peek(), right.peek()) {
                 (None, None) => return Some(result),
@@ -107,7 +108,9 @@ impl Domain {
             Pred::Not(part) => Domain::of_condition(part, column).map(Domain::complement),
             Pred::Compare(compared) => compared_with_constant(compared, column),
             Pred::InList(list) => {
-                let one = |item| comparison(CompareOp::Equal, &list.operand, item, list.collation, column);
+                let one = |item| {
+                    comparison(CompareOp::Equal, &list.operand, item, list.collation, column)
+                };
                 let mut items = list.list.iter().map(one);
                 let first = items.next()??;
                 let found = items.try_fold(first, |all, item| all.combine(item?, false))?;
@@ -178,7 +181,9 @@ fn converted(
         (Ordering::Less, CompareOp::Less | CompareOp::LessEqual) => CompareOp::LessEqual,
         (Ordering::Less, CompareOp::Greater | CompareOp::GreaterEqual) => CompareOp::Greater,
         (Ordering::Greater, CompareOp::Less | CompareOp::LessEqual) => CompareOp::Less,
-        (Ordering::Greater, CompareOp::Greater | CompareOp::GreaterEqual) => CompareOp::GreaterEqual,
+        (Ordering::Greater, CompareOp::Greater | CompareOp::GreaterEqual) => {
+            CompareOp::GreaterEqual
+        }
     };
     Some(Domain::of(op, &next, column))
 }
@@ -228,7 +233,8 @@ impl Routes {
         let mut routes = Routes { collation, first: only(&inside)?, cuts: Vec::new() };
         for (at, (cut, table)) in turns.iter().enumerate() {
             inside[*table] = !inside[*table];
-            let again = |(next, _): &(&Cut, usize)| cut.order(next, collation) == Some(Ordering::Equal);
+            let again =
+                |(next, _): &(&Cut, usize)| cut.order(next, collation) == Some(Ordering::Equal);
             // Between two cuts at one place there is no value.
             if !turns.get(at + 1).is_some_and(again) {
                 routes.cuts.push(((*cut).clone(), only(&inside)?));
@@ -242,11 +248,12 @@ impl Routes {
         if value.is_null() {
             return None;
         }
-        let before = |(cut, _): &(Cut, Option<usize>)| match compare(&cut.value, value, self.collation) {
-            Some(Ordering::Less) => true,
-            Some(Ordering::Equal) => !cut.behind,
-            Some(Ordering::Greater) | None => false,
-        };
+        let before =
+            |(cut, _): &(Cut, Option<usize>)| match compare(&cut.value, value, self.collation) {
+                Some(Ordering::Less) => true,
+                Some(Ordering::Equal) => !cut.behind,
+                Some(Ordering::Greater) | None => false,
+            };
         match self.cuts.partition_point(before) {
             0 => self.first,
             n => self.cuts.get(n - 1).and_then(|(_, table)| *table),
@@ -294,14 +301,18 @@ mod tests {
     fn each_value_has_one_table() {
         let ranges = [than(CompareOp::Less, 10), between(10, 19), than(CompareOp::Equal, 25)];
         let routes = Routes::of(&ranges).unwrap();
-        let found: Vec<_> = [-5, 9, 10, 19, 20, 24, 25, 26].map(|k| routes.find(&Value::Int(k))).into();
+        let found: Vec<_> =
+            [-5, 9, 10, 19, 20, 24, 25, 26].map(|k| routes.find(&Value::Int(k))).into();
         assert_eq!(found, [Some(0), Some(0), Some(1), Some(1), None, None, Some(2), None]);
         assert_eq!(routes.find(&Value::Null), None);
     }
 
     #[test]
     fn a_value_of_two_tables_partitions_nothing() {
-        assert!(Routes::of(&[than(CompareOp::LessEqual, 10), than(CompareOp::GreaterEqual, 10)]).is_none());
+        assert!(
+            Routes::of(&[than(CompareOp::LessEqual, 10), than(CompareOp::GreaterEqual, 10)])
+                .is_none()
+        );
         assert!(Routes::of(&[than(CompareOp::NotEqual, 3), between(2, 4)]).is_none());
         let rest = between(2, 4).complement();
         assert_eq!(Routes::of(&[rest, between(2, 4)]).unwrap().find(&Value::Int(5)), Some(0));

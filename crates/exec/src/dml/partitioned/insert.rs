@@ -5,7 +5,9 @@
 //! all others are in theirs (4457), as what the tables say comes first.
 
 use super::super::change::{Kept, TableChange, Written, finish_all};
-use super::super::insert_rows::{Source as Given, bound_query, loads_file, query_values, values_source};
+use super::super::insert_rows::{
+    Source as Given, bound_query, loads_file, query_values, values_source,
+};
 use super::super::loader::Loader;
 use super::super::named::{InsertTarget, insert_target};
 use super::super::new_row::{NewRows, not_modifiable};
@@ -78,9 +80,12 @@ pub fn compile(
     let targets = targets(changing, &mut binder, insert)?;
     check(changing, insert, &targets)?;
     let query = match &insert.source {
-        InsertSource::Query(query) => {
-            Some(bound_query(&mut binder, changing.view.width(), query, !insert.columns.is_empty())?)
-        }
+        InsertSource::Query(query) => Some(bound_query(
+            &mut binder,
+            changing.view.width(),
+            query,
+            !insert.columns.is_empty(),
+        )?),
         _ => None,
     };
     let mut lists = Vec::new();
@@ -89,7 +94,14 @@ pub fn compile(
         if at == 0 || !changing.view.is_like_first(at) {
             lists.push(values(&mut binder, insert, query.as_ref(), (target, &columns[..]))?);
         }
-        members.push(receiver(changing, &mut binder, insert, at, (target, &columns[..]), lists.len() - 1)?);
+        members.push(receiver(
+            changing,
+            &mut binder,
+            insert,
+            at,
+            (target, &columns[..]),
+            lists.len() - 1,
+        )?);
     }
     let top = match &insert.top {
         Some(top) => {
@@ -103,7 +115,12 @@ pub fn compile(
     let source = match (query, lists.first()) {
         (Some(BoundQuery { logical, columns, .. }), _) => {
             let wanted: Vec<_> = columns.iter().map(|column| column.id).collect();
-            Source::Query(Box::new(plan::physical::plan_query(&mut binder, logical, &wanted, None)?))
+            Source::Query(Box::new(plan::physical::plan_query(
+                &mut binder,
+                logical,
+                &wanted,
+                None,
+            )?))
         }
         (None, list) => Source::Values(list.map_or(0, Vec::len)),
     };
@@ -154,7 +171,8 @@ fn check(
         if set.len() < view.width() {
             return Err(refusals::values_missing(view.name()));
         }
-        if let Some(column) = columns.iter().find(|column| target.table.columns[**column].computed.is_some())
+        if let Some(column) =
+            columns.iter().find(|column| target.table.columns[**column].computed.is_some())
         {
             return Err(not_modifiable(&target.table.columns[*column].name));
         }
@@ -173,7 +191,9 @@ fn values(
     if let Some(query) = query {
         return Ok(vec![query_values(binder, of, columns, &query.columns, false)?]);
     }
-    let InsertSource::Values(rows) = &insert.source else { return Err(unsupported("INSERT ... EXEC")) };
+    let InsertSource::Values(rows) = &insert.source else {
+        return Err(unsupported("INSERT ... EXEC"));
+    };
     match values_source(binder, of, columns, rows, !insert.columns.is_empty())? {
         Given::Values(rows) => Ok(rows),
         Given::Query { .. } => Err(SqlError::internal("VALUES became a query")),
@@ -335,7 +355,8 @@ impl PartitionedInsert {
         }
         let changes = self.members.iter().zip(&mut written);
         let changes = changes.map(|(to, written)| (&to.rows.change, written.kept.take()));
-        let with_rows = changes.rev().filter(|(_, kept)| kept.as_ref().is_some_and(|kept| kept.count() > 0));
+        let with_rows =
+            changes.rev().filter(|(_, kept)| kept.as_ref().is_some_and(|kept| kept.count() > 0));
         finish_all(ctx, with_rows.collect())?;
         for (to, written) in self.members.iter().zip(&written) {
             ctx.session.inserted(&to.rows.db, &to.rows.store.table, written.count);
@@ -356,7 +377,8 @@ impl Filling<'_> {
             self.homeless = true;
             return Ok(());
         };
-        let (Receiver { rows, key, list, from, .. }, filled) = (&plan.members[to], &mut self.members[to]);
+        let (Receiver { rows, key, list, from, .. }, filled) =
+            (&plan.members[to], &mut self.members[to]);
         let exprs = &plan.lists[*list][at];
         for (column, place) in filled.values.iter_mut().enumerate() {
             // Its expression may have another value when it is computed again.

@@ -69,7 +69,10 @@ impl Member {
         let mut binder = Binder::new(env);
         binder.member = Some(ViewMember::new(db, view, query.clone(), names.clone()));
         let (logical, columns) = binder.view_query(db, view)?;
-        let nested = binder.modules.iter().any(|(_, used)| used.view().is_some() && !Arc::ptr_eq(used, view));
+        let nested = binder
+            .modules
+            .iter()
+            .any(|(_, used)| used.view().is_some() && !Arc::ptr_eq(used, view));
         let Some(get) = table_of(&logical).filter(|_| !nested) else { return Ok(None) };
         let columns = columns.iter().map(|column| get.position(column.id)).collect();
         Ok(Some(Member { db: get.db.clone(), table: get.table.clone(), columns, query }))
@@ -105,7 +108,8 @@ impl Member {
         let env = &CompileEnv { chain: Chain::Trusted, db: &self.db, catalog, ..env.clone() };
         let mut found: Vec<(usize, Option<Domain>)> = Vec::new();
         let checks = self.table.checks.iter();
-        for check in checks.filter(|check| !check.disabled && !check.untrusted && !check.not_for_replication)
+        for check in
+            checks.filter(|check| !check.disabled && !check.untrusted && !check.not_for_replication)
         {
             let (broken, mut used) = check_condition(env, &self.table, check)?;
             used.sort_unstable();
@@ -147,10 +151,13 @@ impl UnionView {
     ) -> Result<Option<UnionView>, SqlError> {
         let Some(queries) = members_of(&view) else { return Ok(None) };
         let (_, columns) = Binder::new(env).view_query(&db, &view)?;
-        let names: Arc<[CompactString]> = columns.iter().map(|column| column.name.clone()).collect();
+        let names: Arc<[CompactString]> =
+            columns.iter().map(|column| column.name.clone()).collect();
         let mut members = Vec::with_capacity(queries.len());
         for query in queries {
-            let Some(member) = Member::of(env, (&db, &view), query, &names)? else { return Ok(None) };
+            let Some(member) = Member::of(env, (&db, &view), query, &names)? else {
+                return Ok(None);
+            };
             members.push(member);
         }
         let types = columns.iter().map(|column| column.ty).collect();
@@ -203,11 +210,14 @@ impl UnionView {
         let mut elsewhere = None;
         for member in &self.members {
             let primary = member.table.all_indexes().find(|index| index.primary_key.is_some());
-            let primary = primary.ok_or_else(|| refusals::no_primary_key(&self.name, &member.name()))?;
-            let place =
-                |(column, _): &(usize, bool)| member.place(*column).filter(|at| !self.derives(member, *at));
+            let primary =
+                primary.ok_or_else(|| refusals::no_primary_key(&self.name, &member.name()))?;
+            let place = |(column, _): &(usize, bool)| {
+                member.place(*column).filter(|at| !self.derives(member, *at))
+            };
             let places: Option<Vec<usize>> = primary.key.iter().map(place).collect();
-            let mut places = places.ok_or_else(|| refusals::key_not_included(&self.name, &member.name()))?;
+            let mut places =
+                places.ok_or_else(|| refusals::key_not_included(&self.name, &member.name()))?;
             places.sort_unstable();
             match &keys {
                 None => keys = Some(places),
@@ -234,7 +244,11 @@ impl UnionView {
         }
         let mut outside = false;
         for at in 0..self.types.len() {
-            let own = self.members.iter().zip(&domains).map(|(member, domains)| member.domain(at, domains));
+            let own = self
+                .members
+                .iter()
+                .zip(&domains)
+                .map(|(member, domains)| member.domain(at, domains));
             let own: Option<Vec<Domain>> = own.collect();
             let Some(routes) = own.as_deref().and_then(Routes::of) else { continue };
             if !keys.contains(&at) {
@@ -326,7 +340,8 @@ impl PartitionedView {
                 if self.union.differ(self.key) {
                     return Err(refusals::partitioning_types(self.name(), 18));
                 }
-                let numbered = |member: &&Member| member.table.columns.iter().any(|c| c.identity.is_some());
+                let numbered =
+                    |member: &&Member| member.table.columns.iter().any(|c| c.identity.is_some());
                 if let Some(member) = self.members().iter().find(numbered) {
                     return Err(refusals::identity(self.name(), &member.name()));
                 }
@@ -349,7 +364,8 @@ impl PartitionedView {
 
     /// 271.
     fn check_derived(&self, mut set: impl Iterator<Item = usize>) -> Result<(), SqlError> {
-        let derived = |at: &usize| self.members().iter().any(|member| self.union.derives(member, *at));
+        let derived =
+            |at: &usize| self.members().iter().any(|member| self.union.derives(member, *at));
         match set.find(derived) {
             None => Ok(()),
             Some(at) => Err(not_modifiable(&self.union.names[at])),
@@ -408,5 +424,7 @@ impl PartitionedView {
 /// after it.
 fn has_trigger(catalog: &Catalog, table: &TableDef, instead: bool) -> bool {
     let triggers = catalog.triggers_of(table.object_id);
-    triggers.iter().any(|module| module.trigger().is_some_and(|trigger| trigger.instead_of == instead))
+    triggers
+        .iter()
+        .any(|module| module.trigger().is_some_and(|trigger| trigger.instead_of == instead))
 }

@@ -116,7 +116,8 @@ fn updates(changing: &Changing<'_>, statement: &ast::Update) -> Result<(Work, Ne
     let set = set_places(changing, statement)?;
     if !set.contains(&view.key()) {
         view.check(Change::Update, &set)?;
-        let plans = changing.each(|_, binder| update::compile(binder, statement, changing.cascade))?;
+        let plans =
+            changing.each(|_, binder| update::compile(binder, statement, changing.cascade))?;
         let needs = Needs::together(plans.iter().map(|plan| &plan.needs));
         return Ok((Work::Update(plans), needs));
     }
@@ -199,7 +200,11 @@ impl PartitionedPlan {
     /// What finding its rows is expected to cost, in units of [`plan::cost`].
     pub fn cost(&self) -> f64 {
         let plans = self.parts();
-        plans.iter().filter_map(|part| part.source.as_ref()?.plan()).map(|plan| cost::of(plan).total).sum()
+        plans
+            .iter()
+            .filter_map(|part| part.source.as_ref()?.plan())
+            .map(|plan| cost::of(plan).total)
+            .sum()
     }
 
     /// What is done to each table.
@@ -208,8 +213,13 @@ impl PartitionedPlan {
             Work::Insert(insert) => {
                 let (tables, plan) = insert.shown();
                 let mut source = Some(plan.map_or(Source::Constant, Source::Plan));
-                let part =
-                    |(db, store)| Part { db, store, source: source.take(), changed: None, subqueries: &[] };
+                let part = |(db, store)| Part {
+                    db,
+                    store,
+                    source: source.take(),
+                    changed: None,
+                    subqueries: &[],
+                };
                 tables.map(part).collect()
             }
             Work::Update(plans) => {
@@ -223,7 +233,13 @@ impl PartitionedPlan {
             Work::Move(plans, _) => {
                 let part = |plan| {
                     let (db, store, source, changed) = MovePlan::shown(plan);
-                    Part { db, store, source: Some(source), changed, subqueries: &plan.needs.subqueries }
+                    Part {
+                        db,
+                        store,
+                        source: Some(source),
+                        changed,
+                        subqueries: &plan.needs.subqueries,
+                    }
                 };
                 plans.iter().map(part).collect()
             }
@@ -256,7 +272,10 @@ impl PartitionedPlan {
                 plans.iter().try_for_each(|plan| plan.lock(ctx))?;
                 let mut written = in_turn(ctx, plans.len(), |at, ctx| plans[at].run_member(ctx))?;
                 follow(ctx, plans.iter().map(DeletePlan::steps), &mut written)?;
-                plans.iter().zip(&written).for_each(|(plan, written)| plan.note(ctx, written.count));
+                plans
+                    .iter()
+                    .zip(&written)
+                    .for_each(|(plan, written)| plan.note(ctx, written.count));
                 Ok(written.iter().map(|written| written.count).sum())
             }
         }

@@ -105,7 +105,8 @@ pub fn compile(
     // UPDATE leaves out no row.
     rows.ignores = false;
     let member = &changing.view.members()[at];
-    let columns = (0..changing.view.width()).map(|at| member.column(at)).collect::<Result<_, _>>()?;
+    let columns =
+        (0..changing.view.width()).map(|at| member.column(at)).collect::<Result<_, _>>()?;
     Ok(MovePlan {
         store: TableStore::open(&db, &table)?,
         target,
@@ -133,7 +134,8 @@ pub fn run(plans: &[MovePlan], routes: &Routes, ctx: &mut ExecCtx<'_>) -> Result
     for _ in plans {
         away.rows.push(RowStore::new(files.clone(), grant.share()));
     }
-    let mut left = in_turn(ctx, plans.len(), |at, ctx| plans[at].leave(at, routes, &mut away, ctx))?;
+    let mut left =
+        in_turn(ctx, plans.len(), |at, ctx| plans[at].leave(at, routes, &mut away, ctx))?;
     let mut come = Vec::with_capacity(plans.len());
     for (plan, rows) in plans.iter().zip(&away.rows) {
         come.push(plan.arrive(rows, ctx)?);

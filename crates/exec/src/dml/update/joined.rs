@@ -64,8 +64,10 @@ impl SetClause {
             return Ok(None);
         }
         let mark = binder.new_col();
-        let values = wanted.iter().map(|(at, id)| (*id, computed(&self.sets[*at].expr).clone())).collect();
-        let Some((logical, mut columns)) = physical::joined_values(binder, rows, values, &ahead, mark)?
+        let values =
+            wanted.iter().map(|(at, id)| (*id, computed(&self.sets[*at].expr).clone())).collect();
+        let Some((logical, mut columns)) =
+            physical::joined_values(binder, rows, values, &ahead, mark)?
         else {
             return Ok(None);
         };
@@ -74,7 +76,8 @@ impl SetClause {
             let expr = computed_mut(&mut self.sets[at].expr);
             expr.columns(&mut of);
             let own = std::mem::replace(expr, Expr::Const(Value::Null));
-            *expr = Expr::Case(Box::new(CaseExpr::new(vec![(is_marked(mark), own)], Expr::Col(id))));
+            *expr =
+                Expr::Case(Box::new(CaseExpr::new(vec![(is_marked(mark), own)], Expr::Col(id))));
         }
         of.retain(|id| get.position(*id).is_some());
         of.sort_unstable();
@@ -86,9 +89,11 @@ impl SetClause {
     /// Whether something that is read while the rows of a table are changed one by one meets the
     /// changes: the set columns, or rows that are away until the last one has been changed.
     fn is_met_by(&self, reads: &Reads, target: &Get) -> bool {
-        let is_target =
-            |get: &Get| (get.db.id(), get.table.object_id) == (target.db.id(), target.table.object_id);
-        let uses = |get: &Get, column: &usize| reads.columns.contains(&(get.first + *column as ColId));
+        let is_target = |get: &Get| {
+            (get.db.id(), get.table.object_id) == (target.db.id(), target.table.object_id)
+        };
+        let uses =
+            |get: &Get, column: &usize| reads.columns.contains(&(get.first + *column as ColId));
         let is_away = has_late_keys(&target.table, &self.changed);
         reads
             .tables

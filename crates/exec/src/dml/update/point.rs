@@ -1,8 +1,8 @@
-//! UPDATE of one row by its whole clustered key, where nothing but bytes of fixed-length columns changes: the row is found,
-//! computed and changed under one latch of its page, without a copy of the row and without an allocation.
-//! Guarantee: what it does is what the usual way would have done. Whatever would need more (a row that is another
-//! transaction's, deleted, or may be locked; NULL; a value that cannot be computed) is left to that way, which has not
-//! begun by then.
+//! UPDATE of one row by its whole clustered key, where nothing but bytes of fixed-length columns
+//! changes: the row is found, computed and changed under one latch of its page, without a copy of
+//! the row and without an allocation. Guarantee: what it does is what the usual way would have
+//! done. Whatever would need more (a row that is another transaction's, deleted, or may be locked;
+//! NULL; a value that cannot be computed) is left to that way, which has not begun by then.
 
 use super::UpdatePlan;
 use super::set::SetColumn;
@@ -21,8 +21,9 @@ use types::{Parts, SqlError, Value};
 /// Most values that are decoded of the row.
 const WIDTH: usize = 8;
 
-/// Whether a statement's row may be changed this way. What sees the row, or an index of it, is not asked here.
-/// Gives the stretch of bytes of the row that changes, from the first of these columns to the last.
+/// Whether a statement's row may be changed this way. What sees the row, or an index of it, is not
+/// asked here. Gives the stretch of bytes of the row that changes, from the first of these columns
+/// to the last.
 pub(super) fn stretch(target: &Target, sets: &[SetColumn]) -> Option<Range<usize>> {
     let Target::Pages(scan) = target else { return None };
     let Path::Point(spec) = &scan.path else { return None };
@@ -42,8 +43,9 @@ pub(super) fn stretch(target: &Target, sets: &[SetColumn]) -> Option<Range<usize
     Some(from..end)
 }
 
-/// The row of a statement that is about to run: its key, and where it is expected. Made before the statement begins, so that the
-/// row comes from memory while the statement begins and takes its locks.
+/// The row of a statement that is about to run: its key, and where it is expected. Made before the
+/// statement begins, so that the row comes from memory while the statement begins and takes its
+/// locks.
 pub struct ExpectedRow {
     /// The key is in it.
     room: Box<PointRoom>,
@@ -53,18 +55,22 @@ pub struct ExpectedRow {
 }
 
 impl UpdatePlan {
-    /// Looks for the row of a statement that [`UpdatePlan::is_point`] and is to run with these variables.
+    /// Looks for the row of a statement that [`UpdatePlan::is_point`] and is to run with these
+    /// variables.
     #[inline]
     pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         let Target::Pages(scan) = &self.target else { return None };
-        let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else { return None };
+        let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else {
+            return None;
+        };
         let mut room = PointRoom::take(session);
         let key = seek::point(spec, &scan.store.parts, &mut PlainVars(vars), &mut room.key);
         let expected = if let Ok(true) = key { tree.look_ahead(&room.key) } else { None };
         Some(ExpectedRow { room, key, expected })
     }
 
-    /// Changes the row; returns how many were changed, or nothing where the usual way is to be taken. The tables are locked.
+    /// Changes the row; returns how many were changed, or nothing where the usual way is to be
+    /// taken. The tables are locked.
     pub(super) fn run_point(
         &self,
         stretch: &Range<usize>,
@@ -73,7 +79,9 @@ impl UpdatePlan {
     ) -> Result<Option<u64>, SqlError> {
         let Target::Pages(scan) = &self.target else { return Ok(None) };
         let Base::Tree(tree) = &scan.store.base else { return Ok(None) };
-        let Some(ahead) = ahead.or_else(|| self.look_ahead(ctx.session, ctx.vars)) else { return Ok(None) };
+        let Some(ahead) = ahead.or_else(|| self.look_ahead(ctx.session, ctx.vars)) else {
+            return Ok(None);
+        };
         let ExpectedRow { mut room, key: found, expected } = ahead;
         let PointRoom { key, values, .. } = &mut *room;
         let vars = PlainVars(ctx.vars);
@@ -82,7 +90,9 @@ impl UpdatePlan {
             // Perhaps a warning only.
             Err(_) => Ok(Edited::Undecided),
             Ok(true) => ctx.session.txn(&self.db).and_then(|txn| {
-                let wish = |row: &[u8], edit: &mut Edit| self.wish(scan, stretch, (row, values), vars, edit);
+                let wish = |row: &[u8], edit: &mut Edit| {
+                    self.wish(scan, stretch, (row, values), vars, edit)
+                };
                 tree.edit(txn, key, expected, wish).map_err(|e| access_error(&self.db, e))
             }),
         };

@@ -1,6 +1,6 @@
-//! The change of one row by UPDATE or MERGE: new values, CHECK, the row and its index entries, OUTPUT, what is kept for later
-//! steps.
-//! Guarantee: keys that the row takes in unique indexes go in when every row of the statement has given up its old ones.
+//! The change of one row by UPDATE or MERGE: new values, CHECK, the row and its index entries,
+//! OUTPUT, what is kept for later steps. Guarantee: keys that the row takes in unique indexes go in
+//! when every row of the statement has given up its old ones.
 
 use std::sync::Arc;
 
@@ -123,7 +123,12 @@ impl<'p> RowUpdate<'p> {
     ///
     /// # Errors
     /// 515; those of the values.
-    pub fn prepare(&mut self, rt: &mut Rt<'_, '_>, row: &[u8], slots: &[Value]) -> Result<(), SqlError> {
+    pub fn prepare(
+        &mut self,
+        rt: &mut Rt<'_, '_>,
+        row: &[u8],
+        slots: &[Value],
+    ) -> Result<(), SqlError> {
         self.compute(slots, rt)?;
         let (db, store) = (self.db, self.store);
         store.all_columns(db, row, &mut self.old)?;
@@ -133,7 +138,10 @@ impl<'p> RowUpdate<'p> {
         }
         for (column, e) in &self.set.computed {
             let value = column_value(e, &self.new, rt, db, &store.table, *column)?;
-            if value.is_null() && !store.table.columns[*column].nullable && !self.change.is_instead() {
+            if value.is_null()
+                && !store.table.columns[*column].nullable
+                && !self.change.is_instead()
+            {
                 return Err(null_error(db, &store.table, *column, "UPDATE"));
             }
             self.new[*column] = value;
@@ -185,7 +193,12 @@ impl<'p> RowUpdate<'p> {
         out: &mut Outlet<'_>,
     ) -> Result<(), SqlError> {
         self.assign(slots, rt)?;
-        let row = OutputRow { deleted: &self.old, inserted: &self.new, row: slots, action: Action::Update };
+        let row = OutputRow {
+            deleted: &self.old,
+            inserted: &self.new,
+            row: slots,
+            action: Action::Update,
+        };
         out.give(&row, rt)?;
         if let Some(kept) = &mut self.kept {
             kept.deleted(&self.old, rt)?;

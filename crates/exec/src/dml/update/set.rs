@@ -1,6 +1,6 @@
-//! SET: which columns get which values, and which variables.
-//! Guarantees: no column twice (264), none that numbers itself (8102, 272); values are of the columns' types; a row that is
-//! changed gets a new rowversion.
+//! SET: which columns get which values, and which variables. Guarantees: no column twice (264),
+//! none that numbers itself (8102, 272); values are of the columns' types; a row that is changed
+//! gets a new rowversion.
 
 use super::super::new_row::not_modifiable;
 use super::super::values::{default_of, full_name, into_column, masked_column};
@@ -28,11 +28,13 @@ type Position<'p> = &'p dyn Fn(&str) -> Result<usize, SqlError>;
 #[derive(Debug, Default)]
 pub struct SetClause {
     pub sets: Vec<SetColumn>,
-    /// `@v = x` and `@v = column = x`: slot, value over the row's slots, or the new value of a set column.
+    /// `@v = x` and `@v = column = x`: slot, value over the row's slots, or the new value of a set
+    /// column.
     pub vars: Vec<(usize, VarValue)>,
     /// Columns that are set, and those that are computed from them.
     pub changed: Vec<usize>,
-    /// Computed columns that the rows have and that change with the set ones, with their values over the new row.
+    /// Computed columns that the rows have and that change with the set ones, with their values
+    /// over the new row.
     pub computed: Vec<(usize, Expr)>,
     /// The same as bits of `column_bit`.
     pub bits: u64,

@@ -50,7 +50,9 @@ pub fn bind(binder: &mut Binder<'_>, column: Typed, args: &[ast::Expr]) -> Resul
 }
 
 fn write(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let [old, new, offset, length] = args else { return Err(SqlError::internal("WRITE without a value")) };
+    let [old, new, offset, length] = args else {
+        return Err(SqlError::internal("WRITE without a value"));
+    };
     match (old, new) {
         (Value::Null, _) => Err(SqlError::of(msg::NULL_TEXT_POINTER, [&"WRITE"])),
         (Value::Bytes(old), new) => {
@@ -66,7 +68,8 @@ fn write(args: &[Value], _: &mut CallCx<'_>) -> Result<Value, SqlError> {
     }
 }
 
-/// The units with a part replaced: nothing new cuts them off at the offset, no offset appends, no length takes all behind it.
+/// The units with a part replaced: nothing new cuts them off at the offset, no offset appends, no
+/// length takes all behind it.
 fn replaced<T: Copy>(
     old: &[T],
     new: Option<&[T]>,
@@ -82,8 +85,8 @@ fn replaced<T: Copy>(
     let end = match length.as_i64() {
         None => old.len(),
         Some(length) => {
-            let length =
-                usize::try_from(length).map_err(|_| SqlError::of(msg::LOB_DELETION_LENGTH, [&length]))?;
+            let length = usize::try_from(length)
+                .map_err(|_| SqlError::of(msg::LOB_DELETION_LENGTH, [&length]))?;
             at.saturating_add(length).min(old.len())
         }
     };

@@ -1,6 +1,6 @@
-//! Keys of rows as hash tables take them, computed for a batch of rows at a time.
-//! Guarantees: two keys are equal exactly when SQL calls their values equal (`expr::key`); a key of one integer is a word
-//! and takes no bytes; where NULL equals nothing, a key with a NULL in it is none.
+//! Keys of rows as hash tables take them, computed for a batch of rows at a time. Guarantees: two
+//! keys are equal exactly when SQL calls their values equal (`expr::key`); a key of one integer is
+//! a word and takes no bytes; where NULL equals nothing, a key with a NULL in it is none.
 
 use super::super::RowSet;
 use crate::operators::rt::Rt;
@@ -63,7 +63,8 @@ enum Source<'p> {
     Expr(&'p Expr),
 }
 
-/// What the keys of an operator's rows are made of; made anew for each batch from the operator's node.
+/// What the keys of an operator's rows are made of; made anew for each batch from the operator's
+/// node.
 pub struct KeyParts<'p> {
     parts: SmallVec<[(Source<'p>, Collation); 4]>,
     /// NULL equals NULL.
@@ -72,7 +73,10 @@ pub struct KeyParts<'p> {
 
 impl<'p> KeyParts<'p> {
     /// Of expressions over the row.
-    pub fn of(parts: impl Iterator<Item = (&'p Expr, Collation)>, nulls_equal: bool) -> KeyParts<'p> {
+    pub fn of(
+        parts: impl Iterator<Item = (&'p Expr, Collation)>,
+        nulls_equal: bool,
+    ) -> KeyParts<'p> {
         let source = |e: &'p Expr| match e {
             Expr::Col(slot) => Source::Slot(*slot as usize),
             other => Source::Expr(other),
@@ -137,7 +141,12 @@ impl Keys {
         Ok(())
     }
 
-    fn push_row(&mut self, parts: &KeyParts<'_>, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn push_row(
+        &mut self,
+        parts: &KeyParts<'_>,
+        row: &[Value],
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<(), SqlError> {
         for (source, collation) in &parts.parts {
             let mut scratch = Value::Null;
             let value = match source {
@@ -218,8 +227,10 @@ mod tests {
         let mut hashes = HashSet::new();
         let mut counts = [[0; 16]; 3];
         for n in 0..16_000u64 {
-            for key in [Key { word: n, bytes: &[] }, Key { word: hash_bytes(&n.to_le_bytes()), bytes: b"x" }]
-            {
+            for key in [
+                Key { word: n, bytes: &[] },
+                Key { word: hash_bytes(&n.to_le_bytes()), bytes: b"x" },
+            ] {
                 assert!(hashes.insert(key.hash()));
                 for (level, counts) in counts.iter_mut().enumerate() {
                     counts[part_of(key.hash(), level as u32)] += 1;

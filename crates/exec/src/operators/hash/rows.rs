@@ -1,5 +1,6 @@
-//! Rows that an operator keeps: packed records one after another in pieces of memory, each with its key and a link to
-//! another. Guarantees: a record stays where it is; nothing is taken beyond the share unless it is forced.
+//! Rows that an operator keeps: packed records one after another in pieces of memory, each with its
+//! key and a link to another. Guarantees: a record stays where it is; nothing is taken beyond the
+//! share unless it is forced.
 
 use super::key::Key;
 use crate::operators::memory::Share;
@@ -70,7 +71,12 @@ impl Rows {
     }
 
     /// Adds a row; none when there is no memory for it. A first row is always taken.
-    pub fn push(&mut self, key: Option<Key<'_>>, row: &[Value], share: &mut Share) -> Option<Place> {
+    pub fn push(
+        &mut self,
+        key: Option<Key<'_>>,
+        row: &[Value],
+        share: &mut Share,
+    ) -> Option<Place> {
         let mut packed = std::mem::take(&mut self.packed);
         packed.clear();
         pack_row(row, &mut packed);
@@ -80,7 +86,12 @@ impl Rows {
     }
 
     /// Adds a packed row; none when there is no memory for it. A first row is always taken.
-    pub fn push_packed(&mut self, key: Option<Key<'_>>, row: &[u8], share: &mut Share) -> Option<Place> {
+    pub fn push_packed(
+        &mut self,
+        key: Option<Key<'_>>,
+        row: &[u8],
+        share: &mut Share,
+    ) -> Option<Place> {
         let need = need(key, row);
         if !self.has_room(need) {
             let mut size = self.next_chunk(need);
@@ -189,7 +200,9 @@ impl Rows {
 
     /// Whether it was marked.
     pub fn is_marked(&self, place: Place) -> bool {
-        self.rest(place).first_chunk::<8>().is_some_and(|link| u64::from_le_bytes(*link) & MARKED != 0)
+        self.rest(place)
+            .first_chunk::<8>()
+            .is_some_and(|link| u64::from_le_bytes(*link) & MARKED != 0)
     }
 
     /// The first record.
@@ -253,7 +266,8 @@ fn need(key: Option<Key<'_>>, row: &[u8]) -> usize {
 /// Unpacks a row.
 #[inline]
 pub fn unpack(row: &[u8], values: &mut [Value]) -> Result<(), SqlError> {
-    unpack_row(row, values).map_err(|e| SqlError::internal(format!("a kept row cannot be read: {e}")))
+    unpack_row(row, values)
+        .map_err(|e| SqlError::internal(format!("a kept row cannot be read: {e}")))
 }
 
 #[inline]

@@ -1,7 +1,8 @@
-//! A hash table over kept rows: an array of heads of chains, the links in the rows. A head carries a filter of 16 bits of
-//! what is in its chain (Leis, Boncz, Kemper, Neumann, "Morsel-Driven Parallelism", 2014, section 4.2), so that a key that
-//! is not there is mostly found out without touching a row.
-//! Guarantee: rows of one key are met in the order in which they were added when the heads were made at once.
+//! A hash table over kept rows: an array of heads of chains, the links in the rows. A head carries
+//! a filter of 16 bits of what is in its chain (Leis, Boncz, Kemper, Neumann, "Morsel-Driven
+//! Parallelism", 2014, section 4.2), so that a key that is not there is mostly found out without
+//! touching a row. Guarantee: rows of one key are met in the order in which they were added when
+//! the heads were made at once.
 
 use super::key::{Key, Keys};
 use super::rows::{Place, Rows};
@@ -45,7 +46,8 @@ impl HashTable {
         let mut links = Vec::new();
         for chunk in (0..self.rows.chunks()).rev() {
             links.clear();
-            let keyed = self.rows.chunk(chunk).filter_map(|r| r.key.map(|key| (r.place, key.hash())));
+            let keyed =
+                self.rows.chunk(chunk).filter_map(|r| r.key.map(|key| (r.place, key.hash())));
             links.extend(keyed);
             for (place, hash) in links.iter().rev() {
                 self.link(*place, *hash);
@@ -61,7 +63,8 @@ impl HashTable {
         self.rows.set_link(place, first);
     }
 
-    /// Adds a packed row and links it; none when there is no memory for it. A first one is always taken.
+    /// Adds a packed row and links it; none when there is no memory for it. A first one is always
+    /// taken.
     pub fn insert(&mut self, key: Key<'_>, row: &[u8], share: &mut Share) -> Option<Place> {
         if self.rows.len() * 2 >= self.heads.len() {
             let first = self.heads.is_empty();
@@ -119,10 +122,13 @@ impl HashTable {
         self.from(self.rows.compare(place, key).0, key)
     }
 
-    /// The first rows of all keys of a batch: first all heads are read, then the rows, so that waits for memory overlap.
+    /// The first rows of all keys of a batch: first all heads are read, then the rows, so that
+    /// waits for memory overlap.
     pub fn find_all(&self, keys: &Keys, found: &mut Vec<Place>) {
         found.clear();
-        found.extend((0..keys.len()).map(|i| keys.get(i).map_or(Place::NONE, |key| self.candidate(&key))));
+        found.extend(
+            (0..keys.len()).map(|i| keys.get(i).map_or(Place::NONE, |key| self.candidate(&key))),
+        );
         for (i, place) in found.iter_mut().enumerate() {
             if *place != Place::NONE
                 && let Some(key) = keys.get(i)

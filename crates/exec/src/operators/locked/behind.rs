@@ -120,7 +120,8 @@ impl LockedScan {
         for i in 0..entries {
             self.wait_for_readers(plan, rt, index.tree.unit_id(), i)?;
         }
-        let (batch, mut lookup) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.lookup));
+        let (batch, mut lookup) =
+            (std::mem::take(&mut self.batch), std::mem::take(&mut self.lookup));
         let locked = self.lock_and_keep(plan, rt, (index, &batch, entries), &mut lookup);
         (self.batch, self.lookup) = (batch, lookup);
         locked

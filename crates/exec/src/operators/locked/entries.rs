@@ -127,7 +127,9 @@ impl LockedScan {
     ) -> Result<RowOutcome, SqlError> {
         let index = &plan.store.indexes[index];
         match held_by(plan, self.condition.of(plan), index, self.batch.entry(i), rt, out)? {
-            Some(true) if !self.sure => self.keep_as_read(plan, &Rows::Tree(&index.tree), i, rt, out),
+            Some(true) if !self.sure => {
+                self.keep_as_read(plan, &Rows::Tree(&index.tree), i, rt, out)
+            }
             Some(_) => Ok(RowOutcome::Done),
             None => Ok(RowOutcome::Alone),
         }
@@ -149,8 +151,8 @@ impl LockedScan {
             // An error counts where the entry is locked.
             let (entry, index) = (self.batch.entry(i), &plan.store.indexes[index]);
             let passes = entry_passes(plan, index, entry, rt, &mut self.tested).unwrap_or(true);
-            let rejected =
-                !passes && index.tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?;
+            let rejected = !passes
+                && index.tree.is_as_read(&self.batch).map_err(|e| access_error(&plan.db, e))?;
             return Ok(if rejected { RowOutcome::Done } else { RowOutcome::Alone });
         }
         let (store, fail) = (&plan.store, |e| access_error(&plan.db, e));
@@ -180,7 +182,9 @@ impl LockedScan {
         }
         let txn = rt.session().txn(&plan.db);
         let txn = out.or_pop(txn)?;
-        if is_own(txn, &self.lookup, 0) || txn.row_is_free(rows.unit(), name.as_ref(), self.locks.mode) {
+        if is_own(txn, &self.lookup, 0)
+            || txn.row_is_free(rows.unit(), name.as_ref(), self.locks.mode)
+        {
             return Ok(RowOutcome::Done);
         }
         out.pop_row();
@@ -188,8 +192,9 @@ impl LockedScan {
     }
 
     /// Gives the row behind entry `i` where nobody can be changing either: the table is locked, or
-    /// both are ([`LockedScan::lock_rows_behind`]), after whoever changed them had ended. Neither is
-    /// locked or asked for once more, and a row that was kept when it was locked is not read again.
+    /// both are ([`LockedScan::lock_rows_behind`]), after whoever changed them had ended. Neither
+    /// is locked or asked for once more, and a row that was kept when it was locked is not read
+    /// again.
     fn locked_behind(
         &mut self,
         plan: &ScanPlan,
@@ -211,10 +216,18 @@ impl LockedScan {
             return Ok(RowOutcome::Done);
         }
         let locator = index_locator(index, self.batch.entry(i), plan)?;
-        let found = storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
+        let found =
+            storage::fetch(&plan.db, &plan.store, &locator, ReadMode::Current, &mut self.lookup)?;
         if found && !self.lookup.is_ghost(0) {
             let test = self.condition.of_rows(plan);
-            base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+            base_row(
+                plan,
+                test,
+                self.lookup.row(0),
+                locator_of(plan, || locator.clone()),
+                rt,
+                out,
+            )?;
         }
         Ok(RowOutcome::Done)
     }
@@ -284,7 +297,8 @@ impl LockedScan {
         into: &mut RowBatch,
     ) -> Result<Option<(Grant, bool)>, SqlError> {
         let txn = rt.session().txn(&plan.db)?;
-        let was_left = self.ended.is_settled(txn, self.batch.header(i).txn) && !self.batch.is_ghost(i);
+        let was_left =
+            self.ended.is_settled(txn, self.batch.header(i).txn) && !self.batch.is_ghost(i);
         if self.held.is_none() && was_left && !is_own(txn, &self.batch, i) {
             let grant = self.lock(plan, rt, tree.unit(), name.as_ref(), self.locks.mode)?;
             if grant == Grant::Busy {
@@ -301,8 +315,8 @@ impl LockedScan {
     }
 
     /// Waits for those who have locked entry `i` of the page at hand, where the row behind it is to
-    /// be locked in a mode that keeps them from it. An entry that the transaction has changed itself
-    /// is locked by those alone who wait for the transaction.
+    /// be locked in a mode that keeps them from it. An entry that the transaction has changed
+    /// itself is locked by those alone who wait for the transaction.
     pub(super) fn wait_for_readers(
         &self,
         plan: &ScanPlan,

@@ -30,7 +30,12 @@ impl Near {
 
     /// The newest version of a row, as the only one of `batch`, which has the row before it; false
     /// if there is none.
-    pub fn fetch(&mut self, rows: &Rows<'_>, name: &Name, batch: &mut RowBatch) -> Result<bool, AccessError> {
+    pub fn fetch(
+        &mut self,
+        rows: &Rows<'_>,
+        name: &Name,
+        batch: &mut RowBatch,
+    ) -> Result<bool, AccessError> {
         if let (Rows::Tree(tree), Name::Key(key)) = (rows, name)
             && self.is_worth_a_look()
             && tree.fetch_near(key, ReadMode::Current, batch)?

@@ -1,6 +1,6 @@
 //! Ranges of keys that a locked scan reads, one after another, a step of keys at a time: keys and
-//! gaps are locked until a pass finds nothing that is not, or the pages tell that the next one would
-//! not (`Cursor::is_as_read`).
+//! gaps are locked until a pass finds nothing that is not, or the pages tell that the next one
+//! would not (`Cursor::is_as_read`).
 
 use super::{LockedScan, Name, Source};
 use crate::operators::rt::Rt;
@@ -74,7 +74,12 @@ impl LockedScan {
         self.rest = ranges;
     }
 
-    fn next_range(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, tree: BTree) -> Result<Source, SqlError> {
+    fn next_range(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        tree: BTree,
+    ) -> Result<Source, SqlError> {
         if self.rest.is_empty() {
             self.look_for_value(plan, rt, &tree)?;
         }
@@ -202,7 +207,12 @@ impl LockedScan {
     }
 
     /// Range-locks the first keys of the page at hand and waits for their writers.
-    fn lock_page(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, tree: &BTree) -> Result<Pass, SqlError> {
+    fn lock_page(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        tree: &BTree,
+    ) -> Result<Pass, SqlError> {
         let batch = std::mem::take(&mut self.batch);
         let pass = self.lock_entries(plan, rt, tree, &batch);
         self.batch = batch;
@@ -277,8 +287,9 @@ impl LockedScan {
         Ok(left == Left::ForGood)
     }
 
-    /// Locks the gap that begins at `from`: every key down to the first that is committed and live, and that one.
-    /// `None`: only the gap above the last key. True when all of it was locked before.
+    /// Locks the gap that begins at `from`: every key down to the first that is committed and live,
+    /// and that one. `None`: only the gap above the last key. True when all of it was locked
+    /// before.
     pub(super) fn lock_gap(
         &mut self,
         plan: &ScanPlan,
@@ -297,7 +308,8 @@ impl LockedScan {
         let mut before = true;
         loop {
             rt.check_cancel()?;
-            let cursor = tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
+            let cursor =
+                tree.cursor(storage::keys::borrowed(&from), Bound::Unbounded, Direction::Forward);
             let mut cursor = cursor.beginning_with(1);
             let mut gap = self.lock_to_live(plan, rt, tree, &mut cursor, &mut batch)?;
             if gap.last == Name::End {
@@ -332,7 +344,10 @@ impl LockedScan {
         loop {
             rt.check_cancel()?;
             self.ended.reads(rt.session().txn(&plan.db)?);
-            if !cursor.next_batch(ReadMode::Current, batch).map_err(|e| access_error(&plan.db, e))? {
+            if !cursor
+                .next_batch(ReadMode::Current, batch)
+                .map_err(|e| access_error(&plan.db, e))?
+            {
                 return Ok(GapPass { last: Name::End, pass: Pass::of(left, before), whole });
             }
             for i in 0..batch.len() {
@@ -340,7 +355,8 @@ impl LockedScan {
                 let writer = batch.header(i).txn;
                 left &= self.had_ended(plan, rt, writer)?;
                 before &= self.lock(plan, rt, tree.unit_id(), key, mode)? == Grant::Held;
-                // A ghost is removed some time, one's own entry by a rollback: they do not end a gap for long.
+                // A ghost is removed some time, one's own entry by a rollback: they do not end a
+                // gap for long.
                 if !batch.is_ghost(i) && writer != self.txn(plan, rt)?.id() {
                     let last = Name::Key(batch.key(i).to_vec());
                     return Ok(GapPass { last, pass: Pass::of(left, before), whole });

@@ -102,14 +102,18 @@ impl LockedScan {
             return Ok(RowOutcome::Alone);
         }
         let writer = self.batch.header(i).txn;
-        if !self.ended.is_below(writer) && !self.ended.is_settled(rt.session().txn(&plan.db)?, writer) {
+        if !self.ended.is_below(writer)
+            && !self.ended.is_settled(rt.session().txn(&plan.db)?, writer)
+        {
             return Ok(RowOutcome::Again);
         }
         if self.batch.is_ghost(i) {
             return Ok(RowOutcome::Done);
         }
         match &plan.path {
-            Path::Index { index, covering: true, .. } => return self.covered(plan, i, *index, rt, out),
+            Path::Index { index, covering: true, .. } => {
+                return self.covered(plan, i, *index, rt, out);
+            }
             Path::Index { index, .. } => return self.entry(plan, i, *index, rt, out),
             _ => {}
         }
@@ -187,7 +191,12 @@ impl LockedScan {
 
     /// What comes after row `i` of the page is read again: there was perhaps a wait since it was
     /// read.
-    fn read_behind(&mut self, plan: &ScanPlan, rt: &mut Rt<'_, '_>, i: usize) -> Result<(), SqlError> {
+    fn read_behind(
+        &mut self,
+        plan: &ScanPlan,
+        rt: &mut Rt<'_, '_>,
+        i: usize,
+    ) -> Result<(), SqlError> {
         let txn = rt.session().txn(&plan.db)?;
         // Of a page of one row, what comes after it is the next page: what is known would never
         // end.
@@ -235,7 +244,9 @@ impl LockedScan {
             return Ok(None);
         }
         let near = &mut self.near;
-        let read = |into: &mut RowBatch| near.fetch(rows, name, into).map_err(|e| access_error(&plan.db, e));
+        let read = |into: &mut RowBatch| {
+            near.fetch(rows, name, into).map_err(|e| access_error(&plan.db, e))
+        };
         let txn = rt.session().txn(&plan.db)?;
         self.alone.forget_many();
         let found = self.alone.row((&plan.db, txn), !self.locks.read_past, into, read);
@@ -298,7 +309,8 @@ impl LockedScan {
         out: &mut RowSet,
     ) -> Result<(), SqlError> {
         // A ghost may have been brought back by a rollback since the page was read.
-        let (mut entry, mut lookup) = (std::mem::take(&mut self.entry), std::mem::take(&mut self.lookup));
+        let (mut entry, mut lookup) =
+            (std::mem::take(&mut self.entry), std::mem::take(&mut self.lookup));
         let result = match (&plan.path, &plan.store.base) {
             (Path::Index { index, .. }, _) => {
                 self.indexed(plan, (i, *index), rt, (&mut entry, &mut lookup), out)
@@ -308,7 +320,8 @@ impl LockedScan {
                 .map(drop),
             (_, Base::Tree(tree)) => {
                 let name = Name::Key(self.batch.key(i).to_vec());
-                let read = self.base(plan, rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop);
+                let read =
+                    self.base(plan, rt, &Rows::Tree(tree), &name, &mut lookup, out).map(drop);
                 self.moved |= lookup.header(0).txn != self.batch.header(i).txn;
                 read
             }

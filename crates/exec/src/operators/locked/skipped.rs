@@ -63,7 +63,8 @@ impl LockedScan {
             if is_entry && cursor(1).next_batch(ReadMode::Current, &mut self.batch).map_err(fail)? {
                 self.lock_rows_behind(plan, rt, 1)?;
             }
-            let from = if plan.backward { ranges::behind(&left.upper) } else { Some(left.lower.clone()) };
+            let from =
+                if plan.backward { ranges::behind(&left.upper) } else { Some(left.lower.clone()) };
             self.lock_gap(plan, rt, tree, from)?;
         }
         let mut cursor = cursor(SEEN);

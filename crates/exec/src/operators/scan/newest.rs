@@ -86,7 +86,9 @@ impl Scan {
         if self.batch.is_ghost(i) {
             return Ok(true);
         }
-        let Path::Index { index, .. } = &plan.path else { return self.row(plan, i, rt, out).map(|()| true) };
+        let Path::Index { index, .. } = &plan.path else {
+            return self.row(plan, i, rt, out).map(|()| true);
+        };
         let index = &plan.store.indexes[*index];
         if !entry_passes(plan, index, self.batch.entry(i), rt, &mut self.tested)? {
             return Ok(true);
@@ -101,7 +103,14 @@ impl Scan {
         }
         if !self.lookup.is_ghost(0) {
             let test = self.condition.of_rows(plan);
-            base_row(plan, test, self.lookup.row(0), locator_of(plan, || locator.clone()), rt, out)?;
+            base_row(
+                plan,
+                test,
+                self.lookup.row(0),
+                locator_of(plan, || locator.clone()),
+                rt,
+                out,
+            )?;
         }
         Ok(true)
     }
@@ -176,7 +185,12 @@ impl Scan {
     }
 
     /// The one row that there can be, again.
-    fn point_again(&mut self, plan: &ScanPlan, i: usize, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    fn point_again(
+        &mut self,
+        plan: &ScanPlan,
+        i: usize,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<bool, SqlError> {
         let Some(tree) = tree_of(plan) else { return Ok(false) };
         let key = self.batch.key(i).to_vec();
         self.look(plan, rt)?;

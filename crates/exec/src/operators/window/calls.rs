@@ -48,7 +48,9 @@ impl Call {
         let state = match &call.kind {
             _ if call.ignore_nulls => State::Skipping(Seen::default()),
             WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => State::Plain,
-            WindowKind::PercentRank | WindowKind::CumeDist | WindowKind::Ntile(_) => State::Counted(None),
+            WindowKind::PercentRank | WindowKind::CumeDist | WindowKind::Ntile(_) => {
+                State::Counted(None)
+            }
             WindowKind::Lag { .. } | WindowKind::FirstValue(_) | WindowKind::LastValue(_) => {
                 State::Reading(Cursor::default())
             }
@@ -77,7 +79,9 @@ impl Call {
     pub fn oldest(&self, call: &WindowCall, at: usize) -> usize {
         let moves = call.start != FrameEnd::Unbounded;
         match (&call.kind, &self.state) {
-            (WindowKind::Lag { offset, .. }, State::Skipping(_)) if constant(offset) != Some(1) => 0,
+            (WindowKind::Lag { offset, .. }, State::Skipping(_)) if constant(offset) != Some(1) => {
+                0
+            }
             (_, State::Skipping(seen)) => at.min(seen.scanned),
             (WindowKind::Lag { offset, ahead, .. }, _) => match constant(offset) {
                 Some(by) if *ahead => at.saturating_add_signed(by.min(0)),
@@ -87,7 +91,8 @@ impl Call {
             (WindowKind::FirstValue(_) | WindowKind::LastValue(_), _) if moves => {
                 self.known.as_ref().map_or(0, |(frame, _)| frame.start)
             }
-            // The first row is known, or the last of a frame that ends at or before this row is read again.
+            // The first row is known, or the last of a frame that ends at or before this row is
+            // read again.
             (WindowKind::FirstValue(_) | WindowKind::LastValue(_), _) => {
                 self.known.as_ref().map_or(0, |(frame, _)| at.min(frame.end.saturating_sub(1)))
             }
@@ -129,9 +134,12 @@ impl Call {
             WindowKind::Lag { arg, offset, default, ahead } => {
                 let by = offset.eval(current.row, rt)?.as_i64().unwrap_or(0);
                 let by = if *ahead { by } else { by.saturating_neg() };
-                let at = (current.at as i64).checked_add(by).and_then(|at| usize::try_from(at).ok());
+                let at =
+                    (current.at as i64).checked_add(by).and_then(|at| usize::try_from(at).ok());
                 match at {
-                    Some(at) if partition.has(on, at, rt)? => self.of_row(arg, at, partition, rt)?,
+                    Some(at) if partition.has(on, at, rt)? => {
+                        self.of_row(arg, at, partition, rt)?
+                    }
                     _ => default.eval(current.row, rt)?,
                 }
             }
@@ -147,7 +155,11 @@ impl Call {
                     return Ok(value);
                 }
                 let at = if first { frame.start } else { frame.end.wrapping_sub(1) };
-                let value = if frame.is_empty() { Value::Null } else { self.of_row(arg, at, partition, rt)? };
+                let value = if frame.is_empty() {
+                    Value::Null
+                } else {
+                    self.of_row(arg, at, partition, rt)?
+                };
                 self.known = Some((frame, value.clone()));
                 value
             }
@@ -224,7 +236,9 @@ impl Seen {
                     0 => return arg.eval(current.row, rt),
                     1 if forward => self.next(arg, current.at, (partition, on), rt)?,
                     1 => self.look(arg, current.at, false, partition, rt)?,
-                    count => return self.counted(call, current, (count, forward), (partition, on), rt),
+                    count => {
+                        return self.counted(call, current, (count, forward), (partition, on), rt);
+                    }
                 };
                 found.map_or_else(|| default.eval(current.row, rt), Ok)
             }
@@ -353,7 +367,8 @@ fn tile(at: i64, count: i64, groups: i64) -> Result<Value, SqlError> {
     }
     let (size, larger) = (count / groups, count % groups);
     let in_larger = at < larger * (size + 1);
-    let tile = if in_larger { at / (size + 1) } else { larger + (at - larger * (size + 1)) / size.max(1) };
+    let tile =
+        if in_larger { at / (size + 1) } else { larger + (at - larger * (size + 1)) / size.max(1) };
     Ok(Value::BigInt(tile + 1))
 }
 

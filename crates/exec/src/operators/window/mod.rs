@@ -1,7 +1,7 @@
-//! Window functions over one window: each call adds its column. An input that does not come in the window's order (partition, then
-//! order) is sorted first; one that does is passed on as it comes.
-//! Guarantees: rows come out in the order of the window; time is linear in the rows after the sort; what is kept of a partition
-//! goes to disk when there is no memory for it.
+//! Window functions over one window: each call adds its column. An input that does not come in the
+//! window's order (partition, then order) is sorted first; one that does is passed on as it comes.
+//! Guarantees: rows come out in the order of the window; time is linear in the rows after the sort;
+//! what is kept of a partition goes to disk when there is no memory for it.
 
 mod calls;
 mod partition;
@@ -25,7 +25,8 @@ pub struct Window {
     calls: Vec<Call>,
     partition: Option<Partition>,
     cursor: Cursor,
-    /// The next row of the partition, the first of the peers of the one before, how many groups of peers there were.
+    /// The next row of the partition, the first of the peers of the one before, how many groups of
+    /// peers there were.
     at: usize,
     peers_start: usize,
     rank: i64,
@@ -41,7 +42,8 @@ struct Over<'a> {
 }
 
 impl Over<'_> {
-    /// Adds the keys of a row to bytes that sort as they do; gives how many of them say which partition it is in.
+    /// Adds the keys of a row to bytes that sort as they do; gives how many of them say which
+    /// partition it is in.
     fn key(self, row: &[Value], rt: &mut Rt<'_, '_>, key: &mut Vec<u8>) -> Result<usize, SqlError> {
         let Some(window) = self.calls.first() else { return Ok(0) };
         let mut part = |e: &Expr, descending, collation, key: &mut Vec<u8>| {
@@ -88,7 +90,12 @@ impl Window {
     }
 
     /// Adds the next row; false when there is none.
-    fn row(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>, row: &mut [Value]) -> Result<bool, SqlError> {
+    fn row(
+        &mut self,
+        on: Over<'_>,
+        rt: &mut Rt<'_, '_>,
+        row: &mut [Value],
+    ) -> Result<bool, SqlError> {
         if !self.advance(on, rt)? {
             return Ok(false);
         }
@@ -107,7 +114,8 @@ impl Window {
         self.at += 1;
         if self.at.is_multiple_of(BATCH) {
             let next = self.at;
-            let oldest = self.calls.iter().zip(on.calls).map(|(state, call)| state.oldest(call, next)).min();
+            let oldest =
+                self.calls.iter().zip(on.calls).map(|(state, call)| state.oldest(call, next)).min();
             partition.keep_from(oldest.unwrap_or(next).min(next));
             rt.check_cancel()?;
         }
@@ -116,7 +124,12 @@ impl Window {
 }
 
 impl Operator for Window {
-    fn next(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
+    fn next(
+        &mut self,
+        plan: &Plan,
+        rt: &mut Rt<'_, '_>,
+        out: &mut RowSet,
+    ) -> Result<bool, SqlError> {
         let Node::Window { input, calls, streams } = &plan.node else { return Err(other_node()) };
         let on = Over { input, calls, streams: *streams };
         out.reset(input.width() + calls.len());

@@ -1,6 +1,7 @@
-//! A partition of a window: its rows come in as they are asked for and go when nobody reads them again.
-//! Guarantees: rows have the order of their keys; a frame that looks back and ahead by n rows needs memory for n rows; rows
-//! that a call needs to the end of the partition go to disk when there is no memory for them.
+//! A partition of a window: its rows come in as they are asked for and go when nobody reads them
+//! again. Guarantees: rows have the order of their keys; a frame that looks back and ahead by n
+//! rows needs memory for n rows; rows that a call needs to the end of the partition go to disk when
+//! there is no memory for them.
 
 use types::{SqlError, Value, pack_row};
 
@@ -12,7 +13,8 @@ use crate::operators::{Operator, RowSet};
 
 /// Where rows come from.
 enum Source {
-    /// Sorted by the keys. Value of a record: bytes of the partition's part of the key, the packed row.
+    /// Sorted by the keys. Value of a record: bytes of the partition's part of the key, the packed
+    /// row.
     Sorted(Sorted),
     /// Rows that come in order.
     Input {
@@ -120,7 +122,8 @@ impl Partition {
         Ok(())
     }
 
-    /// Goes on to the next partition; false when there is none. The one before has given all its rows.
+    /// Goes on to the next partition; false when there is none. The one before has given all its
+    /// rows.
     pub fn next(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         debug_assert!(self.complete, "rows of a partition are left");
         self.rows.clear();
@@ -165,7 +168,12 @@ impl Partition {
     }
 
     /// How many of the first `n` rows it has.
-    pub fn at_most(&mut self, on: Over<'_>, n: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+    pub fn at_most(
+        &mut self,
+        on: Over<'_>,
+        n: usize,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<usize, SqlError> {
         match n.checked_sub(1) {
             Some(last) if !self.has(on, last, rt)? => Ok(self.rows.len()),
             _ => Ok(n),
@@ -183,7 +191,12 @@ impl Partition {
     }
 
     /// The row after the last peer of a row.
-    pub fn peers_end(&mut self, on: Over<'_>, row: usize, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+    pub fn peers_end(
+        &mut self,
+        on: Over<'_>,
+        row: usize,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<usize, SqlError> {
         let mut next = row + 1;
         while self.has(on, next, rt)? && !self.starts_peers(next) {
             next += 1;
@@ -195,7 +208,12 @@ impl Partition {
     ///
     /// # Errors
     /// Those of run files.
-    pub fn row(&self, row: usize, cursor: &mut Cursor, values: &mut [Value]) -> Result<(), SqlError> {
+    pub fn row(
+        &self,
+        row: usize,
+        cursor: &mut Cursor,
+        values: &mut [Value],
+    ) -> Result<(), SqlError> {
         self.rows.read(row, cursor, values)
     }
 

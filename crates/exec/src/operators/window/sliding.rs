@@ -1,7 +1,7 @@
-//! The state of an aggregate over a frame that slides over the rows of a partition: a queue made of two stacks, each row
-//! entering and leaving each once (Tangwongsan, Hirzel, Schneider, "In-Order Sliding-Window Aggregation in Worst-Case Constant
-//! Time", 2017, section 2).
-//! Guarantee: all frames of a partition cost time linear in its rows, as starts and ends of frames only move forward.
+//! The state of an aggregate over a frame that slides over the rows of a partition: a queue made of
+//! two stacks, each row entering and leaving each once (Tangwongsan, Hirzel, Schneider, "In-Order
+//! Sliding-Window Aggregation in Worst-Case Constant Time", 2017, section 2). Guarantee: all frames
+//! of a partition cost time linear in its rows, as starts and ends of frames only move forward.
 
 use std::ops::Range;
 
@@ -16,7 +16,8 @@ use crate::operators::rt::Rt;
 pub struct Sliding {
     /// The rows that the state is of.
     rows: Range<usize>,
-    /// Of the oldest rows: the state of each of them and those after it that are in this stack, the oldest last.
+    /// Of the oldest rows: the state of each of them and those after it that are in this stack, the
+    /// oldest last.
     front: Vec<Accumulator>,
     /// Of the rows after those in `front`.
     back: Accumulator,

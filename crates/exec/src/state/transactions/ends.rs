@@ -1,7 +1,7 @@
 //! BEGIN, COMMIT, ROLLBACK and SAVE TRANSACTION, and the end of all that a session has open.
 //!
-//! Guarantee: the transactions of all databases end the same way; a rollback takes changes of schema back from the catalog in
-//! memory before anybody else sees the tables.
+//! Guarantee: the transactions of all databases end the same way; a rollback takes changes of
+//! schema back from the catalog in memory before anybody else sees the tables.
 
 use super::undoing::UndoScope;
 use super::{NamedSavepoint, OpenTxn, Transactions};
@@ -15,8 +15,8 @@ use txn::{Durability, Txn, TxnError};
 use types::{SqlError, msg};
 
 impl SessionCore {
-    /// BEGIN TRANSACTION. `implicit`: it is a statement that begins a transaction around its own under SET
-    /// IMPLICIT_TRANSACTIONS ON.
+    /// BEGIN TRANSACTION. `implicit`: it is a statement that begins a transaction around its own
+    /// under SET IMPLICIT_TRANSACTIONS ON.
     pub fn begin_tran(&mut self, name: &str, implicit: bool) {
         let around = u32::from(implicit && self.trancount == 0);
         if self.trancount == 0 {
@@ -47,7 +47,8 @@ impl SessionCore {
         }
     }
 
-    /// ROLLBACK without a name, or with the outermost transaction's; with a savepoint's only to there.
+    /// ROLLBACK without a name, or with the outermost transaction's; with a savepoint's only to
+    /// there.
     ///
     /// Errors: 3903 without BEGIN TRANSACTION, 6401 an unknown name.
     pub fn rollback_tran(&mut self, name: Option<&str>) -> Result<(), SqlError> {
@@ -59,7 +60,9 @@ impl SessionCore {
             return Ok(());
         };
         let folded = fold_name(name);
-        if let Some(at) = self.transactions.savepoints.iter().rposition(|s| fold_name(&s.name) == folded) {
+        if let Some(at) =
+            self.transactions.savepoints.iter().rposition(|s| fold_name(&s.name) == folded)
+        {
             return self.rollback_to_savepoint(at);
         }
         if fold_name(&self.transactions.name) == folded {
@@ -128,13 +131,20 @@ impl SessionCore {
     #[inline]
     pub fn rollback_rest(&mut self) {
         let Transactions { open, ddl, undone, savepoints, counts, .. } = &self.transactions;
-        let nothing = open.is_empty() && ddl.is_empty() && undone.is_empty() && savepoints.is_empty();
-        if !nothing || !counts.is_empty() || self.doomed || self.transaction != 0 || self.trancount > 0 {
+        let nothing =
+            open.is_empty() && ddl.is_empty() && undone.is_empty() && savepoints.is_empty();
+        if !nothing
+            || !counts.is_empty()
+            || self.doomed
+            || self.transaction != 0
+            || self.trancount > 0
+        {
             self.rollback_all();
         }
     }
 
-    /// Rolls everything back and leaves the transaction: ROLLBACK, a batch-aborting error, the end of the session.
+    /// Rolls everything back and leaves the transaction: ROLLBACK, a batch-aborting error, the end
+    /// of the session.
     pub fn rollback_all(&mut self) {
         if self.trancount > 0 {
             self.cursors.transaction_ended(false, self.options.cursor_close_on_commit);
@@ -185,7 +195,8 @@ impl SessionCore {
         let mut list = std::mem::take(&mut self.transactions.open);
         for open in &mut list {
             open.end_snapshots();
-            // Before the commit: a snapshot that sees it must not take the old definition for its own.
+            // Before the commit: a snapshot that sees it must not take the old definition for its
+            // own.
             open.db.note_ddl(changes.iter().filter_map(|c| c.object_in(&open.db)), open.txn.id());
             open.txn.throttle();
         }
@@ -221,7 +232,8 @@ impl SessionCore {
         }
     }
 
-    /// Takes back the catalog's changes from position `from` on; the data behind them is the caller's.
+    /// Takes back the catalog's changes from position `from` on; the data behind them is the
+    /// caller's.
     pub(super) fn undo_ddl(&mut self, from: usize) {
         while self.transactions.ddl.len() > from {
             if let Some(change) = self.transactions.ddl.pop() {
@@ -267,7 +279,12 @@ impl SessionCore {
     /// Commits the transactions of a session: those that have written in several databases as one.
     /// In their places: a transaction is long. After an error those that are not over are to be
     /// rolled back. `later`: whoever sends the answer waits for the log.
-    fn commit_all(&self, list: &mut [OpenTxn], durability: Durability, later: bool) -> Result<(), SqlError> {
+    fn commit_all(
+        &self,
+        list: &mut [OpenTxn],
+        durability: Durability,
+        later: bool,
+    ) -> Result<(), SqlError> {
         // Table variables and the session's own temporary tables are nobody else's.
         let shared = |open: &OpenTxn| open.db.id() == TEMPDB && open.in_shared_tables;
         // What is seen in tempdb at once may not be ahead of the rest of its transaction, and who
@@ -285,7 +302,8 @@ impl SessionCore {
         }
         // Rows of tempdb and locks of those that have only read are free when the rest is durable.
         for turn in [Turn::Kept, Turn::Scratch, Turn::Unwritten] {
-            for open in list.iter_mut().filter(|open| !open.txn.is_over() && turn_of(open) == turn) {
+            for open in list.iter_mut().filter(|open| !open.txn.is_over() && turn_of(open) == turn)
+            {
                 let committed = match later {
                     true => open.txn.commit_unflushed(durability),
                     false => open.txn.commit_in_place(durability).map(|_| None),

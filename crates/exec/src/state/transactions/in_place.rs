@@ -22,7 +22,9 @@ impl SessionCore {
     pub(super) fn begin_in_place(&mut self, db: &Arc<Db>) -> bool {
         let wait = self.wait_args();
         let Transactions { open, idle, .. } = &mut self.transactions;
-        let Some(last) = idle.first_mut().filter(|last| Arc::ptr_eq(&last.db, db)) else { return false };
+        let Some(last) = idle.first_mut().filter(|last| Arc::ptr_eq(&last.db, db)) else {
+            return false;
+        };
         if last.turns != db.turns() || !last.txn.begin_again(wait) {
             // Its storage is to go.
             idle.clear();
@@ -47,7 +49,9 @@ impl SessionCore {
         let Transactions { open, idle, .. } = &mut self.transactions;
         match &mut open[..] {
             [one]
-                if std::ptr::eq(Arc::as_ptr(&one.db), current) && one.used.is_none() && one.txn.is_over() =>
+                if std::ptr::eq(Arc::as_ptr(&one.db), current)
+                    && one.used.is_none()
+                    && one.txn.is_over() =>
             {
                 one.end_snapshots();
                 idle.clear();

@@ -74,7 +74,11 @@ impl OpenTxn {
 impl SessionCore {
     /// Takes back what `scope` says: in a thread if the client has cancelled and it is much, else
     /// now. Returns the transaction if it stays and is usable now, and whether the undo has failed.
-    pub(super) fn undo_open(&mut self, mut open: OpenTxn, scope: UndoScope) -> (Option<OpenTxn>, bool) {
+    pub(super) fn undo_open(
+        &mut self,
+        mut open: OpenTxn,
+        scope: UndoScope,
+    ) -> (Option<OpenTxn>, bool) {
         if !self.cancelled() || !open.is_large(scope) {
             return open.undo(scope);
         }

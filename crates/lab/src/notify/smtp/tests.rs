@@ -25,13 +25,16 @@ struct Heard {
 }
 
 impl Server {
-    /// Offers `extensions`, and answers a command that begins with one of the `refused` as it says there.
+    /// Offers `extensions`, and answers a command that begins with one of the `refused` as it says
+    /// there.
     fn start(extensions: &'static [&str], refused: &'static [(&str, &str)]) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         Server {
             port,
-            heard: std::thread::spawn(move || serve(listener.accept().unwrap().0, extensions, refused)),
+            heard: std::thread::spawn(move || {
+                serve(listener.accept().unwrap().0, extensions, refused)
+            }),
         }
     }
 }
@@ -54,9 +57,14 @@ fn serve(stream: TcpStream, extensions: &[&str], refused: &[(&str, &str)]) -> He
             return heard;
         }
         heard.commands.push(line.trim_end().to_owned());
-        answer = match (refused.iter().find(|r| line.starts_with(r.0)), line.get(..4).unwrap_or_default()) {
+        answer = match (
+            refused.iter().find(|r| line.starts_with(r.0)),
+            line.get(..4).unwrap_or_default(),
+        ) {
             (Some((_, refusal)), _) => (*refusal).to_owned(),
-            (_, "EHLO") => extensions.iter().map(|e| format!("250-{e}\r\n")).collect::<String>() + "250 HELP",
+            (_, "EHLO") => {
+                extensions.iter().map(|e| format!("250-{e}\r\n")).collect::<String>() + "250 HELP"
+            }
             (_, "AUTH") => "235 welcome".into(),
             (_, "DATA") => "354 go on".into(),
             (_, "QUIT") => "221 bye".into(),
@@ -73,8 +81,11 @@ fn send(server: &Server, url: &str) -> Result<(), LabError> {
 #[test]
 fn a_mail_reaches_all_its_recipients() {
     let server = Server::start(&["8BITMIME"], &[]);
-    send(&server, "smtp://127.0.0.1:PORT/?from=lab@example.org&to=me%2Blab@example.org,you+lab@example.net")
-        .unwrap();
+    send(
+        &server,
+        "smtp://127.0.0.1:PORT/?from=lab@example.org&to=me%2Blab@example.org,you+lab@example.net",
+    )
+    .unwrap();
     let Heard { commands, mail } = server.heard.join().unwrap();
     assert!(commands[0].starts_with("EHLO "), "{commands:?}");
     assert_eq!(
@@ -107,8 +118,9 @@ fn a_password_goes_to_this_machine_and_elsewhere_only_through_tls() {
     assert_eq!(server.heard.join().unwrap().commands[1], "AUTH PLAIN AG1lQHgAczpj");
     // The same address in a form that is not taken for this machine.
     let server = Server::start(&["AUTH PLAIN LOGIN"], &[]);
-    let error =
-        send(&server, "smtp://me:s3cret@127.1:PORT/?from=a@x.org&to=b@y.org").unwrap_err().to_string();
+    let error = send(&server, "smtp://me:s3cret@127.1:PORT/?from=a@x.org&to=b@y.org")
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("does not offer STARTTLS") && !error.contains("s3cret"), "{error}");
     let commands = server.heard.join().unwrap().commands;
     assert!(commands.len() == 2 && commands[1] == "QUIT", "{commands:?}");
@@ -117,7 +129,8 @@ fn a_password_goes_to_this_machine_and_elsewhere_only_through_tls() {
 #[test]
 fn starttls_is_used_where_it_is_offered() {
     let server = Server::start(&["STARTTLS"], &[("STARTTLS", "454 4.7.0 no certificate today")]);
-    let error = send(&server, "smtp://127.0.0.1:PORT/?from=a@x.org&to=b@y.org").unwrap_err().to_string();
+    let error =
+        send(&server, "smtp://127.0.0.1:PORT/?from=a@x.org&to=b@y.org").unwrap_err().to_string();
     assert!(error.ends_with("STARTTLS: 454 4.7.0 no certificate today"), "{error}");
     assert_eq!(server.heard.join().unwrap().commands[1], "STARTTLS");
 }
@@ -142,23 +155,33 @@ fn refusals_say_who_refuses_what() {
     let server = Server::start(&[], &[NO_USER]);
     let error = send(&server, &format!("smtp://127.0.0.1:PORT/{to}")).unwrap_err().to_string();
     let port = server.port;
-    assert_eq!(error, format!("mail server 127.0.0.1:{port}: b@y.org is refused: 550 5.1.1 no such user"));
+    assert_eq!(
+        error,
+        format!("mail server 127.0.0.1:{port}: b@y.org is refused: 550 5.1.1 no such user")
+    );
     assert!(server.heard.join().unwrap().mail.is_empty());
 
     let server = Server::start(&[], &[NO_USER]);
-    let error = send(&server, &format!("smtp://127.0.0.1:PORT/{to},c@z.org")).unwrap_err().to_string();
+    let error =
+        send(&server, &format!("smtp://127.0.0.1:PORT/{to},c@z.org")).unwrap_err().to_string();
     assert!(error.ends_with("b@y.org is refused: 550 5.1.1 no such user"), "{error}");
-    assert!(server.heard.join().unwrap().mail.contains("the disk is full"), "the other one gets it");
+    assert!(
+        server.heard.join().unwrap().mail.contains("the disk is full"),
+        "the other one gets it"
+    );
 
     let server = Server::start(&[], &[("MAIL", "553 5.1.8 who is that")]);
     let error = send(&server, &format!("smtp://127.0.0.1:PORT/{to}")).unwrap_err().to_string();
     assert!(error.ends_with("the sender a@x.org is refused: 553 5.1.8 who is that"), "{error}");
 
-    let server = Server::start(&["AUTH PLAIN"], &[("AUTH", "535 5.7.8 not AHVzZXIAczNjcmV0 = s3cret")]);
-    let error = send(&server, &format!("smtp://user:s3cret@localhost:PORT/{to}")).unwrap_err().to_string();
+    let server =
+        Server::start(&["AUTH PLAIN"], &[("AUTH", "535 5.7.8 not AHVzZXIAczNjcmV0 = s3cret")]);
+    let error =
+        send(&server, &format!("smtp://user:s3cret@localhost:PORT/{to}")).unwrap_err().to_string();
     assert!(error.ends_with("the user or the password is refused (535)"), "{error}");
 
-    let gone = Address::parse(&format!("smtp://user:s3cret@127.0.0.1:1/{to}")).unwrap().send(&stopped());
+    let gone =
+        Address::parse(&format!("smtp://user:s3cret@127.0.0.1:1/{to}")).unwrap().send(&stopped());
     let gone = gone.unwrap_err().to_string();
     assert!(
         gone.starts_with("mail server 127.0.0.1:1: no connection: ") && !gone.contains("s3cret"),
@@ -177,9 +200,18 @@ fn wrong_addresses_are_refused_and_not_repeated() {
         ("smtp://me:s3cret@example.org/?to=b@y.org", "from=, who sends the mail, is missing"),
         ("smtp://me:s3cret@example.org/?from=a@x.org,c@x.org&to=b@y.org", "one sender"),
         ("smtps://me:s3cret@example.org/?from=a@x.org", "to=, who gets the mail, is missing"),
-        ("smtps://me:s3cret@example.org/?from=a@x.org&to=b@y.org,", "to=: this is not a mail address"),
-        ("smtps://me:s3cret@example.org/?from=nobody&to=b@y.org", "from=nobody: this is not a mail address"),
-        ("smtps://me:s3cret@example.org/?from=a@x.org&to=b%0D%0ARSET@y.org", "this is not a mail address"),
+        (
+            "smtps://me:s3cret@example.org/?from=a@x.org&to=b@y.org,",
+            "to=: this is not a mail address",
+        ),
+        (
+            "smtps://me:s3cret@example.org/?from=nobody&to=b@y.org",
+            "from=nobody: this is not a mail address",
+        ),
+        (
+            "smtps://me:s3cret@example.org/?from=a@x.org&to=b%0D%0ARSET@y.org",
+            "this is not a mail address",
+        ),
         ("smtps://me:s3cret@example.org/?from=a@x.org&to=m%C3%BC@y.org", "are ASCII here"),
         ("smtps://me:s3cret@example.org/?from=a@x.org&to=b@y.org&cc=s3cret", "only from and to"),
         ("smtps://me:s3cret@example.org/s3cret?from=a@x.org&to=b@y.org", "no path"),

@@ -1,8 +1,9 @@
 //! The configurations of data-files and what is run on each.
 
 use super::{
-    CHECKPOINT, CONNECTIONS, COUNTS, LATER, LOAD, ONE, PAGE, PROCESSOR_COUNTS, PROCESSORS, PUBLISHED,
-    SCATTERED, SECOND, SESSION_COUNTS, SESSIONS, SPINDLES, TEST_1, TEST_2, TWO, WRITE_SCATTERED,
+    CHECKPOINT, CONNECTIONS, COUNTS, LATER, LOAD, ONE, PAGE, PROCESSOR_COUNTS, PROCESSORS,
+    PUBLISHED, SCATTERED, SECOND, SESSION_COUNTS, SESSIONS, SPINDLES, TEST_1, TEST_2, TWO,
+    WRITE_SCATTERED,
 };
 use crate::frame::{Arm, On, Scale, Step};
 use crate::work::{Config, DataLayout, LogBlock, LogLayout, Work};
@@ -45,7 +46,12 @@ fn config(s: &Sizes, key: String, files: u32, arrays: u32) -> Config {
         key,
         memory: s.memory,
         data: DataLayout { files, arrays, size_kb: s.data_kb },
-        log: LogLayout { initial_kb: s.log_kb, growth_kb: 64 << 10, fill_to_kb: 0, final_kb: s.log_kb },
+        log: LogLayout {
+            initial_kb: s.log_kb,
+            growth_kb: 64 << 10,
+            fill_to_kb: 0,
+            final_kb: s.log_kb,
+        },
         block: LogBlock::Default,
         full_recovery: false,
         customers: 0,
@@ -100,7 +106,8 @@ pub(super) fn session_level(files: u32, sessions: u32) -> String {
 
 /// The level of so many files and processors.
 pub(super) fn processor_level(files: u32, processors: u32) -> String {
-    let name = |count: u32, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let name =
+        |count: u32, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     format!("{}, {}", name(files, "file"), name(processors, "processor"))
 }
 
@@ -112,7 +119,8 @@ fn later(s: &Sizes, level: &'static str) -> Arm {
         ADDED => (1, "later-added"),
         _ => (1, "later-one"),
     };
-    let mut steps = vec![Step::prepare(Work::MakeLoad), Step::prepare(Work::Load(CONNECTIONS, each))];
+    let mut steps =
+        vec![Step::prepare(Work::MakeLoad), Step::prepare(Work::Load(CONNECTIONS, each))];
     if level == ADDED {
         let each_kb = (s.data_kb / 8).max(4096) / 64 * 64;
         steps.push(Step::prepare(TsqlWork::AddFiles { from: 1, to: 8, arrays: 1, each_kb }));
@@ -124,7 +132,8 @@ fn later(s: &Sizes, level: &'static str) -> Arm {
     on_real(arm(LATER, level.into(), config(s, key.into(), files, 1), steps))
 }
 
-/// Pages all over a table are changed and written: by how much do eight spindles help, and do files?
+/// Pages all over a table are changed and written: by how much do eight spindles help, and do
+/// files?
 fn scattered(s: &Sizes, files: u32, part: &'static str) -> Arm {
     let (pages, step) = s.scattered;
     let key = format!("scattered-{files}-{}", part.replace(' ', "-"));
@@ -177,7 +186,12 @@ pub(super) fn arms(scale: Scale) -> Vec<Arm> {
     for sessions in SESSION_COUNTS {
         arms.extend([1, 8].map(|files| {
             let config = config(&s, format!("sessions-{sessions}-{files}"), files, 1);
-            on_real(arm(SESSIONS, session_level(files, sessions), config, heap(scale, &s, sessions)))
+            on_real(arm(
+                SESSIONS,
+                session_level(files, sessions),
+                config,
+                heap(scale, &s, sessions),
+            ))
         }));
     }
     for processors in PROCESSOR_COUNTS {

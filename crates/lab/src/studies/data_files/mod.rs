@@ -1,10 +1,12 @@
-//! data-files: does it help to spread the data over several files, on one array and on two? 16 connections insert; what
-//! dirty pages are left is written by a checkpoint.
+//! data-files: does it help to spread the data over several files, on one array and on two? 16
+//! connections insert; what dirty pages are left is written by a checkpoint.
 //!
-//! The published test had the same eight spindles and two links in both of its parts (Test 1: one array of them, Test 2: two
-//! arrays of half each); they are the parts of the model `iscsi-8x15000`, and only there its figures stand beside. Its row is
-//! not in the post; a sister post of the same series has one row a page under a clustered index. Beside that, as before, a heap
-//! of rows of about 1,000 bytes, on the disk that is there and on two arrays of doubled hardware.
+//! The published test had the same eight spindles and two links in both of its parts (Test 1: one
+//! array of them, Test 2: two arrays of half each); they are the parts of the model
+//! `iscsi-8x15000`, and only there its figures stand beside. Its row is not in the post; a sister
+//! post of the same series has one row a page under a clustered index. Beside that, as before, a
+//! heap of rows of about 1,000 bytes, on the disk that is there and on two arrays of doubled
+//! hardware.
 
 mod arms;
 
@@ -46,7 +48,11 @@ fn count(factor: &'static str, files: u32, measure: &str) -> CellRef {
 }
 
 /// Each number of files against the best.
-fn against_best(group: &'static str, factor: &'static str, devices: &'static [&'static str]) -> Vec<Claim> {
+fn against_best(
+    group: &'static str,
+    factor: &'static str,
+    devices: &'static [&'static str],
+) -> Vec<Claim> {
     let all = || COUNTS.iter().map(|c| count(factor, *c, TOTAL)).collect();
     let claim = |files: &u32| Claim {
         group,
@@ -61,7 +67,13 @@ fn against_best(group: &'static str, factor: &'static str, devices: &'static [&'
 }
 
 /// How many times as fast the second cell is as the first.
-fn speed(group: &'static str, what: &str, slow: CellRef, fast: CellRef, at_least: Option<f64>) -> Claim {
+fn speed(
+    group: &'static str,
+    what: &str,
+    slow: CellRef,
+    fast: CellRef,
+    at_least: Option<f64>,
+) -> Claim {
     Claim {
         group,
         what: what.into(),
@@ -75,7 +87,11 @@ fn speed(group: &'static str, what: &str, slow: CellRef, fast: CellRef, at_least
 
 /// The two ends of the author's curve: eight files are his best, sixteen are worse again. What he
 /// timed is the load, with the checkpoints that fell into it.
-fn curve(group: &'static str, factor: &'static str, devices: &'static [&'static str]) -> [Claim; 2] {
+fn curve(
+    group: &'static str,
+    factor: &'static str,
+    devices: &'static [&'static str],
+) -> [Claim; 2] {
     let load = |files| count(factor, files, LOAD);
     let claim = |above, below: u32, most| {
         let what = format!("{above} files against {below}");
@@ -100,15 +116,23 @@ fn claims(scale: Scale) -> Vec<Claim> {
     if scale == Scale::Quick {
         return claims;
     }
-    claims.extend(against_best("Test 1: time against the best number of files", TEST_1, &[PUBLISHED]));
+    claims.extend(against_best(
+        "Test 1: time against the best number of files",
+        TEST_1,
+        &[PUBLISHED],
+    ));
     // One file is on one of the two arrays, with half the disks: its time is shown and not bounded.
-    let test_2 = against_best("Test 2: time against the best number of files", TEST_2, &[PUBLISHED]);
-    claims.extend(test_2.into_iter().map(|claim| if claim.what == "1" { claim.unbounded() } else { claim }));
+    let test_2 =
+        against_best("Test 2: time against the best number of files", TEST_2, &[PUBLISHED]);
+    claims.extend(
+        test_2.into_iter().map(|claim| if claim.what == "1" { claim.unbounded() } else { claim }),
+    );
     claims.extend(curve("Test 1: time of the load", TEST_1, &[PUBLISHED]));
     claims.extend(curve("Test 2: time of the load", TEST_2, &[PUBLISHED]));
     claims.extend(by_processors());
-    // An array of one file is on one device: two files are the least that two arrays can share. Only the data's hardware is
-    // doubled: most of a load is waits for the one array of the log, so its ratio is shown and not bounded.
+    // An array of one file is on one device: two files are the least that two arrays can share.
+    // Only the data's hardware is doubled: most of a load is waits for the one array of the log, so
+    // its ratio is shown and not bounded.
     for (measure, at_least) in [(LOAD, None), (CHECKPOINT, Some(1.8))] {
         let group = "Doubled hardware: speed of eight files on two arrays against eight on one";
         let claim = speed(group, measure, count(ONE, 8, measure), count(TWO, 8, measure), at_least);
@@ -117,12 +141,15 @@ fn claims(scale: Scale) -> Vec<Claim> {
     // His figure is the time of the test; ours with the checkpoint of all that is left to be
     // written stands beside it.
     let group = "Speed of eight files on two arrays (Test 2) against one file on one (Test 1)";
-    let best = |measure| speed(group, measure, count(TEST_1, 1, measure), count(TEST_2, 8, measure), None);
+    let best =
+        |measure| speed(group, measure, count(TEST_1, 1, measure), count(TEST_2, 8, measure), None);
     claims.push(best(LOAD).published(1.06).on(&[PUBLISHED]));
     claims.push(best(TOTAL).on(&[PUBLISHED]));
     let group = "Speed of eight spindles against one, scattered pages";
     for files in ["1 file", "8 files"] {
-        let cell = |spindles: &str| CellRef::new(SCATTERED, &format!("{files}, {spindles}"), WRITE_SCATTERED);
+        let cell = |spindles: &str| {
+            CellRef::new(SCATTERED, &format!("{files}, {spindles}"), WRITE_SCATTERED)
+        };
         let claim = speed(group, files, cell("one spindle"), cell("eight spindles"), Some(6.0));
         claims.push(claim.on(&[SPINDLES]));
     }
@@ -154,7 +181,8 @@ fn published(scale: Scale) -> Vec<Published> {
     if scale == Scale::Quick {
         return vec![];
     }
-    let ratio = |cell, ratio| Published { cell, printed: Printed::Ratio(ratio), device: Some(PUBLISHED) };
+    let ratio =
+        |cell, ratio| Published { cell, printed: Printed::Ratio(ratio), device: Some(PUBLISHED) };
     vec![ratio(count(TEST_2, 8, LOAD), 1.0 / 1.06), ratio(count(TEST_1, 2, LOAD), 1.03)]
 }
 
@@ -163,7 +191,8 @@ fn published_waits(scale: Scale) -> Vec<PublishedWait> {
     if scale == Scale::Quick {
         return vec![];
     }
-    let shares = [("PAGELATCH_EX", 0.38, 0.39), ("PAGELATCH_SH", 0.19, 0.21), ("WRITELOG", 0.12, 0.13)];
+    let shares =
+        [("PAGELATCH_EX", 0.38, 0.39), ("PAGELATCH_SH", 0.19, 0.21), ("WRITELOG", 0.12, 0.13)];
     let of = |level: &str, wait_type: &str, share| PublishedWait {
         factor: TEST_2,
         level: level.into(),
@@ -171,14 +200,20 @@ fn published_waits(scale: Scale) -> Vec<PublishedWait> {
         share,
         device: PUBLISHED,
     };
-    shares.iter().flat_map(|(wait, eight, one)| [of("8", wait, *eight), of("1", wait, *one)]).collect()
+    shares
+        .iter()
+        .flat_map(|(wait, eight, one)| [of("8", wait, *eight), of("1", wait, *one)])
+        .collect()
 }
 
 /// The study.
 pub fn study(scale: Scale) -> Study {
     let s: Sizes = sizes(scale);
-    let baseline =
-        |factor, to_factor, to_level: &str| Baseline { factor, to_factor, to_level: to_level.into() };
+    let baseline = |factor, to_factor, to_level: &str| Baseline {
+        factor,
+        to_factor,
+        to_level: to_level.into(),
+    };
     Study {
         name: "data-files",
         question: "Do several data files make 16 inserting connections faster, on one array and on two?",

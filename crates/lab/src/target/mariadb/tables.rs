@@ -39,8 +39,11 @@ pub(super) fn one_row() -> String {
 /// The table of a load, over that many files. The key of a table in partitions must have what they
 /// are made by.
 pub(super) fn arrivals(files: u32) -> String {
-    let partitions =
-        if files > 1 { format!(" partition by hash (b) partitions {files}") } else { String::new() };
+    let partitions = if files > 1 {
+        format!(" partition by hash (b) partitions {files}")
+    } else {
+        String::new()
+    };
     format!(
         "create table arrivals (id bigint not null auto_increment, a int not null, b int not null, c varchar({LOAD_FILLER}) not null, \
          primary key (id, b)) {INNODB}{partitions}"
@@ -49,7 +52,9 @@ pub(super) fn arrivals(files: u32) -> String {
 
 /// The table of one wide row, `a` with that key or none.
 pub(super) fn wide(key: &str) -> String {
-    format!("create table vlf_test (a int {key}, b varchar(8000) not null, c int not null) {INNODB}")
+    format!(
+        "create table vlf_test (a int {key}, b varchar(8000) not null, c int not null) {INNODB}"
+    )
 }
 
 /// The table of payloads.

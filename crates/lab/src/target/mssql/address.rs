@@ -1,5 +1,7 @@
-//! `mssql://user[:password]@host[:port]/?data=DIR&data2=DIR&log=DIR&backup=DIR&encrypt=off|login|on&trust=yes|no`: which server, and
-//! where its files go. The password is never shown: [`Address::shown`] has the rest.
+//! Which server is measured, and where its files go:
+//! `mssql://user[:password]@host[:port]/?data=DIR&data2=DIR&log=DIR&backup=DIR`, with
+//! `&encrypt=off|login|on` and `&trust=yes|no`. The password is never shown: [`Address::shown`] has
+//! the rest.
 
 use crate::LabError;
 use client::{Encryption, Options, ServerName, Trust, parse_server};
@@ -61,7 +63,9 @@ impl Address {
             None => std::env::var(PASSWORD).unwrap_or_default(),
         };
         if !path.is_empty() {
-            return Err(wrong(format_args!("/{path} after the port: studies make databases of their own")));
+            return Err(wrong(format_args!(
+                "/{path} after the port: studies make databases of their own"
+            )));
         }
         let local = is_loopback(&host);
         let mut address = Address {
@@ -94,11 +98,13 @@ impl Address {
 
     /// Without its password.
     pub fn shown(&self) -> String {
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        let host =
+            if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         format!("{}@{host}:{}", self.user, self.port)
     }
 
-    /// Whether the server is reached without a network, so that its files are most likely this machine's.
+    /// Whether the server is reached without a network, so that its files are most likely this
+    /// machine's.
     pub fn is_local(&self) -> bool {
         is_loopback(&self.host)
     }
@@ -133,7 +139,8 @@ mod tests {
 
     #[test]
     fn an_address_is_read() {
-        let a = Address::parse("mssql://sa:p%40ss@127.0.0.1:14330/?data=/d&log=%2Fl&backup=C:%5Cb").unwrap();
+        let a = Address::parse("mssql://sa:p%40ss@127.0.0.1:14330/?data=/d&log=%2Fl&backup=C:%5Cb")
+            .unwrap();
         assert_eq!((a.host.as_str(), a.port, a.password.as_str()), ("127.0.0.1", 14330, "p@ss"));
         assert_eq!(a.folders, [Some("/d".into()), None, Some("/l".into()), Some(r"C:\b".into())]);
         assert_eq!((a.shown().as_str(), a.is_local()), ("sa@127.0.0.1:14330", true));

@@ -1,4 +1,5 @@
-//! Connections to a server that speaks TDS, through crate `client`, and those that wait to be used again.
+//! Connections to a server that speaks TDS, through crate `client`, and those that wait to be used
+//! again.
 
 use super::address::Address;
 use crate::LabError;
@@ -23,7 +24,11 @@ pub fn failed(error: &ClientError, statement: &str) -> LabError {
         }
         other => other.to_string(),
     };
-    LabError::Target { target: "mssql".into(), message, statement: statement.chars().take(300).collect() }
+    LabError::Target {
+        target: "mssql".into(),
+        message,
+        statement: statement.chars().take(300).collect(),
+    }
 }
 
 /// Logs in, to that database.
@@ -36,7 +41,8 @@ pub fn log_in(address: &Address, database: &str) -> Result<Open, LabError> {
 fn run(open: &mut Open, batch: &str) -> Result<Reply, LabError> {
     let reply = open.query(batch).map_err(|e| failed(&e, batch))?;
     let row = |row: Vec<Value>| row.iter().map(text_of).collect();
-    let sets = reply.results.into_iter().map(|set| set.rows.into_iter().map(row).collect()).collect();
+    let sets =
+        reply.results.into_iter().map(|set| set.rows.into_iter().map(row).collect()).collect();
     Ok(Reply { sets, messages: reply.messages.into_iter().map(|m| m.message).collect() })
 }
 
@@ -64,7 +70,8 @@ impl Wire {
         self.forget();
     }
 
-    /// Closes the connections that wait: they stand in the way of DROP DATABASE, or their server has ended.
+    /// Closes the connections that wait: they stand in the way of DROP DATABASE, or their server
+    /// has ended.
     pub fn forget(&self) {
         self.idle().clear();
     }
@@ -103,12 +110,14 @@ impl Server for Wire {
         let what = format!("bulk load of {table}");
         let failed = |e: ClientError| failed(&e, &what);
         let mut load = open.bulk_load(table).map_err(failed)?;
-        let types: Option<Vec<DataType>> = load.columns().iter().map(|c| c.ty.data_type()).collect();
+        let types: Option<Vec<DataType>> =
+            load.columns().iter().map(|c| c.ty.data_type()).collect();
         let types = types.unwrap_or_default();
         for line in BufReader::with_capacity(1 << 20, std::fs::File::open(file)?).lines() {
             let line = line?;
-            let row = customer_row(&line, &types)
-                .ok_or_else(|| LabError::Request(format!("{}: not a customer: {line}", file.display())))?;
+            let row = customer_row(&line, &types).ok_or_else(|| {
+                LabError::Request(format!("{}: not a customer: {line}", file.display()))
+            })?;
             load.row(&row).map_err(failed)?;
         }
         load.finish().map_err(failed).map(drop)
@@ -125,7 +134,10 @@ struct Session {
 
 impl Connection for Session {
     fn run(&mut self, batch: &str) -> Result<Reply, LabError> {
-        let open = self.open.as_mut().ok_or_else(|| LabError::Request("the connection is closed".into()))?;
+        let open = self
+            .open
+            .as_mut()
+            .ok_or_else(|| LabError::Request("the connection is closed".into()))?;
         let reply = run(open, batch);
         self.whole &= reply.is_ok();
         reply
@@ -133,7 +145,8 @@ impl Connection for Session {
 
     fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError> {
         let Session { open, whole, .. } = self;
-        let open = open.as_mut().ok_or_else(|| LabError::Request("the connection is closed".into()))?;
+        let open =
+            open.as_mut().ok_or_else(|| LabError::Request("the connection is closed".into()))?;
         let statement = statement.to_owned();
         // The handle ends with the connection, which nobody uses again.
         *whole = false;
@@ -165,7 +178,11 @@ fn customer_row(line: &str, types: &[DataType]) -> Option<Vec<Value>> {
         let text = Value::str(fields.next()?);
         // The server fills a char up.
         let as_it_is = ty.is_string();
-        row.push(if as_it_is { text } else { convert(&text, TEXT, *ty, 0, Mode::Assignment).ok()? });
+        row.push(if as_it_is {
+            text
+        } else {
+            convert(&text, TEXT, *ty, 0, Mode::Assignment).ok()?
+        });
     }
     fields.next().is_none().then_some(row)
 }
@@ -190,7 +207,10 @@ mod tests {
         crate::customers::write_customers(&path, 40, 3).unwrap();
         for line in std::fs::read_to_string(&path).unwrap().lines() {
             let row = customer_row(line, &types).unwrap_or_else(|| panic!("{line}"));
-            assert!(matches!((&row[0], &row[12]), (Value::Int(_), Value::DateTime { .. })), "{row:?}");
+            assert!(
+                matches!((&row[0], &row[12]), (Value::Int(_), Value::DateTime { .. })),
+                "{row:?}"
+            );
         }
         assert!(customer_row("1|2|3", &types).is_none());
         assert!(customer_row("1|2|3|4", &types[..3]).is_none());

@@ -21,7 +21,8 @@ fn row(client: &mut dyn Connection, query: &str) -> Result<Vec<Option<String>>, 
     Ok(client.run(query)?.sets.into_iter().flatten().next().unwrap_or_default())
 }
 
-/// A folder with its separator at the end; which one it is follows from the folder itself, as paths have no other.
+/// A folder with its separator at the end; which one it is follows from the folder itself, as paths
+/// have no other.
 fn folder(path: &str) -> String {
     let separator = if path.contains('\\') { '\\' } else { '/' };
     format!("{}{separator}", path.trim_end_matches(['/', '\\']))
@@ -35,7 +36,8 @@ fn folder_of(path: &str) -> &str {
 impl Facts {
     /// Asks the server.
     pub fn ask(client: &mut dyn Connection, address: &Address) -> Result<Facts, LabError> {
-        // The InstanceDefault properties came with SQL Server 2012, the one of backups with 2019: NULL before.
+        // The InstanceDefault properties came with SQL Server 2012, the one of backups with 2019:
+        // NULL before.
         let property = |name: &str| format!("cast(serverproperty('{name}') as nvarchar(400))");
         let names = [
             "ProductVersion",
@@ -50,14 +52,17 @@ impl Facts {
         let text = |at: usize| said.get(at).cloned().flatten();
         let version = text(0).unwrap_or_default();
         let ringwood = text(6).is_some_and(|v| v.contains("Ringwood"));
-        let product = Product::parse(&version, ringwood)
-            .ok_or_else(|| LabError::Request(format!("{}: version {version:?}", address.shown())))?;
+        let product = Product::parse(&version, ringwood).ok_or_else(|| {
+            LabError::Request(format!("{}: version {version:?}", address.shown()))
+        })?;
         if product.version.0 < 10 {
             let what = format!("{}: version {version} is before SQL Server 2008", address.shown());
             return Err(LabError::Unsupported(what));
         }
-        let master =
-            row(client, "select physical_name from sys.master_files where database_id = 1 and file_id = 1")?;
+        let master = row(
+            client,
+            "select physical_name from sys.master_files where database_id = 1 and file_id = 1",
+        )?;
         let master = master.into_iter().next().flatten().unwrap_or_default();
         let given = |at: usize| address.folders[at].clone();
         let data = given(0).or(text(3)).unwrap_or_else(|| folder_of(&master).to_owned());
@@ -87,7 +92,8 @@ impl Facts {
             true => "Ringwood as SQL Server",
             false => "Microsoft SQL Server",
         };
-        let own = number(client, "select compatibility_level from sys.databases where name = 'master'")?;
+        let own =
+            number(client, "select compatibility_level from sys.databases where name = 'master'")?;
         self.said.push(format!(
             "server at {}: {name} {} ({version} {}), {}; its own compatibility level {own:.0}, of the study's database 100",
             address.shown(),
@@ -96,7 +102,8 @@ impl Facts {
             edition.unwrap_or_default(),
         ));
         let memory = "select cast(value_in_use as bigint) from sys.configurations where name = 'max server memory (MB)'";
-        let memory = number(client, memory).map_or_else(|_| "not known".into(), |mb| format!("{mb:.0} MB"));
+        let memory =
+            number(client, memory).map_or_else(|_| "not known".into(), |mb| format!("{mb:.0} MB"));
         self.said.push(format!(
             "the server's memory is its own, whatever the study says: max server memory {memory}"
         ));
@@ -133,7 +140,8 @@ fn counted(client: &mut dyn Connection, query: &str) -> Result<Vec<Counted>, Lab
         .collect())
 }
 
-/// I/O of the study's database by kind of file. Of backups no server says it; sizes and durable writes only Ringwood says.
+/// I/O of the study's database by kind of file. Of backups no server says it; sizes and durable
+/// writes only Ringwood says.
 pub fn io(client: &mut dyn Connection) -> Result<Vec<IoCount>, LabError> {
     let database = format!("db_id('{}')", client.site().database);
     // Each kind, and the rows of a query by the number of the kind.
@@ -146,7 +154,8 @@ pub fn io(client: &mut dyn Connection) -> Result<Vec<IoCount>, LabError> {
     );
     for (file, numbers) in counted(client, &query)? {
         let at = |at: usize| numbers.get(at).copied().flatten().unwrap_or(0);
-        let sum = kinds.entry(file.clone()).or_insert_with(|| IoCount { file, ..IoCount::default() });
+        let sum =
+            kinds.entry(file.clone()).or_insert_with(|| IoCount { file, ..IoCount::default() });
         sum.writes += at(0);
         sum.bytes_written += at(1);
         sum.reads += at(2);
@@ -158,7 +167,8 @@ pub fn io(client: &mut dyn Connection) -> Result<Vec<IoCount>, LabError> {
     Ok(kinds.into_values().collect())
 }
 
-/// What Ringwood says besides: writes by size, writes that made the device read first, durable writes by how long they took.
+/// What Ringwood says besides: writes by size, writes that made the device read first, durable
+/// writes by how long they took.
 fn ringwood_io(
     client: &mut dyn Connection,
     database: &str,
@@ -177,7 +187,9 @@ fn ringwood_io(
         "select {kind}, up_to_bytes, num_of_writes from sys.dm_ringwood_write_sizes where database_id = {database}"
     );
     for (file, numbers) in counted(client, &sizes)? {
-        let (Some(sum), [up_to, Some(n)]) = (kinds.get_mut(&file), numbers.as_slice()) else { continue };
+        let (Some(sum), [up_to, Some(n)]) = (kinds.get_mut(&file), numbers.as_slice()) else {
+            continue;
+        };
         let label = size_label(*up_to);
         match sum.write_sizes.iter_mut().find(|s| s.0 == label) {
             Some(size) => size.1 += n,

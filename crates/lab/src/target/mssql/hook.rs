@@ -1,5 +1,6 @@
-//! The user's command that ends and starts his server: `--restart-with COMMAND`. It is run by `sh` with one argument: `kill` (the
-//! process ends at once, nothing is written), `stop` (a clean end) or `start`. `docker $1 NAME` is such a command.
+//! The user's command that ends and starts his server: `--restart-with COMMAND`. It is run by `sh`
+//! with one argument: `kill` (the process ends at once, nothing is written), `stop` (a clean end)
+//! or `start`. `docker $1 NAME` is such a command.
 
 use crate::LabError;
 use std::process::{Command, Stdio};

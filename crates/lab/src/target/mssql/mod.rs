@@ -1,6 +1,7 @@
-//! Any server that speaks TDS as a target: Ringwood's own, or SQL Server 2008 and later. Its files, memory and statistics are its
-//! own; what it cannot do is refused as unsupported, with the reason, and so is what needs a process to be ended where nobody says
-//! how (`--restart-with`). Every configuration is a database; those that are not kept for the next round are dropped.
+//! Any server that speaks TDS as a target: Ringwood's own, or SQL Server 2008 and later. Its files,
+//! memory and statistics are its own; what it cannot do is refused as unsupported, with the reason,
+//! and so is what needs a process to be ended where nobody says how (`--restart-with`). Every
+//! configuration is a database; those that are not kept for the next round are dropped.
 
 mod address;
 mod client;
@@ -60,8 +61,10 @@ impl Mssql {
     fn server(&mut self) -> Result<&mut (Wire, Facts), LabError> {
         if self.server.is_none() {
             let nowhere = tsql::EMBEDDED.clone();
-            let mut facts =
-                Facts::ask(Wire::new(self.address.clone(), nowhere).connect(None)?.as_mut(), &self.address)?;
+            let mut facts = Facts::ask(
+                Wire::new(self.address.clone(), nowhere).connect(None)?.as_mut(),
+                &self.address,
+            )?;
             facts.said.push(match &self.hook {
                 Some(_) => {
                     "recovery is from the start of the server's process to the first answer of the database"
@@ -106,12 +109,19 @@ impl Mssql {
     /// Databases of the studies whose scratch folder that is.
     fn ours(&mut self, folder: &Path) -> Result<Vec<String>, LabError> {
         let beginning = database_name(folder, "").replace('_', "\\_");
-        let query = format!("select name from sys.databases where name like '{beginning}%' escape '\\'");
+        let query =
+            format!("select name from sys.databases where name like '{beginning}%' escape '\\'");
         let reply = self.wire()?.connect(None)?.run(&query)?;
-        Ok(reply.sets.into_iter().flatten().filter_map(|row| row.into_iter().next().flatten()).collect())
+        Ok(reply
+            .sets
+            .into_iter()
+            .flatten()
+            .filter_map(|row| row.into_iter().next().flatten())
+            .collect())
     }
 
-    /// Sets the unit of log writes, which takes effect when the log is opened, and then with its next VLF.
+    /// Sets the unit of log writes, which takes effect when the log is opened, and then with its
+    /// next VLF.
     fn set_block(&mut self, block: LogBlock) -> Result<(), LabError> {
         let alignment = match block {
             LogBlock::Default => return Ok(()),
@@ -120,8 +130,7 @@ impl Mssql {
                 return Err(LabError::Unsupported(why.into()));
             }
             _ if !self.server()?.1.product.ringwood => {
-                let why =
-                    "SQL Server takes the unit of its log writes from the sector that the device reports";
+                let why = "SQL Server takes the unit of its log writes from the sector that the device reports";
                 return Err(LabError::Unsupported(why.into()));
             }
             LogBlock::Device => "device".to_owned(),
@@ -131,7 +140,9 @@ impl Mssql {
         let database = wire.site().database.clone();
         wire.forget();
         let mut client = wire.connect(None)?;
-        for what in [&*format!("log_alignment = {alignment}"), "offline with rollback immediate", "online"] {
+        for what in
+            [&*format!("log_alignment = {alignment}"), "offline with rollback immediate", "online"]
+        {
             client.run(&format!("alter database {database} set {what}"))?;
         }
         tsql::next_vlf(wire)
@@ -147,7 +158,9 @@ impl Mssql {
         self.tear_down()?;
         let name = database_name(&place.folder, &config.key);
         let folder = place.folder.join(&config.key);
-        let kept = kept::take(&folder, config)? && !place.fresh && self.ours(&place.folder)?.contains(&name);
+        let kept = kept::take(&folder, config)?
+            && !place.fresh
+            && self.ours(&place.folder)?.contains(&name);
         if !kept {
             self.drop_database(&name)?;
             std::fs::create_dir_all(&folder)?;
@@ -218,7 +231,9 @@ impl Target for Mssql {
     fn run(&mut self, work: &Work) -> Result<Vec<Figure>, LabError> {
         match work {
             Work::Recovery(rows) => self.recovery(*rows),
-            Work::Tsql(TsqlWork::Loss { rows, window_kb, end }) => self.loss(*rows, *window_kb, *end),
+            Work::Tsql(TsqlWork::Loss { rows, window_kb, end }) => {
+                self.loss(*rows, *window_kb, *end)
+            }
             _ => tsql::run(self.wire()?, work),
         }
     }
@@ -272,7 +287,10 @@ mod tests {
     #[test]
     fn databases_are_called_after_study_and_configuration() {
         let folder = Path::new("/out/scratch-vlf-count-mssql-real");
-        assert_eq!(database_name(folder, "20000,-remedied"), "lab_vlf_count_mssql_real_20000__remedied");
+        assert_eq!(
+            database_name(folder, "20000,-remedied"),
+            "lab_vlf_count_mssql_real_20000__remedied"
+        );
         assert!(database_name(folder, "16").starts_with(&database_name(folder, "")));
     }
 }

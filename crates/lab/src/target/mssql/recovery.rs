@@ -1,4 +1,5 @@
-//! Work for which the server's process ends: recovery after a kill, and commits that a kill or a stop loses.
+//! Work for which the server's process ends: recovery after a kill, and commits that a kill or a
+//! stop loses.
 
 use super::Mssql;
 use super::hook::{Action, Hook};
@@ -10,13 +11,17 @@ use std::time::{Duration, Instant};
 
 /// How long a server may take from its start to its first answer.
 pub const START: Duration = Duration::from_secs(1800);
-/// Log of an updated customer, bytes: 500 before and 500 after; the kill comes when half of it is there.
+/// Log of an updated customer, bytes: 500 before and 500 after; the kill comes when half of it is
+/// there.
 const UPDATE_BYTES: u64 = 500;
 
 impl Mssql {
     fn hook(&self) -> Result<Hook, LabError> {
-        let missing =
-            || LabError::Unsupported("no --restart-with says how the server is ended and started".into());
+        let missing = || {
+            LabError::Unsupported(
+                "no --restart-with says how the server is ended and started".into(),
+            )
+        };
         self.hook.clone().ok_or_else(missing)
     }
 
@@ -33,7 +38,8 @@ impl Mssql {
         let begin = Instant::now();
         hook.run(Action::Start)?;
         loop {
-            let answered = self.wire()?.connect_in().and_then(|mut c| tsql::number(c.as_mut(), "select 1"));
+            let answered =
+                self.wire()?.connect_in().and_then(|mut c| tsql::number(c.as_mut(), "select 1"));
             match answered {
                 Ok(_) => return Ok(begin.elapsed().as_secs_f64()),
                 Err(error) if begin.elapsed() > START => return Err(error),
@@ -47,7 +53,8 @@ impl Mssql {
         let hook = self.hook()?;
         let wire = self.wire()?;
         let mut watcher = wire.connect_in()?;
-        // Both levels are to recover the same: not what an automatic checkpoint has left that ended just before the kill, or not.
+        // Both levels are to recover the same: not what an automatic checkpoint has left that ended
+        // just before the kill, or not.
         watcher.run("dbcc traceon(3505, -1)")?;
         watcher.run("checkpoint")?;
         let start = tsql::used_kb(watcher.as_mut())?;
@@ -64,19 +71,27 @@ impl Mssql {
         }
         drop(watcher);
         self.end(&hook, Action::Kill)?;
-        // The killed server's connection; an update that had ended by itself has left its transaction open, or has failed.
+        // The killed server's connection; an update that had ended by itself has left its
+        // transaction open, or has failed.
         drop(updating.join());
         let seconds = self.start(&hook)?;
-        let kept =
-            "select count_big(*) from customer where c_data = lower(c_data) collate Latin1_General_BIN2";
+        let kept = "select count_big(*) from customer where c_data = lower(c_data) collate Latin1_General_BIN2";
         if tsql::number(self.wire()?.connect_in()?.as_mut(), kept)? != 0.0 {
-            return Err(LabError::Request("recovery kept rows of the update that never committed".into()));
+            return Err(LabError::Request(
+                "recovery kept rows of the update that never committed".into(),
+            ));
         }
         Ok(Figure::seconds(seconds))
     }
 
-    /// Commits rows with delayed durability, ends the server in that way, and counts what is missing.
-    pub(super) fn loss(&mut self, rows: u64, window_kb: u32, end: End) -> Result<Vec<Figure>, LabError> {
+    /// Commits rows with delayed durability, ends the server in that way, and counts what is
+    /// missing.
+    pub(super) fn loss(
+        &mut self,
+        rows: u64,
+        window_kb: u32,
+        end: End,
+    ) -> Result<Vec<Figure>, LabError> {
         const COUNT: &str = "select count_big(*) from one_row";
         let hook = self.hook()?;
         let wire = self.wire()?;
@@ -95,7 +110,8 @@ impl Mssql {
         self.start(&hook)?;
         let mut client = self.wire()?.connect_in()?;
         let there = tsql::number(client.as_mut(), COUNT)? - before;
-        // What is there must be the beginning of what was committed: nothing may be missing in between.
+        // What is there must be the beginning of what was committed: nothing may be missing in
+        // between.
         let begun = tsql::number(client.as_mut(), "select isnull(max(a), -1) + 1 from one_row")?;
         if before == 0.0 && begun != there {
             return Err(LabError::Request(format!(

@@ -7,7 +7,10 @@ use postgres::error::SqlState;
 
 impl Postgres {
     fn running(&mut self) -> Result<&mut Client, LabError> {
-        let open = self.open.as_mut().ok_or_else(|| LabError::Request("PostgreSQL is not running".into()))?;
+        let open = self
+            .open
+            .as_mut()
+            .ok_or_else(|| LabError::Request("PostgreSQL is not running".into()))?;
         open.client()
     }
 

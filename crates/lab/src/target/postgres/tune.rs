@@ -14,7 +14,10 @@ impl Open {
     /// build does not have the value.
     pub(super) fn set(&mut self, name: &str, to: &str) -> Result<(), LabError> {
         let client = self.client()?;
-        run_all(client, &[&format!("alter system set {name} = '{to}'"), "select pg_reload_conf()"])?;
+        run_all(
+            client,
+            &[&format!("alter system set {name} = '{to}'"), "select pg_reload_conf()"],
+        )?;
         let begin = Instant::now();
         while value(client, &format!("show {name}"))? != to {
             if begin.elapsed() > Duration::from_secs(10) {
@@ -33,7 +36,8 @@ impl Open {
         values: &[&'static str],
         cost: &mut dyn FnMut(&mut Open) -> Result<f64, LabError>,
     ) -> Result<(&'static str, String), LabError> {
-        let mut costs: Vec<(Vec<f64>, &'static str)> = values.iter().map(|v| (vec![], *v)).collect();
+        let mut costs: Vec<(Vec<f64>, &'static str)> =
+            values.iter().map(|v| (vec![], *v)).collect();
         // In turns: the machine's pace is not a value's merit.
         for _ in 0..3 {
             for (costs, value) in &mut costs {
@@ -46,9 +50,13 @@ impl Open {
         let median = |(costs, value): (Vec<f64>, _)| Some((stats::median(&costs)?, value));
         let mut tried: Vec<(f64, &'static str)> = costs.into_iter().filter_map(median).collect();
         tried.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let best = tried.first().ok_or_else(|| LabError::Request(format!("PostgreSQL takes no {name}")))?.1;
+        let best = tried
+            .first()
+            .ok_or_else(|| LabError::Request(format!("PostgreSQL takes no {name}")))?
+            .1;
         self.set(name, best)?;
-        let all: Vec<String> = tried.iter().map(|(cost, value)| format!("{value} {cost:.4} s")).collect();
+        let all: Vec<String> =
+            tried.iter().map(|(cost, value)| format!("{value} {cost:.4} s")).collect();
         Ok((best, format!("PostgreSQL, {name}: {best} is the best of {}", all.join(", "))))
     }
 

@@ -19,7 +19,8 @@ pub(super) fn log_backup(client: &mut dyn Connection) -> Result<Vec<Figure>, Lab
     Ok(figures)
 }
 
-/// Pages and seconds of `BACKUP LOG successfully processed 412 pages in 0.034 seconds (94.6 MB/sec).`
+/// Pages and seconds of `BACKUP LOG successfully processed 412 pages in 0.034 seconds (94.6
+/// MB/sec).`
 fn backup_message(text: &str) -> Option<(f64, f64)> {
     let mut words = text.split("successfully processed ").nth(1)?.split_whitespace();
     let pages = words.next()?.parse().ok()?;
@@ -43,7 +44,8 @@ pub(super) fn full_backup(client: &mut dyn Connection) -> Result<Vec<Figure>, La
     Ok(figures)
 }
 
-/// What can be released of the log is: a checkpoint, and where the log is kept until it is backed up, a backup to nowhere.
+/// What can be released of the log is: a checkpoint, and where the log is kept until it is backed
+/// up, a backup to nowhere.
 pub(super) fn release_log(client: &mut dyn Connection) -> Result<(), LabError> {
     client.run("checkpoint")?;
     let text = format!("backup log {} to disk = 'NUL'", client.site().database);
@@ -61,6 +63,9 @@ mod tests {
     fn a_backup_s_message_is_read() {
         let text = "BACKUP LOG successfully processed 412 pages in 0.034 seconds (94.600 MB/sec).";
         assert_eq!(backup_message(text), Some((412.0, 0.034)));
-        assert_eq!(backup_message("Processed 412 pages for database 'lab', file 'lab_log' on file 1."), None);
+        assert_eq!(
+            backup_message("Processed 412 pages for database 'lab', file 'lab_log' on file 1."),
+            None
+        );
     }
 }

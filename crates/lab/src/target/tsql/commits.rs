@@ -1,4 +1,5 @@
-//! Commits of one row each: of one session and of many, durable and delayed, so many or for so long.
+//! Commits of one row each: of one session and of many, durable and delayed, so many or for so
+//! long.
 
 use super::{Connection, Server, Site, expect, number, sessions, timed};
 use crate::LabError;
@@ -36,7 +37,11 @@ pub(super) fn commits(
     Ok(Figure::seconds(seconds))
 }
 
-pub(super) fn session_commits(server: &dyn Server, count: u32, each: u64) -> Result<Vec<Figure>, LabError> {
+pub(super) fn session_commits(
+    server: &dyn Server,
+    count: u32,
+    each: u64,
+) -> Result<Vec<Figure>, LabError> {
     let seconds = sessions(server, count, &|session| {
         format!(
             "set nocount on; declare @i int = 0; while @i < {each} begin insert one_row values ({session}, 'x'); set @i += 1 end"
@@ -67,7 +72,9 @@ pub fn delayed_commits(site: &Site, rows: u64, window_kb: u32) -> Result<String,
     let window = match site.product.ringwood {
         true => format!("(window_ms = 1000, window_kb = {window_kb})"),
         false if !site.product.has_delayed_durability() => {
-            return Err(LabError::Unsupported("delayed durability came with SQL Server 2014".into()));
+            return Err(LabError::Unsupported(
+                "delayed durability came with SQL Server 2014".into(),
+            ));
         }
         false if window_kb != SQL_SERVER_WINDOW_KB => {
             return Err(LabError::Unsupported(format!(
@@ -83,7 +90,8 @@ pub fn delayed_commits(site: &Site, rows: u64, window_kb: u32) -> Result<String,
     ))
 }
 
-/// One-row inserts for that many milliseconds: rows a second. Each is a transaction, or `together` they are one.
+/// One-row inserts for that many milliseconds: rows a second. Each is a transaction, or `together`
+/// they are one.
 pub(super) fn inserts_for(
     client: &mut dyn Connection,
     ms: u64,

@@ -1,6 +1,8 @@
 //! The author's customers: made, inserted, updated, deleted.
 
-use super::{Connection, DELETE, INSERT, Server, UPDATE, customer_named, drop_tables, expect, number, timed};
+use super::{
+    Connection, DELETE, INSERT, Server, UPDATE, customer_named, drop_tables, expect, number, timed,
+};
 use crate::LabError;
 use crate::work::{Figure, Work};
 
@@ -37,7 +39,10 @@ pub(super) fn customers(client: &mut dyn Connection) -> Result<(), LabError> {
 }
 
 /// Runs a statement over all customers and checks what it left.
-pub(super) fn all_customers(client: &mut dyn Connection, work: &Work) -> Result<Vec<Figure>, LabError> {
+pub(super) fn all_customers(
+    client: &mut dyn Connection,
+    work: &Work,
+) -> Result<Vec<Figure>, LabError> {
     let before = number(client, "select count_big(*) from customer")?;
     let (statement, check, rows) = match work {
         // A repeated insert adds the rows once more.
@@ -53,7 +58,8 @@ pub(super) fn all_customers(client: &mut dyn Connection, work: &Work) -> Result<
     Ok(Figure::seconds(seconds))
 }
 
-/// The counterpart of the author's update: as many rows and bytes, and the update has something to change again.
+/// The counterpart of the author's update: as many rows and bytes, and the update has something to
+/// change again.
 pub(super) fn update_back(client: &mut dyn Connection) -> Result<Vec<Figure>, LabError> {
     let seconds = timed(client, &UPDATE.replace("lower", "upper"))?;
     expect(client, LOWER, 0.0)?;
@@ -73,7 +79,8 @@ pub(super) fn delete_rolled_back(
         // A durable commit of another session takes everything with it that was logged before.
         let mut other = server.connect(Some(&client.site().database))?;
         other.run(&format!("{}; create table flushed (a int)", drop_tables(&["flushed"])))?;
-        timed(client, &format!("begin tran; {DELETE}"))? + timed(other.as_mut(), "insert flushed values (1)")?
+        timed(client, &format!("begin tran; {DELETE}"))?
+            + timed(other.as_mut(), "insert flushed values (1)")?
     };
     let checked = expect(client, "select count_big(*) from customer", 0.0);
     client.run("rollback")?;

@@ -15,7 +15,10 @@ pub(super) fn make_wide(key: &str) -> String {
 }
 
 /// The author's loop: two updates of the same row in each turn.
-pub(super) fn row_updates(client: &mut dyn Connection, updates: u64) -> Result<Vec<Figure>, LabError> {
+pub(super) fn row_updates(
+    client: &mut dyn Connection,
+    updates: u64,
+) -> Result<Vec<Figure>, LabError> {
     let turns = updates / 2;
     let seconds = timed(
         client,
@@ -37,14 +40,17 @@ pub(super) fn row_updates(client: &mut dyn Connection, updates: u64) -> Result<V
     )?;
     expect(
         client,
-        &format!("select count(*) from vlf_test where c = {} and b = replicate('b', 8000)", turns - 1),
+        &format!(
+            "select count(*) from vlf_test where c = {} and b = replicate('b', 8000)",
+            turns - 1
+        ),
         1.0,
     )?;
     Ok(Figure::seconds(seconds))
 }
 
-/// One statement a step, in a loop at the server: a thousand steps over the wire are otherwise a thousand round trips, which are no
-/// part of what growing costs.
+/// One statement a step, in a loop at the server: a thousand steps over the wire are otherwise a
+/// thousand round trips, which are no part of what growing costs.
 pub(super) fn grow_log(
     client: &mut dyn Connection,
     step_kb: u64,
@@ -70,7 +76,8 @@ pub(super) fn grow_log(
     Ok(Figure::seconds(seconds))
 }
 
-/// The updates while a transaction of another session holds the log: in the SIMPLE recovery model a checkpoint would release it.
+/// The updates while a transaction of another session holds the log: in the SIMPLE recovery model a
+/// checkpoint would release it.
 pub(super) fn held_row_updates(
     server: &dyn Server,
     client: &mut dyn Connection,

@@ -5,7 +5,11 @@ use crate::LabError;
 use crate::work::Figure;
 use crate::work_tsql::LoadRow;
 
-pub(super) fn load(server: &dyn Server, connections: u32, rows: u64) -> Result<Vec<Figure>, LabError> {
+pub(super) fn load(
+    server: &dyn Server,
+    connections: u32,
+    rows: u64,
+) -> Result<Vec<Figure>, LabError> {
     let batches = rows.div_ceil(LOAD_BATCH);
     let seconds = sessions(server, connections, &|session| {
         format!(
@@ -76,7 +80,9 @@ pub(super) fn make_scattered(client: &mut dyn Connection, pages: u64) -> Result<
     let mut there = 1;
     while there < pages {
         let more = there.min(pages - there);
-        client.run(&format!("insert scattered select a + {there}, 0, c from scattered where a < {more}"))?;
+        client.run(&format!(
+            "insert scattered select a + {there}, 0, c from scattered where a < {more}"
+        ))?;
         there += more;
     }
     client.run("checkpoint").map(drop)

@@ -1,5 +1,6 @@
-//! A mix of short transactions in the manner of TPC-C, on the author's customers: new orders (45 of 100), payments (43), and
-//! questions and deliveries (4 each). The control of a study of many VLFs: such transactions change VLF seldom.
+//! A mix of short transactions in the manner of TPC-C, on the author's customers: new orders (45 of
+//! 100), payments (43), and questions and deliveries (4 each). The control of a study of many VLFs:
+//! such transactions change VLF seldom.
 
 use super::{Server, drop_tables, sessions};
 use crate::LabError;

@@ -1,6 +1,7 @@
-//! The studies' work in T-SQL, over any connection that takes batches: Ringwood embedded, or a server that speaks the wire
-//! protocol, SQL Server from 2008 on too, by another [`Server`]. Statements are such that all of these take them; where a
-//! version lacks one, [`site`] says so and the other is chosen here.
+//! The studies' work in T-SQL, over any connection that takes batches: Ringwood embedded, or a
+//! server that speaks the wire protocol, SQL Server from 2008 on too, by another [`Server`].
+//! Statements are such that all of these take them; where a version lacks one, [`site`] says so and
+//! the other is chosen here.
 
 mod backup;
 mod commits;
@@ -44,8 +45,9 @@ pub fn text_of(value: &types::Value) -> Option<String> {
     }
 }
 
-/// Whether an error's number says that something cannot be done here, as opposed to what went wrong: 40510 is not in this version
-/// of Ringwood, 4208 is BACKUP LOG under the SIMPLE recovery model.
+/// Whether an error's number says that something cannot be done here, as opposed to what went
+/// wrong: 40510 is not in this version of Ringwood, 4208 is BACKUP LOG under the SIMPLE recovery
+/// model.
 pub fn is_unsupported(number: i32) -> bool {
     matches!(number, 40510 | 4208)
 }
@@ -55,7 +57,8 @@ pub type Prepared<'a> = Box<dyn FnMut(i32) -> Result<(), LabError> + 'a>;
 
 /// A session of a server.
 pub trait Connection: Send {
-    /// Runs a batch. Errors: the first of the batch; [`LabError::Unsupported`] for what the server does not do.
+    /// Runs a batch. Errors: the first of the batch; [`LabError::Unsupported`] for what the server
+    /// does not do.
     fn run(&mut self, batch: &str) -> Result<Reply, LabError>;
     /// Prepares a statement once, as a driver does.
     fn prepare<'a>(&'a mut self, statement: &str) -> Result<Prepared<'a>, LabError>;
@@ -69,7 +72,8 @@ pub trait Server: Send + Sync {
     fn connect(&self, database: Option<&str>) -> Result<Box<dyn Connection>, LabError>;
     /// Where sessions run.
     fn site(&self) -> &Site;
-    /// Loads rows of the customer table into a table like it: fields of the file are separated by `|`, rows by a line feed.
+    /// Loads rows of the customer table into a table like it: fields of the file are separated by
+    /// `|`, rows by a line feed.
     fn load_customers(&self, table: &str, file: &Path) -> Result<(), LabError>;
 
     /// A new session in the study's database.
@@ -147,7 +151,8 @@ fn sessions(
     at_once(clients, |_, (client, text)| client.run(text).map(drop))
 }
 
-/// Runs a piece of work. [`Work::Recovery`] and [`Work::RawWrites`] are not work in T-SQL: they are unsupported here.
+/// Runs a piece of work. [`Work::Recovery`] and [`Work::RawWrites`] are not work in T-SQL: they are
+/// unsupported here.
 pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
     let mut client = server.connect_in()?;
     let client = client.as_mut();
@@ -186,7 +191,11 @@ pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
         ),
         Work::Load(connections, rows) => load::load(server, *connections, *rows),
         Work::CheckLoad(connections, rows) => {
-            expect(client, "select count_big(*) from arrivals", loaded(*connections, *rows) as f64)?;
+            expect(
+                client,
+                "select count_big(*) from arrivals",
+                loaded(*connections, *rows) as f64,
+            )?;
             Ok(vec![])
         }
         Work::MakeWide => prepare(client, &growth::make_wide("")),
@@ -208,7 +217,8 @@ pub fn run(server: &dyn Server, work: &Work) -> Result<Vec<Figure>, LabError> {
     }
 }
 
-/// The work that only T-SQL has. [`TsqlWork::Loss`] needs a process to kill: it is unsupported here.
+/// The work that only T-SQL has. [`TsqlWork::Loss`] needs a process to kill: it is unsupported
+/// here.
 fn run_tsql(
     server: &dyn Server,
     client: &mut dyn Connection,
@@ -222,39 +232,54 @@ fn run_tsql(
         TsqlWork::UpdateSome { back } => trigger::update_some(client, *back),
         TsqlWork::DropTrigger => done(trigger::drop_checked(client)),
         TsqlWork::DeleteRolledBack => customers::delete_rolled_back(server, client),
-        TsqlWork::PlaceHead { below_kb, room_kb } => done(vlf::place_head(client, *below_kb, *room_kb)),
-        TsqlWork::KeepHead { below_kb, room_kb } => done(vlf::keep_head(client, *below_kb, *room_kb)),
+        TsqlWork::PlaceHead { below_kb, room_kb } => {
+            done(vlf::place_head(client, *below_kb, *room_kb))
+        }
+        TsqlWork::KeepHead { below_kb, room_kb } => {
+            done(vlf::keep_head(client, *below_kb, *room_kb))
+        }
         TsqlWork::FillLog(kb) => done(vlf::fill_log(client, *kb)),
         TsqlWork::Remedy { to_kb } => done(vlf::remedy(client, *to_kb)),
         TsqlWork::CountVlfs => vlf::count_vlfs(client),
         TsqlWork::MakeMix => done(client.run(&mix::tables()).map(drop)),
         TsqlWork::Mix(count, each) => mix::run(server, *count, *each),
         TsqlWork::MakeRows(row) => done(client.run(&load::make_rows(*row)).map(drop)),
-        TsqlWork::InsertRows(row, connections, rows) => load::insert_rows(server, *row, *connections, *rows),
-        TsqlWork::CheckRows(rows) => done(expect(client, "select count_big(*) from arrivals", *rows as f64)),
+        TsqlWork::InsertRows(row, connections, rows) => {
+            load::insert_rows(server, *row, *connections, *rows)
+        }
+        TsqlWork::CheckRows(rows) => {
+            done(expect(client, "select count_big(*) from arrivals", *rows as f64))
+        }
         TsqlWork::AddFiles { from, to, arrays, each_kb } => {
             done(load::add_files(client, *from, *to, *arrays, *each_kb))
         }
         TsqlWork::MakeScattered(pages) => done(load::make_scattered(client, *pages)),
-        TsqlWork::Scatter { step, .. } => {
-            done(client.run(&format!("update scattered set b = b + 1 where a % {step} = 0")).map(drop))
-        }
+        TsqlWork::Scatter { step, .. } => done(
+            client.run(&format!("update scattered set b = b + 1 where a % {step} = 0")).map(drop),
+        ),
         TsqlWork::Sessions(count, each, durability) => {
             commits::durable_sessions(server, client, (*count, *each), *durability)
         }
-        TsqlWork::CommitsFor(ms, durability) => commits::inserts_for(client, *ms, *durability, false),
-        TsqlWork::InsertsFor(ms) => commits::inserts_for(client, *ms, crate::work::Durability::Full, true),
+        TsqlWork::CommitsFor(ms, durability) => {
+            commits::inserts_for(client, *ms, *durability, false)
+        }
+        TsqlWork::InsertsFor(ms) => {
+            commits::inserts_for(client, *ms, crate::work::Durability::Full, true)
+        }
         TsqlWork::WriteSizes(bytes) => payload::write_sizes(client, *bytes),
         TsqlWork::FullBackup => backup::full_backup(client),
         TsqlWork::HeldRowUpdates(updates) => growth::held_row_updates(server, client, *updates),
-        TsqlWork::Loss { .. } => Err(LabError::Unsupported("this needs a process that can be killed".into())),
-        TsqlWork::Outage { .. } => {
-            Err(LabError::Unsupported("this needs an engine in this process, on a simulated disk".into()))
+        TsqlWork::Loss { .. } => {
+            Err(LabError::Unsupported("this needs a process that can be killed".into()))
         }
+        TsqlWork::Outage { .. } => Err(LabError::Unsupported(
+            "this needs an engine in this process, on a simulated disk".into(),
+        )),
     }
 }
 
-/// Waits of threads that have nothing to do, or that wait for a time or a client: parts of these names. Ringwood counts none of them.
+/// Waits of threads that have nothing to do, or that wait for a time or a client: parts of these
+/// names. Ringwood counts none of them.
 const IDLE: [&str; 14] = [
     "SLEEP",
     "QUEUE",
@@ -278,13 +303,16 @@ pub fn waits(client: &mut dyn Connection) -> Result<Vec<WaitCount>, LabError> {
     let reply = client.run(
         "select wait_type, waiting_tasks_count, wait_time_ms from sys.dm_os_wait_stats where waiting_tasks_count > 0",
     )?;
-    let number =
-        |field: Option<&Option<String>>| -> i64 { field.and_then(|f| f.as_ref()?.parse().ok()).unwrap_or(0) };
+    let number = |field: Option<&Option<String>>| -> i64 {
+        field.and_then(|f| f.as_ref()?.parse().ok()).unwrap_or(0)
+    };
     Ok(reply
         .sets
         .into_iter()
         .flatten()
-        .filter(|row| all || !row.first().is_some_and(|n| is_idle(n.as_deref().unwrap_or_default())))
+        .filter(|row| {
+            all || !row.first().is_some_and(|n| is_idle(n.as_deref().unwrap_or_default()))
+        })
         .filter_map(|row| {
             Some(WaitCount {
                 wait_type: row.first()?.clone()?,
@@ -310,9 +338,14 @@ mod tests {
                 && is_idle("XE_DISPATCHER_WAIT")
                 && is_idle("SQLTRACE_INCREMENTAL_FLUSH_SLEEP")
         );
-        for wait in
-            ["WRITELOG", "PAGELATCH_EX", "PAGEIOLATCH_SH", "LCK_M_X", "SOS_SCHEDULER_YIELD", "CXPACKET"]
-        {
+        for wait in [
+            "WRITELOG",
+            "PAGELATCH_EX",
+            "PAGEIOLATCH_SH",
+            "LCK_M_X",
+            "SOS_SCHEDULER_YIELD",
+            "CXPACKET",
+        ] {
             assert!(!is_idle(wait), "{wait}");
         }
     }

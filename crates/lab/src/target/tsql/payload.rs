@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 const LSN_UNIT: f64 = 512.0;
 /// Rows of which the sizes of writes are taken.
 const SAMPLE: u32 = 24;
-/// Bursts in which the sample is written: a write of the background (a checkpoint, statistics) falls in one of them, and
-/// the middle one tells the size without it.
+/// Bursts in which the sample is written: a write of the background (a checkpoint, statistics)
+/// falls in one of them, and the middle one tells the size without it.
 const BURSTS: u32 = 3;
 
-/// The author's loop: rows of three columns (a quarter, a quarter, a half of the bytes), each a transaction, `while` the
-/// condition holds.
+/// The author's loop: rows of three columns (a quarter, a quarter, a half of the bytes), each a
+/// transaction, `while` the condition holds.
 fn inserts(bytes: u32, declare: &str, condition: &str, then: &str) -> String {
     let quarter = bytes / 4;
     format!(
@@ -29,7 +29,11 @@ fn inserts(bytes: u32, declare: &str, condition: &str, then: &str) -> String {
 }
 
 /// For that many milliseconds: rows a second.
-pub(super) fn payload(client: &mut dyn Connection, bytes: u32, ms: u64) -> Result<Vec<Figure>, LabError> {
+pub(super) fn payload(
+    client: &mut dyn Connection,
+    bytes: u32,
+    ms: u64,
+) -> Result<Vec<Figure>, LabError> {
     let declare = format!("declare @end datetime2 = dateadd(millisecond, {ms}, sysdatetime())");
     let begin = Instant::now();
     client.run(&inserts(bytes, &declare, "sysdatetime() < @end", ""))?;
@@ -39,7 +43,10 @@ pub(super) fn payload(client: &mut dyn Connection, bytes: u32, ms: u64) -> Resul
 }
 
 /// The sizes of the log writes of such rows.
-pub(super) fn write_sizes(client: &mut dyn Connection, bytes: u32) -> Result<Vec<Figure>, LabError> {
+pub(super) fn write_sizes(
+    client: &mut dyn Connection,
+    bytes: u32,
+) -> Result<Vec<Figure>, LabError> {
     let database = &client.site().database;
     let statistics = format!("from sys.dm_io_virtual_file_stats(db_id('{database}'), 2)");
     let writes = |client: &mut dyn Connection| -> Result<(f64, f64), LabError> {
@@ -71,7 +78,8 @@ pub(super) fn write_sizes(client: &mut dyn Connection, bytes: u32) -> Result<Vec
     if let Some(mean) = means.get(means.len() / 2) {
         figures.push(Figure::named("by file statistics", "bytes", *mean));
     }
-    // From one commit's block to the next one's, within a VLF; the middle one, as a page may have been allocated between two.
+    // From one commit's block to the next one's, within a VLF; the middle one, as a page may have
+    // been allocated between two.
     let mut sizes: Vec<u64> =
         (lsns.windows(2).filter(|w| w[0].0 == w[1].0)).map(|w| w[1].1 - w[0].1).collect();
     sizes.sort_unstable();

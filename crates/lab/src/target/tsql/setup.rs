@@ -26,8 +26,8 @@ pub fn create_database(site: &Site, config: &Config) -> String {
     )
 }
 
-/// Makes the database of a configuration; what was made, in words.
-/// The compatibility level is 100: in Ringwood growths make virtual log files by the rule of the authors' SQL Server 2008 then.
+/// Makes the database of a configuration; what was made, in words. The compatibility level is 100:
+/// in Ringwood growths make virtual log files by the rule of the authors' SQL Server 2008 then.
 pub fn set_up(
     server: &dyn Server,
     config: &Config,
@@ -81,9 +81,13 @@ pub(super) fn log_kb(client: &mut dyn Connection) -> Result<u64, LabError> {
     Ok(number(client, "select size from sys.database_files where type = 1")? as u64 * 8)
 }
 
-/// Grows the log by its own steps, as the author did: an open transaction holds truncation while another session fills
-/// a dummy table of char(8000).
-fn grow_by_steps(server: &dyn Server, client: &mut dyn Connection, to_kb: u64) -> Result<(), LabError> {
+/// Grows the log by its own steps, as the author did: an open transaction holds truncation while
+/// another session fills a dummy table of char(8000).
+fn grow_by_steps(
+    server: &dyn Server,
+    client: &mut dyn Connection,
+    to_kb: u64,
+) -> Result<(), LabError> {
     client.run("create table dummy (a char(8000)); create table holder (a int)")?;
     let mut holder = server.connect_in()?;
     holder.run("begin tran; insert holder values (1)")?;
@@ -94,13 +98,15 @@ fn grow_by_steps(server: &dyn Server, client: &mut dyn Connection, to_kb: u64) -
         )?;
     }
     holder.run("commit")?;
-    client.run("truncate table dummy; checkpoint; drop table dummy; drop table holder; checkpoint")?;
+    client
+        .run("truncate table dummy; checkpoint; drop table dummy; drop table holder; checkpoint")?;
     Ok(())
 }
 
 fn start_log_chain(client: &mut dyn Connection) -> Result<(), LabError> {
     let site = client.site();
-    let text = format!("backup database {} to disk = {} with init", site.database, site.backup(".bak"));
+    let text =
+        format!("backup database {} to disk = {} with init", site.database, site.backup(".bak"));
     client.run(&text)?;
     backup::log_backup(client).map(drop)
 }

@@ -1,14 +1,17 @@
-//! Where the studies' T-SQL runs: which server of which version, the name of the study's database, the folders of its files.
-//! What T-SQL a version has is decided here and nowhere else; sources are the "Applies to" lines of Microsoft's reference.
+//! Where the studies' T-SQL runs: which server of which version, the name of the study's database,
+//! the folders of its files. What T-SQL a version has is decided here and nowhere else; sources are
+//! the "Applies to" lines of Microsoft's reference.
 
 use std::sync::LazyLock;
 
 /// A server as far as statements depend on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Product {
-    /// Ringwood, which has all that SQL Server 2022 has here and a few views and options of its own.
+    /// Ringwood, which has all that SQL Server 2022 has here and a few views and options of its
+    /// own.
     pub ringwood: bool,
-    /// Major version, minor version and build: 10.0 is SQL Server 2008, 10.50 is 2008 R2, then 11 (2012) to 16 (2022).
+    /// Major version, minor version and build: 10.0 is SQL Server 2008, 10.50 is 2008 R2, then 11
+    /// (2012) to 16 (2022).
     pub version: (u32, u32, u32),
 }
 
@@ -67,7 +70,8 @@ impl Product {
         self.since((11, 0, 0))
     }
 
-    /// How growths are cut. Ringwood goes by the compatibility level, which the studies set to 100; SQL Server by its version.
+    /// How growths are cut. Ringwood goes by the compatibility level, which the studies set to 100;
+    /// SQL Server by its version.
     pub fn vlf_rule(&self) -> VlfRule {
         match self.version.0 {
             _ if self.ringwood => VlfRule::Size2008,
@@ -124,7 +128,8 @@ pub struct Site {
 impl Site {
     /// The path of the n-th data file.
     pub(super) fn data_file(&self, file: u32, arrays: u32) -> String {
-        let folder = if arrays > 1 && file % 2 == 1 { &self.folders.data2 } else { &self.folders.data };
+        let folder =
+            if arrays > 1 && file % 2 == 1 { &self.folders.data2 } else { &self.folders.data };
         let ending = if file == 0 { "mdf" } else { "ndf" };
         quoted(&format!("{folder}{}.{ending}", self.file_name(file)))
     }
@@ -150,11 +155,17 @@ pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The site of an embedded instance: drive letters stand for the roles of files, and the database has an instance to itself.
+/// The site of an embedded instance: drive letters stand for the roles of files, and the database
+/// has an instance to itself.
 pub static EMBEDDED: LazyLock<Site> = LazyLock::new(|| Site {
     product: Product { ringwood: true, version: (16, 0, 1000) },
     database: super::DATABASE.into(),
-    folders: Folders { data: r"E:\".into(), data2: r"G:\".into(), log: r"F:\".into(), backup: r"H:\".into() },
+    folders: Folders {
+        data: r"E:\".into(),
+        data2: r"G:\".into(),
+        log: r"F:\".into(),
+        backup: r"H:\".into(),
+    },
     least_data_kb: 4 << 10,
 });
 
@@ -173,12 +184,17 @@ mod tests {
     #[test]
     fn versions_have_what_they_came_with() {
         let of = |text: &str| Product::parse(text, false).unwrap();
-        let (sql_2008, sql_2012, sql_2014) = (of("10.0.1600.22"), of("11.0.2100.60"), of("12.0.2000.8"));
+        let (sql_2008, sql_2012, sql_2014) =
+            (of("10.0.1600.22"), of("11.0.2100.60"), of("12.0.2000.8"));
         assert!(!sql_2008.has_log_space_usage() && sql_2012.has_log_space_usage());
         assert!(!sql_2012.has_delayed_durability() && sql_2014.has_delayed_durability());
         assert!(!of("13.0.4001.0").has_log_info() && of("13.0.5026.0").has_log_info());
-        let rules = [sql_2012, sql_2014, of("15.0.2000.5"), of("16.0.1000.6")].map(|p| p.vlf_rule());
-        assert_eq!(rules, [VlfRule::Size2008, VlfRule::Eighth2014, VlfRule::Eighth2014, VlfRule::Small2022]);
+        let rules =
+            [sql_2012, sql_2014, of("15.0.2000.5"), of("16.0.1000.6")].map(|p| p.vlf_rule());
+        assert_eq!(
+            rules,
+            [VlfRule::Size2008, VlfRule::Eighth2014, VlfRule::Eighth2014, VlfRule::Small2022]
+        );
         assert_eq!((of("10.50.1600.1").year(), of("16.0.1.1").year()), ("2008 R2", "2022"));
         assert_eq!(Product::parse("sixteen", false), None);
         let ringwood = Product::parse("16.0.1000.6", true).unwrap();

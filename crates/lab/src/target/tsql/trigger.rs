@@ -27,10 +27,14 @@ pub(super) fn make(client: &mut dyn Connection) -> Result<(), LabError> {
 }
 
 /// One update; how many there were is what [`drop_checked`] looks at.
-pub(super) fn update_some(client: &mut dyn Connection, back: bool) -> Result<Vec<Figure>, LabError> {
+pub(super) fn update_some(
+    client: &mut dyn Connection,
+    back: bool,
+) -> Result<Vec<Figure>, LabError> {
     let function = if back { "upper" } else { "lower" };
     let before = number(client, "select count(*) from changed")?;
-    let text = format!("update customer set c_data = {function}(c_data) where c_w_id <= {WAREHOUSES}");
+    let text =
+        format!("update customer set c_data = {function}(c_data) where c_w_id <= {WAREHOUSES}");
     let seconds = timed(client, &text)?;
     match number(client, "select count(*) from changed")? - before {
         1.0 => Ok(Figure::seconds(seconds)),
@@ -41,8 +45,10 @@ pub(super) fn update_some(client: &mut dyn Connection, back: bool) -> Result<Vec
 /// Every update must have shown the trigger each of its rows, before and after, and all of them
 /// differ.
 pub(super) fn drop_checked(client: &mut dyn Connection) -> Result<(), LabError> {
-    let rows = number(client, &format!("select count_big(*) from customer where c_w_id <= {WAREHOUSES}"))?;
-    let wrong = format!("select count(*) from changed where seen <> {rows:.0} or differ <> {rows:.0}");
+    let rows =
+        number(client, &format!("select count_big(*) from customer where c_w_id <= {WAREHOUSES}"))?;
+    let wrong =
+        format!("select count(*) from changed where seen <> {rows:.0} or differ <> {rows:.0}");
     let wrong = number(client, &wrong)?;
     if wrong != 0.0 {
         return Err(LabError::Request(format!(

@@ -24,7 +24,8 @@ struct Vlf {
     sequence: u64,
 }
 
-/// The VLFs as `DBCC LOGINFO` lists them. SQL Server 2012 has put RecoveryUnitId before its columns.
+/// The VLFs as `DBCC LOGINFO` lists them. SQL Server 2012 has put RecoveryUnitId before its
+/// columns.
 fn listed(client: &mut dyn Connection) -> Result<Vec<Vlf>, LabError> {
     let text = format!("dbcc loginfo({})", client.site().database);
     let rows = client.run(&text)?.sets.into_iter().next().unwrap_or_default();
@@ -34,7 +35,9 @@ fn listed(client: &mut dyn Connection) -> Result<Vec<Vlf>, LabError> {
         Some(Vlf { offset: number(2)?, sequence: number(3)? })
     };
     let vlfs: Option<Vec<Vlf>> = rows.iter().map(vlf).collect();
-    vlfs.ok_or_else(|| LabError::Request("DBCC LOGINFO does not list VLFs as it is known to".into()))
+    vlfs.ok_or_else(|| {
+        LabError::Request("DBCC LOGINFO does not list VLFs as it is known to".into())
+    })
 }
 
 /// Bytes before the VLF in use, and its sequence number.
@@ -61,8 +64,10 @@ fn head(client: &mut dyn Connection) -> Result<u64, LabError> {
 pub fn used_kb(client: &mut dyn Connection) -> Result<u64, LabError> {
     let site = client.site();
     if site.product.has_log_space_usage() {
-        let query =
-            format!("select used_log_space_in_bytes from {}.sys.dm_db_log_space_usage", site.database);
+        let query = format!(
+            "select used_log_space_in_bytes from {}.sys.dm_db_log_space_usage",
+            site.database
+        );
         return Ok(number(client, &query)? as u64 / 1024);
     }
     // Name, size in MB and used percent of each database.
@@ -70,7 +75,8 @@ pub fn used_kb(client: &mut dyn Connection) -> Result<u64, LabError> {
     let reply = client.run("dbcc sqlperf(logspace)")?;
     let used = reply.sets.into_iter().flatten().find_map(|row| {
         let number = |at: usize| -> Option<f64> { row.get(at)?.as_ref()?.parse().ok() };
-        (row.first()?.as_deref()? == name).then(|| Some(number(1)? * 1024.0 * number(2)? / 100.0))?
+        (row.first()?.as_deref()? == name)
+            .then(|| Some(number(1)? * 1024.0 * number(2)? / 100.0))?
     });
     let missing = || LabError::Request(format!("DBCC SQLPERF(LOGSPACE) does not list {name}"));
     used.map(|kb| kb as u64).ok_or_else(missing)
@@ -83,7 +89,8 @@ pub(super) fn fill_log(client: &mut dyn Connection, kb: u64) -> Result<(), LabEr
          insert filler values (1, 'x') end",
     )?;
     let batches = kb.div_ceil(UPDATE_KB * BATCH);
-    // A row that its transaction changed before is logged once a change: what it becomes, 8,000 bytes.
+    // A row that its transaction changed before is logged once a change: what it becomes, 8,000
+    // bytes.
     client
         .run(&format!(
             "set nocount on; declare @i int = 0, @j int; while @i < {batches} begin begin tran; set @j = 0; \
@@ -93,9 +100,13 @@ pub(super) fn fill_log(client: &mut dyn Connection, kb: u64) -> Result<(), LabEr
         .map(drop)
 }
 
-/// As [`place_head`] where a step does not have that space without it: to release the log before each repeat of a short step takes
-/// longer than the step.
-pub(super) fn keep_head(client: &mut dyn Connection, below_kb: u64, room_kb: u64) -> Result<(), LabError> {
+/// As [`place_head`] where a step does not have that space without it: to release the log before
+/// each repeat of a short step takes longer than the step.
+pub(super) fn keep_head(
+    client: &mut dyn Connection,
+    below_kb: u64,
+    room_kb: u64,
+) -> Result<(), LabError> {
     let size_kb = log_kb(client)?;
     if head(client)? / 1024 + room_kb <= below_kb && used_kb(client)? + 2 * room_kb <= size_kb {
         return Ok(());
@@ -103,9 +114,13 @@ pub(super) fn keep_head(client: &mut dyn Connection, below_kb: u64, room_kb: u64
     place_head(client, below_kb, room_kb)
 }
 
-/// Moves the log's end on until it is in the first `below_kb` KB of the file with `room_kb` of them before it. What the log
-/// held is released; then all VLFs but the one in use are free.
-pub(super) fn place_head(client: &mut dyn Connection, below_kb: u64, room_kb: u64) -> Result<(), LabError> {
+/// Moves the log's end on until it is in the first `below_kb` KB of the file with `room_kb` of them
+/// before it. What the log held is released; then all VLFs but the one in use are free.
+pub(super) fn place_head(
+    client: &mut dyn Connection,
+    below_kb: u64,
+    room_kb: u64,
+) -> Result<(), LabError> {
     let size_kb = log_kb(client)?;
     if room_kb * 10 > below_kb.min(size_kb) * 9 {
         return Err(LabError::Request(format!(
@@ -120,8 +135,9 @@ pub(super) fn place_head(client: &mut dyn Connection, below_kb: u64, room_kb: u6
         if at_kb + room_kb <= below_kb {
             return Ok(());
         }
-        let chunk =
-            (size_kb.saturating_sub(at_kb)).min(size_kb / 8).clamp(CHUNK_KB.0.min(size_kb / 8), CHUNK_KB.1);
+        let chunk = (size_kb.saturating_sub(at_kb))
+            .min(size_kb / 8)
+            .clamp(CHUNK_KB.0.min(size_kb / 8), CHUNK_KB.1);
         fill_log(client, chunk)?;
         way_kb = way_kb.checked_sub(chunk).ok_or_else(|| {
             LabError::Request(format!(
@@ -147,7 +163,8 @@ pub(super) fn remedy(client: &mut dyn Connection, to_kb: u64) -> Result<(), LabE
         return Ok(());
     }
     let database = client.site().database.clone();
-    // A file is cut after the VLF in use, so the end of the log is moved to the file's first quarter each time.
+    // A file is cut after the VLF in use, so the end of the log is moved to the file's first
+    // quarter each time.
     for _ in 0..SHRINKS {
         if count(client)? <= FEW {
             break;
@@ -156,11 +173,14 @@ pub(super) fn remedy(client: &mut dyn Connection, to_kb: u64) -> Result<(), LabE
         place_head(client, size_kb / 4, 0)?;
         client.run(&format!("dbcc shrinkfile ({database}_log, 1)"))?;
     }
-    client
-        .run(&format!("alter database {database} modify file (name = {database}_log, size = {to_kb}KB)"))?;
+    client.run(&format!(
+        "alter database {database} modify file (name = {database}_log, size = {to_kb}KB)"
+    ))?;
     let left = count(client)?;
     if left > FEW {
-        return Err(LabError::Request(format!("the log still has {left} VLFs after it was shrunk")));
+        return Err(LabError::Request(format!(
+            "the log still has {left} VLFs after it was shrunk"
+        )));
     }
     Ok(())
 }
@@ -180,12 +200,18 @@ pub fn log_counts(client: &mut dyn Connection) -> BTreeMap<String, i64> {
     let names = ["vlf_changes", "log_growths"].map(str::to_owned);
     let site = client.site();
     if site.product.ringwood {
-        let query =
-            format!("select vlf_changes, log_growths from sys.dm_db_log_stats(db_id('{}'))", site.database);
+        let query = format!(
+            "select vlf_changes, log_growths from sys.dm_db_log_stats(db_id('{}'))",
+            site.database
+        );
         let Ok(reply) = client.run(&query) else { return BTreeMap::new() };
         let row = reply.sets.into_iter().flatten().next().unwrap_or_default();
         let value = |text: Option<String>| text.and_then(|t| t.parse().ok());
-        return names.into_iter().zip(row).filter_map(|(name, v)| Some((name, value(v)?))).collect();
+        return names
+            .into_iter()
+            .zip(row)
+            .filter_map(|(name, v)| Some((name, value(v)?)))
+            .collect();
     }
     let query = format!(
         "select cntr_value from sys.dm_os_performance_counters where counter_name = 'Log Growths' and instance_name = '{}'",

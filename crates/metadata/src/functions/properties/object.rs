@@ -1,4 +1,5 @@
-//! OBJECTPROPERTY and OBJECTPROPERTYEX: what an id stands for, and the properties of each kind of object.
+//! OBJECTPROPERTY and OBJECTPROPERTYEX: what an id stands for, and the properties of each kind of
+//! object.
 
 use std::sync::Arc;
 
@@ -6,7 +7,8 @@ use super::{catalog_seen, flag};
 use crate::views;
 use crate::views::partitions::knows_rows;
 use catalog::{
-    Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, TriggerOrder, fold_name,
+    Catalog, ConstraintAt, ConstraintKind, Db, ModuleDef, ModuleKind, TableDef, TriggerOrder,
+    fold_name,
 };
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
@@ -51,7 +53,8 @@ pub(super) fn object(id: i64, property: &str, session: &mut SessionCore) -> Valu
     if let Some(value) = kind_of(&thing, property) {
         return value;
     }
-    let schema_of = |name: &str| Value::Int(catalog.schemas.get(&fold_name(name)).copied().unwrap_or(1));
+    let schema_of =
+        |name: &str| Value::Int(catalog.schemas.get(&fold_name(name)).copied().unwrap_or(1));
     match (&thing, property) {
         (_, "ownerid") => Value::Int(1),
         (Thing::Table(table), "schemaid") => schema_of(&table.schema),
@@ -63,7 +66,8 @@ pub(super) fn object(id: i64, property: &str, session: &mut SessionCore) -> Valu
         (Thing::Table(table), _) => table_value(&db, table, property),
         (Thing::Module(module), _) => {
             let functions = SystemFunctions::of(session);
-            nature_value(functions, &db, module, property).unwrap_or_else(|| module_value(module, property))
+            nature_value(functions, &db, module, property)
+                .unwrap_or_else(|| module_value(module, property))
         }
         (Thing::Constraint(constraint), _) => constraint_value(constraint, property),
         (Thing::System(_) | Thing::SystemTable(_), _) => Value::Null,
@@ -104,7 +108,9 @@ fn kind_of(thing: &Thing, property: &str) -> Option<Value> {
             Thing::Module(module) => module.marked_system,
             _ => matches!(thing, Thing::System(_) | Thing::SystemTable(_)),
         })),
-        "isdefault" | "isrule" | "isextendedproc" | "isreplproc" | "isencrypted" => Some(flag(false)),
+        "isdefault" | "isrule" | "isextendedproc" | "isreplproc" | "isencrypted" => {
+            Some(flag(false))
+        }
         "isschemabound" if !matches!(thing, Thing::Module(_)) => Some(flag(false)),
         _ => None,
     }
@@ -118,7 +124,8 @@ fn stands_instead(catalog: &catalog::Catalog, trigger: i32) -> bool {
 fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
     let catalog = db.catalog();
     let triggers = |event: Option<&str>| {
-        let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == table.object_id;
+        let own =
+            |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == table.object_id;
         let fired = |m: &&Arc<ModuleDef>| {
             event.is_none_or(|e| m.trigger().is_some_and(|t| t.events.iter().any(|own| own == e)))
         };
@@ -142,11 +149,15 @@ fn table_value(db: &Db, table: &TableDef, property: &str) -> Value {
         "tablehasidentity" => flag(table.columns.iter().any(|c| c.identity.is_some())),
         "tablehasclustindex" => flag(table.storage.index_id == 1),
         "tablehasnonclustindex" => flag(!table.indexes.is_empty()),
-        "tablehasindex" | "isindexed" => flag(table.storage.index_id == 1 || !table.indexes.is_empty()),
+        "tablehasindex" | "isindexed" => {
+            flag(table.storage.index_id == 1 || !table.indexes.is_empty())
+        }
         "tabletemporaltype" => Value::Int(table.temporal.shown().0.into()),
         "tablehastextimage" => flag(table.columns.iter().any(|c| c.ty.is_lob())),
         "hasaftertrigger" => flag(triggers(None).iter().any(|id| !stands_instead(&catalog, *id))),
-        "hasinsteadoftrigger" => flag(triggers(None).iter().any(|id| stands_instead(&catalog, *id))),
+        "hasinsteadoftrigger" => {
+            flag(triggers(None).iter().any(|id| stands_instead(&catalog, *id)))
+        }
         "hasinserttrigger" | "tablehasinserttrigger" => has("INSERT"),
         "hasupdatetrigger" | "tablehasupdatetrigger" => has("UPDATE"),
         "hasdeletetrigger" | "tablehasdeletetrigger" => has("DELETE"),
@@ -184,7 +195,8 @@ fn nature_value(
     module: &Arc<ModuleDef>,
     property: &str,
 ) -> Option<Value> {
-    let asks = ["isdeterministic", "isprecise", "issystemverified", "systemdataaccess", "userdataaccess"];
+    let asks =
+        ["isdeterministic", "isprecise", "issystemverified", "systemdataaccess", "userdataaccess"];
     if !asks.contains(&property) {
         return None;
     }
@@ -202,7 +214,8 @@ fn nature_value(
 }
 
 fn module_value(module: &ModuleDef, property: &str) -> Value {
-    let event = |name: &str| flag(module.trigger().is_some_and(|t| t.events.iter().any(|e| e == name)));
+    let event =
+        |name: &str| flag(module.trigger().is_some_and(|t| t.events.iter().any(|e| e == name)));
     match property {
         "execisquotedidenton" | "isquotedidenton" => flag(module.settings.quoted_identifier),
         "execisansinullson" | "isansinullson" => flag(module.settings.ansi_nulls),
@@ -229,7 +242,9 @@ fn module_value(module: &ModuleDef, property: &str) -> Value {
 fn constraint_value(constraint: &ConstraintAt, property: &str) -> Value {
     let table = &constraint.table;
     let (clustered, column, disabled, untrusted) = match constraint.kind {
-        ConstraintKind::PrimaryKey(id) | ConstraintKind::Unique(id) => (Some(id == 1), false, false, false),
+        ConstraintKind::PrimaryKey(id) | ConstraintKind::Unique(id) => {
+            (Some(id == 1), false, false, false)
+        }
         ConstraintKind::Default(_) => (None, true, false, false),
         ConstraintKind::Check(at) => {
             let check = &table.checks[at];
@@ -241,7 +256,9 @@ fn constraint_value(constraint: &ConstraintAt, property: &str) -> Value {
         }
     };
     let cascades = |of: fn(&catalog::ForeignKeyDef) -> ReferentialAction| match constraint.kind {
-        ConstraintKind::ForeignKey(at) => flag(of(&table.foreign_keys[at]) == ReferentialAction::Cascade),
+        ConstraintKind::ForeignKey(at) => {
+            flag(of(&table.foreign_keys[at]) == ReferentialAction::Cascade)
+        }
         _ => flag(false),
     };
     match property {

@@ -1,4 +1,5 @@
-//! What SERVERPROPERTY and CONNECTIONPROPERTY know: of the instance, and of the session's connection.
+//! What SERVERPROPERTY and CONNECTIONPROPERTY know: of the instance, and of the session's
+//! connection.
 
 use super::{PRODUCT_VERSION, SERVER_NAME, collation_value, flag};
 use crate::views::{self, SystemView};
@@ -29,7 +30,9 @@ pub(super) fn server(property: &str, session: &SessionCore) -> Result<Value, Sql
         "editionid" => Value::BigInt(-2_117_995_310),
         "engineedition" => Value::Int(3),
         "filestreamconfiguredlevel" | "filestreameffectivelevel" => flag(false),
-        "instancedefaultbackuppath" | "instancedefaultdatapath" | "instancedefaultlogpath" => folder(),
+        "instancedefaultbackuppath" | "instancedefaultdatapath" | "instancedefaultlogpath" => {
+            folder()
+        }
         "isadvancedanalyticsinstalled"
         | "isbigdatacluster"
         | "isclustered"

@@ -1,4 +1,5 @@
-//! The properties of what has a type or a place in a table: columns, parameters, indexes, types, collations.
+//! The properties of what has a type or a place in a table: columns, parameters, indexes, types,
+//! collations.
 
 use super::{catalog_seen, flag, table_of};
 use crate::functions::metadata;
@@ -63,7 +64,8 @@ pub(super) fn type_value(catalog: &Catalog, name: &str, property: &str) -> Value
 pub(super) fn index(catalog: &Catalog, table: i64, name: &str, property: &str) -> Value {
     let Some(table) = table_of(catalog, table) else { return Value::Null };
     let name = fold_name(name);
-    let Some(index) = table.all_indexes().find(|i| i.index_id > 0 && fold_name(&i.name) == name) else {
+    let Some(index) = table.all_indexes().find(|i| i.index_id > 0 && fold_name(&i.name) == name)
+    else {
         let statistics = catalog::statistics::all(table);
         let found = statistics.iter().find(|s| fold_name(&s.name) == name);
         return match (found, property) {
@@ -83,9 +85,8 @@ pub(super) fn index(catalog: &Catalog, table: i64, name: &str, property: &str) -
         "ispadindex" => flag(index.options.padded),
         "ispagelockdisallowed" => flag(index.options.no_page_locks),
         "isrowlockdisallowed" => flag(index.options.no_row_locks),
-        "isautostatistics" | "iscolumnstore" | "isfulltextkey" | "ishypothetical" | "isstatistics" => {
-            flag(false)
-        }
+        "isautostatistics" | "iscolumnstore" | "isfulltextkey" | "ishypothetical"
+        | "isstatistics" => flag(false),
         _ => Value::Null,
     }
 }
@@ -104,8 +105,9 @@ pub(super) fn column(id: i64, name: &str, property: &str, session: &mut SessionC
             "columnid" => Value::Int(c.column_id),
             "ordinal" => Value::Int(at as i32 + 1),
             "isindexable" => {
-                let can_be =
-                    || nature_of(functions, &db, table, at).is_ok_and(FunctionNature::is_of_arguments);
+                let can_be = || {
+                    nature_of(functions, &db, table, at).is_ok_and(FunctionNature::is_of_arguments)
+                };
                 flag(!c.ty.is_lob() && (!c.is_virtual() || can_be()))
             }
             "iscomputed" => flag(c.computed.is_some()),
@@ -145,7 +147,9 @@ pub(super) fn column(id: i64, name: &str, property: &str, session: &mut SessionC
         }
         Some(module) => {
             let params = programs::module::params_of(module, &catalog).unwrap_or_default();
-            let Some(at) = params.iter().position(|p| fold_name(&p.name) == name) else { return Value::Null };
+            let Some(at) = params.iter().position(|p| fold_name(&p.name) == name) else {
+                return Value::Null;
+            };
             match property {
                 "columnid" | "ordinal" => Value::Int(at as i32 + 1),
                 "isoutparam" => flag(params[at].output),
@@ -167,7 +171,9 @@ fn typed(ty: DataType, nullable: bool, property: &str) -> Value {
         "scale" => Value::Int(ty.scale().into()),
         "usesansitrim" if sized => flag(true),
         "iscomputed" | "isrowguidcol" | "iscursortype" | "isfulltextindexed" | "ishidden"
-        | "isidnotforrepl" | "isoutparam" | "issparse" | "iscolumnset" | "isxmlindexable" => flag(false),
+        | "isidnotforrepl" | "isoutparam" | "issparse" | "iscolumnset" | "isxmlindexable" => {
+            flag(false)
+        }
         _ => Value::Null,
     }
 }

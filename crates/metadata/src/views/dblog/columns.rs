@@ -1,5 +1,5 @@
-//! The columns of sys.fn_dblog: SQL Server's names and types, in its order. Those that say something of Ringwood's log
-//! are filled, the others are NULL.
+//! The columns of sys.fn_dblog: SQL Server's names and types, in its order. Those that say
+//! something of Ringwood's log are filled, the others are NULL.
 
 use types::{DataType, Len};
 

@@ -1,8 +1,9 @@
 //! sys.fn_dblog(start, end): the log of the current database, one row per log record.
 //!
-//! A record is the unit of the log: it may change many rows, and several pages. [Num Elements] says how many operations
-//! it has, [Page ID] and [Slot ID] name the first, [Description] lists them all. The log goes on, and may be truncated,
-//! while it is read; what was appended after the call is not shown.
+//! A record is the unit of the log: it may change many rows, and several pages. [Num Elements] says
+//! how many operations it has, [Page ID] and [Slot ID] name the first, [Description] lists them
+//! all. The log goes on, and may be truncated, while it is read; what was appended after the call
+//! is not shown.
 
 mod columns;
 mod operation;
@@ -111,7 +112,8 @@ fn invalid() -> SqlError {
     SqlError::of(msg::DBLOG_LSN_INVALID, [])
 }
 
-/// An LSN as the arguments are written: decimal with colons; hexadecimal after 0x or in the form of [Current LSN].
+/// An LSN as the arguments are written: decimal with colons; hexadecimal after 0x or in the form of
+/// [Current LSN].
 fn limit(arg: Option<&Value>) -> Result<Option<Lsn>, SqlError> {
     let Some(Value::Str(written)) = arg else {
         return if arg.is_none_or(Value::is_null) { Ok(None) } else { Err(invalid()) };

@@ -1,4 +1,5 @@
-//! A log record in SQL Server's words: operation (LOP_*), context (LCX_*), and a description of all that it does.
+//! A log record in SQL Server's words: operation (LOP_*), context (LCX_*), and a description of all
+//! that it does.
 
 use pages::{Link, PageId, PageOp, PageType, RecordKind, RecordOp, RecordView};
 use types::Value;
@@ -23,7 +24,10 @@ pub struct Summary<'a> {
 /// Which operation of a record names it: rows before pages before allocation.
 fn rank(op: &PageOp<'_>) -> u8 {
     match op {
-        PageOp::Insert { .. } | PageOp::Ghost { .. } | PageOp::Update { .. } | PageOp::Replace { .. } => 6,
+        PageOp::Insert { .. }
+        | PageOp::Ghost { .. }
+        | PageOp::Update { .. }
+        | PageOp::Replace { .. } => 6,
         PageOp::Restore { .. } => 6,
         PageOp::Remove { .. } => 5,
         PageOp::InsertRaw { .. } | PageOp::ReplaceRaw { .. } => 4,
@@ -93,7 +97,9 @@ impl<'a> Summary<'a> {
     pub fn formatted(&self) -> Option<Header> {
         let page = self.page();
         self.ops.iter().find_map(|op| match op.op {
-            PageOp::Format { kind, level, unit, .. } if op.page == page => Some((unit, Some(kind), level)),
+            PageOp::Format { kind, level, unit, .. } if op.page == page => {
+                Some((unit, Some(kind), level))
+            }
             _ => None,
         })
     }
@@ -104,7 +110,10 @@ impl<'a> Summary<'a> {
         view.is_system()
             && has(|op| matches!(op, PageOp::Format { .. }))
             && has(|op| {
-                matches!(op, PageOp::Remove { .. } | PageOp::Image { .. } | PageOp::ReplaceRaw { .. })
+                matches!(
+                    op,
+                    PageOp::Remove { .. } | PageOp::Image { .. } | PageOp::ReplaceRaw { .. }
+                )
             })
     }
 
@@ -127,9 +136,13 @@ impl<'a> Summary<'a> {
             return "LOP_DELETE_SPLIT";
         }
         match first.op {
-            PageOp::Insert { .. } | PageOp::Replace { .. } | PageOp::InsertRaw { .. } => "LOP_INSERT_ROWS",
+            PageOp::Insert { .. } | PageOp::Replace { .. } | PageOp::InsertRaw { .. } => {
+                "LOP_INSERT_ROWS"
+            }
             PageOp::Ghost { .. } => "LOP_DELETE_ROWS",
-            PageOp::Update { .. } | PageOp::Restore { .. } | PageOp::ReplaceRaw { .. } => "LOP_MODIFY_ROW",
+            PageOp::Update { .. } | PageOp::Restore { .. } | PageOp::ReplaceRaw { .. } => {
+                "LOP_MODIFY_ROW"
+            }
             PageOp::Remove { .. } if view.is_system() => "LOP_EXPUNGE_ROWS",
             PageOp::Remove { .. } => "LOP_DELETE_ROWS",
             PageOp::Format { .. } | PageOp::Image { .. } => "LOP_FORMAT_PAGE",
@@ -187,7 +200,9 @@ impl<'a> Summary<'a> {
             }
             out.push_str(&format!("{} {}", word(&op.op), op.page));
             match (slot_of(&op.op), slot_of(&last.op)) {
-                (Some(from), Some(to)) if count > 1 => out.push_str(&format!(" slots {from}-{to} ({count})")),
+                (Some(from), Some(to)) if count > 1 => {
+                    out.push_str(&format!(" slots {from}-{to} ({count})"))
+                }
                 (Some(slot), _) => out.push_str(&format!(" slot {slot}")),
                 _ if count > 1 => out.push_str(&format!(" ({count})")),
                 _ => {}
@@ -209,8 +224,10 @@ impl<'a> Summary<'a> {
     pub fn fill(&self, row: &mut [Value]) {
         let Some(first) = self.first else { return };
         row[columns::PAGE_ID] = text(format!("{:04x}:{:08x}", first.page.file, first.page.page));
-        row[columns::NUM_ELEMENTS] = Value::SmallInt(i16::try_from(self.ops.len()).unwrap_or(i16::MAX));
-        row[columns::SLOT_ID] = slot_of(&first.op).map_or(Value::Null, |slot| Value::Int(slot.into()));
+        row[columns::NUM_ELEMENTS] =
+            Value::SmallInt(i16::try_from(self.ops.len()).unwrap_or(i16::MAX));
+        row[columns::SLOT_ID] =
+            slot_of(&first.op).map_or(Value::Null, |slot| Value::Int(slot.into()));
         let small = |n: usize| Value::SmallInt(i16::try_from(n).unwrap_or(i16::MAX));
         match first.op {
             PageOp::Update { at, before, new_bytes, .. } => {
@@ -229,8 +246,8 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// [RowLog Contents 0] to 2: bytes before or inserted, bytes after, key. Of the bytes before only those at the beginning
-    /// that no earlier record of the transaction has.
+    /// [RowLog Contents 0] to 2: bytes before or inserted, bytes after, key. Of the bytes before
+    /// only those at the beginning that no earlier record of the transaction has.
     pub fn fill_contents(&self, row: &mut [Value]) {
         let Some(first) = self.first else { return };
         let (before, after, key): (&[u8], &[u8], Option<&[u8]>) = match first.op {
@@ -239,7 +256,9 @@ impl<'a> Summary<'a> {
             PageOp::Update { key, before, new_bytes, .. } => (before.head, new_bytes, key),
             PageOp::Replace { key, old_value, new_value, .. } => (old_value, new_value, key),
             PageOp::Restore { bytes, .. } => (&[], bytes, None),
-            PageOp::InsertRaw { content, .. } | PageOp::ReplaceRaw { content, .. } => (content, &[], None),
+            PageOp::InsertRaw { content, .. } | PageOp::ReplaceRaw { content, .. } => {
+                (content, &[], None)
+            }
             _ => return,
         };
         row[columns::ROWLOG_CONTENTS_0] = cut(before);

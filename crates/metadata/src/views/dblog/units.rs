@@ -1,5 +1,5 @@
-//! What a page belongs to: its allocation unit and that unit's name. The log names units only where it formats pages; of
-//! other pages their header says it, as it is now.
+//! What a page belongs to: its allocation unit and that unit's name. The log names units only where
+//! it formats pages; of other pages their header says it, as it is now.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -75,7 +75,8 @@ impl Units {
     pub fn place(&mut self, page: PageId) -> Place {
         let storage = &self.storage;
         let (unit, kind, level) = *self.pages.entry(page).or_insert_with(|| {
-            let header = storage.store().read_scan(page).map(|p| (p.unit(), p.page_type(), p.level()));
+            let header =
+                storage.store().read_scan(page).map(|p| (p.unit(), p.page_type(), p.level()));
             header.unwrap_or((UnitId(0), None, 0))
         });
         let known = self.names.get(&unit).map(|(name, clustered)| (name.clone(), *clustered));

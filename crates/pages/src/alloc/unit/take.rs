@@ -1,4 +1,5 @@
-//! Pages for a unit: a free one of its extents, else an extent more; and where a row of some length fits.
+//! Pages for a unit: a free one of its extents, else an extent more; and where a row of some length
+//! fits.
 //!
 //! Guarantee: a page that is given out is given to nobody else until it is kept or dropped.
 
@@ -16,8 +17,9 @@ pub(in crate::alloc) const LARGE_UNIT: usize = 64;
 const LARGE_STEP: u32 = 8;
 
 impl Store {
-    /// Sets a page of the unit aside. The caller formats it, names it in `Maps::allocate` of the same record, and calls
-    /// [`Reserved::keep`]. Must not be called while PFS, IAM or GAM pages are latched.
+    /// Sets a page of the unit aside. The caller formats it, names it in `Maps::allocate` of the
+    /// same record, and calls [`Reserved::keep`]. Must not be called while PFS, IAM or GAM pages
+    /// are latched.
     ///
     /// # Errors
     /// [`PageError::FilegroupFull`] (1105); log and I/O.
@@ -36,14 +38,16 @@ impl Store {
             } else if empty {
                 match self.extend_unit(unit) {
                     // A rollback has opened the file that they are in.
-                    Err(PageError::FilegroupFull { .. }) if self.has_open(&unit.0.state.lock()) => {}
+                    Err(PageError::FilegroupFull { .. }) if self.has_open(&unit.0.state.lock()) => {
+                    }
                     done => done?,
                 }
             }
         }
     }
 
-    /// Sets a page of the unit aside that lies in this file, in front of its bar; `None` when there is no room for one.
+    /// Sets a page of the unit aside that lies in this file, in front of its bar; `None` when there
+    /// is no room for one.
     ///
     /// # Errors
     /// Log and I/O.
@@ -64,7 +68,9 @@ impl Store {
             let data = self.file(PageId::new(file, 0))?;
             let taken = self.space(&data)?.lock().take(1);
             let Some((first, count)) = taken.filter(|_| self.bar_of(file).is_some()) else {
-                taken.into_iter().for_each(|(first, count)| self.put_extents(Run { file, first, count }));
+                taken
+                    .into_iter()
+                    .for_each(|(first, count)| self.put_extents(Run { file, first, count }));
                 return Ok(None);
             };
             self.give_extents(unit, Run { file, first, count })?;
@@ -87,7 +93,8 @@ impl Store {
 
     /// Reads which pages of the unit are free or have room. The caller holds the unit's turn.
     pub(in crate::alloc) fn load_pages(&self, unit: &Unit) -> Result<(), PageError> {
-        // No page can be allocated before this is done, and pages freed meanwhile are in the list already.
+        // No page can be allocated before this is done, and pages freed meanwhile are in the list
+        // already.
         let mut free = Vec::new();
         let mut levels = Vec::new();
         self.each_pfs_byte(&unit.extents(), |page, byte| {
@@ -106,8 +113,8 @@ impl Store {
         }
         state.free.extend(free.into_iter().filter(|p| !known.contains(p)));
         for (page, level) in levels {
-            // A level that was noted meanwhile is newer. Level 0 is also what index and LOB pages have: they never
-            // ask for space.
+            // A level that was noted meanwhile is newer. Level 0 is also what index and LOB pages
+            // have: they never ask for space.
             if !state.level.contains_key(&page) && !known.contains(&page) {
                 state.note_level(page, level);
             }
@@ -116,8 +123,13 @@ impl Store {
         Ok(())
     }
 
-    fn each_pfs_byte(&self, extents: &[ExtentId], mut f: impl FnMut(PageId, u8)) -> Result<(), PageError> {
-        let same = |a: &ExtentId, b: &ExtentId| a.first_page().pfs_page() == b.first_page().pfs_page();
+    fn each_pfs_byte(
+        &self,
+        extents: &[ExtentId],
+        mut f: impl FnMut(PageId, u8),
+    ) -> Result<(), PageError> {
+        let same =
+            |a: &ExtentId, b: &ExtentId| a.first_page().pfs_page() == b.first_page().pfs_page();
         for group in extents.chunk_by(same) {
             let Some(first) = group.first() else { continue };
             let pfs = self.read(first.first_page().pfs_page())?;
@@ -136,7 +148,8 @@ impl Store {
         self.give_extents(unit, run)
     }
 
-    /// Makes extents that were taken the unit's, which gives them back after an error. The caller holds the unit's turn.
+    /// Makes extents that were taken the unit's, which gives them back after an error. The caller
+    /// holds the unit's turn.
     fn give_extents(&self, unit: &Unit, run: Run) -> Result<(), PageError> {
         let iams = unit.0.state.lock().iams.clone();
         let interval = run.first / GAM_EXTENTS;
@@ -159,8 +172,9 @@ impl Store {
         Ok(())
     }
 
-    /// A heap page that surely has room for `bytes` (content and slot), taken out of the offers until
-    /// [`Unit::note_level`] brings it back. The caller checks the page: offers can be out of date.
+    /// A heap page that surely has room for `bytes` (content and slot), taken out of the offers
+    /// until [`Unit::note_level`] brings it back. The caller checks the page: offers can be out of
+    /// date.
     ///
     /// # Errors
     /// As [`Store::read`].
@@ -206,8 +220,9 @@ impl Store {
         Ok(pfs.body()[(page.page % PFS_INTERVAL) as usize])
     }
 
-    /// The pages in use, IAM pages left out, of the unit's extents from number `from` on, at least one extent and until
-    /// `out` has `least` of them. Returns the number of the next extent; `None` at the end.
+    /// The pages in use, IAM pages left out, of the unit's extents from number `from` on, at least
+    /// one extent and until `out` has `least` of them. Returns the number of the next extent;
+    /// `None` at the end.
     ///
     /// # Errors
     /// As [`Store::read`].
@@ -240,7 +255,8 @@ impl Store {
     /// As [`Store::read`].
     pub fn unit_space(&self, unit: &Unit) -> Result<UnitSpace, PageError> {
         let extents = unit.extents();
-        let mut space = UnitSpace { reserved: extents.len() as u64 * u64::from(EXTENT_PAGES), used: 0 };
+        let mut space =
+            UnitSpace { reserved: extents.len() as u64 * u64::from(EXTENT_PAGES), used: 0 };
         self.each_pfs_byte(&extents, |_, byte| space.used += u64::from(byte & PFS_ALLOCATED != 0))?;
         Ok(space)
     }

@@ -26,13 +26,15 @@ fn large_units_are_freed_and_their_pages_reused() {
     for _ in 0..2000 {
         new_page(&db.store, &next, PageType::Data).unwrap();
     }
-    // The name of the old unit may be the name of a new one by now: freeing the old one again must not harm it.
+    // The name of the old unit may be the name of a new one by now: freeing the old one again must
+    // not harm it.
     db.store.free_unit(unit.id(), unit.first_iam()).unwrap();
     check(&db.store, &[other, next]);
 }
 
-/// A unit was freed, but its entry in the list of pending drops was not taken off before the power went; meanwhile its file was
-/// cut in front of the PFS page that knows it, or given up. Freeing it again finds nothing to do.
+/// A unit was freed, but its entry in the list of pending drops was not taken off before the power
+/// went; meanwhile its file was cut in front of the PFS page that knows it, or given up. Freeing it
+/// again finds nothing to do.
 #[test]
 fn a_freed_unit_may_be_freed_again_behind_the_end_of_its_file() {
     let disk = SimDisk::new(5);
@@ -112,12 +114,14 @@ fn extents_without_pages_go_back_to_their_files() {
     check(&db.store, &[unit]);
 }
 
-/// A process that ends between the freeing of pages and of their extents: the next one gives them back.
+/// A process that ends between the freeing of pages and of their extents: the next one gives them
+/// back.
 #[test]
 fn extents_that_a_restart_finds_empty_go_back() {
     let db = create(SimDisk::new(1), 600, &[spec(1, 1, 8 << 20)]).unwrap();
     let unit = db.store.create_unit(UnitId(3), 1).unwrap();
-    let pages: Vec<PageId> = (0..300).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    let pages: Vec<PageId> =
+        (0..300).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
     free_pages(&db.store, &unit, &pages[..299]);
     db.checkpoint().unwrap();
     let db = open(db.disk.crash(1), 600).unwrap();
@@ -131,7 +135,8 @@ fn extents_that_a_restart_finds_empty_go_back() {
 #[test]
 fn threads_take_free_and_release_at_once() {
     let db = create(SimDisk::new(1), 400, &[spec(1, 1, 0), spec(2, 1, 0)]).unwrap();
-    let units: Vec<Unit> = (0..3).map(|n| db.store.create_unit(UnitId(10 + n), 1).unwrap()).collect();
+    let units: Vec<Unit> =
+        (0..3).map(|n| db.store.create_unit(UnitId(10 + n), 1).unwrap()).collect();
     let stop = std::sync::atomic::AtomicBool::new(false);
     let kept: Vec<Vec<PageId>> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..6u64)
@@ -173,7 +178,8 @@ fn threads_take_free_and_release_at_once() {
     check(&db.store, &units);
 }
 
-/// Units that are to be freed are freed by who finds no room, before a file grows; unless that is held off.
+/// Units that are to be freed are freed by who finds no room, before a file grows; unless that is
+/// held off.
 #[test]
 fn doomed_units_are_freed_before_a_file_grows() {
     let mut small = spec(1, 1, 4 << 20);
@@ -224,8 +230,9 @@ fn a_file_does_not_grow_while_a_unit_is_being_freed() {
         let held = db.store.write(first.first_iam().pfs_page()).unwrap();
         let freeing = scope.spawn(|| db.store.free_unit(first.id(), first.first_iam()));
         std::thread::sleep(std::time::Duration::from_millis(50));
-        let filling =
-            scope.spawn(|| (0..200).try_for_each(|_| new_page(&db.store, &second, PageType::Data).map(drop)));
+        let filling = scope.spawn(|| {
+            (0..200).try_for_each(|_| new_page(&db.store, &second, PageType::Data).map(drop))
+        });
         std::thread::sleep(std::time::Duration::from_millis(50));
         drop(held);
         freeing.join().unwrap().unwrap();

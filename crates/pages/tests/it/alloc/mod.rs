@@ -1,11 +1,12 @@
-//! Allocation: units over several files, growth, proportional fill, many threads, freeing, space search.
+//! Allocation: units over several files, growth, proportional fill, many threads, freeing, space
+//! search.
 
 mod extents;
 
 use crate::support::{self, create, new_page, open, spec};
 use ringwood_pages::{
-    ExtentId, FileGrowth, LEVEL_FULL, PageError, PageId, PageType, RecordBuilder, Store, Unit, UnitId,
-    pfs_level,
+    ExtentId, FileGrowth, LEVEL_FULL, PageError, PageId, PageType, RecordBuilder, Store, Unit,
+    UnitId, pfs_level,
 };
 use sim::SimDisk;
 use std::collections::HashSet;
@@ -42,11 +43,13 @@ fn pages_of(store: &Store, unit: &Unit) -> Vec<PageId> {
     out
 }
 
-/// A number may be given to another unit when the one that had it is gone; who opens that one finds nothing.
+/// A number may be given to another unit when the one that had it is gone; who opens that one finds
+/// nothing.
 #[test]
 fn numbers_of_units_are_known_and_can_be_had_again() {
     let db = create(SimDisk::new(1), 400, &[spec(1, 1, 0), spec(2, 1, 4 << 20)]).unwrap();
-    let units: Vec<Unit> = [3, 7, 900].map(|id| db.store.create_unit(UnitId(id), 1).unwrap()).into();
+    let units: Vec<Unit> =
+        [3, 7, 900].map(|id| db.store.create_unit(UnitId(id), 1).unwrap()).into();
     for _ in 0..900 {
         new_page(&db.store, &units[1], PageType::Data).unwrap();
     }
@@ -65,7 +68,8 @@ fn numbers_of_units_are_known_and_can_be_had_again() {
 fn pages_come_once_and_in_scan_order() {
     let db = create(SimDisk::new(1), 400, &[spec(1, 1, 0), spec(2, 1, 4 << 20)]).unwrap();
     let unit = db.store.create_unit(UnitId(3), 1).unwrap();
-    let made: Vec<PageId> = (0..900).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    let made: Vec<PageId> =
+        (0..900).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
     assert_eq!(made.iter().collect::<HashSet<_>>().len(), made.len());
     assert_eq!(pages_of(&db.store, &unit), made, "the scan follows the order of allocation");
     let space = db.store.unit_space(&unit).unwrap();
@@ -77,8 +81,12 @@ fn pages_come_once_and_in_scan_order() {
 
 #[test]
 fn files_fill_in_proportion_to_their_free_space() {
-    let db = create(SimDisk::new(1), 400, &[spec(1, 1, 8 << 20), spec(2, 2, 16 << 20), spec(3, 2, 48 << 20)])
-        .unwrap();
+    let db = create(
+        SimDisk::new(1),
+        400,
+        &[spec(1, 1, 8 << 20), spec(2, 2, 16 << 20), spec(3, 2, 48 << 20)],
+    )
+    .unwrap();
     let unit = db.store.create_unit(UnitId(3), 2).unwrap();
     for _ in 0..4000 {
         new_page(&db.store, &unit, PageType::Index).unwrap();
@@ -138,7 +146,8 @@ fn a_full_disk_is_met_at_growth() {
 fn many_threads_allocate_and_free() {
     let db = create(SimDisk::new(1), 300, &[spec(1, 1, 0), spec(2, 1, 0), spec(3, 1, 0)]).unwrap();
     let shared = db.store.create_unit(UnitId(1), 1).unwrap();
-    let mine: Vec<Unit> = (0..8).map(|t| db.store.create_unit(UnitId(10 + t), 1).unwrap()).collect();
+    let mine: Vec<Unit> =
+        (0..8).map(|t| db.store.create_unit(UnitId(10 + t), 1).unwrap()).collect();
     let lists: Vec<(Vec<PageId>, Vec<PageId>)> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..8)
             .map(|t| {
@@ -154,7 +163,8 @@ fn many_threads_allocate_and_free() {
                             free_page(&db.store, shared, id);
                         }
                         if n % 50 == 0 {
-                            let short = db.store.create_unit(UnitId(1000 * (1 + t as u32) + n), 1).unwrap();
+                            let short =
+                                db.store.create_unit(UnitId(1000 * (1 + t as u32) + n), 1).unwrap();
                             new_page(&db.store, &short, PageType::Data).unwrap();
                             db.store.free_unit(short.id(), short.first_iam()).unwrap();
                         }
@@ -224,7 +234,8 @@ fn set_level(store: &Store, unit: &Unit, id: PageId, level: u8) {
 fn space_is_found_by_level_and_offered_once() {
     let db = create(SimDisk::new(1), 100, &[spec(1, 1, 0)]).unwrap();
     let unit = db.store.create_unit(UnitId(3), 1).unwrap();
-    let ids: Vec<PageId> = (0..4).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    let ids: Vec<PageId> =
+        (0..4).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
     for (id, level) in ids.iter().zip([1, 2, 3, LEVEL_FULL]) {
         set_level(&db.store, &unit, *id, level);
     }
@@ -255,7 +266,8 @@ fn space_is_found_by_level_and_offered_once() {
 fn space_behind_a_bar_is_offered_again() {
     let db = create(SimDisk::new(1), 100, &[spec(1, 1, 0), spec(2, 1, 0)]).unwrap();
     let unit = db.store.create_unit(UnitId(3), 1).unwrap();
-    let ids: Vec<PageId> = (0..3).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
+    let ids: Vec<PageId> =
+        (0..3).map(|_| new_page(&db.store, &unit, PageType::Data).unwrap()).collect();
     ids.iter().for_each(|id| set_level(&db.store, &unit, *id, 1));
     let find = || db.store.find_space(&unit, 1000).unwrap();
     db.store.bar(ids[0].file, 0).unwrap();
@@ -304,7 +316,8 @@ fn a_failed_creation_leaves_no_files() {
     create(disk, 64, &[spec(1, 1, 3 << 20), spec(2, 1, 3 << 20)]).unwrap();
 }
 
-/// The place of a unit is known before the unit is there; who changes their mind, or dies, leaves nothing.
+/// The place of a unit is known before the unit is there; who changes their mind, or dies, leaves
+/// nothing.
 #[test]
 fn a_unit_is_reserved_then_made() {
     let disk = SimDisk::new(9);
@@ -315,7 +328,8 @@ fn a_unit_is_reserved_then_made() {
     assert_eq!(db.store.file_extents(1).unwrap().1, free - 1);
     drop(reserved);
     assert_eq!(db.store.file_extents(1).unwrap().1, free);
-    // The place has another owner: freeing by the old note touches neither its extents nor its handle.
+    // The place has another owner: freeing by the old note touches neither its extents nor its
+    // handle.
     let reserved = db.store.reserve_unit(1).unwrap();
     assert_eq!(reserved.first_iam(), place);
     let unit = db.store.make_unit(UnitId(4), reserved).unwrap();
@@ -330,8 +344,10 @@ fn a_unit_is_reserved_then_made() {
 /// Each growth is another file's turn, also when the database is opened anew before each.
 #[test]
 fn files_grow_in_turn_over_restarts() {
-    let step =
-        |id, growth| ringwood_pages::FileSpec { growth: FileGrowth::Bytes(growth), ..spec(id, 2, 1 << 20) };
+    let step = |id, growth| ringwood_pages::FileSpec {
+        growth: FileGrowth::Bytes(growth),
+        ..spec(id, 2, 1 << 20)
+    };
     let specs = [spec(1, 1, 0), step(3, 256 << 10), step(4, 256 << 10), step(5, 512 << 10)];
     let mut db = create(SimDisk::new(1), 400, &specs).unwrap();
     let name = db.store.create_unit(UnitId(3), 2).unwrap().first_iam();

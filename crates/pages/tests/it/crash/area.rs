@@ -1,9 +1,10 @@
-//! The doublewrite area and the free extents that it borrows: no image outlives the page that it is of.
+//! The doublewrite area and the free extents that it borrows: no image outlives the page that it is
+//! of.
 
 use super::*;
 
-/// A large checkpoint puts its images into free extents, some of which were in use a moment before, while sessions take and
-/// free extents; the power fails in it.
+/// A large checkpoint puts its images into free extents, some of which were in use a moment before,
+/// while sessions take and free extents; the power fails in it.
 #[test]
 fn power_loss_while_a_checkpoint_borrows_extents() {
     let runs = std::env::var("PAGES_LOAN_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(24);
@@ -28,8 +29,9 @@ fn power_loss_while_a_checkpoint_borrows_extents() {
     assert!(borrowed > 0, "{borrowed} of {runs} had a loan when the power failed");
 }
 
-/// The first checkpoint after redo borrows too, before anything was allocated: what is free, the maps say as redo has made them.
-/// The extents of its images were freed by records of which no page is on disk yet, and the power fails in it.
+/// The first checkpoint after redo borrows too, before anything was allocated: what is free, the
+/// maps say as redo has made them. The extents of its images were freed by records of which no page
+/// is on disk yet, and the power fails in it.
 #[test]
 fn power_loss_in_the_first_checkpoint_after_redo() {
     let runs = std::env::var("PAGES_LOAN_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(24);
@@ -45,7 +47,8 @@ fn power_loss_in_the_first_checkpoint_after_redo() {
         }
         db.log.flush_all().unwrap();
         let after = db.disk.crash(seed);
-        let units = loads.map(|load| load.units.into_iter().map(|(u, pages)| (u.first_iam(), pages)));
+        let units =
+            loads.map(|load| load.units.into_iter().map(|(u, pages)| (u.first_iam(), pages)));
         drop(db);
         let db = open(after, 1200).unwrap();
         let mut load = load_of_none(seed);
@@ -67,7 +70,8 @@ fn power_loss_in_the_first_checkpoint_after_redo() {
     assert!(borrowed > 0, "{borrowed} of {runs} had a loan when the power failed");
 }
 
-/// The record that frees extents is durable before images go there: else their owner has them again after a power failure.
+/// The record that frees extents is durable before images go there: else their owner has them again
+/// after a power failure.
 #[test]
 fn extents_are_borrowed_only_when_they_are_durably_free() {
     for io in 1..40 {
@@ -103,7 +107,8 @@ fn extents_are_borrowed_only_when_they_are_durably_free() {
     }
 }
 
-/// New pages need no image in the area: where the device refuses to write some, the loan of their checkpoint ends all the same.
+/// New pages need no image in the area: where the device refuses to write some, the loan of their
+/// checkpoint ends all the same.
 #[test]
 fn a_refused_write_of_new_pages_ends_the_loan() {
     for nth in 1..8 {
@@ -132,7 +137,8 @@ fn a_refused_write_of_new_pages_ends_the_loan() {
 /// Whether the last slot of the doublewrite area names borrowed extents.
 pub(crate) fn names_borrowed_extents(disk: &SimDisk) -> bool {
     let file =
-        disk::Disk::open(disk, std::path::Path::new(crate::support::DATA), disk::OpenMode::Open).unwrap();
+        disk::Disk::open(disk, std::path::Path::new(crate::support::DATA), disk::OpenMode::Open)
+            .unwrap();
     let mut page = disk::AlignedBuf::new(PAGE_SIZE);
     file.read_at((15 + 256) * PAGE_SIZE as u64, &mut page).unwrap();
     file.release();
@@ -150,7 +156,8 @@ fn reformat(db: &Db, id: PageId) {
     db.store.change(&mut db.store.system(), &mut rec, &mut [&mut page]).unwrap();
 }
 
-/// A page that skips the doublewrite area must not be repaired later from an image of an earlier life in the area.
+/// A page that skips the doublewrite area must not be repaired later from an image of an earlier
+/// life in the area.
 #[test]
 fn the_area_never_holds_an_outdated_image() {
     for seed in 0..60 {

@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// The write of a batch's images fails: nothing is written any more, as a durable write that fails may have been the sync of what
-/// was written before. Opening the database again repairs what is torn.
+/// The write of a batch's images fails: nothing is written any more, as a durable write that fails
+/// may have been the sync of what was written before. Opening the database again repairs what is
+/// torn.
 #[test]
 fn a_failed_durable_write_takes_the_store_offline() {
     for seed in 0..24 {
@@ -24,8 +25,8 @@ fn a_failed_durable_write_takes_the_store_offline() {
     }
 }
 
-/// A process that is killed leaves writes in the device's cache. The next one takes them for written, and power fails after its
-/// first checkpoint.
+/// A process that is killed leaves writes in the device's cache. The next one takes them for
+/// written, and power fails after its first checkpoint.
 #[test]
 fn power_loss_after_a_kill() {
     for seed in 0..40 {
@@ -56,7 +57,8 @@ fn rotten_bytes_give_824() {
     drop((load, db));
     // Opening first: it would repair the page if the last doublewrite batch happens to hold it.
     let db = open(disk.clone(), 64).unwrap();
-    disk.rot(std::path::Path::new(crate::support::DATA), u64::from(victim.page) * 8192 + 5000).unwrap();
+    disk.rot(std::path::Path::new(crate::support::DATA), u64::from(victim.page) * 8192 + 5000)
+        .unwrap();
     let error = db.store.read(victim).unwrap_err();
     assert!(error.is_damage(), "{error}");
     let PageError::Checksum { page, offset, expected, actual, .. } = error else {
@@ -72,7 +74,8 @@ fn rotten_bytes_give_824() {
 fn unsynced_writes_hold_redo() {
     let (db, load) = start(1, 1, 16);
     let unit = &load.units[0].0;
-    let pages: Vec<PageId> = (0..40).map(|_| new_page(&db.store, unit, PageType::Data).unwrap()).collect();
+    let pages: Vec<PageId> =
+        (0..40).map(|_| new_page(&db.store, unit, PageType::Data).unwrap()).collect();
     db.checkpoint().unwrap();
     assert!(db.store.min_rec_lsn().is_none());
     let lsn = insert_row(&db, pages[0], b"row");
@@ -91,7 +94,8 @@ fn unsynced_writes_hold_redo() {
     assert!(db.store.min_rec_lsn().is_none());
 }
 
-/// Every kind of failing I/O gives an error, and what was acknowledged as durable before is there afterwards.
+/// Every kind of failing I/O gives an error, and what was acknowledged as durable before is there
+/// afterwards.
 #[test]
 fn failing_io_loses_nothing() {
     use sim::{Fault, OpKind};

@@ -1,5 +1,6 @@
-//! Power loss at any I/O: after doublewrite repair and redo from the last checkpoint every page is what replaying the
-//! whole surviving log from the beginning makes of it, and every flushed record has survived.
+//! Power loss at any I/O: after doublewrite repair and redo from the last checkpoint every page is
+//! what replaying the whole surviving log from the beginning makes of it, and every flushed record
+//! has survived.
 
 mod area;
 mod faults;
@@ -7,8 +8,8 @@ mod refused;
 
 use crate::support::{Db, TestTxn, create, new_page, open, spec};
 use ringwood_pages::{
-    ApplyCtx, Before, Lsn, PAGE_SIZE, Page, PageError, PageId, PageMut, PageType, RecordBuilder, RecordView,
-    TxnId, Unit, UnitId, apply,
+    ApplyCtx, Before, Lsn, PAGE_SIZE, Page, PageError, PageId, PageMut, PageType, RecordBuilder,
+    RecordView, TxnId, Unit, UnitId, apply,
 };
 use sim::SimDisk;
 use std::collections::BTreeMap;
@@ -46,7 +47,8 @@ impl Load {
             29..34 => {
                 let end = db.log.end();
                 db.log.flush_all()?;
-                // Everything before `end` is durable now; `end` itself may be a record that does not exist yet.
+                // Everything before `end` is durable now; `end` itself may be a record that does
+                // not exist yet.
                 self.flushed = self.flushed.max(db.log.durable_lsn().min(end));
                 Ok(())
             }
@@ -143,7 +145,8 @@ impl Load {
         let mut ids: Vec<PageId> = (0..2).filter_map(|_| self.rng.choice(pages).copied()).collect();
         ids.sort_unstable();
         ids.dedup();
-        let mut latched = ids.iter().map(|&id| db.store.write(id)).collect::<Result<Vec<_>, _>>()?;
+        let mut latched =
+            ids.iter().map(|&id| db.store.write(id)).collect::<Result<Vec<_>, _>>()?;
         let mut rec = RecordBuilder::new();
         for page in &latched {
             rec.page(page.page_id());
@@ -195,13 +198,15 @@ fn replay(db: &Db) -> BTreeMap<PageId, Box<Page>> {
         for op in view.ops() {
             let op = op.unwrap();
             let page = pages.entry(op.page).or_insert_with(|| blank(op.page));
-            apply(page, op.page, &op.op, &ApplyCtx { lsn, txn: view.txn(), index: op.index }).unwrap();
+            apply(page, op.page, &op.op, &ApplyCtx { lsn, txn: view.txn(), index: op.index })
+                .unwrap();
         }
     }
     pages
 }
 
-/// An allocation map that was never written; formatting gives the type without other means of this test.
+/// An allocation map that was never written; formatting gives the type without other means of this
+/// test.
 fn blank(id: PageId) -> Box<Page> {
     let mut page = Page::zeroed();
     let kind = if id.is_pfs() {
@@ -357,7 +362,8 @@ fn power_loss_anywhere() {
     }
 }
 
-/// Sessions, eviction and checkpoints at the same time: several batches are on their way when the power fails.
+/// Sessions, eviction and checkpoints at the same time: several batches are on their way when the
+/// power fails.
 #[test]
 fn power_loss_while_checkpoints_and_evictions_meet() {
     let runs = std::env::var("PAGES_BATCH_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(12);

@@ -66,7 +66,8 @@ fn pages_that_are_refused_for_long_stay_dirty() {
         let (db, mut load) = changed(seed, if seed % 2 == 0 { 400 } else { 48 });
         let fault = FAULTS[seed as usize % FAULTS.len()];
         let pages = pages_of(&load);
-        let bad: Vec<PageId> = (0..1 + seed % 5).map(|_| *load.rng.choice(&pages).unwrap()).collect();
+        let bad: Vec<PageId> =
+            (0..1 + seed % 5).map(|_| *load.rng.choice(&pages).unwrap()).collect();
         bad.iter().for_each(|page| refuse(&db, *page, fault));
         let mut refused = 0;
         for _ in 0..load.rng.usize(1..400) {
@@ -82,7 +83,8 @@ fn pages_that_are_refused_for_long_stay_dirty() {
             // Bad pages may have been freed meanwhile.
             db.disk.clear_faults();
             (0..100).for_each(|_| load.step(&db).unwrap());
-            db.checkpoint().unwrap_or_else(|e| panic!("seed {seed}, after {refused} refusals: {e}"));
+            db.checkpoint()
+                .unwrap_or_else(|e| panic!("seed {seed}, after {refused} refusals: {e}"));
             assert!(db.store.min_rec_lsn().is_none() && db.store.dirty_pages() == 0, "seed {seed}");
         }
         ends(db, load, seed);

@@ -23,8 +23,11 @@ pub struct Db {
 }
 
 pub fn pool(frames: u64) -> Arc<BufferPool> {
-    let options =
-        PoolOptions { bytes: frames * 8192, frame_wait: Duration::from_secs(10), ..PoolOptions::default() };
+    let options = PoolOptions {
+        bytes: frames * 8192,
+        frame_wait: Duration::from_secs(10),
+        ..PoolOptions::default()
+    };
     Arc::new(BufferPool::new(options).unwrap())
 }
 
@@ -64,7 +67,8 @@ pub fn create(disk: SimDisk, frames: u64, specs: &[FileSpec]) -> Result<Db, Page
     Ok(Db { disk, log, pool, store })
 }
 
-/// The log of the disk, once the one before has let go of it: the lazy writer of its pool may be the last that holds it.
+/// The log of the disk, once the one before has let go of it: the lazy writer of its pool may be
+/// the last that holds it.
 fn open_log(disk: &SimDisk) -> Result<Arc<Log>, LogError> {
     let until = Instant::now() + Duration::from_secs(10);
     loop {
@@ -107,7 +111,11 @@ impl Db {
         rec.begin(ringwood_pages::RecordKind::CkptEnd);
         let checkpoint_lsn = self.log.append(&[rec.bytes()], 0)?;
         self.log.flush_to(checkpoint_lsn)?;
-        self.log.set_checkpoint(wal::CheckpointInfo { checkpoint_lsn, redo_lsn, payload: Vec::new() })?;
+        self.log.set_checkpoint(wal::CheckpointInfo {
+            checkpoint_lsn,
+            redo_lsn,
+            payload: Vec::new(),
+        })?;
         written.map(drop)
     }
 }

@@ -1,9 +1,10 @@
-//! The relations of a tree of inner joins, the conditions between them, and what follows for any set of them: how many rows it has
-//! and whether it hangs together.
+//! The relations of a tree of inner joins, the conditions between them, and what follows for any
+//! set of them: how many rows it has and whether it hangs together.
 //!
-//! Equalities of columns form classes: of a class with members in several relations of a set, one equality less than there are
-//! members holds, whichever they are. So an equality that follows from two others costs nothing and counts for nothing, and
-//! relations are connected by what follows as well as by what is written.
+//! Equalities of columns form classes: of a class with members in several relations of a set, one
+//! equality less than there are members holds, whichever they are. So an equality that follows from
+//! two others costs nothing and counts for nothing, and relations are connected by what follows as
+//! well as by what is written.
 //!
 //! Guarantee: the rows of a set do not depend on the order in which it was joined.
 
@@ -13,7 +14,8 @@ use std::collections::HashMap;
 use types::Collation;
 
 use crate::access_path::{
-    Ordering, joined_read_cost, natural_order, seek_cost, seeks_elsewhere, sought_column, with_conditions,
+    Ordering, joined_read_cost, natural_order, seek_cost, seeks_elsewhere, sought_column,
+    with_conditions,
 };
 use crate::estimate;
 use expr::{ColId, CompareExpr, Expr, Pred};
@@ -66,7 +68,8 @@ impl Relation {
 
     /// The cost of reading it, in rows of a scan.
     pub fn cost(&self) -> f64 {
-        with_conditions(&self.logical, &self.own).map_or(self.rows, |(get, own)| joined_read_cost(get, &own))
+        with_conditions(&self.logical, &self.own)
+            .map_or(self.rows, |(get, own)| joined_read_cost(get, &own))
     }
 
     /// The order in which it comes when it is a table that is read as it lies.
@@ -177,7 +180,8 @@ impl Graph {
         self.relations.iter().position(|r| r.offers.contains(column))
     }
 
-    /// Adds an equality to the classes; false when it is none, or would put two columns of one relation into a class.
+    /// Adds an equality to the classes; false when it is none, or would put two columns of one
+    /// relation into a class.
     fn join_class(&mut self, condition: &Condition) -> bool {
         let Pred::Compare(compare) = &condition.pred else { return false };
         let Some((a, b)) = estimate::equality(&condition.pred) else { return false };
@@ -209,13 +213,13 @@ impl Graph {
         true
     }
 
-    /// Different values of each member. A column that is equal to a key has no more than the key's table has rows.
+    /// Different values of each member. A column that is equal to a key has no more than the key's
+    /// table has rows.
     fn measure_classes(&mut self) {
         for class in &mut self.classes {
-            let keys = class
-                .members
-                .iter()
-                .filter_map(|m| estimate::unique_rows(&self.relations[m.relation].logical, &[m.column]));
+            let keys = class.members.iter().filter_map(|m| {
+                estimate::unique_rows(&self.relations[m.relation].logical, &[m.column])
+            });
             let bound = keys.reduce(f64::min).unwrap_or(f64::INFINITY);
             let limits = class
                 .members
@@ -238,7 +242,8 @@ impl Graph {
         for a in 0..self.relations.len() {
             for b in a + 1..self.relations.len() {
                 let set = only(a) | only(b);
-                let both: Vec<&Class> = self.classes.iter().filter(|c| c.set & set == set).collect();
+                let both: Vec<&Class> =
+                    self.classes.iter().filter(|c| c.set & set == set).collect();
                 if both.len() > 1 {
                     let factor = self.together(a, b, &both);
                     self.pairs.push(Pair { set, factor });
@@ -247,19 +252,23 @@ impl Graph {
         }
     }
 
-    /// By how much more pairs of rows of two relations match in all these classes than if they were independent.
+    /// By how much more pairs of rows of two relations match in all these classes than if they were
+    /// independent.
     fn together(&self, a: usize, b: usize, classes: &[&Class]) -> f64 {
         let set = only(a) | only(b);
         let mut shares: Vec<f64> = classes.iter().map(|class| class.share(set)).collect();
         let product: f64 = shares.iter().product();
         let joint = [a, b].into_iter().filter_map(|at| {
-            let columns: Vec<ColId> = classes.iter().filter_map(|c| c.of(at)).map(|m| m.column).collect();
+            let columns: Vec<ColId> =
+                classes.iter().filter_map(|c| c.of(at)).map(|m| m.column).collect();
             let relation = &self.relations[at];
-            estimate::unique_rows(&relation.logical, &columns).or_else(|| known_together(relation, &columns))
+            estimate::unique_rows(&relation.logical, &columns)
+                .or_else(|| known_together(relation, &columns))
         });
         let common: f64 = classes.iter().map(|class| class.left).product();
         let share = joint.reduce(f64::max).map(|values| 1.0 / (values * common).max(1.0));
-        // Nothing is known: each further class counts by the square root of the one before, as conditions of one table do.
+        // Nothing is known: each further class counts by the square root of the one before, as
+        // conditions of one table do.
         let share = share.unwrap_or_else(|| {
             shares.sort_by(f64::total_cmp);
             let mut weight = 1.0;
@@ -294,14 +303,16 @@ impl Graph {
     /// The rows of the joined relations of a set.
     pub fn rows(&self, set: Set) -> f64 {
         let all: f64 = members(set).map(|at| self.relations[at].rows).product();
-        let classes = self.classes.iter().filter(|c| (c.set & set).count_ones() > 1).map(|c| c.share(set));
+        let classes =
+            self.classes.iter().filter(|c| (c.set & set).count_ones() > 1).map(|c| c.share(set));
         let others = self.others.iter().filter(|c| c.uses & !set == 0).map(|_| OTHER);
         let pairs = self.pairs.iter().filter(|p| p.set & !set == 0).map(|p| p.factor);
         let share: f64 = classes.chain(others).chain(pairs).product();
         (all * share).clamp(1.0, 1e30)
     }
 
-    /// What it costs to seek a relation's rows for one row of a set; `None` when it is no table or has no index for it.
+    /// What it costs to seek a relation's rows for one row of a set; `None` when it is no table or
+    /// has no index for it.
     pub fn seek_cost(&self, set: Set, relation: usize) -> Option<f64> {
         self.relations[relation].table()?;
         let of_class = |at: &usize| {
@@ -319,15 +330,21 @@ impl Graph {
         *seeks.entry((relation, given)).or_insert_with_key(|(_, given)| {
             let relation = &self.relations[relation];
             let (get, own) = with_conditions(&relation.logical, &relation.own)?;
-            let columns: Vec<ColId> = given.iter().filter_map(|at| self.given_column(*at, get)).collect();
+            let columns: Vec<ColId> =
+                given.iter().filter_map(|at| self.given_column(*at, get)).collect();
             seek_cost(get, &own, &columns)
         })
     }
 
-    /// The column of a table that a class (by its number) or another condition (by its number after the classes') gives a value.
+    /// The column of a table that a class (by its number) or another condition (by its number after
+    /// the classes') gives a value.
     fn given_column(&self, at: usize, get: &Get) -> Option<ColId> {
         if let Some(class) = self.classes.get(at) {
-            return class.members.iter().map(|m| m.column).find(|column| get.position(*column).is_some());
+            return class
+                .members
+                .iter()
+                .map(|m| m.column)
+                .find(|column| get.position(*column).is_some());
         }
         match &self.others[at - self.classes.len()].pred {
             Pred::Compare(c) if c.op == CompareOp::Equal => {
@@ -390,9 +407,12 @@ impl Graph {
             let members = self.classes[*first].members.iter();
             members.map(|m| m.relation).find(|relation| set & only(*relation) != 0)
         };
-        let (Some(a), Some(b)) = (source(left), source(right)) else { return left_rows * right_rows };
+        let (Some(a), Some(b)) = (source(left), source(right)) else {
+            return left_rows * right_rows;
+        };
         let mut merged = self.merged.borrow_mut();
-        let share = *merged.entry((a, b, order)).or_insert_with(|| self.merged_share(a, b, classes));
+        let share =
+            *merged.entry((a, b, order)).or_insert_with(|| self.merged_share(a, b, classes));
         left_rows * right_rows * share
     }
 
@@ -407,7 +427,8 @@ impl Graph {
         estimate::pairs(&left, &right, &columns) / (left.rows * right.rows).max(1.0)
     }
 
-    /// The equalities of the classes between two sets: those that are written or follow; that of one class before the others.
+    /// The equalities of the classes between two sets: those that are written or follow; that of
+    /// one class before the others.
     pub fn equalities(&self, left: Set, right: Set, first: Option<usize>) -> Vec<Pred> {
         let others = (0..self.classes.len()).filter(|at| Some(*at) != first);
         let all = first.into_iter().chain(others).map(|at| &self.classes[at]);
@@ -417,7 +438,8 @@ impl Graph {
         };
         let equality = |class: &Class| {
             let (left, right) = (member(class, left)?, member(class, right)?);
-            let compare = CompareExpr { op: CompareOp::Equal, left, right, collation: class.collation };
+            let compare =
+                CompareExpr { op: CompareOp::Equal, left, right, collation: class.collation };
             Some(Pred::Compare(Box::new(compare)))
         };
         between.filter_map(equality).collect()

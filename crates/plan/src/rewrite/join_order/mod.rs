@@ -1,13 +1,16 @@
-//! The order of inner joins: not the one in which they are written, but one that keeps the intermediate results small.
+//! The order of inner joins: not the one in which they are written, but one that keeps the
+//! intermediate results small.
 //!
-//! A tree of inner joins, with the conditions of the WHERE above it, is taken apart into relations and conditions ([`graph`]). The tree
-//! with the smallest cost is looked for ([`search`]), with orders of rows that are of use counted in ([`orders`]); the written
-//! order stays when it is as good.
+//! A tree of inner joins, with the conditions of the WHERE above it, is taken apart into relations
+//! and conditions ([`graph`]). The tree with the smallest cost is looked for ([`search`]), with
+//! orders of rows that are of use counted in ([`orders`]); the written order stays when it is as
+//! good.
 //!
 //! Of more relations than are searched, the others are joined to the first ones as they are
 //! written, each under the conditions that need no later one.
 //!
-//! Left alone: joins with a hint, OPTION (FORCE ORDER), outer and semi joins (they are relations to the joins around them).
+//! Left alone: joins with a hint, OPTION (FORCE ORDER), outer and semi joins (they are relations to
+//! the joins around them).
 
 mod graph;
 mod orders;
@@ -35,7 +38,9 @@ const BETTER: f64 = 0.95;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite {
     name: "JoinOrder",
-    apply: |logical, pass| if pass.binder.force_order { logical } else { node(logical, None, pass) },
+    apply: |logical, pass| {
+        if pass.binder.force_order { logical } else { node(logical, None, pass) }
+    },
 };
 
 /// A node whose rows are wanted so.
@@ -129,7 +134,8 @@ impl Parts {
             return self.above.push(pred);
         }
         let uses = self.owners.of(&pred);
-        let with = |e: &Expr, value: &Expr| value.is_fixed() && !e.has_subquery() && !e.is_volatile();
+        let with =
+            |e: &Expr, value: &Expr| value.is_fixed() && !e.has_subquery() && !e.is_volatile();
         let fixed = |c: &CompareExpr| with(&c.left, &c.right) || with(&c.right, &c.left);
         let free = !pred.has_subquery() && !pred.is_volatile();
         if let [one] = uses[..]
@@ -142,7 +148,9 @@ impl Parts {
             return;
         }
         match uses.last() {
-            Some(last) if free && *last >= MOST_RELATIONS => self.later[last - MOST_RELATIONS].on.push(pred),
+            Some(last) if free && *last >= MOST_RELATIONS => {
+                self.later[last - MOST_RELATIONS].on.push(pred)
+            }
             Some(_) if free => {
                 let uses = uses.into_iter().fold(0, |set: Set, at| set | only(at));
                 self.conditions.push(Condition { pred, uses });
@@ -153,7 +161,8 @@ impl Parts {
 
     fn joined(mut self, wish: Option<Wish>, pass: &mut Pass<'_, '_>) -> Logical {
         for relation in self.relations.iter_mut().filter(|_| !pass.is_over()) {
-            relation.rows = (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
+            relation.rows =
+                (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
         }
         let count = self.relations.len();
         let searched = self.conditions.len() <= MOST_CONDITIONS;
@@ -183,7 +192,8 @@ fn best(graph: &mut Graph, count: usize, wish: Option<Wish>, binder: &mut Binder
     let written = Tree::written(count);
     let over = || binder.check_cancel().is_err();
     let mut effort = Effort { over: &over, steps: 0 };
-    let orders = if binder.join_methods.merge { Orders::of(graph, wish) } else { Orders::default() };
+    let orders =
+        if binder.join_methods.merge { Orders::of(graph, wish) } else { Orders::default() };
     let found = search::search(graph, &orders, &mut effort);
     let steps = effort.steps;
     binder.applied.steps += steps;
@@ -198,7 +208,13 @@ fn built_relation(relation: &mut Relation) -> Logical {
 }
 
 fn joined(left: Logical, right: Logical, on: Vec<Pred>, hint: Option<JoinHint>) -> Logical {
-    Logical::Join { kind: JoinKind::Inner, left: Input::new(left), right: Input::new(right), on, hint }
+    Logical::Join {
+        kind: JoinKind::Inner,
+        left: Input::new(left),
+        right: Input::new(right),
+        on,
+        hint,
+    }
 }
 
 /// The plan of a tree: each join has the conditions that neither of its sides could have.

@@ -1,5 +1,6 @@
-//! Orders that are worth keeping while relations are joined ("interesting orders", Selinger et al. 1979): those in which a table comes
-//! and by which it is joined, for merges, and the one that is wanted of all rows in the end.
+//! Orders that are worth keeping while relations are joined ("interesting orders", Selinger et al.
+//! 1979): those in which a table comes and by which it is joined, for merges, and the one that is
+//! wanted of all rows in the end.
 //!
 //! An order is a list of classes of equal columns. A merge goes by all that the orders of its sides
 //! begin with, and its rows come in that.
@@ -42,9 +43,14 @@ impl Wish {
         }
     }
 
-    /// What so many rows cost to sort or group that do not come as they are wanted, beyond those that do.
+    /// What so many rows cost to sort or group that do not come as they are wanted, beyond those
+    /// that do.
     fn cost(&self, rows: f64) -> f64 {
-        if self.grouping { rows * (GROUPED - STREAMED) } else { rows * rows.max(2.0).log2() * SORTED }
+        if self.grouping {
+            rows * (GROUPED - STREAMED)
+        } else {
+            rows * rows.max(2.0).log2() * SORTED
+        }
     }
 }
 
@@ -76,11 +82,13 @@ fn common(a: &[(usize, bool)], b: &[(usize, bool)]) -> usize {
 impl Orders {
     /// Those that some relation comes in and that are of use.
     pub fn of(graph: &Graph, wish: Option<Wish>) -> Orders {
-        let sequences: Vec<Sequence> = (0..graph.relations.len()).map(|at| graph.sequence(at)).collect();
+        let sequences: Vec<Sequence> =
+            (0..graph.relations.len()).map(|at| graph.sequence(at)).collect();
         let mut orders = Orders { wish, ..Orders::default() };
         let wanted = |sequence: &[(usize, bool)]| {
-            let is =
-                |w: Wish| sequence.first().is_some_and(|(c, _)| graph.is_of_class(*c, w.column, w.collation));
+            let is = |w: Wish| {
+                sequence.first().is_some_and(|(c, _)| graph.is_of_class(*c, w.column, w.collation))
+            };
             wish.is_some_and(is)
         };
         for (at, own) in sequences.iter().enumerate() {
@@ -111,13 +119,18 @@ impl Orders {
         }
         match self.all.iter_mut().find(|order| order.classes == classes) {
             Some(order) => order.relations |= relations,
-            None => self.all.push(Order { classes: classes.to_vec(), sources: 0, relations, wanted }),
+            None => {
+                self.all.push(Order { classes: classes.to_vec(), sources: 0, relations, wanted })
+            }
         }
     }
 
     fn find_sources(&mut self) {
-        let firsts: Vec<(Option<(usize, bool)>, Set)> =
-            self.all.iter().map(|order| (order.classes.first().copied(), order.relations)).collect();
+        let firsts: Vec<(Option<(usize, bool)>, Set)> = self
+            .all
+            .iter()
+            .map(|order| (order.classes.first().copied(), order.relations))
+            .collect();
         for order in &mut self.all {
             let first = order.classes.first().copied();
             let same = firsts.iter().filter(|(other, _)| first.is_some() && *other == first);
@@ -130,7 +143,8 @@ impl Orders {
             let shared = &a.classes[..common(&a.classes, &b.classes)];
             self.all.iter().position(|order| !shared.is_empty() && order.classes == shared)
         };
-        self.meets = self.all.iter().map(|a| self.all.iter().map(|b| meet(a, b)).collect()).collect();
+        self.meets =
+            self.all.iter().map(|a| self.all.iter().map(|b| meet(a, b)).collect()).collect();
     }
 
     /// The numbers of the orders that a relation comes in.
@@ -139,7 +153,8 @@ impl Orders {
         self.all.iter().enumerate().filter(move |(_, order)| comes(order)).map(|(at, _)| at)
     }
 
-    /// Whether a joined set is worth having in an order: more is to be merged by it, or it is wanted.
+    /// Whether a joined set is worth having in an order: more is to be merged by it, or it is
+    /// wanted.
     pub fn is_useful(&self, order: usize, set: Set) -> bool {
         let order = &self.all[order];
         order.wanted || order.sources & !set != 0
@@ -156,7 +171,8 @@ impl Orders {
         &self.all[order].classes
     }
 
-    /// What rows of all relations cost that come in an order, or in none, beyond those that come as they are wanted.
+    /// What rows of all relations cost that come in an order, or in none, beyond those that come as
+    /// they are wanted.
     pub fn afterwards(&self, order: Option<usize>, rows: f64) -> f64 {
         let right = order.is_some_and(|order| self.all[order].wanted);
         self.wish.filter(|_| !right).map_or(0.0, |wish| wish.cost(rows))

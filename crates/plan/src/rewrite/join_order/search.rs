@@ -1,10 +1,11 @@
-//! The search for a good tree of joins: every tree that needs no product, for up to [`MOST_EXACT`] relations (dynamic programming over
-//! the subsets that hang together, bushy trees included); beyond, the two trees whose join has the fewest rows are joined until
-//! one is left (greedy operator ordering, Fegaras 1998).
+//! The search for a good tree of joins: every tree that needs no product, for up to [`MOST_EXACT`]
+//! relations (dynamic programming over the subsets that hang together, bushy trees included);
+//! beyond, the two trees whose join has the fewest rows are joined until one is left (greedy
+//! operator ordering, Fegaras 1998).
 //!
-//! Costs are in rows of a scan. A join keeps its right side in a hash table, seeks the right side's table for each row of the left, or
-//! merges two sides that come in order. The exact search keeps for each set the best tree of all and the best in each order
-//! that is of use.
+//! Costs are in rows of a scan. A join keeps its right side in a hash table, seeks the right side's
+//! table for each row of the left, or merges two sides that come in order. The exact search keeps
+//! for each set the best tree of all and the best in each order that is of use.
 
 use super::graph::{Graph, Set, members, only};
 use super::orders::Orders;
@@ -15,7 +16,8 @@ use smallvec::SmallVec;
 /// Relations for which every tree is looked at: 3^12 splits are a few milliseconds.
 const MOST_EXACT: usize = 12;
 
-/// A tree of joins; the right side is kept or sought, or both come in the order of a class of equal columns and are merged by it.
+/// A tree of joins; the right side is kept or sought, or both come in the order of a class of equal
+/// columns and are merged by it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tree {
     Leaf(usize),
@@ -68,7 +70,13 @@ fn loop_cost(graph: &Graph, left: Side, right: Side, rows: f64) -> Option<f64> {
 }
 
 /// The cost of merging two sides that come in an order, by its number.
-fn merge_cost(graph: &Graph, (order, orders): (usize, &Orders), left: Side, right: Side, rows: f64) -> f64 {
+fn merge_cost(
+    graph: &Graph,
+    (order, orders): (usize, &Orders),
+    left: Side,
+    right: Side,
+    rows: f64,
+) -> f64 {
     let by = (order, orders.classes(order));
     let pairs = graph.tested_pairs((left.set, left.rows), (right.set, right.rows), by);
     left.cost + right.cost + (left.rows + right.rows) * MERGED + pairs * PAIR + rows * GIVEN
@@ -178,7 +186,12 @@ impl Known {
     }
 }
 
-fn exact(graph: &Graph, orders: &Orders, count: usize, effort: &mut Effort<'_>) -> Option<(Tree, f64)> {
+fn exact(
+    graph: &Graph,
+    orders: &Orders,
+    count: usize,
+    effort: &mut Effort<'_>,
+) -> Option<(Tree, f64)> {
     let mut known: Vec<Known> = Vec::new();
     known.resize_with(1 << count, Known::default);
     for set in 1..(1usize << count) {
@@ -211,7 +224,13 @@ fn single(graph: &Graph, orders: &Orders, at: usize) -> Known {
 }
 
 /// The best trees of a set by those of its parts.
-fn joined(graph: &Graph, orders: &Orders, set: usize, known: &[Known], effort: &mut Effort<'_>) -> Known {
+fn joined(
+    graph: &Graph,
+    orders: &Orders,
+    set: usize,
+    known: &[Known],
+    effort: &mut Effort<'_>,
+) -> Known {
     let whole = set as Set;
     let (rows, near) = (graph.rows(whole), graph.near(whole));
     let best = |cost, left, by, merged| {
@@ -243,7 +262,10 @@ fn joined(graph: &Graph, orders: &Orders, set: usize, known: &[Known], effort: &
                     let Some((class, _)) = orders.classes(by).first() else { continue };
                     let kept = orders.is_useful(by, whole).then_some(by);
                     let cost = merge_cost(graph, (by, orders), left.side, right.side, rows);
-                    found.offer(kept, best(cost, part as Set, (Some(*order), Some(*other)), Some(*class)));
+                    found.offer(
+                        kept,
+                        best(cost, part as Set, (Some(*order), Some(*other)), Some(*class)),
+                    );
                 }
             }
         }
@@ -279,7 +301,9 @@ fn greedy(graph: &Graph, count: usize, effort: &mut Effort<'_>) -> Option<Tree> 
         }
         effort.steps += (trees.len() * (trees.len() - 1) / 2) as u64;
         let all = (1..trees.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
-        let Some((a, b)) = all.min_by(|x, y| sizes[x.1][x.0].total_cmp(&sizes[y.1][y.0])) else { break };
+        let Some((a, b)) = all.min_by(|x, y| sizes[x.1][x.0].total_cmp(&sizes[y.1][y.0])) else {
+            break;
+        };
         let (second, first) = (trees.remove(b), trees.remove(a));
         sizes.remove(b);
         sizes.iter_mut().for_each(|row| drop_at(row, b));

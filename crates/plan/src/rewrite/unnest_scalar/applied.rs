@@ -26,7 +26,9 @@ pub fn joined(
             && !groups.may_fail()
             && !computed.into_iter().any(|(_, e)| e.has_subquery() || e.is_volatile())
     };
-    let Some(mut groups) = groups.filter(fits) else { return Logical::Apply { outer, left, right, args } };
+    let Some(mut groups) = groups.filter(fits) else {
+        return Logical::Apply { outer, left, right, args };
+    };
     pass.changed();
     let renamed = groups.rename(pass.binder);
     let (right, on) = (Input::new(groups.grouped()), groups.on);

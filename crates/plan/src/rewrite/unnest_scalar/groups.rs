@@ -210,5 +210,6 @@ fn is_cheap(source: &Logical, keys: &[GroupCol], outer_rows: f64) -> bool {
             _ => None,
         })
         .collect();
-    with_conditions(source, &[]).is_some_and(|(get, own)| can_seek(get, &own, &columns, outer_rows, false))
+    with_conditions(source, &[])
+        .is_some_and(|(get, own)| can_seek(get, &own, &columns, outer_rows, false))
 }

@@ -27,7 +27,8 @@ use value::Values;
 const FEW_ROWS: f64 = 10.0;
 
 /// The rewrite.
-pub static RULE: Rewrite = Rewrite { name: "UnnestScalar", apply: |logical, pass| node(logical, None, pass) };
+pub static RULE: Rewrite =
+    Rewrite { name: "UnnestScalar", apply: |logical, pass| node(logical, None, pass) };
 
 /// So many subqueries of a statement become joins. Each makes the plans of those above it larger;
 /// the rest run for each row.
@@ -80,7 +81,12 @@ fn wanted(top: &TopSpec) -> Option<f64> {
     Some((count as f64 + skipped as f64).max(1.0))
 }
 
-fn filtered(mut input: Input, preds: Vec<Pred>, goal: Option<f64>, pass: &mut Pass<'_, '_>) -> Logical {
+fn filtered(
+    mut input: Input,
+    preds: Vec<Pred>,
+    goal: Option<f64>,
+    pass: &mut Pass<'_, '_>,
+) -> Logical {
     let (with, mut plain): (Vec<Pred>, Vec<Pred>) = preds.into_iter().partition(Pred::has_subquery);
     let outer_rows = estimate::rows(&input) * estimate::kept(&plain, &input);
     let mut others = Vec::new();
@@ -93,7 +99,13 @@ fn filtered(mut input: Input, preds: Vec<Pred>, goal: Option<f64>, pass: &mut Pa
             Some((right, on, pred)) => {
                 pass.changed();
                 let (left, right) = (input, Input::new(right));
-                input = Input::new(Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None });
+                input = Input::new(Logical::Join {
+                    kind: JoinKind::Inner,
+                    left,
+                    right,
+                    on,
+                    hint: None,
+                });
                 plain.push(pred);
             }
             None => others.push(pred),
@@ -124,7 +136,9 @@ fn may_fail(e: &Expr) -> bool {
     use types::ops::BinaryOp::{Div, Mod};
     match e {
         Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) => false,
-        Expr::Convert(c) => (!c.or_null && c.from.is_string() && !c.to.is_string()) || may_fail(&c.operand),
+        Expr::Convert(c) => {
+            (!c.or_null && c.from.is_string() && !c.to.is_string()) || may_fail(&c.operand)
+        }
         Expr::Binary(b) => matches!(b.op, Div | Mod) || may_fail(&b.left) || may_fail(&b.right),
         Expr::Negate(e, _) | Expr::BitNot(e, _) => may_fail(e),
         Expr::Case(c) => {
@@ -143,7 +157,9 @@ fn condition_may_fail(pred: &Pred) -> bool {
     match pred {
         Pred::Const(_) => false,
         Pred::Compare(c) | Pred::Distinct(c, _) => may_fail(&c.left) || may_fail(&c.right),
-        Pred::And(list) | Pred::Or(list) => stack::with_room(|| list.iter().any(condition_may_fail)),
+        Pred::And(list) | Pred::Or(list) => {
+            stack::with_room(|| list.iter().any(condition_may_fail))
+        }
         Pred::Not(pred) => stack::with_room(|| condition_may_fail(pred)),
         Pred::IsNull(e, _) => may_fail(e),
         Pred::Like(l) => may_fail(&l.operand) || l.compiled.is_none(),

@@ -9,7 +9,11 @@ use logical::input::Input;
 use logical::tree::Logical;
 
 /// What to join, on what, and the condition over its column.
-pub fn unnested(pred: &Pred, outer_rows: f64, binder: &mut Binder<'_>) -> Option<(Logical, Vec<Pred>, Pred)> {
+pub fn unnested(
+    pred: &Pred,
+    outer_rows: f64,
+    binder: &mut Binder<'_>,
+) -> Option<(Logical, Vec<Pred>, Pred)> {
     let Pred::Compare(compare) = pred else { return None };
     let sub = match (strict_subquery(&compare.left), strict_subquery(&compare.right)) {
         (Some(sub), None) if !compare.right.has_subquery() => sub,
@@ -53,7 +57,11 @@ fn strict_subquery(e: &Expr) -> Option<&SubRef> {
 }
 
 /// Whether the column is NULL when the aggregates have seen no row.
-fn is_null_without_rows(column: ColId, exprs: Option<&[(ColId, Expr)]>, aggregates: &[Aggregate]) -> bool {
+fn is_null_without_rows(
+    column: ColId,
+    exprs: Option<&[(ColId, Expr)]>,
+    aggregates: &[Aggregate],
+) -> bool {
     let nullable = |id: ColId| {
         let of = aggregates.iter().find(|a| a.output == id);
         of.is_some_and(|a| !matches!(a.kind, AggKind::Count | AggKind::CountBig))

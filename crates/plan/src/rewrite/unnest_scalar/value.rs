@@ -25,7 +25,11 @@ pub struct Values<'v, 'p, 'a> {
 
 impl<'v, 'p, 'a> Values<'v, 'p, 'a> {
     /// None yet, of a node with so many outer rows, of which so many are wanted.
-    pub fn new(outer_rows: f64, goal: Option<f64>, pass: &'v mut Pass<'p, 'a>) -> Values<'v, 'p, 'a> {
+    pub fn new(
+        outer_rows: f64,
+        goal: Option<f64>,
+        pass: &'v mut Pass<'p, 'a>,
+    ) -> Values<'v, 'p, 'a> {
         let asked = goal.map_or(outer_rows, |goal| goal.min(outer_rows));
         Values { outer_rows, asked, pass, known: HashMap::new(), joins: Vec::new() }
     }
@@ -51,7 +55,9 @@ impl<'v, 'p, 'a> Values<'v, 'p, 'a> {
     /// `always`: the expression is evaluated for each row.
     fn value(&mut self, e: &mut Expr, always: bool) -> bool {
         match e {
-            Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) | Expr::Routine(_) => false,
+            Expr::Const(_) | Expr::Var(_) | Expr::Param(_) | Expr::Col(_) | Expr::Routine(_) => {
+                false
+            }
             Expr::Convert(c) => self.value(&mut c.operand, always),
             // Both are evaluated, whatever the first one is.
             Expr::Binary(b) => self.value(&mut b.left, always) | self.value(&mut b.right, always),
@@ -68,7 +74,9 @@ impl<'v, 'p, 'a> Values<'v, 'p, 'a> {
                 let parts = list.iter_mut().enumerate();
                 parts.fold(false, |found, (at, e)| self.value(e, always && at == 0) | found)
             }
-            Expr::Call(call) => call.args.iter_mut().fold(false, |found, e| self.value(e, always) | found),
+            Expr::Call(call) => {
+                call.args.iter_mut().fold(false, |found, e| self.value(e, always) | found)
+            }
             Expr::Subquery(sub) => match self.known_value(sub, always) {
                 Some(value) => {
                     *e = value;

@@ -1,4 +1,5 @@
-//! A real S3 server as a child process with one bucket, `backups`, and a proxy in front of it that dies on time.
+//! A real S3 server as a child process with one bucket, `backups`, and a proxy in front of it that
+//! dies on time.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -34,7 +35,8 @@ impl Server {
     pub fn start() -> Server {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("backups")).expect("a bucket");
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
+        let port =
+            TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a port").port();
         let child = Command::new(program())
             .args(["--host", "127.0.0.1", "--port", &port.to_string()])
             .args(["--access-key", KEY_ID, "--secret-key", SECRET])
@@ -91,7 +93,8 @@ impl Drop for Server {
     }
 }
 
-/// Carries so many bytes to and from a server; then every connection is cut and none is taken any more.
+/// Carries so many bytes to and from a server; then every connection is cut and none is taken any
+/// more.
 pub struct Proxy {
     port: u16,
     dead: Arc<AtomicBool>,
@@ -113,7 +116,8 @@ impl Proxy {
                 here.set_nonblocking(false).expect("a stream that waits");
                 let there = TcpStream::connect(&to).expect("the server is there");
                 for (from, to) in [(&here, &there), (&there, &here)] {
-                    let (from, to) = (from.try_clone().expect("a copy"), to.try_clone().expect("a copy"));
+                    let (from, to) =
+                        (from.try_clone().expect("a copy"), to.try_clone().expect("a copy"));
                     let (left, over) = (left.clone(), over.clone());
                     std::thread::spawn(move || carry(from, to, &left, &over));
                 }
@@ -146,7 +150,11 @@ fn carry(mut from: TcpStream, mut to: TcpStream, left: &AtomicI64, dead: &Atomic
                     break;
                 }
             }
-            Err(e) if matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {}
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+                ) => {}
             Err(_) => break,
         }
     }
@@ -156,7 +164,8 @@ fn carry(mut from: TcpStream, mut to: TcpStream, left: &AtomicI64, dead: &Atomic
     }
 }
 
-/// Answers as S3 does where no bucket is; the real server of these tests makes buckets by itself. Ends with the process.
+/// Answers as S3 does where no bucket is; the real server of these tests makes buckets by itself.
+/// Ends with the process.
 pub fn without_buckets() -> String {
     const BODY: &str =
         "<?xml version=\"1.0\"?><Error><Code>NoSuchBucket</Code><Message>none</Message></Error>";

@@ -1,5 +1,6 @@
-//! Whole conversations against a server that listens: random requests that follow the protocol, damaged, cut, out of order, given up
-//! in the middle, from several clients at a time. Everything that is sent follows from a seed; what comes of it does not.
+//! Whole conversations against a server that listens: random requests that follow the protocol,
+//! damaged, cut, out of order, given up in the middle, from several clients at a time. Everything
+//! that is sent follows from a seed; what comes of it does not.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -21,7 +22,8 @@ use tds::{Column, PacketType, TdsVersion};
 
 use crate::support::{Client, PASSWORD, TestServer};
 
-/// Longest time that a client of its own waits for the answer to a small question while others misbehave.
+/// Longest time that a client of its own waits for the answer to a small question while others
+/// misbehave.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Statements that are sent; some fail, some wait, some say a lot.
@@ -65,7 +67,8 @@ fn pick<'a, T>(rng: &mut Rng, list: &'a [T]) -> &'a T {
     &list[rng.usize(..list.len())]
 }
 
-/// Changes, inserts, removes and repeats some bytes; lengths and type bytes are hit more often than at random.
+/// Changes, inserts, removes and repeats some bytes; lengths and type bytes are hit more often than
+/// at random.
 fn damage(rng: &mut Rng, bytes: &mut Vec<u8>) {
     const NUMBERS: [u8; 12] = [0, 1, 2, 7, 8, 0x1F, 0x7F, 0x80, 0xF0, 0xF3, 0xFE, 0xFF];
     for _ in 0..rng.usize(1..5) {
@@ -99,7 +102,10 @@ fn value(rng: &mut Rng) -> (DataType, Value) {
     match rng.u8(..6) {
         0 => (DataType::Int, Value::Int(rng.i32(..))),
         1 => (DataType::NVarChar(types::Len::Max), Value::str("wörd".repeat(rng.usize(..2000)))),
-        2 => (DataType::VarBinary(types::Len::N(50)), Value::bytes(vec![rng.u8(..); rng.usize(..50)])),
+        2 => (
+            DataType::VarBinary(types::Len::N(50)),
+            Value::bytes(vec![rng.u8(..); rng.usize(..50)]),
+        ),
         3 => (DataType::Float, Value::Float(rng.f64())),
         4 => (DataType::DateTime, Value::Null),
         _ => (DataType::Bit, Value::Bit(rng.bool())),
@@ -157,8 +163,14 @@ fn call(rng: &mut Rng) -> RpcRequest {
         }
         3 => RpcRequest::new(Procedure::Name("take".into()), vec![words(rng)]),
         4 => {
-            let names =
-                ["sp_tables", "sp_reset_connection", "none", "fuzz..take", "sp_cursoropen", "sp_columns_100"];
+            let names = [
+                "sp_tables",
+                "sp_reset_connection",
+                "none",
+                "fuzz..take",
+                "sp_cursoropen",
+                "sp_columns_100",
+            ];
             let name = pick(rng, &names).to_string();
             let params = (0..rng.usize(..4)).map(|_| param(rng, "")).collect();
             RpcRequest::new(Procedure::Name(name), params)
@@ -174,8 +186,13 @@ fn transaction(rng: &mut Rng) -> TransactionRequest {
     let begin = |rng: &mut Rng| Begin { isolation: rng.u8(..7), name: String::new() };
     match rng.u8(..4) {
         0 => TransactionRequest::Begin(begin(rng)),
-        1 => TransactionRequest::Commit { name: String::new(), then: rng.bool().then(|| begin(rng)) },
-        2 => TransactionRequest::Rollback { name: String::new(), then: rng.bool().then(|| begin(rng)) },
+        1 => {
+            TransactionRequest::Commit { name: String::new(), then: rng.bool().then(|| begin(rng)) }
+        }
+        2 => TransactionRequest::Rollback {
+            name: String::new(),
+            then: rng.bool().then(|| begin(rng)),
+        },
         _ => TransactionRequest::Save { name: "s".into() },
     }
 }
@@ -195,7 +212,11 @@ fn request(rng: &mut Rng, codec: &mut ClientCodec) -> Vec<u8> {
             let mut bytes = codec.batch("insert bulk fuzz.dbo.loaded (a int, b nvarchar(max))");
             let columns = [
                 Column::new("a", type_of(DataType::Int), ColumnFlags::NULLABLE),
-                Column::new("b", type_of(DataType::NVarChar(types::Len::Max)), ColumnFlags::NULLABLE),
+                Column::new(
+                    "b",
+                    type_of(DataType::NVarChar(types::Len::Max)),
+                    ColumnFlags::NULLABLE,
+                ),
             ];
             let rows: Vec<Vec<Value>> = (0..rng.usize(..300))
                 .map(|n| vec![Value::Int(n as i32), Value::str("row".repeat(n))])
@@ -220,7 +241,8 @@ fn send(rng: &mut Rng, socket: &mut TcpStream, bytes: &[u8]) -> bool {
     true
 }
 
-/// Reads what comes until nothing has come for some time; takes over what it says of transactions. False at the end.
+/// Reads what comes until nothing has come for some time; takes over what it says of transactions.
+/// False at the end.
 fn read(socket: &mut TcpStream, quiet: Duration, codec: &mut ClientCodec) -> bool {
     let (mut room, mut all) = ([0; 16384], Vec::new());
     let _ = socket.set_read_timeout(Some(quiet));
@@ -272,7 +294,9 @@ fn stranger(rng: &mut Rng, socket: &mut TcpStream) {
         let mut bytes = match rng.u8(..8) {
             0 | 1 => prelogin(&codec),
             2 => codec.batch(wanted),
-            3 => codec.rpc(&[RpcRequest::new(Procedure::Id(10), vec![text(wanted)])]).unwrap_or_default(),
+            3 => codec
+                .rpc(&[RpcRequest::new(Procedure::Id(10), vec![text(wanted)])])
+                .unwrap_or_default(),
             4 => codec.transaction(&transaction(rng)),
             5 => codec.attention(),
             6 => {
@@ -296,11 +320,14 @@ fn stranger(rng: &mut Rng, socket: &mut TcpStream) {
 
 /// A client that logs in and then does as it likes.
 fn guest(rng: &mut Rng, socket: &mut TcpStream) {
-    let version = *pick(rng, &[TdsVersion::V7_4, TdsVersion::V7_4, TdsVersion::V7_2, TdsVersion::V7_1]);
+    let version =
+        *pick(rng, &[TdsVersion::V7_4, TdsVersion::V7_4, TdsVersion::V7_2, TdsVersion::V7_1]);
     let mut codec = ClientCodec::new(version);
     let _ = socket.write_all(&prelogin(&codec));
     let asked = login(rng, version, PASSWORD);
-    if !send(rng, socket, &codec.login(&asked)) || !read(socket, Duration::from_millis(30), &mut codec) {
+    if !send(rng, socket, &codec.login(&asked))
+        || !read(socket, Duration::from_millis(30), &mut codec)
+    {
         return;
     }
     codec.packet_size = asked.negotiated_packet_size(4096);
@@ -319,7 +346,8 @@ fn guest(rng: &mut Rng, socket: &mut TcpStream) {
                         PacketType::BulkLoad,
                     ],
                 );
-                let kind = if rng.bool() { PacketType::from_byte(bytes[0]).unwrap_or(kind) } else { kind };
+                let kind =
+                    if rng.bool() { PacketType::from_byte(bytes[0]).unwrap_or(kind) } else { kind };
                 let mut inside = payload(&bytes);
                 damage(rng, &mut inside);
                 bytes = message(kind, &inside, rng.usize(512..=32767), 0);
@@ -381,7 +409,8 @@ pub struct Report {
     pub grown: u64,
 }
 
-/// Conversations by some clients at a time for so long; panics when the server does not hold its promises.
+/// Conversations by some clients at a time for so long; panics when the server does not hold its
+/// promises.
 pub fn run(server: &TestServer, duration: Duration, clients: u64, first: u64) -> Report {
     let (address, before, start) = (server.address, resident(), Instant::now());
     let (next, over) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -390,7 +419,10 @@ pub fn run(server: &TestServer, duration: Duration, clients: u64, first: u64) ->
             .map(|_| {
                 scope.spawn(|| {
                     while start.elapsed() < duration {
-                        conversation(address, first.wrapping_add(next.fetch_add(1, Ordering::Relaxed)));
+                        conversation(
+                            address,
+                            first.wrapping_add(next.fetch_add(1, Ordering::Relaxed)),
+                        );
                     }
                 })
             })
@@ -421,8 +453,15 @@ pub fn run(server: &TestServer, duration: Duration, clients: u64, first: u64) ->
         std::thread::sleep(Duration::from_millis(10));
     }
     let mut client: Client = server.client();
-    assert_eq!(client.int("select count(*) from fuzz.dbo.reached"), 0, "a stranger has reached a statement");
+    assert_eq!(
+        client.int("select count(*) from fuzz.dbo.reached"),
+        0,
+        "a stranger has reached a statement"
+    );
     client.run("delete fuzz.dbo.f delete fuzz.dbo.loaded");
-    assert_eq!(client.int("select count(*) from sys.dm_exec_sessions where is_user_process = 1"), 1);
+    assert_eq!(
+        client.int("select count(*) from sys.dm_exec_sessions where is_user_process = 1"),
+        1
+    );
     Report { conversations: next.into_inner(), slowest, grown: resident().saturating_sub(before) }
 }

@@ -1,4 +1,5 @@
-//! A server on a scratch folder, and a client that speaks raw TDS so that tests can send exact and wrong bytes.
+//! A server on a scratch folder, and a client that speaks raw TDS so that tests can send exact and
+//! wrong bytes.
 #![allow(dead_code)]
 
 pub mod on_disk;
@@ -98,14 +99,18 @@ pub struct Answer {
 
 impl Answer {
     pub fn rows(&self) -> Vec<Vec<Value>> {
-        let rows =
-            self.tokens.iter().filter_map(|t| if let Token::Row(row) = t { Some(row.clone()) } else { None });
+        let rows = self
+            .tokens
+            .iter()
+            .filter_map(|t| if let Token::Row(row) = t { Some(row.clone()) } else { None });
         rows.collect()
     }
 
     pub fn errors(&self) -> Vec<ServerMessage> {
-        let errors =
-            self.tokens.iter().filter_map(|t| if let Token::Error(e) = t { Some(e.clone()) } else { None });
+        let errors = self
+            .tokens
+            .iter()
+            .filter_map(|t| if let Token::Error(e) = t { Some(e.clone()) } else { None });
         errors.collect()
     }
 
@@ -140,7 +145,12 @@ impl Client {
         let socket = TcpStream::connect(address).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         socket.set_nodelay(true).unwrap();
-        Client { socket, layer: Layer::Plain, codec: ClientCodec::new(TdsVersion::V7_4), plain: Vec::new() }
+        Client {
+            socket,
+            layer: Layer::Plain,
+            codec: ClientCodec::new(TdsVersion::V7_4),
+            plain: Vec::new(),
+        }
     }
 
     /// Connects and logs in; the error of a refused login.
@@ -188,7 +198,8 @@ impl Client {
 
     fn shake_hands(&mut self) {
         let config = Arc::new(tls_config(&[&rustls::version::TLS12]));
-        let mut tls = ClientConnection::new(config, ServerName::try_from("localhost").unwrap()).unwrap();
+        let mut tls =
+            ClientConnection::new(config, ServerName::try_from("localhost").unwrap()).unwrap();
         loop {
             let mut flight = Vec::new();
             while tls.wants_write() {
@@ -210,7 +221,12 @@ impl Client {
         self.layer = Layer::Tls(Box::new(tls));
     }
 
-    pub fn log_in(&mut self, user: &str, password: &str, database: &str) -> Result<Answer, Vec<i32>> {
+    pub fn log_in(
+        &mut self,
+        user: &str,
+        password: &str,
+        database: &str,
+    ) -> Result<Answer, Vec<i32>> {
         let mut login = Login7::new(self.codec.version, user, password);
         login.database = database.to_owned();
         login.app = "tests".to_owned();
@@ -325,7 +341,8 @@ impl Client {
     pub fn read(&mut self) -> io::Result<Answer> {
         // After a login with TLS for the login alone.
         let (payload, spid) = self.read_payload()?;
-        let tokens = TokenReader::read_all(&payload, self.codec.version).map_err(io::Error::other)?;
+        let tokens =
+            TokenReader::read_all(&payload, self.codec.version).map_err(io::Error::other)?;
         for token in &tokens {
             match token {
                 Token::EnvChange { kind: 8, new, .. } => {
@@ -352,7 +369,11 @@ impl Client {
     pub fn value(&mut self, text: &str) -> Value {
         let answer = self.batch(text);
         assert!(answer.errors().is_empty(), "{text}: {:?}", answer.errors());
-        answer.rows().first().and_then(|row| row.first().cloned()).unwrap_or_else(|| panic!("{answer:?}"))
+        answer
+            .rows()
+            .first()
+            .and_then(|row| row.first().cloned())
+            .unwrap_or_else(|| panic!("{answer:?}"))
     }
 
     pub fn int(&mut self, text: &str) -> i64 {
@@ -418,7 +439,9 @@ impl ServerCertVerifier for AnyCertificate {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        rustls::crypto::ring::default_provider().signature_verification_algorithms.supported_schemes()
+        rustls::crypto::ring::default_provider()
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }
 

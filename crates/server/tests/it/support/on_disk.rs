@@ -11,7 +11,8 @@ use tds::request::{Procedure, RpcParam, RpcRequest};
 
 use super::{Client, TestServer};
 
-pub const WAITS: &str = "select waiting_tasks_count from sys.dm_os_wait_stats where wait_type = 'WRITELOG'";
+pub const WAITS: &str =
+    "select waiting_tasks_count from sys.dm_os_wait_stats where wait_type = 'WRITELOG'";
 
 /// A server on a simulated disk with a database d with a table t, and the path of its log.
 pub fn on_disk(seed: u64) -> (SimDisk, TestServer, PathBuf) {
@@ -38,8 +39,9 @@ pub fn client_in_d(server: &TestServer) -> Client {
 
 /// So many INSERTs into t as calls of sp_executesql, from a number on.
 pub fn inserts(from: i32, count: i32) -> Vec<RpcRequest> {
-    let text =
-        |text: &str| RpcParam::new("", type_of(DataType::NVarChar(types::Len::N(4000))), Value::str(text));
+    let text = |text: &str| {
+        RpcParam::new("", type_of(DataType::NVarChar(types::Len::N(4000))), Value::str(text))
+    };
     (from..from + count)
         .map(|n| {
             let value = RpcParam::new("@n", type_of(DataType::Int), Value::Int(n));

@@ -1,5 +1,5 @@
-//! Makes T-SQL-like text from a seed, for the fuzz test and the fuzzer: token soup, and valid scripts with
-//! random damage. The same seed always gives the same text.
+//! Makes T-SQL-like text from a seed, for the fuzz test and the fuzzer: token soup, and valid
+//! scripts with random damage. The same seed always gives the same text.
 
 use fastrand::Rng;
 
@@ -193,7 +193,10 @@ pub fn check(text: &str) -> bool {
                 for statement in &statements {
                     let span = statement.span;
                     assert!(span.start >= last && span.end > span.start, "{span:?} after {last}");
-                    assert!(!span.text(batch.text).is_empty(), "{span:?} is not a piece of the batch");
+                    assert!(
+                        !span.text(batch.text).is_empty(),
+                        "{span:?} is not a piece of the batch"
+                    );
                     last = span.end;
                 }
                 drop(format!("{statements:?}"));

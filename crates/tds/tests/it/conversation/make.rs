@@ -9,7 +9,9 @@ use ringwood_tds::request::{
     Begin, Procedure, RpcParam, RpcRequest, RpcValue, TableColumn, TableValue, TransactionRequest,
 };
 use ringwood_tds::tokens::{DoneKind, DoneStatus, EnvChange, ReturnValue};
-use ringwood_tds::{Column, ColumnFlags, Fixed, Size, TdsVersion, TokenWriter, TypeInfo, WireCollation};
+use ringwood_tds::{
+    Column, ColumnFlags, Fixed, Size, TdsVersion, TokenWriter, TypeInfo, WireCollation,
+};
 use types::datetime::{DAY_TICKS, DAY_TICKS_300, MAX_DAY};
 use types::{Decimal, SqlError, Value};
 
@@ -37,12 +39,16 @@ fn text(rng: &mut Rng, most: usize) -> String {
     const CHARS: [char; 10] =
         ['a', 'Z', '0', ' ', '\'', '\u{e9}', '\u{20ac}', '\u{434}', '\u{4e2d}', '\u{1F600}'];
     let wide = rng.bool();
-    (0..rng.usize(..=most)).map(|_| CHARS[rng.usize(..if wide { CHARS.len() } else { 5 })]).collect()
+    (0..rng.usize(..=most))
+        .map(|_| CHARS[rng.usize(..if wide { CHARS.len() } else { 5 })])
+        .collect()
 }
 
 /// Text that code page 1252 has.
 fn narrow_text(rng: &mut Rng, most: usize) -> String {
-    (0..rng.usize(..=most)).map(|_| ['a', 'B', '7', '\u{e9}', '\u{20ac}', ' '][rng.usize(..6)]).collect()
+    (0..rng.usize(..=most))
+        .map(|_| ['a', 'B', '7', '\u{e9}', '\u{20ac}', ' '][rng.usize(..6)])
+        .collect()
 }
 
 pub fn bytes(rng: &mut Rng, most: usize) -> Vec<u8> {
@@ -118,14 +124,18 @@ pub fn random_value(rng: &mut Rng, ty: &TypeInfo) -> Value {
         TypeInfo::Float(_) => Value::Float(rng.f64() * 1e200 - 5e199),
         TypeInfo::Money(4) => Value::SmallMoney(rng.i32(..)),
         TypeInfo::Money(_) => Value::Money(rng.i64(..)),
-        TypeInfo::DateTime(4) => Value::SmallDateTime { days: rng.u16(..), minutes: rng.u16(..1440) },
+        TypeInfo::DateTime(4) => {
+            Value::SmallDateTime { days: rng.u16(..), minutes: rng.u16(..1440) }
+        }
         TypeInfo::DateTime(_) => {
             Value::DateTime { days: rng.i32(-53_690..=2_958_463), ticks: rng.u32(..DAY_TICKS_300) }
         }
         TypeInfo::Guid => Value::Guid(rng.u128(..).to_le_bytes()),
         TypeInfo::Decimal { precision, scale, .. } => {
             let limit = 10i128.pow(u32::from(precision)) - 1;
-            Value::Decimal(Decimal::new(rng.i128(-limit..=limit), precision, scale).expect("it fits"))
+            Value::Decimal(
+                Decimal::new(rng.i128(-limit..=limit), precision, scale).expect("it fits"),
+            )
         }
         TypeInfo::Date => Value::Date(rng.i32(..=MAX_DAY).rem_euclid(MAX_DAY + 1)),
         TypeInfo::Time(scale) => Value::Time(ticks(rng, scale)),
@@ -144,7 +154,9 @@ pub fn random_value(rng: &mut Rng, ty: &TypeInfo) -> Value {
         TypeInfo::NChar(n, _) | TypeInfo::NVarChar(Size::Bytes(n), _) => {
             Value::str(text(rng, usize::from(n / 4).min(60)))
         }
-        TypeInfo::NVarChar(Size::Max, _) | TypeInfo::NText(_) | TypeInfo::Xml => Value::str(text(rng, 2000)),
+        TypeInfo::NVarChar(Size::Max, _) | TypeInfo::NText(_) | TypeInfo::Xml => {
+            Value::str(text(rng, 2000))
+        }
         TypeInfo::Binary(n) | TypeInfo::VarBinary(Size::Bytes(n)) => {
             Value::bytes(bytes(rng, usize::from(n).min(60)))
         }
@@ -152,8 +164,13 @@ pub fn random_value(rng: &mut Rng, ty: &TypeInfo) -> Value {
         TypeInfo::VarBinary(Size::Max) | TypeInfo::Image => Value::bytes(bytes(rng, 3000)),
         _ => {
             // sql_variant: a value of any type.
-            let base =
-                [TypeInfo::Int(4), TypeInfo::Float(8), TypeInfo::Guid, TypeInfo::Money(8), TypeInfo::Date];
+            let base = [
+                TypeInfo::Int(4),
+                TypeInfo::Float(8),
+                TypeInfo::Guid,
+                TypeInfo::Money(8),
+                TypeInfo::Date,
+            ];
             let base = base[rng.usize(..base.len())];
             types::variant::of(
                 random_value(rng, &base),
@@ -241,7 +258,9 @@ fn columns(rng: &mut Rng, version: TdsVersion, least: usize) -> Vec<Column> {
 }
 
 fn rows(rng: &mut Rng, columns: &[Column]) -> Vec<Vec<Value>> {
-    (0..rng.usize(..6)).map(|_| columns.iter().map(|c| random_value(rng, &c.ty)).collect()).collect()
+    (0..rng.usize(..6))
+        .map(|_| columns.iter().map(|c| random_value(rng, &c.ty)).collect())
+        .collect()
 }
 
 /// Everything that a client may send, in an order that makes sense.
@@ -278,7 +297,8 @@ pub fn client_script(rng: &mut Rng) -> Script {
                 expected.push(format!("batch {text:?}"));
             }
             1 | 2 => {
-                let calls: Vec<RpcRequest> = (0..rng.usize(1..4)).map(|_| call(rng, version)).collect();
+                let calls: Vec<RpcRequest> =
+                    (0..rng.usize(1..4)).map(|_| call(rng, version)).collect();
                 bytes.extend(codec.rpc(&calls).expect("calls that can be written"));
                 expected.extend(calls.iter().map(|call| format!("{call:?}")));
             }
@@ -305,7 +325,9 @@ pub fn client_script(rng: &mut Rng) -> Script {
             _ => {
                 let columns = columns(rng, version, 1);
                 let rows = rows(rng, &columns);
-                bytes.extend(codec.bulk(&columns, &rows, rng.bool()).expect("rows that can be written"));
+                bytes.extend(
+                    codec.bulk(&columns, &rows, rng.bool()).expect("rows that can be written"),
+                );
                 expected.push(format!("{columns:?}"));
                 expected.extend(rows.iter().map(|row| format!("{row:?}")));
                 expected.push("end of bulk load".into());
@@ -327,7 +349,9 @@ pub fn server_script(rng: &mut Rng) -> Script {
         let rows = rows(rng, &columns);
         TokenWriter::new(buffer.payload(), version).columns(&columns);
         for row in &rows {
-            TokenWriter::new(buffer.payload(), version).row(&types, row).expect("a row that can be written");
+            TokenWriter::new(buffer.payload(), version)
+                .row(&types, row)
+                .expect("a row that can be written");
             buffer.take_full(&mut bytes);
             expected.push(format!("Row({row:?})"));
         }

@@ -1,5 +1,6 @@
-//! Whole conversations at the level of the codec: random requests and answers that follow the protocol, a server and a
-//! client that read them, and damage in between. Everything follows from a seed.
+//! Whole conversations at the level of the codec: random requests and answers that follow the
+//! protocol, a server and a client that read them, and damage in between. Everything follows from a
+//! seed.
 
 mod make;
 mod read;
@@ -10,8 +11,8 @@ use ringwood_tds::packet::{Event, MessageReader};
 use make::{bytes, client_script, server_script, version};
 use read::{receive, receive_pieces, serve};
 
-/// Damages bytes: changes, inserts, removes, repeats and cuts some. Lengths and type bytes are hit more often than at
-/// random, because small and extreme numbers are put in.
+/// Damages bytes: changes, inserts, removes, repeats and cuts some. Lengths and type bytes are hit
+/// more often than at random, because small and extreme numbers are put in.
 pub fn damage(rng: &mut Rng, bytes: &mut Vec<u8>) {
     const NUMBERS: [u8; 12] = [0, 1, 2, 7, 8, 0x1F, 0x7F, 0x80, 0xF0, 0xF3, 0xFE, 0xFF];
     for _ in 0..rng.usize(1..5) {
@@ -38,8 +39,8 @@ pub fn damage(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Damages the payloads of some messages and puts them into whole packets again, so that the damage reaches what is
-/// inside.
+/// Damages the payloads of some messages and puts them into whole packets again, so that the damage
+/// reaches what is inside.
 pub fn damage_inside(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
     let mut reader = MessageReader::new(usize::MAX >> 1, false);
     let (mut input, mut out) = (bytes, Vec::new());
@@ -53,7 +54,8 @@ pub fn damage_inside(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// One round with a seed: an undamaged script must be understood as it was meant; damaged ones must be survived.
+/// One round with a seed: an undamaged script must be understood as it was meant; damaged ones must
+/// be survived.
 pub fn round(seed: u64) {
     let mut rng = Rng::with_seed(seed);
     let script = client_script(&mut rng);

@@ -7,7 +7,9 @@ use ringwood_tds::encode::encode_at;
 use ringwood_tds::login::Login7;
 use ringwood_tds::packet::{Event, Message, MessageReader, PacketType};
 use ringwood_tds::prelogin::{Prelogin, ServerEncryption};
-use ringwood_tds::request::{BulkEvent, BulkReader, RpcReader, RpcValue, SqlBatch, TransactionRequest};
+use ringwood_tds::request::{
+    BulkEvent, BulkReader, RpcReader, RpcValue, SqlBatch, TransactionRequest,
+};
 use ringwood_tds::{Limits, Reader, TdsError, TdsVersion, TypeInfo, decode_value};
 use types::Value;
 
@@ -16,8 +18,8 @@ pub const MESSAGE_LIMIT: usize = 1 << 20;
 /// What one call may take decoded.
 pub const CALL_LIMIT: usize = 1 << 20;
 
-/// Reads what a client sent, in pieces of random length, as a server does: what it understood, then, if something was
-/// wrong, why it stopped.
+/// Reads what a client sent, in pieces of random length, as a server does: what it understood,
+/// then, if something was wrong, why it stopped.
 pub fn serve(bytes: &[u8], version: TdsVersion, rng: &mut Rng) -> Vec<String> {
     let mut reader = MessageReader::new(MESSAGE_LIMIT, true);
     let mut seen = Vec::new();
@@ -32,8 +34,9 @@ pub fn serve(bytes: &[u8], version: TdsVersion, rng: &mut Rng) -> Vec<String> {
                 Ok(None) => break,
                 Ok(Some(Event::Message(message))) => handle(&message, version, &mut seen),
                 Ok(Some(Event::Bulk { bytes, last, ignored, .. })) => {
-                    let load = bulk
-                        .get_or_insert_with(|| Some(BulkReader::new(version, Limits { memory: CALL_LIMIT })));
+                    let load = bulk.get_or_insert_with(|| {
+                        Some(BulkReader::new(version, Limits { memory: CALL_LIMIT }))
+                    });
                     if let Some(active) = load {
                         active.feed(bytes);
                         if last && !ignored {
@@ -94,13 +97,11 @@ fn handle(message: &Message, version: TdsVersion, seen: &mut Vec<String>) {
             let _ = login.check_supported();
             seen.push(format!("{login:?}"));
         }),
-        PacketType::SqlBatch => {
-            SqlBatch::parse(payload, version).map(|batch| seen.push(format!("batch {:?}", batch.text)))
-        }
+        PacketType::SqlBatch => SqlBatch::parse(payload, version)
+            .map(|batch| seen.push(format!("batch {:?}", batch.text))),
         PacketType::Rpc => calls(payload, version, seen),
-        PacketType::TransactionManager => {
-            TransactionRequest::parse(payload, version).map(|(_, request)| seen.push(format!("{request:?}")))
-        }
+        PacketType::TransactionManager => TransactionRequest::parse(payload, version)
+            .map(|(_, request)| seen.push(format!("{request:?}"))),
         PacketType::Attention => {
             seen.push("attention".into());
             Ok(())
@@ -128,15 +129,15 @@ fn calls(payload: &[u8], version: TdsVersion, seen: &mut Vec<String>) -> Result<
     Ok(())
 }
 
-/// A value that was read can be written and is read again as the same. Only text with replaced characters may have
-/// become too long.
+/// A value that was read can be written and is read again as the same. Only text with replaced
+/// characters may have become too long.
 fn comes_back(value: &Value, ty: &TypeInfo) {
     let mut out = Vec::new();
     match encode_at(value, ty, Place::Parameter, &mut out) {
         Ok(()) => {
             let mut reader = Reader::new(&out, "value");
-            let again =
-                decode_value(&mut reader, ty, Place::Parameter).expect("what was written can be read");
+            let again = decode_value(&mut reader, ty, Place::Parameter)
+                .expect("what was written can be read");
             assert!(reader.is_empty());
             let lossy = value.as_str().is_some() && ty.collation().is_some();
             assert!(
@@ -183,7 +184,8 @@ pub fn receive(bytes: &[u8], version: TdsVersion) -> Vec<String> {
     }
 }
 
-/// Reads an answer as it arrives, in pieces of random length: as [`receive`] does, if nothing is wrong.
+/// Reads an answer as it arrives, in pieces of random length: as [`receive`] does, if nothing is
+/// wrong.
 pub fn receive_pieces(bytes: &[u8], version: TdsVersion, rng: &mut Rng) -> Vec<String> {
     let mut reader = AnswerReader::new(version, MESSAGE_LIMIT);
     let (mut rest, mut seen) = (bytes, Vec::new());

@@ -80,8 +80,14 @@ fn an_answer_comes_back_as_data() {
         let table = vec!["db".to_owned(), "dbo".to_owned(), "t".to_owned()];
         writer.table_names(std::slice::from_ref(&table));
         let base_name = Some("x".to_owned());
-        let source =
-            ColumnSource { column: 1, table: 1, expression: false, key: true, hidden: false, base_name };
+        let source = ColumnSource {
+            column: 1,
+            table: 1,
+            expression: false,
+            key: true,
+            hidden: false,
+            base_name,
+        };
         writer.column_sources(std::slice::from_ref(&source));
         writer.done(DoneKind::Done, DoneStatus::ERROR, 0, None);
         let tokens = TokenReader::read_all(&out, version).unwrap();

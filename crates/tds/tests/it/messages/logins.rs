@@ -6,20 +6,23 @@ use super::*;
 fn prelogin_byte_for_byte() {
     // VERSION, ENCRYPTION on, INSTOPT, THREADID, MARS, FEDAUTHREQUIRED, as drivers send them.
     let payload = [
-        0, 0, 31, 0, 6, 1, 0, 37, 0, 1, 2, 0, 38, 0, 1, 3, 0, 39, 0, 4, 4, 0, 43, 0, 1, 6, 0, 44, 0, 1,
-        0xFF, //
+        0, 0, 31, 0, 6, 1, 0, 37, 0, 1, 2, 0, 38, 0, 1, 3, 0, 39, 0, 4, 4, 0, 43, 0, 1, 6, 0, 44,
+        0, 1, 0xFF, //
         18, 0, 0, 1, 0, 0, 1, 0, 0, 0, 4, 0xD2, 0, 1,
     ];
     let client = Prelogin::parse(&payload).unwrap();
     assert_eq!(client.encryption, Some(Encryption::On));
-    assert_eq!((client.thread, client.mars, client.fed_auth_required), (Some(1234), Some(false), Some(true)));
+    assert_eq!(
+        (client.thread, client.mars, client.fed_auth_required),
+        (Some(1234), Some(false), Some(true))
+    );
     let (reply, after) = client.reply(ServerEncryption::Optional, (16, 0, 1000));
     assert_eq!(after, AfterPrelogin::Everything);
     let mut out = Vec::new();
     reply.write(&mut out);
     let expected = [
-        0, 0, 31, 0, 6, 1, 0, 37, 0, 1, 2, 0, 38, 0, 1, 3, 0, 39, 0, 0, 4, 0, 39, 0, 1, 6, 0, 40, 0, 1,
-        0xFF, //
+        0, 0, 31, 0, 6, 1, 0, 37, 0, 1, 2, 0, 38, 0, 1, 3, 0, 39, 0, 0, 4, 0, 39, 0, 1, 6, 0, 40,
+        0, 1, 0xFF, //
         16, 0, 3, 0xE8, 0, 0, 1, 0, 0, 0,
     ];
     assert_eq!(out, expected);
@@ -39,7 +42,8 @@ fn the_encryption_matrix() {
         (NotSupported, [(NotSupported, Plain), (Required, Impossible), (NotSupported, Plain)]),
         (Required, [(On, Everything), (On, Everything), (NotSupported, Impossible)]),
     ];
-    let servers = [ServerEncryption::Optional, ServerEncryption::Forced, ServerEncryption::Unavailable];
+    let servers =
+        [ServerEncryption::Optional, ServerEncryption::Forced, ServerEncryption::Unavailable];
     for (client, answers) in table {
         for (server, answer) in servers.into_iter().zip(answers) {
             assert_eq!(server.answer(client), answer, "{client:?} to {server:?}");

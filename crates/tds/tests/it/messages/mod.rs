@@ -12,11 +12,13 @@ use ringwood_tds::packet::{Event, Message, MessageBuffer, MessageReader, PacketT
 use ringwood_tds::prelogin::{AfterPrelogin, Encryption, Prelogin, ServerEncryption};
 use ringwood_tds::request::rpc::procedure_id;
 use ringwood_tds::request::{
-    Begin, Headers, Procedure, RpcParam, RpcReader, RpcRequest, RpcValue, SqlBatch, TableColumn, TableValue,
-    TransactionRequest,
+    Begin, Headers, Procedure, RpcParam, RpcReader, RpcRequest, RpcValue, SqlBatch, TableColumn,
+    TableValue, TransactionRequest,
 };
 use ringwood_tds::tokens::{ColumnSource, DoneKind, DoneStatus, EnvChange, ReturnValue, command};
-use ringwood_tds::{ColumnFlags, Limits, Size, TdsError, TdsVersion, TokenWriter, TypeInfo, WireCollation};
+use ringwood_tds::{
+    ColumnFlags, Limits, Size, TdsError, TdsVersion, TokenWriter, TypeInfo, WireCollation,
+};
 use types::{SqlError, Value};
 
 const VERSIONS: [TdsVersion; 6] = [

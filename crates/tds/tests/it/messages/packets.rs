@@ -99,7 +99,11 @@ fn withdrawn_messages() {
     // The reset that was to come before it is not withdrawn.
     bytes[1] |= 0x08;
     let attention = one_message(&bytes);
-    assert!(attention.kind == PacketType::Attention && attention.resets() && !attention.keeps_transaction());
+    assert!(
+        attention.kind == PacketType::Attention
+            && attention.resets()
+            && !attention.keeps_transaction()
+    );
 
     // In the middle of a bulk load that is streamed, its end comes first.
     let mut buffer = MessageBuffer::of_kind(PacketType::BulkLoad, 512, 0);

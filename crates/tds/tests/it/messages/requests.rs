@@ -59,11 +59,16 @@ fn sample_call(version: TdsVersion) -> RpcRequest {
         RpcParam::new(
             "@d",
             TypeInfo::Variant,
-            types::variant::of(Value::str("v"), types::DataType::SqlVariant, types::Collation::DEFAULT),
+            types::variant::of(
+                Value::str("v"),
+                types::DataType::SqlVariant,
+                types::Collation::DEFAULT,
+            ),
         ),
     ];
     if version >= TdsVersion::V7_3A {
-        let column = |ty, default| TableColumn { user_type: 0, flags: ColumnFlags::NULLABLE, ty, default };
+        let column =
+            |ty, default| TableColumn { user_type: 0, flags: ColumnFlags::NULLABLE, ty, default };
         let table = TableValue {
             schema: "dbo".into(),
             type_name: "ids".into(),
@@ -82,8 +87,12 @@ fn sample_call(version: TdsVersion) -> RpcRequest {
                 Value::Null,
             ],
         };
-        let param =
-            RpcParam { name: "@t".into(), by_ref: false, default: false, value: RpcValue::Table(table) };
+        let param = RpcParam {
+            name: "@t".into(),
+            by_ref: false,
+            default: false,
+            value: RpcValue::Table(table),
+        };
         params.push(param);
     }
     RpcRequest::new(Procedure::Id(procedure_id::EXECUTE_SQL), params)
@@ -108,9 +117,15 @@ fn calls_of_every_version() {
 #[test]
 fn a_null_table() {
     let table = TableValue { type_name: "ids".into(), ..TableValue::default() };
-    let param = RpcParam { name: "@t".into(), by_ref: false, default: false, value: RpcValue::Table(table) };
+    let param = RpcParam {
+        name: "@t".into(),
+        by_ref: false,
+        default: false,
+        value: RpcValue::Table(table),
+    };
     let call = RpcRequest::new(Procedure::Name("p".into()), vec![param]);
-    let message = one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(std::slice::from_ref(&call)).unwrap());
+    let message =
+        one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(std::slice::from_ref(&call)).unwrap());
     let mut reader = RpcReader::new(&message.payload, TdsVersion::V7_4, Limits::default()).unwrap();
     let got = reader.next_call().unwrap().unwrap();
     let RpcValue::Table(table) = &got.params[0].value else { panic!("{got:?}") };
@@ -121,7 +136,8 @@ fn a_null_table() {
 fn errors_name_the_parameter() {
     let int = RpcParam::new("@n", TypeInfo::Int(4), Value::Int(1));
     let call = RpcRequest::new(Procedure::Name("p".into()), vec![int.clone(), int.clone()]);
-    let mut payload = one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(&[call]).unwrap()).payload;
+    let mut payload =
+        one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(&[call]).unwrap()).payload;
     let at = payload.len() - 7;
     assert_eq!(payload[at], 0x26);
     payload[at] = 0x99;
@@ -164,10 +180,17 @@ fn nulls_of_types_that_take_no_bytes() {
     for id in [0x6A, 0x6C] {
         assert_eq!(read(&[id, 0, 18, 2, 0]).unwrap(), Value::Null, "{id:x}");
         assert_eq!(read(&[id, 0, 0, 0, 0]).unwrap(), Value::Null, "{id:x}");
-        assert_eq!(read(&[id, 0, 18, 2, 5, 1, 1, 0, 0, 0]).unwrap_err().to_sql_error().number, 8016);
+        assert_eq!(
+            read(&[id, 0, 18, 2, 5, 1, 1, 0, 0, 0]).unwrap_err().to_sql_error().number,
+            8016
+        );
     }
     for id in [0xA7, 0xE7, 0xAF, 0xEF] {
-        assert_eq!(read(&[id, 0, 0, 9, 4, 0xD0, 0, 0x34, 0xFF, 0xFF]).unwrap(), Value::Null, "{id:x}");
+        assert_eq!(
+            read(&[id, 0, 0, 9, 4, 0xD0, 0, 0x34, 0xFF, 0xFF]).unwrap(),
+            Value::Null,
+            "{id:x}"
+        );
     }
     for id in [0xA5, 0xAD] {
         assert_eq!(read(&[id, 0, 0, 0xFF, 0xFF]).unwrap(), Value::Null, "{id:x}");
@@ -201,12 +224,17 @@ fn values_of_a_call_are_granted_until_the_next_one() {
     let ty = tds::encode::type_of(types::DataType::VarChar(types::Len::Max));
     let long = || RpcParam::new("@s", ty, Value::str("x".repeat(70_000)));
     let call = |params: usize| RpcRequest::new(Procedure::Name("p".into()), vec![long(); params]);
-    let payload = one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(&[call(3), call(3), call(6)]).unwrap());
+    let payload =
+        one_message(&ClientCodec::new(TdsVersion::V7_4).rpc(&[call(3), call(3), call(6)]).unwrap());
     let mut memory = Bytes { left: 300_000, taken: 0, most: 0 };
     let mut reader = RpcReader::new(&payload.payload, TdsVersion::V7_4, Limits::default()).unwrap();
     reader.set_grant(&mut memory);
     assert_eq!(reader.next_call().unwrap().unwrap().params.len(), 3);
-    assert_eq!(reader.next_call().unwrap().unwrap().params.len(), 3, "the first call's values are gone");
+    assert_eq!(
+        reader.next_call().unwrap().unwrap().params.len(),
+        3,
+        "the first call's values are gone"
+    );
     let refused = reader.next_call().unwrap_err();
     assert_eq!((refused.to_sql_error().number, refused.after()), (701, tds::AfterError::Continue));
     assert!(memory.most > 200_000 && memory.most <= 300_000, "{}", memory.most);

@@ -1,4 +1,5 @@
-//! A load whose every commit is a point in time, backups of it, and restores of them on the same simulated disk.
+//! A load whose every commit is a point in time, backups of it, and restores of them on the same
+//! simulated disk.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,8 +11,8 @@ use sim::SimDisk;
 use wal::{Growth, LogOptions, VlfRule};
 
 use super::txn::backup::{
-    BackupDevice, BackupDone, BackupError, BackupSpec, Existing, FileDevice, MediaSet, RestoreTarget,
-    Restored, RollTo, SetKind, Step, restore_data, restore_log,
+    BackupDevice, BackupDone, BackupError, BackupSpec, Existing, FileDevice, MediaSet,
+    RestoreTarget, Restored, RollTo, SetKind, Step, restore_data, restore_log,
 };
 use super::txn::{Database, DbState, Durability, RecoveryModel, Txn, TxnError};
 use super::{Model, Table, Tried, create, difference, env, log_options};
@@ -66,7 +67,10 @@ pub fn devices(disk: &SimDisk, files: &[String]) -> Vec<Box<dyn BackupDevice>> {
 }
 
 pub fn options() -> LogOptions {
-    LogOptions { vlf_rule: VlfRule::Fixed(64 << 10), ..log_options(1 << 20, Growth::Bytes(256 << 10), false) }
+    LogOptions {
+        vlf_rule: VlfRule::Fixed(64 << 10),
+        ..log_options(1 << 20, Growth::Bytes(256 << 10), false)
+    }
 }
 
 impl Rig {
@@ -80,7 +84,8 @@ impl Rig {
         Rig { disk, db, table, rng, now, points, open, background }
     }
 
-    /// Changes, commits and rollbacks of up to three transactions side by side, each with ids of its own.
+    /// Changes, commits and rollbacks of up to three transactions side by side, each with ids of
+    /// its own.
     pub fn work(&mut self, steps: u32) -> Result<(), TxnError> {
         for _ in 0..steps {
             while self.open.len() < 3 {
@@ -183,7 +188,12 @@ impl Copy {
         env(Arc::new(self.disk.clone()), 300, self.background)
     }
 
-    pub fn step(&self, taken: &Taken, stop: Option<u64>, step: Step) -> Result<Restored, BackupError> {
+    pub fn step(
+        &self,
+        taken: &Taken,
+        stop: Option<u64>,
+        step: Step,
+    ) -> Result<Restored, BackupError> {
         let mut media = MediaSet::open(&devices(&self.disk, &taken.files), false)?;
         let (env, at) = (self.env(), taken.position);
         match taken.done.header.kind {

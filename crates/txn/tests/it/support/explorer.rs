@@ -1,15 +1,17 @@
-//! The crash explorer: a seeded load of interleaved transactions on a simulated disk that loses power at a random I/O,
-//! recovery that may lose power as well, and the comparison with the model.
+//! The crash explorer: a seeded load of interleaved transactions on a simulated disk that loses
+//! power at a random I/O, recovery that may lose power as well, and the comparison with the model.
 //!
-//! Checked: every acknowledged durable commit is there; what is there is the work of a prefix of the commits, so that
-//! nothing uncommitted is and delayed commits are lost only from the end; heap and indexes agree; every structural
-//! check is clean; the database works on, closes cleanly, and has nothing to redo when it is opened next.
+//! Checked: every acknowledged durable commit is there; what is there is the work of a prefix of
+//! the commits, so that nothing uncommitted is and delayed commits are lost only from the end; heap
+//! and indexes agree; every structural check is clean; the database works on, closes cleanly, and
+//! has nothing to redo when it is opened next.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::txn::{
-    Database, DbState, DelayedDurability, Durability, Env, ErrorKind, Savepoint, SnapshotGuard, Txn, TxnError,
+    Database, DbState, DelayedDurability, Durability, Env, ErrorKind, Savepoint, SnapshotGuard,
+    Txn, TxnError,
 };
 use access::ReadMode;
 use disk::Sectors;
@@ -122,7 +124,8 @@ fn payload(rng: &mut fastrand::Rng) -> Vec<u8> {
 impl Load<'_> {
     /// The row as transaction `who` sees it, and who else has changed it.
     fn view(&self, who: usize, id: u64) -> (Option<Vec<u8>>, Option<usize>) {
-        let other = (0..self.running.len()).find(|i| *i != who && self.running[*i].delta.contains_key(&id));
+        let other =
+            (0..self.running.len()).find(|i| *i != who && self.running[*i].delta.contains_key(&id));
         let own = self.running[who].delta.get(&id).cloned();
         (own.unwrap_or_else(|| self.history.now.get(&id).cloned()), other)
     }
@@ -188,25 +191,38 @@ impl Load<'_> {
         let what = self.rng.u32(0..3);
         // Half of the updates come back to a row that the transaction has changed before.
         let own = &self.running[who].delta;
-        let again =
-            if what == 1 && self.rng.bool() { self.rng.usize(0..own.len().max(1)) } else { own.len() };
+        let again = if what == 1 && self.rng.bool() {
+            self.rng.usize(0..own.len().max(1))
+        } else {
+            own.len()
+        };
         let id = own.keys().nth(again).copied().unwrap_or_else(|| self.rng.u64(0..IDS));
         let (now, other) = self.view(who, id);
         let new = payload(&mut self.rng);
         let t = &mut self.running[who].txn;
         let (tried, wanted, effect) = match what {
-            0 => (self.table.insert(t, id, &new)?, now.is_some().then_some(Tried::Duplicate), Some(new)),
-            1 => (self.table.update(t, id, &new)?, now.is_none().then_some(Tried::Missing), Some(new)),
+            0 => (
+                self.table.insert(t, id, &new)?,
+                now.is_some().then_some(Tried::Duplicate),
+                Some(new),
+            ),
+            1 => (
+                self.table.update(t, id, &new)?,
+                now.is_none().then_some(Tried::Missing),
+                Some(new),
+            ),
             _ => (self.table.delete(t, id)?, now.is_none().then_some(Tried::Missing), None),
         };
         let wanted = match other {
             Some(o) => Tried::Wait(self.running[o].txn.id()),
             None => wanted.unwrap_or(Tried::Done),
         };
-        // An insert that another running transaction undid to a savepoint leaves nothing behind, so its id is free:
-        // the model sees that by the delta. Everything else is exact.
+        // An insert that another running transaction undid to a savepoint leaves nothing behind, so
+        // its id is free: the model sees that by the delta. Everything else is exact.
         if tried != wanted {
-            return Err(Stop::Wrong(format!("change {what} of row {id}: {tried:?} instead of {wanted:?}")));
+            return Err(Stop::Wrong(format!(
+                "change {what} of row {id}: {tried:?} instead of {wanted:?}"
+            )));
         }
         match tried {
             Tried::Done => drop(self.running[who].delta.insert(id, effect)),
@@ -256,7 +272,10 @@ impl Load<'_> {
 fn same(table: &Table, mode: ReadMode<'_>, model: &Model) -> Result<(), Stop> {
     let seen = table.read_all(mode)?.map_err(Stop::Wrong)?;
     if seen != *model {
-        return Err(Stop::Wrong(format!("rows differ (found / wanted): {}", difference(&seen, model))));
+        return Err(Stop::Wrong(format!(
+            "rows differ (found / wanted): {}",
+            difference(&seen, model)
+        )));
     }
     Ok(())
 }
@@ -329,7 +348,8 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), Stop> {
     let db = create(shape.env(&disk), shape.log.clone(), settings)?;
     let table = Table::create(&db)?;
     for life in 0..3 {
-        // Only the first life has a database at hand; each later one begins with the recovery of the one before.
+        // Only the first life has a database at hand; each later one begins with the recovery of
+        // the one before.
         let (db, table) = match life {
             0 => (db.clone(), table.clone()),
             _ => recover(&mut rng, &shape, &mut disk, &mut history, tally)?,

@@ -27,7 +27,8 @@ const PREFIX: usize = 8;
 pub type Model = BTreeMap<u64, Vec<u8>>;
 
 pub fn env(disk: Arc<dyn Disk>, frames: u64, background: bool) -> Env {
-    let pool = BufferPool::new(PoolOptions { bytes: frames * 8192, ..PoolOptions::default() }).unwrap();
+    let pool =
+        BufferPool::new(PoolOptions { bytes: frames * 8192, ..PoolOptions::default() }).unwrap();
     let pace = Pace { background, ..Pace::default() };
     Env {
         disk,
@@ -79,7 +80,8 @@ pub fn open(env: Env, log: LogOptions) -> Result<Arc<Database>, TxnError> {
 /// Header, place, payload, and whether it is a ghost.
 type Found = (pages::RowHeader, Rid, Vec<u8>, bool);
 
-/// One table: a heap, an index by id (value: RID and payload), an index by the payload's first bytes and id.
+/// One table: a heap, an index by id (value: RID and payload), an index by the payload's first
+/// bytes and id.
 #[derive(Clone)]
 pub struct Table {
     pub heap: Heap,
@@ -163,7 +165,8 @@ impl Table {
         Ok(tried)
     }
 
-    /// The row's place and payload in its newest version, if it is not a ghost or its ghost is fresh.
+    /// The row's place and payload in its newest version, if it is not a ghost or its ghost is
+    /// fresh.
     fn find(&self, id: u64) -> Result<Option<Found>, TxnError> {
         let mut batch = RowBatch::new();
         if !self.by_id.fetch(&id.to_be_bytes(), ReadMode::Current, &mut batch)? {
@@ -178,7 +181,13 @@ impl Table {
     }
 
     /// Updates if the row still has the payload `seen`; `Missing` if not.
-    pub fn update_if(&self, t: &mut Txn, id: u64, seen: &[u8], payload: &[u8]) -> Result<Tried, TxnError> {
+    pub fn update_if(
+        &self,
+        t: &mut Txn,
+        id: u64,
+        seen: &[u8],
+        payload: &[u8],
+    ) -> Result<Tried, TxnError> {
         self.update_seen(t, id, Some(seen), payload)
     }
 
@@ -203,7 +212,10 @@ impl Table {
             o => panic!("update gave {o:?}"),
         }
         let mut batch = RowBatch::new();
-        assert!(self.heap.fetch(rid, ReadMode::Current, &mut batch)?, "row {id} is not in the heap at {rid}");
+        assert!(
+            self.heap.fetch(rid, ReadMode::Current, &mut batch)?,
+            "row {id} is not in the heap at {rid}"
+        );
         let o = self.heap.update(t, rid, &batch.header(0), &heap_row(id, payload))?;
         assert_eq!(o, Outcome::Done(()), "heap row {id} at {rid}");
         let (k1, k2) = (text_key(id, &old), text_key(id, payload));
@@ -216,7 +228,10 @@ impl Table {
 
     fn delete_text(&self, t: &mut Txn, key: &[u8]) -> Result<(), TxnError> {
         let mut batch = RowBatch::new();
-        assert!(self.by_text.fetch(key, ReadMode::Current, &mut batch)?, "second index has no {key:?}");
+        assert!(
+            self.by_text.fetch(key, ReadMode::Current, &mut batch)?,
+            "second index has no {key:?}"
+        );
         assert_eq!(self.by_text.delete(t, key, &batch.header(0))?, Outcome::Done(()));
         Ok(())
     }
@@ -230,7 +245,10 @@ impl Table {
             o => panic!("delete gave {o:?}"),
         }
         let mut batch = RowBatch::new();
-        assert!(self.heap.fetch(rid, ReadMode::Current, &mut batch)?, "row {id} is not in the heap at {rid}");
+        assert!(
+            self.heap.fetch(rid, ReadMode::Current, &mut batch)?,
+            "row {id} is not in the heap at {rid}"
+        );
         let o = self.heap.delete(t, rid, &batch.header(0))?;
         assert_eq!(o, Outcome::Done(()), "heap row {id} at {rid}");
         self.delete_text(t, &text_key(id, &old))?;
@@ -278,7 +296,11 @@ impl Table {
             return Ok(Err(format!("heap and first index differ: {}", difference(&heap, &index))));
         }
         if keys != wanted {
-            return Ok(Err(format!("second index has {} keys, the heap {} rows", keys.len(), wanted.len())));
+            return Ok(Err(format!(
+                "second index has {} keys, the heap {} rows",
+                keys.len(),
+                wanted.len()
+            )));
         }
         Ok(Ok(heap))
     }
@@ -299,8 +321,9 @@ impl Table {
 /// The first few rows in which two models differ.
 pub fn difference(a: &Model, b: &Model) -> String {
     let ids: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
-    let brief =
-        |r: Option<&Vec<u8>>| r.map_or("-".into(), |p| format!("{}b {:02x?}", p.len(), &p[..p.len().min(4)]));
+    let brief = |r: Option<&Vec<u8>>| {
+        r.map_or("-".into(), |p| format!("{}b {:02x?}", p.len(), &p[..p.len().min(4)]))
+    };
     let diff = ids.into_iter().filter(|id| a.get(id) != b.get(id));
     diff.take(5).map(|id| format!("{id}: {} / {}; ", brief(a.get(id)), brief(b.get(id)))).collect()
 }

@@ -1,5 +1,6 @@
-//! A disk that panics: once armed, the next operation of one kind on one kind of file by a thread of one name does not return.
-//! Works in release builds, with the program as it is: the fault is in the disk.
+//! A disk that panics: once armed, the next operation of one kind on one kind of file by a thread
+//! of one name does not return. Works in release builds, with the program as it is: the fault is in
+//! the disk.
 #![allow(dead_code)] // each test uses its part
 
 use std::path::{Path, PathBuf};
@@ -61,7 +62,8 @@ impl PanicFile {
         let name = thread.name().unwrap_or_default();
         let mut plan = self.plan.lock().unwrap();
         let meant = |(thread, what, file): &(String, Doing, String)| {
-            // Sessions have a number after their name; "log writer 2" is another thread than "log writer".
+            // Sessions have a number after their name; "log writer 2" is another thread than "log
+            // writer".
             let another = name == "log writer 2" && thread != name;
             !another
                 && name.starts_with(thread)

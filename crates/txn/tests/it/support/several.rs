@@ -14,7 +14,9 @@ use pages::{FileGrowth, FileSpec};
 use sim::SimDisk;
 use wal::{Growth, LogOptions};
 
-use super::txn::{CreateSpec, Database, DbState, Durability, Env, Outcomes, Txn, TxnError, commit_together};
+use super::txn::{
+    CreateSpec, Database, DbState, Durability, Env, Outcomes, Txn, TxnError, commit_together,
+};
 use super::{Model, Table, Tried, difference, env, log_options};
 
 /// What seeds exercised.
@@ -212,7 +214,8 @@ impl Session {
     /// Compares with what recovery has left, and takes that.
     fn verify(&mut self, found: &[Model], tally: &mut Tally) -> Result<(), String> {
         let range = self.number * IDS..(self.number + 1) * IDS;
-        let own = |model: &Model| model.range(range.clone()).map(|(id, p)| (*id, p.clone())).collect();
+        let own =
+            |model: &Model| model.range(range.clone()).map(|(id, p)| (*id, p.clone())).collect();
         let found: Rows = found.iter().map(own).collect();
         let attempted = self.attempted.take().filter(|rows| *rows != self.now);
         if attempted.as_ref().is_some_and(|rows| *rows == found) {
@@ -249,7 +252,8 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let mut disk = SimDisk::new(seed);
     let text = |e: TxnError| format!("unexpected error: {e}");
     let start = Start::new(&disk);
-    let mut dbs: Vec<_> = (0..count).map(|n| start.create(n)).collect::<Result<_, _>>().map_err(text)?;
+    let mut dbs: Vec<_> =
+        (0..count).map(|n| start.create(n)).collect::<Result<_, _>>().map_err(text)?;
     let mut sessions: Vec<Session> =
         (0..1 + seed / 2 % 3).map(|n| Session::new(n, rng.u64(..), count)).collect();
     for _ in 0..3 {
@@ -283,11 +287,18 @@ fn run_seed(seed: u64, tally: &mut Tally) -> Result<(), String> {
 }
 
 /// Sessions at the same time, until they are done or the power goes.
-fn live(disk: &SimDisk, dbs: &[(Arc<Database>, Table)], sessions: &mut [Session]) -> Result<(), String> {
+fn live(
+    disk: &SimDisk,
+    dbs: &[(Arc<Database>, Table)],
+    sessions: &mut [Session],
+) -> Result<(), String> {
     let ends: Vec<Result<(), TxnError>> = std::thread::scope(|scope| {
         let threads: Vec<_> =
             sessions.iter_mut().map(|session| scope.spawn(move || session.run(dbs, 40))).collect();
-        threads.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect()
+        threads
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+            .collect()
     });
     match ends.into_iter().find_map(Result::err) {
         Some(e) if !disk.has_crashed() => Err(format!("unexpected error: {e}")),
@@ -295,7 +306,11 @@ fn live(disk: &SimDisk, dbs: &[(Arc<Database>, Table)], sessions: &mut [Session]
     }
 }
 
-fn verify(dbs: &[(Arc<Database>, Table)], sessions: &mut [Session], tally: &mut Tally) -> Result<(), String> {
+fn verify(
+    dbs: &[(Arc<Database>, Table)],
+    sessions: &mut [Session],
+    tally: &mut Tally,
+) -> Result<(), String> {
     let mut found = Vec::new();
     for (db, table) in dbs {
         let text = |e: TxnError| e.to_string();

@@ -1,10 +1,17 @@
-//! What each language has of its own: letters, pairs, letters that are two, letters that count as another with an accent.
+//! What each language has of its own: letters, pairs, letters that are two, letters that count as
+//! another with an accent.
 
 use super::Rules;
 
 /// Nothing of its own.
-pub(in crate::collation) const PLAIN: Rules =
-    Rules { letters: &[], pairs: &[], doubles: &[], variants: &[], dotless: false, backwards: false };
+pub(in crate::collation) const PLAIN: Rules = Rules {
+    letters: &[],
+    pairs: &[],
+    doubles: &[],
+    variants: &[],
+    dotless: false,
+    backwards: false,
+};
 pub(in crate::collation) const FRENCH: Rules = Rules { backwards: true, ..PLAIN };
 pub(in crate::collation) const PHONE_BOOK: Rules =
     Rules { doubles: &[('ä', "ae"), ('ö', "oe"), ('ü', "ue")], ..PLAIN };
@@ -18,7 +25,9 @@ pub(in crate::collation) const DANISH: Rules = Rules {
     ..PLAIN
 };
 pub(in crate::collation) const SWEDISH: Rules =
-    Rules { letters: &[('z', &["å", "äæ", "öø"])], variants: &[('ü', 'y'), ('w', 'v')], ..PLAIN };
+    Rules {
+        letters: &[('z', &["å", "äæ", "öø"])], variants: &[('ü', 'y'), ('w', 'v')], ..PLAIN
+    };
 pub(in crate::collation) const ICELANDIC: Rules = Rules {
     letters: &[
         ('a', &["á"]),
@@ -74,8 +83,10 @@ pub(in crate::collation) const CROATIAN: Rules = Rules {
     pairs: &[('d', &["dž"]), ('l', &["lj"]), ('n', &["nj"])],
     ..PLAIN
 };
-pub(in crate::collation) const SLOVENIAN: Rules =
-    Rules { letters: &[('c', &["č", "ć"]), ('d', &["đ"]), ('s', &["š"]), ('z', &["ž"])], ..PLAIN };
+pub(in crate::collation) const SLOVENIAN: Rules = Rules {
+    letters: &[('c', &["č", "ć"]), ('d', &["đ"]), ('s', &["š"]), ('z', &["ž"])],
+    ..PLAIN
+};
 pub(in crate::collation) const ESTONIAN: Rules =
     Rules { letters: &[('s', &["š", "z", "ž"]), ('w', &["õ", "ä", "ö", "ü"])], ..PLAIN };
 pub(in crate::collation) const LATVIAN: Rules = Rules {
@@ -94,10 +105,19 @@ pub(in crate::collation) const LATVIAN: Rules = Rules {
 };
 pub(in crate::collation) const LITHUANIAN: Rules =
     Rules { letters: &[('c', &["č"]), ('i', &["y"]), ('s', &["š"]), ('z', &["ž"])], ..PLAIN };
-pub(in crate::collation) const ROMANIAN: Rules =
-    Rules { letters: &[('a', &["ă", "â"]), ('i', &["î"]), ('s', &["șş"]), ('t', &["țţ"])], ..PLAIN };
+pub(in crate::collation) const ROMANIAN: Rules = Rules {
+    letters: &[('a', &["ă", "â"]), ('i', &["î"]), ('s', &["șş"]), ('t', &["țţ"])],
+    ..PLAIN
+};
 pub(in crate::collation) const TURKISH: Rules = Rules {
-    letters: &[('c', &["ç"]), ('g', &["ğ"]), ('h', &["ı"]), ('o', &["ö"]), ('s', &["ş"]), ('u', &["ü"])],
+    letters: &[
+        ('c', &["ç"]),
+        ('g', &["ğ"]),
+        ('h', &["ı"]),
+        ('o', &["ö"]),
+        ('s', &["ş"]),
+        ('u', &["ü"]),
+    ],
     dotless: true,
     ..PLAIN
 };

@@ -1,5 +1,6 @@
-//! Random types and values of those types, for the property tests. Guarantees: `value_of` gives values exactly as
-//! conversions leave them (padded, rounded to the scale), so that a round trip can be compared for equality.
+//! Random types and values of those types, for the property tests. Guarantees: `value_of` gives
+//! values exactly as conversions leave them (padded, rounded to the scale), so that a round trip
+//! can be compared for equality.
 #![allow(dead_code)]
 
 use fastrand::Rng;
@@ -99,7 +100,8 @@ pub fn value_of(rng: &mut Rng, ty: DataType) -> Value {
         }
         DataType::Binary(_) | DataType::VarBinary(_) | DataType::RowVersion => {
             let n = rng.usize(0..=ty.length().unwrap_or(90).min(8));
-            let bytes: Vec<u8> = (0..n).map(|_| rng.u8(..) % if rng.bool() { 3 } else { 255 }).collect();
+            let bytes: Vec<u8> =
+                (0..n).map(|_| rng.u8(..) % if rng.bool() { 3 } else { 255 }).collect();
             Value::bytes(bytes).check_and_pad(ty, CodePage::Latin).unwrap()
         }
         DataType::Date => Value::Date(rng.i32(0..=3_652_058)),
@@ -107,7 +109,9 @@ pub fn value_of(rng: &mut Rng, ty: DataType) -> Value {
         DataType::DateTime => {
             Value::DateTime { days: rng.i32(-53_690..=2_958_463), ticks: rng.u32(0..25_920_000) }
         }
-        DataType::SmallDateTime => Value::SmallDateTime { days: rng.u16(..), minutes: rng.u16(0..1440) },
+        DataType::SmallDateTime => {
+            Value::SmallDateTime { days: rng.u16(..), minutes: rng.u16(0..1440) }
+        }
         DataType::DateTime2(scale) => {
             Value::DateTime2 { days: rng.i32(0..=3_652_058), ticks: ticks(rng, scale) }
         }
@@ -120,7 +124,8 @@ pub fn value_of(rng: &mut Rng, ty: DataType) -> Value {
         DataType::Xml => Value::str("<a/>"),
         DataType::HierarchyId => {
             let nodes = (0..rng.usize(..4)).map(|_| format!("{}/", rng.i32(-80..2_000)));
-            let path = ringwood_types::hierarchy::Path::parse(&format!("/{}", nodes.collect::<String>()));
+            let path =
+                ringwood_types::hierarchy::Path::parse(&format!("/{}", nodes.collect::<String>()));
             Value::bytes(path.and_then(|path| path.to_bytes()).unwrap())
         }
         DataType::SqlVariant => Value::Null,

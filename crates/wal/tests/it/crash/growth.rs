@@ -29,7 +29,8 @@ fn places(log: &Log) -> Vec<(u64, u64)> {
     log.vlfs().iter().map(|vlf| (vlf.begin_offset, vlf.size)).collect()
 }
 
-/// Growth of all kinds, never truncation, until the disk dies. More runs than the header's own area of the map has space for.
+/// Growth of all kinds, never truncation, until the disk dies. More runs than the header's own area
+/// of the map has space for.
 fn grow_in_all_ways(log: &Log, seen: &mut Seen, rng: &mut fastrand::Rng) -> Result<(), LogError> {
     for _ in 0..180 {
         match rng.u8(0..100) {
@@ -48,8 +49,9 @@ fn grow_in_all_ways(log: &Log, seen: &mut Seen, rng: &mut fastrand::Rng) -> Resu
     Ok(())
 }
 
-/// A growth that is taken writes nothing, so the map on disk must have had it before: everything observed of the log is there
-/// after a crash at any I/O. A clean stop leaves exactly what was observed.
+/// A growth that is taken writes nothing, so the map on disk must have had it before: everything
+/// observed of the log is there after a crash at any I/O. A clean stop leaves exactly what was
+/// observed.
 #[test]
 fn growth_ahead_of_need_survives() {
     let options = || LogOptions {
@@ -71,16 +73,27 @@ fn growth_ahead_of_need_survives() {
         let left = disk.crash(seed);
         let (log, _) = Log::open(&left, Path::new(PATH), options()).expect("open");
         let found = places(&log);
-        assert!(found.starts_with(&seen.vlfs), "seed {seed}: {} of {} VLFs", found.len(), seen.vlfs.len());
+        assert!(
+            found.starts_with(&seen.vlfs),
+            "seed {seed}: {} of {} VLFs",
+            found.len(),
+            seen.vlfs.len()
+        );
         if done.is_ok() {
-            assert_eq!(found.len(), seen.vlfs.len(), "seed {seed}: a clean stop takes the rest back");
+            assert_eq!(
+                found.len(),
+                seen.vlfs.len(),
+                "seed {seed}: a clean stop takes the rest back"
+            );
         }
         let records: Vec<Lsn> = log.scan(Lsn::ZERO).map(|record| record.expect("read").0).collect();
         assert!(records.len() >= seen.acked && seen.records.starts_with(&records), "seed {seed}");
         crashes += u32::from(done.is_err());
         // The log continues to grow from what was found.
         let mut more = Seen { vlfs: found, ..Seen::default() };
-        grow_in_all_ways(&log, &mut more, &mut rng).and_then(|()| log.close()).expect("no faults any more");
+        grow_in_all_ways(&log, &mut more, &mut rng)
+            .and_then(|()| log.close())
+            .expect("no faults any more");
         drop(log);
         let (log, _) = Log::open(&left, Path::new(PATH), options()).expect("open");
         assert_eq!(places(&log), more.vlfs, "seed {seed}");

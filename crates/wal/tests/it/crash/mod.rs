@@ -1,4 +1,5 @@
-//! Power loss at every I/O of random work: what was acknowledged is there, what is there is a prefix, reads agree.
+//! Power loss at every I/O of random work: what was acknowledged is there, what is there is a
+//! prefix, reads agree.
 //!
 //! A failure prints seed and crash point; `run_one(seed, n)` replays it.
 
@@ -66,7 +67,9 @@ fn work(log: &Log, model: &mut Model, rng: &mut fastrand::Rng, steps: usize) -> 
         };
         match done {
             Ok(()) => {}
-            Err(LogError::Offline { .. } | LogError::Disk(_) | LogError::Full { cause: Some(_) }) => {
+            Err(
+                LogError::Offline { .. } | LogError::Disk(_) | LogError::Full { cause: Some(_) },
+            ) => {
                 return false;
             }
             Err(error) => panic!("unexpected: {error:?}"),
@@ -109,8 +112,11 @@ fn checkpoint(log: &Log, model: &mut Model, rng: &mut fastrand::Rng) -> Result<(
     let checkpoint_lsn = log.append_reserved(&[b"checkpoint", &payload], 0)?;
     model.records.push((checkpoint_lsn, [b"checkpoint", &payload[..]].concat()));
     let from = model.records.len() - 1 - rng.usize(0..model.records.len().min(30));
-    let info =
-        CheckpointInfo { checkpoint_lsn, redo_lsn: model.records[from].0.max(model.keep_from), payload };
+    let info = CheckpointInfo {
+        checkpoint_lsn,
+        redo_lsn: model.records[from].0.max(model.keep_from),
+        payload,
+    };
     model.checkpoint_maybe = Some(info.clone());
     log.set_checkpoint(info.clone())?;
     model.acked = model.acked.max(checkpoint_lsn);
@@ -135,7 +141,8 @@ fn read_some(log: &Log, model: &Model, rng: &mut fastrand::Rng) -> Result<(), Lo
 fn verify(disk: &SimDisk, model: &mut Model, options: LogOptions) -> Arc<Log> {
     let (log, report) =
         Log::open(disk, Path::new(PATH), options).expect("a crash never makes a log unreadable");
-    let known = [model.checkpoint.clone(), model.checkpoint_maybe.clone(), Some(CheckpointInfo::default())];
+    let known =
+        [model.checkpoint.clone(), model.checkpoint_maybe.clone(), Some(CheckpointInfo::default())];
     assert!(known.contains(&Some(report.checkpoint.clone())), "checkpoint {:?}", report.checkpoint);
     assert!(
         model.checkpoint.is_none()
@@ -175,8 +182,8 @@ fn verify(disk: &SimDisk, model: &mut Model, options: LogOptions) -> Arc<Log> {
     log
 }
 
-/// The work of a seed with a crash at its `n`-th I/O, recovery, more work, another crash, recovery. Returns the number of
-/// I/Os done before the first crash struck, or `None` if it did not strike.
+/// The work of a seed with a crash at its `n`-th I/O, recovery, more work, another crash, recovery.
+/// Returns the number of I/Os done before the first crash struck, or `None` if it did not strike.
 fn run_one(seed: u64, n: u64) -> Option<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let disk = SimDisk::new(seed);
@@ -234,7 +241,8 @@ fn every_crash_point_of_random_work() {
     println!("{points} first crash points, {} crashes", points * 4);
 }
 
-/// Each I/O in turn fails, the work continues as far as the log lets it, then the power fails: nothing acknowledged is lost.
+/// Each I/O in turn fails, the work continues as far as the log lets it, then the power fails:
+/// nothing acknowledged is lost.
 #[test]
 fn every_io_fails_in_turn() {
     let mut struck = 0;
@@ -251,7 +259,8 @@ fn every_io_fails_in_turn() {
                     break;
                 }
                 struck += 1;
-                // Go on in spite of the error: the log may work (a failed read, a failed growth) or refuse.
+                // Go on in spite of the error: the log may work (a failed read, a failed growth) or
+                // refuse.
                 work(&log, &mut model, &mut rng, 20);
                 if log.failure().is_some() {
                     assert!(matches!(log.append(&[b"x"], 0), Err(LogError::Offline { .. })));
@@ -265,8 +274,8 @@ fn every_io_fails_in_turn() {
     assert!(struck > 300, "{struck} faults");
 }
 
-/// A toy log of four VLFs whose space has been used before: for every write that is in flight when the power goes, all
-/// combinations of sectors kept and lost are tried.
+/// A toy log of four VLFs whose space has been used before: for every write that is in flight when
+/// the power goes, all combinations of sectors kept and lost are tried.
 #[test]
 fn every_combination_of_sectors() {
     let mut tried = 0u64;
@@ -319,9 +328,9 @@ fn combinations_at(seed: u64, n: u64) -> Option<u64> {
     let sectors = disk.unsynced_atoms();
     // More sectors than can be tried in full: every prefix and every single loss instead.
     let choices: Vec<Vec<bool>> = match sectors {
-        0..=6 => {
-            (0..1u64 << sectors).map(|mask| (0..sectors).map(|i| mask >> i & 1 == 1).collect()).collect()
-        }
+        0..=6 => (0..1u64 << sectors)
+            .map(|mask| (0..sectors).map(|i| mask >> i & 1 == 1).collect())
+            .collect(),
         _ => {
             let prefixes = (0..=sectors).map(|k| (0..sectors).map(|i| i < k).collect());
             let losses = (0..sectors).map(|k| (0..sectors).map(|i| i != k).collect());
@@ -340,16 +349,21 @@ fn combinations_at(seed: u64, n: u64) -> Option<u64> {
         model.acked = lsn;
         drop(log);
         verify(&left, &mut model, options());
-        assert_eq!(model.acked, lsn, "seed {seed} point {n} kept {keep:?}: stale blocks behind the end");
+        assert_eq!(
+            model.acked, lsn,
+            "seed {seed} point {n} kept {keep:?}: stale blocks behind the end"
+        );
     }
     Some(choices.len() as u64)
 }
 
-/// A block is lost, the one after it survives; what is written in the lost one's position must not connect to the survivor.
+/// A block is lost, the one after it survives; what is written in the lost one's position must not
+/// connect to the survivor.
 #[test]
 fn a_stale_block_does_not_continue_the_chain() {
     let disk = SimDisk::new(1);
-    let options = LogOptions { vlf_rule: VlfRule::R100, initial_size: 1 << 20, max_size: None, ..options() };
+    let options =
+        LogOptions { vlf_rule: VlfRule::R100, initial_size: 1 << 20, max_size: None, ..options() };
     let log = Log::create(&disk, Path::new(PATH), options.clone()).expect("create");
     log.append(&[&[1; 40_000]], 0).expect("append");
     let last = log.append(&[&[2; 40_000]], 0).expect("append");
@@ -372,19 +386,25 @@ fn a_stale_block_does_not_continue_the_chain() {
 fn a_flush_covers_what_was_written_before_it() {
     let disk = SimDisk::new(1);
     let vlf_rule = VlfRule::Fixed(16 << 20);
-    let options =
-        LogOptions { vlf_rule, background_writer: false, initial_size: 40 << 20, ..LogOptions::default() };
+    let options = LogOptions {
+        vlf_rule,
+        background_writer: false,
+        initial_size: 40 << 20,
+        ..LogOptions::default()
+    };
     let log = Log::create(&disk, Path::new(PATH), options.clone()).expect("create");
     while log.stats().log_buffer_waits < 2 {
         log.append(&[&[1; 20_000]], 0).expect("append");
     }
     assert!(disk.unsynced_atoms() > 0, "something was written and not synced");
-    // Only one run is left to write: a durable write of it alone would not cover the earlier writes.
+    // Only one run is left to write: a durable write of it alone would not cover the earlier
+    // writes.
     let last = log.append(&[b"last"], 0).expect("append");
     log.flush_to(last).expect("flush");
     let records = log.scan(Lsn::ZERO).count();
     for seed in 0..10 {
-        let (log, _) = Log::open(&disk.crash(seed), Path::new(PATH), options.clone()).expect("open");
+        let (log, _) =
+            Log::open(&disk.crash(seed), Path::new(PATH), options.clone()).expect("open");
         assert_eq!(log.scan(Lsn::ZERO).count(), records);
     }
 }
@@ -394,22 +414,24 @@ fn a_flush_covers_what_was_written_before_it() {
 fn truncation_never_passes_the_checkpoint() {
     let disk = SimDisk::new(1);
     let log = Log::create(&disk, Path::new(PATH), options()).expect("create");
-    let fill = |count: usize| (0..count).map(|_| log.append(&[&[1; 2000]], 0).expect("append")).max();
+    let fill =
+        |count: usize| (0..count).map(|_| log.append(&[&[1; 2000]], 0).expect("append")).max();
     let first = fill(20).expect("some");
     let before = log.oldest();
     log.truncate_to(Lsn::MAX);
     assert_eq!(log.oldest(), before, "there is no checkpoint yet");
     let redo_lsn = first;
     let checkpoint_lsn = fill(20).expect("some");
-    log.set_checkpoint(CheckpointInfo { checkpoint_lsn, redo_lsn, payload: Vec::new() }).expect("checkpoint");
+    log.set_checkpoint(CheckpointInfo { checkpoint_lsn, redo_lsn, payload: Vec::new() })
+        .expect("checkpoint");
     log.truncate_to(Lsn::MAX);
     assert_eq!(log.oldest(), redo_lsn);
     fill(60);
     log.read(redo_lsn, &mut Vec::new()).expect("kept");
 }
 
-/// Threads that commit until the disk dies: each returns what was reported to it as durable. All return: a thread that waits for
-/// a flush that fails, or for the one after it, gets the error.
+/// Threads that commit until the disk dies: each returns what was reported to it as durable. All
+/// return: a thread that waits for a flush that fails, or for the one after it, gets the error.
 fn commit_until_dead(log: &Log, threads: u64) -> Vec<(Lsn, [u8; 8])> {
     std::thread::scope(|scope| {
         let commits = move |thread: u64| {
@@ -418,14 +440,20 @@ fn commit_until_dead(log: &Log, threads: u64) -> Vec<(Lsn, [u8; 8])> {
                 let record = (thread << 32 | i).to_le_bytes();
                 match log.append(&[&record], 0).and_then(|lsn| log.flush_to(lsn).map(|()| lsn)) {
                     Ok(lsn) => hard.push((lsn, record)),
-                    Err(LogError::Offline { .. } | LogError::Full { cause: Some(_) }) => return hard,
+                    Err(LogError::Offline { .. } | LogError::Full { cause: Some(_) }) => {
+                        return hard;
+                    }
                     Err(error) => panic!("unexpected: {error:?}"),
                 }
             }
             hard
         };
-        let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || commits(thread))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("a committer panicked")).collect()
+        let threads: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || commits(thread))).collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("a committer panicked"))
+            .collect()
     })
 }
 
@@ -440,10 +468,12 @@ fn what_any_of_many_committers_was_told_is_there_after_a_crash() {
         assert!(disk.has_crashed());
         acknowledged += hard.len();
         drop(log);
-        let (log, _) = Log::open(&disk.crash(seed), Path::new(PATH), options_of(seed)).expect("open");
+        let (log, _) =
+            Log::open(&disk.crash(seed), Path::new(PATH), options_of(seed)).expect("open");
         let mut bytes = Vec::new();
         for (lsn, record) in hard {
-            log.read(lsn, &mut bytes).unwrap_or_else(|e| panic!("seed {seed}: {lsn:?} is lost: {e:?}"));
+            log.read(lsn, &mut bytes)
+                .unwrap_or_else(|e| panic!("seed {seed}: {lsn:?} is lost: {e:?}"));
             assert_eq!(bytes, record, "seed {seed}: {lsn:?}");
         }
     }

@@ -5,7 +5,12 @@ use super::*;
 
 /// Flushes records of which only the sectors that `keep` chooses arrive before the power fails.
 /// Returns what the power loss leaves, and the last record's LSN.
-fn tear(disk: &SimDisk, log: &Log, records: &[&[u8]], keep: impl FnMut(usize) -> bool) -> (SimDisk, Lsn) {
+fn tear(
+    disk: &SimDisk,
+    log: &Log,
+    records: &[&[u8]],
+    keep: impl FnMut(usize) -> bool,
+) -> (SimDisk, Lsn) {
     let mut last = Lsn::ZERO;
     for &record in records {
         last = log.append(&[record], 0).expect("append");
@@ -16,8 +21,8 @@ fn tear(disk: &SimDisk, log: &Log, records: &[&[u8]], keep: impl FnMut(usize) ->
 }
 
 fn open(disk: &SimDisk, what: &str) -> (Arc<Log>, Lsn) {
-    let (log, report) =
-        Log::open(disk, Path::new(PATH), options()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let (log, report) = Log::open(disk, Path::new(PATH), options())
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
     (log, report.last)
 }
 
@@ -86,7 +91,11 @@ fn a_sector_left_from_the_earlier_use_of_a_vlf_is_no_decay() {
                 written += 1;
                 if written.is_multiple_of(5) {
                     acked = log.append_reserved(&[b"checkpoint"], 0).expect("append");
-                    let info = CheckpointInfo { checkpoint_lsn: acked, redo_lsn: acked, payload: Vec::new() };
+                    let info = CheckpointInfo {
+                        checkpoint_lsn: acked,
+                        redo_lsn: acked,
+                        payload: Vec::new(),
+                    };
                     log.set_checkpoint(info).expect("checkpoint");
                     log.truncate_to(acked);
                 }

@@ -20,7 +20,10 @@ fn a_failed_write_or_sync_is_final() {
         let first = if beyond { log.flush_beyond(0) } else { log.flush_to(lost) };
         assert!(matches!(first, Err(LogError::Offline { .. })), "{first:?}");
         assert!(matches!(log.flush_to(lost), Err(LogError::Offline { .. })), "no retry");
-        assert!(matches!(log.flush_beyond(u64::MAX), Err(LogError::Offline { .. })), "nothing is answered");
+        assert!(
+            matches!(log.flush_beyond(u64::MAX), Err(LogError::Offline { .. })),
+            "nothing is answered"
+        );
         assert!(matches!(log.append(&[b"more"], 0), Err(LogError::Offline { .. })));
         assert!(log.failure().is_some() && log.durable_lsn() == kept);
         drop(log);
@@ -81,8 +84,8 @@ fn damage_is_an_error_not_a_shorter_log() {
     }
 }
 
-/// The sync that ends the preparation of space covers blocks of the log too, and a failed one is reported once: it takes the log
-/// offline. A full volume does not.
+/// The sync that ends the preparation of space covers blocks of the log too, and a failed one is
+/// reported once: it takes the log offline. A full volume does not.
 #[test]
 fn a_failed_sync_of_prepared_space_is_final() {
     let growth = Growth::Bytes(1 << 20);
@@ -114,7 +117,8 @@ fn a_failed_sync_of_prepared_space_is_final() {
     }
 }
 
-/// Space that the system refuses, for whatever reason, is a full log: once there is space again, work continues.
+/// Space that the system refuses, for whatever reason, is a full log: once there is space again,
+/// work continues.
 #[test]
 fn refused_space_is_not_final() {
     let disk = SimDisk::new(9);
@@ -123,7 +127,10 @@ fn refused_space_is_not_final() {
     disk.fail_on(Path::new(PATH), OpKind::SetLen, 1, Fault::Io);
     let refused = log.grow(size * 2);
     let op = |cause: &DiskError| matches!(cause, DiskError::Io { op: Op::Allocate, .. });
-    assert!(matches!(&refused, Err(LogError::Full { cause: Some(cause) }) if op(cause)), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(LogError::Full { cause: Some(cause) }) if op(cause)),
+        "{refused:?}"
+    );
     assert_eq!(log.failure(), None);
     let lsn = log.append(&[b"commit"], 0).expect("append");
     log.flush_to(lsn).expect("flush");
@@ -131,8 +138,9 @@ fn refused_space_is_not_final() {
     assert!(log.space().size >= size * 2);
 }
 
-/// A cut of the file that is refused leaves it longer than its map, which the next growth and the next opening put right. A cut
-/// whose sync fails is final, also when it was to remove space that could not be prepared.
+/// A cut of the file that is refused leaves it longer than its map, which the next growth and the
+/// next opening put right. A cut whose sync fails is final, also when it was to remove space that
+/// could not be prepared.
 #[test]
 fn only_a_failed_sync_of_a_cut_is_final() {
     for fault in [Fault::Io, Fault::LoseUnsynced] {
@@ -146,7 +154,10 @@ fn only_a_failed_sync_of_a_cut_is_final() {
         let cut = log.shrink_to(size);
         let next = log.append(&[b"next"], 0).and_then(|lsn| log.flush_to(lsn));
         if fault == Fault::Io {
-            assert!(matches!(cut, Err(LogError::Disk(DiskError::Io { op: Op::SetLength, .. }))), "{cut:?}");
+            assert!(
+                matches!(cut, Err(LogError::Disk(DiskError::Io { op: Op::SetLength, .. }))),
+                "{cut:?}"
+            );
             assert_eq!(next, Ok(()));
             log.grow(size * 2).expect("growth");
             let last = log.append(&[b"last"], 0).expect("append");

@@ -16,10 +16,16 @@ fn the_published_test_of_small_growth() {
     drop(log);
     let log = reopen(&disk, options());
     assert_eq!((log.space().vlf_count, log.space().size), (2 * 250, 250 * STEP));
-    assert!(disk.read_count() - reads < 8, "opening costs a read for each 200 growths, not for each VLF");
+    assert!(
+        disk.read_count() - reads < 8,
+        "opening costs a read for each 200 growths, not for each VLF"
+    );
     assert!(log.vlfs()[4].create_lsn >= Lsn { vlf: 1, block: 16, slot: 1 });
     let report = log.shrink_to(50 << 20).expect("shrink");
-    assert_eq!((report.new_size, report.vlfs_removed, report.held_by_active), (50 << 20, 2 * 150, false));
+    assert_eq!(
+        (report.new_size, report.vlfs_removed, report.held_by_active),
+        (50 << 20, 2 * 150, false)
+    );
     drop(log);
     let log = reopen(&disk, options());
     assert_eq!(log.space().vlf_count, 200);
@@ -45,7 +51,11 @@ fn a_full_log_says_so_and_still_rolls_back() {
     let space = log.space();
     assert_eq!(space.reserved, u64::from(written) * 500);
     let ordinary = (0..1000).find_map(|_| log.append(&[&record(2, 2000)], 0).err());
-    assert_eq!(ordinary, Some(LogError::Full { cause: None }), "what is reserved is not for others");
+    assert_eq!(
+        ordinary,
+        Some(LogError::Full { cause: None }),
+        "what is reserved is not for others"
+    );
     for i in 0..written {
         let lsn = log.append_reserved(&[&record(3, 480)], 500).expect("undo has room");
         if i % 50 == 0 {
@@ -68,15 +78,18 @@ fn growth_ends_at_the_maximum_and_on_a_full_disk() {
     let disk = SimDisk::with_config(1, SimConfig { capacity: 2 << 20, ..SimConfig::default() });
     let log = create(&disk, LogOptions { growth: Growth::Percent(150), ..options() });
     let full = (0..10_000).find_map(|i| log.append(&[&record(i, 4000)], 0).err());
-    assert!(matches!(&full, Some(LogError::Full { cause: Some(cause) }) if cause.is_no_space()), "{full:?}");
+    assert!(
+        matches!(&full, Some(LogError::Full { cause: Some(cause) }) if cause.is_no_space()),
+        "{full:?}"
+    );
     assert_eq!(log.failure(), None, "a full disk does not take the log offline");
     log.flush_all().expect("flush");
     log.truncate_to(checkpoint(&log));
     log.append(&[b"room again"], 0).expect("append");
 }
 
-/// While a truncation is expected growth is not prepared, until the log is nearly full; a truncation that frees nothing
-/// ends that.
+/// While a truncation is expected growth is not prepared, until the log is nearly full; a
+/// truncation that frees nothing ends that.
 #[test]
 fn a_truncation_to_come_holds_growth_back() {
     let disk = SimDisk::new(7);
@@ -109,7 +122,8 @@ fn a_truncation_to_come_holds_growth_back() {
     assert!(prepare(&log) > 0, "nearly full");
 }
 
-/// A log that runs low gets the space of its next growth before it needs it, which is not visible until it grows.
+/// A log that runs low gets the space of its next growth before it needs it, which is not visible
+/// until it grows.
 #[test]
 fn growth_is_prepared_in_the_background() {
     let disk = SimDisk::new(6);

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use disk::{Disk, DiskError, Op, OpenMode, OsDisk, Sectors};
 use ringwood_wal::{
-    Alignment, CheckpointInfo, Growth, Log, LogError, LogOptions, Lsn, MAX_RECORD, VlfInfo, VlfRule,
-    WaitKind, WaitSink,
+    Alignment, CheckpointInfo, Growth, Log, LogError, LogOptions, Lsn, MAX_RECORD, VlfInfo,
+    VlfRule, WaitKind, WaitSink,
 };
 use sim::{Fault, OpKind, SimConfig, SimDisk};
 
@@ -30,7 +30,8 @@ fn create(disk: &dyn Disk, options: LogOptions) -> Arc<Log> {
     Log::create(disk, Path::new(PATH), options).expect("create")
 }
 
-/// Opens a log that has been dropped: a thread of it that prepares growth may hold its file a moment longer.
+/// Opens a log that has been dropped: a thread of it that prepares growth may hold its file a
+/// moment longer.
 fn reopen(disk: &dyn Disk, options: LogOptions) -> Arc<Log> {
     for _ in 0..1_000 {
         match Log::open(disk, Path::new(PATH), options.clone()) {
@@ -120,7 +121,8 @@ fn options_are_checked() {
     assert_eq!(log.flush_to(log.end()), Err(LogError::NoRecord { lsn: log.end() }));
 }
 
-/// A volume may hide its sectors: unless an option states otherwise, a log block is whole sectors of any device in use.
+/// A volume may hide its sectors: unless an option states otherwise, a log block is whole sectors
+/// of any device in use.
 #[test]
 fn a_device_is_not_believed_to_have_sectors_of_512_bytes() {
     let made_on = |logical, physical, alignment| {
@@ -136,7 +138,8 @@ fn a_device_is_not_believed_to_have_sectors_of_512_bytes() {
     assert_eq!(made_on(512, 4096, Alignment::Device), 4096);
 }
 
-/// An alignment option that was meant for another device must not keep an existing log from opening.
+/// An alignment option that was meant for another device must not keep an existing log from
+/// opening.
 #[test]
 fn an_existing_log_takes_the_sector_instead_of_less() {
     let sectors = Sectors { logical: 4096, physical: 4096 };
@@ -224,7 +227,9 @@ fn many_threads_commit_in_groups() {
         assert!(found == all);
         let stats = log.stats();
         assert_eq!(stats.records, threads * each);
-        assert!(stats.flushes <= threads * each.div_ceil(3) + 1 && waits.0.load(Ordering::Relaxed) > 0);
+        assert!(
+            stats.flushes <= threads * each.div_ceil(3) + 1 && waits.0.load(Ordering::Relaxed) > 0
+        );
         log.close().expect("close");
         drop(log);
         let log = reopen(disk, options());
@@ -237,7 +242,8 @@ fn many_threads_commit_in_groups() {
 fn bulk_appending_streams_through_few_buffers() {
     let disk = SimDisk::new(1);
     for background_writer in [false, true] {
-        let log = create(&disk, LogOptions { background_writer, initial_size: 64 << 20, ..options() });
+        let log =
+            create(&disk, LogOptions { background_writer, initial_size: 64 << 20, ..options() });
         let mut last = Lsn::ZERO;
         for i in 0..6000 {
             last = log.append(&[&record(i, 6000)], 0).expect("append");

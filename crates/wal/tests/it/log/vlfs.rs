@@ -11,7 +11,10 @@ fn vlfs_are_reused_and_shown() {
         vlfs.iter().map(|v| (v.seq, v.status, v.parity)).collect::<Vec<_>>(),
         [(43, 2, 64), (0, 0, 0), (0, 0, 0), (0, 0, 0)]
     );
-    assert_eq!((vlfs[0].begin_offset, vlfs[0].first_lsn), (8192, Lsn { vlf: 43, block: 16, slot: 1 }));
+    assert_eq!(
+        (vlfs[0].begin_offset, vlfs[0].first_lsn),
+        (8192, Lsn { vlf: 43, block: 16, slot: 1 })
+    );
     for i in 0..3000u64 {
         let lsn = log.append(&[&record(i, 2000)], 0).expect("append");
         if i % 100 == 99 {
@@ -29,7 +32,8 @@ fn vlfs_are_reused_and_shown() {
     assert_eq!(log.read(gone, &mut Vec::new()), Err(LogError::NoRecord { lsn: gone }));
 }
 
-/// Small VLFs must not split the writes into small pieces, nor may a write across VLFs touch a map area.
+/// Small VLFs must not split the writes into small pieces, nor may a write across VLFs touch a map
+/// area.
 #[test]
 fn one_write_covers_many_vlfs_but_no_map_area() {
     let disk = SimDisk::new(5);
@@ -90,7 +94,8 @@ fn small_vlfs(count: u64) -> LogOptions {
     }
 }
 
-/// Records that keep to the hint of `room()`, and commits that fill a VLF to its last byte, leave nothing unused.
+/// Records that keep to the hint of `room()`, and commits that fill a VLF to its last byte, leave
+/// nothing unused.
 #[test]
 fn vlfs_are_filled_to_the_end() {
     let disk = SimDisk::new(6);
@@ -120,8 +125,8 @@ fn vlfs_are_filled_to_the_end() {
     check_copy(&disk.crash(1), small_vlfs(100), &vlfs, &all);
 }
 
-/// Whatever the last free VLF is filled with: a commit never needs a VLF that is not there, and shrinking takes none away
-/// that the open block relies on.
+/// Whatever the last free VLF is filled with: a commit never needs a VLF that is not there, and
+/// shrinking takes none away that the open block relies on.
 #[test]
 fn the_last_vlf_keeps_room_for_its_closing_block() {
     for len in [100, 400, 5000, 30_000] {

@@ -33,7 +33,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "CHECK",
         text: |n| {
-            format!("CREATE TABLE made (a int CHECK (a{} > 0))\nGO\nINSERT made VALUES (1)", " + 1".repeat(n))
+            format!(
+                "CREATE TABLE made (a int CHECK (a{} > 0))\nGO\nINSERT made VALUES (1)",
+                " + 1".repeat(n)
+            )
         },
         undo: "DROP TABLE IF EXISTS made",
     },
@@ -61,7 +64,10 @@ pub const RULES: &[Rule] = &[
         name: "CHECKs",
         text: |n| {
             let n = n.min(4_000);
-            format!("CREATE TABLE made (a int{})\nGO\nINSERT made VALUES (1)", " CHECK (a > 0)".repeat(n))
+            format!(
+                "CREATE TABLE made (a int{})\nGO\nINSERT made VALUES (1)",
+                " CHECK (a > 0)".repeat(n)
+            )
         },
         undo: "DROP TABLE IF EXISTS made",
     },
@@ -109,7 +115,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: "a view's query",
         text: |n| {
-            let query = chained(n, "SELECT 1 a", |i| format!("SELECT * FROM c{i}"), "SELECT * FROM LAST");
+            let query =
+                chained(n, "SELECT 1 a", |i| format!("SELECT * FROM c{i}"), "SELECT * FROM LAST");
             format!("CREATE VIEW made AS {query}\nGO\nSELECT * FROM made a, made b")
         },
         undo: "DROP VIEW IF EXISTS made",
@@ -144,7 +151,11 @@ pub const RULES: &[Rule] = &[
                 0 => "CREATE OR ALTER VIEW v0 AS SELECT CAST(0 AS bigint) a FROM s".to_owned(),
                 _ => format!("CREATE OR ALTER VIEW v{i} AS SELECT a{sum} a FROM v{}", i - 1),
             };
-            format!("{}\nGO\nSELECT a FROM v{} WHERE a = 0", objects(n.min(30), view), n.clamp(1, 30) - 1)
+            format!(
+                "{}\nGO\nSELECT a FROM v{} WHERE a = 0",
+                objects(n.min(30), view),
+                n.clamp(1, 30) - 1
+            )
         },
         undo: "",
     },
@@ -152,15 +163,21 @@ pub const RULES: &[Rule] = &[
         name: "functions of functions",
         text: |n| {
             let sum = " + @a".repeat(n.min(900));
-            let function = |i: usize| match i {
+            let function = |i: usize| {
+                match i {
                 0 => "CREATE OR ALTER FUNCTION dbo.f0 (@a bigint) RETURNS bigint AS BEGIN RETURN @a END"
                     .to_owned(),
                 _ => format!(
                     "CREATE OR ALTER FUNCTION dbo.f{i} (@a bigint) RETURNS bigint AS BEGIN RETURN dbo.f{}(@a{sum}) END",
                     i - 1
                 ),
+            }
             };
-            format!("{}\nGO\nSELECT dbo.f{}(b - b) FROM s", objects(n.min(32), function), n.clamp(1, 32) - 1)
+            format!(
+                "{}\nGO\nSELECT dbo.f{}(b - b) FROM s",
+                objects(n.min(32), function),
+                n.clamp(1, 32) - 1
+            )
         },
         undo: "",
     },
@@ -176,9 +193,8 @@ pub const RULES: &[Rule] = &[
         name: "functions of tables nested",
         text: |n| {
             let function = |i: usize| match i {
-                0 => {
-                    "CREATE OR ALTER FUNCTION dbo.h0 (@a int) RETURNS TABLE AS RETURN SELECT @a a".to_owned()
-                }
+                0 => "CREATE OR ALTER FUNCTION dbo.h0 (@a int) RETURNS TABLE AS RETURN SELECT @a a"
+                    .to_owned(),
                 _ => format!(
                     "CREATE OR ALTER FUNCTION dbo.h{i} (@a int) RETURNS TABLE AS RETURN SELECT a FROM dbo.h{}(@a)",
                     i - 1
@@ -233,7 +249,12 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "parameters",
-        text: |n| format!("CREATE PROCEDURE made {} AS SELECT 1", list(n, ",", |i| format!("@p{i} int = 1"))),
+        text: |n| {
+            format!(
+                "CREATE PROCEDURE made {} AS SELECT 1",
+                list(n, ",", |i| format!("@p{i} int = 1"))
+            )
+        },
         undo: "DROP PROCEDURE IF EXISTS made",
     },
 ];

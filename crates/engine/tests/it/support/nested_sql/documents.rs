@@ -5,7 +5,9 @@ use super::{Rule, around, list, rule};
 /// The rules.
 pub const RULES: &[Rule] = &[
     rule("JSON document", |n| format!("SELECT ISJSON('{}')", around(n, "[", "1", "]"))),
-    rule("JSON objects", |n| format!("SELECT JSON_VALUE('{}', '$.a.a')", around(n, "{\"a\":", "1", "}"))),
+    rule("JSON objects", |n| {
+        format!("SELECT JSON_VALUE('{}', '$.a.a')", around(n, "{\"a\":", "1", "}"))
+    }),
     rule("JSON path", |n| format!("SELECT JSON_VALUE('{{}}', '${}')", ".a".repeat(n))),
     rule("JSON array path", |n| format!("SELECT JSON_QUERY('[]', '${}')", "[0]".repeat(n))),
     rule("JSON_OBJECT", |n| format!("SELECT {}", around(n, "JSON_OBJECT('a': ", "1", ")"))),
@@ -13,7 +15,10 @@ pub const RULES: &[Rule] = &[
     rule("JSON_MODIFY", |n| format!("SELECT {}", around(n, "JSON_MODIFY(", "'{}'", ", '$.a', 1)"))),
     rule("OPENJSON", |n| format!("SELECT COUNT(*) FROM OPENJSON('{}')", around(n, "[", "", "]"))),
     rule("OPENJSON WITH", |n| {
-        format!("SELECT 1 FROM OPENJSON('{{}}') WITH ({})", list(n, ",", |i| format!("a{i} int '$.a'")))
+        format!(
+            "SELECT 1 FROM OPENJSON('{{}}') WITH ({})",
+            list(n, ",", |i| format!("a{i} int '$.a'"))
+        )
     }),
     rule("XML document", |n| format!("DECLARE @x xml = '{}'", around(n, "<a>", "", "</a>"))),
     rule("XML children", |n| format!("DECLARE @x xml = '<r>{}</r>' SELECT @x", "<a/>".repeat(n))),
@@ -21,21 +26,33 @@ pub const RULES: &[Rule] = &[
         format!("DECLARE @x xml = '<r{}/>' SELECT @x", list(n, "", |i| format!(" a{i}=\"1\"")))
     }),
     rule("XML entities", |n| format!("DECLARE @x xml = '<r>{}</r>' SELECT @x", "&amp;".repeat(n))),
-    rule("XPath steps", |n| format!("DECLARE @x xml = '<a/>' SELECT @x.query('{}')", "/a".repeat(n))),
-    rule("XPath parents", |n| format!("DECLARE @x xml = '<a/>' SELECT @x.query('/a{}')", "/..".repeat(n))),
+    rule("XPath steps", |n| {
+        format!("DECLARE @x xml = '<a/>' SELECT @x.query('{}')", "/a".repeat(n))
+    }),
+    rule("XPath parents", |n| {
+        format!("DECLARE @x xml = '<a/>' SELECT @x.query('/a{}')", "/..".repeat(n))
+    }),
     rule("XPath descendants", |n| {
         format!("DECLARE @x xml = '<a><a/><a><a/></a></a>' SELECT @x.query('{}')", "//a".repeat(n))
     }),
-    rule("XPath predicates", |n| format!("DECLARE @x xml = '<a/>' SELECT @x.query('/a{}')", "[1]".repeat(n))),
+    rule("XPath predicates", |n| {
+        format!("DECLARE @x xml = '<a/>' SELECT @x.query('/a{}')", "[1]".repeat(n))
+    }),
     rule("XPath predicates nested", |n| {
         format!("DECLARE @x xml = '<a/>' SELECT @x.query('/a{}')", around(n, "[a", "", "]"))
     }),
     rule("XQuery parentheses", |n| {
         format!("DECLARE @x xml = '<a/>' SELECT @x.query('{}')", around(n, "(", "1", ")"))
     }),
-    rule("XQuery plus", |n| format!("DECLARE @x xml = '<a/>' SELECT @x.query('1{}')", " + 1".repeat(n))),
-    rule("XQuery minus", |n| format!("DECLARE @x xml = '<a/>' SELECT @x.query('{}1')", "-".repeat(n))),
-    rule("XQuery or", |n| format!("DECLARE @x xml = '<a/>' SELECT @x.query('1=1{}')", " or 1=1".repeat(n))),
+    rule("XQuery plus", |n| {
+        format!("DECLARE @x xml = '<a/>' SELECT @x.query('1{}')", " + 1".repeat(n))
+    }),
+    rule("XQuery minus", |n| {
+        format!("DECLARE @x xml = '<a/>' SELECT @x.query('{}1')", "-".repeat(n))
+    }),
+    rule("XQuery or", |n| {
+        format!("DECLARE @x xml = '<a/>' SELECT @x.query('1=1{}')", " or 1=1".repeat(n))
+    }),
     rule("XQuery sequence", |n| {
         format!("DECLARE @x xml = '<a/>' SELECT @x.query('({})')", list(n, ",", |i| i.to_string()))
     }),
@@ -83,7 +100,9 @@ pub const RULES: &[Rule] = &[
         let spaces = list(n, ", ", |i| format!("'u{i}' AS p{i}"));
         format!("WITH XMLNAMESPACES ({spaces}) SELECT 1 AS a FOR XML PATH")
     }),
-    rule("STRING_SPLIT", |n| format!("SELECT COUNT(*) FROM STRING_SPLIT('{}', ',')", "a,".repeat(n))),
+    rule("STRING_SPLIT", |n| {
+        format!("SELECT COUNT(*) FROM STRING_SPLIT('{}', ',')", "a,".repeat(n))
+    }),
     rule("FORMATMESSAGE", |n| format!("SELECT FORMATMESSAGE('{}', 1)", "%d".repeat(n))),
     rule("TRANSLATE", |n| format!("SELECT TRANSLATE('a', '{0}', '{0}')", "a".repeat(n))),
 ];

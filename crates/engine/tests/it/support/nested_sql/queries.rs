@@ -24,7 +24,12 @@ pub const RULES: &[Rule] = &[
         chained(n, "SELECT a FROM t", next, "SELECT * FROM LAST")
     }),
     rule("CTEs of DISTINCT", |n| {
-        chained(n, "SELECT a FROM t", |i| format!("SELECT DISTINCT a FROM c{i}"), "SELECT * FROM LAST")
+        chained(
+            n,
+            "SELECT a FROM t",
+            |i| format!("SELECT DISTINCT a FROM c{i}"),
+            "SELECT * FROM LAST",
+        )
     }),
     rule("CTEs of windows", |n| {
         let next = |i| format!("SELECT ROW_NUMBER() OVER (ORDER BY a) a FROM c{i}");
@@ -43,7 +48,8 @@ pub const RULES: &[Rule] = &[
         chained(n, "SELECT a FROM t", next, "SELECT * FROM LAST")
     }),
     rule("CTEs of EXISTS", |n| {
-        let next = |i| format!("SELECT a FROM s WHERE EXISTS (SELECT 1 FROM c{i} p WHERE p.a = s.a)");
+        let next =
+            |i| format!("SELECT a FROM s WHERE EXISTS (SELECT 1 FROM c{i} p WHERE p.a = s.a)");
         chained(n, "SELECT a FROM t", next, "SELECT * FROM LAST")
     }),
     rule("CTEs of UNION ALL", |n| {
@@ -55,7 +61,8 @@ pub const RULES: &[Rule] = &[
         chained(n, "SELECT a FROM t", next, "SELECT COUNT(*) FROM LAST")
     }),
     rule("CTEs of PIVOT", |n| {
-        let next = |i| format!("SELECT [1] a, [2] b FROM c{i} PIVOT (MAX(b) FOR a IN ([1], [2])) p");
+        let next =
+            |i| format!("SELECT [1] a, [2] b FROM c{i} PIVOT (MAX(b) FOR a IN ([1], [2])) p");
         chained(n, "SELECT a, b FROM t", next, "SELECT * FROM LAST")
     }),
     rule("CTEs doubled", |n| {
@@ -71,21 +78,29 @@ pub const RULES: &[Rule] = &[
         chained(n, "SELECT 1 a", next, "SELECT a FROM LAST")
     }),
     rule("recursive CTEs", |n| {
-        let next = |i| format!("SELECT a FROM c{i} UNION ALL SELECT a + 1 FROM c{} WHERE a < 3", i + 1);
+        let next =
+            |i| format!("SELECT a FROM c{i} UNION ALL SELECT a + 1 FROM c{} WHERE a < 3", i + 1);
         chained(n, "SELECT 1 a", next, "SELECT COUNT(*) FROM LAST")
     }),
     rule("steps of a recursive CTE", |n| {
         let steps = " UNION ALL SELECT a + 1 FROM c WHERE a < 2".repeat(n);
         format!("WITH c AS (SELECT 1 a{steps}) SELECT COUNT(*) FROM c OPTION (MAXRECURSION 3)")
     }),
-    rule("derived tables", |n| format!("SELECT * FROM {}t{}", "(SELECT * FROM ".repeat(n), ") d".repeat(n))),
+    rule("derived tables", |n| {
+        format!("SELECT * FROM {}t{}", "(SELECT * FROM ".repeat(n), ") d".repeat(n))
+    }),
     rule("derived tables joined by comma", |n| {
         format!("SELECT 1 FROM {}", list(n, ",", |i| format!("(SELECT 1 a) t{i}")))
     }),
-    rule("tables joined by comma", |n| format!("SELECT 1 FROM {}", list(n, ",", |i| format!("s t{i}")))),
+    rule("tables joined by comma", |n| {
+        format!("SELECT 1 FROM {}", list(n, ",", |i| format!("s t{i}")))
+    }),
     rule("tables joined by comma and keys", |n| {
         let tables = list(n, ",", |i| format!("s t{i}"));
-        format!("SELECT 1 FROM {tables} WHERE 1 = 1{}", list(n, "", |i| format!(" AND t0.a = t{i}.a")))
+        format!(
+            "SELECT 1 FROM {tables} WHERE 1 = 1{}",
+            list(n, "", |i| format!(" AND t0.a = t{i}.a"))
+        )
     }),
     rule("tables joined by comma and keys in order", |n| {
         let tables = list(n, ",", |i| format!("s t{i}"));
@@ -97,7 +112,9 @@ pub const RULES: &[Rule] = &[
         let keys = list(n, "", |i| format!(" AND (SELECT COUNT(*) FROM t WHERE t.a = t{i}.a) < 9"));
         format!("SELECT 1 FROM {tables} WHERE 1 = 1{keys}")
     }),
-    rule("JOIN", |n| format!("SELECT 1 FROM s{}", list(n, "", |i| format!(" JOIN s t{i} ON t{i}.a = s.a")))),
+    rule("JOIN", |n| {
+        format!("SELECT 1 FROM s{}", list(n, "", |i| format!(" JOIN s t{i} ON t{i}.a = s.a")))
+    }),
     rule("JOIN in a chain", |n| {
         let join = |i: usize| format!(" JOIN s t{} ON t{}.a = t{i}.a", i + 1, i + 1);
         format!("SELECT 1 FROM s t0{}", list(n, "", join))
@@ -108,7 +125,9 @@ pub const RULES: &[Rule] = &[
     rule("FULL JOIN", |n| {
         format!("SELECT 1 FROM s{}", list(n, "", |i| format!(" FULL JOIN t t{i} ON t{i}.a = s.a")))
     }),
-    rule("CROSS JOIN", |n| format!("SELECT 1 FROM s{}", list(n, "", |i| format!(" CROSS JOIN s t{i}")))),
+    rule("CROSS JOIN", |n| {
+        format!("SELECT 1 FROM s{}", list(n, "", |i| format!(" CROSS JOIN s t{i}")))
+    }),
     rule("JOIN to the right", |n| {
         let left = list(n, " JOIN ", |i| format!("s t{i}"));
         format!("SELECT 1 FROM {left} JOIN s z{}", " ON 1 = 1".repeat(n))
@@ -126,11 +145,13 @@ pub const RULES: &[Rule] = &[
         format!("SELECT 1 FROM s t0{}", list(n, "", apply))
     }),
     rule("OUTER APPLY of tables", |n| {
-        let apply = |i: usize| format!(" OUTER APPLY (SELECT TOP (1) t.a FROM t WHERE t.a = s.a) t{i}");
+        let apply =
+            |i: usize| format!(" OUTER APPLY (SELECT TOP (1) t.a FROM t WHERE t.a = s.a) t{i}");
         format!("SELECT 1 FROM s{}", list(n, "", apply))
     }),
     rule("APPLY nested", |n| {
-        let opened: String = (0..n).map(|i| format!("(SELECT t{i}.a FROM s t{i} CROSS APPLY ")).collect();
+        let opened: String =
+            (0..n).map(|i| format!("(SELECT t{i}.a FROM s t{i} CROSS APPLY ")).collect();
         let closed: String = (0..n).rev().map(|i| format!(") d{i}")).collect();
         format!("SELECT 1 FROM {opened}(SELECT 1 a) z{closed}")
     }),
@@ -173,9 +194,14 @@ pub const RULES: &[Rule] = &[
     rule("IN of queries side by side", |n| {
         format!("SELECT a FROM t WHERE {}", list(n, " AND ", |_| "a IN (SELECT a FROM s)".into()))
     }),
-    rule("ANY", |n| format!("SELECT 1 WHERE {}", around(n, "1 = ANY (SELECT a FROM s WHERE ", "1 = 1", ")"))),
+    rule("ANY", |n| {
+        format!("SELECT 1 WHERE {}", around(n, "1 = ANY (SELECT a FROM s WHERE ", "1 = 1", ")"))
+    }),
     rule("windows of one order", |n| {
-        format!("SELECT {} FROM t", list(n, ",", |_| "SUM(a) OVER (PARTITION BY b ORDER BY a)".into()))
+        format!(
+            "SELECT {} FROM t",
+            list(n, ",", |_| "SUM(a) OVER (PARTITION BY b ORDER BY a)".into())
+        )
     }),
     rule("windows of many orders", |n| {
         let window = |i: usize| format!("SUM(a) OVER (PARTITION BY b ORDER BY a + {i})");
@@ -186,8 +212,9 @@ pub const RULES: &[Rule] = &[
         format!("SELECT {} FROM t", list(n, ",", window))
     }),
     rule("frames", |n| {
-        let window =
-            |i: usize| format!("SUM(a) OVER (ORDER BY a ROWS BETWEEN {i} PRECEDING AND {i} FOLLOWING)");
+        let window = |i: usize| {
+            format!("SUM(a) OVER (ORDER BY a ROWS BETWEEN {i} PRECEDING AND {i} FOLLOWING)")
+        };
         format!("SELECT {} FROM t", list(n, ",", window))
     }),
     rule("named windows", |n| {
@@ -197,16 +224,26 @@ pub const RULES: &[Rule] = &[
             if n > 0 { ", " } else { "" }
         )
     }),
-    rule("ORDER BY", |n| format!("SELECT a FROM t ORDER BY {}", list(n, ",", |i| format!("a + {i}")))),
-    rule("GROUP BY", |n| format!("SELECT COUNT(*) FROM t GROUP BY {}", list(n, ",", |i| format!("a + {i}")))),
+    rule("ORDER BY", |n| {
+        format!("SELECT a FROM t ORDER BY {}", list(n, ",", |i| format!("a + {i}")))
+    }),
+    rule("GROUP BY", |n| {
+        format!("SELECT COUNT(*) FROM t GROUP BY {}", list(n, ",", |i| format!("a + {i}")))
+    }),
     rule("GROUPING SETS", |n| {
-        format!("SELECT COUNT(*) FROM t GROUP BY GROUPING SETS ({})", list(n, ",", |_| "(a, b)".into()))
+        format!(
+            "SELECT COUNT(*) FROM t GROUP BY GROUPING SETS ({})",
+            list(n, ",", |_| "(a, b)".into())
+        )
     }),
     rule("GROUPING SETS nested", |n| {
         format!("SELECT COUNT(*) FROM t GROUP BY {}", around(n, "GROUPING SETS (", "a", ")"))
     }),
     rule("GROUPING SETS multiplied", |n| {
-        format!("SELECT COUNT(*) FROM t GROUP BY {}", list(n, ",", |_| "GROUPING SETS (a, b)".into()))
+        format!(
+            "SELECT COUNT(*) FROM t GROUP BY {}",
+            list(n, ",", |_| "GROUPING SETS (a, b)".into())
+        )
     }),
     rule("CUBE", |n| {
         format!("SELECT COUNT(*) FROM t GROUP BY CUBE ({})", list(n, ",", |i| format!("a + {i}")))
@@ -225,11 +262,18 @@ pub const RULES: &[Rule] = &[
         let names = list(n, ",", |i| format!("c{i}"));
         format!("SELECT 1 FROM (SELECT {columns}) q UNPIVOT (v FOR k IN ({names})) u")
     }),
-    rule("VALUES", |n| format!("SELECT 1 FROM (VALUES {}) v (a)", list(n, ",", |i| format!("({i})")))),
-    rule("VALUES of expressions", |n| {
-        format!("SELECT v.a FROM s CROSS APPLY (VALUES {}) v (a)", list(n, ",", |i| format!("(s.a + {i})")))
+    rule("VALUES", |n| {
+        format!("SELECT 1 FROM (VALUES {}) v (a)", list(n, ",", |i| format!("({i})")))
     }),
-    rule("FOR XML", |n| format!("SELECT {}", around(n, "(SELECT 1 AS a, ", "1", " FOR XML PATH(''), TYPE)"))),
+    rule("VALUES of expressions", |n| {
+        format!(
+            "SELECT v.a FROM s CROSS APPLY (VALUES {}) v (a)",
+            list(n, ",", |i| format!("(s.a + {i})"))
+        )
+    }),
+    rule("FOR XML", |n| {
+        format!("SELECT {}", around(n, "(SELECT 1 AS a, ", "1", " FOR XML PATH(''), TYPE)"))
+    }),
     rule("FOR XML PATH", |n| format!("SELECT 1 AS [{}a] FOR XML PATH", "a/".repeat(n))),
     rule("FOR XML AUTO", |n| {
         format!(
@@ -238,9 +282,15 @@ pub const RULES: &[Rule] = &[
             list(n, ",", |i| format!("s t{i}"))
         )
     }),
-    rule("FOR JSON", |n| format!("SELECT {}", around(n, "(SELECT 1 AS a, x = ", "1", " FOR JSON PATH)"))),
+    rule("FOR JSON", |n| {
+        format!("SELECT {}", around(n, "(SELECT 1 AS a, x = ", "1", " FOR JSON PATH)"))
+    }),
     rule("FOR JSON PATH", |n| format!("SELECT 1 AS [{}a] FOR JSON PATH", "a.".repeat(n))),
     rule("TOP of a subquery", |n| format!("SELECT {}", around(n, "(SELECT TOP (", "1", ") 1)"))),
-    rule("options", |n| format!("SELECT a FROM t OPTION ({})", list(n, ",", |_| "RECOMPILE".into()))),
-    rule("table hints", |n| format!("SELECT a FROM t WITH ({})", list(n, ",", |_| "NOLOCK".into()))),
+    rule("options", |n| {
+        format!("SELECT a FROM t OPTION ({})", list(n, ",", |_| "RECOMPILE".into()))
+    }),
+    rule("table hints", |n| {
+        format!("SELECT a FROM t WITH ({})", list(n, ",", |_| "NOLOCK".into()))
+    }),
 ];

@@ -8,7 +8,10 @@ pub const RULES: &[Rule] = &[
     rule("BEGIN", |n| around(n, "BEGIN ", "SELECT 1", " END")),
     rule("IF", |n| format!("{}SELECT 1", "IF 1 = 1 ".repeat(n))),
     rule("ELSE IF", |n| {
-        format!("DECLARE @v int = 7 {}SELECT 1", list(n, "", |i| format!("IF @v = {i} SELECT {i} ELSE ")))
+        format!(
+            "DECLARE @v int = 7 {}SELECT 1",
+            list(n, "", |i| format!("IF @v = {i} SELECT {i} ELSE "))
+        )
     }),
     rule("WHILE", |n| format!("{}SELECT 1", "WHILE 1 = 0 ".repeat(n))),
     rule("TRY", |n| around(n, "BEGIN TRY ", "SELECT 1", " END TRY BEGIN CATCH END CATCH")),
@@ -36,25 +39,40 @@ pub const RULES: &[Rule] = &[
     rule("IF of a sum", |n| format!("IF 1{} > 0 SELECT 1", " + 1".repeat(n))),
     rule("parameters of EXEC", |n| {
         let declared = list(n, ", ", |i| format!("@p{i} int"));
-        format!("EXEC sp_executesql N'SELECT 1', N'{declared}', {}", list(n, ", ", |i| i.to_string()))
+        format!(
+            "EXEC sp_executesql N'SELECT 1', N'{declared}', {}",
+            list(n, ", ", |i| i.to_string())
+        )
     }),
     rule("INSERT VALUES", |n| {
-        format!("BEGIN TRAN INSERT s (a) VALUES {} ROLLBACK", list(n, ",", |i| format!("({})", i + 100)))
+        format!(
+            "BEGIN TRAN INSERT s (a) VALUES {} ROLLBACK",
+            list(n, ",", |i| format!("({})", i + 100))
+        )
     }),
     rule("INSERT of UNION ALL", |n| {
         format!("BEGIN TRAN INSERT t (a) SELECT 1{} ROLLBACK", " UNION ALL SELECT 1".repeat(n))
     }),
     rule("INSERT of CTEs", |n| {
         let next = |i| format!("SELECT * FROM c{i}");
-        format!("BEGIN TRAN; {} ROLLBACK", chained(n, "SELECT 1 a", next, "INSERT t (a) SELECT a FROM LAST"))
+        format!(
+            "BEGIN TRAN; {} ROLLBACK",
+            chained(n, "SELECT 1 a", next, "INSERT t (a) SELECT a FROM LAST")
+        )
     }),
     rule("UPDATE of CTEs", |n| {
         let next = |i| format!("SELECT * FROM c{i}");
-        format!("BEGIN TRAN; {} ROLLBACK", chained(n, "SELECT a, b FROM t", next, "UPDATE LAST SET b = a"))
+        format!(
+            "BEGIN TRAN; {} ROLLBACK",
+            chained(n, "SELECT a, b FROM t", next, "UPDATE LAST SET b = a")
+        )
     }),
     rule("DELETE of CTEs", |n| {
         let next = |i| format!("SELECT * FROM c{i}");
-        format!("BEGIN TRAN; {} ROLLBACK", chained(n, "SELECT a, b FROM t", next, "DELETE LAST WHERE a = 1"))
+        format!(
+            "BEGIN TRAN; {} ROLLBACK",
+            chained(n, "SELECT a, b FROM t", next, "DELETE LAST WHERE a = 1")
+        )
     }),
     rule("UPDATE of JOINs", |n| {
         let join = |i: usize| format!(" JOIN s t{i} ON t{i}.a = t.a");
@@ -85,7 +103,8 @@ pub const RULES: &[Rule] = &[
         )
     }),
     rule("a cursor's query", |n| {
-        let query = chained(n, "SELECT 1 a", |i| format!("SELECT * FROM c{i}"), "SELECT a FROM LAST");
+        let query =
+            chained(n, "SELECT 1 a", |i| format!("SELECT * FROM c{i}"), "SELECT a FROM LAST");
         format!("DECLARE k CURSOR LOCAL FOR {query} OPEN k FETCH k CLOSE k DEALLOCATE k")
     }),
     rule("a keyset cursor's query", |n| {
@@ -94,7 +113,8 @@ pub const RULES: &[Rule] = &[
         format!("DECLARE k CURSOR LOCAL KEYSET FOR {query} OPEN k FETCH k CLOSE k DEALLOCATE k")
     }),
     rule("cursors", |n| {
-        let one = |i: usize| format!("DECLARE k{i} CURSOR LOCAL STATIC FOR SELECT a FROM s OPEN k{i} ");
+        let one =
+            |i: usize| format!("DECLARE k{i} CURSOR LOCAL STATIC FOR SELECT a FROM s OPEN k{i} ");
         list(n, "", one)
     }),
     rule("table variables", |n| list(n, "", |i| format!("DECLARE @t{i} TABLE (a int) "))),
