@@ -1,10 +1,14 @@
-//! How the files of each crate use each other: the circles among them, and a check that none grows;
-//! and that no code words an error that is not in the list of messages.
+//! How the files of each crate use each other: the circles among them and the pairs of outermost
+//! modules, and a check of both; and that no code words an error that is not in the list of
+//! messages.
 //!
 //! ```text
 //! cargo run -p ringwood-structure                       every crate's circles, largest first
 //! cargo run -p ringwood-structure -- --crate pages      with the files of each
-//! cargo run -p ringwood-structure -- --check            fails where a circle has more files than it may, or code words an error
+//! cargo run -p ringwood-structure -- --check            fails where a circle has more files than it
+//!                                                       may, a pair is not listed in pairs.txt, or
+//!                                                       code words an error
+//! cargo run -p ringwood-structure -- --root DIR         of the sources in that folder
 //! ```
 //!
 //! A file uses another one when a path in it (`use`, or in the code) that begins with `crate`,
@@ -13,6 +17,7 @@
 
 mod circles;
 mod messages;
+mod pairs;
 mod paths;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,15 +32,18 @@ type Uses = BTreeMap<String, BTreeSet<String>>;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let option = |name: &str| args.iter().position(|a| a == name).and_then(|at| args.get(at + 1));
-    let only = option("--crate");
+    let (only, root) = (option("--crate"), option("--root"));
     let check = args.iter().any(|a| a == "--check");
-    if let Some(unknown) =
-        args.iter().find(|a| !["--crate", "--check"].contains(&a.as_str()) && Some(*a) != only)
-    {
-        eprintln!("unknown argument: {unknown} (--crate NAME, --check)");
+    let known = |a: &String| {
+        ["--crate", "--check", "--root"].contains(&a.as_str()) || [only, root].contains(&Some(a))
+    };
+    if let Some(unknown) = args.iter().find(|a| !known(a)) {
+        eprintln!("unknown argument: {unknown} (--crate NAME, --check, --root DIR)");
         return ExitCode::from(2);
     }
-    match look(only.map(String::as_str), check) {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let crates = root.map_or(own, PathBuf::from).join("crates");
+    match look(&crates, only.map(String::as_str), check) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(e) => {
@@ -45,17 +53,17 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the circles; false when `check` finds one that is too large.
-fn look(only: Option<&str>, check: bool) -> std::io::Result<bool> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("crates"));
-    let mut sound = true;
+/// Prints the circles and pairs; false when `check` finds one that may not be.
+fn look(crates: &Path, only: Option<&str>, check: bool) -> std::io::Result<bool> {
+    let (mut sound, mut mutual) = (true, Vec::new());
     for folder in folders(crates)? {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let source = folder.join("src");
         if only.is_some_and(|only| only != name) || !source.is_dir() {
             continue;
         }
-        let found = circles::of(&uses(&source)?);
+        let uses = uses(&source)?;
+        let (found, pairs) = (circles::of(&uses), pairs::of(&uses));
         let largest = found.first().map_or(0, Vec::len);
         if largest > MOST {
             println!(
@@ -73,10 +81,14 @@ fn look(only: Option<&str>, check: bool) -> std::io::Result<bool> {
             if only.is_some() {
                 found.iter().for_each(|circle| println!("  {}", circle.join(", ")));
             }
+            pairs.iter().for_each(|(a, b)| println!("  {a} and {b} use each other"));
         }
+        mutual.extend(pairs.into_iter().map(|(a, b)| (name.clone(), a, b)));
     }
     if check && only.is_none() {
-        sound &= messages::check(crates)?;
+        let wrong = pairs::wrong(&mutual);
+        wrong.iter().for_each(|wrong| println!("{wrong}"));
+        sound &= wrong.is_empty() && messages::check(crates)?;
     }
     Ok(sound || !check)
 }
