@@ -15,7 +15,7 @@ use bind::set_options::SessionOptions;
 use catalog::names::quote;
 use catalog::temporal::Temporal;
 use catalog::{Catalog, ModuleKind, TableDef, TableState};
-use exec::dml::compile_dml;
+use dml::compile_dml;
 use exec::operators::context::ExecCtx;
 use logical::isolation::Isolation;
 

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use memory::{Clerk, OutOfMemory, Reservation};
 use types::SqlError;
 
+use catalog::errors::out_of_memory;
 use catalog::{ModuleDef, TableDef};
-use exec::operators::memory::out_of_memory;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Bytes that are charged at once.
 const STEP: usize = 4 << 10;

@@ -12,7 +12,7 @@ use super::temps::{kept_name, remember, tempdb};
 use super::work::Work;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{ModuleDef, ModuleKind, errors};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// They belong to no scope but the session's.
 const OF_SESSION: u32 = 0;

@@ -16,7 +16,7 @@ use super::tables::{create_table, drop_table};
 use super::work::Work;
 use bind::env::TempName;
 use catalog::{Catalog, Db, NewTable, TEMPDB, TableDef, errors, fold_name};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Table variables that one statement drops at the end of their scope.
 const TOGETHER: usize = 256;

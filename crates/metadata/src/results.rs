@@ -2,8 +2,8 @@
 
 use types::{DataType, SqlError, Value};
 
-use exec::output::{ColumnInfo, Sink, StatementEnd, StatementKind, give_each};
-use exec::state::SessionCore;
+use session::output::{ColumnInfo, Sink, StatementEnd, StatementKind, give_each};
+use session::state::SessionCore;
 
 /// Sends a whole result set; `nested`: of a statement inside a procedure.
 pub fn send(

@@ -10,9 +10,9 @@ use txn::{LockOwner, Resource};
 use super::params::Param;
 use super::{Call, params::Given};
 use catalog::errors;
-use exec::state::holdings::Holding;
 use instance::OfInstance;
 use metadata::functions::activity::{lock_of, mode_of};
+use session::state::holdings::Holding;
 
 const PARAMS: &[Param] = &[
     ("@Resource", DataType::NVarChar(Len::N(255))),

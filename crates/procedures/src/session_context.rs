@@ -2,7 +2,7 @@
 
 use ::types::{DataType, Len, SqlError, Value, msg};
 use catalog::fold_name;
-use exec::state::holdings::Holding;
+use session::state::holdings::Holding;
 
 use super::Call;
 use super::params::Param;

@@ -9,8 +9,8 @@ use ::types::{DataType, Len, SqlError, Value, msg};
 use super::Call;
 use super::params::Param;
 use catalog::fold_name;
-use exec::state::holdings::Holding;
 use expr::large::is_conversion;
+use session::state::holdings::Holding;
 
 const PREPARE: &[Param] = &[
     ("@hdoc", DataType::Int),

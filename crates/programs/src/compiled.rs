@@ -23,14 +23,14 @@ use bind::set_options::CompileOptions;
 use bind::type_names::{data_type, table_type};
 use bind::undeclared::Undeclared;
 use bind::unresolved_names::{UnresolvedNames, is_of_a_name};
-use exec::asking::{Asking, GoOn};
-use exec::conceal::conceal_while;
-use exec::dml::DmlPlan;
+use dml::DmlPlan;
 use exec::operators::scalar::{Condition, Scalar};
-use exec::state::SessionCore;
-use exec::state::activity::BatchView;
 use plan::cursor::CursorPlan;
 use plan::{Needs, QueryPlan};
+use session::asking::{Asking, GoOn};
+use session::conceal::conceal_while;
+use session::state::SessionCore;
+use session::state::activity::BatchView;
 
 /// A statement bound to the catalog; cheap to clone.
 #[derive(Clone)]

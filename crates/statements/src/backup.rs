@@ -14,10 +14,10 @@ use catalog::db::DbStatus;
 use catalog::errors;
 use catalog::registry::DbEntry;
 use catalog::{Db, MASTER};
-use exec::conceal::conceal;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::configuration::{BACKUP_CHECKSUM, BACKUP_COMPRESSION};
+use session::conceal::conceal;
 
 /// database_id of tempdb.
 const TEMPDB: i32 = 2;

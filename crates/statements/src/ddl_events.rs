@@ -17,10 +17,10 @@ use types::{DataType, SqlError};
 use super::{StmtCtx, database_of};
 use catalog::{Db, MASTER, ModuleDef, clock};
 use ddl::events::covers;
-use exec::conceal::conceal;
-use exec::state::SessionCore;
-use exec::state::changes::{Cause, FiredTriggers};
 use metadata::functions::properties::SERVER_NAME;
+use session::conceal::conceal;
+use session::state::SessionCore;
+use session::state::changes::{Cause, FiredTriggers};
 
 /// An event of a database, or of the server.
 pub(super) struct Raised {

@@ -7,7 +7,7 @@ use types::{SqlError, msg};
 
 use super::{StmtCtx, resolve_table};
 use ddl::option_rules;
-use exec::dml::bulk::{BulkLoad, BulkOptions};
+use session::state::bulk::{BulkLoad, BulkOptions};
 
 impl StmtCtx<'_> {
     /// Errors: 208 no such table, 207 no such column, 264 one twice, types that there are not, 155

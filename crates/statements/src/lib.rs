@@ -60,10 +60,10 @@ use types::{SqlError, Value, msg};
 
 use bind::env::VarScope;
 use catalog::errors;
-use exec::output::Sink;
-use exec::state::SessionCore;
 use instance::OfInstance;
 use logical::isolation::Isolation;
+use session::output::Sink;
+use session::state::SessionCore;
 
 /// What carries out each command.
 static COMMANDS: &[command::Known] = &[
@@ -322,7 +322,7 @@ impl StmtCtx<'_> {
 
 pub use bind::literal::literal;
 
-pub use exec::state::names::{database_of, resolve_table};
+pub use session::state::names::{database_of, resolve_table};
 
 fn name_of(kind: &StmtKind) -> &'static str {
     match kind {

@@ -16,8 +16,8 @@ use super::principal::{
     cannot, check_circle, check_droppable, find_member, find_role, new_role, public_members,
     rename_role, special, taken, valid_name,
 };
-use exec::state::SessionCore;
 use instance::security::change::Change;
+use session::state::SessionCore;
 
 impl StmtCtx<'_> {
     pub(super) fn create_server_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {

@@ -3,8 +3,8 @@
 //! WITH NORESET with the session.
 
 use catalog::security::DBO;
-use exec::state::SessionCore;
-use exec::state::caller::Until;
+use session::state::SessionCore;
+use session::state::caller::Until;
 use syntax::commands::SetUser;
 use types::SqlError;
 

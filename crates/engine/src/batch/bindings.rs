@@ -7,12 +7,12 @@
 
 use std::sync::Arc;
 
-use exec::state::SessionCore;
-use exec::state::handles::Declared;
 use instance::OfInstance;
 use programs::cache::Found;
 use programs::compiled::{Bindings, Bound, Compiled, Stamp};
 use programs::counts::Counts;
+use session::state::SessionCore;
+use session::state::handles::Declared;
 
 /// What a run takes and gives back: bindings, and where the session counts what they cost.
 pub(super) type Own = (Bindings, Arc<Counts>);

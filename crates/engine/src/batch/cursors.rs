@@ -18,16 +18,18 @@ use types::{DataType, ResultRows, SqlError, Value, msg};
 use super::cursor_options::{Options, read_only};
 use super::run::{Failure, Run, ToSink};
 use catalog::errors;
+use catalog::errors::out_of_memory;
 use catalog::usage::UseCount;
 use exec::cursor::{Body, DeclaredIn, Status, To};
-use exec::explain::uses::Uses;
 use exec::operators::context::RowSink;
-use exec::operators::memory::out_of_memory;
-use exec::output::StatementKind;
-use exec::state::SessionCore;
-use exec::state::cursors::{Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared, last};
+use exec::uses::Uses;
 use programs::cache::plan_bytes;
 use programs::compiled::Bound;
+use session::output::StatementKind;
+use session::state::SessionCore;
+use session::state::cursors::{
+    Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared, last,
+};
 
 /// How often a cursor is compiled again while tables change under its OPEN.
 const MAX_RECOMPILES: u32 = 100;

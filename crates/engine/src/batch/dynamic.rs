@@ -16,10 +16,6 @@ use super::prepared_call::PreparedCall;
 use super::run::{Failure, Flow, Run};
 use bind::type_names::{self, in_list, table_type};
 use catalog::{Catalog, errors, fold_name};
-use exec::state::SessionCore;
-use exec::state::handles::{Declared, Parameter};
-use exec::state::holdings::Holding;
-use exec::state::phases::{self, Phase};
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::cache::{Found, LastFound, plan_bytes};
@@ -27,6 +23,10 @@ use programs::compiled::Compiled;
 use programs::module::{check_readonly, convert_argument};
 use programs::program::BatchParam;
 use programs::table_param::TableParam;
+use session::state::SessionCore;
+use session::state::handles::{Declared, Parameter};
+use session::state::holdings::Holding;
+use session::state::phases::{self, Phase};
 
 /// sp_prepare's option: tell the columns of the result.
 const RETURN_METADATA: i64 = 1;

@@ -28,13 +28,13 @@ use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
 use ddl::option_rules;
 use ddl::{temp_procedures, temps};
-use exec::output::SessionChange;
-use exec::output::StatementKind;
-use exec::state::caller::Until;
-use exec::state::phases::{self, Phase};
 use logical::rights::{Chain, Rights};
 use metadata::functions::metadata::name_parts;
 use metadata::scripts;
+use session::output::SessionChange;
+use session::output::StatementKind;
+use session::state::caller::Until;
+use session::state::phases::{self, Phase};
 use std::sync::Arc;
 
 impl Run<'_> {

@@ -9,8 +9,8 @@ use types::{DataType, Len, SqlError, Value, msg};
 
 use super::run::{Failure, Run};
 use catalog::errors;
-use exec::state::caller::Until;
 use instance::security::passwords;
+use session::state::caller::Until;
 
 impl Run<'_> {
     /// EXECUTE AS USER, EXECUTE AS LOGIN.

@@ -17,11 +17,11 @@ use super::run::{Effect, Failure, Flow, Run};
 use crate::session::watch::killed;
 use catalog::errors;
 use catalog::messages::Message;
-use exec::output::{SessionChange, StatementKind};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::messages::format::{format_message, to_text};
 use logical::isolation::Isolation;
+use session::output::{SessionChange, StatementKind};
+use session::state::SessionCore;
 
 /// Longest PRINT, in characters.
 const MAX_PRINT: usize = 8000;

@@ -10,9 +10,9 @@ use super::trigger::{MAX_NESTING, too_deep};
 use bind::function::CalledFunction;
 use catalog::errors;
 use ddl::temps;
-use exec::output::Sink;
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::output::Sink;
+use session::state::SessionCore;
 
 /// The value of a scalar function; of a function that fills a table the rows go to `rows`.
 ///

@@ -10,9 +10,11 @@ use types::{DataType, ResultRows, SqlError, Value, msg, pack_row};
 use super::run::{Failure, Flow, Run};
 use bind::env::VarScope;
 use catalog::errors;
-use exec::dml::bulk::{BulkRows, load_rows_of};
+use dml::bulk::{BulkRows, load_rows_of};
 use exec::operators::row_store::{Cursor, RowStore};
-use exec::output::{ColumnInfo, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind};
+use session::output::{
+    ColumnInfo, OutputParameter, SessionChange, Sink, StatementEnd, StatementKind,
+};
 
 /// Rows of a result set: its columns' types, and where its rows begin.
 struct Set {

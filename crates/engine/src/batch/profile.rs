@@ -6,10 +6,10 @@ use syntax::ast::Stmt;
 use types::{ResultRows, Value};
 
 use super::run::{Failure, Run};
-use exec::explain::{self, Measured, Shown};
-use exec::output::{StatementKind, give_each};
-use exec::state::profile::Profile;
+use explain::{Measured, Shown};
 use programs::compiled::Bound;
+use session::output::{StatementKind, give_each};
+use session::state::profile::Profile;
 
 impl Run<'_> {
     /// A statement whose profile the session wants is done: shows it, and goes on with the counters

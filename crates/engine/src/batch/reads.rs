@@ -11,8 +11,8 @@ use types::{SqlError, msg};
 
 use super::run::{Failure, Run};
 use catalog::{Db, TableDef};
-use exec::host::Host;
-use exec::state::SessionCore;
+use session::state::SessionCore;
+use session::state::host::Host;
 
 /// What a statement has read of a table.
 struct TableReads {

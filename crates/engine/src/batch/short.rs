@@ -14,15 +14,15 @@ use super::bindings;
 use super::kind::kind_of;
 use super::run::{End, ToSink, fail_batch, tell_notes, tell_owed};
 use catalog::errors;
-use exec::dml::{DmlPlan, ExpectedRow};
+use dml::{DmlPlan, ExpectedRow};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
 use plan::QueryPlan;
 use programs::compiled::{Bound, Compiled, Stamp};
 use programs::counts::Counts;
 use programs::program::Op;
+use session::output::{Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
 
 /// A statement that may run this way.
 enum Plan {

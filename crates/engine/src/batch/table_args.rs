@@ -17,7 +17,7 @@ use catalog::security::Permission;
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def;
 use ddl::temps::{self, Variable};
-use exec::dml::bulk::load_rows_of;
+use dml::bulk::load_rows_of;
 use logical::rights::Rights;
 use programs::arguments::{RpcTable, TableArg};
 use programs::table_param::{TableParam, clash};

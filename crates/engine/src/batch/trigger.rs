@@ -10,11 +10,11 @@ use types::{SqlError, msg};
 use super::run::{End, run_batch};
 use catalog::{Db, ModuleDef, errors};
 use ddl::temps;
-use exec::output::Sink;
-use exec::state::SessionCore;
-use exec::state::changes::{Cause, FiredTriggers};
-use exec::state::inner::check_after_trigger;
 use instance::OfInstance;
+use session::output::Sink;
+use session::state::SessionCore;
+use session::state::changes::{Cause, FiredTriggers};
+use session::state::inner::check_after_trigger;
 
 /// Deepest nesting of scopes.
 pub const MAX_NESTING: u32 = 32;

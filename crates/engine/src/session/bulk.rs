@@ -13,11 +13,12 @@ use crate::batch::run::End;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
-use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
-use exec::state::activity::Here;
-use exec::state::names::resolve_table;
+use dml::bulk::{BulkRows, bulk_load};
+use session::output::{Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
+use session::state::activity::Here;
+use session::state::bulk::{BulkLoad, BulkOptions};
+use session::state::names::resolve_table;
 
 impl Session {
     /// Inserts rows into a table (`name`, `schema.name` or `database.schema.name`, in brackets
@@ -142,7 +143,7 @@ fn run_load(
         Typed { rows, table: &bulk.table, columns: &bulk.columns, dialect, exact: false };
     core.begin_statement(true)?;
     core.tell_transactions(sink)?;
-    let result = bulk.run(core, &mut typed);
+    let result = bulk_load(bulk, core, &mut typed);
     let result = result.and_then(|rows| core.fire_triggers(sink, false).map(|()| rows));
     core.end_statement(result)
 }
@@ -174,7 +175,7 @@ fn load(
         order,
     };
     core.begin_statement(true)?;
-    let result = bulk.run(core, &mut typed);
+    let result = bulk_load(&bulk, core, &mut typed);
     let result = result.and_then(|rows| core.fire_triggers(&mut Unheard, true).map(|()| rows));
     core.end_statement(result)
 }

@@ -9,14 +9,14 @@ use catalog::security::{Permission, Principal, SA, Scope};
 use types::{LANGUAGES, SqlError, msg};
 
 use super::{Session, logon};
-use exec::operators::memory::QueryMemory;
-use exec::state::SessionCore;
-use exec::state::caller::Caller;
 use instance::security::LoginToken;
 use instance::security::change::Change;
 use instance::security::login::login_failed;
 use instance::security::passwords;
 use instance::{InstanceCore, OfInstance};
+use session::query_memory::QueryMemory;
+use session::state::SessionCore;
+use session::state::caller::Caller;
 
 /// Memory for queries of the dedicated administrator connection, whatever others hold.
 const DEDICATED_MEMORY: usize = 32 << 20;

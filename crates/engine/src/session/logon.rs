@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use catalog::ModuleDef;
 use catalog::errorlog::line_of;
-use exec::output::Sink;
-use exec::state::SessionCore;
-use exec::state::changes::{Cause, FiredTriggers};
+use session::output::Sink;
+use session::state::SessionCore;
+use session::state::changes::{Cause, FiredTriggers};
 use types::{SqlError, msg};
 
 use ddl::events::LOGON;
@@ -67,7 +67,7 @@ pub(super) fn run(core: &mut SessionCore, client: &ClientInfo) -> Result<(), Sql
     });
     let log = core.host().error_log().clone();
     if let Err(error) = &result
-        && !exec::state::inner::was_reported(error)
+        && !session::state::inner::was_reported(error)
     {
         said.0.push(error.message.clone());
     }

@@ -30,20 +30,22 @@ use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value, msg};
 
 use ddl::temps;
-use exec::output::Sink;
-use exec::state::activity::{Here, Told};
-use exec::state::core::{SessionCore, SessionShared};
 use instance::InstanceCore;
 use instance::OfInstance;
 use memory::meter::Metered;
 use programs::parameters::{self, ToRun};
 use ready::{Known, Ready, look_ahead, put_ready};
 use round::{request, run_in};
+use session::output::Sink;
+use session::state::activity::{Here, Told};
+use session::state::core::{SessionCore, SessionShared};
 
 pub use bind::set_options::SessionOptions;
-pub use exec::state::before_answer::{BeforeAnswer, Owed};
-pub use exec::state::core::{DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT};
 pub use logical::isolation::Isolation;
+pub use session::state::before_answer::{BeforeAnswer, Owed};
+pub use session::state::core::{
+    DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT,
+};
 
 /// A session. Dropping it rolls back what is open.
 pub struct Session {

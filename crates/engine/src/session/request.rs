@@ -7,9 +7,9 @@ use types::SqlError;
 use super::{Isolation, Outcome, Session, round};
 use crate::batch::run::End;
 use ddl::temps;
-use exec::output::{SessionChange, Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
-use exec::state::handles::Handles;
+use session::output::{SessionChange, Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
+use session::state::handles::Handles;
 
 /// How a transaction begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

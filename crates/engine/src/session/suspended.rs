@@ -13,8 +13,8 @@ use crate::Instance;
 use exec::operators::RowSet;
 use exec::operators::context::ExecCtx;
 use exec::operators::query::{RunningQuery, lock_tables};
-use exec::output::Sink;
 use instance::InstanceOptions;
+use session::output::Sink;
 
 /// Fails at any error.
 struct NoErrors;

@@ -65,7 +65,7 @@ impl Env for Rt<'_, '_> {
     }
 
     fn hold(&mut self, bytes: usize) -> Result<(), SqlError> {
-        self.ctx.session.values.take(bytes).map_err(|_| super::memory::out_of_memory())
+        self.ctx.session.values.take(bytes).map_err(|_| catalog::errors::out_of_memory())
     }
 
     fn release(&mut self, bytes: usize) {

@@ -7,9 +7,9 @@ use super::context::{ExecCtx, RowSink};
 use super::plain::PlainVars;
 use super::scan::read_mode;
 use super::seek;
-use crate::state::core::PointRoom;
 use plan::QueryPlan;
 use plan::nodes::{Node, Path, ScanPlan};
+use session::state::core::PointRoom;
 use storage::{Base, TableMode, access_error};
 use types::{ResultRows, SqlError, Value};
 

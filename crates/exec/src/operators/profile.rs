@@ -3,8 +3,8 @@
 
 use super::rt::Rt;
 use super::{Operator, RowSet};
-use crate::state::profile::NodeId;
 use plan::nodes::Plan;
+use session::state::profile::NodeId;
 use std::time::Instant;
 use types::SqlError;
 

@@ -6,11 +6,11 @@ use super::context::{ExecCtx, RowSink};
 use super::open::start;
 use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
-use crate::state::SessionCore;
 use crate::unseen;
 use expr::Expr;
 use plan::nodes::{Node, ScanPlan};
 use plan::{Needs, QueryPlan};
+use session::state::SessionCore;
 use storage::corrupt_row;
 use types::{ResultRows, SqlError, Value};
 

@@ -7,14 +7,14 @@ use expr::KeptList;
 use expr::key::ValueKey;
 use types::{SqlError, Value};
 
-use super::memory::{Share, StatementMemory};
 use crate::operators::context::ExecCtx;
-use crate::state::SessionCore;
-use crate::state::changes::KeptRows;
 use catalog::Db;
 use logical::tree::WorkSource;
 use plan::Needs;
 use plan::nodes::Plan;
+use session::query_memory::{Share, StatementMemory};
+use session::state::SessionCore;
+use session::state::changes::KeptRows;
 use txn::SnapshotGuard;
 
 /// A kept result.
@@ -56,7 +56,7 @@ pub struct RunState {
     /// Values of RAND(), by the number of the call.
     pub(super) once: Vec<Option<f64>>,
     /// What the statement keeps in memory to its end; the grant of its operators.
-    pub(crate) memory: StatementMemory,
+    pub memory: StatementMemory,
     /// Where the first scan of the run begins, when not where its path does.
     pub(super) place: Option<Box<ScanPlace>>,
     /// What few runs have.

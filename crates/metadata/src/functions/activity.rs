@@ -14,9 +14,9 @@ use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{of_statement as f, session};
 use crate::views::devices::files_of;
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::figures::Figures;
+use session::state::SessionCore;
 
 /// Microseconds of a tick.
 const TICK_US: u64 = 31_250;

@@ -12,9 +12,9 @@ use catalog::ModuleKind;
 use catalog::TableDef;
 use catalog::fold_name;
 use compact_str::CompactString;
-use exec::state::SessionCore;
-use exec::state::changes::Action;
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, smallint, sysname, text_arg};
+use session::state::SessionCore;
+use session::state::changes::Action;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 

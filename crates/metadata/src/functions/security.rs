@@ -8,8 +8,8 @@ use catalog::security::{
     Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Scope, Securable, Security,
 };
 use catalog::{Db, fold_name};
-use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, sysname, text_arg};
+use session::state::SessionCore;
 use types::{DataType, LANGUAGES, Len, SqlError, Value};
 
 fn sid_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {

@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
-use exec::state::SessionCore;
 use expr::functions::{
     ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname,
 };
 use instance::messages;
 use instance::messages::format::format_message;
+use session::state::SessionCore;
 use types::convert::{Mode, convert};
 use types::{DataType, Decimal, Len, SqlError, Value};
 

@@ -6,8 +6,8 @@ use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{View, ViewColumn, bit, text};
-use exec::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
 use instance::OfInstance;
+use session::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
 
 use DataType::{BigInt, Bit, DateTime, Int};
 

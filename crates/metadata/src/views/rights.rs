@@ -11,7 +11,7 @@ use types::Value;
 use super::ViewColumn;
 use super::shown::Rows;
 use super::visible;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 const STATE: ViewRight = ViewRight::Server(Permission::ViewServerPerformanceState);
 const DATABASE_STATE: ViewRight = ViewRight::Database(Permission::ViewDatabasePerformanceState);

@@ -9,7 +9,7 @@ use catalog::security::{
     Class, FIRST_LOGIN, Kind, Permission, Principal, SA, Scope, Securable, Security,
 };
 use catalog::{Db, MASTER, TEMPDB, fold_name};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Permissions that tell of the one who has them on a type that it may know of it.
 const ON_TYPES: [Permission; 4] =

@@ -13,7 +13,7 @@ use types::{DataType, Look, SqlError, Value, msg};
 
 use super::view::all_of;
 use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Arguments: the document (its number, where it is prepared), the query, what it asks of the
 /// statement.

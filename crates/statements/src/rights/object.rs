@@ -12,7 +12,7 @@ use types::{SqlError, msg};
 use super::{in_database, not_permitted};
 use crate::database_of;
 use ddl::temp_procedures;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// 1088.
 pub(super) fn cannot_find(name: &ObjectName) -> SqlError {

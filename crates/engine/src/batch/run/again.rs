@@ -8,8 +8,8 @@ use types::{SqlError, msg};
 use super::{Failure, Run, Step};
 use crate::batch::kind::is_dml;
 use catalog::errors;
-use exec::state::room::MAX_RUNS;
 use programs::program::Op;
+use session::state::room::MAX_RUNS;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an
 /// error.

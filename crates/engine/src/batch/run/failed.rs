@@ -9,9 +9,9 @@ use types::{SqlError, msg};
 use super::{After, Effect, End, Failure, Run};
 use crate::batch::kind::is_dml;
 use catalog::errors;
-use exec::output::{StatementEnd, StatementKind};
-use exec::state::inner::was_reported;
 use programs::program::Op;
+use session::output::{StatementEnd, StatementKind};
+use session::state::inner::was_reported;
 
 impl Run<'_> {
     /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.

@@ -10,11 +10,11 @@ use types::{DataType, SqlError, Value};
 
 use super::bindings;
 use super::kind::kind_of;
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
 use programs::compiled::{Bindings, Compiled};
 use programs::counts::Counts;
 use programs::program::Op;
+use session::output::{Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
 
 mod again;
 mod behind;

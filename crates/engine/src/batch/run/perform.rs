@@ -12,8 +12,8 @@ use crate::batch::origins;
 use catalog::errors;
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
-use exec::output::StatementKind;
 use programs::compiled::Bound;
+use session::output::StatementKind;
 
 impl Run<'_> {
     pub(super) fn assign(&mut self, at: usize) -> Result<(), Failure> {

@@ -17,9 +17,9 @@ use types::{DataType, SqlError, Value, msg};
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
 use exec::cursor::{Body, Status};
-use exec::output::{ColumnInfo, StatementEnd, StatementKind};
-use exec::state::cursors::{Concurrency, Cursor};
 use programs::arguments::Arg;
+use session::output::{ColumnInfo, StatementEnd, StatementKind};
+use session::state::cursors::{Concurrency, Cursor};
 
 /// Scroll options.
 mod scroll {
@@ -63,7 +63,7 @@ fn invalid(procedure: &str, parameter: &str) -> SqlError {
 
 /// The name under which positioned statements of the engine's own find a cursor.
 fn hidden_name(handle: i32) -> String {
-    format!("{}{handle}", exec::state::cursors::HIDDEN)
+    format!("{}{handle}", session::state::cursors::HIDDEN)
 }
 
 fn quoted(name: &str) -> String {

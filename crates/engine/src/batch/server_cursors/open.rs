@@ -13,13 +13,13 @@ use super::{ROWS, concurrency, hidden_name, invalid, number, scroll, shown_colum
 use crate::batch::cursors::{NewCursor, compile, open};
 use crate::batch::origins;
 use crate::batch::run::{Failure, Flow, Run};
-use exec::output::{ColumnInfo, Origin, Origins, Sink};
-use exec::state::cursors::{Concurrency, Cursor};
-use exec::state::handles::Declared;
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::compiled::Compiled;
 use programs::program::Op;
+use session::output::{ColumnInfo, Origin, Origins, Sink};
+use session::state::cursors::{Concurrency, Cursor};
+use session::state::handles::Declared;
 
 /// Status of an open that has fetched all rows and closed the cursor.
 const CLOSED: i32 = 16;
