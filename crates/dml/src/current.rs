@@ -10,7 +10,7 @@ use storage::write::{Locator, read_current};
 use syntax::ast::CursorName;
 use types::{SqlError, Value, msg};
 
-use super::target::{RowChange, no_conflict};
+use super::row_change::{RowChange, no_conflict};
 use exec::operators::rt::Rt;
 use session::state::cursors::{Concurrency, Current, CurrentRow, Cursor};
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange, Written};
 use super::output::{self, Images, Outlet, OutputPlan, OutputRow, OutputScope, Waiting};
+use super::row_change::{Progress, RowChange, one_by_one, wait_for};
 use super::source::{Purpose, Rows, dml_source, plan_target};
-use super::target::{Limit, Progress, RowChange, Target, one_by_one, wait_for};
+use super::target::{Limit, Target};
 use crate::shown::Source;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use bind::Binder;

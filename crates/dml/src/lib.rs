@@ -1,7 +1,9 @@
-//! INSERT, UPDATE, DELETE, MERGE and SELECT INTO: compiled once, run without names. Guarantees: a
-//! statement never meets its own changes (Halloween): what it reads is complete before it writes,
-//! or the way it reads cannot lead to what it wrote; rows that another transaction is changing are
-//! waited for and tested again; an error names table and column.
+//! INSERT, UPDATE, DELETE, MERGE, SELECT INTO and bulk loads: compiled once, run without names.
+//! Entry points: [`compile_dml`], [`DmlPlan::run`], [`bulk::bulk_load`]; [`change`] has what is
+//! done to each row beside the table. Guarantees: a statement never meets its own changes
+//! (Halloween): what it reads is complete before it writes, or the way it reads cannot lead to what
+//! it wrote; rows that another transaction is changing are waited for and tested again; an error
+//! names table and column.
 
 pub mod bulk;
 mod bulk_order;
@@ -18,7 +20,9 @@ mod nested;
 mod new_row;
 pub(crate) mod output;
 pub(crate) mod partitioned;
+mod row_change;
 pub(crate) mod select_into;
+mod set;
 pub mod shown;
 mod source;
 pub(crate) mod target;

@@ -2,11 +2,8 @@
 //! per page, and fixed-length columns are patched in a copy of the row instead of encoding it anew.
 //! One row by its key takes a short way ([`point`]).
 
-pub mod joined;
 mod point;
 pub mod row;
-pub mod set;
-mod write;
 
 pub use point::ExpectedRow;
 
@@ -15,8 +12,10 @@ use std::sync::Arc;
 
 use super::change::{self, ChangePlan, CompileCascade, TableChange, Written};
 use super::output::{self, Images, Outlet, OutputPlan, OutputScope, Waiting};
+use super::row_change::{Progress, RowChange, one_by_one};
+use super::set::SetClause;
 use super::source::{Purpose, Rows, dml_source, plan_target};
-use super::target::{Limit, Progress, RowChange, Target, one_by_one};
+use super::target::{Limit, Target};
 use crate::shown::Source;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use bind::Binder;
@@ -31,7 +30,6 @@ use pages::RowHeader;
 use plan::Needs;
 use row::RowUpdate;
 use session::state::changes::Action;
-use set::SetClause;
 use storage::write::{Locator, touches};
 use storage::{Base, TableStore, access_error};
 use syntax::ast;

@@ -1,7 +1,8 @@
-//! Plans as rows and as XML: what SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML show. It tells the
-//! operators that would run, with SQL Server's names for them, how many rows the planner expects
-//! and what it takes them to cost, in seconds; expressions are not written out, only the columns
-//! that they test.
+//! Plans as rows and as XML: what SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML show. Each operator
+//! that would run has SQL Server's name for it, how many rows the planner expects of it and what
+//! they are expected to cost, in seconds; expressions are not written out, only the columns that
+//! they test. Entry points: [`query`] and [`dml`](fn@dml), which fill a [`Shown`]. Guarantee:
+//! showing a plan runs nothing of it, and can be cancelled at each operator.
 
 mod profile;
 mod steps;

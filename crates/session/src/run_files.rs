@@ -16,8 +16,8 @@ const MARK: &str = ".sort-";
 /// Where an instance's run files are made.
 #[derive(Debug)]
 pub struct RunFiles {
-    /// Where they are written, and where it is told that this has failed.
     pub disk: Arc<dyn Disk>,
+    /// Where a failed write or read of one is told.
     pub errors: Arc<ErrorLog>,
     /// Tempdb's primary file, once there is one.
     beside: RwLock<Option<PathBuf>>,

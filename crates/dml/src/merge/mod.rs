@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::change::ChangePlan;
 use super::new_row::NewRows;
 use super::output::OutputPlan;
-use super::update::set::SetClause;
+use super::set::SetClause;
 use crate::shown::Source;
 use catalog::Db;
 use expr::{Expr, Pred};

@@ -5,7 +5,7 @@
 //! NULL; a value that cannot be computed) is left to that way, which has not begun by then.
 
 use super::UpdatePlan;
-use super::set::SetColumn;
+use crate::set::SetColumn;
 use crate::target::Target;
 use access::{Edit, Edited, Expected, Wish};
 use exec::operators::context::ExecCtx;

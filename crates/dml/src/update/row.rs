@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::super::change::{ChangePlan, Kept};
 use super::super::output::{Outlet, OutputRow};
-use super::super::target::wait_for;
+use super::super::row_change::wait_for;
+use super::super::set::{SetClause, VarValue};
 use super::super::values::{column_value, null_error};
-use super::set::{SetClause, VarValue};
 use access::Outcome;
 use catalog::Db;
 use exec::operators::rt::Rt;

@@ -1,5 +1,5 @@
 //! Cursors while they run: where the rows of each kind come from. Statements, system procedures and
-//! clients use them through [`Body`]; names and scopes are `state::cursors`.
+//! clients use them through [`Body`]; names and scopes are `session::state::cursors`.
 //! docs/internals/cursors.md has the design. Guarantees: a fetch reads at most one row more than it
 //! gives; nothing of a cursor borrows the session; a table that was changed or dropped under an
 //! open cursor is error 16943.

@@ -4,7 +4,7 @@
 //! Guarantee: a value is of the row as it is when it is changed. Where somebody has changed a
 //! column that it is made of since the row was found, it is computed again, by its subquery.
 
-use super::set::SetClause;
+use super::SetClause;
 use bind::Binder;
 use catalog::{IndexDef, TableDef};
 use expr::{CaseExpr, ColId, CompareExpr, Expr, Pred};

@@ -2,9 +2,11 @@
 //! none that numbers itself (8102, 272); values are of the columns' types; a row that is changed
 //! gets a new rowversion.
 
-use super::super::new_row::not_modifiable;
-use super::super::values::{default_of, full_name, into_column, masked_column};
-use super::write;
+mod joined;
+mod write;
+
+use super::new_row::not_modifiable;
+use super::values::{default_of, full_name, into_column, masked_column};
 use bind::Binder;
 use bind::deduce::Wanted;
 use bind::period::{self, TRANSACTION_TIME};
