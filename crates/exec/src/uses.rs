@@ -59,7 +59,7 @@ impl Uses {
     }
 
     /// Of the subqueries of an expression.
-    pub fn of_expression(needs: &Needs) -> Uses {
+    fn of_expression(needs: &Needs) -> Uses {
         let mut uses = Uses::default();
         uses.subqueries(needs);
         uses
@@ -163,7 +163,7 @@ impl Uses {
 /// How often an expression that reads tables was evaluated, until that is added to the uses of its
 /// tables.
 #[derive(Debug, Default)]
-pub struct Evaluations {
+pub(crate) struct Evaluations {
     count: AtomicU64,
     last: AtomicU64,
 }

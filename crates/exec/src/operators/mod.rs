@@ -20,7 +20,7 @@ mod hash;
 pub(crate) mod hash_join;
 mod join_parts;
 mod join_probe;
-pub mod large;
+mod large;
 pub(crate) mod locked;
 mod lookup;
 pub(crate) mod loop_join;

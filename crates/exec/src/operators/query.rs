@@ -57,7 +57,7 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
     }
 
     /// Starts a query over one scan that goes on from a row. Its tables are locked.
-    pub fn start_from(query: Q, ctx: &mut ExecCtx<'_>, place: ScanPlace) -> RunningQuery<Q> {
+    pub(crate) fn start_from(query: Q, ctx: &mut ExecCtx<'_>, place: ScanPlace) -> RunningQuery<Q> {
         RunningQuery::with(query, ctx, RunState::from_place(place))
     }
 
