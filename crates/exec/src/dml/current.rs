@@ -38,7 +38,7 @@ impl CurrentTarget {
         rt: &mut Rt<'_, '_>,
         change: &mut dyn RowChange,
     ) -> Result<u64, SqlError> {
-        let cursor = rt.session().cursors.find(&self.cursor)?;
+        let cursor = rt.session().objects.cursors.find(&self.cursor)?;
         let row = self.current(&cursor, db, store)?;
         change_row(self, &cursor, &row, (db, store), rt, change)
     }

@@ -287,8 +287,8 @@ pub fn identity_value(next: i64, ty: DataType) -> Result<Value, SqlError> {
 /// @@IDENTITY and SCOPE_IDENTITY() from here on.
 pub fn note_identity(rt: &mut Rt<'_, '_>, last: i64) {
     let session = rt.session();
-    session.last_identity = Some(last);
-    session.scope_identity = Some(last);
+    session.run.results.last_identity = Some(last);
+    session.run.results.scope_identity = Some(last);
 }
 
 /// Table positions that the statement gives values for, in its order.
