@@ -16,7 +16,7 @@ use catalog::errors::db_error;
 use catalog::{Db, IndexDef, TableDef, identity, row_version};
 use expr::Expr;
 use storage::TableStore;
-use storage::write::with_writer;
+use storage::write::{WriteContext, with_writer};
 use syntax::ast;
 use types::convert::Mode;
 use types::{DataType, SqlError, Value, msg};
@@ -218,12 +218,14 @@ impl NewRows {
         let (db, store) = (&self.db, &self.store);
         let txn = rt.session().txn(db)?;
         if !self.ignores {
-            return with_writer(|writer| writer.insert(db, txn, store, values)).map(|()| true);
+            let mut cx = WriteContext { db, txn, store };
+            return with_writer(|writer| writer.insert(&mut cx, values)).map(|()| true);
         }
         let before = txn.mark();
         let (done, repeated) = with_writer(|writer| {
             writer.repeated = None;
-            (writer.insert(db, txn, store, values), writer.repeated)
+            let done = writer.insert(&mut WriteContext { db, txn, store }, values);
+            (done, writer.repeated)
         });
         let index =
             repeated.and_then(|id| store.table.all_indexes().find(|index| index.index_id == id));

@@ -13,11 +13,11 @@ use catalog::{Db, errors};
 use expr::key::{KeySet, encode};
 use expr::{Pred, Told};
 use logical::tree::TopSpec;
-use pages::{RowHeader, TxnId};
+use pages::TxnId;
 use plan::nodes::{Plan, ScanPlan};
 use std::sync::Arc;
 use storage::left::AwaitedWriters;
-use storage::write::{Locator, read_current, wait};
+use storage::write::{Locator, StoredRow, read_current, wait};
 use storage::{Base, TableStore};
 use types::{Collation, SqlError, Value};
 
@@ -109,9 +109,7 @@ pub trait RowChange {
     fn one(
         &mut self,
         rt: &mut Rt<'_, '_>,
-        locator: &Locator,
-        header: &RowHeader,
-        row: &[u8],
+        row: StoredRow<'_>,
         slots: &[Value],
     ) -> Result<bool, SqlError>;
 }
@@ -133,7 +131,8 @@ pub fn one_by_one(
             Base::Heap(_) => Locator::Rid(page.rid(*i)),
             Base::Tree(_) => Locator::Key(page.key(*i).to_vec()),
         };
-        if change.one(rt, &locator, &page.header(*i), page.row(*i), slots.row(at))? {
+        let row = StoredRow { locator: &locator, header: page.header(*i), bytes: page.row(*i) };
+        if change.one(rt, row, slots.row(at))? {
             done.count += 1;
         } else {
             done.stopped_at = Some(*i);
@@ -309,8 +308,8 @@ impl<'p> Pages<'p> {
             }
             // A clustered key that no longer satisfies the seek means another key, so the row is
             // found elsewhere.
-            let header = self.lookup.header(0);
-            if change.one(rt, &locator, &header, self.lookup.row(0), &slots)? {
+            let row = StoredRow::first(&locator, &self.lookup);
+            if change.one(rt, row, &slots)? {
                 return Ok(true);
             }
         }
@@ -356,8 +355,7 @@ impl Gathered {
                 {
                     break;
                 }
-                let header = lookup.header(0);
-                if change.one(rt, &locator, &header, lookup.row(0), row)? {
+                if change.one(rt, StoredRow::first(&locator, &lookup), row)? {
                     count += 1;
                     break;
                 }
