@@ -148,9 +148,11 @@ pub const FUNCTIONS: &[Function] = &[
     session!("host_name", sysname, |s| Value::Str(s.identity.host_name.clone())),
     session!("error_number", int, |s| s.run.error().map_or(Value::Null, |e| Value::Int(e.number))),
     session!("error_severity", int, |s| s
+        .run
         .error()
         .map_or(Value::Null, |e| Value::Int(i32::from(e.severity)))),
     session!("error_state", int, |s| s
+        .run
         .error()
         .map_or(Value::Null, |e| Value::Int(i32::from(e.state)))),
     session!("error_line", int, |s| s
@@ -158,6 +160,7 @@ pub const FUNCTIONS: &[Function] = &[
         .error()
         .map_or(Value::Null, |e| Value::Int(e.line as i32))),
     session!("error_message", nvarchar_4000, |s| s
+        .run
         .error()
         .map_or(Value::Null, |e| Value::str(&e.message))),
     session!("error_procedure", sysname, |s| {
