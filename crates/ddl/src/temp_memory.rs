@@ -91,7 +91,7 @@ pub fn charge(core: &SessionCore, table: &TableDef) -> Result<(), SqlError> {
 
 fn charge_of(core: &SessionCore, bytes: usize) -> Result<Charge, SqlError> {
     let charged = Reservation::in_steps(core.host().memory(), Clerk::TemporaryTables, STEP);
-    let mut charge = Charge { charged, of_session: core.holdings.temporary.clone() };
+    let mut charge = Charge { charged, of_session: core.memory.holdings.temporary.clone() };
     charge.set(bytes)?;
     Ok(charge)
 }

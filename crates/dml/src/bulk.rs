@@ -121,7 +121,7 @@ fn batches(
             Err(e) => return Err(e),
         }
         if more && core.trancount() == 0 {
-            if !core.fired.is_empty() {
+            if !core.run.triggers.fired.is_empty() {
                 return Err(errors::not_supported("A bulk load in batches that fires triggers"));
             }
             core.end_statement(Ok(()))?;
@@ -207,14 +207,14 @@ pub(super) fn environment<'a>(core: &'a SessionCore, vars: &'a VarScope) -> Comp
     CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: core.chain,
+        chain: core.identity.chain,
         names: &**core.host(),
         db: core.db(),
         catalog: core.db().catalog(),
         vars,
         values: &[],
         options: &core.options,
-        temps: &core.temps,
+        temps: &core.objects.temps,
         changes: None,
         cancel: &core.shared.cancel,
         counters: core.host().optimizer(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use access::RowBatch;
 use catalog::Db;
 use storage::TableStore;
-use storage::write::{Locator, read_current};
+use storage::write::{Locator, StoredRow, read_current};
 use syntax::ast::CursorName;
 use types::{SqlError, Value, msg};
 
@@ -38,7 +38,7 @@ impl CurrentTarget {
         rt: &mut Rt<'_, '_>,
         change: &mut dyn RowChange,
     ) -> Result<u64, SqlError> {
-        let cursor = rt.session().cursors.find(&self.cursor)?;
+        let cursor = rt.session().objects.cursors.find(&self.cursor)?;
         let row = self.current(&cursor, db, store)?;
         change_row(self, &cursor, &row, (db, store), rt, change)
     }
@@ -102,8 +102,7 @@ fn change_row(
             return Err(SqlError::of(msg::OPTIMISTIC_CHECK_FAILED, []));
         }
         store.columns(db, bytes, &target.reads, &mut slots)?;
-        let header = lookup.header(0);
-        if change.one(rt, &locator, &header, lookup.row(0), &slots)? {
+        if change.one(rt, StoredRow::first(&locator, &lookup), &slots)? {
             break;
         }
     }

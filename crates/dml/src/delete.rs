@@ -16,10 +16,9 @@ use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::rt::Rt;
 use logical::hints::TableLock;
 use logical::tree::TopSpec;
-use pages::RowHeader;
 use plan::Needs;
 use session::state::changes::Action;
-use storage::write::{Image, Locator, RowWriter, any_locked, wait_for_lock};
+use storage::write::{Image, RowWriter, StoredRow, WriteContext, any_locked, wait_for_lock};
 use storage::{Base, TableStore, access_error};
 use syntax::ast;
 use types::row::has_overflow;
@@ -224,19 +223,20 @@ impl<'p> RowDelete<'p> {
     pub fn one(
         &mut self,
         rt: &mut Rt<'_, '_>,
-        (locator, header, row): (&Locator, &RowHeader, &[u8]),
+        row: StoredRow<'_>,
         slots: &[Value],
         out: &mut Outlet<'_>,
     ) -> Result<bool, SqlError> {
         if self.needs_old {
-            self.store.all_columns(self.db, row, &mut self.old)?;
+            self.store.all_columns(self.db, row.bytes, &mut self.old)?;
         }
         if self.instead {
             self.give(slots, rt, out)?;
             return Ok(true);
         }
         let txn = rt.session().txn(self.db)?;
-        match self.writer.delete(self.db, txn, self.store, locator, header, row, &self.old)? {
+        let mut cx = WriteContext { db: self.db, txn, store: self.store };
+        match self.writer.delete(&mut cx, row, &self.old)? {
             Outcome::Done(()) => {
                 self.give(slots, rt, out)?;
                 Ok(true)
@@ -263,7 +263,8 @@ impl<'p> RowDelete<'p> {
     ) -> Result<(), SqlError> {
         if self.store.lob.is_some() || has_overflow(page.row(i)) {
             let txn = rt.session().txn(self.db)?;
-            self.writer.discard_values(self.db, txn, self.store, page.row(i))?;
+            let mut cx = WriteContext { db: self.db, txn, store: self.store };
+            self.writer.discard_values(&mut cx, page.row(i))?;
         }
         if !self.needs_old {
             return Ok(());
@@ -276,7 +277,8 @@ impl<'p> RowDelete<'p> {
         self.give(slots, rt, out)?;
         let txn = rt.session().txn(self.db)?;
         let row = Image::Old { values: &self.old, locator: &locator };
-        self.writer.entries(self.db, txn, self.store, row, &|_| true)
+        let mut cx = WriteContext { db: self.db, txn, store: self.store };
+        self.writer.entries(&mut cx, row, &|_| true)
     }
 }
 
@@ -349,11 +351,9 @@ impl RowChange for Deleting<'_> {
     fn one(
         &mut self,
         rt: &mut Rt<'_, '_>,
-        locator: &Locator,
-        header: &RowHeader,
-        row: &[u8],
+        row: StoredRow<'_>,
         slots: &[Value],
     ) -> Result<bool, SqlError> {
-        self.row.one(rt, (locator, header, row), slots, &mut self.out)
+        self.row.one(rt, row, slots, &mut self.out)
     }
 }

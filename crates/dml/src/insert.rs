@@ -205,9 +205,9 @@ impl InsertPlan {
     fn run_plain(&self, row: &[Expr], ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
         self.lock(ctx)?;
         let mut rt = Rt::new(ctx, &self.needs);
-        let mut room = PointRoom::take(rt.session());
+        let mut room = PointRoom::take(&mut rt.session().memory);
         let added = self.add(&mut room.values, row, &mut rt);
-        room.give(rt.session());
+        room.give(&mut rt.session().memory);
         let count = u64::from(added?);
         rt.session().inserted(&self.rows.db, &self.rows.store.table, count);
         Ok(count)
@@ -235,7 +235,7 @@ impl InsertPlan {
                     if !self.reads_target
                         && limit == u64::MAX
                         && !self.sees_rows()
-                        && rt.session().profile.is_none() =>
+                        && rt.session().run.profile.is_none() =>
                 {
                     self.bytes(plan, &mut rt)?
                 }
@@ -339,9 +339,9 @@ impl InsertPlan {
         rt: &mut Rt<'_, '_>,
         to: &mut RowOutlets<'_>,
     ) -> Result<u64, SqlError> {
-        let mut room = PointRoom::take(rt.session());
+        let mut room = PointRoom::take(&mut rt.session().memory);
         let added = self.one_row_in(&mut room.values, exprs, rt, to);
-        room.give(rt.session());
+        room.give(&mut rt.session().memory);
         added
     }
 

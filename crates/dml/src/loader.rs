@@ -5,7 +5,7 @@ use catalog::Db;
 use exec::operators::rt::Rt;
 use session::state::SessionCore;
 use std::sync::Arc;
-use storage::write::{Image, Locator, RowWriter, duplicate, wait, wait_for_lock};
+use storage::write::{Image, Locator, RowWriter, WriteContext, duplicate, wait, wait_for_lock};
 use storage::{Base, TableStore, access_error};
 use txn::Txn;
 use types::{SqlError, Value};
@@ -61,7 +61,8 @@ impl<'t> Loader<'t> {
         let plain = self.store.lob_columns.is_empty();
         if !plain || !self.store.encode_in_row(values, &mut self.rows)? {
             let txn = rt.session().txn(self.db)?;
-            self.writer.encode(self.db, txn, self.store, values)?;
+            let mut cx = WriteContext { db: self.db, txn, store: self.store };
+            self.writer.encode(&mut cx, values)?;
             self.rows.extend_from_slice(&self.writer.row);
         }
         self.row_ends.push(self.rows.len());
@@ -157,7 +158,8 @@ impl<'t> Loader<'t> {
         let width = self.store.table.columns.len();
         let values = &self.values[i * width..(i + 1) * width];
         let row = Image::New { values, locator };
-        self.writer.entries(self.db, txn, self.store, row, &|_| true)
+        let mut cx = WriteContext { db: self.db, txn, store: self.store };
+        self.writer.entries(&mut cx, row, &|_| true)
     }
 
     fn flush_tree(&mut self, txn: &mut Txn) -> Result<(), SqlError> {
@@ -199,13 +201,9 @@ impl<'t> Loader<'t> {
                     return Err(duplicate(self.store, &self.store.table.storage, &values));
                 }
                 Outcome::Duplicate => {
-                    let key = self.writer.insert_with_uniquifier(
-                        self.db,
-                        txn,
-                        self.store,
-                        entries[done].0,
-                        entries[done].1,
-                    )?;
+                    let mut cx = WriteContext { db: self.db, txn, store: self.store };
+                    let (key, row) = entries[done];
+                    let key = self.writer.insert_with_uniquifier(&mut cx, key, row)?;
                     placed.push((key, order[done].1));
                     done += 1;
                 }

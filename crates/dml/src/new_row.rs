@@ -16,7 +16,7 @@ use exec::operators::rt::Rt;
 use expr::Expr;
 use session::state::changes::Action;
 use storage::TableStore;
-use storage::write::with_writer;
+use storage::write::{WriteContext, with_writer};
 use syntax::ast;
 use types::convert::Mode;
 use types::{DataType, SqlError, Value, msg};
@@ -218,12 +218,14 @@ impl NewRows {
         let (db, store) = (&self.db, &self.store);
         let txn = rt.session().txn(db)?;
         if !self.ignores {
-            return with_writer(|writer| writer.insert(db, txn, store, values)).map(|()| true);
+            let mut cx = WriteContext { db, txn, store };
+            return with_writer(|writer| writer.insert(&mut cx, values)).map(|()| true);
         }
         let before = txn.mark();
         let (done, repeated) = with_writer(|writer| {
             writer.repeated = None;
-            (writer.insert(db, txn, store, values), writer.repeated)
+            let done = writer.insert(&mut WriteContext { db, txn, store }, values);
+            (done, writer.repeated)
         });
         let index =
             repeated.and_then(|id| store.table.all_indexes().find(|index| index.index_id == id));
@@ -287,8 +289,8 @@ pub fn identity_value(next: i64, ty: DataType) -> Result<Value, SqlError> {
 /// @@IDENTITY and SCOPE_IDENTITY() from here on.
 pub fn note_identity(rt: &mut Rt<'_, '_>, last: i64) {
     let session = rt.session();
-    session.last_identity = Some(last);
-    session.scope_identity = Some(last);
+    session.run.results.last_identity = Some(last);
+    session.run.results.scope_identity = Some(last);
 }
 
 /// Table positions that the statement gives values for, in its order.

@@ -7,8 +7,8 @@ use access::RowBatch;
 use catalog::{Db, errors};
 use exec::operators::RowSet;
 use exec::operators::rt::Rt;
-use pages::{RowHeader, TxnId};
-use storage::write::{Locator, wait};
+use pages::TxnId;
+use storage::write::{Locator, StoredRow, wait};
 use storage::{Base, TableStore};
 use types::{SqlError, Value};
 
@@ -41,9 +41,7 @@ pub trait RowChange {
     fn one(
         &mut self,
         rt: &mut Rt<'_, '_>,
-        locator: &Locator,
-        header: &RowHeader,
-        row: &[u8],
+        row: StoredRow<'_>,
         slots: &[Value],
     ) -> Result<bool, SqlError>;
 }
@@ -65,7 +63,8 @@ pub fn one_by_one(
             Base::Heap(_) => Locator::Rid(page.rid(*i)),
             Base::Tree(_) => Locator::Key(page.key(*i).to_vec()),
         };
-        if change.one(rt, &locator, &page.header(*i), page.row(*i), slots.row(at))? {
+        let row = StoredRow { locator: &locator, header: page.header(*i), bytes: page.row(*i) };
+        if change.one(rt, row, slots.row(at))? {
             done.count += 1;
         } else {
             done.stopped_at = Some(*i);

@@ -18,7 +18,7 @@ use plan::nodes::{Plan, ScanPlan};
 use session::query_memory::row_bytes;
 use std::sync::Arc;
 use storage::left::AwaitedWriters;
-use storage::write::{Locator, read_current};
+use storage::write::{Locator, StoredRow, read_current};
 use storage::{Base, TableStore};
 use types::{Collation, SqlError, Value};
 
@@ -247,8 +247,8 @@ impl<'p> Pages<'p> {
             }
             // A clustered key that no longer satisfies the seek means another key, so the row is
             // found elsewhere.
-            let header = self.lookup.header(0);
-            if change.one(rt, &locator, &header, self.lookup.row(0), &slots)? {
+            let row = StoredRow::first(&locator, &self.lookup);
+            if change.one(rt, row, &slots)? {
                 return Ok(true);
             }
         }
@@ -294,8 +294,7 @@ impl Gathered {
                 {
                     break;
                 }
-                let header = lookup.header(0);
-                if change.one(rt, &locator, &header, lookup.row(0), row)? {
+                if change.one(rt, StoredRow::first(&locator, &lookup), row)? {
                     count += 1;
                     break;
                 }

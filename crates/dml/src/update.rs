@@ -26,11 +26,10 @@ use exec::operators::rt::Rt;
 use expr::ColId;
 use logical::hints::TableLock;
 use logical::tree::TopSpec;
-use pages::RowHeader;
 use plan::Needs;
 use row::RowUpdate;
 use session::state::changes::Action;
-use storage::write::{Locator, touches};
+use storage::write::{StoredRow, touches};
 use storage::{Base, TableStore, access_error};
 use syntax::ast;
 use types::row::has_overflow;
@@ -371,11 +370,9 @@ impl RowChange for Updating<'_> {
     fn one(
         &mut self,
         rt: &mut Rt<'_, '_>,
-        locator: &Locator,
-        header: &RowHeader,
-        row: &[u8],
+        row: StoredRow<'_>,
         slots: &[Value],
     ) -> Result<bool, SqlError> {
-        self.row.one(rt, (locator, header, row), slots, &mut self.out)
+        self.row.one(rt, row, slots, &mut self.out)
     }
 }

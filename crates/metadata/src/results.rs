@@ -19,7 +19,7 @@ pub fn send(
         statement: StatementKind::Select,
         rows: (!core.options.nocount).then_some(rows.len() as u64),
         error: false,
-        nested: nested || core.nest_level > 0,
+        nested: nested || core.run.nest_level > 0,
     })
 }
 

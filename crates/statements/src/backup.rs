@@ -106,7 +106,7 @@ impl StmtCtx<'_> {
             kind: if stmt.log { SetKind::Log } else { SetKind::Full },
             database: db.name().to_string(),
             server: SERVER.into(),
-            user: self.core.login.to_string(),
+            user: self.core.identity.login.to_string(),
             files: entry.files.iter().map(set_file).collect(),
             engine: instance::restore::describe(db, &entry),
             ..BackupSpec::default()

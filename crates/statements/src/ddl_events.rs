@@ -85,7 +85,11 @@ impl StmtCtx<'_> {
             let data: Arc<str> = self.event_data(one, span).into();
             for (db, triggers) in self.triggers_of(one) {
                 let cause = Cause::Event(data.clone());
-                self.core.fired.push(FiredTriggers { db, triggers: triggers.into(), cause });
+                self.core.run.triggers.fired.push(FiredTriggers {
+                    db,
+                    triggers: triggers.into(),
+                    cause,
+                });
             }
         }
         self.core.fire_triggers(self.sink, self.catching)
@@ -301,7 +305,7 @@ pub fn head_of_event(core: &SessionCore, event: &str) -> String {
         "<EVENT_INSTANCE><EventType>{event}</EventType><PostTime>{now}</PostTime><SPID>{}</SPID>\
          <ServerName>{SERVER_NAME}</ServerName><LoginName>{}</LoginName>",
         core.spid(),
-        escaped(&core.login_name())
+        escaped(&core.identity.login_name())
     )
 }
 

@@ -52,7 +52,8 @@ impl StmtCtx<'_> {
             ignore_constraints: !on("CHECK_CONSTRAINTS"),
             ignore_triggers: !on("FIRE_TRIGGERS"),
         };
-        self.core.pending_bulk = Some(Box::new(BulkLoad { db, table, columns, options, order }));
+        self.core.run.pending_bulk =
+            Some(Box::new(BulkLoad { db, table, columns, options, order }));
         Ok(())
     }
 }

@@ -100,9 +100,9 @@ impl StmtCtx<'_> {
         if matches!(stmt.kind, StmtKind::Declare(_)) {
             return self.carry_out(stmt);
         }
-        self.core.begin_at_once()?;
+        self.core.answers.begin_at_once()?;
         let result = self.carry_out(stmt);
-        self.core.end_at_once();
+        self.core.answers.end_at_once();
         result
     }
 

@@ -314,7 +314,7 @@ fn may_alter_login(
     source: &PrincipalSource,
     options: &[OptionItem],
 ) -> Result<(), SqlError> {
-    let own = login.id == core.caller.login_id() && *source == PrincipalSource::None;
+    let own = login.id == core.identity.caller.login_id() && *source == PrincipalSource::None;
     let password_alone = |o: &OptionItem| {
         o.name == "OLD_PASSWORD"
             || (o.name == "PASSWORD" && o.nested.iter().all(|n| n.name == "OLD_PASSWORD"))

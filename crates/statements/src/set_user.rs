@@ -23,7 +23,7 @@ impl CommandRun for SetUser {
     }
 
     fn run(&self, ctx: &mut StmtCtx<'_>) -> Result<(), SqlError> {
-        match ctx.core.revert(None) {
+        match ctx.core.identity.revert(None) {
             // WITH NORESET, or a cookie is asked for.
             Err(error) if error.number == STAYS => {}
             other => other?,

@@ -130,8 +130,12 @@ impl OfKeys {
     /// The plan for the rows that have been changed, if they are many and the table is small. One
     /// that cannot be made is not needed: that which seeks for each row finds the same.
     fn plan(&self, core: &SessionCore) -> Option<Arc<QueryPlan>> {
-        let rows =
-            core.changes.as_ref().map_or(0, |rows| rows.inserted.len().max(rows.deleted.len()));
+        let rows = core
+            .run
+            .triggers
+            .changes
+            .as_ref()
+            .map_or(0, |rows| rows.inserted.len().max(rows.deleted.len()));
         if rows < MANY || table_rows(&self.other) > SMALL {
             return None;
         }

@@ -381,17 +381,17 @@ fn follow(
     ctx: &mut ExecCtx<'_>,
     changes: &[(&ChangePlan, Arc<ChangedRows>)],
 ) -> Result<(), SqlError> {
-    let before = ctx.session.fired.len();
+    let before = ctx.session.run.triggers.fired.len();
     let steps: [Step; 3] = [ChangePlan::keep_views, ChangePlan::cascade, ChangePlan::test_keys];
     for step in steps {
         for (plan, rows) in
             changes.iter().filter(|(plan, rows)| plan.is_followed() && !rows.is_empty())
         {
-            let outer = ctx.session.changes.replace(rows.clone());
+            let outer = ctx.session.run.triggers.changes.replace(rows.clone());
             let limit = std::mem::take(&mut ctx.session.options.rowcount);
             let result = step(plan, ctx);
             ctx.session.options.rowcount = limit;
-            ctx.session.changes = outer;
+            ctx.session.run.triggers.changes = outer;
             result?;
         }
     }
@@ -402,7 +402,7 @@ fn follow(
             triggers: plan.triggers.clone(),
             cause: Cause::Rows(rows.clone()),
         };
-        ctx.session.fired.insert(before, fired);
+        ctx.session.run.triggers.fired.insert(before, fired);
     }
     Ok(())
 }
@@ -430,7 +430,7 @@ impl Kept {
             instead_of: true,
         });
         let cause = Cause::Rows(rows);
-        ctx.session.fired.push(FiredTriggers {
+        ctx.session.run.triggers.fired.push(FiredTriggers {
             db: db.clone(),
             triggers: [trigger.clone()].into(),
             cause,

@@ -18,10 +18,9 @@ use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::open::start;
 use exec::operators::rt::Rt;
 use expr::Expr;
-use pages::RowHeader;
 use session::query_memory::row_bytes;
 use session::state::changes::Action as Kind;
-use storage::write::{Locator, read_current};
+use storage::write::{Locator, StoredRow, read_current};
 use types::{SqlError, Value, msg};
 
 /// A joined row and its clause.
@@ -29,7 +28,7 @@ type Chosen<'p> = (Box<[Value]>, &'p Clause);
 
 /// How a row that was just read is changed; false when someone else has changed it in between.
 type ChangeOne<'c> =
-    &'c mut dyn FnMut(&mut Rt<'_, '_>, &At<'_>, &[Value]) -> Result<bool, SqlError>;
+    &'c mut dyn FnMut(&mut Rt<'_, '_>, StoredRow<'_>, &[Value]) -> Result<bool, SqlError>;
 
 /// Rows that were inserted, updated and deleted.
 #[derive(Default)]
@@ -170,15 +169,15 @@ impl MergePlan {
                 (Action::Update(set), Some(update), _) => {
                     update.set = set;
                     update.ahead = ahead.remove(&at);
-                    let mut one = |rt: &mut Rt<'_, '_>, at: &At<'_>, slots: &[Value]| {
-                        update.one(rt, at.parts(), slots, out)
+                    let mut one = |rt: &mut Rt<'_, '_>, row: StoredRow<'_>, slots: &[Value]| {
+                        update.one(rt, row, slots, out)
                     };
                     counts.updated +=
                         self.change_row(row, &mut slots, &mut lookup, rt, &mut one)?;
                 }
                 (Action::Delete, _, Some(delete)) => {
-                    let mut one = |rt: &mut Rt<'_, '_>, at: &At<'_>, slots: &[Value]| {
-                        delete.one(rt, at.parts(), slots, out)
+                    let mut one = |rt: &mut Rt<'_, '_>, row: StoredRow<'_>, slots: &[Value]| {
+                        delete.one(rt, row, slots, out)
                     };
                     counts.deleted +=
                         self.change_row(row, &mut slots, &mut lookup, rt, &mut one)?;
@@ -218,7 +217,7 @@ impl MergePlan {
             for (slot, column) in &self.own {
                 slots[*slot] = self.store.column(&self.db, lookup.row(0), usize::from(*column))?;
             }
-            if one(rt, &At { locator: &locator, header: lookup.header(0), batch: lookup }, slots)? {
+            if one(rt, StoredRow::first(&locator, lookup), slots)? {
                 return Ok(1);
             }
         }
@@ -302,19 +301,6 @@ fn values_ahead<'p>(
         }
     }
     Ok(ahead)
-}
-
-/// A row that was just read.
-struct At<'r> {
-    locator: &'r Locator,
-    header: RowHeader,
-    batch: &'r RowBatch,
-}
-
-impl At<'_> {
-    fn parts(&self) -> (&Locator, &RowHeader, &[u8]) {
-        (self.locator, &self.header, self.batch.row(0))
-    }
 }
 
 /// 8672.

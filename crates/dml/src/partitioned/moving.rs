@@ -36,11 +36,10 @@ use exec::operators::row_store::{Cursor, RowStore};
 use exec::operators::rt::Rt;
 use expr::ColId;
 use logical::hints::TableLock;
-use pages::RowHeader;
 use plan::Needs;
 use session::state::changes::Action;
 use storage::TableStore;
-use storage::write::Locator;
+use storage::write::StoredRow;
 use syntax::ast;
 use types::{SqlError, Value, pack_row};
 
@@ -304,17 +303,15 @@ impl RowChange for Moving<'_> {
     fn one(
         &mut self,
         rt: &mut Rt<'_, '_>,
-        locator: &Locator,
-        header: &RowHeader,
-        row: &[u8],
+        row: StoredRow<'_>,
         slots: &[Value],
     ) -> Result<bool, SqlError> {
-        self.stay.prepare(rt, row, slots)?;
+        self.stay.prepare(rt, row.bytes, slots)?;
         let to = self.routes.find(&self.stay.new[self.plan.key]);
         if to == Some(self.at) {
-            return self.stay.write(rt, (locator, header, row), slots, &mut self.out);
+            return self.stay.write(rt, row, slots, &mut self.out);
         }
-        if !self.go.one(rt, (locator, header, row), slots, &mut self.out)? {
+        if !self.go.one(rt, row, slots, &mut self.out)? {
             return Ok(false);
         }
         self.stay.assign(slots, rt)?;

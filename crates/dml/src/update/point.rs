@@ -63,7 +63,7 @@ impl UpdatePlan {
         let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else {
             return None;
         };
-        let mut room = PointRoom::take(session);
+        let mut room = PointRoom::take(&mut session.memory);
         let key = seek::point(spec, &scan.store.parts, &mut PlainVars(vars), &mut room.key);
         let expected = if let Ok(true) = key { tree.look_ahead(&room.key) } else { None };
         Some(ExpectedRow { room, key, expected })
@@ -96,7 +96,7 @@ impl UpdatePlan {
                 tree.edit(txn, key, expected, wish).map_err(|e| access_error(&self.db, e))
             }),
         };
-        room.give(ctx.session);
+        room.give(&mut ctx.session.memory);
         Ok(match edited? {
             Edited::Done => {
                 self.store.table.state.updated(1, self.set.bits);

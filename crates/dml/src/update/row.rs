@@ -12,11 +12,10 @@ use super::super::values::{column_value, null_error};
 use access::Outcome;
 use catalog::Db;
 use exec::operators::rt::Rt;
-use pages::RowHeader;
 use session::query_memory::row_bytes;
 use session::state::changes::Action;
 use storage::TableStore;
-use storage::write::{Locator, Rest, RowWriter, wait_for_lock};
+use storage::write::{Rest, RowWriter, StoredRow, ValueChange, WriteContext, wait_for_lock};
 use types::{SqlError, Value};
 
 /// Rows of a table that are being changed.
@@ -107,7 +106,7 @@ impl<'p> RowUpdate<'p> {
     pub fn one(
         &mut self,
         rt: &mut Rt<'_, '_>,
-        (locator, header, row): (&Locator, &RowHeader, &[u8]),
+        row: StoredRow<'_>,
         slots: &[Value],
         out: &mut Outlet<'_>,
     ) -> Result<bool, SqlError> {
@@ -115,8 +114,8 @@ impl<'p> RowUpdate<'p> {
             self.assign(slots, rt)?;
             return Ok(true);
         }
-        self.prepare(rt, row, slots)?;
-        self.write(rt, (locator, header, row), slots, out)
+        self.prepare(rt, row.bytes, slots)?;
+        self.write(rt, row, slots, out)
     }
 
     /// Computes what a row that was just read becomes: `new`.
@@ -156,7 +155,7 @@ impl<'p> RowUpdate<'p> {
     pub fn write(
         &mut self,
         rt: &mut Rt<'_, '_>,
-        (locator, header, row): (&Locator, &RowHeader, &[u8]),
+        row: StoredRow<'_>,
         slots: &[Value],
         out: &mut Outlet<'_>,
     ) -> Result<bool, SqlError> {
@@ -167,8 +166,8 @@ impl<'p> RowUpdate<'p> {
         }
         self.change.check(&self.new, rt)?;
         let txn = rt.session().txn(db)?;
-        let (old, new, changed) = (&self.old, &self.new, &self.set.changed);
-        match self.writer.update(db, txn, store, locator, header, row, old, new, changed)? {
+        let change = ValueChange { old: &self.old, new: &self.new, columns: &self.set.changed };
+        match self.writer.update(&mut WriteContext { db, txn, store }, row, change)? {
             Outcome::Done(rest) => {
                 self.changed(rest, slots, rt, out)?;
                 Ok(true)
@@ -219,7 +218,8 @@ impl<'p> RowUpdate<'p> {
         for (rest, new, set) in &self.rests {
             rt.check_cancel()?;
             let txn = rt.session().txn(self.db)?;
-            self.writer.finish_update(self.db, txn, self.store, rest, new, &set.changed)?;
+            let mut cx = WriteContext { db: self.db, txn, store: self.store };
+            self.writer.finish_update(&mut cx, rest, new, &set.changed)?;
         }
         Ok(self.kept)
     }

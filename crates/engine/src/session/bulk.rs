@@ -62,7 +62,7 @@ impl Session {
         match &result {
             Ok(rows) => self.core.succeeded(*rows),
             Err(e) => {
-                self.core.error_number = e.number;
+                self.core.run.results.error_number = e.number;
                 if self.core.options.xact_abort || errors::ends_batch(e) {
                     self.core.rollback_all();
                 }
@@ -86,7 +86,7 @@ impl Session {
     /// types in the rows' order. `None` when none is announced: the batch before had no INSERT
     /// BULK, or the load has begun.
     pub fn bulk_columns(&self) -> Option<Vec<(CompactString, DataType)>> {
-        let bulk = self.core.pending_bulk.as_ref()?;
+        let bulk = self.core.run.pending_bulk.as_ref()?;
         let column = |at: &usize| bulk.table.columns.get(*at).map(|c| (c.name.clone(), c.ty));
         Some(bulk.columns.iter().filter_map(column).collect())
     }
@@ -97,7 +97,7 @@ impl Session {
     /// and errors: those of INSERT, what `rows` returns, 2628 as for [`Session::bulk_insert`], 4022
     /// when no load is announced.
     pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
-        let bulk = self.core.pending_bulk.take();
+        let bulk = self.core.run.pending_bulk.take();
         let Session { core, shared, told, .. } = self;
         round::request(core, shared, told, sink, |core, sink, _| {
             let result = match &bulk {
@@ -111,7 +111,7 @@ impl Session {
                     (Some(*rows).filter(|_| !core.options.nocount), false)
                 }
                 Err(e) => {
-                    core.error_number = e.number;
+                    core.run.results.error_number = e.number;
                     sink.error(e)?;
                     let ends = core.options.xact_abort || errors::ends_batch(e) || core.cancelled();
                     if ends && !core.keeps_transaction() {

@@ -57,7 +57,7 @@ pub(super) fn run(core: &mut SessionCore, client: &ClientInfo) -> Result<(), Sql
     );
     let mut said = ToLog(Vec::new());
     let result = core.begin_statement(true).and_then(|()| {
-        core.fired.push(FiredTriggers {
+        core.run.triggers.fired.push(FiredTriggers {
             db: master,
             triggers: triggers.into(),
             cause: Cause::Event(data.into()),
@@ -73,7 +73,7 @@ pub(super) fn run(core: &mut SessionCore, client: &ClientInfo) -> Result<(), Sql
     }
     said.0.iter().for_each(|line| log.write("Logon", line));
     result.map_err(|_| {
-        let refused = SqlError::of(msg::LOGON_TRIGGER_FAILED, [&core.login_name()]);
+        let refused = SqlError::of(msg::LOGON_TRIGGER_FAILED, [&core.identity.login_name()]);
         log.write("Logon", &format!("{} [CLIENT: {}]", refused.message, client.address));
         refused
     })

@@ -75,6 +75,6 @@ impl Session {
 
     /// Statements that the session has prepared and not given back.
     pub fn prepared_statements(&self) -> usize {
-        self.core.handles.count()
+        self.core.objects.handles.count()
     }
 }

@@ -45,7 +45,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
         vars: &VarScope::new(),
         values: &[],
         options: &core.options,
-        temps: &core.temps,
+        temps: &core.objects.temps,
         changes: None,
         cancel: &core.shared.cancel,
         counters: core.host().optimizer(),

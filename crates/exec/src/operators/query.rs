@@ -116,7 +116,7 @@ pub fn run_query(
     lock_tables(&query.needs, ctx)?;
     // One row is what the smallest limit gives, too. A profile counts what operators do.
     if query.point
-        && ctx.session.profile.is_none()
+        && ctx.session.run.profile.is_none()
         && let Some(count) = super::point::run(query, ctx, out)?
     {
         return Ok(count);
@@ -223,7 +223,7 @@ fn scan_of_stored<'q>(
     ctx: &ExecCtx<'_>,
     out: &dyn RowSink,
 ) -> Option<StoredScan<'q>> {
-    if !query.assignments.is_empty() || ctx.session.profile.is_some() || !out.takes_stored() {
+    if !query.assignments.is_empty() || ctx.session.run.profile.is_some() || !out.takes_stored() {
         return None;
     }
     let (scan, columns) = match &query.plan.node {

@@ -175,7 +175,7 @@ impl<'r, 's> Rt<'r, 's> {
     /// # Errors
     /// Internal: `inserted` or `deleted` where no rows are being changed.
     pub(crate) fn kept_rows(&mut self, source: WorkSource) -> Result<Arc<KeptRows>, SqlError> {
-        let changes = self.ctx.session.changes.as_ref();
+        let changes = self.ctx.session.run.triggers.changes.as_ref();
         let rows = match source {
             WorkSource::Inserted => changes.map(|changes| changes.inserted.clone()),
             WorkSource::Deleted => changes.map(|changes| changes.deleted.clone()),

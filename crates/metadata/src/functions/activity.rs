@@ -108,7 +108,7 @@ pub fn mode_of(name: &str) -> Option<LockMode> {
 /// yet.
 fn owner(core: &SessionCore, of: &str) -> Result<Option<OwnerId>, SqlError> {
     let locks = core.instance().locks();
-    let of_session = core.app_locks.owner.as_ref().map(txn::LockOwner::id);
+    let of_session = core.objects.app_locks.owner.as_ref().map(txn::LockOwner::id);
     match of.to_ascii_lowercase().as_str() {
         "session" => Ok(Some(of_session.unwrap_or_else(|| locks.new_owner()))),
         "transaction" => {

@@ -77,7 +77,7 @@ pub static OF_CALLER: View =
         let invalid = |procedure: &str, parameter: &str| {
             SqlError::of(msg::PARAMETER_VALUE, [&procedure, &parameter]).state(48)
         };
-        let mut list = session.cursors.of_caller();
+        let mut list = session.objects.cursors.of_caller();
         match (args.first().and_then(Value::as_i64), text(1)) {
             (Some(scope), _) => {
                 if !(1..=3).contains(&scope) {

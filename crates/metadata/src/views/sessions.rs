@@ -113,7 +113,7 @@ impl Seen {
         if let Some(own) = all.iter_mut().find(|seen| seen.spid == session.spid()) {
             own.published.options = session.options.clone();
             (own.published.rowcount, own.published.error) =
-                (session.rowcount, session.error_number);
+                (session.run.results.rowcount, session.run.results.error_number);
         }
         all
     }

@@ -16,8 +16,8 @@ use parking_lot::Mutex;
 use rustix::time::{ClockId, clock_gettime};
 use wal::WaitKind;
 
-use super::core::SessionShared;
 use super::phases;
+use super::shared::SessionShared;
 use crate::conceal::conceal;
 use bind::set_options::{CurrentOptions, SessionOptions};
 

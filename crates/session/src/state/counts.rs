@@ -137,7 +137,7 @@ impl SessionCore {
     fn remember_count(&mut self, db: &Db, table: &TableDef, rows: i64) {
         // What is a transaction of its own, not part of a statement and without triggers to come,
         // commits now.
-        let may_be_undone = self.trancount() > 0 || !self.fired.is_empty();
+        let may_be_undone = self.trancount() > 0 || !self.run.triggers.fired.is_empty();
         if rows != 0 && may_be_undone && !db.is_autonomous() {
             self.transactions.counts.add(&table.state, rows);
         }

@@ -57,9 +57,9 @@ impl SessionCore {
             marks: self.transactions.open.iter().map(|open| (open.db.id(), open.mark)).collect(),
             ddl_mark: self.transactions.ddl_mark,
             counts: self.transactions.counts.enter(),
-            trancount: self.trancount,
+            trancount: self.trancount(),
         };
-        if self.trancount == 0 {
+        if self.trancount() == 0 {
             self.set_trancount(1);
         }
         scope
@@ -71,7 +71,7 @@ impl SessionCore {
     /// Errors: 3609 the transaction has ended inside.
     pub fn leave_inner(&mut self, scope: InnerScope, failed: bool) -> Result<(), SqlError> {
         self.transactions.counts.leave(scope.counts);
-        let ended = self.trancount < scope.trancount.max(1);
+        let ended = self.trancount() < scope.trancount.max(1);
         if !ended {
             for open in &mut self.transactions.open {
                 let mark =
@@ -82,10 +82,10 @@ impl SessionCore {
             self.transactions.ddl_mark = scope.ddl_mark;
         }
         if scope.trancount == 0 {
-            let left = self.trancount.saturating_sub(1);
+            let left = self.trancount().saturating_sub(1);
             self.set_trancount(if failed { 0 } else { left });
             if failed {
-                self.doomed = false;
+                self.transactions.client.doomed = false;
             }
         }
         if ended && !failed { Err(transaction_ended()) } else { Ok(()) }
@@ -96,10 +96,10 @@ impl SessionCore {
     /// # Errors
     /// Those of the triggers, 3609.
     pub fn fire_triggers(&mut self, sink: &mut dyn Sink, catching: bool) -> Result<(), SqlError> {
-        if self.fired.is_empty() {
+        if self.run.triggers.fired.is_empty() {
             return Ok(());
         }
-        let fired = std::mem::take(&mut self.fired);
+        let fired = std::mem::take(&mut self.run.triggers.fired);
         let above = self.host().above();
         let scope = self.enter_inner();
         let result = above.run_triggers(self, sink, fired, catching);

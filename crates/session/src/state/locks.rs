@@ -43,7 +43,7 @@ impl SessionCore {
             true => txn.lock(what, lock.mode),
         };
         locked.map_err(|e| db_error(db, &e))?;
-        if is_private(&self.private_tables, table) {
+        if is_private(&self.run.private_tables, table) {
             return Ok(());
         }
         if !db.is_current(table) {

@@ -30,7 +30,7 @@ pub fn resolve_table(
         _ => database_of(core, name)?,
     };
     db.check_usable()?;
-    if temporary && let Some(table) = core.temps.find(&name.name.value, &db) {
+    if temporary && let Some(table) = core.objects.temps.find(&name.name.value, &db) {
         return Ok((db, table));
     }
     let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());

@@ -37,15 +37,15 @@ impl SessionCore {
             Some(at) => at,
             None => self.learn(db)?,
         };
-        Ok(&mut self.caller.known[at])
+        Ok(&mut self.identity.caller.known[at])
     }
 
     /// Where it stands what was worked out for a database, as long as nobody has changed principals
     /// or permissions.
     #[inline]
     fn known_of(&self, db: &Db) -> Option<usize> {
-        let at = self.caller.known.iter().position(|known| known.db == db.id())?;
-        let known = &self.caller.known[at];
+        let at = self.identity.caller.known.iter().position(|known| known.db == db.id())?;
+        let known = &self.identity.caller.known[at];
         let versions = (self.version_of(&known.master), self.version_of(db));
         (known.versions == versions).then_some(at)
     }
@@ -55,7 +55,7 @@ impl SessionCore {
         let master = self.master()?;
         let versions = (self.version_of(&master), self.version_of(db));
         let made = self.work_out(db, &master, versions)?;
-        let known = &mut self.caller.known;
+        let known = &mut self.identity.caller.known;
         match known.iter().position(|known| known.db == db.id()) {
             Some(at) => {
                 known[at] = made;
@@ -76,18 +76,18 @@ impl SessionCore {
     ) -> Result<Effective, SqlError> {
         let (server, database) = (self.security(master), self.security(db));
         let mut logins = Vec::new();
-        if let Some(login) = self.caller.acting_login() {
+        if let Some(login) = self.identity.caller.acting_login() {
             logins.push(login);
             logins.push(SERVER_PUBLIC);
             server.server.close_over_roles(&mut logins);
         }
-        let sysadmin = self.caller.is_powerful() || logins.contains(&SYSADMIN);
-        let user = match self.caller.acting_user(db.id()) {
+        let sysadmin = self.identity.caller.is_powerful() || logins.contains(&SYSADMIN);
+        let user = match self.identity.caller.acting_user(db.id()) {
             // A principal_id may have been given to another since.
             Some((id, sid)) => database.database.get(id).filter(|p| *p.sid == *sid).map(|p| p.id),
             None if sysadmin => Some(DBO),
-            None if self.caller.acting_login().is_none() => None,
-            None => database.database.with_sid(self.caller.sid()).map(|p| p.id),
+            None if self.identity.caller.acting_login().is_none() => None,
+            None => database.database.with_sid(self.identity.caller.sid()).map(|p| p.id),
         };
         let mut effective = Effective {
             db: db.id(),
@@ -108,7 +108,7 @@ impl SessionCore {
             return Ok(effective);
         }
         if !effective.has(Securable::DATABASE, 0, Permission::Connect) {
-            return Err(no_access(self.caller.name(), &db.name()));
+            return Err(no_access(self.identity.caller.name(), &db.name()));
         }
         let principals = &effective.database.database;
         let denied =
@@ -123,7 +123,7 @@ impl SessionCore {
     /// Whether nothing is asked of the caller.
     #[inline]
     pub fn may_all(&self) -> bool {
-        self.caller.is_powerful()
+        self.identity.caller.is_powerful()
     }
 
     /// Checks what a plan needs.

@@ -18,7 +18,8 @@ impl SessionCore {
     /// A statement has failed with this error and is not taken back yet: if a filegroup was full,
     /// makes room in it. Its own pages do not count.
     pub(super) fn look_for_room(&mut self, error: &SqlError) {
-        self.transactions.room = error.number == 1105 && !self.doomed && self.make_room();
+        self.transactions.room =
+            error.number == 1105 && !self.transactions.client.doomed && self.make_room();
     }
 
     fn make_room(&self) -> bool {

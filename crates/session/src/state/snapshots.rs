@@ -43,7 +43,7 @@ impl SessionCore {
         mode: LockMode,
     ) -> Result<(), SqlError> {
         let isolation = self.options.isolation;
-        let began = match self.trancount {
+        let began = match self.trancount() {
             0 => isolation,
             _ => *self.transactions.began.get_or_insert(isolation),
         };
@@ -56,7 +56,7 @@ impl SessionCore {
         if began != Isolation::Snapshot {
             return Err(errors::snapshot_too_late(&db.name()));
         }
-        if self.trancount > 0 && !self.snapshot(db)?.sees(db.newest_ddl(table.object_id)) {
+        if self.trancount() > 0 && !self.snapshot(db)?.sees(db.newest_ddl(table.object_id)) {
             return Err(errors::snapshot_ddl(&db.name()));
         }
         Ok(())

@@ -12,11 +12,13 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use smallvec::SmallVec;
-use txn::{Durability, Savepoint, SnapshotGuard, Txn};
+use txn::{Durability, Savepoint, SnapshotGuard, Txn, WaitArgs};
 use types::SqlError;
 
+use super::client_transaction::ClientTransaction;
 use super::core::SessionCore;
 use super::counts::Counts;
+use bind::set_options::CurrentOptions;
 use catalog::Db;
 use catalog::TableDef;
 use catalog::change::DdlChange;
@@ -96,6 +98,8 @@ impl NamedSavepoint {
 /// Everything transactional that a session keeps.
 #[derive(Default)]
 pub struct Transactions {
+    /// The one transaction that all of them are for the client.
+    pub client: ClientTransaction,
     pub open: Vec<OpenTxn>,
     /// The last one that was the only one, if it was of the current database: it has ended, holds
     /// nothing, and the next one begins in its place.
@@ -140,6 +144,24 @@ impl Transactions {
             open.txn.wait.log_bytes = all - open.txn.log_state().bytes;
         }
     }
+
+    /// How the session waits for a lock that is none of its open transactions'.
+    pub fn wait_args(&self, options: &CurrentOptions) -> WaitArgs {
+        WaitArgs {
+            timeout_ms: options.lock_timeout.into(),
+            priority: options.deadlock_priority.clamp(-10, 10) as i8,
+            log_bytes: self.log_bytes(),
+        }
+    }
+
+    /// LOCK_TIMEOUT and DEADLOCK_PRIORITY also hold for transactions that are open.
+    pub fn apply_wait_options(&mut self, options: &CurrentOptions) {
+        let wait = self.wait_args(options);
+        for open in &mut self.open {
+            open.txn.wait = wait;
+        }
+        self.share_log_bytes();
+    }
 }
 
 impl SessionCore {
@@ -173,7 +195,7 @@ impl SessionCore {
         let used = self.use_in_transaction(db)?;
         let turns = db.turns();
         let storage = db.storage()?;
-        let wait = self.wait_args();
+        let wait = self.transactions.wait_args(&self.options);
         let txn = storage.begin_waiting(self.spid() as u32, wait).map_err(|e| db_error(db, &e))?;
         self.tell_begun(txn.locks.id().0);
         self.transactions.autonomous |= db.is_autonomous();
@@ -202,7 +224,7 @@ impl SessionCore {
     /// the session's own earlier work. In SNAPSHOT isolation the same for the whole transaction.
     pub fn snapshot(&mut self, db: &Arc<Db>) -> Result<Arc<SnapshotGuard>, SqlError> {
         if self.options.isolation == Isolation::Snapshot
-            && self.trancount > 0
+            && self.trancount() > 0
             && !db.is_autonomous()
         {
             return self.kept_snapshot(db);
@@ -239,7 +261,7 @@ impl SessionCore {
         if self.transactions.in_function > 0 {
             return Ok(());
         }
-        if touches_data && self.options.implicit_transactions && self.trancount == 0 {
+        if touches_data && self.options.implicit_transactions && self.trancount() == 0 {
             self.set_trancount(1);
             self.transaction_began();
         }
@@ -251,7 +273,7 @@ impl SessionCore {
         }
         self.transactions.ddl_mark = self.transactions.ddl.len();
         self.transactions.counts.begin_statement();
-        self.fired.clear();
+        self.run.triggers.fired.clear();
         Ok(())
     }
 
@@ -261,13 +283,15 @@ impl SessionCore {
         if self.transactions.in_function > 0 {
             return result;
         }
-        self.drop_large_document();
+        self.memory.drop_large_document();
         let result = match result {
             Ok(value) => self.acknowledge().map(|()| value),
             Err(e) => Err(e),
         };
         match result {
-            Ok(value) if self.trancount == 0 => self.commit_open(Durability::Full).map(|()| value),
+            Ok(value) if self.trancount() == 0 => {
+                self.commit_open(Durability::Full).map(|()| value)
+            }
             Ok(value) => {
                 self.end_statement_locks();
                 self.commit_autonomous().map(|()| value)
@@ -325,7 +349,7 @@ impl SessionCore {
         if self.transactions.open.is_empty() || self.transactions.in_function > 0 {
             return result;
         }
-        if self.trancount == 0 {
+        if self.trancount() == 0 {
             return self.end_statement(result);
         }
         let result = result.and_then(|value| self.acknowledge().map(|()| value));
@@ -350,7 +374,7 @@ impl SessionCore {
     #[inline]
     fn end_statement_locks(&mut self) {
         if std::mem::take(&mut self.transactions.no_wait) {
-            self.apply_wait_options();
+            self.transactions.apply_wait_options(&self.options);
         }
         for open in &mut self.transactions.open {
             open.txn.locks.end_statement();
@@ -401,7 +425,7 @@ impl SessionCore {
         self.acknowledge_reads()?;
         // Rows that were waited for are read as their writer left them, whatever the snapshot says.
         // A commit that follows at once covers them.
-        let commits = |txn: &Txn| self.trancount == 0 && txn.has_written();
+        let commits = |txn: &Txn| self.trancount() == 0 && txn.has_written();
         for open in &self.transactions.open {
             if open.txn.has_waited() && !commits(&open.txn) && open.txn.take_waited() {
                 self.await_newest(&open.db, open.txn.database())?;
@@ -424,18 +448,18 @@ impl SessionCore {
                 .iter()
                 .find(|(db, _)| *db == open.db.id())
                 .map_or(open.mark, |(_, mark)| *mark);
-            self.doomed |= open.txn.rollback_to(&mark).is_err();
+            self.transactions.client.doomed |= open.txn.rollback_to(&mark).is_err();
         }
-        !self.doomed
+        !self.transactions.client.doomed
     }
 
     fn undo_statement(&mut self, cause: &SqlError) {
         self.settle_undo();
         // A deadlock victim gives everything back at once: the others wait for it.
-        if self.trancount == 0 || cause.number == 1205 {
+        if self.trancount() == 0 || cause.number == 1205 {
             self.undo_all_open();
-            if self.trancount > 0 {
-                self.doomed = true;
+            if self.trancount() > 0 {
+                self.transactions.client.doomed = true;
             }
             return;
         }
@@ -456,7 +480,7 @@ impl SessionCore {
         }
         self.after_ddl_undo();
         if failed {
-            self.doomed = true;
+            self.transactions.client.doomed = true;
         }
         self.end_statement_locks();
     }

@@ -86,8 +86,8 @@ impl SessionCore {
         }
         let entered = self.enter(&db)?;
         let before = self.move_to(entered);
-        if self.nest_level > 0 {
-            self.kept_uses.push(before);
+        if self.run.nest_level > 0 {
+            self.db.keep(before);
         }
         Ok(())
     }
@@ -96,16 +96,14 @@ impl SessionCore {
     /// [`SessionCore::return_to_db`] at its end.
     #[inline]
     pub fn left_databases(&self) -> usize {
-        self.kept_uses.len()
+        self.db.left()
     }
 
     /// The end of a scope: the database in which it began is the current one again, and all that it
     /// has used on its way is used no more.
     pub fn return_to_db(&mut self, left: usize) {
         // What its first USE has left is where it began.
-        let Some(back) = self.kept_uses.drain(left.min(self.kept_uses.len())..).next() else {
-            return;
-        };
+        let Some(back) = self.db.take_left(left) else { return };
         if self.db().id() != back.database().id() {
             self.move_to(back);
         }
@@ -132,14 +130,14 @@ impl SessionCore {
 
     /// A panic has left scopes and visits without their ends.
     pub fn forget_kept_uses(&mut self) {
-        self.kept_uses.clear();
+        self.db.forget_left();
     }
 
     /// Makes a database the current one; gives the use of the one before.
     fn move_to(&mut self, to: DbUse) -> DbUse {
         let to_id = to.database().id();
         self.forget_ended();
-        let before = self.replace_db(to);
+        let before = self.db.replace(to);
         self.shared.db.store(to_id.into(), Ordering::Relaxed);
         let left = before.database();
         if left.is_users_own() {

@@ -65,7 +65,7 @@ impl Run<'_> {
         );
         let bulk = matches!(kind, StmtKind::BulkInsert(_));
         let calls = matches!(kind, StmtKind::Insert(insert) if insert.source.is_execute());
-        let possible = !self.core.doomed && !self.core.in_function();
+        let possible = !self.core.transactions.client.doomed && !self.core.in_function();
         possible && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
     }
 

@@ -78,7 +78,7 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let batch = instance.batches().get(self.core, text, params)?;
         let (flow, status) = self.nested_batch(&batch, vars)?;
-        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+        Ok((flow, if status == 0 { self.core.run.results.error_number } else { status }))
     }
 
     fn insert_through(

@@ -18,30 +18,32 @@ impl SessionCore {
     /// BEGIN TRANSACTION. `implicit`: it is a statement that begins a transaction around its own
     /// under SET IMPLICIT_TRANSACTIONS ON.
     pub fn begin_tran(&mut self, name: &str, implicit: bool) {
-        let around = u32::from(implicit && self.trancount == 0);
-        if self.trancount == 0 {
+        let around = u32::from(implicit && self.trancount() == 0);
+        if self.trancount() == 0 {
             self.transactions.name = name.into();
             self.transaction_began();
         }
-        self.set_trancount(self.trancount + 1 + around);
+        self.set_trancount(self.trancount() + 1 + around);
     }
 
     /// COMMIT: the outermost one commits, the others count down.
     ///
     /// Errors: 3902 without BEGIN TRANSACTION, 3930 doomed, and what the log says.
     pub fn commit_tran(&mut self, durability: Durability) -> Result<(), SqlError> {
-        match self.trancount {
+        match self.trancount() {
             0 => Err(SqlError::of(msg::COMMIT_WITHOUT_BEGIN, [])),
-            _ if self.doomed => Err(errors::doomed()),
+            _ if self.transactions.client.doomed => Err(errors::doomed()),
             1 => {
                 self.set_trancount(0);
                 let result = self.commit_open(durability);
-                self.cursors.transaction_ended(result.is_ok(), self.options.cursor_close_on_commit);
-                self.transaction_ended(result.is_ok());
+                self.objects
+                    .cursors
+                    .transaction_ended(result.is_ok(), self.options.cursor_close_on_commit);
+                self.transactions.client.end(result.is_ok());
                 result
             }
             _ => {
-                self.set_trancount(self.trancount - 1);
+                self.set_trancount(self.trancount() - 1);
                 Ok(())
             }
         }
@@ -52,7 +54,7 @@ impl SessionCore {
     ///
     /// Errors: 3903 without BEGIN TRANSACTION, 6401 an unknown name.
     pub fn rollback_tran(&mut self, name: Option<&str>) -> Result<(), SqlError> {
-        if self.trancount == 0 {
+        if self.trancount() == 0 {
             return Err(SqlError::of(msg::ROLLBACK_WITHOUT_BEGIN, []));
         }
         let Some(name) = name else {
@@ -73,7 +75,7 @@ impl SessionCore {
     }
 
     fn rollback_to_savepoint(&mut self, at: usize) -> Result<(), SqlError> {
-        if self.doomed {
+        if self.transactions.client.doomed {
             return Err(SqlError::of(msg::DOOMED_TO_SAVEPOINT, []));
         }
         self.settle_undo();
@@ -90,7 +92,7 @@ impl SessionCore {
                 continue;
             };
             if let Err(e) = open.txn.rollback_to(&place) {
-                self.doomed = true;
+                self.transactions.client.doomed = true;
                 result = Err(db_error(&open.db, &e));
             }
             self.transactions.open.push(open);
@@ -102,10 +104,10 @@ impl SessionCore {
 
     /// SAVE TRANSACTION. Errors: 628 outside a transaction, 3930 doomed.
     pub fn save_tran(&mut self, name: &str) -> Result<(), SqlError> {
-        if self.trancount == 0 {
+        if self.trancount() == 0 {
             return Err(SqlError::of(msg::SAVE_WITHOUT_TRANSACTION, []));
         }
-        if self.doomed {
+        if self.transactions.client.doomed {
             return Err(errors::doomed());
         }
         self.settle_undo();
@@ -121,7 +123,7 @@ impl SessionCore {
         if list.last().is_some_and(|last| fold_name(&last.name) == fold_name(name)) {
             list.pop();
         } else {
-            self.holdings.add(Holding::Transaction, saved.held())?;
+            self.memory.holdings.add(Holding::Transaction, saved.held())?;
         }
         self.transactions.savepoints.push(saved);
         Ok(())
@@ -135,9 +137,9 @@ impl SessionCore {
             open.is_empty() && ddl.is_empty() && undone.is_empty() && savepoints.is_empty();
         if !nothing
             || !counts.is_empty()
-            || self.doomed
-            || self.transaction != 0
-            || self.trancount > 0
+            || self.transactions.client.doomed
+            || self.transactions.client.number() != 0
+            || self.trancount() > 0
         {
             self.rollback_all();
         }
@@ -146,13 +148,13 @@ impl SessionCore {
     /// Rolls everything back and leaves the transaction: ROLLBACK, a batch-aborting error, the end
     /// of the session.
     pub fn rollback_all(&mut self) {
-        if self.trancount > 0 {
-            self.cursors.transaction_ended(false, self.options.cursor_close_on_commit);
+        if self.trancount() > 0 {
+            self.objects.cursors.transaction_ended(false, self.options.cursor_close_on_commit);
         }
         self.undo_all_open();
         self.set_trancount(0);
-        self.transaction_ended(false);
-        self.doomed = false;
+        self.transactions.client.end(false);
+        self.transactions.client.doomed = false;
         self.transactions.savepoints.clear();
         self.release_transaction_memory();
     }
@@ -201,7 +203,7 @@ impl SessionCore {
             open.txn.throttle();
         }
         // A definition is seen by others without a look at the log.
-        let later = self.holds_answers() && changes.is_empty();
+        let later = self.answers.is_held() && changes.is_empty();
         let failed = self.commit_all(&mut list, durability, later).err();
         let undone = !list.iter().any(|open| open.txn.is_over() && open.txn.has_written());
         if let Some(e) = failed.as_ref().filter(|_| undone) {
@@ -262,17 +264,17 @@ impl SessionCore {
     /// # Errors
     /// 701.
     pub fn charge_ddl(&mut self, before: Option<&TableDef>) -> Result<(), SqlError> {
-        self.holdings.add(Holding::Transaction, DdlChange::held_for(before))
+        self.memory.holdings.add(Holding::Transaction, DdlChange::held_for(before))
     }
 
     /// Savepoints and changes of schema may have gone.
     fn release_transaction_memory(&mut self) {
-        let charged = self.holdings.of(Holding::Transaction);
+        let charged = self.memory.holdings.of(Holding::Transaction);
         if charged > 0 {
             let Transactions { ddl, savepoints, .. } = &self.transactions;
             let left = ddl.iter().map(DdlChange::held).sum::<usize>()
                 + savepoints.iter().map(NamedSavepoint::held).sum::<usize>();
-            self.holdings.remove(Holding::Transaction, charged.saturating_sub(left));
+            self.memory.holdings.remove(Holding::Transaction, charged.saturating_sub(left));
         }
     }
 
@@ -289,15 +291,15 @@ impl SessionCore {
         let shared = |open: &OpenTxn| open.db.id() == TEMPDB && open.in_shared_tables;
         // What is seen in tempdb at once may not be ahead of the rest of its transaction, and who
         // gets an application lock next may take what was done under it for done.
-        let agreed = |open: &OpenTxn| self.app_locks.are_of(open.txn.locks.id().0);
+        let agreed = |open: &OpenTxn| self.objects.app_locks.are_of(open.txn.locks.id().0);
         let later = later && !list.iter().any(|open| shared(open) || agreed(open));
         // Before anything is committed: it can still be rolled back everywhere.
         for open in list.iter().filter(|open| open.txn.has_written()) {
             let own = open.db.is_autonomous() || later && open.db.id() == TEMPDB;
-            self.settle_others(!own, open.txn.database())?;
+            self.answers.settle_others(!own, open.txn.database())?;
         }
         if list.iter().filter(|open| takes_part(open)).count() > 1 {
-            self.settle()?;
+            self.answers.settle()?;
             commit_several(list)?;
         }
         // Rows of tempdb and locks of those that have only read are free when the rest is durable.

@@ -20,7 +20,7 @@ impl SessionCore {
     /// Begins a transaction in the place of the session's last one, if that was of this database,
     /// which has been in service all the time. False: it is to begin in the usual way.
     pub(super) fn begin_in_place(&mut self, db: &Arc<Db>) -> bool {
-        let wait = self.wait_args();
+        let wait = self.transactions.wait_args(&self.options);
         let Transactions { open, idle, .. } = &mut self.transactions;
         let Some(last) = idle.first_mut().filter(|last| Arc::ptr_eq(&last.db, db)) else {
             return false;
@@ -64,6 +64,6 @@ impl SessionCore {
     /// The session leaves its current database.
     pub(in crate::state) fn forget_ended(&mut self) {
         self.transactions.idle.clear();
-        self.before_answer.leaves();
+        self.answers.leaves_db();
     }
 }

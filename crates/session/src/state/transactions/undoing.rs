@@ -122,7 +122,7 @@ impl SessionCore {
                 open.txn.locks.end_statement();
                 self.transactions.open.push(open);
             }
-            self.doomed |= failed && self.trancount > 0;
+            self.transactions.client.doomed |= failed && self.trancount() > 0;
         }
     }
 
