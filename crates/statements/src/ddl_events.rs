@@ -17,10 +17,10 @@ use types::{DataType, SqlError};
 use super::{StmtCtx, database_of};
 use catalog::{Db, MASTER, ModuleDef, clock};
 use ddl::events::covers;
-use exec::conceal::conceal;
-use exec::state::SessionCore;
-use exec::state::changes::{Cause, FiredTriggers};
 use metadata::functions::properties::SERVER_NAME;
+use session::conceal::conceal;
+use session::state::SessionCore;
+use session::state::changes::{Cause, FiredTriggers};
 
 /// An event of a database, or of the server.
 pub(super) struct Raised {
@@ -85,7 +85,11 @@ impl StmtCtx<'_> {
             let data: Arc<str> = self.event_data(one, span).into();
             for (db, triggers) in self.triggers_of(one) {
                 let cause = Cause::Event(data.clone());
-                self.core.fired.push(FiredTriggers { db, triggers: triggers.into(), cause });
+                self.core.run.triggers.fired.push(FiredTriggers {
+                    db,
+                    triggers: triggers.into(),
+                    cause,
+                });
             }
         }
         self.core.fire_triggers(self.sink, self.catching)
@@ -301,7 +305,7 @@ pub fn head_of_event(core: &SessionCore, event: &str) -> String {
         "<EVENT_INSTANCE><EventType>{event}</EventType><PostTime>{now}</PostTime><SPID>{}</SPID>\
          <ServerName>{SERVER_NAME}</ServerName><LoginName>{}</LoginName>",
         core.spid(),
-        escaped(&core.login_name())
+        escaped(&core.identity.login_name())
     )
 }
 

@@ -491,7 +491,7 @@ impl Operator for LockedScan {
         if self.source.is_none() {
             let source = self.start(plan, rt)?;
             if matches!(source, Source::Heap(_) | Source::Range { .. }) {
-                rt.session().scanned(&plan.db, &plan.store.table);
+                rt.session().run.scanned(&plan.db, &plan.store.table);
             }
             self.source = Some(source);
         } else if rt.is_suspendable() {

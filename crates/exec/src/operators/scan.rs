@@ -161,7 +161,7 @@ impl Scan {
             _ => return Err(SqlError::internal("a seek on a heap")),
         };
         if !matches!(source, Source::Done) {
-            rt.session().scanned(&plan.db, &plan.store.table);
+            rt.session().run.scanned(&plan.db, &plan.store.table);
         }
         Ok(source)
     }
@@ -255,7 +255,7 @@ impl Scan {
             }
             let Some(range) = self.next_range(plan, rt)? else { return Ok(false) };
             rt.check_cancel()?;
-            rt.session().scanned(&plan.db, &plan.store.table);
+            rt.session().run.scanned(&plan.db, &plan.store.table);
             let next = tree_of(plan).map(|tree| self.cursor(tree, range));
             self.source = next;
         }

@@ -11,7 +11,7 @@ use types::Value;
 use super::ViewColumn;
 use super::shown::Rows;
 use super::visible;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 const STATE: ViewRight = ViewRight::Server(Permission::ViewServerPerformanceState);
 const DATABASE_STATE: ViewRight = ViewRight::Database(Permission::ViewDatabasePerformanceState);
@@ -363,7 +363,7 @@ fn keep_principals(
             });
         }
         Rows::LoginGrants => {
-            let mut own = vec![core.caller.login_id(), catalog::security::SERVER_PUBLIC];
+            let mut own = vec![core.identity.caller.login_id(), catalog::security::SERVER_PUBLIC];
             visible::of_server(core).server.close_over_roles(&mut own);
             if !core.has_server(Permission::ViewAnySecurityDefinition) {
                 rows.retain(|row| own.contains(&number(row, grantee)));
@@ -425,7 +425,7 @@ pub fn sees(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> bool {
 /// Whether it is a temporary table or procedure that the session has made.
 fn is_own_temporary(core: &SessionCore, db: &Db, id: i32) -> bool {
     db.id() == TEMPDB
-        && core.temps.list.iter().any(|t| t.object_id == id && t.name.starts_with('#'))
+        && core.objects.temps.list.iter().any(|t| t.object_id == id && t.name.starts_with('#'))
 }
 
 /// Whether the caller may see the text of a module, of a constraint, or of what a table computes.
