@@ -20,6 +20,7 @@ use ddl::events::covers;
 use exec::conceal::conceal;
 use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
+use exec::state::identity::Identity;
 use metadata::functions::properties::SERVER_NAME;
 
 /// An event of a database, or of the server.
@@ -97,7 +98,7 @@ impl StmtCtx<'_> {
 
     /// What EVENTDATA() says of an event.
     fn event_data(&mut self, raised: &Raised, span: Span) -> String {
-        let mut out = head_of_event(self.core, &raised.event);
+        let mut out = head_of_event(&self.core.identity, &raised.event);
         let mut add = |tag: &str, value: &str| {
             let _ = write!(out, "<{tag}>{}</{tag}>", escaped(value));
         };
@@ -299,13 +300,13 @@ fn event_of(verb: &str, kind: &str) -> String {
 }
 
 /// What EVENTDATA() begins with.
-pub fn head_of_event(core: &SessionCore, event: &str) -> String {
+pub fn head_of_event(identity: &Identity, event: &str) -> String {
     let now = types::display::format_value(&clock::now(), DataType::DateTime).replace(' ', "T");
     format!(
         "<EVENT_INSTANCE><EventType>{event}</EventType><PostTime>{now}</PostTime><SPID>{}</SPID>\
          <ServerName>{SERVER_NAME}</ServerName><LoginName>{}</LoginName>",
-        core.spid(),
-        escaped(&core.identity.login_name())
+        identity.spid(),
+        escaped(&identity.login_name())
     )
 }
 

@@ -98,7 +98,7 @@ impl BulkLoad {
             ) {
                 Ok((count, left)) => {
                     if count == 0 {
-                        core.has_changed_nothing();
+                        core.transactions.has_changed_nothing();
                     }
                     loaded += count;
                     more = left;

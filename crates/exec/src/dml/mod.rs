@@ -28,7 +28,7 @@ mod values;
 use crate::operators::context::{ExecCtx, RowSink};
 use crate::output::ColumnInfo;
 use crate::state::changes::Action;
-use crate::state::core::SessionCore;
+use crate::state::kept_memory::KeptMemory;
 use crate::unseen;
 use bind::Binder;
 use bind::counters::Kind;
@@ -142,9 +142,9 @@ impl DmlPlan {
     /// Has the row of a statement that [`DmlPlan::is_point`] brought near, if it is known where it
     /// is; for [`DmlPlan::run_point`].
     #[inline]
-    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
+    pub fn look_ahead(&self, memory: &mut KeptMemory, vars: &[Value]) -> Option<ExpectedRow> {
         match self {
-            DmlPlan::Update(plan) => plan.look_ahead(session, vars),
+            DmlPlan::Update(plan) => plan.look_ahead(memory, vars),
             DmlPlan::Insert(_)
             | DmlPlan::Delete(_)
             | DmlPlan::Merge(_)
@@ -176,7 +176,7 @@ impl DmlPlan {
             | DmlPlan::Partitioned(_) => Ok(None),
         };
         if let Ok(Some(0)) = done {
-            ctx.session.has_changed_nothing();
+            ctx.session.transactions.has_changed_nothing();
         }
         done
     }
@@ -193,7 +193,7 @@ impl DmlPlan {
             DmlPlan::Partitioned(plan) => plan.run(ctx),
         };
         if let Ok(0) = done {
-            ctx.session.has_changed_nothing();
+            ctx.session.transactions.has_changed_nothing();
         }
         done.map_err(|e| unseen::of_statement(ctx.session, self.needs(), e))
     }
@@ -218,7 +218,7 @@ impl DmlPlan {
             _ => Err(SqlError::internal("an INSERT was expected")),
         };
         if let Ok(0) = done {
-            ctx.session.has_changed_nothing();
+            ctx.session.transactions.has_changed_nothing();
         }
         done
     }

@@ -10,7 +10,7 @@ use crate::dml::target::Target;
 use crate::operators::context::ExecCtx;
 use crate::operators::plain::PlainVars;
 use crate::operators::seek;
-use crate::state::core::{PointRoom, SessionCore};
+use crate::state::kept_memory::{KeptMemory, PointRoom};
 use access::{Edit, Edited, Expected, Wish};
 use expr::{Expr, Pred};
 use plan::nodes::{Path, ScanPlan};
@@ -58,12 +58,12 @@ impl UpdatePlan {
     /// Looks for the row of a statement that [`UpdatePlan::is_point`] and is to run with these
     /// variables.
     #[inline]
-    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
+    pub fn look_ahead(&self, memory: &mut KeptMemory, vars: &[Value]) -> Option<ExpectedRow> {
         let Target::Pages(scan) = &self.target else { return None };
         let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else {
             return None;
         };
-        let mut room = PointRoom::take(&mut session.memory);
+        let mut room = PointRoom::take(memory);
         let key = seek::point(spec, &scan.store.parts, &mut PlainVars(vars), &mut room.key);
         let expected = if let Ok(true) = key { tree.look_ahead(&room.key) } else { None };
         Some(ExpectedRow { room, key, expected })
@@ -79,7 +79,8 @@ impl UpdatePlan {
     ) -> Result<Option<u64>, SqlError> {
         let Target::Pages(scan) = &self.target else { return Ok(None) };
         let Base::Tree(tree) = &scan.store.base else { return Ok(None) };
-        let Some(ahead) = ahead.or_else(|| self.look_ahead(ctx.session, ctx.vars)) else {
+        let Some(ahead) = ahead.or_else(|| self.look_ahead(&mut ctx.session.memory, ctx.vars))
+        else {
             return Ok(None);
         };
         let ExpectedRow { mut room, key: found, expected } = ahead;
