@@ -83,7 +83,7 @@ pub fn put(
         Ok(())
     })?;
     if let (None, Some(object_id)) = (before, made) {
-        remember(core, new.name, object_id, OF_SESSION);
+        remember(&mut core.objects.temps, new.name, object_id, OF_SESSION);
     }
     Ok(())
 }

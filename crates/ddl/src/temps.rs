@@ -14,7 +14,7 @@ use types::{SqlError, msg};
 use super::modules::drop_module;
 use super::tables::{create_table, drop_table};
 use super::work::Work;
-use bind::env::TempName;
+use bind::env::{TempName, TempTables};
 use catalog::{Catalog, Db, NewTable, TEMPDB, TableDef, errors, fold_name};
 use session::state::SessionCore;
 
@@ -49,7 +49,7 @@ pub fn create(core: &mut SessionCore, mut new: NewTable) -> Result<Arc<TableDef>
     let level = core.run.nest_level;
     new.name = kept_name(core, &db, &name, level)?;
     let table = create_table(core, &db, new)?;
-    remember(core, &name, table.object_id, level);
+    remember(&mut core.objects.temps, &name, table.object_id, level);
     core.objects.temps.changed();
     Ok(table)
 }
@@ -84,8 +84,8 @@ pub(super) fn kept_name(
 }
 
 /// The session knows the object by this name from now on.
-pub(super) fn remember(core: &mut SessionCore, name: &str, object_id: i32, level: u32) {
-    core.objects.temps.list.push(TempName {
+pub(super) fn remember(temps: &mut TempTables, name: &str, object_id: i32, level: u32) {
+    temps.list.push(TempName {
         name: fold_name(name),
         object_id,
         level,
@@ -157,13 +157,13 @@ pub fn make_variable(
     new.schema = CompactString::default();
     new.name = format!("#{:08X}", NUMBER.fetch_add(1, Ordering::Relaxed)).into();
     let table = create_table(core, &db, new)?;
-    add_variable(core, &name, table.object_id, level, kind);
+    add_variable(&mut core.objects.temps, &name, table.object_id, level, kind);
     Ok(table)
 }
 
 /// Gives a table a name as a table variable of the scope at a level.
 pub fn add_variable(
-    core: &mut SessionCore,
+    temps: &mut TempTables,
     name: &str,
     object_id: i32,
     level: u32,
@@ -174,7 +174,7 @@ pub fn add_variable(
         Variable::Borrowed { type_id } => (Some(type_id), true),
     };
     let name = fold_name(name);
-    core.objects.temps.list.push(TempName {
+    temps.list.push(TempName {
         name,
         object_id,
         level,
@@ -183,12 +183,12 @@ pub fn add_variable(
         readonly: borrowed,
         borrowed,
     });
-    core.objects.temps.changed();
+    temps.changed();
 }
 
 /// The table of a parameter is filled: nothing may change it from now on.
-pub fn set_readonly(core: &mut SessionCore, object_id: i32) {
-    for temp in core.objects.temps.list.iter_mut().filter(|t| t.object_id == object_id) {
+pub fn set_readonly(temps: &mut TempTables, object_id: i32) {
+    for temp in temps.list.iter_mut().filter(|t| t.object_id == object_id) {
         temp.readonly = true;
     }
 }

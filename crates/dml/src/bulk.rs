@@ -108,7 +108,7 @@ fn batches(
         ) {
             Ok((count, left)) => {
                 if count == 0 {
-                    core.has_changed_nothing();
+                    core.transactions.has_changed_nothing();
                 }
                 loaded += count;
                 more = left;

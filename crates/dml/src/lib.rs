@@ -40,7 +40,7 @@ use exec::unseen;
 use plan::{Counted, Needs, cost};
 use session::output::ColumnInfo;
 use session::state::changes::Action;
-use session::state::core::SessionCore;
+use session::state::kept_memory::KeptMemory;
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::ast::{self, StmtKind};
@@ -149,9 +149,9 @@ impl DmlPlan {
     /// Has the row of a statement that [`DmlPlan::is_point`] brought near, if it is known where it
     /// is; for [`DmlPlan::run_point`].
     #[inline]
-    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
+    pub fn look_ahead(&self, memory: &mut KeptMemory, vars: &[Value]) -> Option<ExpectedRow> {
         match self {
-            DmlPlan::Update(plan) => plan.look_ahead(session, vars),
+            DmlPlan::Update(plan) => plan.look_ahead(memory, vars),
             DmlPlan::Insert(_)
             | DmlPlan::Delete(_)
             | DmlPlan::Merge(_)
@@ -183,7 +183,7 @@ impl DmlPlan {
             | DmlPlan::Partitioned(_) => Ok(None),
         };
         if let Ok(Some(0)) = done {
-            ctx.session.has_changed_nothing();
+            ctx.session.transactions.has_changed_nothing();
         }
         done
     }
@@ -200,7 +200,7 @@ impl DmlPlan {
             DmlPlan::Partitioned(plan) => plan.run(ctx),
         };
         if let Ok(0) = done {
-            ctx.session.has_changed_nothing();
+            ctx.session.transactions.has_changed_nothing();
         }
         done.map_err(|e| unseen::of_statement(ctx.session, self.needs(), e))
     }
@@ -225,7 +225,7 @@ impl DmlPlan {
             _ => Err(SqlError::internal("an INSERT was expected")),
         };
         if let Ok(0) = done {
-            ctx.session.has_changed_nothing();
+            ctx.session.transactions.has_changed_nothing();
         }
         done
     }

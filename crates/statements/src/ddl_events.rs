@@ -21,6 +21,7 @@ use metadata::functions::properties::SERVER_NAME;
 use session::conceal::conceal;
 use session::state::SessionCore;
 use session::state::changes::{Cause, FiredTriggers};
+use session::state::identity::Identity;
 
 /// An event of a database, or of the server.
 pub(super) struct Raised {
@@ -97,7 +98,7 @@ impl StmtCtx<'_> {
 
     /// What EVENTDATA() says of an event.
     fn event_data(&mut self, raised: &Raised, span: Span) -> String {
-        let mut out = head_of_event(self.core, &raised.event);
+        let mut out = head_of_event(&self.core.identity, &raised.event);
         let mut add = |tag: &str, value: &str| {
             let _ = write!(out, "<{tag}>{}</{tag}>", escaped(value));
         };
@@ -299,13 +300,13 @@ fn event_of(verb: &str, kind: &str) -> String {
 }
 
 /// What EVENTDATA() begins with.
-pub fn head_of_event(core: &SessionCore, event: &str) -> String {
+pub fn head_of_event(identity: &Identity, event: &str) -> String {
     let now = types::display::format_value(&clock::now(), DataType::DateTime).replace(' ', "T");
     format!(
         "<EVENT_INSTANCE><EventType>{event}</EventType><PostTime>{now}</PostTime><SPID>{}</SPID>\
          <ServerName>{SERVER_NAME}</ServerName><LoginName>{}</LoginName>",
-        core.spid(),
-        escaped(&core.identity.login_name())
+        identity.spid(),
+        escaped(&identity.login_name())
     )
 }
 

@@ -13,7 +13,7 @@ use exec::operators::plain::PlainVars;
 use exec::operators::seek;
 use expr::{Expr, Pred};
 use plan::nodes::{Path, ScanPlan};
-use session::state::core::{PointRoom, SessionCore};
+use session::state::kept_memory::{KeptMemory, PointRoom};
 use std::ops::Range;
 use storage::{Base, TableMode, access_error};
 use types::{Parts, SqlError, Value};
@@ -58,12 +58,12 @@ impl UpdatePlan {
     /// Looks for the row of a statement that [`UpdatePlan::is_point`] and is to run with these
     /// variables.
     #[inline]
-    pub fn look_ahead(&self, session: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
+    pub fn look_ahead(&self, memory: &mut KeptMemory, vars: &[Value]) -> Option<ExpectedRow> {
         let Target::Pages(scan) = &self.target else { return None };
         let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else {
             return None;
         };
-        let mut room = PointRoom::take(&mut session.memory);
+        let mut room = PointRoom::take(memory);
         let key = seek::point(spec, &scan.store.parts, &mut PlainVars(vars), &mut room.key);
         let expected = if let Ok(true) = key { tree.look_ahead(&room.key) } else { None };
         Some(ExpectedRow { room, key, expected })
@@ -79,7 +79,8 @@ impl UpdatePlan {
     ) -> Result<Option<u64>, SqlError> {
         let Target::Pages(scan) = &self.target else { return Ok(None) };
         let Base::Tree(tree) = &scan.store.base else { return Ok(None) };
-        let Some(ahead) = ahead.or_else(|| self.look_ahead(ctx.session, ctx.vars)) else {
+        let Some(ahead) = ahead.or_else(|| self.look_ahead(&mut ctx.session.memory, ctx.vars))
+        else {
             return Ok(None);
         };
         let ExpectedRow { mut room, key: found, expected } = ahead;

@@ -93,7 +93,7 @@ impl Short {
     #[inline]
     pub(crate) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match &self.plan {
-            Plan::Dml(plan) => plan.look_ahead(core, vars),
+            Plan::Dml(plan) => plan.look_ahead(&mut core.memory, vars),
             Plan::Query(_) => None,
         }
     }

@@ -51,7 +51,13 @@ impl Run<'_> {
                     return Err(clash("table", &param.def));
                 }
                 let kind = Variable::Borrowed { type_id: param.def.type_id };
-                temps::add_variable(self.core, &param.name, *object_id, level, kind);
+                temps::add_variable(
+                    &mut self.core.objects.temps,
+                    &param.name,
+                    *object_id,
+                    level,
+                    kind,
+                );
                 Ok(())
             }
             Some(TableArg::Rows(rows)) => {
@@ -64,12 +70,12 @@ impl Run<'_> {
                 self.check_type(param, rows)?;
                 let table = self.make_table(param, level)?;
                 let filled = self.fill(param, &table, rows, level);
-                temps::set_readonly(self.core, table.object_id);
+                temps::set_readonly(&mut self.core.objects.temps, table.object_id);
                 filled
             }
             None => {
                 let table = self.make_table(param, level)?;
-                temps::set_readonly(self.core, table.object_id);
+                temps::set_readonly(&mut self.core.objects.temps, table.object_id);
                 Ok(())
             }
         }

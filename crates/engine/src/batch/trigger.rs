@@ -103,7 +103,7 @@ fn run_one(
     core.run.triggers.changes = changes;
     core.run.triggers.event_data = event;
     match end? {
-        End::Finished(_) => check_after_trigger(core),
+        End::Finished(_) => check_after_trigger(&core.transactions.client),
         End::ScopeAborted | End::BatchAborted => Err(errors::batch_ended()),
     }
 }

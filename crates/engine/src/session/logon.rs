@@ -49,7 +49,7 @@ pub(super) fn run(core: &mut SessionCore, client: &ClientInfo) -> Result<(), Sql
         return Ok(());
     }
     triggers.sort_by_key(|trigger| trigger.object_id);
-    let mut data = head_of_event(core, LOGON);
+    let mut data = head_of_event(&core.identity, LOGON);
     let _ = write!(
         data,
         "<LoginType>SQL Login</LoginType><ClientHost>{}</ClientHost><IsPooled>0</IsPooled></EVENT_INSTANCE>",

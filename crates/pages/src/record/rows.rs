@@ -15,8 +15,8 @@ use crate::error::PageError;
 use crate::id::PageId;
 use crate::row_header::{ROW_FLAGS, RowHeader};
 
-/// An update of a row: `before` at `at` of its body is replaced by `new_bytes`, and its flags become
-/// `flags`.
+/// An update of a row: `before` at `at` of its body is replaced by `new_bytes`, and its flags
+/// become `flags`.
 #[derive(Clone, Copy, Debug)]
 pub struct RowUpdate<'a> {
     pub slot: u16,

@@ -83,3 +83,26 @@ impl AnswerWait {
         self.before.leaves();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_at_once_does_so_until_its_outermost_end_or_the_next_request() {
+        let mut answers = AnswerWait::default();
+        assert!(!answers.is_held(), "an embedded session waits itself");
+        answers.hold();
+        assert!(answers.is_held());
+        answers.begin_at_once().expect("nothing is owed");
+        answers.begin_at_once().expect("nothing is owed");
+        answers.end_at_once();
+        assert!(!answers.is_held(), "the outer one goes on");
+        answers.end_at_once();
+        assert!(answers.is_held());
+        answers.begin_at_once().expect("nothing is owed");
+        // A panic has left it without its end.
+        answers.begin_request();
+        assert!(answers.is_held());
+    }
+}

@@ -123,3 +123,61 @@ fn microseconds_now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     now.as_micros() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes the changes of transactions.
+    #[derive(Default)]
+    struct Told(Vec<String>);
+
+    impl Sink for Told {
+        fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
+            Err(error.clone())
+        }
+
+        fn changed(&mut self, change: &SessionChange<'_>) -> Result<(), SqlError> {
+            self.0.push(match change {
+                SessionChange::TransactionBegan(number) => format!("began {number}"),
+                SessionChange::TransactionCommitted(number) => format!("committed {number}"),
+                SessionChange::TransactionRolledBack(number) => format!("rolled back {number}"),
+                _ => "another change".to_owned(),
+            });
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_beginning_and_end_is_told_once_in_order() {
+        let mut transaction = ClientTransaction::default();
+        transaction.end(true);
+        transaction.begin(7);
+        transaction.end(true);
+        transaction.begin(8);
+        let mut told = Told::default();
+        transaction.tell(&mut told).expect("the sink takes all");
+        transaction.end(false);
+        transaction.tell(&mut told).expect("the sink takes all");
+        transaction.tell(&mut told).expect("the sink takes all");
+        assert_eq!(told.0, ["began 7", "committed 7", "began 8", "rolled back 8"]);
+        assert_eq!(transaction.number(), 0);
+    }
+
+    #[test]
+    fn the_count_of_transactions_is_published() {
+        let (mut transaction, shared) = (ClientTransaction::default(), SessionShared::default());
+        transaction.set_trancount(1, &shared);
+        let began = shared.tran_began.load(Ordering::Relaxed);
+        assert!(began > 0, "the time of the outermost BEGIN TRANSACTION");
+        transaction.set_trancount(2, &shared);
+        assert_eq!(shared.open_transactions.load(Ordering::Relaxed), 2);
+        assert_eq!((transaction.trancount(), transaction.xact_state()), (2, 1));
+        assert_eq!(transaction.time(5, &shared), began, "an inner one is no new transaction");
+        transaction.doomed = true;
+        assert_eq!(transaction.xact_state(), -1);
+        transaction.set_trancount(0, &shared);
+        assert_eq!((transaction.xact_state(), transaction.time(5, &shared) > 0), (0, true));
+        assert_eq!(transaction.time(5, &shared), transaction.time(5, &shared));
+    }
+}

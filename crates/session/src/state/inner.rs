@@ -8,6 +8,7 @@
 use smallvec::SmallVec;
 use types::{SqlError, Value, msg};
 
+use super::client_transaction::ClientTransaction;
 use super::core::SessionCore;
 use crate::output::Sink;
 use bind::function::CalledFunction;
@@ -113,11 +114,11 @@ fn transaction_ended() -> SqlError {
 }
 
 /// Whether the transaction is still there after a trigger.
-pub fn check_after_trigger(core: &SessionCore) -> Result<(), SqlError> {
-    if core.trancount() == 0 {
+pub fn check_after_trigger(transaction: &ClientTransaction) -> Result<(), SqlError> {
+    if transaction.trancount() == 0 {
         return Err(transaction_ended());
     }
-    if core.xact_state() == -1 {
+    if transaction.xact_state() == -1 {
         return Err(SqlError::of(msg::RAISED_IN_TRIGGER, []));
     }
     Ok(())

@@ -8,29 +8,34 @@ use std::sync::Arc;
 use types::SqlError;
 
 use super::core::SessionCore;
+use super::transactions::Transactions;
 use catalog::Db;
 use storage::TableStore;
 
 /// How often a statement runs again because there is room after all.
 pub const MAX_RUNS: u32 = 3;
 
-impl SessionCore {
-    /// A statement has failed with this error and is not taken back yet: if a filegroup was full,
-    /// makes room in it. Its own pages do not count.
-    pub(super) fn look_for_room(&mut self, error: &SqlError) {
-        self.transactions.room =
-            error.number == 1105 && !self.transactions.client.doomed && self.make_room();
-    }
-
+impl Transactions {
+    /// Has space given back in the filegroups that its databases have found full.
     fn make_room(&self) -> bool {
         let mut room = false;
-        for open in &self.transactions.open {
+        for open in &self.open {
             let Some(filegroup) = open.db.full_filegroup() else { continue };
             open_tables(&open.db);
             // An error that matters has taken the database offline.
             room |= open.txn.database().reclaim(filegroup).unwrap_or(false);
         }
         room
+    }
+}
+
+impl SessionCore {
+    /// A statement has failed with this error and is not taken back yet: if a filegroup was full,
+    /// makes room in it. Its own pages do not count.
+    pub(super) fn look_for_room(&mut self, error: &SqlError) {
+        self.transactions.room = error.number == 1105
+            && !self.transactions.client.doomed
+            && self.transactions.make_room();
     }
 
     /// Whether there was room after the last statement had failed for want of it. Asked once.
@@ -45,9 +50,12 @@ impl SessionCore {
         mut part: impl FnMut(&mut SessionCore) -> Result<T, SqlError>,
     ) -> Result<T, SqlError> {
         for _ in 1..MAX_RUNS {
-            let marks = self.marks();
+            let marks = self.transactions.marks();
             match part(self) {
-                Err(e) if e.number == 1105 && self.make_room() && self.back_to(&marks) => {}
+                Err(e)
+                    if e.number == 1105
+                        && self.transactions.make_room()
+                        && self.back_to(&marks) => {}
                 other => return other,
             }
         }

@@ -103,3 +103,23 @@ impl SessionRun {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_has_each_note_once_and_a_request_begins_without_nesting() {
+        let mut run = SessionRun::default();
+        run.note(SqlError::internal("a note"));
+        run.note(SqlError::internal("the same note"));
+        assert_eq!(run.notes.len(), 1);
+        run.caught.push(SqlError::internal("caught"));
+        (run.nest_level, run.insert_exec) = (3, Some(1));
+        run.results.last_identity = Some(12);
+        run.begin_request();
+        assert!(run.error().is_none());
+        assert_eq!((run.nest_level, run.insert_exec), (0, None));
+        assert_eq!(run.results.last_identity, Some(12), "@@IDENTITY is the session's");
+    }
+}

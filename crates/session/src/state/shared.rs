@@ -1,6 +1,7 @@
 //! The state that a session publishes: KILL, attentions and system views read and change it while
-//! the session runs. Guarantees: a cancel ends the request that it was meant for and no later one; a
-//! session that was killed begins no request any more.
+//! the session runs.
+//! Guarantees: a cancel ends the request that it was meant for and no later one; a session that was
+//! killed begins no request any more.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU64, Ordering, fence};

@@ -145,6 +145,23 @@ impl Transactions {
         }
     }
 
+    /// The running statement has changed no row because of what others have committed: its end
+    /// waits for that, unless a commit follows at once that covers it.
+    #[inline]
+    pub fn has_changed_nothing(&self) {
+        self.open.iter().for_each(|open| open.txn.sees_newest());
+    }
+
+    /// Where the open transactions are.
+    pub(super) fn marks(&self) -> Marks {
+        self.open.iter().map(|open| (open.db.id(), open.txn.mark())).collect()
+    }
+
+    /// Whether `SessionCore::after_ddl_undo` will free the storage of rows that are taken back.
+    fn frees_storage(&self) -> bool {
+        !self.undone.is_empty()
+    }
+
     /// How the session waits for a lock that is none of its open transactions'.
     pub fn wait_args(&self, options: &CurrentOptions) -> WaitArgs {
         WaitArgs {
@@ -405,13 +422,6 @@ impl SessionCore {
         Ok(())
     }
 
-    /// The running statement has changed no row because of what others have committed: its end
-    /// waits for that, unless a commit follows at once that covers it.
-    #[inline]
-    pub fn has_changed_nothing(&self) {
-        self.transactions.open.iter().for_each(|open| open.txn.sees_newest());
-    }
-
     /// Mostly there is nothing to wait for: one look at each transaction tells.
     #[inline]
     fn acknowledge(&self) -> Result<(), SqlError> {
@@ -432,11 +442,6 @@ impl SessionCore {
             }
         }
         Ok(())
-    }
-
-    /// Where the open transactions are.
-    pub(super) fn marks(&self) -> Marks {
-        self.transactions.open.iter().map(|open| (open.db.id(), open.txn.mark())).collect()
     }
 
     /// Takes back what was done since; false when that failed, and the transaction can only be
@@ -467,7 +472,7 @@ impl SessionCore {
         self.undo_ddl(self.transactions.ddl_mark);
         self.transactions.counts.undo_statement();
         // Storage that the statement has made is freed below.
-        let frees = self.frees_storage();
+        let frees = self.transactions.frees_storage();
         let mut failed = false;
         for open in std::mem::take(&mut self.transactions.open) {
             let (open, bad) = if frees {

@@ -166,7 +166,7 @@ impl SessionCore {
         self.leave_table_variables();
         self.undo_ddl(0);
         self.transactions.counts.undo(0);
-        let frees = self.frees_storage();
+        let frees = self.transactions.frees_storage();
         for open in std::mem::take(&mut self.transactions.open) {
             // Nothing stays, and who fails is offline.
             match frees {
@@ -244,11 +244,6 @@ impl SessionCore {
             }
         }
         self.transactions.ddl_mark = self.transactions.ddl_mark.min(from);
-    }
-
-    /// Whether [`SessionCore::after_ddl_undo`] will free what rows that are taken back lie in.
-    pub(super) fn frees_storage(&self) -> bool {
-        !self.transactions.undone.is_empty()
     }
 
     /// What was created and rolled back is freed, once the rows that name it are as they were.
