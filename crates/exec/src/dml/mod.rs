@@ -193,7 +193,11 @@ impl DmlPlan {
             DmlPlan::Partitioned(plan) => plan.run(ctx),
         };
         if let Ok(0) = done {
-            ctx.session.has_changed_nothing();
+            match self {
+                // Their scans have told what they have read.
+                DmlPlan::Update(_) | DmlPlan::Delete(_) => ctx.session.has_found_nothing(),
+                _ => ctx.session.has_changed_nothing(),
+            }
         }
         done.map_err(|e| unseen::of_statement(ctx.session, self.needs(), e))
     }

@@ -156,7 +156,14 @@ impl Target {
         match self {
             Target::Pages(plan) => Pages::new(db, plan).run(rt, limit.wanted(), change),
             Target::Gathered(gathered) => gathered.run(db, store, rt, limit, change),
-            Target::Current(current) => current.run(db, store, rt, change),
+            Target::Current(current) => {
+                let count = current.run(db, store, rt, change)?;
+                if count == 0 {
+                    // It does not tell what it has read.
+                    rt.session().has_changed_nothing();
+                }
+                Ok(count)
+            }
         }
     }
 }
@@ -228,6 +235,9 @@ impl<'p> Pages<'p> {
             }
             from = scan.first();
         }
+        let mut writers = scan.take_writers();
+        writers.add(self.lookup.take_writers());
+        rt.session().has_read(self.db, writers, false)?;
         Ok(count)
     }
 
@@ -363,6 +373,7 @@ impl Gathered {
                 }
             }
         }
+        rt.session().has_read(db, lookup.take_writers(), false)?;
         Ok(count)
     }
 

@@ -97,7 +97,12 @@ impl UpdatePlan {
             }),
         };
         room.give(ctx.session);
-        Ok(match edited? {
+        let edited = edited?;
+        if matches!(edited, Edited::Left | Edited::Missing) {
+            // It does not tell what it has read.
+            ctx.session.has_changed_nothing();
+        }
+        Ok(match edited {
             Edited::Done => {
                 self.store.table.state.updated(1, self.set.bits);
                 Some(1)
