@@ -503,11 +503,8 @@ impl Operator for LockedScan {
         } else if rt.is_suspendable() {
             self.go_on(plan, rt)?;
         }
-        let more = if self.settled {
-            self.following(plan, rt, out)
-        } else {
-            self.first(plan, rt, out)
-        };
+        let more =
+            if self.settled { self.following(plan, rt, out) } else { self.first(plan, rt, out) };
         self.tell_writers(plan, rt)?;
         more
     }

@@ -10,10 +10,10 @@ mod undoing;
 
 use std::sync::Arc;
 
-use compact_str::CompactString;
-use smallvec::SmallVec;
 use access::NewestWriters;
+use compact_str::CompactString;
 use pages::TxnId;
+use smallvec::SmallVec;
 use txn::{Durability, Savepoint, SnapshotGuard, Txn};
 use types::SqlError;
 
