@@ -200,7 +200,13 @@ impl DmlPlan {
             DmlPlan::Partitioned(plan) => plan.run(ctx),
         };
         if let Ok(0) = done {
-            ctx.session.transactions.has_changed_nothing();
+            match self {
+                // Their scans have told what they have read.
+                DmlPlan::Update(_) | DmlPlan::Delete(_) => {
+                    ctx.session.transactions.has_found_nothing()
+                }
+                _ => ctx.session.transactions.has_changed_nothing(),
+            }
         }
         done.map_err(|e| unseen::of_statement(ctx.session, self.needs(), e))
     }

@@ -94,7 +94,14 @@ impl Target {
         match self {
             Target::Pages(plan) => Pages::new(db, plan).run(rt, limit.wanted(), change),
             Target::Gathered(gathered) => gathered.run(db, store, rt, limit, change),
-            Target::Current(current) => current.run(db, store, rt, change),
+            Target::Current(current) => {
+                let count = current.run(db, store, rt, change)?;
+                if count == 0 {
+                    // It does not tell what it has read.
+                    rt.session().transactions.has_changed_nothing();
+                }
+                Ok(count)
+            }
         }
     }
 }
@@ -166,6 +173,9 @@ impl<'p> Pages<'p> {
             }
             from = scan.first();
         }
+        let mut writers = scan.take_writers();
+        writers.add(self.lookup.take_writers());
+        rt.session().has_read(self.db, writers, false)?;
         Ok(count)
     }
 
@@ -300,6 +310,7 @@ impl Gathered {
                 }
             }
         }
+        rt.session().has_read(db, lookup.take_writers(), false)?;
         Ok(count)
     }
 

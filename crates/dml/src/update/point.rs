@@ -98,7 +98,12 @@ impl UpdatePlan {
             }),
         };
         room.give(&mut ctx.session.memory);
-        Ok(match edited? {
+        let edited = edited?;
+        if matches!(edited, Edited::Left | Edited::Missing) {
+            // It does not tell what it has read.
+            ctx.session.transactions.has_changed_nothing();
+        }
+        Ok(match edited {
             Edited::Done => {
                 self.store.table.state.updated(1, self.set.bits);
                 Some(1)

@@ -10,7 +10,9 @@ mod undoing;
 
 use std::sync::Arc;
 
+use access::NewestWriters;
 use compact_str::CompactString;
+use pages::TxnId;
 use smallvec::SmallVec;
 use txn::{Durability, Savepoint, SnapshotGuard, Txn, WaitArgs};
 use types::SqlError;
@@ -39,8 +41,14 @@ pub struct OpenTxn {
     snapshot: Option<Arc<SnapshotGuard>>,
     /// The snapshot belongs to the running statement.
     fresh: bool,
-    /// The running statement gives out values that it did not read through a snapshot.
+    /// The running statement gives out values that it did not read through a snapshot, and it is
+    /// not known who has written them.
     newest: bool,
+    /// The newest writer besides this transaction of what the running statement has read without a
+    /// snapshot and gives out; 0 where there is none.
+    shown: TxnId,
+    /// The same of what it, or an earlier one, has read to change it.
+    looked_at: TxnId,
     /// The snapshot of a transaction in SNAPSHOT isolation.
     pub(super) kept: Option<Arc<SnapshotGuard>>,
     /// That the session uses the database, where it is not its current one.
@@ -55,13 +63,14 @@ impl OpenTxn {
     /// Whether the running statement may have given out what others have committed.
     #[inline]
     fn has_shown(&self) -> bool {
-        self.fresh || self.newest || self.kept.is_some()
+        self.fresh || self.newest || self.shown != TxnId(0) || self.kept.is_some()
     }
 
     /// The running statement looks at nothing more.
     #[inline]
     fn end_snapshot(&mut self) {
         self.newest = false;
+        self.shown = TxnId(0);
         if self.fresh {
             self.fresh = false;
             // A snapshot that stays registered would hold log truncation back between statements.
@@ -145,8 +154,17 @@ impl Transactions {
         }
     }
 
-    /// The running statement has changed no row because of what others have committed: its end
-    /// waits for that, unless a commit follows at once that covers it.
+    /// The running statement has changed no row because of what others have committed, and all of
+    /// that has been told with [`SessionCore::has_read`].
+    #[inline]
+    pub fn has_found_nothing(&mut self) {
+        for open in &mut self.open {
+            open.shown = open.shown.max(open.looked_at);
+        }
+    }
+
+    /// The same where it is not known who has committed that: the statement's end waits for all of
+    /// it, unless a commit follows at once that covers it.
     #[inline]
     pub fn has_changed_nothing(&self) {
         self.open.iter().for_each(|open| open.txn.sees_newest());
@@ -225,6 +243,8 @@ impl SessionCore {
             snapshot: None,
             fresh: false,
             newest: false,
+            shown: TxnId(0),
+            looked_at: TxnId(0),
             kept: None,
             used,
             in_shared_tables: false,
@@ -407,10 +427,30 @@ impl SessionCore {
             for snapshot in open.snapshot.iter().filter(|_| open.fresh).chain(&open.kept) {
                 self.await_snapshot(&open.db, snapshot)?;
             }
+            let storage = open.txn.database();
             if open.newest {
-                self.await_newest(&open.db, open.txn.database())?;
+                self.await_newest(&open.db, storage)?;
+            } else if let Some(record) = storage.unflushed_of(open.shown) {
+                self.await_record(&open.db, storage, record)?;
             }
         }
+        Ok(())
+    }
+
+    /// The running statement has read newest versions of rows, which these transactions have
+    /// written. `given`: it gives them out; else they are read to be changed.
+    #[inline]
+    pub fn has_read(
+        &mut self,
+        db: &Arc<Db>,
+        writers: NewestWriters,
+        given: bool,
+    ) -> Result<(), SqlError> {
+        let at = self.open_txn(db)?;
+        let open = &mut self.transactions.open[at];
+        let writer = writers.but(open.txn.id());
+        let known = if given { &mut open.shown } else { &mut open.looked_at };
+        *known = writer.max(*known);
         Ok(())
     }
 
