@@ -8,10 +8,14 @@ pub use claim::{ClaimResult, EveryResult, Verdict};
 pub use disturbances::{LateResult, PositionResult};
 
 use crate::machine::Machine;
-use crate::stats;
-use crate::work::IoCount;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
+use targets::work::IoCount;
+
+/// Whether larger values of a unit are better.
+pub(crate) fn larger_is_better(unit: &str) -> bool {
+    unit.ends_with("/s") || unit.ends_with("/min")
+}
 
 /// Everything one `lab run` found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -5,8 +5,8 @@
 
 use super::claims::claim_result;
 use super::order::balanced;
-use super::study::{CellRef, Claim, Compare};
 use crate::results::StudyResult;
+use crate::study::{CellRef, Claim, Compare};
 
 /// Noise of one measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

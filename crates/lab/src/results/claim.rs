@@ -84,6 +84,16 @@ impl ClaimResult {
         self.at_least.is_some() || self.at_most.is_some()
     }
 
+    /// The bound in words.
+    pub(crate) fn bound_text(&self) -> String {
+        match (self.at_least, self.at_most) {
+            (Some(low), Some(high)) => format!("{low:.2} to {high:.2}"),
+            (Some(low), None) => format!("at least {low:.2}"),
+            (None, Some(high)) => format!("at most {high:.2}"),
+            (None, None) => "no bound".into(),
+        }
+    }
+
     fn set(&mut self, verdict: Option<Verdict>) {
         self.verdict = verdict;
         self.holds = match verdict {
