@@ -43,9 +43,7 @@ pub use kept::MADE_EARLIER;
 #[cfg(feature = "peers")]
 pub use mariadb::MariaDb;
 pub use mssql::{Hook, Mssql, PASSWORD};
-#[cfg(not(feature = "peers"))]
-pub use names::without_peers;
-pub use names::{NAMES, VARIANTS, find, is_address, shown};
+pub use names::{NAMES, VARIANTS, find, is_address, shown, without_peers};
 #[cfg(feature = "peers")]
 pub use postgres::{Postgres, Variant};
 pub use ringwood::Ringwood;

@@ -21,7 +21,6 @@ pub fn shown(name: &str) -> String {
 }
 
 /// What a build without other engines says.
-#[cfg(not(feature = "peers"))]
 pub fn without_peers() -> LabError {
     LabError::Request(
         "this build knows no other engine than ringwood: build it with --features peers \
