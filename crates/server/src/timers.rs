@@ -1,7 +1,7 @@
-//! The thread that does what is due at its time: time limits of connections, the end of sessions
-//! that KILL has ended, delayed answers, answers that were kept back for a request that takes long,
-//! listeners that could not accept for want of descriptors.
-//! It sleeps until something is due, or something new is that comes earlier.
+//! What is to be done at its time: time limits of connections, the end of sessions that KILL has
+//! ended, delayed answers, answers that were kept back for a request that takes long, listeners
+//! that could not accept for want of descriptors. Whoever waits for it sleeps until something is
+//! due, or something new is that comes earlier.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,6 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 
 use crate::connection::Connection;
-use crate::hub::Hub;
 
 /// Something to be done at a time.
 pub enum Due {
@@ -82,15 +81,6 @@ impl Timers {
     /// Everything, whenever it was due.
     pub fn take_all(&self) -> Vec<Due> {
         std::mem::take(&mut self.list.lock().due).into_values().collect()
-    }
-}
-
-/// Does what is due until the server has ended.
-pub fn run(hub: &Arc<Hub>) {
-    while !hub.is_ended() {
-        for due in hub.timers.wait() {
-            hub.is_due(due);
-        }
     }
 }
 
