@@ -250,7 +250,7 @@ pub struct Normalised {
 }
 
 /// Unit of normalised cells.
-pub const OF_THE_LARGEST: &str = "of the largest";
+pub(crate) const OF_THE_LARGEST: &str = "of the largest";
 
 /// A condition without which a study has measured nothing: it then fails, after the first round.
 #[derive(Clone, Debug)]
@@ -390,12 +390,12 @@ pub struct Study {
 
 impl Study {
     /// Whether any arm spreads its files over more than one device.
-    pub fn most_arrays(&self) -> u32 {
+    pub(crate) fn most_arrays(&self) -> u32 {
         self.arms.iter().map(|a| a.config.data.arrays).max().unwrap_or(1)
     }
 
     /// Rough seconds of one run of one arm.
-    pub fn seconds_per_arm(&self) -> f64 {
+    pub(crate) fn seconds_per_arm(&self) -> f64 {
         self.needs.seconds_per_run / self.arms.len().max(1) as f64
     }
 
@@ -414,7 +414,7 @@ impl Study {
     }
 
     /// Whether an arm runs on the device of that name.
-    pub fn runs_on(&self, arm: &Arm, device: &str) -> bool {
+    pub(crate) fn runs_on(&self, arm: &Arm, device: &str) -> bool {
         match arm.on {
             On::Own(own, _) => own == device,
             On::Real => device.starts_with(REAL),

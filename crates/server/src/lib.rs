@@ -5,7 +5,7 @@
 //! until the deadline and loses no commit that was acknowledged.
 
 mod admission;
-pub mod certificate;
+mod certificate;
 mod client;
 mod command;
 mod connection;
@@ -16,11 +16,11 @@ mod hub;
 mod load;
 mod login;
 mod metrics;
-pub mod options;
+mod options;
 mod output;
 pub mod password;
 mod poller;
-pub mod pool;
+mod pool;
 mod readiness;
 mod request;
 mod serve;

@@ -20,7 +20,7 @@ pub fn last_name(number: usize) -> String {
 }
 
 /// Field separator of the file.
-pub const FIELD: char = '|';
+pub(crate) const FIELD: char = '|';
 
 struct Generator {
     random: fastrand::Rng,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Name of the disk that is there.
 pub const REAL: &str = "real";
 /// Kinds of files that can be given a mount of their own.
-pub const ROLES: [&str; 4] = ["data", "data2", "log", "backup"];
+const ROLES: [&str; 4] = ["data", "data2", "log", "backup"];
 
 /// Devices of the lab's own: a name, what is under it for each part of a study, and what the log
 /// lies on beside the data.
@@ -96,7 +96,7 @@ pub struct Device {
 }
 
 /// The disk of an instance, and the models in it.
-pub struct Opened {
+pub(crate) struct Opened {
     /// Where its files are.
     pub disk: Arc<dyn Disk>,
     /// What says how late the machine was.
@@ -195,7 +195,7 @@ impl Device {
     }
 
     /// The folder of a role: the mount that was named for it, else one of that name in `folder`.
-    pub fn folder_of(&self, role: &str, folder: &Path) -> PathBuf {
+    pub(crate) fn folder_of(&self, role: &str, folder: &Path) -> PathBuf {
         // A model deals its files out to its arrays by itself.
         let role = if self.models.is_some() && role == "data2" { "data" } else { role };
         match self.mounts.get(role) {
@@ -208,7 +208,7 @@ impl Device {
     /// The disk on which an instance in `folder` runs, its data on that many arrays. Only the
     /// studies' own files lie on a model: data, log and backups; beside a model of several arrays
     /// the log has one of its own.
-    pub fn open(&self, folder: &Path, arrays: u32) -> Result<Opened, LabError> {
+    pub(crate) fn open(&self, folder: &Path, arrays: u32) -> Result<Opened, LabError> {
         let real = || Arc::new(OsDisk::new(folder));
         let Some(models) = &self.models else { return Ok(Opened { disk: real(), models: vec![] }) };
         let failed = |e: disk::DiskError| LabError::Request(format!("device {}: {e}", self.name));

@@ -65,7 +65,7 @@ pub fn page_memory(bytes: u64, commit: bool) -> Result<PageMemory, LabError> {
 }
 
 /// How an instance is opened.
-pub struct OpenOptions {
+pub(crate) struct OpenOptions {
     /// Its folder.
     pub folder: PathBuf,
     /// Memory of the buffer pool.
@@ -80,7 +80,7 @@ pub struct OpenOptions {
 
 /// An open instance.
 #[derive(Clone)]
-pub struct Embedded(Arc<Instance>);
+pub(crate) struct Embedded(Arc<Instance>);
 
 impl Embedded {
     /// Opens the instance and recovers its databases.

@@ -40,16 +40,11 @@ mod watch;
 pub mod work;
 
 pub use kept::MADE_EARLIER;
+pub use mssql::Hook;
+pub use names::{NAMES, find, is_address, shown, without_peers};
 #[cfg(feature = "peers")]
-pub use mariadb::MariaDb;
-pub use mssql::{Hook, Mssql, PASSWORD};
-pub use names::{NAMES, VARIANTS, find, is_address, shown, without_peers};
-#[cfg(feature = "peers")]
-pub use postgres::{Postgres, Variant};
-pub use ringwood::Ringwood;
-pub use served::{Served, TITLE as SERVED};
-#[cfg(feature = "peers")]
-pub use sqlite::Sqlite;
+pub use postgres::Postgres;
+pub use served::TITLE as SERVED;
 pub use target::{Place, TORN, Target};
 
 /// What can go wrong in the lab.

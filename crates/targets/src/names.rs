@@ -1,14 +1,21 @@
 //! The names of targets on the command line, and the target of each.
 
-use crate::{Hook, LabError, Mssql, Ringwood, Served, Target, mssql};
 #[cfg(feature = "peers")]
-use crate::{MariaDb, Postgres, Sqlite, Variant};
+use crate::mariadb::MariaDb;
+use crate::mssql::{self, Hook, Mssql};
+#[cfg(feature = "peers")]
+use crate::postgres::{Postgres, Variant};
+use crate::ringwood::Ringwood;
+use crate::served::Served;
+#[cfg(feature = "peers")]
+use crate::sqlite::Sqlite;
+use crate::{LabError, Target};
 
 /// Names of the targets that are compared unless others are named, the default first.
 pub const NAMES: [&str; 5] = ["ringwood", "served", "postgres", "mariadb", "sqlite"];
 /// More of them: one of the above with other settings. Beside all of these there is a server's
 /// address.
-pub const VARIANTS: [&str; 2] = ["postgres-shipped", "postgres-torn"];
+const VARIANTS: [&str; 2] = ["postgres-shipped", "postgres-torn"];
 
 /// Whether it is the address of a server instead of a name.
 pub fn is_address(name: &str) -> bool {

@@ -6,8 +6,9 @@
 use crate::kept::MADE_EARLIER;
 use crate::mssql::Mssql;
 use crate::own_server::OwnServer;
+use crate::ringwood::Ringwood;
 use crate::work::{Config, Counters, Figure, Knob, Work};
-use crate::{LabError, Place, Ringwood, Target};
+use crate::{LabError, Place, Target};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 //! an interruption.
 
 use super::*;
-use crate::frame::Request;
 use crate::frame::assemble::{About, assemble};
+use crate::frame::journal::Request;
 use crate::machine::Machine;
 use crate::results::{Origin, StudyResult, Verdict};
 use crate::study::{CellRef, Claim};

@@ -19,10 +19,8 @@ mod run;
 pub mod simulate;
 mod steps;
 
-pub use journal::{Journal, Request, RunRecord};
 pub use options::Options;
-pub use order::{balanced, drawn_seed, seed_of};
-pub use plan::plan;
+pub use order::drawn_seed;
+pub(crate) use order::{balanced, seed_of};
 pub use progress::duration;
-pub use rounds::Rounds;
 pub use run::run;

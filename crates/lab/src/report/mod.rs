@@ -63,7 +63,7 @@ pub fn write_all(results: &Results, folder: &Path) -> Result<(), LabError> {
 }
 
 /// Writes the comparison of engines as `table.md` into `folder`, for a README.
-pub fn write_table(results: &Results, folder: &Path) -> Result<(), LabError> {
+pub(crate) fn write_table(results: &Results, folder: &Path) -> Result<(), LabError> {
     replace(&folder.join("table.md"), &markdown::markdown(results))
 }
 

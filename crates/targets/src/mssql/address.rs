@@ -10,7 +10,7 @@ use percent_encoding::percent_decode_str;
 /// How the address begins.
 const SCHEME: &str = "mssql://";
 /// The environment variable with the password where the address has none: sqlcmd's.
-pub const PASSWORD: &str = "SQLCMDPASSWORD";
+const PASSWORD: &str = "SQLCMDPASSWORD";
 
 /// A server's address.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ impl Address {
 }
 
 /// The address without its password, for journals and command lines; other names as they are.
-pub fn without_password(text: &str) -> String {
+pub(crate) fn without_password(text: &str) -> String {
     let hidden = || -> Option<String> {
         let rest = text.strip_prefix(SCHEME)?;
         let end = rest.find(['/', '?']).unwrap_or(rest.len());

@@ -9,7 +9,8 @@ mod facts;
 mod hook;
 mod recovery;
 
-pub use address::{Address, PASSWORD, without_password};
+pub use address::Address;
+pub(crate) use address::without_password;
 pub use client::{failed, log_in};
 pub use hook::{Action, Hook};
 pub use recovery::START;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A server of somebody's.
-pub struct Mssql {
+pub(crate) struct Mssql {
     address: Address,
     hook: Option<Hook>,
     server: Option<(Wire, Facts)>,
