@@ -1,7 +1,9 @@
 //! The languages of sessions, and the orders of dates. Guarantee: a [`Dialect`] is a language of
 //! [`LANGUAGES`] with one of the six orders.
 
-pub use crate::language_names::LANGUAGES;
+mod names;
+
+pub use names::LANGUAGES;
 
 /// Order of day, month and year in dates of digits (SET DATEFORMAT).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -15,8 +15,6 @@ use std::str::Chars;
 
 use compact_str::CompactString;
 
-use crate::codepage::is_ascii;
-
 /// The code point under which U+D800 is held; what follows is held in order up to the last one.
 const FIRST_LONE: u32 = 0x10_F800;
 /// The first byte in UTF-8 of all that stand for lone halves.
@@ -67,6 +65,23 @@ pub fn halves(c: char) -> Option<(char, char)> {
 #[inline]
 pub fn unit_len(c: char) -> usize {
     1 + usize::from((0x1_0000..FIRST_LONE).contains(&u32::from(c)))
+}
+
+/// Whether all bytes are ASCII; eight at a time also for short texts, where the standard check goes
+/// byte by byte.
+#[inline]
+pub fn is_ascii(bytes: &[u8]) -> bool {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    match bytes.last_chunk::<8>() {
+        Some(last) => {
+            let (chunks, _) = bytes.as_chunks::<8>();
+            let all = chunks
+                .iter()
+                .fold(u64::from_le_bytes(*last), |all, c| all | u64::from_le_bytes(*c));
+            all & HIGH_BITS == 0
+        }
+        None => bytes.iter().fold(0, |all, b| all | b) < 0x80,
+    }
 }
 
 /// The units of a text.

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
+use super::text_bytes;
 use crate::codepage::CodePage;
-use crate::convert::text_bytes;
 use crate::datatype::{DataType, decimal_bytes, time_bytes};
 use crate::decimal::{Decimal, POW10};
 use crate::error::SqlError;

@@ -2,7 +2,7 @@
 //! the week of each language (`sys.syslanguages`). Guarantees: a language stands at its number;
 //! every list has its twelve or seven names.
 
-use crate::language::{DateOrder, Language};
+use super::{DateOrder, Language};
 
 const ENGLISH_MONTHS: &str =
     "January,February,March,April,May,June,July,August,September,October,November,December";

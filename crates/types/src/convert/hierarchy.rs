@@ -1,8 +1,8 @@
 //! hierarchyid from and to strings and bytes. Guarantee: a value of the type is the bytes of a
 //! path.
 
+use super::{Mode, fit_bytes, fit_string};
 use crate::codepage::CodePage;
-use crate::convert::{Mode, fit_bytes, fit_string};
 use crate::datatype::DataType;
 use crate::error::SqlError;
 use crate::hierarchy::Path;

@@ -6,10 +6,10 @@
 //! type: u8 | precision, scale or length: 2 bytes | name of a decimal: u8, or collation: u32 | the value as its own column has it
 //! ```
 
+use super::{Cell, decode_bytes, decode_fixed, encode_bytes, encode_fixed};
 use crate::collation::Collation;
 use crate::datatype::{DataType, DecimalName, Len};
 use crate::error::SqlError;
-use crate::rowcell::{Cell, decode_bytes, decode_fixed, encode_bytes, encode_fixed};
 use crate::value::{Value, of_variant as of, parts};
 
 /// Most bytes of a base type's value.

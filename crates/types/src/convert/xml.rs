@@ -4,8 +4,8 @@
 use compact_str::CompactString;
 use xml::{Source, Whitespace};
 
+use super::{ConvertOptions, Mode, fit_bytes, fit_string_looking, text_of_utf16};
 use crate::codepage;
-use crate::convert::{ConvertOptions, Mode, fit_bytes, fit_string_looking, text_of_utf16};
 use crate::datatype::DataType;
 use crate::error::SqlError;
 use crate::look::{Look, pieces};
