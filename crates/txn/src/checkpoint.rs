@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use pages::{PageError, RecordBuilder, RecordKind, TxnId};
 use wal::{CheckpointInfo, Lsn};
 
-use crate::backup::BackupState;
+use crate::backup_state::BackupState;
 use crate::checkpoint_state::Unwritten;
 use crate::database::{Database, Status};
 use crate::error::{ErrorKind, TxnError};

@@ -12,6 +12,8 @@
 //! transaction that has no number up to the snapshot's when it is asked about will get a larger
 //! one: answers do not change.
 
+mod running;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -20,9 +22,9 @@ use parking_lot::Mutex;
 use crate::end_ring::EndRing;
 use crate::live::{Clock, LiveSnapshots, Place};
 use crate::locks::{LockError, LockManager, OwnerId, WaitArgs, Who};
-use crate::running::{Active, Running};
 use access::{Endings, Snapshot};
 use pages::{PageId, TxnId};
+use running::{Active, Running};
 use wal::Lsn;
 
 /// What the log knows of a running transaction. Its mutex is held while the transaction appends, so

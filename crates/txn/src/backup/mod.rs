@@ -19,7 +19,6 @@
 //! # Not here
 //! Statements, messages, msdb, the list of databases: the engine.
 
-mod codec;
 mod device;
 mod error;
 mod files;
@@ -31,6 +30,7 @@ mod set;
 mod take;
 mod write;
 
+pub use crate::backup_state::{BackupState, Base, Restoring};
 pub use device::{
     BackupDevice, BackupReader, BackupWriter, FileDevice, NullDevice, UNIT, URL_MAX, UrlDevices,
     UrlRequest,
@@ -42,6 +42,6 @@ pub use restore::{
     RestoreTarget, Restored, RollTo, Step, check_differential, mark_restoring, restore_data,
     restore_log, restore_state, verify,
 };
-pub use set::{BackupState, Base, Restoring, SetEnd, SetFile, SetHeader, SetKind};
+pub use set::{SetEnd, SetFile, SetHeader, SetKind};
 pub use take::{BackupDone, BackupSpec, Progress, backup_closed_log};
 pub use write::Existing;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use pages::TxnId;
 use wal::Lsn;
 
+use super::TxnShared;
 use crate::locks::OwnerId;
-use crate::txns::TxnShared;
 
 /// Gaps that are never worth closing.
 const FEW: usize = 64;

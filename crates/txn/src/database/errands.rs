@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::{AfterPanic, Database, Status};
 use crate::background::Bell;
-use crate::database::{AfterPanic, Database, Status};
 
 /// Some work.
 pub type Errand = Box<dyn FnOnce() + Send>;

@@ -14,10 +14,10 @@ use access::RowName;
 use pages::UnitId;
 use smallvec::SmallVec;
 
+use super::Txn;
 use crate::error::TxnError;
 use crate::lockers::Lockers;
 use crate::locks::{Grant, LockMode, Resource, Until, WaitArgs, What};
-use crate::txn::Txn;
 
 /// Stands for the gap above the last key of an index.
 const END: u64 = u64::MAX;
