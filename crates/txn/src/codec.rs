@@ -1,4 +1,5 @@
-//! Fields of the headers of backups and of a log's state as bytes: little-endian numbers, texts with their length in front.
+//! Fields of the headers of backups, and of the state that a log keeps for them, as bytes:
+//! little-endian numbers, texts with their length in front.
 //! Guarantees: decoding takes any bytes and answers `None` for those that do not fit; it never asks
 //! for more memory than the bytes have.
 

@@ -7,10 +7,10 @@
 //! Layout: kind u8, flags u8, transaction u48, previous LSN (10), then if flagged the next LSN to
 //! undo (10) and the B+tree root (6), then operations. Numbers in operations are varints.
 
-use crate::before::LargeUpdate;
 use crate::codec::{HEAD, Head, put_page_id};
 use crate::error::PageError;
 use crate::id::{PageId, TxnId};
+use crate::op::LargeUpdate;
 use crate::row_header::{RowHeader, lsn_to_bytes};
 use only::First;
 use wal::Lsn;

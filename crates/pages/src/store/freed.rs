@@ -6,8 +6,8 @@
 //! first count was read under a latch of the page that is remembered. Units share counters, so a
 //! count may differ although nothing of this unit was freed.
 
+use super::Store;
 use crate::id::UnitId;
-use crate::store::Store;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters; a power of two. Units are numbered one after the other, so those that are in use

@@ -6,8 +6,8 @@
 //! after image is left out: the row's old header, which every update logs, names that record. It
 //! stays in the log as long as the update itself does, because both belong to one transaction.
 
+use super::PageOp;
 use crate::error::PageError;
-use crate::op::PageOp;
 use crate::row_header::RowHeader;
 use std::ops::Range;
 use wal::Lsn;

@@ -2,9 +2,9 @@
 //! process ended, and nodes of indexes take their ghosts along to other pages. A hint that is lost
 //! costs nothing but another meeting.
 
+use super::Store;
 use crate::id::{PageId, TxnId, UnitId};
 use crate::page::Page;
-use crate::store::Store;
 use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

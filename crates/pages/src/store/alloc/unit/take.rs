@@ -4,15 +4,15 @@
 //! Guarantee: a page that is given out is given to nobody else until it is kept or dropped.
 
 use super::{Iam, Reserved, Unit, UnitSpace, UnitState};
-use crate::alloc::{LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Run, level_with_room};
 use crate::error::PageError;
 use crate::id::{EXTENT_PAGES, ExtentId, GAM_EXTENTS, PFS_INTERVAL, PageId};
 use crate::store::Store;
+use crate::store::alloc::{LEVEL_FULL, PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, Run, level_with_room};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
 /// From this size on a unit gets several extents at once.
-pub(in crate::alloc) const LARGE_UNIT: usize = 64;
+pub(in crate::store::alloc) const LARGE_UNIT: usize = 64;
 
 const LARGE_STEP: u32 = 8;
 
@@ -92,7 +92,7 @@ impl Store {
     }
 
     /// Reads which pages of the unit are free or have room. The caller holds the unit's turn.
-    pub(in crate::alloc) fn load_pages(&self, unit: &Unit) -> Result<(), PageError> {
+    pub(in crate::store::alloc) fn load_pages(&self, unit: &Unit) -> Result<(), PageError> {
         // No page can be allocated before this is done, and pages freed meanwhile are in the list
         // already.
         let mut free = Vec::new();
@@ -141,7 +141,7 @@ impl Store {
     }
 
     /// Gives the unit more extents. The caller holds the unit's turn.
-    pub(in crate::alloc) fn extend_unit(&self, unit: &Unit) -> Result<(), PageError> {
+    pub(in crate::store::alloc) fn extend_unit(&self, unit: &Unit) -> Result<(), PageError> {
         let count = unit.extent_count();
         let step = if count > LARGE_UNIT { LARGE_STEP } else { 1 };
         let run = self.take_extents(unit.0.filegroup, step)?;

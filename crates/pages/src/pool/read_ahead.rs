@@ -2,8 +2,7 @@
 //! straight into their frames.
 //!
 //! Threads of the pool do it, each with a list of pages in flight. The thread that asked goes on
-//! meanwhile and waits for no page longer than its read takes ([`Store::read_ahead`]), or until all
-//! are here ([`Store::prefetch`]).
+//! meanwhile and waits for no page longer than its read takes, or until all are here ([`Reads`]).
 //!
 //! # Guarantees
 //! - Frames are taken without waiting and without evicting pages in use; for want of frames fewer
@@ -12,11 +11,10 @@
 //!   thread that reads the page.
 //! - When a store is dropped, no read of its files is under way any more.
 
+use super::{Inner, key_of};
 use crate::error::PageError;
 use crate::files::DataFile;
 use crate::id::{PAGE_SIZE, PageId};
-use crate::pool::{Inner, key_of, trace};
-use crate::store::{PREFETCH_PAGES, Store, adopt};
 use disk::{Data, DiskError, Request, transfer};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -25,6 +23,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// Most pages of one request of a read-ahead, and pages that are worth a list of their own.
+pub const PREFETCH_PAGES: usize = 64;
 /// Threads that read ahead for all scans of an instance. Each has a list of pages in flight.
 const MOST_THREADS: usize = 4;
 /// Lists that may wait for a thread, for each there may be; a reader that finds more reads its
@@ -34,7 +34,7 @@ const WAITING: usize = 3 * MOST_THREADS;
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Pages whose frames are held exclusive until they are read.
-struct Claimed {
+pub(crate) struct Claimed {
     pool: Arc<Inner>,
     store: u16,
     files: Vec<Arc<DataFile>>,
@@ -48,13 +48,13 @@ struct Claimed {
 
 /// Lists of one request that are under way.
 #[derive(Default)]
-struct Tally {
+pub(crate) struct Tally {
     state: Mutex<(usize, Option<DiskError>)>,
     ended: Condvar,
 }
 
 /// Reads that are under way. They go on when this is dropped.
-pub struct Reads(Arc<Tally>);
+pub struct Reads(pub(crate) Arc<Tally>);
 
 impl Reads {
     /// Waits until all have ended.
@@ -71,6 +71,19 @@ impl Reads {
 }
 
 impl Claimed {
+    /// Frames that the caller has taken; `tally` hears when all are given back.
+    pub(crate) fn new(
+        pool: Arc<Inner>,
+        store: u16,
+        files: Vec<Arc<DataFile>>,
+        pages: Vec<(u32, PageId, usize)>,
+        tally: &Arc<Tally>,
+    ) -> Claimed {
+        tally.state.lock().0 += 1;
+        let open = vec![true; pages.len()];
+        Claimed { pool, store, files, pages, open, tally: Arc::clone(tally) }
+    }
+
     /// Gives a frame back, with its page in it or empty.
     fn end(&mut self, at: usize, good: bool) {
         if std::mem::take(&mut self.open[at]) {
@@ -80,7 +93,7 @@ impl Claimed {
     }
 
     /// Reads all of them.
-    fn read(mut self) {
+    pub(crate) fn read(mut self) {
         let (mut left, mut last) = (self.pages.len(), None);
         let (pool, pages, files) =
             (Arc::clone(&self.pool), self.pages.clone(), std::mem::take(&mut self.files));
@@ -91,7 +104,7 @@ impl Claimed {
                 let good = result.is_ok()
                     && image.is_some_and(|image| files[file].verify(id.page, image).is_ok());
                 if good && (id.is_pfs() || id.is_gam()) {
-                    adopt(id, pool.frames.page_mut(frame));
+                    pool.frames.page_mut(frame).adopt_map(id);
                 }
                 left -= 1;
                 // The last frame is given back when nothing here refers to the files any more: a
@@ -168,115 +181,6 @@ impl Drop for Claimed {
     }
 }
 
-impl Store {
-    /// Reads those of the pages that are not in the pool, in flight together as far as the devices
-    /// take them: adjacent ones by one request. Damage is not reported here but when the page is
-    /// read; pages that are gone with their file or its end are passed over.
-    ///
-    /// # Errors
-    /// I/O.
-    pub fn prefetch(&self, pages: &[PageId]) -> Result<(), PageError> {
-        self.start_reads(pages, true).wait()
-    }
-
-    /// The same for a scan, without waiting: its pages make room first. Failed reads are found by
-    /// the thread that reads the page.
-    pub fn read_ahead(&self, pages: &[PageId]) {
-        // Mostly all of them are here: that costs a look at each, and nothing is made for it.
-        let missing = |id: &PageId| !self.inner().contains(key_of(self.number(), *id));
-        if let Some(first) = pages.iter().position(missing) {
-            drop(self.start_reads(&pages[first..], true));
-        }
-    }
-
-    /// As [`Store::read_ahead`], of pages that are mostly in the pool; how many are not.
-    pub fn read_missing(&self, pages: &[PageId]) -> usize {
-        let is_missing = |id: &PageId| !self.inner().contains(key_of(self.number(), *id));
-        let missing: Vec<PageId> = pages.iter().copied().filter(is_missing).collect();
-        if !missing.is_empty() {
-            self.read_ahead(&missing);
-        }
-        missing.len()
-    }
-
-    /// The same for pages that will be wanted soon.
-    #[must_use]
-    pub fn start_prefetch(&self, pages: &[PageId]) -> Reads {
-        self.start_reads(pages, false)
-    }
-
-    fn start_reads(&self, pages: &[PageId], scan: bool) -> Reads {
-        let tally = Arc::<Tally>::default();
-        let mut rest = pages;
-        while !rest.is_empty() {
-            let (claimed, taken) = self.claim(rest, scan, &tally);
-            rest = &rest[taken..];
-            if let Some(claimed) = claimed
-                && let Err(claimed) = self.inner().reads.give(claimed, self.inner_arc())
-            {
-                claimed.read();
-            }
-        }
-        Reads(tally)
-    }
-
-    /// Frames that one list may hold: a thread that waits for a frame may need one of them.
-    fn most_claimed(&self) -> usize {
-        (self.inner().frames.len() as usize / 8).clamp(8, PREFETCH_PAGES)
-    }
-
-    /// Takes frames for the first of the pages, as far as these are not in the pool; with how many
-    /// pages that has seen to.
-    fn claim(&self, pages: &[PageId], scan: bool, tally: &Arc<Tally>) -> (Option<Claimed>, usize) {
-        let pool = self.inner();
-        let most = self.most_claimed();
-        let mut files: Vec<Arc<DataFile>> = Vec::new();
-        let mut claimed = Vec::new();
-        let mut taken = 0;
-        for &id in pages {
-            if claimed.len() >= most {
-                break;
-            }
-            taken += 1;
-            let key = key_of(self.number(), id);
-            if pool.contains(key) {
-                continue;
-            }
-            let file = match files.iter().position(|file| file.spec.id == id.file) {
-                Some(file) => file,
-                None => {
-                    let Ok(file) = self.file(id) else { continue };
-                    files.push(file);
-                    files.len() - 1
-                }
-            };
-            if id.page >= files[file].pages() {
-                continue;
-            }
-            match pool.claim(key, scan) {
-                Some(Some(frame)) => claimed.push((frame, id, file)),
-                Some(None) => {}
-                None => {
-                    // No frame for the others either.
-                    taken = pages.len();
-                    break;
-                }
-            }
-        }
-        if claimed.is_empty() {
-            return (None, taken);
-        }
-        tally.state.lock().0 += 1;
-        trace::ahead(claimed.len());
-        let (pool, store, open) =
-            (Arc::clone(self.inner_arc()), self.number(), vec![true; claimed.len()]);
-        (
-            Some(Claimed { pool, store, files, pages: claimed, open, tally: Arc::clone(tally) }),
-            taken,
-        )
-    }
-}
-
 /// The threads that read ahead, and what waits for them.
 #[derive(Default)]
 pub(crate) struct ReadAheads {
@@ -296,7 +200,7 @@ struct State {
 impl ReadAheads {
     /// Takes a list for one of the threads; gives it back when there are enough already, or no
     /// thread.
-    fn give(&self, claimed: Claimed, pool: &Arc<Inner>) -> Result<(), Claimed> {
+    pub(crate) fn give(&self, claimed: Claimed, pool: &Arc<Inner>) -> Result<(), Claimed> {
         let mut state = self.state.lock();
         if state.stop || state.waiting.len() >= WAITING {
             return Err(claimed);
