@@ -22,7 +22,7 @@ use crate::error::{AccessError, corrupt};
 use crate::rid::Rid;
 use crate::snapshot::ReadMode;
 use crate::space::{Space, is_gone};
-use crate::version::{judge, resolve_batch};
+use crate::visible::{judge, resolve_batch};
 use insert::Points;
 use pages::{
     FORWARD, MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, Store, Unit, UnitId,
