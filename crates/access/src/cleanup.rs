@@ -13,7 +13,8 @@ pub struct Cleanup {
     pub newest: TxnId,
     /// The page had no rows left and is free: a heap's page, or a leaf that left its index.
     pub unlinked: bool,
-    /// The page is a leaf without rows; [`unlink_empty`](crate::unlink_empty) takes it out of its index.
+    /// The page is a leaf without rows; [`unlink_empty`](crate::unlink_empty) takes it out of its
+    /// index.
     pub empty: bool,
     /// Something was in the way: visit the page again later.
     pub again: bool,

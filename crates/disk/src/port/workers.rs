@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 
-use crate::port::{Completion, Op};
+use super::{Completion, Op};
 
 /// Threads of the pool, and so requests in flight of the whole process.
 pub(crate) const MOST: usize = 64;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use io_uring::{IoUring, Probe, opcode, types};
 
-use crate::port::{Completion, Op};
+use super::{Completion, Op};
 
 /// Requests that a ring takes at a time.
 pub(crate) const ENTRIES: usize = 256;
