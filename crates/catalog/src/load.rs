@@ -23,6 +23,7 @@ use super::{
     IndexOptions, LockEscalation, RowFilter, TableDef, TableState,
 };
 use super::{alias, constraint, module, other, statistics, table_type, temporal};
+use crate::object_head::Head;
 use crate::security::{DATABASE_ROLES, is_fixed_role};
 use crate::statistics::TableStatistics;
 use crate::{LOB_INDEX_ID, OVERFLOW_INDEX_ID, OverflowUnit, fold_name};
@@ -172,7 +173,7 @@ pub fn load(
             catalog.table_types.insert_mut(name, Arc::new(def));
         }
         if other::is_kind(&object.kind) {
-            let head = other::Head {
+            let head = Head {
                 object_id: id,
                 schema: schema.clone(),
                 name: object.name.clone(),

@@ -255,7 +255,7 @@ impl InstanceCore {
                 db.log_failure(&cause);
                 Err(e
                     .sql(&entry)
-                    .unwrap_or_else(|| catalog::errors::not_usable(&db.name(), status)))
+                    .unwrap_or_else(|| catalog::db::errors::not_usable(&db.name(), status)))
             }
         }
     }

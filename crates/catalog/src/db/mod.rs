@@ -13,18 +13,19 @@ use txn::{Apart, Database, DelayedDurability, RecoveryModel, Status, TxnError};
 use types::{Collation, SqlError};
 
 use crate::Catalog;
-use crate::change::UnitRef;
 use crate::counters::Counters;
 use crate::errorlog::ErrorLog;
-use crate::errors;
 use crate::given_up::GivenUpNames;
+use crate::pending::UnitRef;
 use crate::query_store::QueryStore;
 use crate::registry::DbEntry;
 use crate::settings::DbSettings;
 use crate::store::SysTrees;
 
+pub mod errors;
 mod property;
 mod published;
+mod units;
 mod users;
 
 pub use property::USER_ACCESS;
@@ -401,7 +402,7 @@ impl Db {
     /// the database is next opened.
     pub fn free_units(&self, units: &[UnitRef]) {
         if let (false, Ok(open)) = (units.is_empty(), self.open()) {
-            crate::pending::free_all(&open.storage, &open, units);
+            open.free_units(units);
         }
     }
 

@@ -10,7 +10,7 @@ use syntax::ast::CompareOp;
 use types::convert::{Mode, convert};
 use types::{Collation, ColumnType, DataType, RowLayout, Value, ops};
 
-use crate::defs::ColumnDef;
+use super::ColumnDef;
 use crate::type_text::type_of_text;
 
 /// Which rows of a table count.
@@ -240,27 +240,9 @@ fn constant(text: &str, column: &ColumnDef) -> Option<Constant> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use types::Len;
-
-    /// A column that may be NULL.
-    pub(crate) fn column(column_id: i32, ty: DataType) -> ColumnDef {
-        ColumnDef {
-            column_id,
-            name: format!("c{column_id}").into(),
-            ty,
-            nullable: true,
-            collation: Collation::DEFAULT,
-            default: None,
-            identity: None,
-            computed: None,
-            generated: None,
-            alias: None,
-            mask: None,
-            traits: crate::ColumnTraits::default(),
-        }
-    }
 
     fn term(column: usize, test: FilterTest) -> FilterTerm {
         FilterTerm { column, collation: Collation::DEFAULT, test }
@@ -269,9 +251,9 @@ pub(crate) mod tests {
     #[test]
     fn filters_survive_the_catalog() {
         let columns = [
-            column(4, DataType::SmallInt),
-            column(7, DataType::VarChar(Len::N(10))),
-            column(9, DataType::Bit),
+            ColumnDef::of_type(4, DataType::SmallInt),
+            ColumnDef::of_type(7, DataType::VarChar(Len::N(10))),
+            ColumnDef::of_type(9, DataType::Bit),
         ];
         let text = |s: &str| Constant {
             value: Value::str(s),
