@@ -4,7 +4,7 @@ use crate::error::TdsError;
 use crate::limits::MAX_COLUMNS;
 use crate::reader::Reader;
 use crate::text;
-use crate::tokens::token;
+use crate::token;
 use crate::typeinfo::TypeInfo;
 use crate::version::TdsVersion;
 
