@@ -1,27 +1,23 @@
 //! The functions of queries: SQL Server's list.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
-use messages as msg;
-
-use crate::error::{PLACE, QueryError};
-use crate::eval::Run;
+use super::{Items, Run};
+use crate::error::QueryError;
 use crate::item::{Atom, Item};
 use crate::pace::{Pace, pieces};
-use crate::path::Expr;
-use crate::query::Parser;
+use crate::path::{Callee, Expr};
 
-type Items = Vec<Item>;
 type Call = fn(&mut Run<'_>, &[Items]) -> Result<Items, QueryError>;
 
 /// A function; `context`: without an argument it takes the item at hand.
-#[derive(Debug)]
-pub(crate) struct Function {
-    pub name: &'static str,
-    pub takes: std::ops::RangeInclusive<usize>,
+struct Function {
+    name: &'static str,
+    takes: RangeInclusive<usize>,
     context: bool,
     /// Gives as many items as it gets.
-    pub many: bool,
+    many: bool,
     call: Call,
 }
 
@@ -102,37 +98,24 @@ static FUNCTIONS: &[Function] = &[
     f("round", 1, 1, |run, args| rounded(run, &args[0], |n| (n + 0.5).floor())),
 ];
 
-/// The function of a name.
-pub(crate) fn find(name: &str) -> Option<&'static Function> {
-    FUNCTIONS.iter().find(|f| f.name == name)
+/// The function of a name, and how many arguments it takes.
+pub(crate) fn find(name: &str) -> Option<(Callee, &'static RangeInclusive<usize>)> {
+    let place = FUNCTIONS.iter().position(|f| f.name == name)?;
+    let function = &FUNCTIONS[place];
+    Some((Callee { name: function.name, many: function.many, place }, &function.takes))
 }
 
-/// SQL Server's functions over values whose types an XML schema gives: there are no schemas here.
-const OF_SCHEMAS: &[&str] =
-    &["id", "expanded-QName", "local-name-from-QName", "namespace-uri-from-QName"];
-
-/// 2395; 40517 for [`OF_SCHEMAS`].
-pub(crate) fn unknown(prefix: &str, local: &str, parser: &Parser<'_>) -> QueryError {
-    if matches!(prefix, "" | "fn") && OF_SCHEMAS.contains(&local) {
-        return QueryError::unsupported(&format!("The XQuery function {local}()"));
+/// Calls a function that [`find`] has found.
+pub(super) fn call(run: &mut Run<'_>, callee: Callee, args: &[Expr]) -> Result<Items, QueryError> {
+    let function = &FUNCTIONS[callee.place];
+    let mut values = Vec::with_capacity(args.len().max(1));
+    for arg in args {
+        values.push(run.eval(arg)?);
     }
-    match parser.space(if prefix.is_empty() { "fn" } else { prefix }) {
-        Ok(uri) => QueryError::of(msg::XQUERY_FUNCTION_UNKNOWN, [&PLACE, &uri, &local]),
-        Err(error) => error,
+    if function.context && args.is_empty() {
+        values.push(vec![run.focus().item.clone()]);
     }
-}
-
-impl Function {
-    pub(crate) fn run(&self, run: &mut Run<'_>, args: &[Expr]) -> Result<Items, QueryError> {
-        let mut values = Vec::with_capacity(args.len().max(1));
-        for arg in args {
-            values.push(run.eval(arg)?);
-        }
-        if self.context && args.is_empty() {
-            values.push(vec![run.focus().item.clone()]);
-        }
-        (self.call)(run, &values)
-    }
+    (function.call)(run, &values)
 }
 
 fn one(atom: Atom) -> Result<Items, QueryError> {

@@ -4,30 +4,12 @@
 use compact_str::CompactString;
 use messages as msg;
 
+use super::Parser;
 use crate::error::{PLACE, QueryError};
 use crate::item::Atom;
-use crate::path::{Expr, Leaf};
-use crate::query::Parser;
+use crate::path::{Constructor, Content, Expr, Leaf};
 use crate::read::is_space;
 use crate::tree::Name;
-
-/// What stands in an element, or in the value of an attribute.
-#[derive(Clone, Debug)]
-pub(crate) enum Content {
-    Text(String),
-    Value(Expr),
-    Element(Constructor),
-    Comment(String),
-    Instruction(CompactString, String),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Constructor {
-    pub name: Name,
-    pub spaces: Vec<(CompactString, CompactString)>,
-    pub attributes: Vec<(Name, Vec<Content>)>,
-    pub content: Vec<Content>,
-}
 
 impl Parser<'_> {
     /// From `<` on.
