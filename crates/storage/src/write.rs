@@ -13,13 +13,13 @@ pub use entries::{Image, duplicate, entry_key, entry_value, touches};
 pub use entry_locks::any_locked;
 pub use locator::Locator;
 
-use super::left::Ended;
+use super::left::{Ended, wait};
 use super::row::fetch;
 use super::{Base, IndexStore, TableStore, access_error};
 use access::{Outcome, ReadMode, RowBatch};
 use catalog::Db;
 use catalog::errors::db_error;
-use pages::{RowHeader, TxnId};
+use pages::RowHeader;
 use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -56,11 +56,6 @@ pub fn with_writer<T>(f: impl FnOnce(&mut RowWriter) -> T) -> T {
     let result = f(&mut writer);
     SPARE.set(Some(writer));
     result
-}
-
-/// Waits until a row's writer has ended.
-pub fn wait(db: &Arc<Db>, txn: &Txn, other: TxnId) -> Result<(), SqlError> {
-    txn.wait_for(other).map_err(|e| db_error(db, &e))
 }
 
 /// Waits for the lock that forbade the last change.

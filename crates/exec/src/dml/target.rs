@@ -17,7 +17,8 @@ use pages::{RowHeader, TxnId};
 use plan::nodes::{Plan, ScanPlan};
 use std::sync::Arc;
 use storage::left::AwaitedWriters;
-use storage::write::{Locator, read_current, wait};
+use storage::left::wait;
+use storage::write::{Locator, read_current};
 use storage::{Base, TableStore};
 use types::{Collation, SqlError, Value};
 

@@ -2,8 +2,9 @@
 //! told. Guarantees: an entry that is to be deleted and is not there is 8646, not ignored; included
 //! values never make an entry too long: the largest are left to the base row where it would be.
 
-use super::{RowWriter, wait, wait_for_lock};
+use super::{RowWriter, wait_for_lock};
 use crate::entry::EntryFormat;
+use crate::left::wait;
 use crate::{IndexStore, TableStore, access_error};
 use access::{MAX_ENTRY_LEN, MAX_KEY_LEN, Outcome, ReadMode};
 use catalog::{Db, LEAST_OUTSIDE, RowFilter};
