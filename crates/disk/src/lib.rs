@@ -64,7 +64,7 @@ pub use readonly::ReadOnlyDisk;
 pub use shared::{Claim, ClaimError, SharedBuf};
 pub use stats::{
     FileStats, LATENCY_BUCKETS, SIZE_BUCKETS, StatsSnapshot, latency_bucket_limit_us,
-    latency_quantile_us, size_bucket_label,
+    size_bucket_label,
 };
 pub use transfer::{Counted, Done, IoOptions, KernelFile, Launch, Request, Timer, transfer};
 pub use volume::Volume;
