@@ -208,7 +208,7 @@ impl MemoryAccount {
     }
 
     /// Least that is left to pages.
-    pub fn pool_least(&self) -> usize {
+    pub(crate) fn pool_least(&self) -> usize {
         (self.target / 16).max(POOL_LEAST)
     }
 
