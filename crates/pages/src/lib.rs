@@ -23,14 +23,14 @@ pub mod page;
 mod pool;
 pub mod record;
 mod redo;
-pub mod row_header;
+mod row_header;
 mod store;
 mod sync;
 mod waits;
 mod writer;
 
 pub use around::ReadAround;
-pub use copy::{COPY_PAGES, CopySink, FileRestore, check_images};
+pub use copy::{CopySink, FileRestore, check_images};
 pub use error::PageError;
 pub use files::{Closed, FileGrowth, FileSpec};
 pub use home::{Home, InstanceId};
@@ -45,12 +45,12 @@ pub use open::{
 };
 pub use page::{HEADER_SIZE, MAX_SLOT_LEN, MAX_SLOTS, Page, PageType, SLOT_SIZE};
 pub use pool::{
-    BufferPool, PREFETCH_PAGES, PageMut, PageReads, PageRef, PageTrace, PoolCounters, PoolOptions,
-    Reads, UnitReads, note_run_file,
+    BufferPool, PageMut, PageReads, PageRef, PageTrace, PoolCounters, PoolOptions, Reads,
+    UnitReads, note_run_file,
 };
 pub use record::{
-    MAX_RECORD, MAX_ROW_OPS, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView,
-    RowUpdate, boundary_record, needs_earlier, previous_version, row_key, row_op,
+    MAX_RECORD, OpIter, RecordBuilder, RecordKind, RecordOp, RecordSink, RecordView, RowUpdate,
+    boundary_record, needs_earlier, previous_version, row_key, row_op,
 };
 pub use row_header::{FORWARD, FORWARDED, GHOST, ROW_HEADER, RowHeader};
 pub use store::alloc::{

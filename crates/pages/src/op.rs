@@ -155,7 +155,7 @@ impl PageOp<'_> {
     /// Whether the operation makes the page whatever it was before.
     #[must_use]
     #[inline]
-    pub fn rebuilds_page(&self) -> bool {
+    pub(crate) fn rebuilds_page(&self) -> bool {
         matches!(self, PageOp::Format { .. } | PageOp::Image { .. })
     }
 }

@@ -18,11 +18,11 @@ pub(crate) mod trace;
 mod turnover;
 
 pub use guard::{PageMut, PageRef};
-pub use read_ahead::{PREFETCH_PAGES, Reads};
+pub use read_ahead::Reads;
 pub use trace::{PageReads, PageTrace, UnitReads, note_run_file};
 
 pub(crate) use frames::{COLD, DIRTY, FORMATTED, FREE, Frame, Frames, LOADING, Mode, WRITING};
-pub(crate) use read_ahead::{Claimed, Tally};
+pub(crate) use read_ahead::{Claimed, PREFETCH_PAGES, Tally};
 
 use crate::error::PageError;
 use crate::id::PageId;

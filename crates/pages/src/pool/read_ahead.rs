@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Most pages of one request of a read-ahead, and pages that are worth a list of their own.
-pub const PREFETCH_PAGES: usize = 64;
+pub(crate) const PREFETCH_PAGES: usize = 64;
 /// Threads that read ahead for all scans of an instance. Each has a list of pages in flight.
 const MOST_THREADS: usize = 4;
 /// Lists that may wait for a thread, for each there may be; a reader that finds more reads its

@@ -30,7 +30,7 @@ pub use view::{OpIter, RecordOp, RecordView, needs_earlier, previous_version, ro
 /// Longest encoded record.
 pub const MAX_RECORD: usize = 48 * 1024;
 /// Most versioned row operations of one record; the index in a row header is a byte.
-pub const MAX_ROW_OPS: usize = 255;
+pub(crate) const MAX_ROW_OPS: usize = 255;
 
 const FIXED: usize = 18;
 const AT_FLAGS: usize = 1;
