@@ -35,7 +35,7 @@ pub use discard::{Discarded, DiscardedScan, DiscardedValues};
 pub use error::AccessError;
 pub use ghost::{cleanup_page, unlink_empty};
 pub use heap::{Heap, HeapChange, HeapScan, MAX_ROW_LEN};
-pub use lob::{LOB_PIECE, LobPointer, LobSpace};
+pub use lob::{LobPointer, LobSpace};
 pub use rid::Rid;
 pub use snapshot::{Endings, ReadMode, Snapshot, SnapshotRef};
 pub use undo_record::undo_record;
@@ -114,7 +114,7 @@ pub enum Outcome<T> {
 impl<T> Outcome<T> {
     /// The row was not changed, and may be when it is tried again: a batch stops there.
     #[must_use]
-    pub fn is_to_retry(&self) -> bool {
+    pub(crate) fn is_to_retry(&self) -> bool {
         matches!(self, Outcome::Wait(_) | Outcome::Locked | Outcome::Changed)
     }
 }
