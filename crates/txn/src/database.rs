@@ -411,7 +411,7 @@ impl Database {
     }
 
     /// A sink for records of the system.
-    pub fn system_sink(&self) -> SystemWriter<'_> {
+    pub(crate) fn system_sink(&self) -> SystemWriter<'_> {
         SystemWriter(self)
     }
 

@@ -15,7 +15,7 @@ use wal::Lsn;
 pub type DatabaseGuid = [u8; 16];
 
 /// Most databases of one transaction.
-pub const MAX_DATABASES: usize = 1000;
+pub(crate) const MAX_DATABASES: usize = 1000;
 
 /// Payload of the records that list decisions: the checkpoint they belong to, then the decisions.
 pub(crate) const DECISIONS: RecordKind = RecordKind::Misc(2);

@@ -47,7 +47,7 @@ pub use commit_together::commit_together;
 pub use counters::TxnCounters;
 pub use database::{Database, Deferred, Env, Errand, HeldBackground, Status, SystemWriter};
 pub use error::{ErrorKind, TxnError};
-pub use global::{DatabaseGuid, GlobalId, MAX_DATABASES, Prepared};
+pub use global::{DatabaseGuid, GlobalId, Prepared};
 pub use locks::{
     Grant, LockError, LockManager, LockMode, LockOwner, Resource, Until, WaitArgs, What,
 };

@@ -207,13 +207,8 @@ impl Txn {
     }
 
     /// Only a rollback is possible any more (a failed rollback to a savepoint, a deadlock).
-    pub fn is_doomed(&self) -> bool {
+    pub(crate) fn is_doomed(&self) -> bool {
         self.doomed
-    }
-
-    /// Forbids the commit.
-    pub fn doom(&mut self) {
-        self.doomed = true;
     }
 
     pub(crate) fn wait_args(&self) -> WaitArgs {

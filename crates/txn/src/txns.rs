@@ -276,7 +276,7 @@ impl TxnTable {
     }
 
     /// Every live and future snapshot sees every transaction below: their ghosts can go.
-    pub fn oldest_xmin(&self) -> TxnId {
+    pub(crate) fn oldest_xmin(&self) -> TxnId {
         let mut oldest = self.clock.oldest();
         self.live.each(|s| oldest = oldest.min(s.xmin));
         TxnId(oldest)
@@ -297,7 +297,7 @@ impl TxnTable {
     }
 
     /// Snapshots that are taken from now on need no log from before now, if nobody runs.
-    pub fn note_log_end(&self, log_end: impl FnOnce() -> Lsn) {
+    pub(crate) fn note_log_end(&self, log_end: impl FnOnce() -> Lsn) {
         let t = self.inner.lock();
         if t.running.first().is_none() {
             self.clock.raise_hold(log_end());
@@ -316,7 +316,7 @@ impl TxnTable {
 
     /// The newest fully durable commit, or an earlier record of the same log block; zero before the
     /// first.
-    pub fn newest_commit(&self) -> Lsn {
+    pub(crate) fn newest_commit(&self) -> Lsn {
         self.clock.commit()
     }
 

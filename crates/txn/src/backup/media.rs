@@ -21,7 +21,7 @@ const END_UNITS: u64 = 16;
 /// Pieces that are read ahead of their use, per family.
 const AHEAD: usize = 2;
 /// Most media families of a set.
-pub const MAX_FAMILIES: usize = 64;
+pub(crate) const MAX_FAMILIES: usize = 64;
 
 /// What the media header says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

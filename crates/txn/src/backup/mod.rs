@@ -37,7 +37,7 @@ pub use device::{
 };
 pub use error::BackupError;
 pub use files::PlaceFiles;
-pub use media::{MAX_FAMILIES, MediaLabel, MediaSet, SetEntry};
+pub use media::{MediaLabel, MediaSet, SetEntry};
 pub use restore::{
     RestoreTarget, Restored, RollTo, Step, check_differential, mark_restoring, restore_data,
     restore_log, restore_state, verify,

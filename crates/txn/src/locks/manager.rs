@@ -269,13 +269,13 @@ impl LockManager {
     }
 
     /// The database is opened again.
-    pub fn revive_database(&self, db: u16) {
+    pub(crate) fn revive_database(&self, db: u16) {
         self.dead.lock().retain(|d| *d != db);
     }
 
     /// Ends all waits in a database, present and future: it went offline, nobody will release
     /// anything.
-    pub fn cancel_database(&self, db: u16) {
+    pub(crate) fn cancel_database(&self, db: u16) {
         self.dead.lock().push(db);
         let list: Vec<_> =
             self.waiting.lock().values().filter(|w| w.resource.db == db).cloned().collect();

@@ -244,7 +244,7 @@ impl LockOwner {
     }
 
     /// Locks, for at least as long as `until` says.
-    pub fn lock_until(
+    pub(crate) fn lock_until(
         &mut self,
         r: Resource,
         mode: LockMode,
@@ -352,7 +352,7 @@ impl LockOwner {
     }
 
     /// The mode in which `r` is held, if it is; it stays at least as long as `until` says then.
-    pub fn held_until(&mut self, r: &Resource, until: Until) -> Option<LockMode> {
+    pub(crate) fn held_until(&mut self, r: &Resource, until: Until) -> Option<LockMode> {
         let i = self.find(r)?;
         self.stay(i, until);
         Some(self.held[i].mode)
