@@ -228,7 +228,7 @@ pub fn row_of(other: &OtherObject, schema_id: i32) -> (SysTable, Vec<Value>) {
 }
 
 /// Whether objects of a kind are sequences, synonyms or security policies.
-pub fn is_kind(kind: &str) -> bool {
+pub(crate) fn is_kind(kind: &str) -> bool {
     kind == SYNONYM || kind == SEQUENCE || kind == POLICY
 }
 

@@ -20,7 +20,7 @@ pub fn restricted_user(database: &str) -> SqlError {
 }
 
 /// 952: the state of a database is being changed.
-pub fn in_transition(database: &str) -> SqlError {
+pub(crate) fn in_transition(database: &str) -> SqlError {
     SqlError::of(msg::DATABASE_IN_TRANSITION, [&database])
 }
 

@@ -400,7 +400,7 @@ impl Db {
 
     /// Frees units that a rolled back transaction had created. What a crash leaves is freed when
     /// the database is next opened.
-    pub fn free_units(&self, units: &[UnitRef]) {
+    pub(crate) fn free_units(&self, units: &[UnitRef]) {
         if let (false, Ok(open)) = (units.is_empty(), self.open()) {
             open.free_units(units);
         }

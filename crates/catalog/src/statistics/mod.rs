@@ -162,7 +162,7 @@ impl TableStatistics {
 
     /// The columns of which something was measured, as [`column_bit`]s.
     #[inline]
-    pub fn measured_columns(&self) -> u64 {
+    pub(crate) fn measured_columns(&self) -> u64 {
         self.measured.load(Relaxed)
     }
 
