@@ -98,7 +98,7 @@ impl CodePage {
     }
 
     /// Bytes of a character, or of what stands for it.
-    pub fn char_len(self, c: char) -> usize {
+    pub(crate) fn char_len(self, c: char) -> usize {
         match self {
             // What it lacks is one byte, or a '?' for each unit.
             CodePage::Latin => unit_len(c),

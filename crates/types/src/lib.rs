@@ -7,7 +7,7 @@ pub mod collation;
 pub mod convert;
 pub mod datatype;
 pub mod dateformat;
-pub mod dateparse;
+mod dateparse;
 pub mod datetime;
 pub mod decimal;
 pub mod display;

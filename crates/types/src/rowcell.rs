@@ -455,7 +455,7 @@ pub fn encode_utf16(text: &str, out: &mut Vec<u8>) {
 
 /// Text of code page 1252.
 #[inline]
-pub fn latin_text(bytes: &[u8]) -> CompactString {
+pub(crate) fn latin_text(bytes: &[u8]) -> CompactString {
     if units::is_ascii(bytes) {
         // ASCII is UTF-8 as it stands; the check inside is what replaces an unchecked conversion.
         if let Ok(text) = CompactString::from_utf8(bytes) {

@@ -142,7 +142,7 @@ pub struct Joined<I> {
 
 /// The characters of the joined text that units are.
 #[inline]
-pub fn chars_of<I: Iterator<Item = u16>>(units: I) -> Joined<I> {
+pub(crate) fn chars_of<I: Iterator<Item = u16>>(units: I) -> Joined<I> {
     Joined { units, ahead: None }
 }
 
@@ -369,7 +369,7 @@ pub fn has_halves(text: &str) -> bool {
 /// Where the first half begins of a character whose other half, each held by itself, is behind a
 /// byte.
 #[inline]
-pub fn half_before(text: &str, byte: usize) -> Option<usize> {
+pub(crate) fn half_before(text: &str, byte: usize) -> Option<usize> {
     let (before, behind) = text.split_at(byte);
     if behind.as_bytes().first() != Some(&LEAD) {
         return None;
@@ -405,7 +405,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 
 /// [`plain`], with another character for halves.
 #[inline]
-pub fn plain_with(text: &str, half: char) -> Cow<'_, str> {
+pub(crate) fn plain_with(text: &str, half: char) -> Cow<'_, str> {
     if !has_halves(text) {
         return Cow::Borrowed(text);
     }

@@ -28,25 +28,25 @@ impl SqlError {
     }
 
     /// 8115 that names the source: `numeric`, `int`, `varchar`, `float` or `expression`.
-    pub fn overflow_from(from: &str, to: DataType) -> SqlError {
+    pub(crate) fn overflow_from(from: &str, to: DataType) -> SqlError {
         let to = to.message_name();
         SqlError::of(msg::ARITHMETIC_OVERFLOW, [&from, &to]).state(2)
     }
 
     /// 220: an integer does not fit tinyint or smallint.
-    pub fn integer_overflow(to: DataType, value: i64) -> SqlError {
+    pub(crate) fn integer_overflow(to: DataType, value: i64) -> SqlError {
         let to = to.message_name();
         SqlError::of(msg::INTEGER_OVERFLOW, [&to, &value])
     }
 
     /// 232: a float does not fit the target type.
-    pub fn float_overflow(to: DataType, value: f64) -> SqlError {
+    pub(crate) fn float_overflow(to: DataType, value: f64) -> SqlError {
         let to = to.message_name();
         SqlError::of(msg::FLOAT_OVERFLOW, [&to, &format_args!("{value:.6}")])
     }
 
     /// 244 for tinyint and smallint, 248 for int: digits in a string exceed the integer's range.
-    pub fn string_overflows_integer(from: DataType, value: &str, to: DataType) -> SqlError {
+    pub(crate) fn string_overflows_integer(from: DataType, value: &str, to: DataType) -> SqlError {
         let (from, value) = (from.message_name(), shown(value));
         match to {
             DataType::TinyInt => {
@@ -60,7 +60,7 @@ impl SqlError {
     }
 
     /// 245: the string is not a number.
-    pub fn conversion_failed(from: DataType, value: &str, to: DataType) -> SqlError {
+    pub(crate) fn conversion_failed(from: DataType, value: &str, to: DataType) -> SqlError {
         let (from, to, value) = (from.message_name(), to.message_name(), shown(value));
         SqlError::of(msg::CONVERSION_FAILED, [&from, &value, &to])
     }
@@ -80,7 +80,7 @@ impl SqlError {
     }
 
     /// 236, 294: the money that the string tells is too much.
-    pub fn money_overflow(to: DataType) -> SqlError {
+    pub(crate) fn money_overflow(to: DataType) -> SqlError {
         match to {
             DataType::SmallMoney => SqlError::of(msg::SMALLMONEY_OVERFLOW, []),
             _ => SqlError::of(msg::MONEY_OVERFLOW, []),
@@ -88,34 +88,34 @@ impl SqlError {
     }
 
     /// 234: the target string is too short for a money value.
-    pub fn money_space(to: DataType) -> SqlError {
+    pub(crate) fn money_space(to: DataType) -> SqlError {
         let to = to.message_name();
         SqlError::of(msg::MONEY_RESULT_SPACE, [&to])
     }
 
     /// 8169: the string is not a uniqueidentifier.
-    pub fn guid_syntax() -> SqlError {
+    pub(crate) fn guid_syntax() -> SqlError {
         SqlError::of(msg::GUID_SYNTAX, [])
     }
 
     /// 8170: the target string is shorter than 36 characters.
-    pub fn guid_space(to: DataType) -> SqlError {
+    pub(crate) fn guid_space(to: DataType) -> SqlError {
         let to = to.message_name();
         SqlError::of(msg::GUID_RESULT_SPACE, [&to])
     }
 
     /// 241: the string is not a date or time.
-    pub fn date_syntax() -> SqlError {
+    pub(crate) fn date_syntax() -> SqlError {
         SqlError::of(msg::DATE_SYNTAX, [])
     }
 
     /// 295: the string is not a smalldatetime.
-    pub fn smalldatetime_syntax() -> SqlError {
+    pub(crate) fn smalldatetime_syntax() -> SqlError {
         SqlError::of(msg::SMALLDATETIME_SYNTAX, [])
     }
 
     /// 242: a date outside the target's range.
-    pub fn date_out_of_range(from: DataType, to: DataType) -> SqlError {
+    pub(crate) fn date_out_of_range(from: DataType, to: DataType) -> SqlError {
         let (from, to) = (from.message_name(), to.message_name());
         SqlError::of(msg::DATE_OUT_OF_RANGE, [&from, &to])
     }
@@ -127,7 +127,7 @@ impl SqlError {
     }
 
     /// 535: DATEDIFF's count does not fit.
-    pub fn datediff_overflow() -> SqlError {
+    pub(crate) fn datediff_overflow() -> SqlError {
         SqlError::of(msg::DATEDIFF_OVERFLOW, [])
     }
 
@@ -149,7 +149,7 @@ impl SqlError {
     }
 
     /// 281: a style that the conversion does not have.
-    pub fn bad_style(style: i32, from: DataType) -> SqlError {
+    pub(crate) fn bad_style(style: i32, from: DataType) -> SqlError {
         let from = from.message_name();
         SqlError::of(msg::INVALID_STYLE, [&style, &from])
     }

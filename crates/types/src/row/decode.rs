@@ -227,7 +227,7 @@ impl RowLayout {
     }
 
     /// As [`RowLayout::decode_some`], with a function that fetches what a pointer stands for.
-    pub fn decode_some_with<E: From<Corrupt>>(
+    pub(crate) fn decode_some_with<E: From<Corrupt>>(
         &self,
         row: &[u8],
         wanted: &[u16],
