@@ -34,7 +34,6 @@ impl ColumnFlags {
     pub const HIDDEN: ColumnFlags = ColumnFlags(0x2000);
     /// Part of the key, in browse mode.
     pub const KEY: ColumnFlags = ColumnFlags(0x4000);
-    pub const NULLABLE_UNKNOWN: ColumnFlags = ColumnFlags(0x8000);
 
     /// Both sets of flags.
     #[must_use]

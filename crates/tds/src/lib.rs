@@ -26,7 +26,7 @@ mod rowscan;
 pub mod text;
 mod token;
 pub mod tokens;
-pub mod typeinfo;
+mod typeinfo;
 mod typewire;
 pub mod version;
 

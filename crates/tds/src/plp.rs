@@ -14,7 +14,7 @@ pub const UNKNOWN: u64 = u64::MAX - 1;
 const MAX_VALUE: usize = i32::MAX as usize;
 
 /// Appends a NULL.
-pub fn write_null(out: &mut Vec<u8>) {
+pub(crate) fn write_null(out: &mut Vec<u8>) {
     out.extend_from_slice(&NULL.to_le_bytes());
 }
 

@@ -35,7 +35,7 @@ impl WireCollation {
     }
 
     /// Whether char and varchar are UTF-8.
-    pub fn is_utf8(self) -> bool {
+    pub(crate) fn is_utf8(self) -> bool {
         self.info() & 0x0400_0000 != 0
     }
 

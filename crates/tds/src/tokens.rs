@@ -106,8 +106,6 @@ impl DoneStatus {
     pub const COUNT: DoneStatus = DoneStatus(0x0010);
     /// Answers an attention.
     pub const ATTENTION: DoneStatus = DoneStatus(0x0020);
-    /// In DONEPROC: the RPC of a batch of several ended.
-    pub const RPC_IN_BATCH: DoneStatus = DoneStatus(0x0080);
     /// A severe error: the result is to be thrown away.
     pub const SERVER_ERROR: DoneStatus = DoneStatus(0x0100);
 
