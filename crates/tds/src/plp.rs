@@ -9,7 +9,7 @@ use crate::reader::Reader;
 /// Total that stands for NULL.
 pub const NULL: u64 = u64::MAX;
 /// Total that is not known beforehand.
-pub const UNKNOWN: u64 = u64::MAX - 1;
+const UNKNOWN: u64 = u64::MAX - 1;
 /// Longest value of a MAX type: 2^31 - 1 bytes.
 const MAX_VALUE: usize = i32::MAX as usize;
 

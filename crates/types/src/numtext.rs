@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// A float in CONVERT's style: 0 six digits where needed, 1 eight, 2 sixteen, 3 seventeen, always
 /// `1.5e+003` for 1 to 3.
-pub fn float_text(value: f64, style: i32) -> String {
+pub(crate) fn float_text(value: f64, style: i32) -> String {
     let digits = match style {
         1 => 8,
         2 => 16,

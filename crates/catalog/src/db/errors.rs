@@ -10,7 +10,7 @@ pub fn read_only(database: &str) -> SqlError {
 }
 
 /// 924: another session is in a database that takes one at a time.
-pub fn single_user(database: &str) -> SqlError {
+pub(crate) fn single_user(database: &str) -> SqlError {
     SqlError::of(msg::DATABASE_SINGLE_USER, [&database])
 }
 
