@@ -84,7 +84,7 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
 
 /// What an integer's text holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ParsedInteger {
+pub(crate) enum ParsedInteger {
     Number(i64),
     /// Digits, but more than a bigint holds.
     TooLarge,
