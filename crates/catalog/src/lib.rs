@@ -53,11 +53,12 @@ pub mod usage;
 
 pub use alias::AliasDef;
 pub use constraint::{CheckDef, ForeignKeyDef};
-pub use db::{Db, DbStatus, FIRST_USER_DB, MASTER, MODEL, Open, TEMPDB, VARIABLES};
+pub use db::{Db, DbStatus, Open};
 pub use defs::*;
 pub use growth::Growth;
 pub use lookups::{ConstraintAt, ConstraintKind, constraints_of};
 pub use module::{ModuleDef, ModuleHead, ModuleKind, ModuleSettings, TriggerOrder};
 pub use names::fold_name;
 pub use new::*;
+pub use registry::{FIRST_USER_DB, MASTER, MODEL, TEMPDB, VARIABLES};
 pub use table_type::TableTypeDef;
