@@ -23,6 +23,7 @@ mod undo;
 mod undo_record;
 mod version;
 mod visible;
+mod writers;
 
 pub use batch::{IndexEntry, RowBatch};
 pub use btree::{
@@ -39,6 +40,7 @@ pub use lob::{LobPointer, LobSpace};
 pub use rid::Rid;
 pub use snapshot::{Endings, ReadMode, Snapshot, SnapshotRef};
 pub use undo_record::undo_record;
+pub use writers::NewestWriters;
 
 use pages::{PageId, RecordSink, RowHeader, TxnId, UnitId};
 use std::ops::Range;

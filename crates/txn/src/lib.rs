@@ -33,6 +33,7 @@ mod outcomes;
 mod reclaim;
 pub mod recovery;
 mod recovery_report;
+mod settled;
 mod sink;
 mod snapshot;
 mod txn;
