@@ -3,7 +3,7 @@
 //! is in the log; after a failed append or flush the outcome is unknown and the database is
 //! offline.
 
-use pages::RecordKind;
+use pages::{RecordKind, TxnId};
 use wal::Lsn;
 
 use super::{Committed, Txn};
