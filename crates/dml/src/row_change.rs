@@ -8,7 +8,8 @@ use catalog::{Db, errors};
 use exec::operators::RowSet;
 use exec::operators::rt::Rt;
 use pages::TxnId;
-use storage::write::{Locator, StoredRow, wait};
+use storage::left::wait;
+use storage::write::{Locator, StoredRow};
 use storage::{Base, TableStore};
 use types::{SqlError, Value};
 

@@ -68,7 +68,7 @@ pub use options::{InstanceError, InstanceOptions, PageMemory, machine_memory};
 pub use start::is_made;
 
 use crate::security::logins::Logins;
-use catalog::errors;
+use catalog::db::errors;
 use programs::cache::BatchCache;
 use session::query_memory::QueryMemory;
 use session::state::activity;

@@ -21,7 +21,6 @@ use super::{Base, IndexStore, TableStore, access_error};
 use access::{Outcome, ReadMode, RowBatch};
 use catalog::Db;
 use catalog::errors::db_error;
-use pages::TxnId;
 use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -58,11 +57,6 @@ pub fn with_writer<T>(f: impl FnOnce(&mut RowWriter) -> T) -> T {
     let result = f(&mut writer);
     SPARE.set(Some(writer));
     result
-}
-
-/// Waits until a row's writer has ended.
-pub fn wait(db: &Arc<Db>, txn: &Txn, other: TxnId) -> Result<(), SqlError> {
-    txn.wait_for(other).map_err(|e| db_error(db, &e))
 }
 
 /// Waits for the lock that forbade the last change.

@@ -12,6 +12,8 @@
 //! transaction that has no number up to the snapshot's when it is asked about will get a larger
 //! one: answers do not change.
 
+mod running;
+
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -20,10 +22,10 @@ use parking_lot::Mutex;
 use crate::end_ring::EndRing;
 use crate::live::{Clock, LiveSnapshots, Place};
 use crate::locks::{LockError, LockManager, OwnerId, WaitArgs, Who};
-use crate::running::{Active, Running};
 use crate::settled::Settled;
 use access::{Endings, Snapshot};
 use pages::{PageId, TxnId};
+use running::{Active, Running};
 use wal::Lsn;
 
 /// What the log knows of a running transaction. Its mutex is held while the transaction appends, so
@@ -290,7 +292,7 @@ impl TxnTable {
     }
 
     /// Every live and future snapshot sees every transaction below: their ghosts can go.
-    pub fn oldest_xmin(&self) -> TxnId {
+    pub(crate) fn oldest_xmin(&self) -> TxnId {
         let mut oldest = self.clock.oldest();
         self.live.each(|s| oldest = oldest.min(s.xmin));
         TxnId(oldest)
@@ -311,7 +313,7 @@ impl TxnTable {
     }
 
     /// Snapshots that are taken from now on need no log from before now, if nobody runs.
-    pub fn note_log_end(&self, log_end: impl FnOnce() -> Lsn) {
+    pub(crate) fn note_log_end(&self, log_end: impl FnOnce() -> Lsn) {
         let t = self.inner.lock();
         if t.running.first().is_none() {
             self.clock.raise_hold(log_end());
@@ -330,7 +332,7 @@ impl TxnTable {
 
     /// The newest fully durable commit, or an earlier record of the same log block; zero before the
     /// first.
-    pub fn newest_commit(&self) -> Lsn {
+    pub(crate) fn newest_commit(&self) -> Lsn {
         self.clock.commit()
     }
 

@@ -14,7 +14,7 @@ use super::node::{leaf_entry, leaf_key, lower_bound, upper_bound};
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};
 use crate::snapshot::ReadMode;
-use crate::version::{all_visible, judge, resolve_batch, watches_writers};
+use crate::visible::{all_visible, judge, resolve_batch, watches_writers};
 use pages::{Lsn, PAGE_SIZE, Page, PageId, PageRef, ROW_HEADER, RowHeader};
 use std::ops::Bound;
 

@@ -40,7 +40,8 @@ impl<'a> HeapChange<'a> {
     }
 }
 
-/// A row in the form in which it is stored: at least `MIN_ROW_LEN` bytes.
+/// A row in the form in which it is stored: at least [`BACK`] bytes, so that a stub fits in its
+/// place. Shorter rows come back with zero bytes after them; row formats know their own length.
 pub(super) fn padded(row: &[u8]) -> ([u8; BACK], bool) {
     let mut bytes = [0; BACK];
     let short = row.len() < BACK;

@@ -9,7 +9,7 @@ use crate::error::{AccessError, corrupt};
 use crate::rid::Rid;
 use crate::snapshot::ReadMode;
 use crate::space::is_gone;
-use crate::version::{all_visible, judge, resolve_batch, watches_writers};
+use crate::visible::{all_visible, judge, resolve_batch, watches_writers};
 use pages::{FORWARD, FORWARDED, Page, PageId, PageType, ROW_HEADER, RowHeader};
 
 /// Pages that a scan is ahead of itself, and how many are asked for at a time.

@@ -3,8 +3,8 @@
 use super::insert::Found;
 use super::{BACK, Heap, Home, MAX_TRIES, forwarded, home, stub};
 use crate::Writer;
+use crate::cleanup::Cleanup;
 use crate::error::{AccessError, corrupt};
-use crate::ghost::Cleanup;
 use crate::record::with_record;
 use crate::rid::Rid;
 use crate::space::change_and_free;

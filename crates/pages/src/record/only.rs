@@ -4,8 +4,8 @@
 //! decoded and compared.
 
 use super::{AT_TXN, RecordBuilder};
-use crate::before::Before;
 use crate::id::{PageId, TxnId};
+use crate::op::Before;
 use crate::op::PageOp;
 
 /// Bytes that lie in a record.

@@ -9,10 +9,10 @@ use super::{
     H_NEXT_INDEX, H_SAME_LSN, H_SAME_TXN, KEYED, OP_GHOST, OP_INSERT, OP_REPLACE, OP_RESTORE,
     OP_UPDATE, OP_UPDATE_AGAIN, RecordBuilder, UNDO_ROW,
 };
-use crate::before::{Before, LargeUpdate, WORTH};
 use crate::codec::{HEAD, Head, SHORT_PART};
 use crate::error::PageError;
 use crate::id::PageId;
+use crate::op::{Before, LargeUpdate, WORTH};
 use crate::row_header::{ROW_FLAGS, RowHeader};
 
 /// An update of a row: `before` at `at` of its body is replaced by `new_bytes`, and its flags

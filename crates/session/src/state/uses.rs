@@ -60,7 +60,7 @@ impl SessionCore {
         };
         answer.map_err(|refused| match refused {
             Refused::Error(e) => e,
-            Refused::Unknown => catalog::errors::restricted_user(&db.name()),
+            Refused::Unknown => catalog::db::errors::restricted_user(&db.name()),
         })
     }
 

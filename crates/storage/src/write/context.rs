@@ -9,7 +9,8 @@ use pages::{RowHeader, TxnId};
 use txn::Txn;
 use types::{SqlError, Value};
 
-use super::{Locator, wait, wait_for_lock};
+use super::{Locator, wait_for_lock};
+use crate::left::wait;
 use crate::{TableStore, access_error};
 
 /// The table whose rows are written, and the transaction that writes them.

@@ -12,7 +12,7 @@ use plan::nodes::{ScanPlan, SeekSpec};
 use std::ops::Bound;
 use storage::access_error;
 use storage::left::Left;
-use storage::write::wait;
+use storage::left::wait;
 use txn::Grant;
 use types::{KeyPart, SqlError};
 
