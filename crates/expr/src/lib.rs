@@ -24,6 +24,7 @@ pub mod key;
 pub mod large;
 mod lookup;
 pub mod mask;
+pub mod order;
 mod parsed;
 mod pred;
 pub mod random;

@@ -5,8 +5,8 @@
 use super::RowSet;
 use super::open::start;
 use super::rt::{Rt, SubState};
-use expr::eval::compare_values;
 use expr::key::ValueKey;
+use expr::order::compare_values;
 use expr::{QuantifiedExpr, SubRef};
 use plan::nodes::Plan;
 use std::collections::HashSet;
