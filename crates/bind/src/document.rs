@@ -12,7 +12,7 @@ use expr::document::{
     XmlLevel, XmlPath, declarations, xml_name,
 };
 use expr::{ColId, Expr, Typed, bind_ops};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{BoundQuery, Logical, OutColumn};
 use std::collections::HashMap;
 use std::sync::Arc;

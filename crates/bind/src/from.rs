@@ -14,7 +14,7 @@ use crate::view_rows::{NOEXPAND, keeps_no_rows};
 use crate::xml::columns_of_list;
 use catalog::errors;
 use catalog::fold_name;
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinHint, JoinKind, Logical};
 use syntax::ast::{self, RowSchema, TableRefKind};
 use types::{SqlError, msg};

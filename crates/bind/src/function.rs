@@ -17,8 +17,8 @@ use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, fold_name};
 use compact_str::CompactString;
 use expr::{Expr, Routine, RoutineCall, Typed, bind_ops};
-use logical::input::Input;
 use logical::rights::Chain;
+use logical::tree::input::Input;
 use logical::tree::{Logical, RoutineScan};
 use syntax::ast::{
     self, ConstraintKind, Declaration, FunctionBody, SetValue, Stmt, StmtKind, TableElement,

@@ -12,8 +12,8 @@ use catalog::{errors, fold_name};
 use expr::bind_ops;
 use expr::functions::required;
 use expr::{Expr, Typed};
-use logical::input::Input;
 use logical::tree::Logical;
+use logical::tree::input::Input;
 use syntax::ast::{self, ExprKind, ForKind};
 use types::{Collation, DataType, Len, SqlError, Value, msg};
 

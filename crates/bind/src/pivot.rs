@@ -10,7 +10,7 @@ use compact_str::CompactString;
 use expr::aggregate::AggKind;
 use expr::{CaseExpr, ColId, Expr, Pred, Typed, bind_ops};
 use logical::columns::ColumnSet;
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{GroupCol, JoinKind, Logical, OutColumn};
 use std::collections::HashSet;
 use syntax::ast::{self, CompareOp, ExprKind};

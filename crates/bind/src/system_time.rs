@@ -12,8 +12,8 @@ use catalog::load::parse_expression;
 use catalog::temporal::{Retention, Temporal};
 use catalog::{Db, TableDef};
 use expr::{ColId, Expr, Pred, Typed, bind_ops};
-use logical::input::Input;
 use logical::tree::Logical;
+use logical::tree::input::Input;
 use syntax::ast::{self, CompareOp};
 use types::{DataType, SqlError, msg};
 

@@ -10,9 +10,10 @@ use crate::rewrite::rewrite;
 use crate::rewrite::visit::subqueries_read;
 use bind::Binder;
 use expr::{ColId, Expr};
-use logical::input::Input;
+use logical::order::SortKey;
 use logical::slots::slots;
-use logical::tree::{Logical, SortKey};
+use logical::tree::Logical;
+use logical::tree::input::Input;
 use types::{SqlError, Value};
 
 /// Slot and value of each variable, in the order in which they are set.

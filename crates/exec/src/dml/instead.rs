@@ -24,7 +24,7 @@ use catalog::security::Permission;
 use catalog::{ColumnDef, Db, ModuleDef, TableDef, fold_name};
 use expr::{ColId, Expr, Pred};
 use logical::hints::Hints;
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{Get, Logical, TopSpec};
 use plan::Needs;
 use plan::nodes::Plan;

@@ -7,8 +7,8 @@ use super::share::known;
 use super::{Side, common_values, distinct, unique_rows};
 use catalog::statistics::Measured;
 use expr::ColId;
-use logical::sources::source;
 use logical::tree::Logical;
+use logical::tree::sources::source;
 
 /// Pairs of rows that are the same in all these columns, of the left side and of the right one.
 pub fn pairs(left: &Side<'_>, right: &Side<'_>, columns: &[(ColId, ColId)]) -> f64 {

@@ -8,7 +8,8 @@ use crate::nodes::{Node, Plan, SortSlot};
 use crate::own_node::OwnNode;
 use crate::physical::exactly;
 use expr::{ColId, Expr, Pred};
-use logical::tree::{Logical, SortKey};
+use logical::order::SortKey;
+use logical::tree::Logical;
 use stack::Nested;
 use types::SqlError;
 

@@ -4,8 +4,8 @@
 //! zeros behind bytes, in the offset of a point in time.
 
 use expr::{ColId, CompareExpr, ConvertExpr, Expr, Pred};
-use logical::sources::source;
 use logical::tree::Logical;
+use logical::tree::sources::source;
 use types::convert::Mode;
 use types::rounding::kept;
 use types::{Collation, DataType, Value};

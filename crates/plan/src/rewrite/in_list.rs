@@ -10,7 +10,7 @@ use crate::access_path::{MOST_RANGES, can_seek};
 use bind::Binder;
 use bind::options::JoinMethods;
 use expr::{ColId, CompareExpr, Expr, InListExpr, Pred};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{Get, JoinKind, Logical};
 use syntax::ast::CompareOp;
 use types::Collation;

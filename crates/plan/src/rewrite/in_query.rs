@@ -12,7 +12,7 @@ use crate::statistics::table_rows;
 use bind::Binder;
 use bind::options::JoinMethods;
 use expr::{ColId, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{Get, Logical};
 use std::sync::Arc;
 use syntax::ast::CompareOp;

@@ -23,7 +23,7 @@ use crate::owners::Owners;
 use bind::Binder;
 use expr::{CompareExpr, Expr, Pred};
 use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinHint, JoinKind, Logical};
 use orders::{Orders, Wish};
 use search::{Effort, Tree};

@@ -4,7 +4,7 @@
 use super::groups::{Groups, put_outer};
 use crate::rewrite::rule::Pass;
 use expr::Expr;
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinKind, Logical};
 
 /// An APPLY, or what is the same. `asked`: so many of the left rows are wanted at most.

@@ -10,7 +10,7 @@ use crate::estimate;
 use bind::Binder;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, CompareExpr, Expr, Pred, SubRef};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{GroupCol, Logical};
 use std::sync::Arc;
 use syntax::ast::CompareOp;

@@ -18,7 +18,7 @@ use super::rule::{Pass, Rewrite};
 use super::visit::with_inputs;
 use crate::estimate;
 use expr::{Expr, Pred};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinKind, Logical, TopSpec};
 use types::Value;
 use value::Values;

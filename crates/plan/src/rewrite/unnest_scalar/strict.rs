@@ -5,8 +5,8 @@ use super::groups::Groups;
 use bind::Binder;
 use expr::aggregate::{AggKind, Aggregate};
 use expr::{ColId, Expr, Pred, SubRef};
-use logical::input::Input;
 use logical::tree::Logical;
+use logical::tree::input::Input;
 
 /// What to join, on what, and the condition over its column.
 pub fn unnested(

@@ -7,7 +7,7 @@
 use super::groups::{Groups, put_outer};
 use crate::rewrite::rule::Pass;
 use expr::{Expr, Pred, SubRef};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinKind, Logical};
 use std::collections::HashMap;
 

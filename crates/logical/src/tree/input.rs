@@ -6,9 +6,9 @@
 //! Guarantees: what is remembered is that of the node as it is: whoever may change the node makes
 //! the input forget.
 
+use super::Logical;
+use super::sources::Tables;
 use crate::columns::{ColumnSet, Span};
-use crate::sources::Tables;
-use crate::tree::Logical;
 use stack::Nested;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
