@@ -6,7 +6,7 @@
 //! conversions and their errors are those of every other expression.
 
 use super::call::{apply, wrong_count};
-use super::scope::{ScopeColumn, Source};
+use super::source::{ScopeColumn, Source};
 use super::{Binder, cast_type};
 use catalog::{errors, fold_name};
 use expr::bind_ops;

@@ -3,8 +3,9 @@
 
 use super::Binder;
 use super::nested_change::{Place, check_none};
-use super::scope::{Clause, ScopeColumn};
+use super::scope::Clause;
 use super::select_list::{MOST_COLUMNS, too_many_columns};
+use super::source::ScopeColumn;
 use catalog::fold_name;
 use compact_str::CompactString;
 use expr::aggregate::AggKind;

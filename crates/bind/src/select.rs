@@ -5,8 +5,9 @@
 
 use crate::Binder;
 use crate::grouping::{aggregated, count_only};
-use crate::scope::{Clause, Scope, Source};
+use crate::scope::{Clause, Scope};
 use crate::select_list::{Item, SelectList};
+use crate::source::Source;
 use catalog::{TableDef, fold_name};
 use expr::bind_ops;
 use expr::{ColId, Expr, Pred, Typed};

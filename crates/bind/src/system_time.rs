@@ -7,7 +7,8 @@ use stack::Nested;
 use std::sync::Arc;
 
 use super::Binder;
-use super::scope::{Scope, Source};
+use super::scope::Scope;
+use super::source::Source;
 use catalog::load::parse_expression;
 use catalog::temporal::{Retention, Temporal};
 use catalog::{Db, TableDef};

@@ -4,7 +4,7 @@
 //! of it the rows that it may see there.
 
 use super::Binder;
-use super::scope::{ScopeColumn, Source};
+use super::source::{ScopeColumn, Source};
 use catalog::security::Securable;
 use catalog::{Db, fold_name};
 use expr::{ColId, Expr, bind_ops};

@@ -5,7 +5,7 @@
 
 use super::call::apply;
 use super::resolve::Named;
-use super::scope::{ScopeColumn, Source};
+use super::source::{ScopeColumn, Source};
 use super::{Binder, unsupported};
 use catalog::errors;
 use compact_str::CompactString;
