@@ -7,16 +7,18 @@
 
 pub mod access_path;
 mod assignments;
+mod columns;
+mod conversions;
 pub mod cost;
 pub mod cursor;
 mod decorrelate;
 pub mod deep_plan;
 pub mod estimate;
-mod joins;
+mod implied;
 mod needs;
+mod never_fails;
 pub mod nodes;
 mod nulls;
-pub mod own_node;
 mod owners;
 pub mod physical;
 pub mod planner;

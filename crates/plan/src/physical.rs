@@ -1,17 +1,16 @@
 //! The physical plan: operators with slots instead of column ids. Made from the logical plan by
 //! [`planner`].
 
-use super::nodes::{Node, Plan};
+use super::nodes::Plan;
 use super::planner;
 use super::rewrite::rewrite;
 use crate::Needs;
+use crate::columns::exactly;
 use crate::deep_plan::DeepPlan;
 use bind::Binder;
 use expr::{ColId, Expr};
-use logical::slots::slots;
 use logical::tree::input::Input;
-use logical::tree::{JoinKind, Logical, Subquery};
-use stack::Nested;
+use logical::tree::{Logical, Subquery};
 use std::sync::Arc;
 use types::{SqlError, Value};
 
@@ -112,26 +111,4 @@ pub fn needs(binder: &mut Binder<'_>) -> Result<Needs, SqlError> {
         one_run,
         ..Needs::default()
     })
-}
-
-/// The plan with exactly these columns. Error: internal, when it does not have one of them.
-pub fn exactly(plan: Plan, wanted: &[ColId]) -> Result<Plan, SqlError> {
-    if plan.cols == wanted {
-        return Ok(plan);
-    }
-    let mut exprs: Vec<Expr> = wanted.iter().map(|id| Expr::Col(*id)).collect();
-    for e in &mut exprs {
-        slots(e, &plan.cols)?;
-    }
-    Ok(Plan {
-        cols: wanted.to_vec(),
-        rows: plan.rows,
-        ordered: plan.ordered,
-        node: Node::Project { input: Nested::new(plan), exprs },
-    })
-}
-
-/// Whether a join gives columns of both sides.
-pub fn gives_both(kind: JoinKind) -> bool {
-    !matches!(kind, JoinKind::Semi | JoinKind::Anti)
 }

@@ -4,7 +4,7 @@
 //! scan.
 
 mod entry;
-pub(crate) mod filtered;
+mod filtered;
 mod intersection;
 mod like;
 mod missing;
@@ -21,7 +21,7 @@ pub use probe::{
     seeks_elsewhere, sought_column, with_conditions,
 };
 pub use skip::cost_past;
-pub use terms::{MOST_RANGES, is_sought, keeps_order, keeps_values};
+pub use terms::{MOST_RANGES, is_sought};
 
 use crate::cost::{COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, STREAMED};
 use crate::estimate;

@@ -4,9 +4,9 @@
 
 use super::same_keys::is_of_keys;
 use super::{Context, Planner};
+use crate::columns::exactly;
 use crate::estimate;
 use crate::nodes::{AggregatePlan, Node, Plan};
-use crate::physical;
 use expr::aggregate::Aggregate;
 use expr::{ColId, Expr, Pred};
 use logical::columns::ColumnSet;
@@ -29,7 +29,7 @@ impl Planner<'_, '_> {
             estimate::groups((&input, estimate::rows(&input)), ids.iter().map(|id| Some(*id)));
         let grouping = ids.iter().map(|id| (*id, collation_in(cols, *id))).collect();
         let inner = Context { needed: ids.clone(), grouping, ..Context::default() };
-        let plan = physical::exactly(self.node(input, preds, &inner)?, &ids)?;
+        let plan = exactly(self.node(input, preds, &inner)?, &ids)?;
         let collations = ids.iter().map(|id| collation_in(cols, *id)).collect();
         let rows = groups.min(plan.rows).max(1.0);
         let streams = self.streams(&plan);

@@ -2,8 +2,8 @@
 //! columns that nobody needs are left out, joins get their operator (`joins`), tables their access
 //! path (`access_path`). Choices follow simple rules over row estimates.
 
+use crate::columns::exactly;
 use crate::decorrelate::{self, SemiJoin, WhereContext};
-use crate::joins::{Join, apply_plan, sorted_down};
 use crate::nodes::{Node, Plan};
 use crate::rewrite::rewrite;
 use bind::Binder;
@@ -20,14 +20,13 @@ use types::{Collation, SqlError};
 
 pub mod concat;
 mod groups;
+mod joins;
 mod order;
 mod same_keys;
 mod sources;
 
-use sources::kept;
-
-pub(super) use order::sort_slots;
-pub(crate) use same_keys::never_fails;
+use self::joins::{Join, apply_plan, sorted_down};
+use self::sources::kept;
 
 /// The share of rows that conditions keep of which nothing more is known.
 const KEPT: f64 = 0.3;
@@ -333,7 +332,7 @@ impl Planner<'_, '_> {
 
     fn branch(&mut self, logical: Logical, ids: &[ColId]) -> Result<Plan, SqlError> {
         let plan = self.plan(logical, ids, None)?;
-        crate::physical::exactly(plan, ids)
+        exactly(plan, ids)
     }
 
     fn apply(

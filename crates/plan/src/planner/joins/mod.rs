@@ -4,10 +4,10 @@
 //! and merges give rows in the order of their left side, so an order or groups that are wanted
 //! above may be asked of it.
 
+use super::{Context, Planner};
+use crate::columns::exactly;
 use crate::estimate;
 use crate::nodes::Plan;
-use crate::physical::exactly;
-use crate::planner::{Context, Planner};
 use bind::options::JoinMethods;
 use expr::{ColId, CompareExpr, Expr, Pred};
 use logical::access_hints::no_plan;
