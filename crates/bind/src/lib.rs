@@ -11,7 +11,6 @@ pub mod base_table;
 pub mod browse;
 mod bulk;
 pub mod call;
-pub mod chance;
 mod column;
 pub mod combine;
 pub mod computed;
@@ -77,9 +76,6 @@ pub mod view_rows;
 mod window;
 pub mod xml;
 
-use crate::applied::{Applied, RuleSet};
-use crate::chance::Chance;
-use crate::options::JoinMethods;
 use catalog::other::SequenceDef;
 use catalog::{Catalog, Db, ModuleDef};
 use env::CompileEnv;
@@ -89,7 +85,7 @@ use logical::tree::{CteDef, Subquery};
 use scope::{Clause, Scope};
 use std::sync::Arc;
 use syntax::ast::{self};
-use table_use::{TableUse, Watched};
+use table_use::TableUse;
 pub use type_names::{cast_type, declared_type};
 use types::{SqlError, Value, msg};
 
@@ -111,16 +107,6 @@ pub struct Binder<'a> {
     next_list: usize,
     /// The variables that the statement gives values while it reads rows; none where it may be any.
     pub sets: Option<Vec<usize>>,
-    /// OPTION (FORCE ORDER): joins stay in the order in which they are written.
-    pub force_order: bool,
-    /// OPTION (LOOP JOIN, ...): the operators that joins may be made with.
-    pub join_methods: JoinMethods,
-    /// USE HINT ('RINGWOOD_ANY_PLAN_n'): any plan will do, and this chooses it.
-    pub any_plan: Option<Chance>,
-    /// OPTION (QUERYRULEOFF name): rewrites that are left out.
-    pub rules_off: RuleSet,
-    /// What the rewrites have done.
-    pub applied: Applied,
     /// Joins whose operator is prescribed beside them.
     pub join_hints: u64,
     /// OPTION (MAXRECURSION n); none for as many rounds as there are.
@@ -191,14 +177,10 @@ pub struct Binder<'a> {
     unordered_values: usize,
     /// What the caller must be allowed, as far as met.
     pub rights: Rights,
-    /// Tables whose rows and values decided how they are read.
-    pub watched: Vec<Watched>,
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
     /// OPTION (TABLE HINT (...)).
     pub table_hints: Vec<table_hints::TableHint>,
-    /// So many plans around the one that is being made run it again and again.
-    pub inner_plans: usize,
     /// INSERT: the rows of the change in its FROM, until that is bound.
     pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
@@ -232,11 +214,6 @@ impl<'a> Binder<'a> {
             next_once: 0,
             next_list: 0,
             sets: Some(Vec::new()),
-            force_order: false,
-            join_methods: JoinMethods::ALL,
-            any_plan: None,
-            rules_off: RuleSet::default(),
-            applied: Applied::default(),
             join_hints: 0,
             max_recursion: Some(DEFAULT_RECURSION),
             values: crate::options::known(env).into(),
@@ -270,10 +247,8 @@ impl<'a> Binder<'a> {
             late_grouping: None,
             unordered_values: 0,
             rights: Rights::new(env.chain),
-            watched: Vec::new(),
             subqueries: Vec::new(),
             table_hints: Vec::new(),
-            inner_plans: 0,
             change: None,
             numbered: None,
             system_time: None,
@@ -300,10 +275,7 @@ impl<'a> Binder<'a> {
         self.one_run = crate::options::is_for_one_run(options);
         self.folds = self.one_run && !assigns && !self.env.values.is_empty();
         self.sets = (!assigns).then(Vec::new);
-        self.force_order = crate::options::forces_order(options);
-        self.join_methods = crate::options::join_methods(options);
         self.table_hints = table_hints::of(options);
-        self.any_plan = crate::options::any_plan(options).map(Chance::new);
         if let Some(rounds) = crate::options::max_recursion(options) {
             self.max_recursion = rounds;
         }
@@ -326,15 +298,6 @@ impl<'a> Binder<'a> {
         let first = self.next_col;
         self.next_col += n as ColId;
         first
-    }
-
-    /// The statement is planned again together with a part of it that was planned by itself.
-    pub fn watch_all(&mut self, watched: &[Watched]) {
-        for of_part in watched {
-            if !self.watched.iter().any(|own| Arc::ptr_eq(&own.state, &of_part.state)) {
-                self.watched.push(of_part.clone());
-            }
-        }
     }
 
     /// A new parameter slot.

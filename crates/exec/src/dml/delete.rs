@@ -12,12 +12,12 @@ use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::rt::Rt;
 use crate::state::changes::Action;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
-use bind::Binder;
 use catalog::Db;
 use logical::hints::TableLock;
 use logical::tree::TopSpec;
 use pages::RowHeader;
 use plan::Needs;
+use plan::statement::Statement;
 use storage::write::{Image, Locator, RowWriter, any_locked, wait_for_lock};
 use storage::{Base, TableStore, access_error};
 use syntax::ast;
@@ -40,7 +40,7 @@ pub struct DeletePlan {
 
 /// Compiles DELETE.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     delete: &ast::Delete,
     compile_cascade: CompileCascade,
 ) -> Result<DeletePlan, SqlError> {

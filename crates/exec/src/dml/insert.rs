@@ -17,12 +17,13 @@ use crate::operators::{BATCH, RowSet};
 use crate::state::changes::Action;
 use crate::state::core::PointRoom;
 use bind::scope::Scope;
-use bind::{Binder, unsupported};
+use bind::unsupported;
 use catalog::{Db, TableDef};
 use expr::Expr;
 use logical::hints::{Hints, TableLock};
 use plan::Needs;
 use plan::nodes::Plan;
+use plan::statement::Statement;
 use storage::{TableMode, TableStore};
 use syntax::ast::{self, InsertSource};
 use types::{SqlError, Value};
@@ -54,7 +55,7 @@ struct RowOutlets<'p> {
 
 /// Compiles INSERT.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     insert: &ast::Insert,
     compile_cascade: CompileCascade,
 ) -> Result<InsertPlan, SqlError> {

@@ -30,6 +30,7 @@ use logical::tree::{Get, Logical, TopSpec};
 use plan::Needs;
 use plan::nodes::Plan;
 use plan::physical;
+use plan::statement::Statement;
 use storage::TableMode;
 use syntax::ast::{self, InsertSource, TableRefKind};
 use types::{DataType, SqlError, Value, msg};
@@ -123,7 +124,7 @@ fn source_named<'f>(
 /// # Errors
 /// 414, 415; those of the names and types.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     stmt: &ast::StmtKind,
     compile_cascade: CompileCascade,
 ) -> Result<Option<InsteadPlan>, SqlError> {
@@ -202,7 +203,7 @@ fn need(binder: &mut Binder<'_>, found: &Found, permission: Permission) {
 }
 
 fn inserted(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     insert: &ast::Insert,
     found: Found,
     compile_cascade: CompileCascade,
@@ -248,7 +249,7 @@ fn inserted(
 }
 
 fn changed(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     read: &Read<'_>,
     sets: Option<&[ast::Assignment]>,
     found: Found,
@@ -345,7 +346,7 @@ fn numbered(
 }
 
 fn finish(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     found: Found,
     table: Arc<TableDef>,
     (rows, top): (Rows, Option<TopSpec>),

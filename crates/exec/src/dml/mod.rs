@@ -30,10 +30,10 @@ use crate::output::ColumnInfo;
 use crate::state::changes::Action;
 use crate::state::core::SessionCore;
 use crate::unseen;
-use bind::Binder;
 use bind::counters::Kind;
 use bind::env::CompileEnv;
 use bulk::BulkRows;
+use plan::statement::Statement;
 use plan::{Counted, Needs, cost};
 use std::sync::Arc;
 use std::time::Instant;
@@ -244,7 +244,7 @@ impl RowSink for NoRows {
 /// Compiles a statement that changes data.
 pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan>, SqlError> {
     let began = Instant::now();
-    let mut binder = Binder::new(env);
+    let mut binder = Statement::new(env);
     let options = options_of(stmt);
     plan::apply_options(&mut binder, options, assigns(stmt))?;
     let instead = instead::compile(&mut binder, &stmt.kind, compile_cascade)?;
@@ -271,7 +271,7 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
 }
 
 /// Compiles a change of a table.
-fn compile_stored(binder: &mut Binder<'_>, stmt: &StmtKind) -> Result<DmlPlan, SqlError> {
+fn compile_stored(binder: &mut Statement<'_>, stmt: &StmtKind) -> Result<DmlPlan, SqlError> {
     Ok(match stmt {
         StmtKind::Insert(i) => {
             DmlPlan::Insert(Box::new(insert::compile(binder, i, compile_cascade)?))

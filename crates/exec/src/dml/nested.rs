@@ -11,10 +11,10 @@ use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::memory::{Grants, QueryMemory, row_bytes};
 use crate::operators::rt::RunState;
 use crate::state::changes::KeptRows;
-use bind::Binder;
 use bind::nested_change::{ChangeRows, of_query};
 use expr::Label;
 use logical::tree::OutColumn;
+use plan::statement::Statement;
 use syntax::ast::{self, Filter, InsertSource, Stmt, StmtKind};
 use types::{ResultRows, SqlError, msg};
 
@@ -34,7 +34,7 @@ pub struct NestedChange {
 /// 354 to 356, 5328: what the target may not be; 10716, 10720, 10721: what the change may not say;
 /// those of compiling it.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     insert: &ast::Insert,
     target: &InsertTarget,
     columns: &[usize],

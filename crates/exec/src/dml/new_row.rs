@@ -15,6 +15,7 @@ use bind::unresolved_names::MOST_TOLD;
 use catalog::errors::db_error;
 use catalog::{Db, IndexDef, TableDef, identity, row_version};
 use expr::Expr;
+use plan::statement::Statement;
 use storage::TableStore;
 use storage::write::with_writer;
 use syntax::ast;
@@ -50,7 +51,7 @@ impl NewRows {
     /// # Errors
     /// Those of binding constraints.
     pub fn compile(
-        binder: &mut Binder<'_>,
+        binder: &mut Statement<'_>,
         change: &TableChange<'_>,
         columns: &[usize],
         compile_cascade: CompileCascade,

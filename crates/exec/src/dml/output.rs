@@ -23,6 +23,7 @@ use catalog::{Db, TableDef};
 use expr::{ColId, Expr, Typed};
 use logical::hints::{Hints, TableLock};
 use logical::slots::slots;
+use plan::statement::Statement;
 use syntax::ast::{self, SelectItem};
 use types::{Collation, DataType, Len, SqlError, msg};
 
@@ -110,7 +111,7 @@ pub struct BoundOutput {
 /// # Errors
 /// 158, 10705; 330 to 333; those of the names and types.
 pub fn bind(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     scope: OutputScope<'_>,
     output: &[ast::Output],
     compile_cascade: CompileCascade,
@@ -247,7 +248,7 @@ fn names(
 }
 
 fn clauses(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     scope: &OutputScope<'_>,
     output: &[ast::Output],
     compile_cascade: CompileCascade,
@@ -270,7 +271,7 @@ fn clauses(
 }
 
 fn into_table(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     scope: &OutputScope<'_>,
     into: &ast::OutputInto,
     values: Vec<Typed>,

@@ -5,7 +5,6 @@ use super::new_row::{identity_value, note_identity};
 use crate::operators::RowSet;
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
-use bind::Binder;
 use catalog::Db;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{NewColumn, NewTable};
@@ -13,6 +12,7 @@ use logical::tree::OutColumn;
 use plan::Needs;
 use plan::nodes::Plan;
 use plan::physical;
+use plan::statement::Statement;
 use std::sync::Arc;
 use storage::TableStore;
 use syntax::ast;
@@ -30,7 +30,7 @@ pub struct SelectIntoPlan {
 }
 
 /// Compiles SELECT INTO.
-pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectIntoPlan, SqlError> {
+pub fn compile(binder: &mut Statement<'_>, query: &ast::Query) -> Result<SelectIntoPlan, SqlError> {
     let Some(into) = &query.body.first_select().into else {
         return Err(SqlError::internal("a SELECT without INTO"));
     };

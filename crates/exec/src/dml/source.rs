@@ -25,6 +25,7 @@ use logical::tree::input::Input;
 use logical::tree::{Get, Logical};
 use plan::nodes::{Node, Path};
 use plan::physical;
+use plan::statement::Statement;
 use std::sync::Arc;
 use storage::TableMode;
 use syntax::ast::{self, Assignment};
@@ -253,7 +254,7 @@ fn view_under_alias(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Sourc
 /// # Errors
 /// Those of planning.
 pub fn plan_target(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     bound: BoundTarget,
     needed: &[ColId],
     gather: bool,
@@ -282,7 +283,7 @@ pub fn plan_target(
         let mut ids: Vec<ColId> = needed.to_vec();
         preds.iter().for_each(|p| p.columns(&mut ids));
         let node = Logical::Filter { input: Input::new(logical.clone()), preds: preds.clone() };
-        let plan = plan::planner::Planner { binder }.plan(node, &ids, None)?;
+        let plan = plan::planner::Planner { statement: binder }.plan(node, &ids, None)?;
         if let Node::Scan(scan) = plan.node
             && !matches!(scan.path, Path::Index { .. })
         {

@@ -23,13 +23,13 @@ use crate::operators::context::{ExecCtx, RowSink};
 use crate::operators::rt::Rt;
 use crate::state::changes::Action;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
-use bind::Binder;
 use catalog::Db;
 use expr::ColId;
 use logical::hints::TableLock;
 use logical::tree::TopSpec;
 use pages::RowHeader;
 use plan::Needs;
+use plan::statement::Statement;
 use row::RowUpdate;
 use set::SetClause;
 use storage::write::{Locator, touches};
@@ -60,7 +60,7 @@ pub struct UpdatePlan {
 
 /// Compiles UPDATE.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     update: &ast::Update,
     compile_cascade: CompileCascade,
 ) -> Result<UpdatePlan, SqlError> {

@@ -23,13 +23,13 @@ pub use probe::{
 pub use skip::cost_past;
 pub use terms::{MOST_RANGES, is_sought};
 
+use crate::chance::Chance;
 use crate::cost::{COMPARED, COVERED, GROUPED, LOOKUP, RANGE, SEEK, SORTED, STREAMED};
 use crate::estimate;
 use crate::nodes::SeekSpec;
 use crate::nodes::{Node, Plan};
 use crate::nodes::{Path, ScanPlan, WantedIndex};
 use crate::statistics::table_rows;
-use bind::chance::Chance;
 use expr::{ColId, Pred};
 use logical::access_hints::no_plan;
 use logical::order::SortKey;

@@ -40,7 +40,7 @@ impl Planner<'_, '_> {
     /// Whether groups or windows are made as the rows come: they come in order, and chance has
     /// nothing against it.
     pub(super) fn streams(&mut self, input: &Plan) -> bool {
-        input.ordered && self.binder.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
+        input.ordered && self.statement.any_plan.as_mut().is_none_or(|chance| chance.one_of(2) == 0)
     }
 
     /// The conditions that go below a grouping, as they are there, and those that stay above it.
@@ -52,7 +52,7 @@ impl Planner<'_, '_> {
     ) -> Result<(Vec<Pred>, Vec<Pred>), SqlError> {
         let (mut below, mut above) = (Vec::new(), Vec::new());
         for pred in preds {
-            self.binder.check_cancel()?;
+            self.statement.check_cancel()?;
             match on_sources(&pred, sources, input) {
                 Some(pred) => below.push(pred),
                 None => above.push(pred),

@@ -6,7 +6,7 @@ use crate::columns::exactly;
 use crate::decorrelate::{self, SemiJoin, WhereContext};
 use crate::nodes::{Node, Plan};
 use crate::rewrite::rewrite;
-use bind::Binder;
+use crate::statement::Statement;
 use bind::options::JoinMethods;
 use expr::{ColId, Expr, Pred};
 use logical::columns::ColumnSet;
@@ -34,9 +34,9 @@ const KEPT: f64 = 0.3;
 /// So many ids are looked through faster than a table of them is made.
 const FEW_IDS: usize = 16;
 
-/// The planner; the binder gives new column and parameter numbers.
+/// The planner of a statement.
 pub struct Planner<'b, 'a> {
-    pub binder: &'b mut Binder<'a>,
+    pub statement: &'b mut Statement<'a>,
 }
 
 /// What the node above wants.
@@ -97,16 +97,16 @@ impl Planner<'_, '_> {
         &mut self,
         plan: impl FnOnce(&mut Self) -> Result<Plan, SqlError>,
     ) -> Result<Plan, SqlError> {
-        self.binder.inner_plans += 1;
+        self.statement.inner_plans += 1;
         let planned = plan(self);
-        self.binder.inner_plans -= 1;
+        self.statement.inner_plans -= 1;
         planned
     }
 
     /// Plans a node under conditions that its rows must satisfy.
     fn node(&mut self, logical: Logical, preds: Vec<Pred>, cx: &Context) -> Result<Plan, SqlError> {
         stack::with_room(|| {
-            self.binder.check_cancel()?;
+            self.statement.check_cancel()?;
             match logical {
                 Logical::One => self
                     .above(Plan { node: Node::One, cols: vec![], rows: 1.0, ordered: true }, preds),
@@ -240,7 +240,8 @@ impl Planner<'_, '_> {
             true => preds.iter().filter(|pred| !pred.has_subquery()).cloned().collect(),
             false => Vec::new(),
         };
-        let once = self.binder.inner_plans == 0 && self.binder.join_methods == JoinMethods::ALL;
+        let once =
+            self.statement.inner_plans == 0 && self.statement.join_methods == JoinMethods::ALL;
         let wishes = !cx.order.is_empty() || !cx.grouping.is_empty() || cx.goal.is_some();
         for pred in preds {
             if pred.is_false() {
@@ -250,12 +251,14 @@ impl Planner<'_, '_> {
                     (plan.cols.clone(), Node::Filter { input: Nested::new(plan), pred });
                 return Ok(empty(Plan { node, cols, rows: 0.0, ordered: true }));
             }
-            let subqueries = &self.binder.subqueries;
+            let subqueries = &self.statement.subqueries;
             let place = WhereContext { input: &input, beside: &beside, subqueries, once, wishes };
             match decorrelate::semi_join(pred, &place) {
                 Ok(SemiJoin { kind, right, on, unless }) => {
-                    rest.extend(unless.into_iter().map(|unless| self.binder.without_rows(unless)));
-                    let right = rewrite(right, self.binder)?;
+                    rest.extend(
+                        unless.into_iter().map(|unless| self.statement.without_rows(unless)),
+                    );
+                    let right = rewrite(right, self.statement)?;
                     input = Logical::Join {
                         kind,
                         left: Input::new(input),
@@ -347,7 +350,7 @@ impl Planner<'_, '_> {
         let left_ids = left.columns();
         let (mut below, above): (Vec<_>, Vec<_>) =
             preds.into_iter().partition(|p| left_ids.has_all_of(p));
-        let left = sorted_down(left, &mut below, &|| self.binder.check_cancel())?;
+        let left = sorted_down(left, &mut below, &|| self.statement.check_cancel())?;
         let cx = cx.with(&above);
         let mut for_left = Context::default();
         for_left.needed.extend(cx.needed.iter().filter(|id| left_ids.contains(**id)));

@@ -20,12 +20,12 @@ use crate::state::core::SessionCore;
 use crate::state::phases::{self, Phase};
 use bind::env::{CompileEnv, VarScope};
 use bind::module::ChangedTable;
-use bind::table_use::Watched;
 use catalog::TableDef;
 use logical::rights::Chain;
 use pages::PageTrace;
 use plan::QueryPlan;
 use plan::statistics::table_rows;
+use plan::watched::Watched;
 use types::{ResultRows, SqlError};
 
 /// So many changed rows are worth a plan of their own.

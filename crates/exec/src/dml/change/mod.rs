@@ -22,7 +22,6 @@ use crate::operators::context::ExecCtx;
 use crate::operators::memory::row_bytes;
 use crate::operators::rt::{Rt, RunState};
 use crate::state::changes::{Action, Cause, ChangedRows, FiredTriggers, KeptRows};
-use bind::Binder;
 use bind::env::CompileEnv;
 use bind::module::ChangedTable;
 use catalog::security::Permission;
@@ -33,6 +32,7 @@ use key_test::KeyTest;
 use keys::Cascade;
 pub use keys::{CascadePlan, CompileCascade};
 use logical::rights::{Chain, Rights};
+use plan::statement::Statement;
 use types::{SqlError, Value, msg};
 
 /// A change of a table's rows that is being compiled.
@@ -106,7 +106,7 @@ pub struct ChangePlan {
 /// # Errors
 /// Those of binding a constraint.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     change: &TableChange<'_>,
     compile_cascade: CompileCascade,
 ) -> Result<ChangePlan, SqlError> {

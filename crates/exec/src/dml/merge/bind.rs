@@ -29,6 +29,7 @@ use logical::slots::{pred_slots, slots};
 use logical::tree::input::Input;
 use logical::tree::{Get, JoinKind, Logical, TopSpec};
 use plan::physical;
+use plan::statement::Statement;
 use storage::{TableMode, TableStore};
 use syntax::ast::{self, ExprKind, MergeAction, MergeWhen};
 use txn::locks::LockMode;
@@ -61,7 +62,7 @@ struct Bound {
 /// # Errors
 /// Those of its clauses, of names and types, of constraints.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     merge: &ast::Merge,
     compile_cascade: CompileCascade,
 ) -> Result<MergePlan, SqlError> {
@@ -510,7 +511,7 @@ fn insert(
 /// the target, and the columns.
 #[allow(clippy::type_complexity)] // three things of one plan
 fn join(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     source: Logical,
     sides: Sides,
     on: Vec<Pred>,

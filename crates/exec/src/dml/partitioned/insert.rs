@@ -31,6 +31,7 @@ use logical::hints::{Hints, TableLock};
 use logical::tree::BoundQuery;
 use plan::Needs;
 use plan::nodes::Plan;
+use plan::statement::Statement;
 use std::sync::Arc;
 use storage::TableStore;
 use syntax::ast::{self, InsertSource};
@@ -203,7 +204,7 @@ fn values(
 /// A table that rows go into; `list` is the newest list of values.
 fn receiver(
     changing: &Changing<'_>,
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     insert: &ast::Insert,
     at: usize,
     (target, columns): (&InsertTarget, &[usize]),

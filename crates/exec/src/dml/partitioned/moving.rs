@@ -32,12 +32,12 @@ use crate::operators::row_store::{Cursor, RowStore};
 use crate::operators::rt::Rt;
 use crate::state::changes::Action;
 use access::RowBatch;
-use bind::Binder;
 use catalog::Db;
 use expr::ColId;
 use logical::hints::TableLock;
 use pages::RowHeader;
 use plan::Needs;
+use plan::statement::Statement;
 use storage::TableStore;
 use storage::write::Locator;
 use syntax::ast;
@@ -69,7 +69,7 @@ pub struct MovePlan {
 pub fn compile(
     changing: &Changing<'_>,
     at: usize,
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     update: &ast::Update,
 ) -> Result<MovePlan, SqlError> {
     binder.push_ctes(&update.ctes)?;

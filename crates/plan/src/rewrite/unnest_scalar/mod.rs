@@ -93,7 +93,7 @@ fn filtered(
     for pred in with {
         let unnested = match is_full(pass) {
             true => None,
-            false => strict::unnested(&pred, outer_rows, pass.binder),
+            false => strict::unnested(&pred, outer_rows, pass.statement),
         };
         match unnested {
             Some((right, on, pred)) => {
