@@ -63,6 +63,10 @@ impl OwnNode for DeepPlan {
     fn shown(&self) -> (&'static str, &'static str, String) {
         ("Segment", "Segment", String::new())
     }
+
+    fn passed(&mut self) -> Option<&mut Plan> {
+        Some(&mut self.input)
+    }
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod apply;
+mod around;
 pub(crate) mod basic;
 mod condition;
 pub mod context;
 mod decode;
-mod deep;
 mod distinct;
 mod document;
 mod env;
@@ -30,6 +30,7 @@ mod merge_concat;
 mod merge_join;
 pub(crate) mod open;
 pub(crate) mod outer;
+mod own;
 mod partition;
 mod pending;
 mod piecewise_sort;
@@ -54,6 +55,7 @@ pub(crate) mod top;
 pub(crate) mod window;
 pub(crate) mod work;
 
+use own::OpenOwn;
 use plan::nodes::Plan;
 use rt::Rt;
 use stored::StoredRows;
@@ -95,15 +97,12 @@ fn other_node() -> SqlError {
 /// How an operator starts plans of its own.
 pub type Open = fn(&Plan) -> Box<dyn Operator>;
 
-/// Starts a node of a kind of its own, if it is of the kind that the operator runs.
-type OpenOwn = fn(&Plan, Open) -> Option<Box<dyn Operator>>;
-
-/// The operators of nodes that are no variants of `Node`.
-const OWN: &[OpenOwn] = &[merge_concat::open, deep::open];
+/// The operators of nodes that are no variants of `Node`, file by file.
+const OWN: &[&[OpenOwn]] = &[merge_concat::ALL, around::ALL];
 
 /// Starts a node of a kind of its own.
 fn own_operator(plan: &Plan, open: Open) -> Box<dyn Operator> {
-    match OWN.iter().find_map(|own| own(plan, open)) {
+    match OWN.iter().copied().flatten().find_map(|own| own(plan, open)) {
         Some(operator) => operator,
         None => Box::new(Unknown),
     }

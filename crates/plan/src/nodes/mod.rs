@@ -145,6 +145,12 @@ pub trait OwnNode: Any + Debug + Send + Sync {
 
     /// Its physical and its logical name, and its argument, as SHOWPLAN has them.
     fn shown(&self) -> (&'static str, &'static str, String);
+
+    /// The input each of whose rows it passes on, as far as it has rows, in their order; so few of
+    /// its rows are as few of the input.
+    fn passed(&mut self) -> Option<&mut Plan> {
+        None
+    }
 }
 
 impl Node {
@@ -213,6 +219,11 @@ impl Plan {
             Node::MergeJoin { left, right, .. } => {
                 left.wants_few(rows);
                 right.wants_few(rows);
+            }
+            Node::Own(node) => {
+                if let Some(input) = node.passed() {
+                    input.wants_few(rows);
+                }
             }
             _ => {}
         })
