@@ -86,7 +86,8 @@ use scope::{Clause, Scope};
 use std::sync::Arc;
 use syntax::ast::{self};
 use table_use::TableUse;
-pub use type_names::{cast_type, declared_type};
+pub(crate) use type_names::cast_type;
+pub use type_names::declared_type;
 use types::{SqlError, Value, msg};
 
 /// Rounds of a recursive CTE without OPTION (MAXRECURSION).
@@ -313,7 +314,7 @@ impl<'a> Binder<'a> {
     }
 
     /// A number for a call that has one value for the whole statement.
-    pub fn new_once(&mut self) -> i32 {
+    pub(crate) fn new_once(&mut self) -> i32 {
         self.next_once += 1;
         self.next_once - 1
     }

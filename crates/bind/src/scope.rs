@@ -45,18 +45,18 @@ pub struct Grouping {
 
 impl Grouping {
     /// The key that is written like an expression.
-    pub fn key_written(&self, e: &ast::Expr) -> Option<usize> {
+    pub(crate) fn key_written(&self, e: &ast::Expr) -> Option<usize> {
         self.written.candidates(e).iter().copied().find(|key| same_syntax(&self.keys[*key].ast, e))
     }
 
     /// Adds a key.
-    pub fn add_key(&mut self, key: GroupKey) {
+    pub(crate) fn add_key(&mut self, key: GroupKey) {
         self.written.add(&key.ast, self.keys.len());
         self.keys.push(key);
     }
 
     /// Whether rows of some set are without this key, so that it is NULL in them.
-    pub fn leaves_out(&self, key: usize) -> bool {
+    pub(crate) fn leaves_out(&self, key: usize) -> bool {
         self.sets.as_ref().is_some_and(|sets| sets.masks.iter().any(|mask| mask >> key & 1 == 0))
     }
 }

@@ -128,7 +128,7 @@ pub struct Source {
 impl Source {
     /// What has no schema: a common table expression, a function of the system. It goes by its
     /// alias, if there is one.
-    pub fn unqualified(
+    pub(crate) fn unqualified(
         name: &ast::Ident,
         alias: Option<&ast::Ident>,
         columns: Vec<ScopeColumn>,

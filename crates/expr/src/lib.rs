@@ -12,7 +12,7 @@
 pub mod aggregate;
 pub mod bind_ops;
 mod computed;
-pub mod culture;
+mod culture;
 pub mod document;
 mod env;
 pub mod eval;

@@ -6,7 +6,7 @@
 //! Guarantees: a compiled object holds no name that must be looked up again; errors carry SQL
 //! Server's numbers.
 
-pub mod access_path;
+mod access_path;
 mod assignments;
 mod chance;
 mod columns;
@@ -15,7 +15,7 @@ pub mod cost;
 pub mod cursor;
 mod decorrelate;
 pub mod deep_plan;
-pub mod estimate;
+mod estimate;
 mod implied;
 mod needs;
 mod never_fails;

@@ -16,7 +16,7 @@ pub struct Watched {
 impl Watched {
     /// Whether the plan may still be a good one.
     #[inline]
-    pub fn is_as_it_was(&self) -> bool {
+    pub(crate) fn is_as_it_was(&self) -> bool {
         self.state.modified() < self.limit && self.state.statistics.renewals() == self.renewals
     }
 }

@@ -52,7 +52,7 @@ impl Input {
     }
 
     /// The tables below it, if they have been gathered.
-    pub fn known_tables(&self) -> Option<&Tables> {
+    pub(crate) fn known_tables(&self) -> Option<&Tables> {
         self.facts.tables.get().map(|tables| &**tables)
     }
 
@@ -62,7 +62,7 @@ impl Input {
     }
 
     /// The columns that it offers, if they are remembered.
-    pub fn few_columns(&self) -> Option<&ColumnSet> {
+    pub(crate) fn few_columns(&self) -> Option<&ColumnSet> {
         let known = self.facts.columns.get_or_init(|| {
             let mut offers = GatheredColumns { spans: Vec::new(), few: true };
             self.node.offers(&mut offers);
@@ -87,7 +87,7 @@ impl GatheredColumns {
     }
 
     /// Adds those of a node's input.
-    pub fn add_input(&mut self, input: &Input) {
+    pub(crate) fn add_input(&mut self, input: &Input) {
         match input.few_columns() {
             Some(columns) => self.spans.extend_from_slice(columns.spans()),
             None if self.few => self.few = false,

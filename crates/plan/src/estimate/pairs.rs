@@ -45,7 +45,7 @@ fn share(left: &Side<'_>, l: ColId, right: &Side<'_>, r: ColId) -> f64 {
 
 /// As far as the histograms of two columns tell: the share of all pairs of rows that have the same
 /// value.
-pub fn share_of_pairs(left: &Logical, l: ColId, right: &Logical, r: ColId) -> Option<f64> {
+fn share_of_pairs(left: &Logical, l: ColId, right: &Logical, r: ColId) -> Option<f64> {
     let (left, right) = (known(l, left)?, known(r, right)?);
     let rows = left.measured.rows.max(1.0);
     let (mut same, mut seen_left, mut seen_right) = (0.0, 0.0, 0.0);

@@ -211,7 +211,7 @@ impl Plan {
     }
 
     /// So many of its rows may be all that are asked for.
-    pub fn wants_few(&mut self, rows: usize) {
+    pub(crate) fn wants_few(&mut self, rows: usize) {
         stack::with_room(|| match &mut self.node {
             Node::Scan(scan) => scan.goal = Some(scan.goal.map_or(rows, |goal| goal.min(rows))),
             Node::Project { input, .. } | Node::Filter { input, .. } => input.wants_few(rows),
