@@ -98,10 +98,10 @@ pub struct Binder<'a> {
     pub env: &'a CompileEnv<'a>,
     pub scopes: Vec<Scope>,
     /// Common table expressions in sight, the innermost last.
-    pub ctes: Vec<Arc<CteDef>>,
+    pub(crate) ctes: Vec<Arc<CteDef>>,
     /// Names of the CTEs that are being bound right now, for the message about one that refers to
     /// itself.
-    pub open_ctes: Vec<compact_str::CompactString>,
+    pub(crate) open_ctes: Vec<compact_str::CompactString>,
     next_col: ColId,
     next_param: usize,
     next_once: i32,
@@ -111,7 +111,7 @@ pub struct Binder<'a> {
     /// Joins whose operator is prescribed beside them.
     pub join_hints: u64,
     /// OPTION (MAXRECURSION n); none for as many rounds as there are.
-    pub max_recursion: Option<u32>,
+    pub(crate) max_recursion: Option<u32>,
     /// Values of the batch's variables for which the plan is made, by slot; NULL, or none, where
     /// nothing is known.
     pub values: Arc<[Value]>,
@@ -128,7 +128,7 @@ pub struct Binder<'a> {
     /// view.
     schema: Option<compact_str::CompactString>,
     /// What `inserted` and `deleted` mean here.
-    pub changes: Option<module::ChangedTable>,
+    pub(crate) changes: Option<module::ChangedTable>,
     /// An expression is bound to find out whether the type of a parameter fits.
     trial: bool,
     /// The next query is the whole statement: what FOR makes of it goes out in pieces.
@@ -155,7 +155,7 @@ pub struct Binder<'a> {
     /// Base tables met so far.
     pub tables: Vec<TableUse>,
     /// Sources of FROM that are queries, as far as they are in sight.
-    pub query_sources: Vec<updatable::QuerySource>,
+    pub(crate) query_sources: Vec<updatable::QuerySource>,
     /// The table that stands for a partitioned view.
     pub member: Option<Box<partitioned::ViewMember>>,
     /// The target of a change that was refused: the UNION ALL of tables below it, if it is over
@@ -181,7 +181,7 @@ pub struct Binder<'a> {
     /// Subqueries met so far; [`expr::SubRef::id`] counts through them.
     pub subqueries: Vec<Subquery>,
     /// OPTION (TABLE HINT (...)).
-    pub table_hints: Vec<table_hints::TableHint>,
+    pub(crate) table_hints: Vec<table_hints::TableHint>,
     /// INSERT: the rows of the change in its FROM, until that is bound.
     pub change: Option<nested_change::ChangeRows>,
     /// SELECT INTO: the items of its list that are IDENTITY(...), each with seed and increment.
