@@ -20,6 +20,7 @@ mod snapshot;
 mod space;
 mod undo;
 mod version;
+mod writers;
 
 pub use batch::{IndexEntry, RowBatch};
 pub use btree::{
@@ -35,6 +36,7 @@ pub use lob::{LOB_PIECE, LobPointer, LobSpace};
 pub use rid::Rid;
 pub use snapshot::{Endings, ReadMode, Snapshot, SnapshotRef};
 pub use undo::undo_record;
+pub use writers::NewestWriters;
 
 use pages::{PageId, RecordSink, RowHeader, TxnId, UnitId};
 use std::ops::Range;

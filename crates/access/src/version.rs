@@ -126,6 +126,13 @@ pub(crate) fn all_visible(page: &Page, mode: ReadMode<'_>) -> bool {
         }
 }
 
+/// Whether the batch has to be told who has written the rows of the page: it is read for newest
+/// versions, and has one that is newer than those that the batch knows of.
+#[inline]
+pub(crate) fn watches_writers(page: &Page, mode: ReadMode<'_>, batch: &RowBatch) -> bool {
+    matches!(mode, ReadMode::Current) && batch.writers.is_news(page.newest_writer())
+}
+
 /// What becomes of a row with this header.
 #[inline]
 pub(crate) fn judge(header: &RowHeader, mode: ReadMode<'_>) -> RowState {

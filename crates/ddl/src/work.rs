@@ -25,10 +25,10 @@ use catalog::{
     ColumnDef, Db, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex,
     OverflowUnit, RowFilter, TableDef, pending,
 };
-use exec::state::SessionCore;
 use instance::catalog_locks::lock_catalog;
 use instance::security::change::{check_not_model, forget_columns};
 use logical::hints::TableLock;
+use session::state::SessionCore;
 
 /// Allocation units of a table.
 pub fn units_of(table: &TableDef) -> Vec<UnitRef> {

@@ -34,6 +34,7 @@ pub mod recovery;
 mod recovery_report;
 mod row_locks;
 mod running;
+mod settled;
 mod sink;
 mod snapshot;
 mod txn;

@@ -21,6 +21,7 @@ use crate::end_ring::EndRing;
 use crate::live::{Clock, LiveSnapshots, Place};
 use crate::locks::{LockError, LockManager, OwnerId, WaitArgs, Who};
 use crate::running::{Active, Running};
+use crate::settled::Settled;
 use access::{Endings, Snapshot};
 use pages::{PageId, TxnId};
 use wal::Lsn;
@@ -111,6 +112,7 @@ pub struct TxnTable {
     clock: Clock,
     ring: EndRing,
     live: LiveSnapshots,
+    settled: Settled,
 }
 
 impl TxnTable {
@@ -128,6 +130,7 @@ impl TxnTable {
             clock: Clock::new(next),
             ring: EndRing::new(size, next),
             live: LiveSnapshots::default(),
+            settled: Settled::new(next),
         }
     }
 
@@ -199,6 +202,7 @@ impl TxnTable {
         let mut t = self.inner.lock();
         self.jump(&mut t, id);
         self.ring.bring_back(id.0);
+        self.settled.lower(id);
         let (hold, owner) = (log.begin, who.id);
         t.running.insert(Active { id, hold, owner, waited: false, shared: shared.clone() });
         self.clock.lower_hold(t.running.first().map_or(hold, |a| a.hold));
@@ -238,6 +242,18 @@ impl TxnTable {
     /// Every transaction below this id has ended.
     pub fn all_ended_below(&self) -> TxnId {
         TxnId(self.clock.oldest())
+    }
+
+    /// Every transaction below this id has ended, and those of them that committed fully durably
+    /// are on disk, as far as was known when this was looked at last.
+    #[inline]
+    pub(crate) fn settled_below(&self) -> TxnId {
+        self.settled.below()
+    }
+
+    /// The same, after a look at what has become durable since.
+    pub(crate) fn look_for_settled(&self, is_durable: impl Fn(Lsn) -> bool) -> TxnId {
+        self.settled.look(&self.clock, is_durable)
     }
 
     /// Waits until `txn` has ended; at once if it has.

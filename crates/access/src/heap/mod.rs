@@ -22,7 +22,7 @@ use crate::error::{AccessError, corrupt};
 use crate::rid::Rid;
 use crate::snapshot::ReadMode;
 use crate::space::{Space, is_gone};
-use crate::version::{judge, resolve_batch};
+use crate::version::{judge, resolve_batch, watches_writers};
 use insert::Points;
 use pages::{
     FORWARD, MAX_SLOT_LEN, Page, PageId, PageType, ROW_HEADER, RowHeader, Store, Unit, UnitId,
@@ -203,6 +203,9 @@ fn put_row(
         .len()
         .checked_sub(tail.into())
         .ok_or_else(|| corrupt(page.id(), "forwarded row is cut short"))?;
+    if watches_writers(page, mode, batch) {
+        batch.writers.saw(header.txn);
+    }
     let head = batch.put(content);
     Ok(RowRef {
         head,

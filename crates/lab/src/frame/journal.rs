@@ -6,11 +6,11 @@
 use crate::LabError;
 use crate::machine::Machine;
 use crate::results::Origin;
-use crate::work::{Counters, Figure};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use targets::work::{Counters, Figure};
 
 /// What was asked for; a resumed run must have been asked for the same.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

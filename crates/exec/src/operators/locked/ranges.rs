@@ -104,7 +104,7 @@ impl LockedScan {
             }
             source = self.next_range(plan, rt, tree.clone())?;
             if matches!(source, Source::Range { .. }) {
-                rt.session().scanned(&plan.db, &plan.store.table);
+                rt.session().run.scanned(&plan.db, &plan.store.table);
             }
         }
         Ok((false, Source::Done))
