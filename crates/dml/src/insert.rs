@@ -425,7 +425,7 @@ impl InsertPlan {
         let mut left = limit;
         if self.reads_target {
             let mut kept: Vec<Box<[Value]>> = Vec::new();
-            while op.next(plan, rt, &mut batch)? {
+            while op.next(rt, &mut batch)? {
                 for i in 0..batch.len() {
                     rt.reserve(session::query_memory::row_bytes(batch.row(i)))?;
                     kept.push(batch.row(i).into());
@@ -437,7 +437,7 @@ impl InsertPlan {
             }
             return loader.finish(rt);
         }
-        while left > 0 && op.next(plan, rt, &mut batch)? {
+        while left > 0 && op.next(rt, &mut batch)? {
             debug_assert!(batch.len() <= BATCH * 64);
             for i in 0..batch.len().min(usize::try_from(left).unwrap_or(usize::MAX)) {
                 left -= 1;

@@ -454,7 +454,7 @@ impl InsteadPlan {
         let mut op = exec::operators::open::start(plan, rt);
         let mut batch = RowSet::default();
         let mut rows: Vec<Box<[Value]>> = Vec::new();
-        while op.next(plan, rt, &mut batch)? {
+        while op.next(rt, &mut batch)? {
             for i in 0..batch.len() {
                 rt.reserve(session::query_memory::row_bytes(batch.row(i)))?;
                 rows.push(batch.row(i).into());

@@ -145,7 +145,7 @@ impl SelectIntoPlan {
             .position(|c| c.identity.is_some())
             .filter(|_| self.numbered.is_none());
         let mut numbered = Vec::new();
-        while op.next(&self.plan, &mut rt, &mut batch)? {
+        while op.next(&mut rt, &mut batch)? {
             for i in 0..batch.len() {
                 let row = batch.row(i);
                 if let Some(given) = identity.and_then(|at| whole(&row[at])) {

@@ -289,7 +289,7 @@ impl PartitionedInsert {
             Source::Query(plan) => {
                 let (mut op, mut batch) = (start(plan, &mut rt), RowSet::default());
                 let mut left = limit;
-                while left > 0 && op.next(plan, &mut rt, &mut batch)? {
+                while left > 0 && op.next(&mut rt, &mut batch)? {
                     for row in 0..batch.len().min(left) {
                         left -= 1;
                         filling.give(0, batch.row(row), &mut rt)?;

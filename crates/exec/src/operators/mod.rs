@@ -1,8 +1,10 @@
 //! Operators: one file each. An operator fills batches of rows. It is its state and nothing else:
 //! its node of the plan and the run are handed to it at each call, so that it can be kept between
 //! two statements or go to another thread, and no count of users of a plan is touched when a plan
-//! is started. Guarantees: `next` gives at least one row or says that there are no more; rows of a
-//! batch have the plan's width; a statement that is cancelled stops within a batch.
+//! is started. Who starts a plan holds its operators together with it ([`open::Started`],
+//! [`query::RunningQuery`]), an operator hands its inputs those of its own node. Guarantees: `next`
+//! gives at least one row or says that there are no more; rows of a batch have the plan's width; a
+//! statement that is cancelled stops within a batch.
 
 pub(crate) mod aggregate;
 pub(crate) mod apply;
@@ -67,7 +69,7 @@ pub const BATCH: usize = 128;
 const VALUES: usize = 16 << 10;
 
 /// An operator that runs.
-pub trait Operator: Send {
+pub(crate) trait Operator: Send {
     /// Replaces `out` by the next rows; false when there are none. `plan` is the node that it was
     /// started for, at every call.
     ///
@@ -94,7 +96,7 @@ fn other_node() -> SqlError {
 }
 
 /// How an operator starts plans of its own.
-pub type Open = fn(&Plan) -> Box<dyn Operator>;
+pub(crate) type Open = fn(&Plan) -> Box<dyn Operator>;
 
 /// The operators of nodes that are no variants of `Node`, file by file.
 const OWN: &[&[OpenOwn]] = &[merge_concat::ALL, around::ALL];
