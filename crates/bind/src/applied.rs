@@ -1,5 +1,5 @@
-//! What the rewrites of a compilation have done. Rewrites are numbers here: their places in the list
-//! of `plan::rewrite`.
+//! What the rewrites of a compilation have done. Rewrites are numbers here: their places in the
+//! list of `plan::rewrite`.
 
 /// What the rewrites of one compilation have done.
 #[derive(Clone, Debug, Default)]

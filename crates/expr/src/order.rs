@@ -1,6 +1,6 @@
-//! The order of two values: SQL's, in which nothing is compared with NULL, and the one in which rows
-//! are sorted, where NULL comes first. Guarantee: a comparison of long texts ends when the statement
-//! is cancelled.
+//! The order of two values: SQL's, in which nothing is compared with NULL, and the one in which
+//! rows are sorted, where NULL comes first. Guarantee: a comparison of long texts ends when the
+//! statement is cancelled.
 
 use crate::Env;
 use crate::large::LARGE;

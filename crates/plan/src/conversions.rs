@@ -1,5 +1,5 @@
-//! What a conversion of a column keeps of its values: their order, their difference. Guarantee: what
-//! is said holds for every two values that can be converted.
+//! What a conversion of a column keeps of its values: their order, their difference. Guarantee:
+//! what is said holds for every two values that can be converted.
 
 use types::DataType;
 use types::rounding::{Kept, kept};

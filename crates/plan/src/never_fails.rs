@@ -1,5 +1,5 @@
-//! Conditions that no row makes fail with an error, so that they may be asked of rows that would not
-//! have come to them.
+//! Conditions that no row makes fail with an error, so that they may be asked of rows that would
+//! not have come to them.
 
 use expr::{ConvertExpr, Expr, Pred};
 use types::convert::Mode;

@@ -1,5 +1,5 @@
-//! Sets of rewrites: which of them a statement is compiled without. Rewrites are numbers here: their
-//! places in the list of `rewrite`.
+//! Sets of rewrites: which of them a statement is compiled without. Rewrites are numbers here:
+//! their places in the list of `rewrite`.
 
 /// A set of rewrites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! A statement while it is compiled: its binder, and what planning alone knows of it. Guarantee: the
-//! binder sees none of this, so what a statement means does not depend on how it is planned.
+//! A statement while it is compiled: its binder, and what planning alone knows of it. Guarantee:
+//! the binder sees none of this, so what a statement means does not depend on how it is planned.
 
 use crate::chance::Chance;
 use crate::rule_set::RuleSet;

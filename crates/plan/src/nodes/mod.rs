@@ -1,6 +1,6 @@
 //! Physical plans as plain data: the operators, what each does, with slots instead of column ids
-//! (`scan.rs`: how a table is read). `exec` runs them. A new operator is an [`OwnNode`]: what a node
-//! costs, what it is shown as and what is below it, it says itself.
+//! (`scan.rs`: how a table is read). `exec` runs them. A new operator is an [`OwnNode`]: what a
+//! node costs, what it is shown as and what is below it, it says itself.
 
 mod scan;
 

@@ -1,6 +1,6 @@
 //! Conditions on the rows of a node: EXISTS and IN become joins, what asks for no column is tested
-//! before the input is read, what cannot go further down is tested above. Guarantee: no condition is
-//! lost.
+//! before the input is read, what cannot go further down is tested above. Guarantee: no condition
+//! is lost.
 
 use super::{Context, Planner};
 use crate::decorrelate::{self, SemiJoin, WhereContext};
