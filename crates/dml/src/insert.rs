@@ -11,7 +11,7 @@ use super::new_row::{NewRows, row_of};
 use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
 use crate::shown;
 use bind::scope::Scope;
-use bind::{Binder, unsupported};
+use bind::unsupported;
 use catalog::{Db, TableDef};
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::rt::{Rt, RunState};
@@ -21,6 +21,7 @@ use expr::Expr;
 use logical::hints::{Hints, TableLock};
 use plan::Needs;
 use plan::nodes::Plan;
+use plan::statement::Statement;
 use session::state::changes::Action;
 use session::state::core::PointRoom;
 use storage::{TableMode, TableStore};
@@ -54,7 +55,7 @@ struct RowOutlets<'p> {
 
 /// Compiles INSERT.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     insert: &ast::Insert,
     compile_cascade: CompileCascade,
 ) -> Result<InsertPlan, SqlError> {
@@ -424,7 +425,7 @@ impl InsertPlan {
         let mut left = limit;
         if self.reads_target {
             let mut kept: Vec<Box<[Value]>> = Vec::new();
-            while op.next(plan, rt, &mut batch)? {
+            while op.next(rt, &mut batch)? {
                 for i in 0..batch.len() {
                     rt.reserve(session::query_memory::row_bytes(batch.row(i)))?;
                     kept.push(batch.row(i).into());
@@ -436,7 +437,7 @@ impl InsertPlan {
             }
             return loader.finish(rt);
         }
-        while left > 0 && op.next(plan, rt, &mut batch)? {
+        while left > 0 && op.next(rt, &mut batch)? {
             debug_assert!(batch.len() <= BATCH * 64);
             for i in 0..batch.len().min(usize::try_from(left).unwrap_or(usize::MAX)) {
                 left -= 1;

@@ -31,12 +31,12 @@ pub(crate) mod update;
 mod uses;
 mod values;
 
-use bind::Binder;
 use bind::counters::Kind;
 use bind::env::CompileEnv;
 use bulk::BulkRows;
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::unseen;
+use plan::statement::Statement;
 use plan::{Counted, Needs, cost};
 use session::output::ColumnInfo;
 use session::state::changes::Action;
@@ -257,7 +257,7 @@ impl RowSink for NoRows {
 /// Compiles a statement that changes data.
 pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan>, SqlError> {
     let began = Instant::now();
-    let mut binder = Binder::new(env);
+    let mut binder = Statement::new(env);
     let options = options_of(stmt);
     plan::apply_options(&mut binder, options, assigns(stmt))?;
     let instead = instead::compile(&mut binder, &stmt.kind, compile_cascade)?;
@@ -284,7 +284,7 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
 }
 
 /// Compiles a change of a table.
-fn compile_stored(binder: &mut Binder<'_>, stmt: &StmtKind) -> Result<DmlPlan, SqlError> {
+fn compile_stored(binder: &mut Statement<'_>, stmt: &StmtKind) -> Result<DmlPlan, SqlError> {
     Ok(match stmt {
         StmtKind::Insert(i) => {
             DmlPlan::Insert(Box::new(insert::compile(binder, i, compile_cascade)?))

@@ -14,6 +14,7 @@ use catalog::{Db, IndexDef, TableDef, identity, row_version};
 use exec::operators::context::ExecCtx;
 use exec::operators::rt::Rt;
 use expr::Expr;
+use plan::statement::Statement;
 use session::state::changes::Action;
 use storage::TableStore;
 use storage::write::{WriteContext, with_writer};
@@ -50,7 +51,7 @@ impl NewRows {
     /// # Errors
     /// Those of binding constraints.
     pub fn compile(
-        binder: &mut Binder<'_>,
+        binder: &mut Statement<'_>,
         change: &TableChange<'_>,
         columns: &[usize],
         compile_cascade: CompileCascade,

@@ -18,7 +18,6 @@ use super::source::{Purpose, Rows, dml_source, plan_target};
 use super::target::{Limit, Target};
 use crate::shown::Source;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
-use bind::Binder;
 use catalog::Db;
 use exec::operators::RowSet;
 use exec::operators::context::{ExecCtx, RowSink};
@@ -27,6 +26,7 @@ use expr::ColId;
 use logical::hints::TableLock;
 use logical::tree::TopSpec;
 use plan::Needs;
+use plan::statement::Statement;
 use row::RowUpdate;
 use session::state::changes::Action;
 use storage::write::{StoredRow, touches};
@@ -57,7 +57,7 @@ pub struct UpdatePlan {
 
 /// Compiles UPDATE.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     update: &ast::Update,
     compile_cascade: CompileCascade,
 ) -> Result<UpdatePlan, SqlError> {
