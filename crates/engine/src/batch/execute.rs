@@ -653,7 +653,7 @@ impl Run<'_> {
             Ok(End::ScopeAborted) => Ok((Flow::Next, -1)),
             Ok(End::BatchAborted) => Ok((Flow::Abort, -1)),
             // The error of an inner scope keeps its line and goes to this scope's CATCH.
-            Err(error) => Err(error.into()),
+            Err(failure) => Err(failure),
         }
     }
 }

@@ -120,7 +120,9 @@ impl Short {
                 counts.statements[0].end(statement, rows);
                 Ok(End::Finished(0))
             }
-            Err(error) => fail_batch(core, sink, batch, vars, error),
+            Err(error) => {
+                fail_batch(core, sink, batch, vars, error).map_err(|failure| failure.error)
+            }
         };
         counts.run.ended(run);
         Some(end)

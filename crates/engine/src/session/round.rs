@@ -97,7 +97,7 @@ pub(super) fn run_in(
     if core.options.parse_settings() != batch.settings {
         core.options.set_parse_settings(batch.settings);
     }
-    run_batch(core, sink, batch, vars, false)
+    run_batch(core, sink, batch, vars, false).map_err(|failure| failure.error)
 }
 
 /// Errors: 6005 the instance is shutting down, 596 KILL has ended the session.

@@ -162,4 +162,5 @@ mod views;
 mod visibility;
 mod waited_rows;
 mod windows;
+mod xact_abort;
 mod xml;

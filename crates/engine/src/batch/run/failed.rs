@@ -14,12 +14,15 @@ use exec::state::inner::was_reported;
 use programs::program::Op;
 
 impl Run<'_> {
-    /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
+    /// Decides what an error does.
+    ///
+    /// # Errors
+    /// The error itself, for a CATCH of a calling scope.
     pub(in crate::batch) fn failed(
         &mut self,
         at: usize,
         failure: Failure,
-    ) -> Result<After, SqlError> {
+    ) -> Result<After, Failure> {
         if was_reported(&failure.error) {
             return Ok(After::End(End::BatchAborted));
         }
@@ -55,7 +58,7 @@ impl Run<'_> {
                 // The CATCH that takes it knows nothing of the result set that had begun.
                 let _ = self.sink.done(self.end_of(self.kind(at), Some(0)));
             }
-            return Err(error);
+            return Err(Failure { error, effect: Effect::Passed });
         }
         self.report(at, &error, aborts || effect == Effect::Compile);
         if aborts && (error.severity >= 20 || !self.core.keeps_transaction()) {
@@ -90,7 +93,7 @@ impl Run<'_> {
     fn aborts(&self, error: &SqlError, effect: Effect) -> bool {
         let options = &self.core.options;
         match effect {
-            Effect::Raise => false,
+            Effect::Raise | Effect::Passed => false,
             Effect::Throw | Effect::Compile => options.xact_abort,
             Effect::Usual => {
                 let arithmetic = options.arithabort

@@ -54,6 +54,9 @@ pub enum Effect {
     Throw,
     /// RAISERROR: the batch goes on, XACT_ABORT or not.
     Raise,
+    /// It comes from a scope inside this one for a CATCH of this or a calling scope. What it does
+    /// to the transaction was done where it arose, under the options there.
+    Passed,
 }
 
 /// A statement that failed.
@@ -116,14 +119,15 @@ pub struct Run<'a> {
 /// Runs a batch to its end. `vars` holds its parameters and gets the rest of its variables, NULL at
 /// first.
 ///
-/// Errors: one that no CATCH of this scope took, for the caller's CATCH; only when `outer_try`.
+/// # Errors
+/// One that no CATCH of this scope took, for the caller's CATCH; only when `outer_try`.
 pub fn run_batch(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
     batch: &Arc<Compiled>,
     vars: &mut Vec<Value>,
     outer_try: bool,
-) -> Result<End, SqlError> {
+) -> Result<End, Failure> {
     let gives_back = core.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
@@ -160,7 +164,7 @@ pub(super) fn fail_batch(
     batch: &Arc<Compiled>,
     vars: &mut Vec<Value>,
     error: SqlError,
-) -> Result<End, SqlError> {
+) -> Result<End, Failure> {
     let mut run = Run::new(core, sink, batch, vars, false);
     let end = match run.failed(0, error.into())? {
         After::Resume(_) => End::Finished(0),
@@ -232,7 +236,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the operations in their order.
-    fn steps(&mut self, of_module: bool) -> Result<End, SqlError> {
+    fn steps(&mut self, of_module: bool) -> Result<End, Failure> {
         let batch = self.batch;
         let program = &batch.program;
         let large = program.vars.has_large();
