@@ -37,7 +37,7 @@ use instance::InstanceCore;
 use instance::OfInstance;
 use memory::meter::Metered;
 use programs::parameters::{self, ToRun};
-use ready::{Known, Ready, look_ahead, put_ready};
+use ready::{Ready, put_ready};
 use round::{request, run_in};
 
 pub use bind::set_options::SessionOptions;
@@ -301,12 +301,12 @@ impl Session {
                 false => converted(core, value, ty)?,
             });
         }
+        let place = ready.iter().rposition(|ready| ready.number == prepared.number);
         // Before anything else, so that the row comes from memory meanwhile.
-        let ahead = look_ahead(ready, prepared.number, core, vars);
+        let ahead = place.and_then(|at| ready[at].look_ahead(core, vars));
         Ok(request(core, shared, told, sink, |core, sink, told| {
             let cache = core.instance().batches();
             let options = core.options.changes();
-            let place = ready.iter().rposition(|ready| ready.number == prepared.number);
             let place = match place {
                 Some(at)
                     if cache.is_same(
@@ -326,12 +326,10 @@ impl Session {
             };
             let ready = &mut ready[place];
             let batch = &ready.found.batch;
-            if let Known::Short(short) = &ready.short
-                && short.holds(core)
-            {
+            if let Some(statement) = ready.ready_statement(core) {
                 core.shared.activity.begins(told, batch, None);
-                if let Some(end) = short.run(core, sink, batch, vars, ahead) {
-                    return end;
+                if let Some(end) = statement.run(core, sink, batch, vars, ahead) {
+                    return end.map_err(|failure| failure.error);
                 }
             }
             let end = run_in(core, sink, told, batch, None, vars);

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use types::{SqlError, msg};
 
+use super::told::end_of;
 use super::{After, Effect, End, Failure, Run};
 use crate::batch::kind::is_dml;
 use catalog::errors;
@@ -56,7 +57,7 @@ impl Run<'_> {
             }
             if self.shown {
                 // The CATCH that takes it knows nothing of the result set that had begun.
-                let _ = self.sink.done(self.end_of(self.kind(at), Some(0)));
+                let _ = self.sink.done(end_of(self.core, self.kind(at), Some(0)));
             }
             return Err(Failure { error, effect: Effect::Passed });
         }
@@ -71,7 +72,7 @@ impl Run<'_> {
         let _ = self.core.tell_transactions(self.sink);
         // A call is no statement.
         if self.outputs.is_none() {
-            let end = StatementEnd { error: true, ..self.end_of(self.kind(at), None) };
+            let end = StatementEnd { error: true, ..end_of(self.core, self.kind(at), None) };
             let _ = self.sink.done(end);
         }
         if aborts {
@@ -138,7 +139,7 @@ impl Run<'_> {
         let rows = counts.then_some(0);
         if self.shown {
             // The result set that had begun is over.
-            let _ = self.sink.done(self.end_of(kind, rows));
+            let _ = self.sink.done(end_of(self.core, kind, rows));
         } else if kind != StatementKind::Execute {
             let kind = if kind == StatementKind::Quiet { StatementKind::RaisError } else { kind };
             let _ = self.told(kind, rows);

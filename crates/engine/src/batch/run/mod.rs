@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
-use syntax::ast::StmtKind;
+use syntax::ast::{Stmt, StmtKind};
 use types::convert::{Mode, convert};
 use types::{DataType, SqlError, Value};
 
 use super::bindings;
 use super::kind::kind_of;
-use exec::output::{Sink, StatementEnd, StatementKind};
+use exec::output::{Sink, StatementKind};
 use exec::state::SessionCore;
-use programs::compiled::{Bindings, Compiled};
+use programs::compiled::{Bindings, Bound, Compiled};
 use programs::counts::Counts;
 use programs::program::Op;
 
@@ -26,10 +26,11 @@ mod outputs;
 mod owed;
 mod perform;
 mod to_sink;
+mod told;
 
 use large_variables::LargeVariables;
 pub use outputs::Outputs;
-pub(super) use owed::tell_owed;
+pub(super) use perform::{change, query};
 pub(super) use to_sink::ToSink;
 
 /// How a batch ended.
@@ -153,7 +154,8 @@ pub fn run_batch(
     end
 }
 
-/// Ends a batch whose one statement has failed outside of a run, as a run does.
+/// Ends a batch whose one statement has failed outside of a run, as a run does; with what
+/// [`perform::Ran`] says of rows that it has shown and of columns that it owes.
 ///
 /// # Errors
 /// None: no scope is around it.
@@ -164,8 +166,10 @@ pub(super) fn fail_batch(
     batch: &Arc<Compiled>,
     vars: &mut Vec<Value>,
     error: SqlError,
+    (shown, owes): (bool, bool),
 ) -> Result<End, Failure> {
     let mut run = Run::new(core, sink, batch, vars, false);
+    (run.shown, run.owes) = (shown, owes);
     let end = match run.failed(0, error.into())? {
         After::Resume(_) => End::Finished(0),
         After::End(end) => end,
@@ -173,19 +177,6 @@ pub(super) fn fail_batch(
     let Run { core, bound, counts, .. } = run;
     bindings::keep(core, batch, (bound, counts));
     Ok(end)
-}
-
-/// Tells the client what the statement at an operation had to say.
-#[cold]
-pub(super) fn tell_notes(
-    core: &mut SessionCore,
-    sink: &mut dyn Sink,
-    batch: &Compiled,
-    at: usize,
-) -> Result<(), SqlError> {
-    std::mem::take(&mut core.notes)
-        .into_iter()
-        .try_for_each(|note| sink.message(&batch.placed(at, note)))
 }
 
 impl<'a> Run<'a> {
@@ -364,30 +355,28 @@ impl<'a> Run<'a> {
             | StmtKind::Merge(_) => None,
             StmtKind::Select(query) if query.body.first_select().into.is_some() => None,
             StmtKind::Select(query) => Some(query),
-            StmtKind::SetVariable(set) if self.sets_cursor(set) => {
-                self.set_cursor(at, set, stmt.span)?;
-                return Ok(Step::Next);
-            }
-            StmtKind::SetVariable(set) => {
-                self.bind_set(at, set, stmt.span)?;
-                self.assign(at)?;
-                return Ok(Step::Next);
-            }
-            _ => {
-                return Ok(match self.other(at, stmt)? {
-                    Flow::Next => Step::Next,
-                    Flow::Abort => Step::Abort,
-                });
-            }
+            _ => return self.without_rows(at, stmt),
         };
         let begun = self.counts.statements[index].begin();
         let profiled = self.core.options.profiles();
         // A statement of a trigger has counters of its own.
         let around = if profiled { self.core.profile.replace(Box::default()) } else { None };
         let done = match query {
-            Some(query) => self.query(at, query),
-            None => self.dml(at, stmt),
+            Some(query) => self.bind_query(at, query),
+            None => self.bind_dml(at, stmt),
         };
+        let done = done.and_then(|()| {
+            let catching = self.catches();
+            let Run { core, vars, bound, sink, .. } = &mut *self;
+            let ran = match &bound[at] {
+                Some((_, Bound::Query(plan))) => perform::query(plan, core, *sink, vars),
+                Some((_, Bound::Dml(plan))) => change(plan, core, *sink, vars, None, catching),
+                _ => return Err(SqlError::internal("a plan was expected").into()),
+            };
+            (self.shown, self.owes) = (ran.shown, ran.owes);
+            let kind = kind_of(&stmt.kind);
+            Ok(ran.tell(self.core, self.sink, (&**self.batch, at), kind).map(drop)?)
+        });
         if profiled {
             self.end_profile(at, stmt, around, done)?;
         } else {
@@ -398,53 +387,25 @@ impl<'a> Run<'a> {
         Ok(Step::Next)
     }
 
-    /// Tells the client what a statement had to say.
+    /// A statement that is neither a query nor a change of rows.
     #[inline]
-    pub(super) fn tell_notes(&mut self, at: usize) -> Result<(), Failure> {
-        if self.core.notes.is_empty() {
-            return Ok(());
-        }
-        Ok(tell_notes(self.core, self.sink, self.batch, at)?)
-    }
-
-    /// Tells the client that a statement ended.
-    pub(super) fn done(
-        &mut self,
-        statement: StatementKind,
-        rows: Option<u64>,
-    ) -> Result<(), Failure> {
-        self.core.tell_transactions(self.sink)?;
-        let has_rows = self.shown
-            || matches!(
-                statement,
-                StatementKind::Select | StatementKind::Dbcc | StatementKind::Other
-            );
-        if self.tells_rows_alone() && !has_rows {
-            return Ok(());
-        }
-        Ok(self.sink.done(self.end_of(statement, rows))?)
-    }
-
-    /// Tells clients of the wire protocol that a statement ended that nobody else is told of.
-    pub(super) fn told(
-        &mut self,
-        statement: StatementKind,
-        rows: Option<u64>,
-    ) -> Result<(), Failure> {
-        if self.tells_rows_alone() || self.core.in_function() {
-            return Ok(());
-        }
-        Ok(self.sink.step(self.end_of(statement, rows))?)
-    }
-
-    /// NOCOUNT in a procedure: of what has no rows for the client nothing is said.
-    fn tells_rows_alone(&self) -> bool {
-        self.core.options.nocount && self.core.nest_level > 0
-    }
-
-    fn end_of(&self, statement: StatementKind, rows: Option<u64>) -> StatementEnd {
-        let rows = rows.filter(|_| !self.core.options.nocount);
-        StatementEnd { statement, rows, error: false, nested: self.core.nest_level > 0 }
+    fn without_rows(&mut self, at: usize, stmt: &Stmt) -> Result<Step, Failure> {
+        let flow = match &stmt.kind {
+            StmtKind::SetVariable(set) if self.sets_cursor(set) => {
+                self.set_cursor(at, set, stmt.span)?;
+                Flow::Next
+            }
+            StmtKind::SetVariable(set) => {
+                self.bind_set(at, set, stmt.span)?;
+                self.assign(at)?;
+                Flow::Next
+            }
+            _ => self.other(at, stmt)?,
+        };
+        Ok(match flow {
+            Flow::Next => Step::Next,
+            Flow::Abort => Step::Abort,
+        })
     }
 
     /// What the operation is for clients.
