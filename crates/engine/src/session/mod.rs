@@ -29,6 +29,7 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value, msg};
 
+use crate::batch::run::run_batch;
 use ddl::temps;
 use exec::output::Sink;
 use exec::state::activity::{Here, Told};
@@ -38,7 +39,7 @@ use instance::OfInstance;
 use memory::meter::Metered;
 use programs::parameters::{self, ToRun};
 use ready::{Ready, put_ready};
-use round::{request, run_in};
+use round::{begin_batch, request};
 
 pub use bind::set_options::SessionOptions;
 pub use exec::state::before_answer::{BeforeAnswer, Owed};
@@ -252,7 +253,8 @@ impl Session {
         request(core, shared, told, sink, |core, sink, told| {
             let ToRun { batch, mut vars, shaped } =
                 parameters::find(core, core.instance().batches(), text, key)?;
-            run_in(core, sink, told, &batch, shaped.then_some(text), &mut vars)
+            begin_batch(core, told, &batch, shaped.then_some(text));
+            run_batch(core, sink, &batch, &mut vars, false).map_err(|failure| failure.error)
         })
     }
 
@@ -332,9 +334,10 @@ impl Session {
                     return end.map_err(|failure| failure.error);
                 }
             }
-            let end = run_in(core, sink, told, batch, None, vars);
+            begin_batch(core, told, batch, None);
+            let end = run_batch(core, sink, batch, vars, false);
             ready.look(core);
-            end
+            end.map_err(|failure| failure.error)
         }))
     }
 

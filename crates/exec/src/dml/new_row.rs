@@ -16,7 +16,7 @@ use catalog::errors::db_error;
 use catalog::{Db, IndexDef, TableDef, identity, row_version};
 use expr::Expr;
 use storage::TableStore;
-use storage::write::with_writer;
+use storage::write::RowWriter;
 use syntax::ast;
 use types::convert::Mode;
 use types::{DataType, SqlError, Value, msg};
@@ -217,14 +217,13 @@ impl NewRows {
     pub fn insert(&self, values: &[Value], rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         let (db, store) = (&self.db, &self.store);
         let txn = rt.session().txn(db)?;
-        if !self.ignores {
-            return with_writer(|writer| writer.insert(db, txn, store, values)).map(|()| true);
-        }
-        let before = txn.mark();
-        let (done, repeated) = with_writer(|writer| {
-            writer.repeated = None;
-            (writer.insert(db, txn, store, values), writer.repeated)
-        });
+        let before = if self.ignores { Some(txn.mark()) } else { None };
+        let mut writer = RowWriter::take();
+        writer.repeated = None;
+        let done = writer.insert(db, txn, store, values);
+        let repeated = writer.repeated;
+        writer.give();
+        let Some(before) = before else { return done.map(|()| true) };
         let index =
             repeated.and_then(|id| store.table.all_indexes().find(|index| index.index_id == id));
         match done {

@@ -28,6 +28,7 @@ mod perform;
 mod to_sink;
 mod told;
 
+use again::Tries;
 use large_variables::LargeVariables;
 pub use outputs::Outputs;
 pub(super) use perform::{change, query};
@@ -231,7 +232,7 @@ impl<'a> Run<'a> {
         let batch = self.batch;
         let program = &batch.program;
         let large = program.vars.has_large();
-        let mut at = 0;
+        let (mut at, mut tries) = (0, Tries::default());
         while let Some(&op) = program.ops.get(at) {
             if let (Op::Jump(target), true) = (op, self.core.options.runs()) {
                 at = self.jump(at, target as usize);
@@ -243,7 +244,15 @@ impl<'a> Run<'a> {
             } else if of_module {
                 self.core.shared.activity.reached_in_module(at);
             }
-            let stepped = if large { self.placed_step(at, op) } else { self.retry_step(at, op) };
+            let stepped = if large { self.placed_step(at, op) } else { self.step(at, op) };
+            let stepped = match stepped {
+                Err(failure) => match self.again(at, op, failure, &mut tries) {
+                    Some(stepped) => stepped,
+                    None => continue,
+                },
+                done => done,
+            };
+            tries = Tries::default();
             match stepped {
                 Ok(Step::Next) => at += 1,
                 Ok(Step::To(target)) => at = target,
@@ -262,7 +271,7 @@ impl<'a> Run<'a> {
     #[cold]
     fn placed_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
         self.place_variables(at, op)?;
-        self.retry_step(at, op)
+        self.step(at, op)
     }
 
     /// A jump out of CATCH blocks leaves their errors behind.
@@ -275,68 +284,69 @@ impl<'a> Run<'a> {
         to
     }
 
+    /// Runs an operation once.
     fn step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+        (self.shown, self.owes) = (false, false);
         self.core.check_cancel()?;
         if !self.core.options.runs() {
             return self.compile_only(at, op).map(|()| Step::Next);
         }
-        if self.core.options.measures() && !self.core.in_function() {
-            return self.measured(at, op);
-        }
-        self.do_step(at, op)
-    }
-
-    #[inline]
-    fn do_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
-        match op {
+        let measured = self.core.options.measures() && !self.core.in_function();
+        let measuring = if measured { Some(self.begin_measuring(op)) } else { None };
+        let stepped = match op {
             Op::Stmt(index) => self.statement(at, index as usize),
             Op::Branch { condition, otherwise } => {
-                let holds = self.test(at, condition as usize)?;
-                self.core.succeeded(0);
-                self.told(StatementKind::Condition, None)?;
-                Ok(if holds { Step::Next } else { Step::To(otherwise as usize) })
+                self.branch(at, condition as usize, otherwise as usize)
             }
-            Op::Init { slot, expr } => {
-                self.bind_assignment(at, slot as usize, |batch| {
-                    &batch.program.exprs[expr as usize]
-                })?;
-                self.assign(at)?;
-                Ok(Step::Next)
-            }
+            Op::Init { slot, expr } => self.init(at, slot as usize, expr as usize),
             Op::Jump(target) => Ok(Step::To(target as usize)),
-            Op::Goto(target) => {
-                self.told(StatementKind::Goto, None)?;
-                Ok(Step::To(self.jump(at, target as usize)))
-            }
-            Op::BeginTry => {
-                self.told(StatementKind::BeginTry, None)?;
-                Ok(Step::Next)
-            }
+            Op::Goto(target) => self
+                .told(StatementKind::Goto, None)
+                .map(|()| Step::To(self.jump(at, target as usize))),
+            Op::BeginTry => self.told(StatementKind::BeginTry, None).map(|()| Step::Next),
             Op::EndTry(target) => {
-                self.told(StatementKind::EndBlock, None)?;
-                Ok(Step::To(target as usize))
+                self.told(StatementKind::EndBlock, None).map(|()| Step::To(target as usize))
             }
             Op::EndCatch => {
                 self.core.caught.pop();
-                self.told(StatementKind::EndBlock, None)?;
-                Ok(Step::Next)
+                self.told(StatementKind::EndBlock, None).map(|()| Step::Next)
             }
-            Op::Return(None) => {
-                self.told(StatementKind::Return, None)?;
-                Ok(Step::Return(0))
-            }
-            Op::Return(Some(expr)) => {
-                let batch = self.batch;
-                let values = self.evaluate_at(at, &[&batch.program.exprs[expr as usize]])?;
-                let scalars = self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars());
-                let of = scalars.and_then(|scalars| scalars.first()).map(|scalar| scalar.ty());
-                let status = values.first().zip(of).map_or(Ok(0), status_of)?;
-                self.told(StatementKind::Select, Some(1))?;
-                Ok(Step::Return(status))
-            }
+            Op::Return(None) => self.told(StatementKind::Return, None).map(|()| Step::Return(0)),
+            Op::Return(Some(expr)) => self.return_value(at, expr as usize),
+        };
+        match measuring {
+            None => stepped,
+            Some(measuring) => self.end_measuring(at, measuring, stepped),
         }
     }
 
+    /// IF and WHILE.
+    fn branch(&mut self, at: usize, condition: usize, otherwise: usize) -> Result<Step, Failure> {
+        let holds = self.test(at, condition)?;
+        self.core.succeeded(0);
+        self.told(StatementKind::Condition, None)?;
+        Ok(if holds { Step::Next } else { Step::To(otherwise) })
+    }
+
+    /// DECLARE @v = x.
+    fn init(&mut self, at: usize, slot: usize, expr: usize) -> Result<Step, Failure> {
+        self.bind_assignment(at, slot, |batch| &batch.program.exprs[expr])?;
+        self.assign(at)?;
+        Ok(Step::Next)
+    }
+
+    /// RETURN x.
+    fn return_value(&mut self, at: usize, expr: usize) -> Result<Step, Failure> {
+        let batch = self.batch;
+        let values = self.evaluate_at(at, &[&batch.program.exprs[expr]])?;
+        let scalars = self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars());
+        let of = scalars.and_then(|scalars| scalars.first()).map(|scalar| scalar.ty());
+        let status = values.first().zip(of).map_or(Ok(0), status_of)?;
+        self.told(StatementKind::Select, Some(1))?;
+        Ok(Step::Return(status))
+    }
+
+    /// Runs a statement.
     fn statement(&mut self, at: usize, index: usize) -> Result<Step, Failure> {
         let batch = self.batch;
         let stmt = &batch.program.stmts[index];
