@@ -111,6 +111,7 @@ mod restore_places;
 mod result_sets;
 mod rewrites;
 mod rewritten;
+mod row_batches;
 mod row_changes;
 mod row_overflow;
 mod row_overflow_histories;
