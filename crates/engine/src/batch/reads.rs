@@ -11,9 +11,9 @@ use types::{SqlError, msg};
 
 use super::run::{Failure, Run};
 use catalog::{Db, TableDef};
-use exec::host::Host;
-use exec::state::SessionCore;
-use exec::state::scans::Scans;
+use session::state::SessionCore;
+use session::state::host::Host;
+use session::state::scans::Scans;
 
 /// What a statement has read of a table.
 struct TableReads {
@@ -75,7 +75,7 @@ fn table_of(
 ) -> Option<(Arc<Db>, Arc<TableDef>)> {
     let mut databases = host.databases();
     // Tempdb by its second handle.
-    if !core.temps.list.is_empty() {
+    if !core.objects.temps.list.is_empty() {
         databases.extend(host.variables_db().ok());
     }
     let is_in =
@@ -103,7 +103,7 @@ pub(super) struct Reading {
 impl Run<'_> {
     /// From now on what is read is counted.
     pub(super) fn begin_reading(&mut self) -> Reading {
-        let around = self.core.scans.replace(Box::default());
+        let around = self.core.run.scans.replace(Box::default());
         Reading { around, trace: PageTrace::begin() }
     }
 
@@ -115,7 +115,7 @@ impl Run<'_> {
         failed: bool,
     ) -> Result<(), Failure> {
         let units = trace.end();
-        let scans = std::mem::replace(&mut self.core.scans, around);
+        let scans = std::mem::replace(&mut self.core.run.scans, around);
         if failed {
             return Ok(());
         }

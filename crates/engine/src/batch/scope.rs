@@ -12,9 +12,9 @@ use super::trigger::{MAX_NESTING, too_deep};
 use bind::set_options::CurrentOptions;
 use catalog::{Db, ModuleDef, ModuleSettings};
 use ddl::temps;
-use exec::output::SessionChange;
 use logical::rights::Chain;
 use programs::compiled::Compiled;
+use session::output::SessionChange;
 
 /// What runs in a scope.
 #[derive(Clone, Copy)]
@@ -62,48 +62,48 @@ impl Run<'_> {
         vars: &mut Vec<Value>,
         body: Body<'_>,
     ) -> Result<(Flow, i32), Failure> {
-        if self.core.nest_level >= MAX_NESTING {
+        if self.core.run.nest_level >= MAX_NESTING {
             return Err(too_deep().into());
         }
         let (options, numbered) = (self.core.options.clone(), self.core.options.changes());
         let left = self.core.left_databases();
-        let trancount = self.core.trancount;
+        let trancount = self.core.trancount();
         let scope = match body {
             Body::Module(home, module) => self.core.enter_module_scope(home, module)?,
             Body::Text | Body::Script => self.core.enter_chain(Chain::None),
         };
         body.set(&mut self.core.options, code);
-        self.core.nest_level += 1;
-        self.core.temps.level = self.core.nest_level;
+        self.core.run.nest_level += 1;
+        self.core.objects.temps.level = self.core.run.nest_level;
         // No identity value was given in it yet.
-        let scope_identity = self.core.scope_identity.take();
-        let changes = self.core.changes.take();
+        let scope_identity = self.core.run.results.scope_identity.take();
+        let changes = self.core.run.triggers.changes.take();
         let catching = self.catches();
         let end = run_batch(self.core, self.sink, code, vars, catching);
-        self.core.nest_level -= 1;
-        self.core.temps.level = self.core.nest_level;
+        self.core.run.nest_level -= 1;
+        self.core.objects.temps.level = self.core.run.nest_level;
         temps::end_scope(self.core);
         // What EXECUTE AS began in the scope ends with it.
-        self.core.leave_scope(scope);
+        self.core.identity.leave_scope(scope);
         let implicit = self.core.options.implicit_transactions;
         // Where nothing has changed them they are not published again, and what was found out under
         // them holds.
         if self.core.options.changes() != numbered {
             *self.core.options = options;
         }
-        self.core.scope_identity = scope_identity;
-        self.core.changes = changes;
+        self.core.run.results.scope_identity = scope_identity;
+        self.core.run.triggers.changes = changes;
         self.return_to(left)?;
         // The error of an inner scope keeps its line and goes to this scope's CATCH.
         match end? {
             // What SET IMPLICIT_TRANSACTIONS ON has begun is not the scope's.
-            End::Finished(status) if self.core.trancount == trancount || implicit => {
+            End::Finished(status) if self.core.trancount() == trancount || implicit => {
                 Ok((Flow::Next, status))
             }
             End::Finished(_) => {
                 let error = SqlError::of(
                     msg::TRANSACTION_COUNT_MISMATCH,
-                    [&trancount, &self.core.trancount],
+                    [&trancount, &self.core.trancount()],
                 );
                 Err(Failure { error, effect: Effect::Raise })
             }

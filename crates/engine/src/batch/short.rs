@@ -15,13 +15,13 @@ use super::bindings;
 use super::kind::kind_of;
 use super::run::{End, Failure, change, fail_batch, query};
 use catalog::errors;
-use exec::dml::{DmlPlan, ExpectedRow};
-use exec::output::{Sink, StatementKind};
-use exec::state::SessionCore;
+use dml::{DmlPlan, ExpectedRow};
 use plan::QueryPlan;
 use programs::compiled::{Bound, Compiled, Stamp};
 use programs::counts::Counts;
 use programs::program::Op;
+use session::output::{Sink, StatementKind};
+use session::state::SessionCore;
 
 /// A statement that may run this way.
 enum Plan {
@@ -90,7 +90,10 @@ impl Short {
     fn runs_again(&self, core: &mut SessionCore, error: &SqlError) -> bool {
         let changes = matches!(self.plan, Plan::Dml(_));
         error.number == errors::SCHEMA_CHANGED
-            || changes && error.number == 1105 && !core.doomed && core.take_room()
+            || changes
+                && error.number == 1105
+                && !core.transactions.client.doomed
+                && core.take_room()
     }
 
     /// Has the row that the statement will change brought near. Whether the statement will run this
@@ -98,7 +101,7 @@ impl Short {
     #[inline]
     pub(crate) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match &self.plan {
-            Plan::Dml(plan) => plan.look_ahead(core, vars),
+            Plan::Dml(plan) => plan.look_ahead(&mut core.memory, vars),
             Plan::Query(_) => None,
         }
     }

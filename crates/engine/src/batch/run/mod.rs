@@ -10,11 +10,11 @@ use types::{DataType, SqlError, Value};
 
 use super::bindings;
 use super::kind::kind_of;
-use exec::output::{Sink, StatementKind};
-use exec::state::SessionCore;
 use programs::compiled::{Bindings, Bound, Compiled};
 use programs::counts::Counts;
 use programs::program::Op;
+use session::output::{Sink, StatementKind};
+use session::state::SessionCore;
 
 mod again;
 mod behind;
@@ -130,11 +130,11 @@ pub fn run_batch(
     vars: &mut Vec<Value>,
     outer_try: bool,
 ) -> Result<End, Failure> {
-    let gives_back = core.cursors.enter();
+    let gives_back = core.objects.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
     // A procedure or trigger is published as what runs.
-    let around = if run.core.module.is_some() { run.enters_module() } else { None };
+    let around = if run.core.identity.module.is_some() { run.enters_module() } else { None };
     // Procedures, functions and triggers call one another.
     let mut end = stack::with_room(|| run.steps(around.is_some()));
     if let Some(around) = around {
@@ -144,8 +144,8 @@ pub fn run_batch(
         end = end.and_then(|end| run.settle_variables(end));
     }
     run.counts.run.ended(begun);
-    run.core.caught.truncate(run.base_depth);
-    run.core.cursors.leave(gives_back);
+    run.core.run.caught.truncate(run.base_depth);
+    run.core.objects.cursors.leave(gives_back);
     let Run { core, bound, counts, one_run, .. } = run;
     if one_run {
         (0..bound.len()).for_each(|at| bind::settle(batch, &bound, &counts, at));
@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
             vars.resize(batch.program.vars.len(), Value::Null);
         }
         let (bound, counts) = bindings::take(core, batch);
-        let base_depth = core.caught.len();
+        let base_depth = core.run.caught.len();
         Run {
             core,
             sink,
@@ -222,7 +222,8 @@ impl<'a> Run<'a> {
     /// A procedure or trigger begins, if it is one: gives what ran before it.
     fn enters_module(&self) -> Option<u64> {
         let object_id = self.batch.object_id;
-        let module = self.core.module.as_ref().filter(|module| module.object_id == object_id);
+        let module =
+            self.core.identity.module.as_ref().filter(|module| module.object_id == object_id);
         let db = module.filter(|_| !self.core.in_function())?.home;
         Some(self.core.shared.activity.enters(db, object_id))
     }
@@ -239,7 +240,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             self.at = at;
-            if self.core.nest_level == 0 {
+            if self.core.run.nest_level == 0 {
                 self.core.shared.activity.reached(at);
             } else if of_module {
                 self.core.shared.activity.reached_in_module(at);
@@ -279,7 +280,7 @@ impl<'a> Run<'a> {
         let depths = &self.batch.program.depths;
         if depths.get(from) != depths.get(to) {
             let depth = depths.get(to).copied().unwrap_or(0) as usize;
-            self.core.caught.truncate(self.base_depth + depth);
+            self.core.run.caught.truncate(self.base_depth + depth);
         }
         to
     }
@@ -308,7 +309,7 @@ impl<'a> Run<'a> {
                 self.told(StatementKind::EndBlock, None).map(|()| Step::To(target as usize))
             }
             Op::EndCatch => {
-                self.core.caught.pop();
+                self.core.run.caught.pop();
                 self.told(StatementKind::EndBlock, None).map(|()| Step::Next)
             }
             Op::Return(None) => self.told(StatementKind::Return, None).map(|()| Step::Return(0)),
@@ -370,7 +371,7 @@ impl<'a> Run<'a> {
         let begun = self.counts.statements[index].begin();
         let profiled = self.core.options.profiles();
         // A statement of a trigger has counters of its own.
-        let around = if profiled { self.core.profile.replace(Box::default()) } else { None };
+        let around = if profiled { self.core.run.profile.replace(Box::default()) } else { None };
         let done = match query {
             Some(query) => self.bind_query(at, query),
             None => self.bind_dml(at, stmt),
@@ -393,7 +394,7 @@ impl<'a> Run<'a> {
             done?;
         }
         // Only what has come to its end.
-        self.counts.statements[index].end(begun, self.core.rowcount);
+        self.counts.statements[index].end(begun, self.core.run.results.rowcount);
         Ok(Step::Next)
     }
 

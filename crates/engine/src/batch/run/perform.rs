@@ -11,13 +11,13 @@ use super::told::{tell_end, tell_notes, tell_step};
 use super::{Failure, Run};
 use crate::batch::origins;
 use catalog::errors;
-use exec::dml::{DmlPlan, ExpectedRow};
+use dml::{DmlPlan, ExpectedRow};
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::query::run_query;
-use exec::output::{Sink, StatementKind};
-use exec::state::SessionCore;
 use plan::QueryPlan;
 use programs::compiled::{Bound, Compiled};
+use session::output::{Sink, StatementKind};
+use session::state::SessionCore;
 
 impl Run<'_> {
     pub(super) fn assign(&mut self, at: usize) -> Result<(), Failure> {
@@ -28,7 +28,7 @@ impl Run<'_> {
         let result = value.eval(&mut ExecCtx { session: core, vars });
         let result = core.end_expression(result)?;
         vars[*slot] = result;
-        if !self.core.notes.is_empty() {
+        if !self.core.run.notes.is_empty() {
             self.tell_notes(at)?;
         }
         self.core.succeeded(1);
@@ -122,7 +122,7 @@ pub(in crate::batch) fn query(
     sink: &mut dyn Sink,
     vars: &mut [Value],
 ) -> Ran {
-    core.notes.clear();
+    core.run.notes.clear();
     let columns = plan.columns();
     let returns = !columns.is_empty();
     let begun = core.begin_statement(plan.needs().reads_data());
@@ -152,10 +152,10 @@ pub(in crate::batch) fn change(
     ahead: Option<ExpectedRow>,
     catching: bool,
 ) -> Ran {
-    if core.doomed {
+    if core.transactions.client.doomed {
         return Ran::failed(errors::doomed());
     }
-    core.notes.clear();
+    core.run.notes.clear();
     let begun = core.begin_statement(true);
     if let Err(error) = begun.and_then(|()| core.tell_transactions(sink)) {
         return Ran::failed(error);
@@ -171,11 +171,11 @@ pub(in crate::batch) fn change(
         (shown, owes) = (out.begun, !out.begun);
         result
     };
-    if result.is_ok() && !core.fired.is_empty() {
+    if result.is_ok() && !core.run.triggers.fired.is_empty() {
         // Statements of triggers have notes of their own.
-        let notes = std::mem::take(&mut core.notes);
+        let notes = std::mem::take(&mut core.run.notes);
         let fired = core.fire_triggers(sink, catching);
-        core.notes = notes;
+        core.run.notes = notes;
         result = fired.and(result);
     }
     Ran { result: core.end_statement(result), shown, owes, is_step: false }

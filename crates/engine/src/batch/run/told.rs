@@ -1,9 +1,9 @@
 //! What a client is told of the end of a statement. Guarantee: in a procedure under NOCOUNT it is
 //! told only of statements that have rows for it.
 
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
 use programs::compiled::Compiled;
+use session::output::{Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
 use types::SqlError;
 
 use super::{Failure, Run};
@@ -19,7 +19,7 @@ pub(super) fn tell_notes(
     batch: &Compiled,
     at: usize,
 ) -> Result<(), SqlError> {
-    if core.notes.is_empty() { Ok(()) } else { tell_each_note(core, sink, batch, at) }
+    if core.run.notes.is_empty() { Ok(()) } else { tell_each_note(core, sink, batch, at) }
 }
 
 #[cold]
@@ -29,7 +29,7 @@ fn tell_each_note(
     batch: &Compiled,
     at: usize,
 ) -> Result<(), SqlError> {
-    std::mem::take(&mut core.notes)
+    std::mem::take(&mut core.run.notes)
         .into_iter()
         .try_for_each(|note| sink.message(&batch.placed(at, note)))
 }
@@ -76,7 +76,7 @@ pub(super) fn tell_step(
 /// NOCOUNT in a procedure: of what has no rows for the client nothing is said.
 #[inline]
 fn tells_rows_alone(core: &SessionCore) -> bool {
-    core.options.nocount && core.nest_level > 0
+    core.options.nocount && core.run.nest_level > 0
 }
 
 /// The end of a statement that did not fail.
@@ -87,7 +87,7 @@ pub(super) fn end_of(
     rows: Option<u64>,
 ) -> StatementEnd {
     let rows = rows.filter(|_| !core.options.nocount);
-    StatementEnd { statement, rows, error: false, nested: core.nest_level > 0 }
+    StatementEnd { statement, rows, error: false, nested: core.run.nest_level > 0 }
 }
 
 impl Run<'_> {

@@ -13,10 +13,10 @@ use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use crate::batch::scope::Body;
 use exec::cursor::{Body, BufferRow, To};
-use exec::state::cursors::{Concurrency, Cursor};
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::program::BatchParam;
+use session::state::cursors::{Concurrency, Cursor};
 
 impl Run<'_> {
     /// sp_cursor @cursor, @optype, @rownum, @table [, values...]: changes, locks or shows rows of
@@ -79,7 +79,7 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let batch = instance.batches().get(self.core, text, params)?;
         let (flow, status) = self.in_scope(&batch, vars, Body::Text)?;
-        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+        Ok((flow, if status == 0 { self.core.run.results.error_number } else { status }))
     }
 
     fn insert_through(
