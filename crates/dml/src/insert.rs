@@ -207,7 +207,8 @@ impl InsertPlan {
         self.lock(ctx)?;
         let mut rt = Rt::new(ctx, &self.needs);
         let mut room = PointRoom::take(&mut rt.session().memory);
-        let added = self.add(&mut room.values, row, &mut rt);
+        let made = self.make(&mut room.values, row, &mut rt);
+        let added = made.and_then(|()| self.rows.insert(&room.values, &mut rt));
         room.give(&mut rt.session().memory);
         let count = u64::from(added?);
         rt.session().inserted(&self.rows.db, &self.rows.store.table, count);
@@ -346,18 +347,17 @@ impl InsertPlan {
         added
     }
 
-    /// Computes a row and adds it to the table, unless a trigger stands in its place; false: it is
-    /// left out.
-    fn add(
+    /// Computes a row with all that the table adds to it, and tests it.
+    #[inline]
+    fn make(
         &self,
         values: &mut Vec<Value>,
         exprs: &[Expr],
         rt: &mut Rt<'_, '_>,
-    ) -> Result<bool, SqlError> {
+    ) -> Result<(), SqlError> {
         values.resize(exprs.len(), Value::Null);
         self.rows.compute(exprs, &[], rt, values)?;
-        self.rows.complete(values, true, rt)?;
-        Ok(self.rows.change.is_instead() || self.rows.insert(values, rt)?)
+        self.rows.complete(values, true, rt)
     }
 
     fn one_row_in(
@@ -367,7 +367,9 @@ impl InsertPlan {
         rt: &mut Rt<'_, '_>,
         to: &mut RowOutlets<'_>,
     ) -> Result<u64, SqlError> {
-        if !self.add(values, exprs, rt)? {
+        self.make(values, exprs, rt)?;
+        // A trigger that stands in the place of the table gets the row alone.
+        if !self.rows.change.is_instead() && !self.rows.insert(values, rt)? {
             return Ok(0);
         }
         to.out.give(&added(values), rt)?;

@@ -158,7 +158,7 @@ impl NestedChange {
         let (shared, budget) = (ctx.session.shared.clone(), &ctx.session.query_memory().clone());
         let (rows, grants) = (KeptRows::new(self.width), &shared.grants);
         let mut keep = Keep { rows, state: RunState::default(), grants, budget };
-        self.plan.run(ctx, &mut keep)?;
+        self.plan.run(ctx, &mut keep, None)?;
         let Keep { rows, mut state, .. } = keep;
         state.keep_rows(self.work, rows);
         Ok(state)
