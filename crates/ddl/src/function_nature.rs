@@ -13,7 +13,7 @@ use syntax::ast::{
 use syntax::mentions::{Listener, Use, of_expr, of_statement};
 use types::{DataType, SqlError};
 
-use super::computed_def::with_variables;
+use super::definition_binder::with_variables;
 use super::system_functions::SystemFunctions;
 use bind::Binder;
 use bind::computed::Nature;

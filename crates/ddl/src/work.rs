@@ -3,6 +3,8 @@
 //! beside it (see `pending`), the catalog at once under SCH-M locks; a change that fails half-way
 //! frees what it has made.
 
+mod free_names;
+
 use std::sync::Arc;
 
 use access::BTree;

@@ -16,9 +16,10 @@ use catalog::change::DdlChange;
 use catalog::statistics::{self, Origin, Statistics, store};
 use catalog::{Db, NewFilter, RowFilter, StatisticsFilter, TableDef, errors, fold_name};
 use ddl::names::duplicate_index;
+use ddl::option_rules;
 use ddl::system_functions::SystemFunctions;
+use ddl::table_def::{self, computed};
 use ddl::work::Work;
-use ddl::{computed_def, option_rules, table_def};
 use exec::state::SessionCore;
 use logical::hints::TableLock;
 use plan::statistics::can_be_measured;
@@ -174,7 +175,7 @@ impl StmtCtx<'_> {
         self.core.options.check_for_filters("CREATE STATISTICS")?;
         let shown = stmt.table.to_string();
         let of = Filtered { what: "statistics", name: &stmt.name.value, table: &shown };
-        computed_def::new_filter(
+        computed::new_filter(
             SystemFunctions::of(self.core),
             db,
             of,

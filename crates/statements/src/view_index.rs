@@ -9,7 +9,7 @@ use super::{StmtCtx, database_of, resolve_table};
 use bind::computed::Nature;
 use bind::resolve::Named;
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, TableDef, errors};
-use ddl::computed_def::with_binder;
+use ddl::definition_binder::with_binder;
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
 use ddl::{index_options, indexed_views, table_def};

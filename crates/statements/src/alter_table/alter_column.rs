@@ -16,8 +16,9 @@ use catalog::names::quote;
 use catalog::temporal::Generated;
 use catalog::{ColumnTraits, ComputedDef, Db, IndexDef, NewColumn, TableDef};
 use ddl::system_functions::SystemFunctions;
+use ddl::table_def::{self, computed};
 use ddl::work::Work;
-use ddl::{computed_def, constraints, table_def, temporal};
+use ddl::{constraints, versioned};
 
 /// ALTER COLUMN ... ADD | DROP PERSISTED: whether the rows have the values of a computed column.
 /// HIDDEN, ROWGUIDCOL, SPARSE, NOT FOR REPLICATION: what is said of it.
@@ -52,7 +53,7 @@ pub(super) fn column_property(
         return Ok(());
     }
     if add {
-        computed_def::check_can_persist(SystemFunctions::of(work.core), &work.db, table, at)?;
+        computed::check_can_persist(SystemFunctions::of(work.core), &work.db, table, at)?;
     }
     let indexed = table.all_indexes().any(|index| index.names(at));
     let stored = add || indexed;
@@ -79,12 +80,12 @@ pub(super) fn with_history(
     if column.generated.is_some() {
         return Err(SqlError::of(
             msg::ALTER_TO_GENERATED,
-            [&column.name, &temporal::full_name(&work.db, table)],
+            [&column.name, &versioned::full_name(&work.db, table)],
         ));
     }
-    let history = temporal::history_of(&work.db, table);
+    let history = versioned::history_of(&work.db, table);
     if let Some(at) = table.column(&column.name.value) {
-        temporal::check_may_alter(&work.db, table, &table.columns[at])?;
+        versioned::check_may_alter(&work.db, table, &table.columns[at])?;
     }
     alter_column(work, table, column, text)?;
     match history {

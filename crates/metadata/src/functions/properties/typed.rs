@@ -5,9 +5,9 @@ use super::{catalog_seen, flag, table_of};
 use crate::functions::metadata;
 use crate::views;
 use catalog::{Catalog, ModuleKind, fold_name};
-use ddl::computed_def::nature_of;
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
+use ddl::table_def::computed::nature_of;
 use exec::state::SessionCore;
 use types::{Collation, DataType, Value};
 
