@@ -11,7 +11,7 @@ use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
 use instance::kept::{KeptError, position};
 use instance::permit::{FileUse, PermittedPath, Reach};
-use metadata::objects::backup_device::BackupDevice;
+use metadata::views::kept_objects::backup_device::BackupDevice;
 
 /// The procedures, and who may run each.
 pub(super) const PROCEDURES: &[(&str, Body, Runs)] = &[

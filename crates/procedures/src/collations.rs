@@ -4,7 +4,7 @@ use ::types::{DataType, Len, SqlError, Value};
 
 use super::Call;
 use super::params::{NAME, Param};
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::results::column;
 
 /// EXEC sp_tablecollations_100 'schema.table'. A table that is not there has no columns. Temporary

@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, Value, msg};
 use super::Call;
 use super::params::{NAME, Param};
 use catalog::{ConstraintKind, ModuleKind, TEMPDB};
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::results::column;
 use metadata::views::rights::{object_named, sees, sees_definition};
 

@@ -148,7 +148,8 @@ const PROCEDURES: &[(&str, Body)] = &[
     ("xp_sscanf", formatting::sscanf),
 ];
 
-/// Those that make and remove the kinds of objects of [`metadata::objects`], with who may run each.
+/// Those that make and remove the kinds of objects of [`metadata::views::kept_objects`], with who
+/// may run each.
 const OF_KINDS: &[&[(&str, Body, Runs)]] = &[backup_devices::PROCEDURES];
 
 fn of_kinds() -> impl Iterator<Item = &'static (&'static str, Body, Runs)> {

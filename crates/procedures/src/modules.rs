@@ -13,7 +13,7 @@ use ddl::modules::{mark_system, may_run_at_start, order_trigger, run_at_start};
 use ddl::work::Work;
 use exec::state::SessionCore;
 use instance::OfInstance;
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use statements::refresh_module;
 use statements::rights::not_permitted;
 

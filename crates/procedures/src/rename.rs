@@ -14,7 +14,7 @@ use catalog::{Db, IndexDef, ModuleDef, ModuleKind, TableDef, errors, fold_name};
 use ddl::table_def::computed;
 use ddl::work::Work;
 use ddl::{constraints, modules, others, schemabinding, user_types};
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::views::modules::columns_of_view;
 use statements::statistics;
 

@@ -20,7 +20,7 @@ use ddl::events::covers;
 use exec::conceal::conceal;
 use exec::state::SessionCore;
 use exec::state::changes::{Cause, FiredTriggers};
-use metadata::functions::properties::SERVER_NAME;
+use metadata::product::SERVER_NAME;
 
 /// An event of a database, or of the server.
 pub(super) struct Raised {

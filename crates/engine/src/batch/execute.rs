@@ -33,7 +33,7 @@ use exec::output::StatementKind;
 use exec::state::caller::Until;
 use exec::state::phases::{self, Phase};
 use logical::rights::{Chain, Rights};
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::scripts;
 use std::sync::Arc;
 

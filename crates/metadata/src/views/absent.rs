@@ -4,7 +4,7 @@
 use types::{DataType, Len, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, bit, text};
-use crate::functions::properties::SERVER_NAME;
+use crate::product::SERVER_NAME;
 use instance::OfInstance;
 
 use DataType::{Binary, Bit, Char, DateTime, Int, NVarChar, SmallInt, TinyInt};

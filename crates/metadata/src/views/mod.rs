@@ -22,6 +22,7 @@ mod index_usage;
 mod indexes;
 mod information_rights;
 pub mod information_schema;
+pub mod kept_objects;
 mod key_constraints;
 pub mod languages;
 mod lists;
@@ -52,6 +53,7 @@ mod referenced;
 mod request_phases;
 pub mod rights;
 mod routines;
+pub(crate) mod securable;
 pub mod security;
 pub mod server;
 mod server_triggers;
@@ -256,7 +258,7 @@ fn every() -> impl Iterator<Item = &'static dyn SystemView> {
     LISTS
         .iter()
         .flat_map(|list| list.iter().copied())
-        .chain(crate::objects::views().map(|(view, _, _)| *view))
+        .chain(kept_objects::views().map(|(view, _, _)| *view))
 }
 
 /// The view with an object_id.

@@ -4,8 +4,8 @@
 
 use types::{DataType, Len, Value};
 
+use super::securable::securable;
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, text};
-use crate::functions::security::securable;
 use catalog::security::{Class, Permission};
 use exec::state::SessionCore;
 use logical::rights::Right;

@@ -243,7 +243,7 @@ fn find(schema: &str, name: &str) -> Option<(ViewRight, Rows)> {
     if let Some((_, right, rows)) = known {
         return Some((*right, *rows));
     }
-    let mut kinds = crate::objects::views();
+    let mut kinds = super::kept_objects::views();
     let found = kinds.find(|(view, _, _)| view.schema() == schema && view.name() == name);
     found.map(|(_, right, rows)| (*right, *rows))
 }

@@ -21,7 +21,7 @@ use catalog::Db;
 use catalog::TableDef;
 use ddl::option_rules;
 use instance::OfInstance;
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::results::send;
 
 /// A command at work.

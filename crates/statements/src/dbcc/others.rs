@@ -37,7 +37,7 @@ pub(super) fn clean_table(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     let db = command.database(0)?;
     db.check_usable()?;
     let name = command.text(1).unwrap_or_default().to_owned();
-    let parts = metadata::functions::metadata::name_parts(&name).unwrap_or_default();
+    let parts = metadata::names::name_parts(&name).unwrap_or_default();
     let part = |at: usize| parts.get(at).map_or("", String::as_str);
     if db.catalog().find(part(1), part(0)).is_none() {
         return Err(SqlError::of(msg::TABLE_OR_OBJECT_NOT_FOUND, [&name]));

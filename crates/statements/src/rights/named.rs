@@ -157,7 +157,7 @@ impl StmtCtx<'_> {
     /// Whether the table of this name may be looked into by DBCC, or its statistics be shown. A
     /// table that is not there is the command's affair.
     fn may_look_into(&mut self, name: &str, statistics: bool) -> Result<bool, SqlError> {
-        let parts = metadata::functions::metadata::name_parts(name).unwrap_or_default();
+        let parts = metadata::names::name_parts(name).unwrap_or_default();
         let database = parts.get(2).filter(|part| !part.is_empty());
         let db = match database {
             Some(name) => self.core.host().database(name)?,

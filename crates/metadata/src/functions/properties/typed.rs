@@ -2,7 +2,6 @@
 //! collations.
 
 use super::{catalog_seen, flag, table_of};
-use crate::functions::metadata;
 use crate::views;
 use catalog::{Catalog, ModuleKind, fold_name};
 use ddl::function_nature::FunctionNature;
@@ -28,7 +27,7 @@ pub(super) fn collation_value(collation: Collation, property: &str) -> Value {
 }
 
 pub(super) fn type_value(catalog: &Catalog, name: &str, property: &str) -> Value {
-    let parts = metadata::name_parts(name).unwrap_or_default();
+    let parts = crate::names::name_parts(name).unwrap_or_default();
     let schema = parts.get(1).map_or("", String::as_str);
     let alias = parts.first().and_then(|name| catalog.find_type(schema, name));
     let built_in = || DataType::from_name(parts.first().map_or("", String::as_str), &[]).ok();
