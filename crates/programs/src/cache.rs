@@ -25,9 +25,9 @@ use types::SqlError;
 
 use super::compiled::{Compiled, go_on};
 use super::module::{ModuleCode, compile};
-use super::parameters::Shape;
 use super::program::BatchParam;
 use super::shape::{Literals, text_of};
+use super::shaped::Shape;
 use super::sightings::Sightings;
 use bind::set_options::SessionOptions;
 use catalog::{Db, ModuleDef};

@@ -14,6 +14,7 @@ pub mod module;
 pub mod parameters;
 pub mod program;
 pub mod shape;
+pub mod shaped;
 pub mod shown_plan;
 mod sightings;
 pub mod statement_text;
