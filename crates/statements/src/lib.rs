@@ -32,6 +32,7 @@ mod principal;
 mod query_store;
 mod restore;
 mod restore_lists;
+mod restore_options;
 mod restore_places;
 pub mod rights;
 mod schema;
