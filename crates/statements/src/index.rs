@@ -17,7 +17,7 @@ use catalog::statistics;
 use catalog::{IndexDef, NewIndex, TableDef};
 use ddl::build::build_index;
 use ddl::names::duplicate_index;
-use ddl::rebuild::{copy_rows, duplicate_key};
+use ddl::rebuild::{copy_rows, duplicate_key, rewrite};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::computed;
 use ddl::table_def::{self, key_columns};
@@ -192,7 +192,7 @@ pub(super) fn with_stored(
             let text = computed.text.to_string();
             let mut next = TableDef::clone(&table);
             next.columns[at].computed = Some(computed);
-            table = super::alter_table::rewrite(work, &table, next, Some((at, text)))?;
+            table = rewrite(work, &table, next, Some((at, text)))?;
         }
     }
     Ok(table)

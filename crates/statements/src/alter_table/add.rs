@@ -9,8 +9,8 @@ use types::{DataType, SqlError, msg};
 use super::Added;
 use super::add_column::add_column;
 use super::add_constraint::add_constraint;
-use super::rewrite::rewrite;
 use catalog::{Db, TableDef};
+use ddl::rebuild::rewrite;
 use ddl::work::Work;
 use ddl::{periods, temporal, versioned};
 

@@ -9,13 +9,13 @@ use types::{DataType, SqlError, msg};
 
 use super::Added;
 use super::add_constraint::add_constraint;
-use super::rewrite::{column_defaults, rewrite};
+use super::columns::column_defaults;
 use catalog::given_up::Name;
 use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::{NewColumn, TableDef};
 use ddl::own_queries::has_rows;
-use ddl::rebuild::run_dml;
+use ddl::rebuild::{rewrite, run_dml};
 use ddl::table_def::{self, computed};
 use ddl::work::Work;
 

@@ -8,7 +8,7 @@ use syntax::ast::{Constraint, ConstraintKind};
 use types::{SqlError, msg};
 
 use super::Added;
-use super::rewrite::column_defaults;
+use super::columns::column_defaults;
 use crate::index::{add_index, with_stored};
 use catalog::errors;
 use catalog::given_up::Name;

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use syntax::ast::ColumnDef;
 use types::{DataType, Len, SqlError, msg};
 
+use super::columns::{column_defaults, unknown_column};
 use super::drop::{check_not_computed_from, check_unbound};
-use super::rewrite::{column_defaults, rewrite, unknown_column};
 use crate::statistics::check_no_statistics;
 use catalog::errors;
 use catalog::load::layout_of;
 use catalog::names::quote;
 use catalog::temporal::Generated;
 use catalog::{ColumnTraits, ComputedDef, Db, IndexDef, NewColumn, TableDef};
+use ddl::rebuild::rewrite;
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::{self, computed};
 use ddl::work::Work;

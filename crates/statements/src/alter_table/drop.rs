@@ -6,11 +6,11 @@ use std::sync::Arc;
 use syntax::ast::DropElement;
 use types::{SqlError, msg};
 
-use super::rewrite::rewrite;
 use crate::index::drop_from;
 use crate::statistics::check_no_statistics;
 use catalog::fold_name;
 use catalog::{IndexDef, TableDef};
+use ddl::rebuild::rewrite;
 use ddl::table_def::computed;
 use ddl::work::Work;
 use ddl::{constraints, foreign_keys, option_rules, schemabinding, temporal, versioned};
