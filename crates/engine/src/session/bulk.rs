@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
 use syntax::ast::StmtKind;
-use types::{DataType, SqlError, Value, msg};
+use types::{DataType, SqlError, msg};
 
 use super::{Outcome, Session, round};
 use crate::batch::flow::killed;
