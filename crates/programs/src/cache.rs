@@ -316,7 +316,7 @@ impl BatchCache {
     }
 
     /// Where the shape of the text at a place is kept.
-    pub fn place_of_shape<'t>(&self, of: &Place<'_>, key: &'t str) -> Place<'t> {
+    pub(crate) fn place_of_shape<'t>(&self, of: &Place<'_>, key: &'t str) -> Place<'t> {
         let context = Context { is_shape: true, ..of.context };
         Place { hash: self.hash(&context, key, &[]), context, text: key, params: &[] }
     }
@@ -368,7 +368,7 @@ impl BatchCache {
     }
 
     /// Whether this text was here a moment ago; now it was.
-    pub fn was_seen(&self, place: &Place<'_>) -> bool {
+    pub(crate) fn was_seen(&self, place: &Place<'_>) -> bool {
         self.sightings.was_seen(place.hash)
     }
 
@@ -402,7 +402,7 @@ impl BatchCache {
     ///
     /// # Errors
     /// Those of compiling it.
-    pub fn compile_shape(
+    pub(crate) fn compile_shape(
         &self,
         core: &SessionCore,
         place: &Place<'_>,
