@@ -24,7 +24,7 @@ pub fn with_binder<T>(
 }
 
 /// The same, for the definition of what has variables.
-pub fn with_variables<T>(
+pub(crate) fn with_variables<T>(
     functions: SystemFunctions,
     db: &Arc<Db>,
     vars: &VarScope,

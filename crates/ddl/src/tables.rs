@@ -105,7 +105,7 @@ pub fn drop_table(
 }
 
 /// Drops the table that keeps the rows of a view.
-pub fn drop_hidden(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+pub(crate) fn drop_hidden(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
     work.lock_current(table)?;
     work.delete_rows(table)?;
     work.forget_count(table)?;

@@ -82,7 +82,11 @@ pub fn add_period(
 }
 
 /// 13501, 13587: what a column of a period must be.
-pub fn check_period_column(name: &str, ty: DataType, nullable: bool) -> Result<(), SqlError> {
+pub(crate) fn check_period_column(
+    name: &str,
+    ty: DataType,
+    nullable: bool,
+) -> Result<(), SqlError> {
     if !matches!(ty, DataType::DateTime2(_)) {
         return Err(SqlError::of(msg::GENERATED_TYPE, [&name]));
     }
@@ -93,7 +97,7 @@ pub fn check_period_column(name: &str, ty: DataType, nullable: bool) -> Result<(
 }
 
 /// 13513.
-pub fn check_precision(start: DataType, end: DataType) -> Result<(), SqlError> {
+pub(crate) fn check_precision(start: DataType, end: DataType) -> Result<(), SqlError> {
     if start == end {
         return Ok(());
     }

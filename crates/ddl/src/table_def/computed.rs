@@ -146,7 +146,10 @@ fn check_indexable(nature: FunctionNature, table: &str, column: &str) -> Result<
 ///
 /// # Errors
 /// 2729.
-pub fn store_indexed(table: &mut NewTable, defaults: &ColumnDefaults) -> Result<(), SqlError> {
+pub(crate) fn store_indexed(
+    table: &mut NewTable,
+    defaults: &ColumnDefaults,
+) -> Result<(), SqlError> {
     for at in 0..table.columns.len() {
         let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored) else {
             continue;

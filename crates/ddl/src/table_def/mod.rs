@@ -33,7 +33,8 @@ use key::add_inline_index;
 pub use key::{
     check_included, check_once, key_columns, key_constraint, new_foreign_key, nullable_key,
 };
-pub use text::{new_check, new_default, single_quoted};
+use text::single_quoted;
+pub use text::{new_check, new_default};
 pub use traits::{altered as altered_traits, check_one_rowguid};
 
 /// The table of a variable of a table type.
