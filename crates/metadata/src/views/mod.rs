@@ -10,7 +10,7 @@ pub mod compatibility;
 pub mod counters;
 mod cursors;
 pub mod databases;
-pub mod dblog;
+mod dblog;
 mod dependencies;
 pub mod described;
 pub mod devices;
@@ -77,10 +77,8 @@ mod xml_nodes;
 
 pub use logical::view::{RowSource, ViewColumn, ViewDef, ViewRows};
 pub use modules::columns_of_view;
-pub use values::{
-    LSN_NUMERIC, NVARCHAR60, SYSNAME, big, bit, databases_of, int, lsn_numeric, lsn_text,
-    megabytes, position, text,
-};
+pub use values::{LSN_NUMERIC, SYSNAME, big, bit, int, lsn_numeric, megabytes, position, text};
+pub(crate) use values::{NVARCHAR60, databases_of, lsn_text};
 use view::session_of;
 pub use view::{Rows, SystemView, View, Wanted};
 

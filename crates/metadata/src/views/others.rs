@@ -49,7 +49,7 @@ pub(super) fn other_objects(catalog: &Catalog, wanted: &Wanted<'_>, rows: &mut V
 }
 
 /// sys.synonyms.
-pub static SYNONYMS: View = View::seeking(
+pub(crate) static SYNONYMS: View = View::seeking(
     "synonyms",
     object_columns!(("base_object_name", NVarChar(Len::N(1035)), true)),
     &[0, 1],
@@ -143,7 +143,7 @@ const IS_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.SEQUENCES.
-pub static IS_SEQUENCES: View =
+pub(crate) static IS_SEQUENCES: View =
     View::information_seeking("SEQUENCES", IS_COLUMNS, &[2], pick::per_module, |_, db, wanted| {
         let catalog = db.catalog();
         let row = |other: &OtherObject| {

@@ -258,7 +258,7 @@ fn text_in(row: &[Value], at: Option<usize>) -> String {
 }
 
 /// Leaves the rows that the caller may see.
-pub fn keep_visible(
+pub(crate) fn keep_visible(
     core: &mut SessionCore,
     db: &Arc<Db>,
     (schema, name): (&str, &str),
