@@ -312,7 +312,7 @@ impl StmtCtx<'_> {
     }
 
     /// Sends an informational message.
-    pub fn inform<const VALUES: usize>(
+    pub(crate) fn inform<const VALUES: usize>(
         &mut self,
         message: msg::Message<VALUES>,
         values: [&dyn Display; VALUES],

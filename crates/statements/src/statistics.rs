@@ -307,7 +307,7 @@ pub fn update_changed(
 }
 
 /// 5074: statistics of a user need a column.
-pub fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlError> {
+pub(crate) fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlError> {
     let list = table.state.statistics.list();
     let other = list.iter().find(|s| s.origin == Origin::User && s.depends_on(column_id));
     let Some(other) = other else { return Ok(()) };
@@ -316,7 +316,7 @@ pub fn check_no_statistics(table: &TableDef, column_id: i32) -> Result<(), SqlEr
 }
 
 /// 1913: statistics have the name of an index to be made.
-pub fn check_free_index_name(table: &TableDef, name: &str) -> Result<(), SqlError> {
+pub(crate) fn check_free_index_name(table: &TableDef, name: &str) -> Result<(), SqlError> {
     let folded = fold_name(name);
     let list = table.state.statistics.list();
     match list.iter().any(|s| s.origin != Origin::Index && fold_name(&s.name) == folded) {

@@ -36,7 +36,10 @@ pub enum Indexed {
 ///
 /// # Errors
 /// 208.
-pub fn resolve_indexed(core: &SessionCore, name: &ast::ObjectName) -> Result<Indexed, SqlError> {
+pub(crate) fn resolve_indexed(
+    core: &SessionCore,
+    name: &ast::ObjectName,
+) -> Result<Indexed, SqlError> {
     let missing = match resolve_table(core, name) {
         Ok((db, table)) => return Ok(Indexed::Table(db, table)),
         Err(e) => e,
