@@ -92,7 +92,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// EXEC sp_server_info [attribute].
-pub fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@attribute_id", DataType::Int)];
     const ROWS: &[(i32, &str, &str)] = &[
         (1, "DBMS_NAME", "Microsoft SQL Server"),
