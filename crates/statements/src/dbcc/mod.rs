@@ -1,10 +1,13 @@
-//! DBCC: one file per group of commands.
+//! DBCC: one file per group of commands. A new one is its file and an entry of `commands.rs`.
 
 pub mod check;
+mod commands;
 mod constraints;
 mod identity;
 mod log;
 mod others;
+mod reindex;
+mod rights;
 mod shrink;
 mod statistics;
 mod trace;
@@ -23,6 +26,7 @@ use ddl::option_rules;
 use instance::OfInstance;
 use metadata::names::name_parts;
 use metadata::results::send;
+use rights::Right;
 
 /// A command at work.
 pub struct Command<'c, 's> {
@@ -33,41 +37,26 @@ pub struct Command<'c, 's> {
     pub options: Vec<String>,
 }
 
+/// A command as it is known.
+struct Known {
+    /// In upper case.
+    name: &'static str,
+    right: Right,
+    run: fn(&mut Command<'_, '_>) -> Result<(), SqlError>,
+    /// What DBCC HELP says of it; empty for what HELP does not know.
+    syntax: &'static str,
+}
+
 /// Runs a DBCC statement.
 pub fn run(ctx: &mut StmtCtx<'_>, stmt: &Dbcc) -> Result<(), SqlError> {
     option_rules::check("DBCC", &stmt.options, option_rules::DBCC)?;
     let args = stmt.args.iter().map(|e| ctx.value(e)).collect::<Result<Vec<_>, _>>()?;
     let options = stmt.options.iter().map(|o| o.name.to_ascii_uppercase().to_string()).collect();
+    let Some(known) = commands::find(&stmt.name) else {
+        return Err(SqlError::of(msg::INCORRECT_DBCC, [&stmt.name.to_ascii_uppercase()]));
+    };
     let mut command = Command { ctx, args, options };
-    match stmt.name.to_ascii_uppercase().as_str() {
-        "LOGINFO" => log::log_info(&mut command)?,
-        "SQLPERF" => log::sql_perf(&mut command)?,
-        "OPENTRAN" => log::open_tran(&mut command)?,
-        "SHRINKFILE" => shrink::shrink_file(&mut command)?,
-        "SHRINKDATABASE" => shrink::shrink_database(&mut command)?,
-        "CHECKDB" | "CHECKALLOC" | "CHECKCATALOG" => check::check_db(&mut command)?,
-        "CHECKCONSTRAINTS" => constraints::check_constraints(&mut command)?,
-        "CHECKTABLE" => check::check_table(&mut command)?,
-        "SHOW_STATISTICS" => statistics::show(&mut command)?,
-        "CHECKIDENT" => identity::check_ident(&mut command)?,
-        "TRACEON" => trace::switch(&mut command, true)?,
-        "TRACEOFF" => trace::switch(&mut command, false)?,
-        "TRACESTATUS" => trace::status(&mut command)?,
-        "USEROPTIONS" => user_options::show(&mut command)?,
-        "CHECKFILEGROUP" => others::check_filegroup(&mut command)?,
-        "CLEANTABLE" => others::clean_table(&mut command)?,
-        "HELP" => others::help(&mut command)?,
-        "INPUTBUFFER" => others::input_buffer(&mut command)?,
-        "PROCCACHE" => others::proc_cache(&mut command)?,
-        "FREEPROCCACHE" => command.ctx.core.instance().forget_batches(),
-        // Caches of pages empty themselves; emptying them by hand only costs time.
-        "DROPCLEANBUFFERS" | "FREESYSTEMCACHE" | "FREESESSIONCACHE" | "UPDATEUSAGE" => {}
-        // What was sent is not kept.
-        "OUTPUTBUFFER" => return Err(catalog::errors::not_supported("DBCC OUTPUTBUFFER")),
-        other => {
-            return Err(SqlError::of(msg::INCORRECT_DBCC, [&other]));
-        }
-    }
+    (known.run)(&mut command)?;
     if !command.quiet() {
         command.ctx.inform(msg::DBCC_COMPLETED, [])?;
     }

@@ -111,6 +111,7 @@ fn the_server_is_its_roles() {
         ("DBCC SQLPERF ('sys.dm_os_wait_stats', CLEAR)", 300),
         ("DBCC SHOW_STATISTICS (t, x)", 7983),
         ("DBCC CHECKIDENT (t)", 7983),
+        ("DBCC DBREINDEX (t)", 7983),
         ("EXEC sp_configure 'show advanced options', 1", 15_247),
         ("EXEC sp_detach_db d", 300),
         ("EXEC sp_attach_db 'x', '/data/x.mdf'", 262),
