@@ -3,10 +3,9 @@
 
 use types::{SqlError, msg};
 
-use super::rights::Right;
 use super::{
-    Command, Known, check, constraints, identity, log, others, reindex, shrink, statistics, trace,
-    user_options,
+    Command, Known, Right, check, constraints, identity, log, others, reindex, shrink, statistics,
+    trace, user_options,
 };
 use catalog::security::Permission;
 use instance::OfInstance;

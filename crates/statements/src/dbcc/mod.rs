@@ -22,11 +22,11 @@ use types::{SqlError, Value, msg};
 use crate::StmtCtx;
 use catalog::Db;
 use catalog::TableDef;
+use catalog::security::Permission;
 use ddl::option_rules;
 use instance::OfInstance;
 use metadata::names::name_parts;
 use metadata::results::send;
-use rights::Right;
 
 /// A command at work.
 pub struct Command<'c, 's> {
@@ -35,6 +35,26 @@ pub struct Command<'c, 's> {
     pub args: Vec<Value>,
     /// Options in upper case.
     pub options: Vec<String>,
+}
+
+/// Who may run a command.
+#[derive(Clone, Copy)]
+enum Right {
+    Everybody,
+    /// The owner of the current database.
+    Owner,
+    /// The owner of the database that the first argument names; of the current one without it.
+    OwnerOfNamed,
+    /// Who may alter the table that the first argument names.
+    Table,
+    /// Who may see the statistics of that table.
+    Statistics,
+    /// The session's own is everyone's to see; otherwise VIEW SERVER PERFORMANCE STATE.
+    Session,
+    /// VIEW SERVER PERFORMANCE STATE, with a second argument ALTER SERVER STATE.
+    Clears,
+    Server(Permission),
+    Sysadmin,
 }
 
 /// A command as it is known.

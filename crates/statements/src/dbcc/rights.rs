@@ -8,29 +8,9 @@ use catalog::{Db, fold_name};
 use syntax::ast::Dbcc;
 use types::{SqlError, Value, msg};
 
-use super::commands;
+use super::{Right, commands};
 use crate::StmtCtx;
 use crate::rights::server;
-
-/// Who may.
-#[derive(Clone, Copy)]
-pub(super) enum Right {
-    Everybody,
-    /// The owner of the current database.
-    Owner,
-    /// The owner of the database that the first argument names; of the current one without it.
-    OwnerOfNamed,
-    /// Who may alter the table that the first argument names.
-    Table,
-    /// Who may see the statistics of that table.
-    Statistics,
-    /// The session's own is everyone's to see; otherwise VIEW SERVER PERFORMANCE STATE.
-    Session,
-    /// VIEW SERVER PERFORMANCE STATE, with a second argument ALTER SERVER STATE.
-    Clears,
-    Server(Permission),
-    Sysadmin,
-}
 
 impl StmtCtx<'_> {
     /// Whether the session may run a DBCC command.
