@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use syntax::ast::ObjectName;
 use types::{DataType, Value};
 
+use crate::clock;
 use crate::policy::PolicyDef;
 use crate::systables::SysTable;
 use crate::type_text::type_of_text;
@@ -168,6 +169,35 @@ impl OtherObject {
             (OtherObject::Synonym(a), OtherObject::Synonym(b)) => Arc::ptr_eq(a, b),
             (OtherObject::Policy(a), OtherObject::Policy(b)) => Arc::ptr_eq(a, b),
             _ => false,
+        }
+    }
+
+    /// The same object by another name.
+    pub fn named(&self, schema: &str, name: &str) -> OtherObject {
+        let (schema, name) = (schema.into(), name.into());
+        match self {
+            OtherObject::Sequence(old) => OtherObject::Sequence(Arc::new(SequenceDef {
+                object_id: old.object_id,
+                schema,
+                name,
+                options: old.options.clone(),
+                create_date: old.create_date.clone(),
+                modify_date: clock::now(),
+                state: old.state.clone(),
+            })),
+            OtherObject::Policy(old) => OtherObject::Policy(Arc::new(PolicyDef {
+                schema,
+                name,
+                modify_date: clock::now(),
+                ..PolicyDef::clone(old)
+            })),
+            OtherObject::Synonym(old) => OtherObject::Synonym(Arc::new(SynonymDef {
+                object_id: old.object_id,
+                schema,
+                name,
+                base: old.base.clone(),
+                create_date: old.create_date.clone(),
+            })),
         }
     }
 

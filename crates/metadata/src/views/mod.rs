@@ -93,6 +93,7 @@ static LISTS: &[&[&dyn SystemView]] = &[
     server_triggers::ALL,
     information_rights::ALL,
     lists::ALL,
+    others::ALL,
     referenced::ALL,
     plans::ALL,
     system_info::ALL,
@@ -219,10 +220,8 @@ static VIEWS: &[&dyn SystemView] = &[
     &permissions::BUILTIN,
     &permissions::MINE,
     &compatibility::COLLATIONS,
-    &others::SYNONYMS,
     &messages::MESSAGES,
     &messages::SYSMESSAGES,
-    &others::SEQUENCES,
     &policies::SECURITY_POLICIES,
     &policies::SECURITY_PREDICATES,
     &types::TABLE_TYPES,
@@ -235,7 +234,6 @@ static VIEWS: &[&dyn SystemView] = &[
     &absent::FULLTEXT_INDEXES,
     &absent::SERVERS,
     &endpoints::ENDPOINTS,
-    &others::IS_SEQUENCES,
     &spt_values::VALUES,
 ];
 

@@ -4,12 +4,15 @@ use types::{DataType, Len, Value};
 
 use super::information_schema::TypeParts;
 use super::objects::{object, object_columns};
-use super::{SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
+use super::{SYSNAME, SystemView, View, ViewColumn, Wanted, bit, pick, text};
 use catalog::other::{OtherObject, base_text};
 use catalog::{Catalog, fold_name};
 use types::Collation;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
+
+/// The views of this file.
+pub(super) static ALL: &[&dyn SystemView] = &[&SYNONYMS, &SEQUENCES, &IS_SEQUENCES];
 
 /// Sequences and synonyms with the wanted id and name, in order of name.
 fn wanted_others(
@@ -49,7 +52,7 @@ pub(super) fn other_objects(catalog: &Catalog, wanted: &Wanted<'_>, rows: &mut V
 }
 
 /// sys.synonyms.
-pub(crate) static SYNONYMS: View = View::seeking(
+static SYNONYMS: View = View::seeking(
     "synonyms",
     object_columns!(("base_object_name", NVarChar(Len::N(1035)), true)),
     &[0, 1],
@@ -67,7 +70,7 @@ pub(crate) static SYNONYMS: View = View::seeking(
 );
 
 /// sys.sequences.
-pub static SEQUENCES: View = View::seeking(
+static SEQUENCES: View = View::seeking(
     "sequences",
     object_columns!(
         ("start_value", SqlVariant, false),
@@ -143,7 +146,7 @@ const IS_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// INFORMATION_SCHEMA.SEQUENCES.
-pub(crate) static IS_SEQUENCES: View =
+static IS_SEQUENCES: View =
     View::information_seeking("SEQUENCES", IS_COLUMNS, &[2], pick::per_module, |_, db, wanted| {
         let catalog = db.catalog();
         let row = |other: &OtherObject| {
