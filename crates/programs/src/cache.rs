@@ -24,6 +24,7 @@ use txn::Apart;
 use types::SqlError;
 
 use super::compiled::{Compiled, go_on};
+use super::guides;
 use super::module::{ModuleCode, compile};
 use super::program::BatchParam;
 use super::shape::{Literals, text_of};
@@ -384,13 +385,11 @@ impl BatchCache {
         self.compiled.fetch_add(1, Relaxed);
         let batch = self.charged(Clerk::Plans, place.text, || {
             let go_on = || go_on(core);
-            Compiled::new(
-                place.text,
-                place.params,
-                place.context.settings,
-                &core.db().catalog(),
-                &go_on,
-            )
+            let (text, params, catalog) = (place.text, place.params, core.db().catalog());
+            let settings = place.context.settings;
+            let mut batch = Compiled::new(text, params, settings, &catalog, &go_on)?;
+            guides::apply(&mut batch.program, text, params, &catalog)?;
+            Ok(batch)
         })?;
         let batch = Arc::new(batch);
         self.keep(place, Kept::Own(batch.clone()));

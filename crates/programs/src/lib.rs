@@ -10,6 +10,7 @@ pub mod compiled;
 pub mod counts;
 mod declared;
 mod function_body;
+pub mod guides;
 pub mod module;
 pub mod parameters;
 pub mod program;

@@ -101,6 +101,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.periods", PUBLIC, Rows::Objects("object_id")),
     ("sys.sequences", PUBLIC, Rows::Objects("object_id")),
     ("sys.synonyms", PUBLIC, Rows::Objects("object_id")),
+    ("sys.plan_guides", PUBLIC, Rows::Objects("plan_guide_id")),
     ("sys.openrowset clob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
     ("sys.openrowset nclob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
     ("sys.openrowset blob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),

@@ -112,6 +112,8 @@ fn the_server_is_its_roles() {
         ("DBCC SHOW_STATISTICS (t, x)", 7983),
         ("DBCC CHECKIDENT (t)", 7983),
         ("DBCC DBREINDEX (t)", 7983),
+        ("EXEC sp_create_plan_guide N'g', N'SELECT 1', N'SQL'", 262),
+        ("EXEC sp_control_plan_guide N'DROP ALL'", 262),
         ("EXEC sp_configure 'show advanced options', 1", 15_247),
         ("EXEC sp_detach_db d", 300),
         ("EXEC sp_attach_db 'x', '/data/x.mdf'", 262),
