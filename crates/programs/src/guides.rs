@@ -89,9 +89,10 @@ fn declared(params: &[BatchParam]) -> String {
     squeezed(&params.iter().map(one).collect::<Vec<_>>().join(","))
 }
 
-/// Declarations without blanks and in one case.
+/// Declarations in one case, without blanks and the signs before names.
 fn squeezed(declarations: &str) -> String {
-    declarations.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
+    let counts = |c: &char| !c.is_whitespace() && *c != '@';
+    declarations.chars().filter(counts).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -107,6 +108,6 @@ mod tests {
         }
         assert!(is_same(" SELECT 1 ; ", "SELECT 1"));
         assert!(!is_same("SELECT 1", "select 1"));
-        assert_eq!(squeezed("@a  INT,\n@b decimal (9, 2)"), "@aint,@bdecimal(9,2)");
+        assert_eq!(squeezed("@a  INT,\n@b decimal (9, 2)"), "aint,bdecimal(9,2)");
     }
 }
