@@ -1,5 +1,5 @@
-//! Names of tables, indexes and constraints: whether one may be taken. Guarantees: a name is free in
-//! its schema when it is taken (2714); whoever is making or dropping an object of that name is
+//! Names of tables, indexes and constraints: whether one may be taken. Guarantees: a name is free
+//! in its schema when it is taken (2714); whoever is making or dropping an object of that name is
 //! waited for. A schema stays as long as a transaction is open that has put something into it or
 //! taken out.
 

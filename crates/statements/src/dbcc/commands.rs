@@ -1,5 +1,5 @@
-//! The list of DBCC commands: name, who may run it, what runs it, how it is written. DBCC HELP reads
-//! it, too.
+//! The list of DBCC commands: name, who may run it, what runs it, how it is written. DBCC HELP
+//! reads it, too.
 
 use types::{SqlError, msg};
 

@@ -1,5 +1,5 @@
-//! Rights to BACKUP and RESTORE, whose databases may be named by variables; and whose a new database
-//! is. Those to DBCC are in `dbcc/rights.rs`.
+//! Rights to BACKUP and RESTORE, whose databases may be named by variables; and whose a new
+//! database is. Those to DBCC are in `dbcc/rights.rs`.
 
 use std::sync::Arc;
 
