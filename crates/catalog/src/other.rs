@@ -10,6 +10,7 @@ use syntax::ast::ObjectName;
 use types::{DataType, Value};
 
 use crate::clock;
+use crate::object_head::Head;
 use crate::policy::PolicyDef;
 use crate::systables::SysTable;
 use crate::type_text::type_of_text;
@@ -321,18 +322,8 @@ pub fn row_of(other: &OtherObject, schema_id: i32) -> (SysTable, Vec<Value>) {
     (SysTable::Objects, row)
 }
 
-/// What every object has.
-#[derive(Clone, Debug)]
-pub struct Head {
-    pub object_id: i32,
-    pub schema: CompactString,
-    pub name: CompactString,
-    pub create_date: Value,
-    pub modify_date: Value,
-}
-
 /// Whether objects of a kind are of those that are here.
-pub fn is_kind(kind: &str) -> bool {
+pub(crate) fn is_kind(kind: &str) -> bool {
     [SYNONYM, SEQUENCE, POLICY, PLAN_GUIDE].contains(&kind)
 }
 

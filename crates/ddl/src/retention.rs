@@ -6,9 +6,9 @@ use std::sync::Arc;
 use catalog::names::quote;
 use catalog::temporal::{Retention, Temporal};
 use catalog::{Db, TableDef};
-use exec::dml::compile_dml;
+use dml::compile_dml;
 use exec::operators::context::ExecCtx;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use types::{SqlError, Value};
 
 use super::own_queries::with_env;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use catalog::{Catalog, ModuleDef, TableDef};
-use exec::dml::change::view_rows::{reads, select_of};
+use dml::change::view_rows::{reads, select_of};
 
 /// The tables that a view reads.
 pub(crate) fn bases(catalog: &Catalog, view: &ModuleDef) -> Vec<Arc<TableDef>> {

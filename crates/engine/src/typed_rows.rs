@@ -5,7 +5,7 @@ use types::convert::{Mode, convert_with};
 use types::{DataType, Dialect, SqlError, Value, msg};
 
 use catalog::TableDef;
-use exec::dml::bulk::BulkRows;
+use dml::bulk::BulkRows;
 
 /// Rows with their values converted to the columns' types.
 pub(crate) struct Typed<'a> {

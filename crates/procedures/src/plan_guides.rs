@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use ::types::{DataType, Len, SqlError, msg};
-use catalog::other::{Head, OtherObject, PlanGuideDef};
+use catalog::object_head::Head;
+use catalog::other::{OtherObject, PlanGuideDef};
 use catalog::security::Permission;
 use catalog::{Catalog, errors, fold_name};
 

@@ -19,8 +19,8 @@ use super::cache::{BatchCache, Kept, Place};
 use super::compiled::Compiled;
 use super::shape::shape;
 use bind::set_options::SessionOptions;
-use exec::state::SessionCore;
-use exec::state::phases::{self, Phase};
+use session::state::SessionCore;
+use session::state::phases::{self, Phase};
 
 /// What runs for a text.
 pub struct ToRun {

@@ -11,9 +11,9 @@ use types::SqlError;
 
 use super::compiled::{Bound, Compiled, Stamp};
 use super::program::Op;
-use exec::dml::compile_dml;
-use exec::state::SessionCore;
+use dml::compile_dml;
 use plan::compile_query;
+use session::state::SessionCore;
 
 /// The batch of all texts of one shape.
 pub struct Shape {

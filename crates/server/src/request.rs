@@ -20,12 +20,11 @@ use tds::{
 };
 use types::msg;
 
-use crate::client::Active;
+use crate::client::{Active, After, out_of_memory};
 use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::{Answer, WITHDRAWN};
-use crate::serve::After;
 use crate::wire::{LARGE, Received, WireError};
 
 /// Answers an attention that came while nothing ran.
@@ -236,11 +235,6 @@ impl Grant for CallMemory<'_> {
     fn give_all(&mut self) {
         self.taken = None;
     }
-}
-
-/// 701.
-pub fn out_of_memory() -> SqlError {
-    SqlError::of(msg::OUT_OF_MEMORY, [&"default"])
 }
 
 /// Why a request was not carried out.

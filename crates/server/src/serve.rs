@@ -7,27 +7,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tds::PacketType;
 
 use crate::admission::Class;
-use crate::client::{Client, Stage};
+use crate::client::{After, Client, Stage};
 use crate::connection::{Connection, Next};
 use crate::hub::Hub;
 use crate::turns::Place;
 use crate::wire::{Got, WireError};
 use crate::{load, login, request};
-
-/// What follows a message.
-pub enum After {
-    /// The next one.
-    Continue,
-    /// The end of the connection.
-    Close,
-    /// Nothing for a while.
-    Later(Duration),
-}
 
 /// Serves a connection until it has nothing to read, or others wait.
 pub fn serve(hub: &Hub, connection: &Arc<Connection>) {

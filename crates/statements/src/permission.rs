@@ -242,15 +242,16 @@ impl StmtCtx<'_> {
         if on.class.is_server() {
             let administers = self.core.is_sysadmin()
                 || self.core.has_server(Permission::ControlServer)
-                || (self.core.caller.login_id() != 0
+                || (self.core.identity.caller.login_id() != 0
                     && permission != Permission::ControlServer
-                    && security
-                        .server
-                        .is_member(catalog::security::SECURITYADMIN, self.core.caller.login_id()));
+                    && security.server.is_member(
+                        catalog::security::SECURITYADMIN,
+                        self.core.identity.caller.login_id(),
+                    ));
             if administers {
                 return Ok(SA);
             }
-            let mut ids = vec![self.core.caller.login_id(), SERVER_PUBLIC];
+            let mut ids = vec![self.core.identity.caller.login_id(), SERVER_PUBLIC];
             security.server.close_over_roles(&mut ids);
             return with_option(&security, Scope::Server, &ids, on, permission).ok_or_else(refused);
         }

@@ -20,9 +20,9 @@ use ddl::option_rules;
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::{self, computed};
 use ddl::work::Work;
-use exec::state::SessionCore;
 use logical::hints::TableLock;
 use plan::statistics::can_be_measured;
+use session::state::SessionCore;
 use storage::sample::{self, Amount};
 use txn::locks::LockMode;
 

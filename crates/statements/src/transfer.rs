@@ -200,7 +200,7 @@ impl StmtCtx<'_> {
         }
         let own = match scope {
             Scope::Database => self.core.user_id(),
-            Scope::Server => self.core.caller.login_id(),
+            Scope::Server => self.core.identity.caller.login_id(),
         };
         let class = if scope == Scope::Server { Class::Login } else { Class::User };
         let acts = match found.kind {

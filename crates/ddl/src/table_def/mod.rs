@@ -28,11 +28,11 @@ pub use checks::second_row_version;
 use checks::{check_clustered, check_count, check_primary_key, check_table};
 pub use column::{check_default_type, default_of_identity, new_column};
 use computed::new_computed;
-use exec::state::SessionCore;
 use key::add_inline_index;
 pub use key::{
     check_included, check_once, key_columns, key_constraint, new_foreign_key, nullable_key,
 };
+use session::state::SessionCore;
 use text::single_quoted;
 pub use text::{new_check, new_default};
 pub use traits::{altered as altered_traits, check_one_rowguid};

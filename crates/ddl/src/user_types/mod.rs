@@ -10,8 +10,8 @@ use syntax::ast::TypeName;
 use types::{DataType, SqlError, msg};
 
 use catalog::{Catalog, Db, ModuleDef};
-use exec::state::SessionCore;
 use programs::module::declared_types;
+use session::state::SessionCore;
 
 /// Error 219 for a name that is a type's.
 pub fn check_name(catalog: &Catalog, schema: &str, name: &str) -> Result<(), SqlError> {

@@ -16,9 +16,9 @@ use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::table_type::{elements_of, rows_of};
 use catalog::{Db, TableTypeDef, errors, fold_name};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::security::change::forget;
+use session::state::SessionCore;
 
 /// A table type to make.
 pub struct NewTableType<'a> {

@@ -10,10 +10,10 @@ use types::{SqlError, Value};
 use super::dynamic::declared_parameters;
 use super::run::run_batch;
 use bind::undeclared::Deduced;
-use exec::output::{ColumnInfo, FirstError, Sink};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use programs::compiled::{Compiled, go_on};
+use session::output::{ColumnInfo, FirstError, Sink};
+use session::state::SessionCore;
 
 /// Takes the first columns and the first error.
 #[derive(Default)]

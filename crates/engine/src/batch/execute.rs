@@ -28,13 +28,13 @@ use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
 use ddl::option_rules;
 use ddl::{temp_procedures, temps};
-use exec::output::SessionChange;
-use exec::output::StatementKind;
-use exec::state::caller::Until;
-use exec::state::phases::{self, Phase};
 use logical::rights::{Chain, Rights};
 use metadata::names::name_parts;
 use metadata::scripts;
+use session::output::SessionChange;
+use session::output::StatementKind;
+use session::state::caller::Until;
+use session::state::phases::{self, Phase};
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -153,7 +153,7 @@ impl Run<'_> {
         if self.batch.program.vars.find(name).is_ok() {
             return None;
         }
-        let variable = self.core.temps.variable(name)?;
+        let variable = self.core.objects.temps.variable(name)?;
         Some(TableArg::Variable { object_id: variable.object_id, type_id: variable.type_id })
     }
 
@@ -271,7 +271,7 @@ impl Run<'_> {
     ) -> Result<(Flow, i32), Failure> {
         if flow == Flow::Next {
             self.core.tell_transactions(self.sink)?;
-            if self.core.nest_level == 0 {
+            if self.core.run.nest_level == 0 {
                 self.sink.procedure_done(status)?;
             } else {
                 self.told(StatementKind::Execute, None)?;
@@ -284,7 +284,7 @@ impl Run<'_> {
     fn through_synonym(&self, name: &ObjectName) -> Result<Option<ObjectName>, SqlError> {
         let db = statements::database_of(self.core, name)?;
         let catalog = db.catalog();
-        let own = self.core.module_schema();
+        let own = self.core.identity.module_schema();
         let schema = schema_of(own.as_deref(), &catalog, name);
         let Some(OtherObject::Synonym(synonym)) = catalog.find_other(schema, &name.name.value)
         else {
@@ -307,7 +307,7 @@ impl Run<'_> {
         shown: &str,
     ) -> Result<Called, SqlError> {
         let catalog = db.catalog();
-        let own = self.core.module_schema();
+        let own = self.core.identity.module_schema();
         let schema = schema_of(own.as_deref(), &catalog, name);
         let module = catalog.find_module(schema, &name.name.value);
         match module.map(|module| (module.kind, module.clone())) {
@@ -362,7 +362,7 @@ impl Run<'_> {
     ) -> Result<(), SqlError> {
         // Who knows a temporary procedure may run it.
         if !self.core.may_all() && !module.is_temporary() {
-            let mut rights = Rights::new(self.core.chain);
+            let mut rights = Rights::new(self.core.identity.chain);
             let name = (module.schema.as_str(), module.name.as_str());
             rights.need_object(home, name, module.object_id, Permission::Execute, &[]);
             self.core.check_rights(&rights.take())?;
@@ -388,15 +388,21 @@ impl Run<'_> {
             self.enter_module(home, module)?;
         }
         self.pass_tables(&tables)?;
-        self.core.cursors.want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
+        self.core
+            .objects
+            .cursors
+            .want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
         let done = self.procedure_scope(home, &code, &mut vars, module, system);
-        let returned = self.core.cursors.take_returned();
+        let returned = self.core.objects.cursors.take_returned();
         let done = done?;
         if done.0 == Flow::Next {
             self.give_outputs(&code, &outputs, &vars)?;
             // A cursor that the procedure has closed is none.
             for ((_, variable), (_, cursor)) in cursors.iter().zip(returned) {
-                self.core.cursors.set_variable(variable, cursor.filter(|cursor| cursor.is_open()));
+                self.core
+                    .objects
+                    .cursors
+                    .set_variable(variable, cursor.filter(|cursor| cursor.is_open()));
             }
         }
         Ok(done)
@@ -447,7 +453,7 @@ impl Run<'_> {
         cursors: &[(CompactString, CompactString)],
     ) -> Result<(), SqlError> {
         for (_, variable) in cursors {
-            if self.core.cursors.variable(variable).is_some() {
+            if self.core.objects.cursors.variable(variable).is_some() {
                 return Err(SqlError::of(msg::CURSOR_OUTPUT_ALLOCATED, [&variable]));
             }
         }
@@ -462,7 +468,7 @@ impl Run<'_> {
         module: &Arc<ModuleDef>,
     ) -> Result<(Flow, i32), Failure> {
         let id = (module.object_id, home.id());
-        if self.core.described.contains(&id) {
+        if self.core.run.described.contains(&id) {
             return Ok((Flow::Next, 0));
         }
         let code = self.code_of(home, module)?;
@@ -473,11 +479,11 @@ impl Run<'_> {
             .map(|(p, def)| TableParam::new(&p.name, def, None))
             .collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
-        self.core.described.push(id);
+        self.core.run.described.push(id);
         let result = self.in_scope(&code.batch, &mut Vec::new(), Some((home, module)), |options| {
             as_module(options, settings);
         });
-        self.core.described.pop();
+        self.core.run.described.pop();
         result
     }
 
@@ -496,14 +502,14 @@ impl Run<'_> {
     /// FMTONLY: as [`Run::describe_procedure`].
     fn describe_script(&mut self, script: &Arc<ModuleDef>) -> Result<(Flow, i32), Failure> {
         let id = (script.object_id, self.core.db().id());
-        if self.core.described.contains(&id) {
+        if self.core.run.described.contains(&id) {
             return Ok((Flow::Next, 0));
         }
         let instance = self.core.instance().clone();
         let code = instance.batches().module(self.core, self.core.db(), script)?;
-        self.core.described.push(id);
+        self.core.run.described.push(id);
         let result = self.in_scope(&code.batch, &mut Vec::new(), None, as_script);
-        self.core.described.pop();
+        self.core.run.described.pop();
         result
     }
 
@@ -513,9 +519,9 @@ impl Run<'_> {
         args: &[Arg],
     ) -> Result<i32, Failure> {
         let mut outputs = Vec::new();
-        self.core.begin_at_once()?;
+        self.core.answers.begin_at_once()?;
         let called = self.call_system_procedure(procedure, args, &mut outputs);
-        self.core.end_at_once();
+        self.core.answers.end_at_once();
         let status = called?;
         for (slot, value) in outputs {
             self.give_back(slot, value.natural_type(), &value)?;
@@ -562,12 +568,12 @@ impl Run<'_> {
     /// EXEC ('...') [AS USER | LOGIN = '...']: whom it runs as is who runs the statements behind it
     /// no more.
     fn execute_text(&mut self, text: &str, as_whom: Option<&ExecuteAs>) -> Result<Flow, Failure> {
-        let depth = self.core.caller.depth();
+        let depth = self.core.identity.caller.depth();
         if let Some(principal) = as_whom {
             self.act_as(principal, Until::Revert)?;
         }
         let done = self.nested(text, &[], &mut Vec::new());
-        self.core.caller.return_to(depth);
+        self.core.identity.caller.return_to(depth);
         Ok(done?.0)
     }
 
@@ -606,47 +612,47 @@ impl Run<'_> {
         of: Option<(&Arc<Db>, &ModuleDef)>,
         set: impl FnOnce(&mut CurrentOptions),
     ) -> Result<(Flow, i32), Failure> {
-        if self.core.nest_level >= MAX_NESTING {
+        if self.core.run.nest_level >= MAX_NESTING {
             return Err(too_deep().into());
         }
         let (options, numbered) = (self.core.options.clone(), self.core.options.changes());
         let left = self.core.left_databases();
-        let trancount = self.core.trancount;
+        let trancount = self.core.trancount();
         let scope = match of {
             Some((home, module)) => self.core.enter_module_scope(home, module)?,
             None => self.core.enter_chain(Chain::None),
         };
         set(&mut self.core.options);
-        self.core.nest_level += 1;
-        self.core.temps.level = self.core.nest_level;
+        self.core.run.nest_level += 1;
+        self.core.objects.temps.level = self.core.run.nest_level;
         // No identity value was given in it yet.
-        let scope_identity = self.core.scope_identity.take();
-        let changes = self.core.changes.take();
+        let scope_identity = self.core.run.results.scope_identity.take();
+        let changes = self.core.run.triggers.changes.take();
         let catching = self.catches();
         let end = run_batch(self.core, self.sink, inner, vars, catching);
-        self.core.nest_level -= 1;
-        self.core.temps.level = self.core.nest_level;
+        self.core.run.nest_level -= 1;
+        self.core.objects.temps.level = self.core.run.nest_level;
         temps::end_scope(self.core);
         // What EXECUTE AS began in the scope ends with it.
-        self.core.leave_scope(scope);
+        self.core.identity.leave_scope(scope);
         let implicit = self.core.options.implicit_transactions;
         // Where nothing has changed them they are not published again, and what was found out under
         // them holds.
         if self.core.options.changes() != numbered {
             *self.core.options = options;
         }
-        self.core.scope_identity = scope_identity;
-        self.core.changes = changes;
+        self.core.run.results.scope_identity = scope_identity;
+        self.core.run.triggers.changes = changes;
         self.return_to(left)?;
         match end {
             // What SET IMPLICIT_TRANSACTIONS ON has begun is not the scope's.
-            Ok(End::Finished(status)) if self.core.trancount == trancount || implicit => {
+            Ok(End::Finished(status)) if self.core.trancount() == trancount || implicit => {
                 Ok((Flow::Next, status))
             }
             Ok(End::Finished(_)) => Err(Failure {
                 error: SqlError::of(
                     msg::TRANSACTION_COUNT_MISMATCH,
-                    [&trancount, &self.core.trancount],
+                    [&trancount, &self.core.trancount()],
                 ),
                 effect: Effect::Raise,
             }),

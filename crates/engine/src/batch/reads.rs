@@ -11,8 +11,8 @@ use types::{SqlError, msg};
 
 use super::run::{Failure, Run};
 use catalog::{Db, TableDef};
-use exec::host::Host;
-use exec::state::SessionCore;
+use session::state::SessionCore;
+use session::state::host::Host;
 
 /// What a statement has read of a table.
 struct TableReads {
@@ -74,7 +74,7 @@ fn table_of(
 ) -> Option<(Arc<Db>, Arc<TableDef>)> {
     let mut databases = host.databases();
     // Tempdb by its second handle.
-    if !core.temps.list.is_empty() {
+    if !core.objects.temps.list.is_empty() {
         databases.extend(host.variables_db().ok());
     }
     let is_in =
@@ -99,11 +99,11 @@ impl Run<'_> {
         at: usize,
         work: impl FnOnce(&mut Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let around = self.core.scans.replace(Box::default());
+        let around = self.core.run.scans.replace(Box::default());
         let trace = PageTrace::begin();
         let result = work(self);
         let units = trace.end();
-        let scans = std::mem::replace(&mut self.core.scans, around);
+        let scans = std::mem::replace(&mut self.core.run.scans, around);
         let result = result?;
         let mut tables: Vec<TableReads> = Vec::new();
         for (db, table, count) in scans.map_or_else(Vec::new, |scans| scans.list()) {

@@ -14,15 +14,15 @@ use super::bindings;
 use super::kind::kind_of;
 use super::run::{End, ToSink, fail_batch, tell_notes, tell_owed};
 use catalog::errors;
-use exec::dml::{DmlPlan, ExpectedRow};
+use dml::{DmlPlan, ExpectedRow};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
 use plan::QueryPlan;
 use programs::compiled::{Bound, Compiled, Stamp};
 use programs::counts::Counts;
 use programs::program::Op;
+use session::output::{Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
 
 /// A statement that may run this way.
 enum Plan {
@@ -82,8 +82,8 @@ impl Short {
         self.options == core.options.changes()
             && self.stamp.version == db.schema_version()
             && self.stamp.db == db.id()
-            && self.stamp.temps.is_none_or(|generation| generation == core.temps.generation)
-            && !core.doomed
+            && self.stamp.temps.is_none_or(|generation| generation == core.objects.temps.generation)
+            && !core.transactions.client.doomed
             && !core.cancelled()
             && needs.is_current()
     }
@@ -93,7 +93,7 @@ impl Short {
     #[inline]
     pub(crate) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match &self.plan {
-            Plan::Dml(plan) => plan.look_ahead(core, vars),
+            Plan::Dml(plan) => plan.look_ahead(&mut core.memory, vars),
             Plan::Query(_) => None,
         }
     }
@@ -135,7 +135,7 @@ impl Short {
         batch: &Compiled,
         (rows, counted): (u64, bool),
     ) -> Result<u64, SqlError> {
-        if !core.notes.is_empty() {
+        if !core.run.notes.is_empty() {
             tell_notes(core, sink, batch, 0)?;
         }
         core.succeeded(rows);
@@ -171,7 +171,10 @@ fn change(
         Ok(None) => return None,
         Err(error) => Err(error),
     };
-    debug_assert!(core.fired.is_empty(), "a statement with triggers has run without them");
+    debug_assert!(
+        core.run.triggers.fired.is_empty(),
+        "a statement with triggers has run without them"
+    );
     match core.end_statement(rows) {
         Ok(rows) => Some(Ok((rows, true))),
         // It is taken back. The interpreter compiles it again, or looks for room and runs it again.

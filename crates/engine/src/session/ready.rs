@@ -1,10 +1,10 @@
 //! Prepared statements, and those of them that a session keeps ready to run.
 
 use crate::batch::short::Short;
-use exec::dml::ExpectedRow;
-use exec::state::core::SessionCore;
+use dml::ExpectedRow;
 use programs::cache::Found;
 use programs::program::BatchParam;
+use session::state::core::SessionCore;
 use types::Value;
 
 /// A batch with parameters, compiled once.

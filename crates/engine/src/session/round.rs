@@ -6,13 +6,14 @@ use super::watch::Watch;
 use crate::batch::flow::killed;
 use crate::batch::run::{End, run_batch};
 use ddl::temps;
-use exec::output::Sink;
-use exec::state::activity::{Here, Told};
-use exec::state::core::{SessionCore, SessionShared};
-use exec::state::phases::{self, Phase};
 use instance::OfInstance;
 use memory::meter::Metered;
 use programs::compiled::Compiled;
+use session::output::Sink;
+use session::state::activity::{Here, Told};
+use session::state::core::{SessionCore, SessionShared};
+use session::state::phases::{self, Phase};
+use session::state::session_run::LastResults;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -45,14 +46,10 @@ pub(super) fn request(
         let _ = sink.error(&killed());
         return Outcome { ok: false, status: -1 };
     }
-    core.nest_level = 0;
-    core.begin_answer();
-    core.temps.level = 0;
-    core.cursors.begin_request();
-    core.caught.clear();
-    core.insert_exec = None;
-    core.pending_bulk = None;
-    core.described.clear();
+    core.run.begin_request();
+    core.answers.begin_request();
+    core.objects.temps.level = 0;
+    core.objects.cursors.begin_request();
     let work = || {
         core.await_undo()?;
         stack::with_room(|| work(core, &mut sink, told))
@@ -61,7 +58,7 @@ pub(super) fn request(
         Ok(Ok(End::Finished(n))) => n,
         Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
         Ok(Err(error)) => {
-            core.error_number = error.number;
+            core.run.results.error_number = error.number;
             let _ = sink.error(&error);
             0
         }
@@ -73,7 +70,8 @@ pub(super) fn request(
     };
     temps::end_batch(core);
     end_batch(core, &mut sink);
-    shared.activity.ended(told, &core.options, core.rowcount, core.error_number);
+    let LastResults { rowcount, error_number, .. } = core.run.results;
+    shared.activity.ended(told, &core.options, rowcount, error_number);
     shared.open_transactions.store(core.trancount().into(), Ordering::Relaxed);
     if shared.killed.load(Ordering::Acquire) {
         core.rollback_all();
@@ -128,8 +126,8 @@ fn after_panic(core: &mut SessionCore, panic: &(dyn Any + Send)) -> SqlError {
         log.write("Server", &format!("Error: 3624. So has the rollback of session {spid}."));
     }
     log.save();
-    core.private_tables.clear();
-    core.nest_level = 0;
+    core.run.private_tables.clear();
+    core.run.nest_level = 0;
     core.forget_kept_uses();
     catalog::errors::assertion_failed()
 }

@@ -25,7 +25,7 @@ use plan::nodes::{Node, Plan};
 
 /// Starts a plan; its operators are counted when the session wants a profile of the statement.
 pub fn start(plan: &Plan, rt: &mut Rt<'_, '_>) -> Box<dyn Operator> {
-    if rt.session().profile.is_some() { open::<true>(plan) } else { open::<false>(plan) }
+    if rt.session().run.profile.is_some() { open::<true>(plan) } else { open::<false>(plan) }
 }
 
 fn open<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {

@@ -3,8 +3,8 @@
 
 use super::context::ExecCtx;
 use super::rt::Rt;
-use crate::explain::uses::Evaluations;
 use crate::unseen;
+use crate::uses::Evaluations;
 use bind::Binder;
 use bind::counters::Kind;
 use bind::deduce::Wanted;

@@ -7,7 +7,7 @@ use super::visible::of_server;
 use crate::names::name_parts;
 use catalog::security::{Class, Kind, Scope, Securable, Security};
 use catalog::{Db, fold_name};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// What a name of a class means in a database: the database, the securable, its schema. A name that
 /// is left out is the server or the database itself.

@@ -4,7 +4,7 @@
 
 use super::terms::keeps_apart;
 use catalog::IndexDef;
-use catalog::filter::{Constant, FilterTerm, FilterTest};
+use catalog::defs::filter::{Constant, FilterTerm, FilterTest};
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use logical::tree::Get;
 use std::cmp::Ordering;

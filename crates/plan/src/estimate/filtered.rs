@@ -3,7 +3,7 @@
 //! they are made for. Guarantee: statistics are asked only about conditions that keep no row
 //! outside of their part; each condition counts once.
 
-use catalog::filter::{FilterTerm, FilterTest};
+use catalog::defs::filter::{FilterTerm, FilterTest};
 use expr::{ColId, Expr, Pred};
 use smallvec::SmallVec;
 use syntax::ast::CompareOp;

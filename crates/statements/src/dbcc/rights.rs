@@ -49,7 +49,7 @@ impl StmtCtx<'_> {
         }
         Err(SqlError::of(
             msg::DBCC_PERMISSION,
-            [&self.core.login_name(), &dbcc.name, &current.name()],
+            [&self.core.identity.login_name(), &dbcc.name, &current.name()],
         ))
     }
 

@@ -8,8 +8,8 @@ use types::{SqlError, msg};
 use super::{Failure, Run, Step};
 use crate::batch::kind::is_dml;
 use catalog::errors;
-use exec::state::room::MAX_RUNS;
 use programs::program::Op;
+use session::state::room::MAX_RUNS;
 
 /// How often a statement is compiled again because the schema moved under it, before that is an
 /// error.
@@ -65,7 +65,7 @@ impl Run<'_> {
         );
         let bulk = matches!(kind, StmtKind::BulkInsert(_));
         let calls = matches!(kind, StmtKind::Insert(insert) if insert.source.is_execute());
-        let possible = !self.core.doomed && !self.core.in_function();
+        let possible = !self.core.transactions.client.doomed && !self.core.in_function();
         possible && (whole || (is_dml(kind) && !bulk && !calls && !assigns(kind) && !self.shown))
     }
 

@@ -9,9 +9,9 @@ use types::{SqlError, msg};
 use super::{After, Effect, End, Failure, Run};
 use crate::batch::kind::is_dml;
 use catalog::errors;
-use exec::output::{StatementEnd, StatementKind};
-use exec::state::inner::was_reported;
 use programs::program::Op;
+use session::output::{StatementEnd, StatementKind};
+use session::state::inner::was_reported;
 
 impl Run<'_> {
     /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
@@ -29,27 +29,27 @@ impl Run<'_> {
         if effect == Effect::Compile {
             error = self.with_those_behind(at, error);
         }
-        self.core.error_number = error.number;
-        self.core.rowcount = 0;
+        self.core.run.results.error_number = error.number;
+        self.core.run.results.rowcount = 0;
         // What a failed statement had to say is no later one's.
-        self.core.notes.clear();
+        self.core.run.notes.clear();
         let handler = if effect == Effect::Compile { None } else { program.handler(at) };
         let fatal = error.severity >= 20 || self.core.shared.cancel.load(Ordering::Relaxed);
         let aborts = fatal || self.aborts(&error, effect);
         if let Some(region) = handler.filter(|_| !fatal) {
-            if aborts && self.core.trancount > 0 {
-                self.core.doomed = true;
+            if aborts && self.core.trancount() > 0 {
+                self.core.transactions.client.doomed = true;
             }
-            self.core.caught.truncate(self.base_depth + region.depth as usize);
-            self.core.caught.push(error);
+            self.core.run.caught.truncate(self.base_depth + region.depth as usize);
+            self.core.run.caught.push(error);
             let catch = region.catch as usize;
             self.tell_caught(at);
             return Ok(After::Resume(catch));
         }
         if self.outer_try && (!fatal || self.core.in_function()) {
             // The statement that calls a function is taken back when a client cancels it, no more.
-            if aborts && self.core.trancount > 0 && !self.core.keeps_transaction() {
-                self.core.doomed = true;
+            if aborts && self.core.trancount() > 0 && !self.core.keeps_transaction() {
+                self.core.transactions.client.doomed = true;
             }
             if self.shown {
                 // The CATCH that takes it knows nothing of the result set that had begun.
@@ -59,8 +59,8 @@ impl Run<'_> {
         }
         self.report(at, &error, aborts || effect == Effect::Compile);
         if aborts && (error.severity >= 20 || !self.core.keeps_transaction()) {
-            if self.core.trancount > 0 {
-                self.core.cursors.request_failed();
+            if self.core.trancount() > 0 {
+                self.core.objects.cursors.request_failed();
             }
             self.core.rollback_all();
         }

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use exec::parked::ParkedValue;
-use exec::state::SessionCore;
 use expr::large::LARGE;
 use memory::{Clerk, Reservation};
+use session::state::SessionCore;
 use syntax::ast::StmtKind;
 use syntax::lexer::{Tok, tokenize};
 use types::{SqlError, Value};

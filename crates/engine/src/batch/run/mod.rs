@@ -10,11 +10,11 @@ use types::{DataType, SqlError, Value};
 
 use super::bindings;
 use super::kind::kind_of;
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
 use programs::compiled::{Bindings, Compiled};
 use programs::counts::Counts;
 use programs::program::Op;
+use session::output::{Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
 
 mod again;
 mod behind;
@@ -124,11 +124,11 @@ pub fn run_batch(
     vars: &mut Vec<Value>,
     outer_try: bool,
 ) -> Result<End, SqlError> {
-    let gives_back = core.cursors.enter();
+    let gives_back = core.objects.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
     // A procedure or trigger is published as what runs.
-    let around = if run.core.module.is_some() { run.enters_module() } else { None };
+    let around = if run.core.identity.module.is_some() { run.enters_module() } else { None };
     // Procedures, functions and triggers call one another.
     let mut end = stack::with_room(|| run.steps(around.is_some()));
     if let Some(around) = around {
@@ -138,8 +138,8 @@ pub fn run_batch(
         end = end.and_then(|end| run.settle_variables(end));
     }
     run.counts.run.ended(begun);
-    run.core.caught.truncate(run.base_depth);
-    run.core.cursors.leave(gives_back);
+    run.core.run.caught.truncate(run.base_depth);
+    run.core.objects.cursors.leave(gives_back);
     let Run { core, bound, counts, one_run, .. } = run;
     if one_run {
         (0..bound.len()).for_each(|at| bind::settle(batch, &bound, &counts, at));
@@ -179,7 +179,7 @@ pub(super) fn tell_notes(
     batch: &Compiled,
     at: usize,
 ) -> Result<(), SqlError> {
-    std::mem::take(&mut core.notes)
+    std::mem::take(&mut core.run.notes)
         .into_iter()
         .try_for_each(|note| sink.message(&batch.placed(at, note)))
 }
@@ -196,7 +196,7 @@ impl<'a> Run<'a> {
             vars.resize(batch.program.vars.len(), Value::Null);
         }
         let (bound, counts) = bindings::take(core, batch);
-        let base_depth = core.caught.len();
+        let base_depth = core.run.caught.len();
         Run {
             core,
             sink,
@@ -226,7 +226,8 @@ impl<'a> Run<'a> {
     /// A procedure or trigger begins, if it is one: gives what ran before it.
     fn enters_module(&self) -> Option<u64> {
         let object_id = self.batch.object_id;
-        let module = self.core.module.as_ref().filter(|module| module.object_id == object_id);
+        let module =
+            self.core.identity.module.as_ref().filter(|module| module.object_id == object_id);
         let db = module.filter(|_| !self.core.in_function())?.home;
         Some(self.core.shared.activity.enters(db, object_id))
     }
@@ -243,7 +244,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             self.at = at;
-            if self.core.nest_level == 0 {
+            if self.core.run.nest_level == 0 {
                 self.core.shared.activity.reached(at);
             } else if of_module {
                 self.core.shared.activity.reached_in_module(at);
@@ -275,7 +276,7 @@ impl<'a> Run<'a> {
         let depths = &self.batch.program.depths;
         if depths.get(from) != depths.get(to) {
             let depth = depths.get(to).copied().unwrap_or(0) as usize;
-            self.core.caught.truncate(self.base_depth + depth);
+            self.core.run.caught.truncate(self.base_depth + depth);
         }
         to
     }
@@ -322,7 +323,7 @@ impl<'a> Run<'a> {
                 Ok(Step::To(target as usize))
             }
             Op::EndCatch => {
-                self.core.caught.pop();
+                self.core.run.caught.pop();
                 self.told(StatementKind::EndBlock, None)?;
                 Ok(Step::Next)
             }
@@ -379,7 +380,7 @@ impl<'a> Run<'a> {
         let begun = self.counts.statements[index].begin();
         let profiled = self.core.options.profiles();
         // A statement of a trigger has counters of its own.
-        let around = if profiled { self.core.profile.replace(Box::default()) } else { None };
+        let around = if profiled { self.core.run.profile.replace(Box::default()) } else { None };
         let done = match query {
             Some(query) => self.query(at, query),
             None => self.dml(at, stmt),
@@ -390,14 +391,14 @@ impl<'a> Run<'a> {
             done?;
         }
         // Only what has come to its end.
-        self.counts.statements[index].end(begun, self.core.rowcount);
+        self.counts.statements[index].end(begun, self.core.run.results.rowcount);
         Ok(Step::Next)
     }
 
     /// Tells the client what a statement had to say.
     #[inline]
     pub(super) fn tell_notes(&mut self, at: usize) -> Result<(), Failure> {
-        if self.core.notes.is_empty() {
+        if self.core.run.notes.is_empty() {
             return Ok(());
         }
         Ok(tell_notes(self.core, self.sink, self.batch, at)?)
@@ -435,12 +436,12 @@ impl<'a> Run<'a> {
 
     /// NOCOUNT in a procedure: of what has no rows for the client nothing is said.
     fn tells_rows_alone(&self) -> bool {
-        self.core.options.nocount && self.core.nest_level > 0
+        self.core.options.nocount && self.core.run.nest_level > 0
     }
 
     fn end_of(&self, statement: StatementKind, rows: Option<u64>) -> StatementEnd {
         let rows = rows.filter(|_| !self.core.options.nocount);
-        StatementEnd { statement, rows, error: false, nested: self.core.nest_level > 0 }
+        StatementEnd { statement, rows, error: false, nested: self.core.run.nest_level > 0 }
     }
 
     /// What the operation is for clients.

@@ -8,10 +8,10 @@ use types::SqlError;
 use super::{Failure, Run};
 use crate::batch::origins;
 use bind::browse::Browse;
-use exec::output::{ColumnInfo, Sink};
-use exec::state::SessionCore;
 use plan::Needs;
 use programs::compiled::Bound;
+use session::output::{ColumnInfo, Sink};
+use session::state::SessionCore;
 
 /// Tells the columns of a statement that has failed in its run; whether it did.
 ///

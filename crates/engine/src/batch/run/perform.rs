@@ -12,8 +12,8 @@ use crate::batch::origins;
 use catalog::errors;
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
-use exec::output::StatementKind;
 use programs::compiled::Bound;
+use session::output::StatementKind;
 
 impl Run<'_> {
     pub(super) fn assign(&mut self, at: usize) -> Result<(), Failure> {
@@ -24,7 +24,7 @@ impl Run<'_> {
         let result = value.eval(&mut ExecCtx { session: core, vars });
         let result = core.end_expression(result)?;
         vars[*slot] = result;
-        if !self.core.notes.is_empty() {
+        if !self.core.run.notes.is_empty() {
             self.tell_notes(at)?;
         }
         self.core.succeeded(1);
@@ -60,7 +60,7 @@ impl Run<'_> {
 
     pub(super) fn query(&mut self, at: usize, query: &Query) -> Result<(), Failure> {
         self.bind_query(at, query)?;
-        self.core.notes.clear();
+        self.core.run.notes.clear();
         let Run { core, vars, bound, sink, shown, owes, .. } = self;
         let Some((_, Bound::Query(plan))) = &bound[at] else {
             return Err(SqlError::internal("a query was expected").into());
@@ -88,11 +88,11 @@ impl Run<'_> {
 
     pub(super) fn dml(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
         self.bind_dml(at, stmt)?;
-        if self.core.doomed {
+        if self.core.transactions.client.doomed {
             return Err(errors::doomed().into());
         }
         let catching = self.catches();
-        self.core.notes.clear();
+        self.core.run.notes.clear();
         let Run { core, vars, bound, sink, shown, owes, .. } = self;
         let Some((_, Bound::Dml(plan))) = &bound[at] else {
             return Err(SqlError::internal("a data modification was expected").into());
@@ -106,11 +106,11 @@ impl Run<'_> {
         let returns = !columns.is_empty();
         (*shown, *owes) = (out.begun && returns, !out.begun && returns);
         let result = match result {
-            Ok(rows) if !core.fired.is_empty() => {
+            Ok(rows) if !core.run.triggers.fired.is_empty() => {
                 // Statements of triggers have notes of their own.
-                let notes = std::mem::take(&mut core.notes);
+                let notes = std::mem::take(&mut core.run.notes);
                 let fired = core.fire_triggers(*sink, catching);
-                core.notes = notes;
+                core.run.notes = notes;
                 fired.map(|()| rows)
             }
             result => result,

@@ -12,10 +12,10 @@ use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns}
 use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use exec::cursor::{Body, BufferRow, To};
-use exec::state::cursors::{Concurrency, Cursor};
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::program::BatchParam;
+use session::state::cursors::{Concurrency, Cursor};
 
 impl Run<'_> {
     /// sp_cursor @cursor, @optype, @rownum, @table [, values...]: changes, locks or shows rows of
@@ -78,7 +78,7 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let batch = instance.batches().get(self.core, text, params)?;
         let (flow, status) = self.nested_batch(&batch, vars)?;
-        Ok((flow, if status == 0 { self.core.error_number } else { status }))
+        Ok((flow, if status == 0 { self.core.run.results.error_number } else { status }))
     }
 
     fn insert_through(

@@ -12,9 +12,9 @@ use super::{ROWS, invalid, number, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, check_fetch, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use exec::cursor::{Body, BufferRow, Status, To};
-use exec::output::give_each;
-use exec::state::cursors::{Current, Cursor};
 use programs::arguments::Arg;
+use session::output::give_each;
+use session::state::cursors::{Current, Cursor};
 
 /// Which rows a fetch asks for.
 #[derive(Clone, Copy, Debug)]

@@ -4,9 +4,9 @@
 use super::{collation_value, flag};
 use crate::product::{PRODUCT_VERSION, SERVER_NAME};
 use crate::views::{self, SystemView};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use logical::view::ViewDef;
+use session::state::SessionCore;
 use types::{Collation, SqlError, Value};
 
 pub(super) fn server(property: &str, session: &SessionCore) -> Result<Value, SqlError> {
