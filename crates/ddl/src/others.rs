@@ -1,5 +1,5 @@
-//! Sequences and synonyms: made, changed, dropped, in the session's transaction like a change of a
-//! table. The values of a sequence are no part of any transaction: see `catalog::sequence`.
+//! Sequences, synonyms, plan guides: made, changed, dropped, in the session's transaction like a
+//! change of a table. The values of a sequence are no part of any transaction: see `catalog::sequence`.
 //! Guarantee: a name is free in its schema when an object takes it.
 
 use std::sync::Arc;
