@@ -121,7 +121,7 @@ impl PlanGuideDef {
     /// From that text.
     fn load(head: Head, text: &str) -> Option<PlanGuideDef> {
         let (disabled, mut rest) = text.split_at_checked(1)?;
-        let mut part = || {
+        let mut part = || -> Option<Option<String>> {
             rest = rest.strip_prefix(' ')?;
             if let Some(after) = rest.strip_prefix('-') {
                 rest = after;

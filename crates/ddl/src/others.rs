@@ -1,6 +1,6 @@
 //! Sequences, synonyms, plan guides: made, changed, dropped, in the session's transaction like a
-//! change of a table. The values of a sequence are no part of any transaction: see `catalog::sequence`.
-//! Guarantee: a name is free in its schema when an object takes it.
+//! change of a table. The values of a sequence are no part of any transaction: see
+//! `catalog::sequence`. Guarantee: a name is free in its schema when an object takes it.
 
 use std::sync::Arc;
 
