@@ -5,7 +5,7 @@
 
 use super::Binder;
 use super::computed::NamedColumn;
-use super::scope::Source;
+use super::source::Source;
 use catalog::defs::filter::{Constant, FilterTerm, FilterTest};
 use catalog::names::quote;
 use catalog::{Db, NewFilter, fold_name};

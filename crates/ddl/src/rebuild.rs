@@ -162,7 +162,7 @@ fn run(
     let (rowcount, identity) = (work.core.options.rowcount, work.core.run.results.last_identity);
     work.core.options.rowcount = 0;
     let mut ignored: Vec<Vec<types::Value>> = Vec::new();
-    let result = plan.run(&mut ExecCtx { session: work.core, vars: &mut [] }, &mut ignored);
+    let result = plan.run(&mut ExecCtx { session: work.core, vars: &mut [] }, &mut ignored, None);
     work.core.options.rowcount = rowcount;
     work.core.run.results.last_identity = identity;
     work.core.run.private_tables = kept;

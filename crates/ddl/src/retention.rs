@@ -57,7 +57,7 @@ pub fn delete(
     let plan = with_env(core, db, |env, _| compile_dml(stmt, env))?;
     let rowcount = std::mem::take(&mut core.options.rowcount);
     let mut ignored: Vec<Vec<Value>> = Vec::new();
-    let result = plan.run(&mut ExecCtx { session: core, vars: &mut [] }, &mut ignored);
+    let result = plan.run(&mut ExecCtx { session: core, vars: &mut [] }, &mut ignored, None);
     core.options.rowcount = rowcount;
     result
 }

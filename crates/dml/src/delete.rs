@@ -9,7 +9,6 @@ use super::source::{Purpose, Rows, dml_source, plan_target};
 use super::target::{Limit, Target};
 use crate::shown::Source;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
-use bind::Binder;
 use catalog::Db;
 use exec::operators::RowSet;
 use exec::operators::context::{ExecCtx, RowSink};
@@ -17,6 +16,7 @@ use exec::operators::rt::Rt;
 use logical::hints::TableLock;
 use logical::tree::TopSpec;
 use plan::Needs;
+use plan::statement::Statement;
 use session::state::changes::Action;
 use storage::write::{Image, RowWriter, StoredRow, WriteContext, any_locked, wait_for_lock};
 use storage::{Base, TableStore, access_error};
@@ -40,7 +40,7 @@ pub struct DeletePlan {
 
 /// Compiles DELETE.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     delete: &ast::Delete,
     compile_cascade: CompileCascade,
 ) -> Result<DeletePlan, SqlError> {

@@ -11,7 +11,7 @@ use super::new_row::{NewRows, row_of};
 use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
 use crate::shown;
 use bind::scope::Scope;
-use bind::{Binder, unsupported};
+use bind::unsupported;
 use catalog::{Db, TableDef};
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::rt::{Rt, RunState};
@@ -21,6 +21,7 @@ use expr::Expr;
 use logical::hints::{Hints, TableLock};
 use plan::Needs;
 use plan::nodes::Plan;
+use plan::statement::Statement;
 use session::state::changes::Action;
 use session::state::core::PointRoom;
 use storage::{TableMode, TableStore};
@@ -54,7 +55,7 @@ struct RowOutlets<'p> {
 
 /// Compiles INSERT.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     insert: &ast::Insert,
     compile_cascade: CompileCascade,
 ) -> Result<InsertPlan, SqlError> {
@@ -206,7 +207,8 @@ impl InsertPlan {
         self.lock(ctx)?;
         let mut rt = Rt::new(ctx, &self.needs);
         let mut room = PointRoom::take(&mut rt.session().memory);
-        let added = self.add(&mut room.values, row, &mut rt);
+        let made = self.make(&mut room.values, row, &mut rt);
+        let added = made.and_then(|()| self.rows.insert(&room.values, &mut rt));
         room.give(&mut rt.session().memory);
         let count = u64::from(added?);
         rt.session().inserted(&self.rows.db, &self.rows.store.table, count);
@@ -345,18 +347,17 @@ impl InsertPlan {
         added
     }
 
-    /// Computes a row and adds it to the table, unless a trigger stands in its place; false: it is
-    /// left out.
-    fn add(
+    /// Computes a row with all that the table adds to it, and tests it.
+    #[inline]
+    fn make(
         &self,
         values: &mut Vec<Value>,
         exprs: &[Expr],
         rt: &mut Rt<'_, '_>,
-    ) -> Result<bool, SqlError> {
+    ) -> Result<(), SqlError> {
         values.resize(exprs.len(), Value::Null);
         self.rows.compute(exprs, &[], rt, values)?;
-        self.rows.complete(values, true, rt)?;
-        Ok(self.rows.change.is_instead() || self.rows.insert(values, rt)?)
+        self.rows.complete(values, true, rt)
     }
 
     fn one_row_in(
@@ -366,7 +367,9 @@ impl InsertPlan {
         rt: &mut Rt<'_, '_>,
         to: &mut RowOutlets<'_>,
     ) -> Result<u64, SqlError> {
-        if !self.add(values, exprs, rt)? {
+        self.make(values, exprs, rt)?;
+        // A trigger that stands in the place of the table gets the row alone.
+        if !self.rows.change.is_instead() && !self.rows.insert(values, rt)? {
             return Ok(0);
         }
         to.out.give(&added(values), rt)?;
@@ -424,7 +427,7 @@ impl InsertPlan {
         let mut left = limit;
         if self.reads_target {
             let mut kept: Vec<Box<[Value]>> = Vec::new();
-            while op.next(plan, rt, &mut batch)? {
+            while op.next(rt, &mut batch)? {
                 for i in 0..batch.len() {
                     rt.reserve(session::query_memory::row_bytes(batch.row(i)))?;
                     kept.push(batch.row(i).into());
@@ -436,7 +439,7 @@ impl InsertPlan {
             }
             return loader.finish(rt);
         }
-        while left > 0 && op.next(plan, rt, &mut batch)? {
+        while left > 0 && op.next(rt, &mut batch)? {
             debug_assert!(batch.len() <= BATCH * 64);
             for i in 0..batch.len().min(usize::try_from(left).unwrap_or(usize::MAX)) {
                 left -= 1;

@@ -13,6 +13,7 @@ use expr::{CaseExpr, Expr, Pred};
 use logical::tree::{BoundQuery, OutColumn};
 use plan::nodes::{Node, Path, Plan, ScanPlan};
 use plan::physical;
+use plan::statement::Statement;
 use syntax::ast::{self, ExprKind, InsertSource};
 use types::{SqlError, Value, msg};
 
@@ -81,7 +82,7 @@ pub(super) fn values_source(
 /// # Errors
 /// 120, 121, 213; those of the query and of the conversions.
 pub(super) fn query_source(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     (db, table): (&Db, &TableDef),
     columns: &[usize],
     query: &ast::Query,

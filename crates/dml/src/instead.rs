@@ -13,7 +13,8 @@ use super::set::{SetClause, VarValue};
 use super::target::Limit;
 use super::values::column_value;
 use bind::resolve::Named;
-use bind::scope::{Clause, Scope, ScopeColumn, Source as Names};
+use bind::scope::{Clause, Scope};
+use bind::source::{ScopeColumn, Source as Names};
 use bind::{Binder, unsupported};
 use catalog::security::Permission;
 use catalog::{ColumnDef, Db, ModuleDef, TableDef, fold_name};
@@ -23,11 +24,12 @@ use exec::operators::query::lock_tables;
 use exec::operators::rt::Rt;
 use expr::{ColId, Expr, Pred};
 use logical::hints::Hints;
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{Get, Logical, TopSpec};
 use plan::Needs;
 use plan::nodes::Plan;
 use plan::physical;
+use plan::statement::Statement;
 use session::state::changes::Action;
 use storage::TableMode;
 use syntax::ast::{self, InsertSource, TableRefKind};
@@ -122,7 +124,7 @@ fn source_named<'f>(
 /// # Errors
 /// 414, 415; those of the names and types.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     stmt: &ast::StmtKind,
     compile_cascade: CompileCascade,
 ) -> Result<Option<InsteadPlan>, SqlError> {
@@ -201,7 +203,7 @@ fn need(binder: &mut Binder<'_>, found: &Found, permission: Permission) {
 }
 
 fn inserted(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     insert: &ast::Insert,
     found: Found,
     compile_cascade: CompileCascade,
@@ -247,7 +249,7 @@ fn inserted(
 }
 
 fn changed(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     read: &Read<'_>,
     sets: Option<&[ast::Assignment]>,
     found: Found,
@@ -344,7 +346,7 @@ fn numbered(
 }
 
 fn finish(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     found: Found,
     table: Arc<TableDef>,
     (rows, top): (Rows, Option<TopSpec>),
@@ -452,7 +454,7 @@ impl InsteadPlan {
         let mut op = exec::operators::open::start(plan, rt);
         let mut batch = RowSet::default();
         let mut rows: Vec<Box<[Value]>> = Vec::new();
-        while op.next(plan, rt, &mut batch)? {
+        while op.next(rt, &mut batch)? {
             for i in 0..batch.len() {
                 rt.reserve(session::query_memory::row_bytes(batch.row(i)))?;
                 rows.push(batch.row(i).into());

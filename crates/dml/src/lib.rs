@@ -31,12 +31,12 @@ pub(crate) mod update;
 mod uses;
 mod values;
 
-use bind::Binder;
 use bind::counters::Kind;
 use bind::env::CompileEnv;
 use bulk::BulkRows;
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::unseen;
+use plan::statement::Statement;
 use plan::{Counted, Needs, cost};
 use session::output::ColumnInfo;
 use session::state::changes::Action;
@@ -44,7 +44,7 @@ use session::state::kept_memory::KeptMemory;
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::ast::{self, StmtKind};
-use types::{ResultRows, SqlError, Value};
+use types::{SqlError, Value};
 
 pub use partitioned::PartitionedPlan;
 pub use update::ExpectedRow;
@@ -147,7 +147,7 @@ impl DmlPlan {
     }
 
     /// Has the row of a statement that [`DmlPlan::is_point`] brought near, if it is known where it
-    /// is; for [`DmlPlan::run_point`].
+    /// is; for [`DmlPlan::run`].
     #[inline]
     pub fn look_ahead(&self, memory: &mut KeptMemory, vars: &[Value]) -> Option<ExpectedRow> {
         match self {
@@ -161,38 +161,20 @@ impl DmlPlan {
         }
     }
 
-    /// Runs a statement that [`DmlPlan::is_point`]; nothing where [`DmlPlan::run`] is to do it, and
-    /// nothing has happened. `ahead` is what [`DmlPlan::look_ahead`] has found for the same
-    /// variables.
+    /// Runs the statement; returns how many rows it changed. `ahead` is what
+    /// [`DmlPlan::look_ahead`] has found for the same variables, if it was asked.
     ///
     /// # Errors
-    /// As for [`DmlPlan::run`].
-    #[inline]
-    pub fn run_point(
+    /// Those of the statement.
+    pub fn run(
         &self,
         ctx: &mut ExecCtx<'_>,
+        out: &mut dyn RowSink,
         ahead: Option<ExpectedRow>,
-    ) -> Result<Option<u64>, SqlError> {
-        let done = match self {
-            DmlPlan::Update(plan) => plan.run_short(ctx, ahead),
-            DmlPlan::Insert(plan) => plan.run(ctx, &mut NoRows).map(Some),
-            DmlPlan::Delete(_)
-            | DmlPlan::Merge(_)
-            | DmlPlan::Instead(_)
-            | DmlPlan::SelectInto(_)
-            | DmlPlan::Partitioned(_) => Ok(None),
-        };
-        if let Ok(Some(0)) = done {
-            ctx.session.transactions.has_changed_nothing();
-        }
-        done
-    }
-
-    /// Runs the statement; returns how many rows it changed.
-    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+    ) -> Result<u64, SqlError> {
         let done = match self {
             DmlPlan::Insert(plan) => plan.run(ctx, out),
-            DmlPlan::Update(plan) => plan.run(ctx, out),
+            DmlPlan::Update(plan) => plan.run(ctx, out, ahead),
             DmlPlan::Delete(plan) => plan.run(ctx, out),
             DmlPlan::Merge(plan) => plan.run(ctx, out),
             DmlPlan::Instead(plan) => plan.run(ctx, out),
@@ -245,19 +227,10 @@ fn kind_of(action: Action) -> Kind {
     }
 }
 
-/// For a statement that gives no rows.
-struct NoRows;
-
-impl RowSink for NoRows {
-    fn rows(&mut self, _: &ResultRows<'_>) -> Result<(), SqlError> {
-        Err(SqlError::internal("a statement without OUTPUT has given a row"))
-    }
-}
-
 /// Compiles a statement that changes data.
 pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan>, SqlError> {
     let began = Instant::now();
-    let mut binder = Binder::new(env);
+    let mut binder = Statement::new(env);
     let options = options_of(stmt);
     plan::apply_options(&mut binder, options, assigns(stmt))?;
     let instead = instead::compile(&mut binder, &stmt.kind, compile_cascade)?;
@@ -284,7 +257,7 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
 }
 
 /// Compiles a change of a table.
-fn compile_stored(binder: &mut Binder<'_>, stmt: &StmtKind) -> Result<DmlPlan, SqlError> {
+fn compile_stored(binder: &mut Statement<'_>, stmt: &StmtKind) -> Result<DmlPlan, SqlError> {
     Ok(match stmt {
         StmtKind::Insert(i) => {
             DmlPlan::Insert(Box::new(insert::compile(binder, i, compile_cascade)?))
@@ -317,7 +290,7 @@ impl change::CascadePlan for DmlPlan {
 
     fn cascade(&self, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
         let mut none: Vec<Vec<Value>> = Vec::new();
-        self.run(ctx, &mut none).map(drop)
+        self.run(ctx, &mut none, None).map(drop)
     }
 }
 

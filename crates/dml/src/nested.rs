@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use super::named::InsertTarget;
 use super::{DmlPlan, compile_dml};
-use bind::Binder;
 use bind::nested_change::{ChangeRows, of_query};
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::rt::RunState;
 use expr::Label;
 use logical::tree::OutColumn;
+use plan::statement::Statement;
 use session::query_memory::{Grants, QueryMemory, row_bytes};
 use session::state::changes::KeptRows;
 use syntax::ast::{self, Filter, InsertSource, Stmt, StmtKind};
@@ -34,7 +34,7 @@ pub struct NestedChange {
 /// 354 to 356, 5328: what the target may not be; 10716, 10720, 10721: what the change may not say;
 /// those of compiling it.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     insert: &ast::Insert,
     target: &InsertTarget,
     columns: &[usize],
@@ -158,7 +158,7 @@ impl NestedChange {
         let (shared, budget) = (ctx.session.shared.clone(), &ctx.session.query_memory().clone());
         let (rows, grants) = (KeptRows::new(self.width), &shared.grants);
         let mut keep = Keep { rows, state: RunState::default(), grants, budget };
-        self.plan.run(ctx, &mut keep)?;
+        self.plan.run(ctx, &mut keep, None)?;
         let Keep { rows, mut state, .. } = keep;
         state.keep_rows(self.work, rows);
         Ok(state)

@@ -14,9 +14,10 @@ use catalog::{Db, IndexDef, TableDef, identity, row_version};
 use exec::operators::context::ExecCtx;
 use exec::operators::rt::Rt;
 use expr::Expr;
+use plan::statement::Statement;
 use session::state::changes::Action;
 use storage::TableStore;
-use storage::write::{WriteContext, with_writer};
+use storage::write::{RowWriter, WriteContext};
 use syntax::ast;
 use types::convert::Mode;
 use types::{DataType, SqlError, Value, msg};
@@ -50,7 +51,7 @@ impl NewRows {
     /// # Errors
     /// Those of binding constraints.
     pub fn compile(
-        binder: &mut Binder<'_>,
+        binder: &mut Statement<'_>,
         change: &TableChange<'_>,
         columns: &[usize],
         compile_cascade: CompileCascade,
@@ -217,16 +218,13 @@ impl NewRows {
     pub fn insert(&self, values: &[Value], rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         let (db, store) = (&self.db, &self.store);
         let txn = rt.session().txn(db)?;
-        if !self.ignores {
-            let mut cx = WriteContext { db, txn, store };
-            return with_writer(|writer| writer.insert(&mut cx, values)).map(|()| true);
-        }
-        let before = txn.mark();
-        let (done, repeated) = with_writer(|writer| {
-            writer.repeated = None;
-            let done = writer.insert(&mut WriteContext { db, txn, store }, values);
-            (done, writer.repeated)
-        });
+        let before = if self.ignores { Some(txn.mark()) } else { None };
+        let mut writer = RowWriter::take();
+        writer.repeated = None;
+        let done = writer.insert(&mut WriteContext { db, txn, store }, values);
+        let repeated = writer.repeated;
+        writer.give();
+        let Some(before) = before else { return done.map(|()| true) };
         let index =
             repeated.and_then(|id| store.table.all_indexes().find(|index| index.index_id == id));
         match done {

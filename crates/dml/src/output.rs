@@ -13,13 +13,15 @@ use super::change::{CompileCascade, TableChange};
 use super::named::{is_query, table_position, target_table};
 use super::new_row::{NewRows, row_of, target_columns, wrong_count};
 use super::values::{into_column, masked_column};
-use bind::scope::{Clause, Scope, ScopeColumn, Source};
+use bind::scope::{Clause, Scope};
+use bind::source::{ScopeColumn, Source};
 use bind::{Binder, unsupported};
 use catalog::security::Permission;
 use catalog::{Db, TableDef};
 use expr::{ColId, Expr, Typed};
 use logical::hints::{Hints, TableLock};
 use logical::slots::slots;
+use plan::statement::Statement;
 use session::output::ColumnInfo;
 use session::state::changes::Action;
 use syntax::ast::{self, SelectItem};
@@ -109,7 +111,7 @@ pub struct BoundOutput {
 /// # Errors
 /// 158, 10705; 330 to 333; those of the names and types.
 pub fn bind(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     scope: OutputScope<'_>,
     output: &[ast::Output],
     compile_cascade: CompileCascade,
@@ -246,7 +248,7 @@ fn names(
 }
 
 fn clauses(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     scope: &OutputScope<'_>,
     output: &[ast::Output],
     compile_cascade: CompileCascade,
@@ -269,7 +271,7 @@ fn clauses(
 }
 
 fn into_table(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     scope: &OutputScope<'_>,
     into: &ast::OutputInto,
     values: Vec<Typed>,

@@ -2,7 +2,6 @@
 
 use super::loader::Loader;
 use super::new_row::{identity_value, note_identity};
-use bind::Binder;
 use catalog::Db;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{NewColumn, NewTable};
@@ -13,6 +12,7 @@ use logical::tree::OutColumn;
 use plan::Needs;
 use plan::nodes::Plan;
 use plan::physical;
+use plan::statement::Statement;
 use std::sync::Arc;
 use storage::TableStore;
 use syntax::ast;
@@ -30,7 +30,7 @@ pub struct SelectIntoPlan {
 }
 
 /// Compiles SELECT INTO.
-pub fn compile(binder: &mut Binder<'_>, query: &ast::Query) -> Result<SelectIntoPlan, SqlError> {
+pub fn compile(binder: &mut Statement<'_>, query: &ast::Query) -> Result<SelectIntoPlan, SqlError> {
     let Some(into) = &query.body.first_select().into else {
         return Err(SqlError::internal("a SELECT without INTO"));
     };
@@ -145,7 +145,7 @@ impl SelectIntoPlan {
             .position(|c| c.identity.is_some())
             .filter(|_| self.numbered.is_none());
         let mut numbered = Vec::new();
-        while op.next(&self.plan, &mut rt, &mut batch)? {
+        while op.next(&mut rt, &mut batch)? {
             for i in 0..batch.len() {
                 let row = batch.row(i);
                 if let Some(given) = identity.and_then(|at| whole(&row[at])) {

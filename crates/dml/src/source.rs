@@ -12,17 +12,19 @@ use bind::base_table::table_source;
 use bind::from::inner;
 use bind::nested_change::{Place, check_none};
 use bind::resolve::{Named, variable_name};
-use bind::scope::{Clause, Scope, Source};
+use bind::scope::{Clause, Scope};
+use bind::source::Source;
 use bind::updatable::{Origin, conditions, find_table};
 use bind::{Binder, unsupported};
 use catalog::{TableDef, VARIABLES};
 use expr::{ColId, Pred};
 use logical::hints::{Hints, TableLock};
-use logical::input::Input;
 use logical::slots::pred_slots;
+use logical::tree::input::Input;
 use logical::tree::{Get, Logical};
 use plan::nodes::{Node, Path};
 use plan::physical;
+use plan::statement::Statement;
 use session::state::changes::Action;
 use std::sync::Arc;
 use storage::TableMode;
@@ -252,7 +254,7 @@ fn view_under_alias(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Sourc
 /// # Errors
 /// Those of planning.
 pub fn plan_target(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     bound: BoundTarget,
     needed: &[ColId],
     gather: bool,
@@ -281,7 +283,7 @@ pub fn plan_target(
         let mut ids: Vec<ColId> = needed.to_vec();
         preds.iter().for_each(|p| p.columns(&mut ids));
         let node = Logical::Filter { input: Input::new(logical.clone()), preds: preds.clone() };
-        let plan = plan::planner::Planner { binder }.plan(node, &ids, None)?;
+        let plan = plan::planner::Planner { statement: binder }.plan(node, &ids, None)?;
         if let Node::Scan(scan) = plan.node
             && !matches!(scan.path, Path::Index { .. })
         {

@@ -320,7 +320,7 @@ impl Gathered {
         let mut key = Vec::new();
         let mut batch = RowSet::default();
         let mut op = exec::operators::open::start(&self.plan, rt);
-        while (rows.len() as u64) < limit && op.next(&self.plan, rt, &mut batch)? {
+        while (rows.len() as u64) < limit && op.next(rt, &mut batch)? {
             for i in 0..batch.len() {
                 if rows.len() as u64 >= limit {
                     break;

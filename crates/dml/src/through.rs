@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::change::stands_instead;
 use bind::partitioned::members_of;
-use bind::scope::{ScopeColumn, Source};
+use bind::source::{ScopeColumn, Source};
 use bind::updatable::{Barrier, Origin, QuerySource, find_table};
 use bind::{Binder, unsupported};
 use catalog::{Db, ModuleDef, fold_name};

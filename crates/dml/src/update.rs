@@ -18,7 +18,6 @@ use super::source::{Purpose, Rows, dml_source, plan_target};
 use super::target::{Limit, Target};
 use crate::shown::Source;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
-use bind::Binder;
 use catalog::Db;
 use exec::operators::RowSet;
 use exec::operators::context::{ExecCtx, RowSink};
@@ -27,6 +26,7 @@ use expr::ColId;
 use logical::hints::TableLock;
 use logical::tree::TopSpec;
 use plan::Needs;
+use plan::statement::Statement;
 use row::RowUpdate;
 use session::state::changes::Action;
 use storage::write::{StoredRow, touches};
@@ -57,7 +57,7 @@ pub struct UpdatePlan {
 
 /// Compiles UPDATE.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     update: &ast::Update,
     compile_cascade: CompileCascade,
 ) -> Result<UpdatePlan, SqlError> {
@@ -145,22 +145,6 @@ impl UpdatePlan {
         self.point.is_some()
     }
 
-    /// Runs the statement where it changes its row in place; nothing where the usual way is to be
-    /// taken, which has not begun.
-    ///
-    /// # Errors
-    /// As for [`UpdatePlan::run`].
-    #[inline]
-    pub fn run_short(
-        &self,
-        ctx: &mut ExecCtx<'_>,
-        ahead: Option<ExpectedRow>,
-    ) -> Result<Option<u64>, SqlError> {
-        let Some(stretch) = &self.point else { return Ok(None) };
-        self.lock(ctx)?;
-        self.run_point(stretch, ctx, ahead)
-    }
-
     /// Locks the table, and what else the statement reads.
     ///
     /// # Errors
@@ -172,14 +156,19 @@ impl UpdatePlan {
         exec::operators::query::lock_tables(&self.needs, ctx)
     }
 
-    /// Runs the statement.
-    pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
+    /// Runs the statement. `ahead` is what [`UpdatePlan::look_ahead`] has found, if it was asked.
+    pub fn run(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        out: &mut dyn RowSink,
+        ahead: Option<ExpectedRow>,
+    ) -> Result<u64, SqlError> {
         self.lock(ctx)?;
         if self.output.is_some() || !self.set.vars.is_empty() {
             ctx.session.shows_newest(&self.db)?;
         }
         if let Some(stretch) = &self.point
-            && let Some(count) = self.run_point(stretch, ctx, None)?
+            && let Some(count) = self.run_point(stretch, ctx, ahead)?
         {
             return Ok(count);
         }

@@ -190,11 +190,16 @@ impl Stamp {
     #[inline]
     pub fn is_of(&self, core: &SessionCore) -> bool {
         // Field by field: the options are put together only where the numbers are the same.
+        self.is_of_schema(core) && self.options == core.options.compile_options()
+    }
+
+    /// As [`Stamp::is_of`], but for the options.
+    #[inline]
+    pub fn is_of_schema(&self, core: &SessionCore) -> bool {
         let db = core.names_db();
         self.version == db.schema_version()
             && self.db == db.id()
             && self.temps.is_none_or(|generation| generation == core.objects.temps.generation)
-            && self.options == core.options.compile_options()
     }
 
     /// Of this moment, without temporary tables.

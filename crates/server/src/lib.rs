@@ -217,7 +217,10 @@ fn pool(
     let sockets = Sockets { hub: Arc::downgrade(hub), first };
     let served = Arc::downgrade(hub);
     Pool::new(base, lanes, sockets, load, move |connection| {
-        poller::with_hub(&served, |hub| serve::serve(hub, &connection));
+        if let Some(hub) = poller::take_hub(&served) {
+            serve::serve(&hub, &connection);
+            poller::keep_hub(hub);
+        }
     })
 }
 

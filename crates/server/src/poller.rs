@@ -88,12 +88,24 @@ thread_local! {
     static OWN: RefCell<Option<Arc<Hub>>> = const { RefCell::new(None) };
 }
 
-/// Does something with the server of this worker, if it is there.
-pub fn with_hub<R>(hub: &Weak<Hub>, work: impl FnOnce(&Arc<Hub>) -> R) -> Option<R> {
+/// Takes the server of this worker, if it is there, for as long as the worker does something with
+/// it.
+pub fn take_hub(hub: &Weak<Hub>) -> Option<Arc<Hub>> {
     let own = OWN.take().or_else(|| hub.upgrade())?;
     debug_assert!(std::ptr::eq(Arc::as_ptr(&own), hub.as_ptr()), "a worker is of one server");
-    let done = work(&own);
+    Some(own)
+}
+
+/// The worker keeps it for what comes next.
+pub fn keep_hub(own: Arc<Hub>) {
     OWN.set(Some(own));
+}
+
+/// Does something with the server of this worker, if it is there.
+fn with_hub<R>(hub: &Weak<Hub>, work: impl FnOnce(&Arc<Hub>) -> R) -> Option<R> {
+    let own = take_hub(hub)?;
+    let done = work(&own);
+    keep_hub(own);
     Some(done)
 }
 

@@ -28,8 +28,9 @@ pub trait Sink {
         Ok(())
     }
     /// Rows of the current result set, at least one; valid for the call only. They come as their
-    /// query makes them: nobody holds rows back for those that follow. All of them are the sink's
-    /// when it returns; an error says that it wants no more, of these or others.
+    /// query makes them: nobody holds rows back for those that follow, but for small ones of OUTPUT
+    /// and of a client's cursor, until there are many or the statement ends. All of them are the
+    /// sink's when it returns; an error says that it wants no more, of these or others.
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         let _ = rows;
         Ok(())
@@ -91,8 +92,8 @@ pub fn give_each<'r>(
     rows.into_iter().try_for_each(|row| sink.rows(&ResultRows::one(row)))
 }
 
-/// Room for rows that are made of others on their way. They go on together as long as they are
-/// small.
+/// Room for rows that are made one by one, of others or by a change. They go on together as long as
+/// they are small.
 #[derive(Debug, Default)]
 pub struct MadeRows {
     values: Vec<Value>,
@@ -107,6 +108,43 @@ const TOGETHER: usize = 64 << 10;
 const MOST_TOGETHER: usize = 16 << 10;
 
 impl MadeRows {
+    /// Adds a row: the values that `make` appends. True: what is there is to go on now. A row that
+    /// cannot be made is none.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn add(
+        &mut self,
+        make: impl FnOnce(&mut Vec<Value>) -> Result<(), SqlError>,
+    ) -> Result<bool, SqlError> {
+        let at = self.values.len();
+        if let Err(error) = make(&mut self.values) {
+            self.values.truncate(at);
+            return Err(error);
+        }
+        self.count += 1;
+        self.bytes += self.values.iter().skip(at).map(Value::heap_bytes).sum::<usize>();
+        Ok(self.bytes >= TOGETHER || self.values.len() >= MOST_TOGETHER)
+    }
+
+    /// Sends what is there, rows of `width` values; after an error they are gone all the same.
+    ///
+    /// # Errors
+    /// Those of `send`.
+    pub fn flush(
+        &mut self,
+        width: usize,
+        send: impl FnOnce(&ResultRows<'_>) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let sent = send(&ResultRows::of_values(self.count, width, &self.values));
+        self.values.clear();
+        (self.count, self.bytes) = (0, 0);
+        sent
+    }
+
     /// Gives `sink` a row of `width` values for each of `rows`: those that `make` appends. The rows
     /// before one that cannot be made go on before its error.
     ///
@@ -119,27 +157,12 @@ impl MadeRows {
         sink: &mut dyn Sink,
         mut make: impl FnMut(&[Value], &mut Vec<Value>) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
-        let given = rows.each(|row| {
-            make(row, &mut self.values)?;
-            let at = self.count * width;
-            self.count += 1;
-            self.bytes += self.values.iter().skip(at).map(Value::heap_bytes).sum::<usize>();
-            if self.bytes < TOGETHER && self.values.len() < MOST_TOGETHER {
-                return Ok(());
-            }
-            self.send(width, &mut *sink)
+        let given = rows.each(|row| match self.add(|values| make(row, values))? {
+            true => self.flush(width, |rows| sink.rows(rows)),
+            false => Ok(()),
         });
-        // What is there of a row that could not be made is not one of them.
-        self.values.truncate(self.count * width);
-        let sent = if self.count == 0 { Ok(()) } else { self.send(width, sink) };
+        let sent = self.flush(width, |rows| sink.rows(rows));
         sent.and(given)
-    }
-
-    fn send(&mut self, width: usize, sink: &mut dyn Sink) -> Result<(), SqlError> {
-        let sent = sink.rows(&ResultRows::of_values(self.count, width, &self.values));
-        self.values.clear();
-        (self.count, self.bytes) = (0, 0);
-        sent
     }
 }
 

@@ -51,20 +51,24 @@ thread_local! {
     static SPARE: Cell<Option<Box<RowWriter>>> = const { Cell::new(None) };
 }
 
-/// Runs `f` with buffers that are kept from statement to statement.
-pub fn with_writer<T>(f: impl FnOnce(&mut RowWriter) -> T) -> T {
-    let mut writer = SPARE.take().unwrap_or_default();
-    let result = f(&mut writer);
-    SPARE.set(Some(writer));
-    result
-}
-
 /// Waits for the lock that forbade the last change.
 pub fn wait_for_lock(db: &Arc<Db>, txn: &mut Txn) -> Result<(), SqlError> {
     txn.wait_for_lock().map_err(|e| db_error(db, &e))
 }
 
 impl RowWriter {
+    /// Takes the thread's buffers, or makes new ones.
+    #[inline]
+    pub fn take() -> Box<RowWriter> {
+        SPARE.take().unwrap_or_default()
+    }
+
+    /// Gives them back to the thread.
+    #[inline]
+    pub fn give(self: Box<RowWriter>) {
+        SPARE.set(Some(self));
+    }
+
     /// Inserts a row: base and entries. Errors: 2601, 2627.
     pub fn insert(&mut self, cx: &mut WriteContext<'_>, values: &[Value]) -> Result<(), SqlError> {
         self.encode(cx, values)?;

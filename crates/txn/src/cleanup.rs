@@ -1,8 +1,9 @@
 //! Ghost cleanup and work after commits: queues, and the thread that works them off. The queue of
 //! pages is not durable: what a restart forgets is queued again when a scan meets it. Guarantees: a
 //! page is cleaned only when every snapshot, present or future, sees the transaction that left its
-//! ghosts, and that transaction is settled; deferred work runs once, after its transaction has committed, or not at all if the
-//! process ends first (the transaction that defers work keeps a durable note of it).
+//! ghosts, and that transaction is settled; deferred work runs once, after its transaction has
+//! committed, or not at all if the process ends first (the transaction that defers work keeps a
+//! durable note of it).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! Which transactions are settled: they have ended, and what their ends have to wait for is durable.
-//! Locks go when a commit record is in the log, and others read then what it tells; they need not
-//! wait for the log before they tell it if all of it was settled.
+//! Which transactions are settled: they have ended, and what their ends have to wait for is
+//! durable. Locks go when a commit record is in the log, and others read then what it tells; they
+//! need not wait for the log before they tell it if all of it was settled.
 //!
 //! Nobody counts it along. A look is a pair: the oldest id that may be running, and then the newest
 //! commit. When that commit is durable, every id below the pair's is settled. Whoever finds that

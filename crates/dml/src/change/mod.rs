@@ -3,11 +3,10 @@
 //! run. INSERT, UPDATE, DELETE, bulk loads and cascades use it; a plan without any of these steps
 //! costs nothing.
 //!
-//! ```text
-//! new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► indexed views ─► cascades, history ─► foreign keys ─► AFTER triggers
-//! ```
-//! Guarantees: rows are kept only where a later step reads them; cascades come before the tests of
-//! foreign keys; a failure undoes the whole statement.
+//! ```text new row ─► NOT NULL, CHECK ─► table and indexes ─► kept rows ─► indexed views ─►
+//! cascades, history ─► foreign keys ─► AFTER triggers ``` Guarantees: rows are kept only where a
+//! later step reads them; cascades come before the tests of foreign keys; a failure undoes the
+//! whole statement.
 
 mod checks;
 mod history;
@@ -18,7 +17,6 @@ pub mod view_rows;
 
 use std::sync::Arc;
 
-use bind::Binder;
 use bind::env::CompileEnv;
 use bind::module::ChangedTable;
 use catalog::security::Permission;
@@ -31,6 +29,7 @@ use key_test::KeyTest;
 use keys::Cascade;
 pub use keys::{CascadePlan, CompileCascade};
 use logical::rights::{Chain, Rights};
+use plan::statement::Statement;
 use session::query_memory::row_bytes;
 use session::state::changes::{Action, Cause, ChangedRows, FiredTriggers, KeptRows};
 use types::{SqlError, Value, msg};
@@ -106,7 +105,7 @@ pub struct ChangePlan {
 /// # Errors
 /// Those of binding a constraint.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     change: &TableChange<'_>,
     compile_cascade: CompileCascade,
 ) -> Result<ChangePlan, SqlError> {

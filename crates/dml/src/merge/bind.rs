@@ -16,15 +16,17 @@ use bind::base_table::table_source;
 use bind::deduce::Wanted;
 use bind::nested_change::{self, check_none};
 use bind::resolve::variable_name;
-use bind::scope::{Clause as Place, Scope, Source};
+use bind::scope::{Clause as Place, Scope};
+use bind::source::Source;
 use bind::updatable::find_table;
 use catalog::{Db, TableDef, VARIABLES};
 use expr::{ColId, Expr, Pred};
 use logical::hints::{Hints, RowLocks};
-use logical::input::Input;
 use logical::slots::{pred_slots, slots};
+use logical::tree::input::Input;
 use logical::tree::{Get, JoinKind, Logical, TopSpec};
 use plan::physical;
+use plan::statement::Statement;
 use session::state::changes::Action as Kind;
 use storage::{TableMode, TableStore};
 use syntax::ast::{self, ExprKind, MergeAction, MergeWhen};
@@ -58,7 +60,7 @@ struct Bound {
 /// # Errors
 /// Those of its clauses, of names and types, of constraints.
 pub fn compile(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     merge: &ast::Merge,
     compile_cascade: CompileCascade,
 ) -> Result<MergePlan, SqlError> {
@@ -507,7 +509,7 @@ fn insert(
 /// the target, and the columns.
 #[allow(clippy::type_complexity)] // three things of one plan
 fn join(
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     source: Logical,
     sides: Sides,
     on: Vec<Pred>,

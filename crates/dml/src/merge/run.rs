@@ -100,7 +100,7 @@ impl MergePlan {
         let mut met: HashMap<Vec<u8>, bool> = HashMap::new();
         let mut batch = RowSet::default();
         let mut op = start(&self.plan, rt);
-        while op.next(&self.plan, rt, &mut batch)? {
+        while op.next(rt, &mut batch)? {
             for i in 0..batch.len() {
                 let row = batch.row(i);
                 let Some(clause) = self.clause_of(row, rt)? else { continue };

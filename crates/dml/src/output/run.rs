@@ -1,6 +1,8 @@
-//! OUTPUT while its statement runs: rows go to the client at once, or when the statement's
-//! constraints have held, if something is still to be tested behind the rows; those for a table
-//! when the statement has done its own work if it reads or changes that table.
+//! OUTPUT while its statement runs: rows go to the client many at a time as they are made, or when
+//! the statement's constraints have held, if something is still to be tested behind the rows; those
+//! for a table when the statement has done its own work if it reads or changes that table.
+//! Guarantee: the rows before the row at which a statement fails go to the client before the error,
+//! but for those that wait.
 
 use super::{IntoPlan, OutputPlan};
 use crate::loader::Loader;
@@ -8,9 +10,10 @@ use crate::new_row::NewRows;
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::row_store::{Cursor, RowStore};
 use exec::operators::rt::Rt;
+use session::output::MadeRows;
 use session::query_memory::row_bytes;
 use session::state::changes::Action;
-use types::{ResultRows, SqlError, Value, pack_row};
+use types::{SqlError, Value, pack_row};
 
 /// Whether rows go to the client.
 pub fn to_client(output: Option<&OutputPlan>) -> bool {
@@ -28,17 +31,11 @@ pub struct OutputRow<'r> {
 
 /// OUTPUT while its statement runs. It is passed on with every change, and most have no OUTPUT:
 /// what belongs to it is apart.
-pub struct Outlet<'p> {
-    client: &'p mut dyn RowSink,
-    run: Option<Box<OutputRun<'p>>>,
-}
+pub struct Outlet<'p>(Option<Box<OutputRun<'p>>>);
 
 /// What the client gets once the change has ended.
 #[must_use]
-pub struct Waiting<'p> {
-    client: &'p mut dyn RowSink,
-    run: Option<Box<OutputRun<'p>>>,
-}
+pub struct Waiting<'p>(Option<Box<OutputRun<'p>>>);
 
 impl Waiting<'_> {
     /// The change has ended: the constraints have held.
@@ -47,9 +44,9 @@ impl Waiting<'_> {
     /// Those of the client, and of run files.
     #[inline]
     pub fn send(self) -> Result<(), SqlError> {
-        match self.run {
+        match self.0 {
             None => Ok(()),
-            Some(run) => run.send_held(self.client),
+            Some(mut run) => run.send_held(),
         }
     }
 }
@@ -57,13 +54,27 @@ impl Waiting<'_> {
 /// A statement's OUTPUT.
 struct OutputRun<'p> {
     plan: &'p OutputPlan,
+    client: &'p mut dyn RowSink,
     /// Boxed: it is large, and most have none.
     into: Option<Box<IntoRun<'p>>>,
     slots: Vec<Value>,
+    /// Rows that go to the client together.
+    made: MadeRows,
     /// Rows for the client wait until the change has ended.
     holds: bool,
     /// Those that do, packed.
     held: Option<RowStore>,
+    packed: Vec<u8>,
+}
+
+/// A statement that fails has given the client its rows up to there.
+impl Drop for OutputRun<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // A client that is gone is told nothing of the statement's own error either.
+            let _ = self.flush();
+        }
+    }
 }
 
 struct IntoRun<'p> {
@@ -84,17 +95,16 @@ impl<'p> Outlet<'p> {
         ctx: &mut ExecCtx<'_>,
         client: &'p mut dyn RowSink,
     ) -> Result<Outlet<'p>, SqlError> {
-        let run = match plan {
-            None => None,
-            Some(plan) => Some(OutputRun::begin(plan, ctx)?),
-        };
-        Ok(Outlet { client, run })
+        match plan {
+            None => Ok(Outlet(None)),
+            Some(plan) => OutputRun::begin(plan, ctx, client).map(|run| Outlet(Some(run))),
+        }
     }
 
     /// Whether rows for the client wait until the change has ended.
     #[inline]
     pub fn holding(mut self, holds: bool) -> Outlet<'p> {
-        if let Some(run) = &mut self.run {
+        if let Some(run) = &mut self.0 {
             run.holds = holds;
         }
         self
@@ -106,41 +116,49 @@ impl<'p> Outlet<'p> {
     /// Those of the expressions, of the client, of the table.
     #[inline]
     pub fn give(&mut self, row: &OutputRow<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
-        match &mut self.run {
+        match &mut self.0 {
             None => Ok(()),
-            Some(run) => run.give(row, &mut *self.client, rt),
+            Some(run) => run.give(row, rt),
         }
     }
 
-    /// All rows were given: those for a table are in it after this. What waits goes to the client
-    /// when the change has ended.
+    /// All rows were given: those for a table are in it after this, those for the client are its.
+    /// What waits goes to the client when the change has ended.
     ///
     /// # Errors
-    /// Those of the table.
+    /// Those of the table, and of the client.
     #[inline]
     pub fn finish(mut self, rt: &mut Rt<'_, '_>) -> Result<Waiting<'p>, SqlError> {
-        if let Some(run) = &mut self.run {
+        if let Some(run) = &mut self.0 {
             run.finish(rt)?;
         }
-        Ok(Waiting { client: self.client, run: self.run })
+        Ok(Waiting(self.0))
     }
 }
 
 impl<'p> OutputRun<'p> {
-    fn begin(plan: &'p OutputPlan, ctx: &mut ExecCtx<'_>) -> Result<Box<OutputRun<'p>>, SqlError> {
+    fn begin(
+        plan: &'p OutputPlan,
+        ctx: &mut ExecCtx<'_>,
+        client: &'p mut dyn RowSink,
+    ) -> Result<Box<OutputRun<'p>>, SqlError> {
         let into = match &plan.into {
             None => None,
             Some(into) => Some(into.begin(ctx)?),
         };
-        Ok(Box::new(OutputRun { plan, into, slots: Vec::new(), holds: false, held: None }))
+        Ok(Box::new(OutputRun {
+            plan,
+            client,
+            into,
+            slots: Vec::new(),
+            made: MadeRows::default(),
+            holds: false,
+            held: None,
+            packed: Vec::new(),
+        }))
     }
 
-    fn give(
-        &mut self,
-        row: &OutputRow<'_>,
-        client: &mut dyn RowSink,
-        rt: &mut Rt<'_, '_>,
-    ) -> Result<(), SqlError> {
+    fn give(&mut self, row: &OutputRow<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let plan = self.plan;
         let slots = &mut self.slots;
         slots.clear();
@@ -153,36 +171,53 @@ impl<'p> OutputRun<'p> {
         if let (Some(into), Some(run)) = (&plan.into, &mut self.into) {
             run.add(into, slots, rt)?;
         }
-        if let Some(output) = &plan.client {
-            rt.session().acknowledge_reads()?;
-            let values: Result<Vec<Value>, SqlError> =
-                output.exprs.iter().map(|e| e.eval(slots, rt)).collect();
-            self.send(&values?, client, rt)?;
+        let Some(output) = &plan.client else { return Ok(()) };
+        rt.session().acknowledge_reads()?;
+        let many = self.made.add(|values| {
+            output.exprs.iter().try_for_each(|e| {
+                values.push(e.eval(slots, rt)?);
+                Ok(())
+            })
+        })?;
+        if self.holds {
+            self.hold(rt)
+        } else if many {
+            self.flush()
+        } else {
+            Ok(())
         }
-        Ok(())
     }
 
-    /// Sends a row to the client, or keeps it until the change has ended.
-    fn send(
-        &mut self,
-        row: &[Value],
-        client: &mut dyn RowSink,
-        rt: &mut Rt<'_, '_>,
-    ) -> Result<(), SqlError> {
-        if !self.holds {
-            return client.rows(&ResultRows::one(row));
-        }
+    /// Values of a row for the client.
+    fn width(&self) -> usize {
+        self.plan.client.as_ref().map_or(0, |output| output.exprs.len())
+    }
+
+    /// Sends the rows that are made.
+    fn flush(&mut self) -> Result<(), SqlError> {
+        let width = self.width();
+        self.made.flush(width, |rows| self.client.rows(rows))
+    }
+
+    /// Keeps the row that is made until the change has ended.
+    fn hold(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        let width = self.width();
         if self.held.is_none() {
             let files = rt.session().host().run_files().clone();
             self.held = Some(RowStore::new(files, rt.share()));
         }
-        let Some(held) = &mut self.held else { return Ok(()) };
-        let mut packed = Vec::new();
-        pack_row(row, &mut packed);
-        held.push(&packed)
+        let (Some(held), packed) = (&mut self.held, &mut self.packed) else { return Ok(()) };
+        self.made.flush(width, |rows| {
+            rows.each(|row| {
+                packed.clear();
+                pack_row(row, packed);
+                held.push(packed)
+            })
+        })
     }
 
     fn finish(&mut self, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+        self.flush()?;
         match (self.into.take(), &self.plan.into) {
             (Some(run), Some(into)) => (*run).finish(into, rt),
             _ => Ok(()),
@@ -190,14 +225,20 @@ impl<'p> OutputRun<'p> {
     }
 
     /// The rows that were kept go to the client.
-    fn send_held(&self, client: &mut dyn RowSink) -> Result<(), SqlError> {
-        let Some(rows) = &self.held else { return Ok(()) };
-        let width = self.plan.client.as_ref().map_or(0, |output| output.exprs.len());
-        let (mut cursor, mut values) = (Cursor::default(), vec![Value::Null; width]);
-        (0..rows.len()).try_for_each(|row| {
+    fn send_held(&mut self) -> Result<(), SqlError> {
+        let Some(rows) = self.held.take() else { return Ok(()) };
+        let (mut cursor, mut values) = (Cursor::default(), vec![Value::Null; self.width()]);
+        for row in 0..rows.len() {
             rows.read(row, &mut cursor, &mut values)?;
-            client.rows(&ResultRows::one(&values))
-        })
+            let many = self.made.add(|made| {
+                made.extend(values.iter_mut().map(std::mem::take));
+                Ok(())
+            })?;
+            if many {
+                self.flush()?;
+            }
+        }
+        self.flush()
     }
 }
 

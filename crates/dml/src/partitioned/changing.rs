@@ -5,6 +5,7 @@ use super::super::change::CompileCascade;
 use super::members::PartitionedView;
 use bind::Binder;
 use bind::env::CompileEnv;
+use plan::statement::Statement;
 use syntax::ast;
 use types::SqlError;
 
@@ -23,8 +24,8 @@ impl<'a> Changing<'a> {
     ///
     /// # Errors
     /// Those of the OPTION clause.
-    pub fn binder(&self, at: usize) -> Result<Binder<'a>, SqlError> {
-        let mut binder = Binder::new(self.env);
+    pub fn binder(&self, at: usize) -> Result<Statement<'a>, SqlError> {
+        let mut binder = Statement::new(self.env);
         plan::apply_options(&mut binder, self.options, self.assigns)?;
         binder.member = Some(self.view.standing(at));
         Ok(binder)
@@ -36,7 +37,7 @@ impl<'a> Changing<'a> {
     /// Those of compiling it; 4439 when it reads a table besides.
     pub fn each<T>(
         &self,
-        mut compile: impl FnMut(usize, &mut Binder<'a>) -> Result<T, SqlError>,
+        mut compile: impl FnMut(usize, &mut Statement<'a>) -> Result<T, SqlError>,
     ) -> Result<Vec<T>, SqlError> {
         let one = |at| -> Result<T, SqlError> {
             let mut binder = self.binder(at)?;

@@ -30,6 +30,7 @@ use logical::hints::{Hints, TableLock};
 use logical::tree::BoundQuery;
 use plan::Needs;
 use plan::nodes::Plan;
+use plan::statement::Statement;
 use session::state::changes::Action;
 use std::sync::Arc;
 use storage::TableStore;
@@ -203,7 +204,7 @@ fn values(
 /// A table that rows go into; `list` is the newest list of values.
 fn receiver(
     changing: &Changing<'_>,
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     insert: &ast::Insert,
     at: usize,
     (target, columns): (&InsertTarget, &[usize]),
@@ -288,7 +289,7 @@ impl PartitionedInsert {
             Source::Query(plan) => {
                 let (mut op, mut batch) = (start(plan, &mut rt), RowSet::default());
                 let mut left = limit;
-                while left > 0 && op.next(plan, &mut rt, &mut batch)? {
+                while left > 0 && op.next(&mut rt, &mut batch)? {
                     for row in 0..batch.len().min(left) {
                         left -= 1;
                         filling.give(0, batch.row(row), &mut rt)?;

@@ -27,7 +27,6 @@ use super::refusals;
 use super::turns::in_turn;
 use crate::shown::Source;
 use access::RowBatch;
-use bind::Binder;
 use catalog::Db;
 use exec::operators::RowSet;
 use exec::operators::context::ExecCtx;
@@ -37,6 +36,7 @@ use exec::operators::rt::Rt;
 use expr::ColId;
 use logical::hints::TableLock;
 use plan::Needs;
+use plan::statement::Statement;
 use session::state::changes::Action;
 use storage::TableStore;
 use storage::write::StoredRow;
@@ -69,7 +69,7 @@ pub struct MovePlan {
 pub fn compile(
     changing: &Changing<'_>,
     at: usize,
-    binder: &mut Binder<'_>,
+    binder: &mut Statement<'_>,
     update: &ast::Update,
 ) -> Result<MovePlan, SqlError> {
     binder.push_ctes(&update.ctes)?;

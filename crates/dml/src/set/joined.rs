@@ -5,12 +5,12 @@
 //! column that it is made of since the row was found, it is computed again, by its subquery.
 
 use super::SetClause;
-use bind::Binder;
 use catalog::{IndexDef, TableDef};
 use expr::{CaseExpr, ColId, CompareExpr, Expr, Pred};
 use logical::tree::{Get, Logical};
 use plan::physical;
 use plan::reads::Reads;
+use plan::statement::Statement;
 use syntax::ast::CompareOp;
 use types::{Collation, SqlError, Value};
 
@@ -38,7 +38,7 @@ impl SetClause {
     /// 3617.
     pub fn join(
         &mut self,
-        binder: &mut Binder<'_>,
+        binder: &mut Statement<'_>,
         get: &Get,
         rows: Logical,
         all: bool,

@@ -48,7 +48,9 @@ pub fn first_columns(
     core.options.fmtonly = true;
     let mut first = First::default();
     let compiled = core.instance().batches().get(core, text, &params);
-    let ran = compiled.and_then(|batch| run_batch(core, &mut first, &batch, &mut vars, false));
+    let ran = compiled.and_then(|batch| {
+        run_batch(core, &mut first, &batch, &mut vars, false).map_err(|failure| failure.error)
+    });
     *core.options = before;
     match first.columns {
         Some(columns) => ran.map(|_| columns),
@@ -76,6 +78,6 @@ pub fn undeclared(
     let mut first = FirstError::default();
     let ran = run_batch(core, &mut first, &Arc::new(batch), &mut vars, false);
     *core.options = before;
-    first.or(()).and(ran)?;
+    first.or(()).and(ran.map_err(|failure| failure.error))?;
     undeclared.deduced()
 }

@@ -14,6 +14,7 @@ use types::{DataType, SqlError, Value, msg};
 use super::bindings;
 use super::prepared_call::PreparedCall;
 use super::run::{Failure, Flow, Run};
+use super::scope::Body;
 use bind::type_names::{self, in_list, table_type};
 use catalog::{Catalog, errors, fold_name};
 use instance::OfInstance;
@@ -217,7 +218,7 @@ impl Run<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
         let fmtonly = std::mem::replace(&mut self.core.options.fmtonly, true);
-        let result = self.nested_batch(batch, &mut vars);
+        let result = self.in_scope(batch, &mut vars, Body::Text);
         self.core.options.fmtonly = fmtonly;
         result.map(|_| ())
     }
@@ -286,7 +287,7 @@ impl Run<'_> {
     ) -> Result<(Flow, i32), Failure> {
         let params = &declared.list;
         let (mut vars, copies) = self.bind_values(declared, args)?;
-        let (flow, status) = self.nested_batch(batch, &mut vars)?;
+        let (flow, status) = self.in_scope(batch, &mut vars, Body::Text)?;
         if flow == Flow::Next {
             for (from, slot) in copies {
                 self.give_back(slot, params[from].ty, &vars[from])?;

@@ -1,15 +1,12 @@
-//! EXEC: strings and sp_executesql in a scope of their own, system procedures by name. Guarantee:
-//! database, SET options and SCOPE_IDENTITY() of the caller are what they were when the scope has
-//! ended.
+//! EXEC: what a name means, arguments, the rights to it. What is called runs in a scope of its own
+//! (`scope`).
 
 use super::call::static_type;
 use super::dynamic::Dynamic;
 use super::function;
-use super::trigger::{MAX_NESTING, too_deep};
 use compact_str::CompactString;
 use instance::OfInstance;
 use programs::arguments::{Arg, TableArg};
-use programs::compiled::Compiled;
 use programs::module::{Arguments, ModuleCode, bind_arguments};
 use programs::program::BatchParam;
 use programs::table_param::TableParam;
@@ -19,19 +16,18 @@ use syntax::ast::{
 use types::convert::{Mode, convert, convert_with};
 use types::{DataType, SqlError, Value, msg};
 
-use super::run::{Effect, End, Failure, Flow, Run, run_batch};
+use super::run::{Failure, Flow, Run};
+use super::scope::Body;
 use bind::function::CalledFunction;
 use bind::module_schema::schema_of;
-use bind::set_options::CurrentOptions;
 use catalog::other::OtherObject;
 use catalog::security::Permission;
-use catalog::{Db, ModuleDef, ModuleKind, ModuleSettings, errors};
+use catalog::{Db, ModuleDef, ModuleKind, errors};
 use ddl::option_rules;
 use ddl::{temp_procedures, temps};
-use logical::rights::{Chain, Rights};
+use logical::rights::Rights;
 use metadata::names::name_parts;
 use metadata::scripts;
-use session::output::SessionChange;
 use session::output::StatementKind;
 use session::state::caller::Until;
 use session::state::phases::{self, Phase};
@@ -392,7 +388,8 @@ impl Run<'_> {
             .objects
             .cursors
             .want(cursors.iter().map(|(parameter, _)| parameter.clone()).collect());
-        let done = self.procedure_scope(home, &code, &mut vars, module, system);
+        let body = if system { Body::Script } else { Body::Module(home, module) };
+        let done = self.in_scope(&code.batch, &mut vars, body);
         let returned = self.core.objects.cursors.take_returned();
         let done = done?;
         if done.0 == Flow::Next {
@@ -415,24 +412,6 @@ impl Run<'_> {
         module: &Arc<ModuleDef>,
     ) -> Result<Arc<ModuleCode>, SqlError> {
         self.core.instance().batches().module(self.core, home, module)
-    }
-
-    /// Runs a procedure's code in its scope.
-    pub(super) fn procedure_scope(
-        &mut self,
-        home: &Arc<Db>,
-        code: &ModuleCode,
-        vars: &mut Vec<Value>,
-        module: &ModuleDef,
-        system: bool,
-    ) -> Result<(Flow, i32), Failure> {
-        let settings = module.settings;
-        self.in_scope(&code.batch, vars, Some((home, module)).filter(|_| !system), |options| {
-            if system {
-                return as_script(options);
-            }
-            as_module(options, settings);
-        })
     }
 
     /// The values of OUTPUT parameters, when the procedure has ended.
@@ -472,7 +451,6 @@ impl Run<'_> {
             return Ok((Flow::Next, 0));
         }
         let code = self.code_of(home, module)?;
-        let settings = module.settings;
         self.enter_module(home, module)?;
         let tables = code.params.iter().filter_map(|p| Some((p, p.table.as_ref()?)));
         let tables = tables
@@ -480,9 +458,8 @@ impl Run<'_> {
             .collect::<Result<Vec<_>, _>>()?;
         self.pass_tables(&tables)?;
         self.core.run.described.push(id);
-        let result = self.in_scope(&code.batch, &mut Vec::new(), Some((home, module)), |options| {
-            as_module(options, settings);
-        });
+        let body = Body::Module(home, module);
+        let result = self.in_scope(&code.batch, &mut Vec::new(), body);
         self.core.run.described.pop();
         result
     }
@@ -508,7 +485,7 @@ impl Run<'_> {
         let instance = self.core.instance().clone();
         let code = instance.batches().module(self.core, self.core.db(), script)?;
         self.core.run.described.push(id);
-        let result = self.in_scope(&code.batch, &mut Vec::new(), None, as_script);
+        let result = self.in_scope(&code.batch, &mut Vec::new(), Body::Script);
         self.core.run.described.pop();
         result
     }
@@ -586,98 +563,7 @@ impl Run<'_> {
     ) -> Result<(Flow, i32), Failure> {
         let cache = self.core.instance().clone();
         let inner = cache.batches().get(self.core, text, params)?;
-        self.nested_batch(&inner, vars)
-    }
-
-    /// Runs a compiled text in a scope of its own.
-    pub(super) fn nested_batch(
-        &mut self,
-        inner: &Arc<Compiled>,
-        vars: &mut Vec<Value>,
-    ) -> Result<(Flow, i32), Failure> {
-        let settings = inner.settings;
-        self.in_scope(inner, vars, None, |options| {
-            if options.parse_settings() != settings {
-                options.set_parse_settings(settings);
-            }
-        })
-    }
-
-    /// Runs compiled code in a scope of its own: SET options, the current database,
-    /// SCOPE_IDENTITY() and what `inserted` means are the caller's again afterwards.
-    fn in_scope(
-        &mut self,
-        inner: &Arc<Compiled>,
-        vars: &mut Vec<Value>,
-        of: Option<(&Arc<Db>, &ModuleDef)>,
-        set: impl FnOnce(&mut CurrentOptions),
-    ) -> Result<(Flow, i32), Failure> {
-        if self.core.run.nest_level >= MAX_NESTING {
-            return Err(too_deep().into());
-        }
-        let (options, numbered) = (self.core.options.clone(), self.core.options.changes());
-        let left = self.core.left_databases();
-        let trancount = self.core.trancount();
-        let scope = match of {
-            Some((home, module)) => self.core.enter_module_scope(home, module)?,
-            None => self.core.enter_chain(Chain::None),
-        };
-        set(&mut self.core.options);
-        self.core.run.nest_level += 1;
-        self.core.objects.temps.level = self.core.run.nest_level;
-        // No identity value was given in it yet.
-        let scope_identity = self.core.run.results.scope_identity.take();
-        let changes = self.core.run.triggers.changes.take();
-        let catching = self.catches();
-        let end = run_batch(self.core, self.sink, inner, vars, catching);
-        self.core.run.nest_level -= 1;
-        self.core.objects.temps.level = self.core.run.nest_level;
-        temps::end_scope(self.core);
-        // What EXECUTE AS began in the scope ends with it.
-        self.core.identity.leave_scope(scope);
-        let implicit = self.core.options.implicit_transactions;
-        // Where nothing has changed them they are not published again, and what was found out under
-        // them holds.
-        if self.core.options.changes() != numbered {
-            *self.core.options = options;
-        }
-        self.core.run.results.scope_identity = scope_identity;
-        self.core.run.triggers.changes = changes;
-        self.return_to(left)?;
-        match end {
-            // What SET IMPLICIT_TRANSACTIONS ON has begun is not the scope's.
-            Ok(End::Finished(status)) if self.core.trancount() == trancount || implicit => {
-                Ok((Flow::Next, status))
-            }
-            Ok(End::Finished(_)) => Err(Failure {
-                error: SqlError::of(
-                    msg::TRANSACTION_COUNT_MISMATCH,
-                    [&trancount, &self.core.trancount()],
-                ),
-                effect: Effect::Raise,
-            }),
-            Ok(End::ScopeAborted) => Ok((Flow::Next, -1)),
-            Ok(End::BatchAborted) => Ok((Flow::Abort, -1)),
-            // The error of an inner scope keeps its line and goes to this scope's CATCH.
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-impl Run<'_> {
-    /// The caller's database is the current one again: the one that was left first in a scope that
-    /// began when so many were left.
-    fn return_to(&mut self, left: usize) -> Result<(), SqlError> {
-        if self.core.left_databases() == left {
-            return Ok(());
-        }
-        let (id, old) = (self.core.db().id(), self.core.db().name());
-        self.core.return_to_db(left);
-        if self.core.db().id() == id {
-            return Ok(());
-        }
-        let new = self.core.db().name();
-        self.sink.changed(&SessionChange::Database { new: &new, old: &old })
+        self.in_scope(&inner, vars, Body::Text)
     }
 }
 
@@ -707,19 +593,6 @@ impl Called {
             Some(procedure) => Ok(Some(Called::System(procedure))),
             None => Ok(scripts::find(name)?.map(Called::Script)),
         }
-    }
-}
-
-/// The settings that the system's own texts are written for.
-fn as_script(options: &mut CurrentOptions) {
-    as_module(options, ModuleSettings { quoted_identifier: true, ansi_nulls: true });
-}
-
-/// The settings under which a module was made.
-fn as_module(options: &mut CurrentOptions, settings: ModuleSettings) {
-    let ModuleSettings { quoted_identifier, ansi_nulls } = settings;
-    if (options.quoted_identifier, options.ansi_nulls) != (quoted_identifier, ansi_nulls) {
-        (options.quoted_identifier, options.ansi_nulls) = (quoted_identifier, ansi_nulls);
     }
 }
 

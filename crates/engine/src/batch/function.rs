@@ -57,7 +57,7 @@ pub fn run(
     core.run.results = results;
     core.end_visit(visit);
     (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount) = options;
-    match end? {
+    match end.map_err(|failure| failure.error)? {
         End::Finished(_) => {
             let result = code.batch.program.result;
             Ok(result.and_then(|slot| vars.get_mut(slot)).map_or(Value::Null, std::mem::take))

@@ -30,7 +30,7 @@ pub fn call(
         Ok((Flow::Next, status)) => End::Finished(status),
         Ok((Flow::Abort, _)) => End::BatchAborted,
         Err(failure) => {
-            run.failed(0, failure)?;
+            run.failed(0, failure).map_err(|failure| failure.error)?;
             End::ScopeAborted
         }
     };

@@ -1,7 +1,7 @@
 //! Running triggers. A trigger is a scope inside the statement that fired it, with XACT_ABORT on
 //! and the changed rows as `inserted` and `deleted`. Guarantees: a trigger fires itself only under
 //! RECURSIVE_TRIGGERS; levels beyond 32 are error 217; what the trigger sets of SET options ends
-//! with it.
+//! with it; an error that a CATCH around the statement takes dooms the transaction.
 
 use std::sync::Arc;
 
@@ -102,8 +102,13 @@ fn run_one(
     core.run.results.scope_identity = identity;
     core.run.triggers.changes = changes;
     core.run.triggers.event_data = event;
-    match end? {
-        End::Finished(_) => check_after_trigger(&core.transactions.client),
-        End::ScopeAborted | End::BatchAborted => Err(errors::batch_ended()),
+    match end {
+        Ok(End::Finished(_)) => check_after_trigger(&core.transactions.client),
+        Ok(End::ScopeAborted | End::BatchAborted) => Err(errors::batch_ended()),
+        Err(failure) => {
+            // No error that leaves a trigger lets its transaction go on, RAISERROR's neither.
+            core.transactions.client.doomed |= core.trancount() > 0;
+            Err(failure.error)
+        }
     }
 }

@@ -29,13 +29,14 @@ use compact_str::CompactString;
 use types::convert::{Mode, convert_with};
 use types::{DataType, SqlError, Value, msg};
 
+use crate::batch::run::run_batch;
 use ddl::temps;
 use instance::InstanceCore;
 use instance::OfInstance;
 use memory::meter::Metered;
 use programs::parameters::{self, ToRun};
-use ready::{Known, Ready, look_ahead, put_ready};
-use round::{request, run_in};
+use ready::{Ready, put_ready};
+use round::{begin_batch, request};
 use session::output::Sink;
 use session::state::activity::{Here, Told};
 use session::state::core::{SessionCore, SessionShared};
@@ -254,7 +255,8 @@ impl Session {
         request(core, shared, told, sink, |core, sink, told| {
             let ToRun { batch, mut vars, shaped } =
                 parameters::find(core, core.instance().batches(), text, key)?;
-            run_in(core, sink, told, &batch, shaped.then_some(text), &mut vars)
+            begin_batch(core, told, &batch, shaped.then_some(text));
+            run_batch(core, sink, &batch, &mut vars, false).map_err(|failure| failure.error)
         })
     }
 
@@ -303,12 +305,12 @@ impl Session {
                 false => converted(core, value, ty)?,
             });
         }
+        let place = ready.iter().rposition(|ready| ready.number == prepared.number);
         // Before anything else, so that the row comes from memory meanwhile.
-        let ahead = look_ahead(ready, prepared.number, core, vars);
+        let ahead = place.and_then(|at| ready[at].look_ahead(core, vars));
         Ok(request(core, shared, told, sink, |core, sink, told| {
             let cache = core.instance().batches();
             let options = core.options.changes();
-            let place = ready.iter().rposition(|ready| ready.number == prepared.number);
             let place = match place {
                 Some(at)
                     if cache.is_same(
@@ -328,17 +330,16 @@ impl Session {
             };
             let ready = &mut ready[place];
             let batch = &ready.found.batch;
-            if let Known::Short(short) = &ready.short
-                && short.holds(core)
-            {
+            if let Some(statement) = ready.ready_statement(core) {
                 core.shared.activity.begins(told, batch, None);
-                if let Some(end) = short.run(core, sink, batch, vars, ahead) {
-                    return end;
+                if let Some(end) = statement.run(core, sink, batch, vars, ahead) {
+                    return end.map_err(|failure| failure.error);
                 }
             }
-            let end = run_in(core, sink, told, batch, None, vars);
+            begin_batch(core, told, batch, None);
+            let end = run_batch(core, sink, batch, vars, false);
             ready.look(core);
-            end
+            end.map_err(|failure| failure.error)
         }))
     }
 

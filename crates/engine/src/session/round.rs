@@ -4,7 +4,7 @@
 use super::Outcome;
 use super::watch::Watch;
 use crate::batch::flow::killed;
-use crate::batch::run::{End, run_batch};
+use crate::batch::run::End;
 use ddl::temps;
 use instance::OfInstance;
 use memory::meter::Metered;
@@ -18,7 +18,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use types::{SqlError, Value, msg};
+use types::{SqlError, msg};
 
 /// Runs what a client has asked for: what comes before and after is the same for a batch, a call
 /// and a request of the transaction manager.
@@ -82,21 +82,19 @@ pub(super) fn request(
     Outcome { ok: sink.errors == 0, status }
 }
 
-/// Runs a batch; `sent` is what the client sent where that is not the batch's own text.
-pub(super) fn run_in(
+/// A batch is about to run: it is published as what runs, and its settings hold. `sent` is what the
+/// client sent where that is not the batch's own text.
+pub(super) fn begin_batch(
     core: &mut SessionCore,
-    sink: &mut dyn Sink,
     told: &mut Told,
     batch: &Arc<Compiled>,
     sent: Option<&str>,
-    vars: &mut Vec<Value>,
-) -> Result<End, SqlError> {
+) {
     core.shared.activity.begins(told, batch, sent);
     // Only where they are other ones: a change of options is looked at when the batch ends.
     if core.options.parse_settings() != batch.settings {
         core.options.set_parse_settings(batch.settings);
     }
-    run_batch(core, sink, batch, vars, false)
 }
 
 /// Errors: 6005 the instance is shutting down, 596 KILL has ended the session.

@@ -3,7 +3,7 @@
 use std::borrow::{Borrow, Cow};
 
 use super::context::{ExecCtx, RowSink};
-use super::open::start;
+use super::open::operators;
 use super::rt::{Rt, RunState, ScanPlace};
 use super::{Operator, RowSet};
 use crate::unseen;
@@ -73,7 +73,7 @@ impl<Q: Borrow<QueryPlan>> RunningQuery<Q> {
     fn with(query: Q, ctx: &mut ExecCtx<'_>, state: RunState) -> RunningQuery<Q> {
         let QueryPlan { plan, needs, .. } = query.borrow();
         let mut rt = Rt::resume(ctx, needs, state);
-        let root = start(plan, &mut rt);
+        let root = operators(plan, &mut rt);
         RunningQuery { root, state: rt.suspend(), query }
     }
 

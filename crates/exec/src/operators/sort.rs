@@ -4,7 +4,7 @@
 use super::external_sort::{Sorted, Sorter};
 use super::{BATCH, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
-use expr::eval::order_of;
+use expr::order::order_of;
 use plan::nodes::{Node, Plan, SortSlot};
 use session::query_memory::{Share, row_bytes};
 use std::cmp::Ordering;

@@ -9,7 +9,7 @@ use types::{DataType, Len, Value};
 use super::objects::{Kind, object, object_columns};
 use super::{NVARCHAR60, View, ViewColumn, Wanted, bit, pick, text};
 use bind::function::table_columns;
-use bind::scope::ScopeColumn;
+use bind::source::ScopeColumn;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, fold_name};
 use instance::OfInstance;
 use session::output::ColumnInfo;

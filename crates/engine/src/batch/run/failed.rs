@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use types::{SqlError, msg};
 
+use super::told::end_of;
 use super::{After, Effect, End, Failure, Run};
 use crate::batch::kind::is_dml;
 use catalog::errors;
@@ -14,12 +15,15 @@ use session::output::{StatementEnd, StatementKind};
 use session::state::inner::was_reported;
 
 impl Run<'_> {
-    /// Decides what an error does. Errors: the error itself, for a CATCH of a calling scope.
+    /// Decides what an error does.
+    ///
+    /// # Errors
+    /// The error itself, for a CATCH of a calling scope.
     pub(in crate::batch) fn failed(
         &mut self,
         at: usize,
         failure: Failure,
-    ) -> Result<After, SqlError> {
+    ) -> Result<After, Failure> {
         if was_reported(&failure.error) {
             return Ok(After::End(End::BatchAborted));
         }
@@ -53,9 +57,9 @@ impl Run<'_> {
             }
             if self.shown {
                 // The CATCH that takes it knows nothing of the result set that had begun.
-                let _ = self.sink.done(self.end_of(self.kind(at), Some(0)));
+                let _ = self.sink.done(end_of(self.core, self.kind(at), Some(0)));
             }
-            return Err(error);
+            return Err(Failure { error, effect: Effect::Passed });
         }
         self.report(at, &error, aborts || effect == Effect::Compile);
         if aborts && (error.severity >= 20 || !self.core.keeps_transaction()) {
@@ -68,7 +72,7 @@ impl Run<'_> {
         let _ = self.core.tell_transactions(self.sink);
         // A call is no statement.
         if self.outputs.is_none() {
-            let end = StatementEnd { error: true, ..self.end_of(self.kind(at), None) };
+            let end = StatementEnd { error: true, ..end_of(self.core, self.kind(at), None) };
             let _ = self.sink.done(end);
         }
         if aborts {
@@ -90,7 +94,7 @@ impl Run<'_> {
     fn aborts(&self, error: &SqlError, effect: Effect) -> bool {
         let options = &self.core.options;
         match effect {
-            Effect::Raise => false,
+            Effect::Raise | Effect::Passed => false,
             Effect::Throw | Effect::Compile => options.xact_abort,
             Effect::Usual => {
                 let arithmetic = options.arithabort
@@ -135,7 +139,7 @@ impl Run<'_> {
         let rows = counts.then_some(0);
         if self.shown {
             // The result set that had begun is over.
-            let _ = self.sink.done(self.end_of(kind, rows));
+            let _ = self.sink.done(end_of(self.core, kind, rows));
         } else if kind != StatementKind::Execute {
             let kind = if kind == StatementKind::Quiet { StatementKind::RaisError } else { kind };
             let _ = self.told(kind, rows);

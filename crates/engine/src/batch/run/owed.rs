@@ -18,7 +18,7 @@ use session::state::SessionCore;
 /// # Errors
 /// Those of the sink: the columns are not those that were asked for, the client is gone.
 #[cold]
-pub(in crate::batch) fn tell_owed(
+fn tell_owed(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
     needs: &Needs,

@@ -13,6 +13,7 @@ use super::{ROWS, concurrency, hidden_name, invalid, number, scroll, shown_colum
 use crate::batch::cursors::{NewCursor, compile, open};
 use crate::batch::origins;
 use crate::batch::run::{Failure, Flow, Run};
+use crate::batch::scope::Body;
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::compiled::Compiled;
@@ -279,7 +280,7 @@ impl Run<'_> {
         outs: &OpenArgs,
     ) -> Result<(Flow, i32), Failure> {
         self.sink.message(&SqlError::of(msg::EXECUTING_DIRECTLY, []))?;
-        let (flow, status) = self.nested_batch(batch, vars)?;
+        let (flow, status) = self.in_scope(batch, vars, Body::Text)?;
         if flow == Flow::Next {
             for arg in [&outs.cursor, &outs.scroll, &outs.concurrency] {
                 self.put(arg.as_ref(), 0)?;

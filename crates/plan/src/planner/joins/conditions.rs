@@ -8,7 +8,8 @@ use crate::planner::Context;
 use crate::view_seek;
 use expr::{ColId, CompareExpr, Expr, Pred, mirrored};
 use logical::columns::ColumnSet;
-use logical::tree::{JoinKind, Logical, SortKey};
+use logical::order::SortKey;
+use logical::tree::{JoinKind, Logical};
 use syntax::ast::CompareOp;
 use types::Collation;
 

@@ -2,8 +2,8 @@
 //! Guarantee: in a chain of any number of nodes the answer costs some hundred steps: beyond, inputs
 //! remember the tables below them.
 
-use crate::input::Input;
-use crate::tree::{Get, JoinKind, Logical};
+use super::input::Input;
+use super::{Get, JoinKind, Logical};
 use expr::{ColId, Expr};
 use std::sync::Arc;
 

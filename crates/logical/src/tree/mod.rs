@@ -1,7 +1,13 @@
-//! The logical plan: what a query means, without how. Columns are statement-wide ids.
+//! The logical plan: what a query means, without how. Columns are statement-wide ids. A node's
+//! inputs remember what has been worked out of them ([`input`]), the tables below them too
+//! ([`sources`]).
 
-use super::hints::{Hints, RowLocks};
-use super::input::{GatheredColumns, Input};
+pub mod input;
+pub mod sources;
+
+use self::input::{GatheredColumns, Input};
+use crate::hints::{Hints, RowLocks};
+use crate::order::SortKey;
 use crate::view::ViewDef;
 use crate::window::WindowCall;
 use catalog::Db;
@@ -244,14 +250,6 @@ pub enum JoinHint {
 pub struct GroupCol {
     pub output: ColId,
     pub expr: Expr,
-    pub collation: Collation,
-}
-
-/// A key of an ORDER BY.
-#[derive(Clone, Debug)]
-pub struct SortKey {
-    pub expr: Expr,
-    pub descending: bool,
     pub collation: Collation,
 }
 

@@ -6,9 +6,9 @@
 //! Guarantees: what is remembered is that of the node as it is: whoever may change the node makes
 //! the input forget.
 
+use super::Logical;
+use super::sources::Tables;
 use crate::columns::{ColumnSet, Span};
-use crate::sources::Tables;
-use crate::tree::Logical;
 use stack::Nested;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -52,7 +52,7 @@ impl Input {
     }
 
     /// The tables below it, if they have been gathered.
-    pub fn known_tables(&self) -> Option<&Tables> {
+    pub(crate) fn known_tables(&self) -> Option<&Tables> {
         self.facts.tables.get().map(|tables| &**tables)
     }
 
@@ -62,7 +62,7 @@ impl Input {
     }
 
     /// The columns that it offers, if they are remembered.
-    pub fn few_columns(&self) -> Option<&ColumnSet> {
+    pub(crate) fn few_columns(&self) -> Option<&ColumnSet> {
         let known = self.facts.columns.get_or_init(|| {
             let mut offers = GatheredColumns { spans: Vec::new(), few: true };
             self.node.offers(&mut offers);
@@ -87,7 +87,7 @@ impl GatheredColumns {
     }
 
     /// Adds those of a node's input.
-    pub fn add_input(&mut self, input: &Input) {
+    pub(crate) fn add_input(&mut self, input: &Input) {
         match input.few_columns() {
             Some(columns) => self.spans.extend_from_slice(columns.spans()),
             None if self.few => self.few = false,

@@ -6,7 +6,7 @@
 
 use crate::owners::Owners;
 use expr::{Expr, Pred};
-use logical::input::Input;
+use logical::tree::input::Input;
 use logical::tree::{JoinHint, JoinKind, Logical};
 use types::SqlError;
 

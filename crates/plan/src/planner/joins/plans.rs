@@ -2,8 +2,8 @@
 
 use super::conditions::Equalities;
 use super::merge::MergeKeys;
+use crate::columns::gives_both;
 use crate::nodes::{ApplyPlan, HashJoinPlan, KeyOrder, LoopJoinPlan, MergeJoinPlan, Node, Plan};
-use crate::physical::gives_both;
 use expr::{ColId, Expr, Pred};
 use logical::slots::{pred_slots, slots};
 use logical::tree::JoinKind;

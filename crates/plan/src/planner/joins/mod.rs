@@ -4,10 +4,10 @@
 //! and merges give rows in the order of their left side, so an order or groups that are wanted
 //! above may be asked of it.
 
+use super::{Context, Planner};
+use crate::columns::exactly;
 use crate::estimate;
 use crate::nodes::Plan;
-use crate::physical::exactly;
-use crate::planner::{Context, Planner};
 use bind::options::JoinMethods;
 use expr::{ColId, CompareExpr, Expr, Pred};
 use logical::access_hints::no_plan;
@@ -91,7 +91,7 @@ impl Planner<'_, '_> {
         let Join { kind, left, right, on, hint } = join;
         let (left_ids, right_ids) = (left.columns(), right.columns());
         let mut parts = Parts::split(kind, preds, on, &left_ids, &right_ids);
-        let left = sorted_down(left, &mut parts.left, &|| self.binder.check_cancel())?;
+        let left = sorted_down(left, &mut parts.left, &|| self.statement.check_cancel())?;
         let cx = wanted.with(&parts.above).with(&parts.on);
         let side = |logical: Logical, preds: Vec<Pred>, ids: ColumnSet| {
             let rows = (estimate::rows(&logical) * estimate::kept(&preds, &logical)).max(1.0);
@@ -130,7 +130,7 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         let forced = match hint {
             Some(hint) => hint == JoinHint::Merge,
-            None => !self.binder.join_methods.hash,
+            None => !self.statement.join_methods.hash,
         };
         let merge = MergeKeys::of(&keys, (&left, &right), hint, forced);
         let (method, exchange) = self.method((kind, hint), &left, &right, &keys, merge.as_ref())?;
@@ -195,7 +195,7 @@ impl Planner<'_, '_> {
         let mut given: Vec<RangeCondition> = equal.collect();
         given.extend(keys.take_ranges(&right.logical, left_ids));
         for (l, op, r, collation) in given {
-            let slot = self.binder.new_param();
+            let slot = self.statement.new_param();
             args.push((slot, l));
             let compare = CompareExpr { op, left: r, right: Expr::Param(slot), collation };
             right.preds.push(Pred::Compare(Box::new(compare)));
@@ -225,7 +225,7 @@ impl Planner<'_, '_> {
             Some(JoinHint::Hash) => JoinMethods { loops: false, hash: true, merge: false },
             Some(JoinHint::Merge) => JoinMethods { loops: false, hash: false, merge: true },
             Some(JoinHint::Ordered) if merge.is_some() => return Ok((Method::Merge, None)),
-            Some(JoinHint::Ordered) | None => self.binder.join_methods,
+            Some(JoinHint::Ordered) | None => self.statement.join_methods,
         };
         let mut exchange = None;
         // FORCESEEK of the right table, which only the left rows make possible.
@@ -233,7 +233,8 @@ impl Planner<'_, '_> {
         if must {
             return Ok((Method::Seek, None));
         }
-        if let Some(chance) = self.binder.any_plan.as_mut().filter(|_| allowed == JoinMethods::ALL)
+        if let Some(chance) =
+            self.statement.any_plan.as_mut().filter(|_| allowed == JoinMethods::ALL)
         {
             match chance.one_of(5) {
                 0 => allowed = JoinMethods { loops: true, hash: false, merge: false },

@@ -6,14 +6,17 @@ use super::Side;
 use super::conditions::Equalities;
 use super::plans::merge_plan;
 use crate::access_path;
+use crate::conversions;
 use crate::cost::{self, BUILD, MERGED, PAIR, PROBE};
 use crate::estimate;
 use crate::estimate::below_filters;
 use crate::nodes::{Node, Plan};
-use crate::planner::{Context, Planner, sort_slots};
+use crate::planner::order::sort_slots;
+use crate::planner::{Context, Planner};
 use expr::{ColId, Expr, Pred};
-use logical::sources::source;
-use logical::tree::{JoinHint, JoinKind, Logical, SortKey};
+use logical::order::SortKey;
+use logical::tree::sources::source;
+use logical::tree::{JoinHint, JoinKind, Logical};
 use smallvec::SmallVec;
 use stack::Nested;
 use types::{Collation, SqlError};
@@ -353,7 +356,7 @@ fn is_read_as_it_lies(side: &Side) -> bool {
 /// Whether equal values of an expression are those of equal columns.
 fn keeps_values(e: &Expr) -> bool {
     match e {
-        Expr::Convert(c) => access_path::keeps_values(c.from, c.to),
+        Expr::Convert(c) => conversions::keeps_values(c.from, c.to),
         _ => true,
     }
 }
@@ -362,7 +365,7 @@ fn keeps_values(e: &Expr) -> bool {
 fn ordering_column(e: &Expr, logical: &Logical) -> Option<ColId> {
     let id = match e {
         Expr::Col(id) => *id,
-        Expr::Convert(c) if access_path::keeps_order(c.from, c.to) => match c.operand {
+        Expr::Convert(c) if conversions::keeps_order(c.from, c.to) => match c.operand {
             Expr::Col(id) => id,
             _ => return None,
         },
