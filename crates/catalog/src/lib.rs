@@ -29,7 +29,7 @@ pub mod messages;
 pub mod module;
 pub mod names;
 pub mod new;
-mod object_head;
+pub mod object_head;
 pub mod other;
 pub mod overflow;
 pub mod pending;

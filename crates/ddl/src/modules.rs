@@ -416,7 +416,7 @@ fn parent_of(catalog: &Catalog, module: &ModuleDef) -> Option<Parent> {
 ///
 /// # Errors
 /// What the storage says.
-pub fn drop_triggers(work: &mut Work<'_>, parent: i32) -> Result<(), SqlError> {
+pub(crate) fn drop_triggers(work: &mut Work<'_>, parent: i32) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
     let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == parent;
     for trigger in catalog.modules.values().filter(own) {

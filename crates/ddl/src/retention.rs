@@ -12,7 +12,7 @@ use session::state::SessionCore;
 use types::{SqlError, Value};
 
 use super::own_queries::with_env;
-use super::temporal::history_of;
+use super::versioned::history_of;
 
 /// Rows of one transaction in the background.
 const PIECE: u64 = 4096;

@@ -100,7 +100,7 @@ fn charge_of(core: &SessionCore, bytes: usize) -> Result<Charge, SqlError> {
 ///
 /// # Errors
 /// 701: the procedure must not come.
-pub fn charge_module(core: &SessionCore, module: &ModuleDef) -> Result<(), SqlError> {
+pub(crate) fn charge_module(core: &SessionCore, module: &ModuleDef) -> Result<(), SqlError> {
     *module.charged.lock() = Some(Box::new(charge_of(core, module.memory())?));
     Ok(())
 }

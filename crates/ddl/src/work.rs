@@ -3,6 +3,8 @@
 //! beside it (see `pending`), the catalog at once under SCH-M locks; a change that fails half-way
 //! frees what it has made.
 
+mod free_names;
+
 use std::sync::Arc;
 
 use access::BTree;
@@ -266,7 +268,7 @@ impl Work<'_> {
 
     /// Units for what lies outside the rows of a table, where its columns ask for one that it does
     /// not have.
-    pub fn complete_outside(&mut self, table: &mut TableDef) -> Result<(), SqlError> {
+    pub(crate) fn complete_outside(&mut self, table: &mut TableDef) -> Result<(), SqlError> {
         if table.lob.is_none() && table.has_large() {
             let unit = self.unit(table.storage.filegroup)?;
             table.lob = Some((unit.unit, unit.first_iam));
@@ -283,7 +285,7 @@ impl Work<'_> {
     }
 
     /// Writes a definition's rows.
-    pub fn write_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+    pub(crate) fn write_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
         // Nobody ever loads the definition of a table variable.
         if self.db.is_autonomous() {
             return Ok(());
@@ -298,7 +300,7 @@ impl Work<'_> {
     }
 
     /// Deletes a definition's rows.
-    pub fn delete_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
+    pub(crate) fn delete_rows(&mut self, table: &TableDef) -> Result<(), SqlError> {
         if self.db.is_autonomous() {
             return Ok(());
         }
@@ -326,7 +328,7 @@ impl Work<'_> {
     }
 
     /// Lists units to be freed when the transaction commits.
-    pub fn drop_units(&mut self, units: Vec<UnitRef>) -> Result<(), SqlError> {
+    pub(crate) fn drop_units(&mut self, units: Vec<UnitRef>) -> Result<(), SqlError> {
         let (db, open) = (self.db.clone(), self.open.clone());
         let txn = self.core.txn(&db)?;
         for unit in &units {

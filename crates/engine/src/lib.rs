@@ -17,6 +17,7 @@ pub mod repair;
 mod running;
 pub mod session;
 mod startup;
+mod typed_rows;
 pub mod watch;
 
 pub use self::session::{

@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, Value, msg};
 use super::Call;
 use super::params::{NAME, Param};
 use catalog::{ConstraintKind, ModuleKind, TEMPDB};
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::results::column;
 use metadata::views::rights::{object_named, sees, sees_definition};
 
@@ -92,7 +92,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// EXEC sp_server_info [attribute].
-pub fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@attribute_id", DataType::Int)];
     const ROWS: &[(i32, &str, &str)] = &[
         (1, "DBMS_NAME", "Microsoft SQL Server"),

@@ -17,7 +17,7 @@ pub fn managed(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_procedure_params_100_managed name [, group, schema, parameter].
-pub fn managed_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn managed_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
     list(call, "sp_procedure_params_100_managed", true)
 }
 

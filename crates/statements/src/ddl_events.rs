@@ -17,7 +17,7 @@ use types::{DataType, SqlError};
 use super::{StmtCtx, database_of};
 use catalog::{Db, MASTER, ModuleDef, clock};
 use ddl::events::covers;
-use metadata::functions::properties::SERVER_NAME;
+use metadata::product::SERVER_NAME;
 use session::conceal::conceal;
 use session::state::SessionCore;
 use session::state::changes::{Cause, FiredTriggers};

@@ -32,6 +32,7 @@ mod principal;
 mod query_store;
 mod restore;
 mod restore_lists;
+mod restore_options;
 mod restore_places;
 pub mod rights;
 mod schema;
@@ -311,7 +312,7 @@ impl StmtCtx<'_> {
     }
 
     /// Sends an informational message.
-    pub fn inform<const VALUES: usize>(
+    pub(crate) fn inform<const VALUES: usize>(
         &mut self,
         message: msg::Message<VALUES>,
         values: [&dyn Display; VALUES],

@@ -399,7 +399,7 @@ fn check_versioning(db: &Db, module: &ModuleDef, parent: &Parent) -> Result<(), 
         Temporal::Current { .. } if stands => 2,
         _ => return Ok(()),
     };
-    Err(SqlError::of(msg::TRIGGER_ON_VERSIONED, [&ddl::temporal::full_name(db, table)])
+    Err(SqlError::of(msg::TRIGGER_ON_VERSIONED, [&ddl::versioned::full_name(db, table)])
         .state(state))
 }
 

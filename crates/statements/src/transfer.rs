@@ -16,7 +16,7 @@ use super::StmtCtx;
 use super::principal::cannot;
 use super::rights::not_permitted;
 use ddl::work::Work;
-use ddl::{alias_types, moves, others, schemabinding};
+use ddl::{moves, others, schemabinding, user_types};
 use instance::security::change::{Change, forget, hold, is_still_there};
 
 fn schema_of(name: &ObjectName) -> &str {
@@ -48,9 +48,9 @@ impl StmtCtx<'_> {
                     return Ok(());
                 }
                 work.wait_for_name(&Name::of_type(&to, name))?;
-                alias_types::check_name(&db.catalog(), &to, name)
+                user_types::check_name(&db.catalog(), &to, name)
                     .map_err(|_| taken("type", name))?;
-                alias_types::transfer(&mut work, &alias, &to)?;
+                user_types::alias::transfer(&mut work, &alias, &to)?;
                 drop(work);
                 return forget(self.core, &db, Class::Type, alias.type_id);
             }

@@ -9,7 +9,7 @@ use super::{StmtCtx, database_of, resolve_table};
 use bind::computed::Nature;
 use bind::resolve::Named;
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, TableDef, errors};
-use ddl::computed_def::with_binder;
+use ddl::definition_binder::with_binder;
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
 use ddl::{index_options, indexed_views, table_def};
@@ -36,7 +36,10 @@ pub enum Indexed {
 ///
 /// # Errors
 /// 208.
-pub fn resolve_indexed(core: &SessionCore, name: &ast::ObjectName) -> Result<Indexed, SqlError> {
+pub(crate) fn resolve_indexed(
+    core: &SessionCore,
+    name: &ast::ObjectName,
+) -> Result<Indexed, SqlError> {
     let missing = match resolve_table(core, name) {
         Ok((db, table)) => return Ok(Indexed::Table(db, table)),
         Err(e) => e,

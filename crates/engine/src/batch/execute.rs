@@ -26,7 +26,7 @@ use catalog::{Db, ModuleDef, ModuleKind, errors};
 use ddl::option_rules;
 use ddl::{temp_procedures, temps};
 use logical::rights::Rights;
-use metadata::functions::metadata::name_parts;
+use metadata::names::name_parts;
 use metadata::scripts;
 use session::output::StatementKind;
 use session::state::caller::Until;

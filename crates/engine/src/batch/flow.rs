@@ -14,7 +14,6 @@ use types::{DataType, DateOrder, Language, Len, SqlError, Value, msg};
 
 use super::kind::kind_of;
 use super::run::{Effect, Failure, Flow, Run};
-use crate::session::watch::killed;
 use catalog::errors;
 use catalog::messages::Message;
 use instance::OfInstance;
@@ -468,6 +467,11 @@ fn small(name: &str, number: Option<i64>, low: i32, high: i32) -> Result<i32, Sq
         Some(n) if (low..=high).contains(&n) => Ok(n),
         _ => Err(SqlError::of(msg::SET_VALUE_RANGE, [&name])),
     }
+}
+
+/// 596: KILL has ended the session, or an error of severity 20 or more does.
+pub(crate) fn killed() -> SqlError {
+    SqlError::of(msg::SESSION_KILLED, [])
 }
 
 #[cfg(test)]

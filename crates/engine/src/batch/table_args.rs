@@ -9,7 +9,7 @@ use types::{SqlError, Value, msg};
 
 use super::run::Run;
 use super::trigger::{MAX_NESTING, too_deep};
-use crate::session::bulk::Typed;
+use crate::typed_rows::Typed;
 use bind::env::VarScope;
 use catalog::TableDef;
 use catalog::names::quote;

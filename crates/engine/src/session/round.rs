@@ -2,7 +2,8 @@
 //! open ended, the answer watched.
 
 use super::Outcome;
-use super::watch::{Watch, killed};
+use super::watch::Watch;
+use crate::batch::flow::killed;
 use crate::batch::run::End;
 use ddl::temps;
 use instance::OfInstance;

@@ -4,12 +4,7 @@
 use session::output::{OutputParameter, SessionChange, Sink, StatementEnd};
 use session::state::core::SessionShared;
 use std::sync::atomic::Ordering;
-use types::{ResultRows, SqlError, msg};
-
-/// 596: KILL has ended the session, or an error of severity 20 or more does.
-pub(crate) fn killed() -> SqlError {
-    SqlError::of(msg::SESSION_KILLED, [])
-}
+use types::{ResultRows, SqlError};
 
 /// Counts the errors that go by. A sink that fails cancels the batch: no CATCH takes that error,
 /// nothing more runs for a client that is gone.

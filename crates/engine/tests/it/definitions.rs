@@ -500,3 +500,45 @@ fn lists_of_checks_compare_value_by_value() {
     b.check("INSERT listed VALUES ('1'); INSERT listed VALUES ('02')", "(1)\n(1)");
     b.fails("INSERT listed VALUES ('01')", 547);
 }
+
+#[test]
+fn dbreindex_builds_indexes_again() {
+    let mut b = Bench::new();
+    b.check(
+        "CREATE TABLE t (id int CONSTRAINT pk_t PRIMARY KEY, a int)
+         CREATE INDEX ix_a ON t (a) WITH (FILLFACTOR = 70)
+         INSERT t SELECT value, value % 7 FROM GENERATE_SERIES(1, 300)",
+        "(300)",
+    );
+    let kept = "SELECT name, fill_factor, is_disabled FROM sys.indexes
+                WHERE object_id = OBJECT_ID('t') ORDER BY name";
+    // One of them, by a bare name.
+    b.check("ALTER INDEX ix_a ON t DISABLE", "");
+    b.check("DBCC DBREINDEX ('t..t', ix_a, 80) WITH NO_INFOMSGS", "");
+    b.check(kept, "ix_a|80|0\npk_t|0|0");
+    b.check("SELECT COUNT(*) FROM t WITH (INDEX (ix_a)) WHERE a = 3", "43");
+    // All of them, each with the fill factor that it has, or with a new one.
+    b.check("ALTER INDEX ix_a ON t DISABLE", "");
+    b.check("DBCC DBREINDEX (t, '', 0) WITH NO_INFOMSGS", "");
+    b.check(kept, "ix_a|80|0\npk_t|0|0");
+    b.check("DECLARE @t sysname = '[dbo].[t]' DBCC DBREINDEX (@t, ' ', 60) WITH NO_INFOMSGS", "");
+    b.check(kept, "ix_a|60|0\npk_t|60|0");
+    // It is a part of its transaction.
+    b.check("BEGIN TRAN DBCC DBREINDEX ('t', ix_a, 50) WITH NO_INFOMSGS; ROLLBACK", "");
+    b.check(kept, "ix_a|60|0\npk_t|60|0");
+    b.check("CREATE TABLE #x (a int PRIMARY KEY) DBCC DBREINDEX ('#x') WITH NO_INFOMSGS", "");
+    says(&mut b, "DBCC DBREINDEX ('t')", "DBCC execution completed.");
+    says(&mut b, "DBCC DBREINDEX ('nowhere')", "Msg 2501");
+    says(&mut b, "DBCC DBREINDEX", "Msg 2501");
+    says(
+        &mut b,
+        "DBCC DBREINDEX ('t', nope)",
+        "Msg 7999: Could not find any index named 'nope' for table 't'.",
+    );
+    says(&mut b, "DBCC DBREINDEX ('t', ix_a, 101)", "Msg 129");
+    b.check("ALTER DATABASE t SET ALLOW_SNAPSHOT_ISOLATION ON", "");
+    let inside = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT BEGIN TRAN DBCC DBREINDEX ('t')";
+    says(&mut b, inside, "Msg 3964");
+    b.run("IF @@TRANCOUNT > 0 ROLLBACK SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    is_sound(&mut b);
+}

@@ -98,6 +98,7 @@ mod paths;
 mod phantoms;
 mod pivot;
 mod plan_choice;
+mod plan_guides;
 mod plan_stats;
 mod plans;
 mod point_updates;

@@ -4,6 +4,7 @@
 //! may not use (`engine/tests/it/visibility` goes over all of them).
 
 use super::{of_statement as f, session};
+use crate::names::name_parts;
 use crate::views::rights::sees;
 use crate::views::visible::{sees_database, sees_type};
 use catalog::ConstraintKind;
@@ -227,43 +228,6 @@ fn with_table(db: &Option<Arc<Db>>, id: i64, f: impl Fn(&TableDef) -> Value) -> 
     let Some(db) = db else { return Value::Null };
     let catalog = db.catalog();
     i32::try_from(id).ok().and_then(|id| catalog.by_id.get(&id)).map_or(Value::Null, |t| f(t))
-}
-
-/// The parts of `[a].b.c`, the last first. `None` when it is no name.
-pub fn name_parts(text: &str) -> Option<Vec<String>> {
-    let mut parts = Vec::new();
-    let mut chars = text.trim().chars().peekable();
-    loop {
-        let mut part = String::new();
-        match chars.peek() {
-            Some('[') | Some('"') => {
-                let close = if chars.next() == Some('[') { ']' } else { '"' };
-                loop {
-                    match chars.next()? {
-                        c if c == close && chars.peek() == Some(&close) => {
-                            chars.next();
-                            part.push(c);
-                        }
-                        c if c == close => break,
-                        c => part.push(c),
-                    }
-                }
-            }
-            _ => {
-                while let Some(c) = chars.next_if(|c| *c != '.') {
-                    part.push(c);
-                }
-            }
-        }
-        parts.push(part);
-        match chars.next() {
-            None => break,
-            Some('.') => {}
-            Some(_) => return None,
-        }
-    }
-    parts.reverse();
-    (parts.len() <= 4).then_some(parts)
 }
 
 /// The table of a name as text, in the current database unless the name says another, if the caller

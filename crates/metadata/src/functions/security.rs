@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use super::{of_statement as f, session};
+use crate::views::securable::securable;
 use crate::views::visible::{self, of_server as server};
-use catalog::security::{
-    Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Scope, Securable, Security,
-};
-use catalog::{Db, fold_name};
+use catalog::security::{Kind, PUBLIC, Permission, SERVER_PUBLIC};
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, sysname, text_arg};
-use session::state::SessionCore;
 use types::{DataType, LANGUAGES, Len, SqlError, Value};
 
 fn sid_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
@@ -143,74 +140,6 @@ fn is_srvrolemember(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
         return Ok(Value::Null);
     }
     Ok(Value::Int((role.id == SERVER_PUBLIC || security.server.is_member(role.id, of)).into()))
-}
-
-/// What a name of a class means in a database: the database, the securable, its schema. A name that
-/// is left out is the server or the database itself.
-pub(crate) fn securable(
-    core: &SessionCore,
-    class: Option<&str>,
-    name: Option<&str>,
-) -> Option<(Arc<Db>, Securable, i32)> {
-    let current = core.db().clone();
-    let catalog = current.catalog();
-    let whole = |class, id| Some((current.clone(), Securable::new(class, id), 0));
-    let principal = |security: &Security, scope, kind, class, name: &str| {
-        let found = security.of(scope).find(name).filter(|p| p.kind == kind)?;
-        whole(class, found.id)
-    };
-    match (class, name) {
-        (None | Some("SERVER"), None) => Some((current, Securable::SERVER, 0)),
-        (Some("DATABASE"), None) => Some((current, Securable::DATABASE, 0)),
-        (Some("DATABASE"), Some(name)) => {
-            Some((core.host().find_db(name)?, Securable::DATABASE, 0))
-        }
-        (Some("SCHEMA"), Some(name)) => {
-            whole(Class::Schema, catalog.schemas.get(&fold_name(name)).copied()?)
-        }
-        (Some("USER"), Some(name)) => {
-            principal(&core.security(&current), Scope::Database, Kind::User, Class::User, name)
-        }
-        (Some("ROLE"), Some(name)) => {
-            principal(&core.security(&current), Scope::Database, Kind::Role, Class::User, name)
-        }
-        (Some("APPLICATION ROLE"), Some(name)) => principal(
-            &core.security(&current),
-            Scope::Database,
-            Kind::ApplicationRole,
-            Class::User,
-            name,
-        ),
-        (Some("LOGIN"), Some(name)) => {
-            principal(&server(core), Scope::Server, Kind::User, Class::Login, name)
-        }
-        (Some(class @ ("OBJECT" | "TYPE")), Some(name)) => {
-            let parts = super::metadata::name_parts(name)?;
-            let part = |at: usize| parts.get(at).map_or("", String::as_str);
-            let (on, schema) = if class == "TYPE" {
-                match (
-                    catalog.find_type(part(1), part(0)),
-                    catalog.find_table_type(part(1), part(0)),
-                ) {
-                    (Some(alias), _) => {
-                        (Securable::new(Class::Type, alias.type_id), alias.schema.clone())
-                    }
-                    (_, Some(table)) => {
-                        (Securable::new(Class::Type, table.type_id), table.schema.clone())
-                    }
-                    _ => return None,
-                }
-            } else if let Some(table) = catalog.find(part(1), part(0)) {
-                (Securable::new(Class::Object, table.object_id), table.schema.clone())
-            } else {
-                let module = catalog.find_module(part(1), part(0))?;
-                (Securable::new(Class::Object, module.object_id), module.schema.clone())
-            };
-            let schema = catalog.schemas.get(&fold_name(&schema)).copied().unwrap_or(0);
-            Some((current.clone(), on, schema))
-        }
-        _ => None,
-    }
 }
 
 /// HAS_PERMS_BY_NAME(securable, class, permission); of columns it is not asked.

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::properties::{SERVER_NAME, SERVICE_NAME};
 use super::session;
+use crate::product::{SERVER_NAME, SERVICE_NAME};
 use expr::functions::{
     ArgRule as A, Function, Stability, bigint, int, nvarchar_4000, smallint, sysname,
 };

@@ -23,7 +23,7 @@ const COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.endpoints.
-pub static ENDPOINTS: View = View::sys("endpoints", COLUMNS, |_, _, _| {
+pub(crate) static ENDPOINTS: View = View::sys("endpoints", COLUMNS, |_, _, _| {
     let row = |name: &str, id: i32, admin: bool| {
         vec![
             text(name),

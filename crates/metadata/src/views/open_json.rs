@@ -23,7 +23,7 @@ pub struct OpenJson {
 
 const TEXT: DataType = DataType::NVarChar(Len::Max);
 
-pub static OPEN_JSON: OpenJson = OpenJson {
+pub(crate) static OPEN_JSON: OpenJson = OpenJson {
     columns: &[
         ("key", DataType::NVarChar(Len::N(4000)), false),
         ("value", TEXT, true),

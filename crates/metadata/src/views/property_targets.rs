@@ -54,7 +54,7 @@ impl Target {
     }
 
     /// Whether the caller may know of it.
-    pub fn is_seen(&self, core: &mut SessionCore, db: &Arc<Db>) -> bool {
+    pub(crate) fn is_seen(&self, core: &mut SessionCore, db: &Arc<Db>) -> bool {
         // A trigger of the database belongs to no object.
         let object = if self.on == Securable::DATABASE { self.holder.major } else { self.on.major };
         !self.holder.class.is_of_object() || sees(core, db, object)

@@ -102,6 +102,7 @@ const TABLE: &[(&str, ViewRight, Rows)] = &[
     ("sys.periods", PUBLIC, Rows::Objects("object_id")),
     ("sys.sequences", PUBLIC, Rows::Objects("object_id")),
     ("sys.synonyms", PUBLIC, Rows::Objects("object_id")),
+    ("sys.plan_guides", PUBLIC, Rows::Objects("plan_guide_id")),
     ("sys.openrowset clob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
     ("sys.openrowset nclob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
     ("sys.openrowset blob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
@@ -244,7 +245,7 @@ fn find(schema: &str, name: &str) -> Option<(ViewRight, Rows)> {
     if let Some((_, right, rows)) = known {
         return Some((*right, *rows));
     }
-    let mut kinds = crate::objects::views();
+    let mut kinds = super::kept_objects::views();
     let found = kinds.find(|(view, _, _)| view.schema() == schema && view.name() == name);
     found.map(|(_, right, rows)| (*right, *rows))
 }
@@ -259,7 +260,7 @@ fn text_in(row: &[Value], at: Option<usize>) -> String {
 }
 
 /// Leaves the rows that the caller may see.
-pub fn keep_visible(
+pub(crate) fn keep_visible(
     core: &mut SessionCore,
     db: &Arc<Db>,
     (schema, name): (&str, &str),

@@ -474,7 +474,7 @@ const TEXT_COLUMNS: &[ViewColumn] = &[
 
 /// sys.dm_exec_sql_text(sql_handle): of batches that run, ran last in a session, or are kept
 /// compiled.
-pub static SQL_TEXT: View = View::function("dm_exec_sql_text", 1, TEXT_COLUMNS, sql_text);
+pub(crate) static SQL_TEXT: View = View::function("dm_exec_sql_text", 1, TEXT_COLUMNS, sql_text);
 
 fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
     let Some(Value::Bytes(wanted)) = args.first() else { return Ok(Vec::new()) };
@@ -503,7 +503,7 @@ const BUFFER_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// sys.dm_exec_input_buffer(session_id, request_id).
-pub static INPUT_BUFFER: View =
+pub(crate) static INPUT_BUFFER: View =
     View::function("dm_exec_input_buffer", 2, BUFFER_COLUMNS, |session, _, args| {
         let wanted = args.first().and_then(Value::as_i64);
         let seen = Seen::all(session).into_iter().find(|seen| Some(i64::from(seen.spid)) == wanted);

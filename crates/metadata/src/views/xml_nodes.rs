@@ -21,8 +21,8 @@ pub struct Nodes {
     prepared: bool,
 }
 
-pub static XML_NODES: Nodes = Nodes { prepared: false };
-pub static OPEN_XML: Nodes = Nodes { prepared: true };
+pub(crate) static XML_NODES: Nodes = Nodes { prepared: false };
+pub(crate) static OPEN_XML: Nodes = Nodes { prepared: true };
 
 impl ViewDef for Nodes {
     fn right(&self) -> logical::rights::ViewRight {

@@ -87,7 +87,7 @@ pub fn columns(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_sproc_columns_100.
-pub fn columns_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn columns_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
     list(call, "sp_sproc_columns_100", Level::Since2008)
 }
 

@@ -1,7 +1,8 @@
 //! What SERVERPROPERTY and CONNECTIONPROPERTY know: of the instance, and of the session's
 //! connection.
 
-use super::{PRODUCT_VERSION, SERVER_NAME, collation_value, flag};
+use super::{collation_value, flag};
+use crate::product::{PRODUCT_VERSION, SERVER_NAME};
 use crate::views::{self, SystemView};
 use instance::OfInstance;
 use logical::view::ViewDef;

@@ -34,7 +34,7 @@ const PIECE_BYTES: usize = 4 << 20;
 const MAX_BYTES: usize = 8000;
 
 /// sys.fn_dblog.
-pub static FN_DBLOG: DbLog = DbLog;
+pub(crate) static FN_DBLOG: DbLog = DbLog;
 
 /// The table function.
 pub struct DbLog;

@@ -1,4 +1,4 @@
-//! CREATE TYPE ... FROM and DROP TYPE, sp_addtype and sp_droptype.
+//! Alias types: CREATE TYPE ... FROM, DROP TYPE, sp_addtype, sp_droptype and sp_rename.
 
 use std::sync::Arc;
 
@@ -6,7 +6,9 @@ use compact_str::CompactString;
 use syntax::ast::{TableElement, TypeName};
 use types::{DataType, SqlError, msg};
 
-use super::work::Work;
+use super::{check_name, in_use, module_with};
+use crate::properties;
+use crate::work::Work;
 use bind::type_names::alias_id;
 use catalog::alias::row_of;
 use catalog::change::DdlChange;
@@ -40,42 +42,27 @@ pub fn create(
     change(work, &alias, true)
 }
 
-/// Error 219 for a name that is a type's.
-pub fn check_name(catalog: &Catalog, schema: &str, name: &str) -> Result<(), SqlError> {
-    let built_in = DataType::from_name(name, &[]).is_ok();
-    if built_in
-        || catalog.find_type(schema, name).is_some()
-        || catalog.find_table_type(schema, name).is_some()
-    {
-        return Err(SqlError::of(msg::TYPE_EXISTS, [&schema, &name]));
-    }
-    Ok(())
-}
-
-/// Drops an alias type or a table type.
+/// Drops an alias type.
 ///
 /// # Errors
 /// 218 there is none, 3732 a column or parameter is of it.
-pub fn drop_type(
+pub(super) fn drop_type(
     core: &mut SessionCore,
     db: &Arc<Db>,
     schema: &str,
     name: &str,
 ) -> Result<(), SqlError> {
-    if let Some(def) = db.catalog().find_table_type(schema, name).cloned() {
-        return super::table_types::drop_type(core, db, &def);
-    }
     let work = &mut Work::begin(core, db)?;
     let Some(alias) = db.catalog().find_type(schema, name).cloned() else {
         return Err(SqlError::of(msg::TYPE_NOT_FOUND, [&name]));
     };
     work.lock(alias.type_id, LockMode::SchM)?;
     if let Some(user) = user_of(&db.catalog(), &alias) {
-        return Err(super::table_types::in_use(&alias.schema, &alias.name, &user));
+        return Err(in_use(&alias.schema, &alias.name, &user));
     }
     change(work, &alias, false)?;
     forget(work.core, db, Class::Type, alias.type_id)?;
-    super::properties::forget(work.core, db, PropertyClass::Type, alias.type_id)?;
+    properties::forget(work.core, db, PropertyClass::Type, alias.type_id)?;
     // Batches that were compiled with it hold what it stood for.
     work.core.instance().forget_batches();
     Ok(())
@@ -94,8 +81,7 @@ fn user_of(catalog: &Catalog, alias: &AliasDef) -> Option<CompactString> {
     let tables = tables.map(|table| (table.object_id, &table.name));
     let types = catalog.table_types.values().filter(|def| def.elements.iter().any(declares));
     let types = types.map(|def| (def.type_id, &def.name));
-    let module = super::table_types::module_with(catalog, named)
-        .map(|module| (module.object_id, &module.name));
+    let module = module_with(catalog, named).map(|module| (module.object_id, &module.name));
     tables.chain(types).chain(module).min().map(|(_, name)| name.clone())
 }
 

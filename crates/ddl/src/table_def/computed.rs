@@ -7,19 +7,14 @@ use std::sync::Arc;
 use syntax::ast::{self, ColumnDef, ConstraintKind};
 use types::{SqlError, msg};
 
-use super::function_nature::{FunctionNature, is_imprecise};
-use super::system_functions::SystemFunctions;
-use super::table_def::{ColumnDefaults, single_quoted};
-use bind::Binder;
+use super::{ColumnDefaults, new_columns, single_quoted};
+use crate::definition_binder::with_binder;
+use crate::function_nature::{FunctionNature, is_imprecise};
+use crate::system_functions::SystemFunctions;
 use bind::computed::{Computed, NamedColumn};
-use bind::counters::OptimizerCounters;
-use bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use bind::filter::Filtered;
-use bind::set_options::SessionOptions;
 use catalog::other::SequenceDef;
 use catalog::{ComputedDef, Db, NewColumn, NewFilter, NewTable, TableDef, definition, load};
-use logical::rights::Chain;
-use std::sync::atomic::AtomicBool;
 
 /// What an expression of a computed column is.
 pub struct Bound {
@@ -59,43 +54,6 @@ pub fn new_filter(
     e: &ast::Expr,
 ) -> Result<NewFilter, SqlError> {
     with_binder(functions, db, |binder| binder.new_filter(db, of, &named(columns), e))
-}
-
-/// Runs `f` with a binder for definitions.
-pub fn with_binder<T>(
-    functions: SystemFunctions,
-    db: &Arc<Db>,
-    f: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
-) -> Result<T, SqlError> {
-    with_variables(functions, db, &VarScope::new(), f)
-}
-
-/// The same, for the definition of what has variables.
-pub fn with_variables<T>(
-    functions: SystemFunctions,
-    db: &Arc<Db>,
-    vars: &VarScope,
-    f: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
-) -> Result<T, SqlError> {
-    static GOES_ON: AtomicBool = AtomicBool::new(false);
-    let (options, counters) = (SessionOptions::default(), OptimizerCounters::default());
-    let env = CompileEnv {
-        predicate_of: None,
-        schema: None,
-        chain: Chain::Trusted,
-        names: &functions,
-        db,
-        catalog: db.catalog(),
-        vars,
-        values: &[],
-        options: &options,
-        temps: &NO_TEMPS,
-        changes: None,
-        cancel: &GOES_ON,
-        counters: &counters,
-        unresolved: None,
-    };
-    f(&mut Binder::new(&env))
 }
 
 fn named(columns: &[NewColumn]) -> Vec<NamedColumn> {
@@ -188,7 +146,10 @@ fn check_indexable(nature: FunctionNature, table: &str, column: &str) -> Result<
 ///
 /// # Errors
 /// 2729.
-pub fn store_indexed(table: &mut NewTable, defaults: &ColumnDefaults) -> Result<(), SqlError> {
+pub(crate) fn store_indexed(
+    table: &mut NewTable,
+    defaults: &ColumnDefaults,
+) -> Result<(), SqlError> {
     for at in 0..table.columns.len() {
         let Some(computed) = table.columns[at].computed.clone().filter(|c| !c.stored) else {
             continue;
@@ -244,7 +205,7 @@ pub fn nature_of(
     let Some(computed) = &table.columns[at].computed else {
         return Err(SqlError::internal("a column is not computed"));
     };
-    let columns = named(&super::table_def::new_columns(table));
+    let columns = named(&new_columns(table));
     Ok(bind(functions, db, &table.name, &columns, &computed.expr)?.nature)
 }
 

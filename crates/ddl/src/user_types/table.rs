@@ -1,23 +1,23 @@
-//! CREATE TYPE ... AS TABLE and DROP TYPE of table types.
+//! Table types: CREATE TYPE ... AS TABLE and DROP TYPE.
 
 use std::sync::Arc;
 
 use syntax::ast::TypeName;
 use txn::LockMode;
-use types::{SqlError, msg};
+use types::SqlError;
 
-use super::alias_types::check_name;
-use super::work::Work;
+use super::{check_name, in_use, module_with};
+use crate::properties;
+use crate::work::Work;
 use bind::type_names::table_type;
 use catalog::change::DdlChange;
 use catalog::given_up::Name;
 use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::table_type::{elements_of, rows_of};
-use catalog::{Catalog, Db, ModuleDef, TableTypeDef, errors, fold_name};
+use catalog::{Db, TableTypeDef, errors, fold_name};
 use instance::OfInstance;
 use instance::security::change::forget;
-use programs::module::declared_types;
 use session::state::SessionCore;
 
 /// A table type to make.
@@ -63,7 +63,7 @@ pub fn create(
 ///
 /// # Errors
 /// 3732 a module has a parameter of the type.
-pub fn drop_type(
+pub(super) fn drop_type(
     core: &mut SessionCore,
     db: &Arc<Db>,
     def: &Arc<TableTypeDef>,
@@ -82,27 +82,10 @@ pub fn drop_type(
     }
     change(work, def, false)?;
     forget(work.core, db, Class::Type, def.type_id)?;
-    super::properties::forget(work.core, db, PropertyClass::Type, def.type_id)?;
+    properties::forget(work.core, db, PropertyClass::Type, def.type_id)?;
     // Batches that were compiled with it hold its columns.
     work.core.instance().forget_batches();
     Ok(())
-}
-
-/// The first module with a parameter of a type, or that returns one.
-pub(super) fn module_with(
-    catalog: &Catalog,
-    is: impl Fn(&TypeName) -> bool,
-) -> Option<&Arc<ModuleDef>> {
-    let uses = |module: &&Arc<ModuleDef>| {
-        let (params, returns) = declared_types(module);
-        params.iter().map(|param| &param.data_type).chain(returns).any(&is)
-    };
-    catalog.modules.values().filter(uses).min_by_key(|module| module.object_id)
-}
-
-/// 3732.
-pub(super) fn in_use(schema: &str, name: &str, user: &str) -> SqlError {
-    SqlError::of(msg::TYPE_REFERENCED, [&schema, &name, &user])
 }
 
 fn change(work: &mut Work<'_>, def: &Arc<TableTypeDef>, made: bool) -> Result<(), SqlError> {

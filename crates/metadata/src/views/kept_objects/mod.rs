@@ -1,13 +1,13 @@
-//! Kinds of objects that have a file each: what one is and how it is kept, and the view that shows
-//! them. The lists of views and of rights ask here. The procedures that make and remove them, and
-//! who may, are in a file of `procedures`.
+//! Kinds of objects of the instance that have a file each: what one is and how it is kept, and the
+//! view that shows them. The lists of views and of rights ask here. The procedures that make and
+//! remove them, and who may, are in a file of `procedures`.
 
 pub mod backup_device;
 
 use logical::rights::ViewRight;
 
-use crate::views::shown::Rows;
-use crate::views::view::SystemView;
+use super::shown::Rows;
+use super::view::SystemView;
 
 /// What a kind of object adds to the system.
 pub struct Kind {
