@@ -133,6 +133,7 @@ mod server_cursors;
 mod server_triggers;
 mod session_memory;
 mod set_options;
+mod settled_reads;
 mod several_databases;
 mod skip_scans;
 mod space;
