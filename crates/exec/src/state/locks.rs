@@ -18,6 +18,38 @@ use logical::hints::TableLock;
 /// How often it is looked whether a change of the catalog is settled whose commit is in the log.
 const LOOK: Duration = Duration::from_millis(1);
 
+/// How often a statement looks again for an object that is dropped and taken back again and again.
+const MAX_LOOKS: u32 = 100;
+
+/// A database's catalog as it was when an object was looked for there.
+#[derive(Clone, Copy, Debug)]
+pub struct Looked {
+    db: i32,
+    version: u64,
+    /// How often the object was not there.
+    times: u32,
+}
+
+impl Looked {
+    /// Before the first look at a database's catalog.
+    pub fn at(db: &Db) -> Looked {
+        Looked { db: db.id(), version: db.schema_version(), times: 0 }
+    }
+}
+
+/// What an error calls that is not there.
+fn missing_name(error: &SqlError) -> Option<&str> {
+    let said = error.message.as_str();
+    match error.number {
+        208 => msg::INVALID_OBJECT.value_in(said),
+        1088 => msg::OBJECT_NOT_FOUND.value_in(said),
+        4701 => msg::TRUNCATE_OBJECT_NOT_FOUND.value_in(said),
+        4902 => msg::ALTER_OBJECT_NOT_FOUND.value_in(said),
+        8197 => msg::TRIGGER_TARGET_INVALID.value_in(said),
+        _ => None,
+    }
+}
+
 impl SessionCore {
     /// Locks a table. The definition must still be the current one.
     ///
@@ -142,16 +174,68 @@ impl SessionCore {
         Ok(has_waited)
     }
 
-    /// After an error that says that an object is not there (208): waits until other sessions'
-    /// transactions are decided that have given up its name, and may take it back. False when there
-    /// are none; whoever has given up other names is not waited for.
+    /// What is known of the catalog before an object is looked for.
+    pub fn looked(&self) -> Looked {
+        Looked::at(self.names_db())
+    }
+
+    /// After an error that says that an object is not there (208 and its like): waits until other
+    /// sessions' transactions are decided that have given up its name, and may take it back. False
+    /// when it was not there and nobody was to be waited for; whoever has given up other names is
+    /// not.
     ///
     /// # Errors
     /// As [`SessionCore::wait_for_givers`].
-    pub fn wait_for_missing(&mut self, missing: &SqlError) -> Result<bool, SqlError> {
-        let Some(called) = msg::INVALID_OBJECT.value_in(&missing.message) else { return Ok(false) };
-        let (db, spid) = (self.home_of(called), self.spid());
-        self.wait_for_givers(&db, |db| db.giver_of_missing(called, spid))
+    pub fn wait_for_missing(
+        &mut self,
+        missing: &SqlError,
+        looked: &mut Looked,
+    ) -> Result<bool, SqlError> {
+        let Some(called) = missing_name(missing) else { return Ok(false) };
+        let db = self.home_of(called);
+        self.wait_for_object(&db, called, looked)
+    }
+
+    /// The same for an object of a database, perhaps with its schema.
+    ///
+    /// # Errors
+    /// As [`SessionCore::wait_for_givers`].
+    pub fn wait_for_object(
+        &mut self,
+        db: &Arc<Db>,
+        called: &str,
+        looked: &mut Looked,
+    ) -> Result<bool, SqlError> {
+        if looked.times >= MAX_LOOKS {
+            return Ok(false);
+        }
+        let spid = self.spid();
+        let has_waited = self.wait_for_givers(db, |db| db.giver_of_missing(called, spid))?;
+        // A transaction that has taken the name back since is no giver any more: a name is put
+        // back before its giver goes, and the version moves before the name is there.
+        let now = Looked { times: looked.times + 1, ..Looked::at(db) };
+        let has_moved = (now.db, now.version) != (looked.db, looked.version);
+        *looked = now;
+        if has_moved && self.cancelled() {
+            return Err(errors::cancelled());
+        }
+        Ok(has_waited || has_moved)
+    }
+
+    /// What becomes of an error after which the whole statement may run again: another session's
+    /// transaction may have given up what the statement has not found, and is waited for. `looked`
+    /// where nothing but the look itself lies between.
+    pub fn unless_given_up(&mut self, error: SqlError, looked: Option<Looked>) -> SqlError {
+        let Some(called) = missing_name(&error) else { return error };
+        let db = self.home_of(called);
+        // It is not known what another database was like at the look.
+        let looked = looked.filter(|looked| looked.db == db.id());
+        let mut looked = looked.unwrap_or_else(|| Looked::at(&db));
+        match self.wait_for_object(&db, called, &mut looked) {
+            Ok(true) => errors::schema_changed(),
+            Ok(false) => error,
+            Err(waiting) => waiting,
+        }
     }
 
     /// The database of an object as an error calls it.
@@ -163,7 +247,7 @@ impl SessionCore {
             None if shared => self.host().db_by_id(TEMPDB),
             None => None,
         };
-        named.unwrap_or_else(|| self.db().clone())
+        named.unwrap_or_else(|| self.names_db().clone())
     }
 
     /// What another session's transaction has changed in the catalog is not settled, though its

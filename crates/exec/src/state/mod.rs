@@ -18,7 +18,7 @@ pub mod handles;
 pub mod holdings;
 mod identity_insert;
 pub mod inner;
-mod locks;
+pub mod locks;
 pub mod names;
 pub mod phases;
 pub mod profile;
