@@ -482,8 +482,9 @@ impl Binder<'_> {
         }
         let call = inline_call(&args);
         let bind = |binder: &mut Self| binder.nested(|b| b.inner_query(query));
-        let ((bound, _), _) = self.inside(db, module, call, false, bind)?;
-        super::module::view_names(module, &[], &bound.columns)?;
+        let ((mut bound, _), _) = self.inside(db, module, call, false, bind)?;
+        let names = super::module::view_names(module, &[], &bound.columns)?;
+        super::module::call_columns(&mut bound.columns, names);
         let columns = bound.columns.iter().map(ScopeColumn::of_query).collect();
         if once.is_empty() {
             return Ok((bound.logical, columns));

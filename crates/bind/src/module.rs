@@ -9,6 +9,7 @@ use crate::scope::{ScopeColumn, Source};
 use crate::updatable::Origin;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef, fold_name};
+use compact_str::CompactString;
 use logical::rights::Chain;
 use logical::tree::{Logical, OutColumn, WorkScan, WorkSource};
 use std::collections::HashSet;
@@ -102,9 +103,7 @@ impl Binder<'_> {
             Some((_, names)) => names.to_vec(),
             None => view_names(view, &create.columns, &columns.columns)?,
         };
-        for (column, name) in columns.columns.iter_mut().zip(names) {
-            column.name = name;
-        }
+        call_columns(&mut columns.columns, names);
         if !self.modules.iter().any(|(_, used)| Arc::ptr_eq(used, view)) {
             self.modules.push((db.clone(), view.clone()));
         }
@@ -255,12 +254,12 @@ impl Binder<'_> {
 pub(super) struct Outside {
     pub(super) scopes: Vec<crate::scope::Scope>,
     ctes: Vec<Arc<logical::tree::CteDef>>,
-    open_ctes: Vec<compact_str::CompactString>,
+    open_ctes: Vec<CompactString>,
     changes: Option<ChangedTable>,
     inline: Option<crate::function::InlineCall>,
     db: Arc<Db>,
     catalog: Arc<catalog::Catalog>,
-    schema: Option<compact_str::CompactString>,
+    schema: Option<CompactString>,
 }
 
 /// The names of a view's columns.
@@ -271,7 +270,13 @@ pub(super) fn view_names(
     view: &ModuleDef,
     names: &[ast::Ident],
     columns: &[OutColumn],
-) -> Result<Vec<compact_str::CompactString>, SqlError> {
+) -> Result<Vec<CompactString>, SqlError> {
+    if let Some(kept) = &view.columns {
+        return match kept.len() > columns.len() {
+            true => Err(SqlError::of(msg::VIEW_TOO_MANY_NAMES, [&view.name])),
+            false => Ok(kept.to_vec()),
+        };
+    }
     if !names.is_empty() && names.len() != columns.len() {
         let message = match names.len() > columns.len() {
             true => msg::VIEW_TOO_MANY_NAMES,
@@ -280,7 +285,7 @@ pub(super) fn view_names(
         return Err(SqlError::of(message, [&view.name]));
     }
     let mut known = HashSet::with_capacity(columns.len());
-    let mut out: Vec<compact_str::CompactString> = Vec::with_capacity(columns.len());
+    let mut out: Vec<CompactString> = Vec::with_capacity(columns.len());
     for (i, column) in columns.iter().enumerate() {
         let name = names.get(i).map_or_else(|| column.name.clone(), |n| n.value.clone());
         if name.is_empty() {
@@ -292,6 +297,14 @@ pub(super) fn view_names(
         out.push(name);
     }
     Ok(out)
+}
+
+/// Gives columns their names. Those that came to `*` since their view was made have none, and go.
+pub(super) fn call_columns(columns: &mut Vec<OutColumn>, names: Vec<CompactString>) {
+    columns.truncate(names.len());
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name = name;
+    }
 }
 
 /// Whether a view tests what is changed through it: WITH CHECK OPTION.
