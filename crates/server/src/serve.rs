@@ -50,6 +50,10 @@ fn serve_on(hub: &Hub, connection: &Arc<Connection>) {
             Turn::Done(after) => after,
             Turn::Again => continue,
             Turn::Left => return,
+            Turn::More if hub.pool_of(connection).is_some_and(|pool| pool.is_busy()) => {
+                return hub.submit(connection.clone(), false);
+            }
+            Turn::More => continue,
         };
         match after {
             // Nothing more is done for a client after SHUTDOWN, its own or another's.
@@ -77,6 +81,8 @@ enum Turn {
     Done(Result<After, WireError>),
     /// Something else has come meanwhile.
     Again,
+    /// Much has come, and nothing whole yet.
+    More,
     /// The connection is not this worker's any more.
     Left,
 }
@@ -90,6 +96,7 @@ fn turn(hub: &Hub, connection: &Arc<Connection>) -> Turn {
         Stage::Authenticated(_) => None,
         _ => match connection.next() {
             Ok(None) => return Turn::Left,
+            Ok(Some(Next::Got(Got::Blocked))) => return Turn::More,
             Ok(next) => next,
             Err(error) => return Turn::Done(Err(error)),
         },
@@ -128,7 +135,7 @@ fn class_of(connection: &Connection, client: &Client, next: Option<&Next>) -> Op
         }
         (Stage::Ready(_), Some(Next::Gone)) => Some(Class::End),
         (Stage::Ready(_), Some(Next::Got(Got::Message(message))))
-            if message.kind == PacketType::Attention =>
+            if message.kind == PacketType::Attention && !message.resets() =>
         {
             None
         }
