@@ -268,8 +268,11 @@ impl Hub {
     fn accept_again(&self) {
         self.again.store(false, Ordering::Relaxed);
         let listeners = self.listeners.lock();
-        let all =
-            listeners.iter().all(|listener| poller::accept_all(listener, self, false).is_ok());
+        // Of each, whatever becomes of the others.
+        let mut all = true;
+        for listener in listeners.iter() {
+            all &= poller::accept_all(listener, self, false).is_ok();
+        }
         drop(listeners);
         let dedicated = self.dedicated.as_ref().is_none_or(|dedicated| dedicated.accept_all(self));
         let failed = !all || !dedicated;

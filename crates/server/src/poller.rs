@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, ErrorKind};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -34,6 +34,10 @@ pub const STEP: Duration = Duration::from_micros(250);
 const LEAVE: Duration = Duration::from_millis(1);
 /// After the system could not be asked.
 const REST: Duration = Duration::from_millis(10);
+
+/// Most connections that are accepted at a time: whoever accepts has other things to do, and comes
+/// back.
+const MOST_ACCEPTED: usize = 1024;
 
 /// Where a poller sleeps while its lane has free workers.
 #[derive(Debug, Default)]
@@ -190,21 +194,13 @@ impl Arrivals<Arc<Connection>> for Sockets {
     }
 }
 
-/// Accepts what there is.
+/// Accepts what there is, up to a number.
 ///
 /// # Errors
-/// The system has no descriptor or memory for more.
+/// The system has no descriptor or memory for more, or there may be more.
 pub fn accept_all(listener: &TcpListener, hub: &Hub, dedicated: bool) -> io::Result<()> {
-    loop {
-        let (socket, peer) = match listener.accept() {
-            Ok(accepted) => accepted,
-            Err(e) => match e.kind() {
-                ErrorKind::WouldBlock => return Ok(()),
-                ErrorKind::Interrupted | ErrorKind::ConnectionAborted => continue,
-                _ => return Err(e),
-            },
-        };
-        let Some((id, surplus)) = hub.admit(dedicated) else { continue };
+    accept_some(listener, MOST_ACCEPTED, |socket, peer| {
+        let Some((id, surplus)) = hub.admit(dedicated) else { return };
         // Answers are written whole; a lost peer is noticed even while nothing is sent.
         let _ = socket.set_nodelay(true);
         let _ = rustix::net::sockopt::set_socket_keepalive(&socket, true);
@@ -214,5 +210,43 @@ pub fn accept_all(listener: &TcpListener, hub: &Hub, dedicated: bool) -> io::Res
         if let Ok(connection) = Connection::new(id, socket, peer, surplus, dedicated, wire) {
             let _ = hub.enter(connection);
         }
+    })
+}
+
+fn accept_some(
+    listener: &TcpListener,
+    most: usize,
+    mut enter: impl FnMut(TcpStream, SocketAddr),
+) -> io::Result<()> {
+    for _ in 0..most {
+        match listener.accept() {
+            Ok((socket, peer)) => enter(socket, peer),
+            Err(e) => match e.kind() {
+                ErrorKind::WouldBlock => return Ok(()),
+                ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                _ => return Err(e),
+            },
+        }
+    }
+    Err(io::Error::other("there may be more connections to accept"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who connects without end leaves the thread that accepts to others.
+    #[test]
+    fn so_many_are_accepted_at_a_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let _clients: Vec<TcpStream> =
+            (0..5).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let mut accepted = 0;
+        assert!(accept_some(&listener, 3, |_, _| accepted += 1).is_err());
+        assert_eq!(accepted, 3);
+        assert!(accept_some(&listener, 3, |_, _| accepted += 1).is_ok());
+        assert_eq!(accepted, 5);
     }
 }

@@ -253,7 +253,10 @@ impl Connection {
             _ => {}
         }
         let held = kept.bytes.len();
-        let sent = self.wire.lock().send(&self.socket, &kept.bytes, &[]);
+        // Whoever reads much of this connection keeps the clock from no other one.
+        let Some(mut wire) = self.wire.try_lock() else { return Some(now + AGAIN) };
+        let sent = wire.send(&self.socket, &kept.bytes, &[]);
+        drop(wire);
         let Ok((taken, all)) = sent else {
             kept.take();
             kept.watched = false;
@@ -306,6 +309,20 @@ mod tests {
         let (socket, peer) = listener.accept().unwrap();
         let wire = Wire::new(None, Arc::new(Counters::new()), account);
         (Connection::new(1, socket, peer, false, false, wire).unwrap(), client)
+    }
+
+    #[test]
+    fn the_clock_does_not_wait_for_who_reads() {
+        let account = Arc::new(MemoryAccount::unlimited());
+        let (connection, _client) = connected(&account);
+        assert!(connection.keep(&[1, 2, 3], Owed::default()).is_some());
+        std::thread::sleep(LONGEST);
+        let reads = connection.wire();
+        assert!(connection.send_kept(&account).is_some());
+        assert_eq!(connection.kept().0, 3);
+        drop(reads);
+        assert!(connection.send_kept(&account).is_none());
+        assert_eq!(connection.kept().0, 0);
     }
 
     /// A client that asks for short answers and reads none of them makes nobody wait, and is
