@@ -186,11 +186,14 @@ impl Run<'_> {
         let mut looked = self.core.looked();
         loop {
             let failure = match self.look_up_called(name, shown) {
-                Err(failure) if failure.error.number == 2812 => failure,
+                Err(failure) if matches!(failure.error.number, 2812 | 5313) => failure,
                 found => return found,
             };
             // Another session's transaction may have dropped it, and take it back.
-            let missing = errors::invalid_object(&name.to_string());
+            let missing = match failure.error.number {
+                2812 => errors::invalid_object(&name.to_string()),
+                _ => failure.error.clone(),
+            };
             if !self.core.wait_for_missing(&missing, &mut looked)? {
                 return Err(failure);
             }

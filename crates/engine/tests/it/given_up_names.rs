@@ -315,11 +315,26 @@ fn what_is_always_taken_back_is_never_missing() {
 fn a_missing_procedure_is_waited_for() {
     let mut b = Bench::new();
     b.check("CREATE PROCEDURE p AS PRINT 'it ran'", "");
-    b.check("CREATE SEQUENCE q", "");
-    b.check("BEGIN TRAN; DROP PROCEDURE p; DROP SEQUENCE q", "");
+    b.check("CREATE SEQUENCE q; CREATE TABLE a (n int); CREATE TABLE other (n int)", "");
+    b.check("CREATE SYNONYM called FOR dbo.a; CREATE SYNONYM run FOR p", "");
+    b.check("CREATE VIEW v AS SELECT n FROM a", "");
+    b.check("CREATE VIEW over_called AS SELECT n FROM called", "");
+    b.check("BEGIN TRAN; DROP PROCEDURE p; DROP SEQUENCE q; DROP TABLE a", "");
     let mut elsewhere = b.instance.session().unwrap();
     assert_eq!(run_in(&mut elsewhere, "SET LOCK_TIMEOUT 0"), "");
-    for (sql, error) in [("EXEC t.dbo.p", "Msg 1222:"), ("EXEC p", "Msg 2812:")] {
+    for (sql, error) in [
+        ("EXEC t.dbo.p", "Msg 1222:"),
+        ("EXEC p", "Msg 2812:"),
+        ("EXEC t.dbo.run", "Msg 1222:"),
+        // What a view of another database names is there.
+        ("SELECT n FROM t.dbo.v", "Msg 1222:"),
+        ("SELECT n FROM t.dbo.over_called", "Msg 1222:"),
+        ("SELECT n FROM t..called", "Msg 1222:"),
+        ("SELECT n FROM t.dbo.other JOIN nothing ON 1 = 1", "Msg 208:"),
+        ("USE t; SELECT n FROM called", "Msg 1222:"),
+        ("USE t; SELECT n FROM v", "Msg 1222:"),
+        ("USE master; SELECT n FROM a", "Msg 208:"),
+    ] {
         let said = run_in(&mut elsewhere, sql);
         assert!(said.contains(error), "{sql}: {said}");
     }
@@ -329,4 +344,5 @@ fn a_missing_procedure_is_waited_for() {
     assert_eq!(calls.join().unwrap(), "it ran");
     assert_eq!(drops.join().unwrap(), "");
     b.fails("DROP SEQUENCE q", 3701);
+    assert_eq!(run_in(&mut elsewhere, "SELECT COUNT(*) FROM t.dbo.over_called"), "0");
 }

@@ -10,9 +10,10 @@ use types::{SqlError, msg};
 
 use super::core::SessionCore;
 use super::transactions::is_private;
+use bind::synonym::base_of;
 use catalog::errors::{self, db_error};
 use catalog::other::{OtherObject, SequenceDef};
-use catalog::{Db, ModuleDef, TEMPDB, TableDef};
+use catalog::{Db, ModuleDef, TEMPDB, TableDef, fold_name};
 use logical::hints::TableLock;
 
 /// How often it is looked whether a change of the catalog is settled whose commit is in the log.
@@ -37,6 +38,16 @@ impl Looked {
     }
 }
 
+/// Whether a text names something, both folded. A name of other characters than plain ones is
+/// looked for wherever it stands.
+fn names(text: &str, name: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '@' | '$' | '#');
+    match name.chars().all(is_plain) {
+        true => text.split(|c: char| !is_plain(c)).any(|word| word == name),
+        false => text.contains(name),
+    }
+}
+
 /// What an error calls that is not there.
 fn missing_name(error: &SqlError) -> Option<&str> {
     let said = error.message.as_str();
@@ -45,6 +56,7 @@ fn missing_name(error: &SqlError) -> Option<&str> {
         1088 => msg::OBJECT_NOT_FOUND.value_in(said),
         4701 => msg::TRUNCATE_OBJECT_NOT_FOUND.value_in(said),
         4902 => msg::ALTER_OBJECT_NOT_FOUND.value_in(said),
+        5313 => msg::SYNONYM_INVALID.value_in(said),
         8197 => msg::TRIGGER_TARGET_INVALID.value_in(said),
         _ => None,
     }
@@ -191,12 +203,39 @@ impl SessionCore {
         missing: &SqlError,
         looked: &mut Looked,
     ) -> Result<bool, SqlError> {
-        let Some(called) = missing_name(missing) else { return Ok(false) };
-        let db = self.home_of(called);
-        self.wait_for_object(&db, called, looked)
+        let Some((db, called)) = self.missing_object(missing) else { return Ok(false) };
+        self.wait_for_object(&db, &called, looked)
     }
 
-    /// The same for an object of a database, perhaps with its schema.
+    /// The same where a view of another database, which a statement names in its text, has not
+    /// found what its own text names.
+    ///
+    /// # Errors
+    /// As [`SessionCore::wait_for_givers`].
+    pub fn wait_in_named(
+        &mut self,
+        missing: &SqlError,
+        text: &str,
+        looked: &Looked,
+    ) -> Result<bool, SqlError> {
+        let Some(called) = missing_name(missing).filter(|_| looked.times < MAX_LOOKS) else {
+            return Ok(false);
+        };
+        let (spid, own) = (self.spid(), self.names_db().id());
+        let named: Vec<Arc<Db>> = {
+            let text = fold_name(text);
+            let all = self.host().databases().into_iter();
+            all.filter(|db| db.id() != own && names(&text, &fold_name(&db.name()))).collect()
+        };
+        let mut has_waited = false;
+        for db in named {
+            let Some((db, called)) = self.meant_in(db, missing, called) else { continue };
+            has_waited |= self.wait_for_givers(&db, |db| db.giver_of_missing(&called, spid))?;
+        }
+        Ok(has_waited)
+    }
+
+    /// As [`SessionCore::wait_for_missing`] for an object of a database, perhaps with its schema.
     ///
     /// # Errors
     /// As [`SessionCore::wait_for_givers`].
@@ -226,16 +265,37 @@ impl SessionCore {
     /// transaction may have given up what the statement has not found, and is waited for. `looked`
     /// where nothing but the look itself lies between.
     pub fn unless_given_up(&mut self, error: SqlError, looked: Option<Looked>) -> SqlError {
-        let Some(called) = missing_name(&error) else { return error };
-        let db = self.home_of(called);
+        let Some((db, called)) = self.missing_object(&error) else { return error };
         // It is not known what another database was like at the look.
         let looked = looked.filter(|looked| looked.db == db.id());
         let mut looked = looked.unwrap_or_else(|| Looked::at(&db));
-        match self.wait_for_object(&db, called, &mut looked) {
+        match self.wait_for_object(&db, &called, &mut looked) {
             Ok(true) => errors::schema_changed(),
             Ok(false) => error,
             Err(waiting) => waiting,
         }
+    }
+
+    /// What an error says is not there, and its database.
+    fn missing_object(&self, error: &SqlError) -> Option<(Arc<Db>, String)> {
+        let called = missing_name(error)?;
+        self.meant_in(self.home_of(called), error, called)
+    }
+
+    /// What a name in an error means in a database, and where that is; of a synonym what that
+    /// stands for.
+    fn meant_in(&self, db: Arc<Db>, error: &SqlError, called: &str) -> Option<(Arc<Db>, String)> {
+        if error.number != msg::SYNONYM_INVALID.number() {
+            return Some((db, called.to_owned()));
+        }
+        let mut parts = called.rsplit('.');
+        let (name, schema) = (parts.next()?, parts.next().unwrap_or_default());
+        let base = match db.catalog().find_other(schema, name) {
+            Some(OtherObject::Synonym(synonym)) => base_of(&db, synonym),
+            _ => return None,
+        };
+        let home = base.database.as_ref().and_then(|home| self.host().database(&home.value).ok());
+        Some((home.unwrap_or(db), base.to_string()))
     }
 
     /// The database of an object as an error calls it.

@@ -81,8 +81,10 @@ impl Run<'_> {
                     return Ok(());
                 }
                 // Another transaction may have given the name up, and take it back.
-                Err(error) if error.number == 208 => {
-                    if !self.core.wait_for_missing(&error, &mut looked)? {
+                Err(error) if matches!(error.number, 208 | 5313) => {
+                    if !self.core.wait_for_missing(&error, &mut looked)?
+                        && !self.core.wait_in_named(&error, &self.batch.text, &looked)?
+                    {
                         return Err(Failure { error, effect: Effect::Compile });
                     }
                 }
