@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use syntax::ast::ObjectName;
 use types::{DataType, Value};
 
+use crate::object_head::Head;
 use crate::policy::PolicyDef;
 use crate::systables::SysTable;
 use crate::type_text::type_of_text;
@@ -226,18 +227,8 @@ pub fn row_of(other: &OtherObject, schema_id: i32) -> (SysTable, Vec<Value>) {
     (SysTable::Objects, row)
 }
 
-/// What every object has.
-#[derive(Clone, Debug)]
-pub struct Head {
-    pub object_id: i32,
-    pub schema: CompactString,
-    pub name: CompactString,
-    pub create_date: Value,
-    pub modify_date: Value,
-}
-
 /// Whether objects of a kind are sequences, synonyms or security policies.
-pub fn is_kind(kind: &str) -> bool {
+pub(crate) fn is_kind(kind: &str) -> bool {
     kind == SYNONYM || kind == SEQUENCE || kind == POLICY
 }
 

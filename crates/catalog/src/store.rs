@@ -127,7 +127,7 @@ impl SysTrees {
     }
 
     /// Deletes every row whose key begins with `prefix`.
-    pub fn delete_all(
+    pub(crate) fn delete_all(
         &self,
         txn: &mut Txn,
         table: SysTable,
@@ -153,7 +153,7 @@ impl SysTrees {
     }
 
     /// The rows whose key is below `end`, in key order.
-    pub fn rows_below(
+    pub(crate) fn rows_below(
         &self,
         table: SysTable,
         end: &[Value],

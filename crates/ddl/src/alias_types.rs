@@ -14,9 +14,9 @@ use catalog::given_up::Name;
 use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::{AliasDef, Catalog, ColumnDef, Db, errors};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::security::change::forget;
+use session::state::SessionCore;
 use txn::locks::LockMode;
 
 /// Makes an alias type.

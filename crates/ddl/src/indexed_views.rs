@@ -1,5 +1,5 @@
 //! Indexed views: the first index of a view makes a table that keeps its rows, which changes of the
-//! view's tables keep up (`exec::dml::change::view_rows`); it goes with that index, and with the
+//! view's tables keep up (`dml::change::view_rows`); it goes with that index, and with the
 //! view. Guarantees: while the rows are made nobody changes the tables; statements that were
 //! compiled before are compiled again.
 
@@ -11,8 +11,8 @@ use super::work::Work;
 use bind::view_rows::rows_name;
 use catalog::names::quote;
 use catalog::{Catalog, Db, ModuleDef, NewColumn, NewIndex, NewTable, TableDef};
-use exec::dml::change::view_rows::{reads, select_of};
-use exec::state::SessionCore;
+use dml::change::view_rows::{reads, select_of};
+use session::state::SessionCore;
 use types::{SqlError, msg};
 
 /// The tables that a view reads.

@@ -15,7 +15,7 @@ use bind::set_options::SessionOptions;
 use catalog::names::quote;
 use catalog::temporal::Temporal;
 use catalog::{Catalog, ModuleKind, TableDef, TableState};
-use exec::dml::compile_dml;
+use dml::compile_dml;
 use exec::operators::context::ExecCtx;
 use logical::isolation::Isolation;
 
@@ -124,14 +124,14 @@ fn run(
         unresolved: None,
     };
     let plan = compile_dml(stmt, &env)?;
-    let kept = std::mem::replace(&mut work.core.private_tables, private);
-    let (rowcount, identity) = (work.core.options.rowcount, work.core.last_identity);
+    let kept = std::mem::replace(&mut work.core.run.private_tables, private);
+    let (rowcount, identity) = (work.core.options.rowcount, work.core.run.results.last_identity);
     work.core.options.rowcount = 0;
     let mut ignored: Vec<Vec<types::Value>> = Vec::new();
-    let result = plan.run(&mut ExecCtx { session: work.core, vars: &mut [] }, &mut ignored);
+    let result = plan.run(&mut ExecCtx { session: work.core, vars: &mut [] }, &mut ignored, None);
     work.core.options.rowcount = rowcount;
-    work.core.last_identity = identity;
-    work.core.private_tables = kept;
+    work.core.run.results.last_identity = identity;
+    work.core.run.private_tables = kept;
     result
 }
 

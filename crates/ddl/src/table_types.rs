@@ -15,10 +15,10 @@ use catalog::properties::PropertyClass;
 use catalog::security::Class;
 use catalog::table_type::{elements_of, rows_of};
 use catalog::{Catalog, Db, ModuleDef, TableTypeDef, errors, fold_name};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::security::change::forget;
 use programs::module::declared_types;
+use session::state::SessionCore;
 
 /// A table type to make.
 pub struct NewTableType<'a> {

@@ -12,7 +12,7 @@ use super::{constraints, indexed_views, modules, shape, temporal};
 use catalog::Db;
 use catalog::load::layout_of;
 use catalog::{NewTable, TableDef, TableState};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// Creates a table with its indexes, all empty. The new table is locked until the transaction ends.
 ///

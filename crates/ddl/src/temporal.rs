@@ -14,7 +14,7 @@ use catalog::names::quote;
 use catalog::temporal::{Generated, Retention, Temporal};
 use catalog::{ColumnDef, Db, TableDef};
 use compact_str::CompactString;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use types::{DataType, SqlError, msg};
 
 use super::own_queries::finds_row;

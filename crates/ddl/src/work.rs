@@ -15,21 +15,22 @@ use types::{SqlError, Value, msg};
 use super::names::{default_name, key_name};
 use super::shape;
 use bind::type_names::SYSNAME;
-use catalog::change::{Created, DdlChange, UnitRef};
+use catalog::change::{Created, DdlChange};
 use catalog::db::Open;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::load::rows_of;
+use catalog::pending::{self, UnitRef};
 use catalog::store::StoreError;
 use catalog::systables::SysTable;
 use catalog::{
     ColumnDef, Db, DefaultDef, IndexDef, KeyConstraint, NewColumn, NewFilter, NewIndex,
-    OverflowUnit, RowFilter, TableDef, pending,
+    OverflowUnit, RowFilter, TableDef,
 };
-use exec::state::SessionCore;
 use instance::catalog_locks::lock_catalog;
 use instance::security::change::{check_not_model, forget_columns};
 use logical::hints::TableLock;
+use session::state::SessionCore;
 
 /// Allocation units of a table.
 pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
@@ -362,7 +363,7 @@ impl Work<'_> {
             pending::list_dropped(txn, &open.trees, unit)
                 .map_err(|e| errors::store_error(&db, e))?;
         }
-        txn.defer(pending::free_after_commit(&open, units));
+        txn.defer(open.free_after_commit(units));
         Ok(())
     }
 

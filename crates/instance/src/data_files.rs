@@ -19,7 +19,7 @@ use catalog::TEMPDB;
 use catalog::db::{Db, DbStatus};
 use catalog::errors::db_error;
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
-use exec::run_files::remove_left_over;
+use session::run_files::remove_left_over;
 
 impl InstanceCore {
     pub(super) fn write_registry(&self, entries: &[DbEntry]) -> Result<(), SqlError> {

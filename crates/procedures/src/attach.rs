@@ -5,7 +5,7 @@ use types::{SqlError, Value, msg};
 
 use super::Call;
 use catalog::db::DbStatus;
-use catalog::errors;
+use catalog::db::errors;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::attach::Attach;

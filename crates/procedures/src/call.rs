@@ -3,9 +3,9 @@
 use catalog::security::Permission;
 use types::{SqlError, Value};
 
-use exec::output::Sink;
-use exec::state::SessionCore;
 use programs::arguments::Arg;
+use session::output::Sink;
+use session::state::SessionCore;
 
 /// A call of a system procedure.
 pub struct Call<'a> {

@@ -16,7 +16,7 @@ pub fn table_collations(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let parts = name_parts(given.text(0).unwrap_or_default()).unwrap_or_default();
     let table = parts.first().and_then(|name| {
         if name.starts_with('#') {
-            return call.core.temps.find(name, &db);
+            return call.core.objects.temps.find(name, &db);
         }
         db.catalog().find(parts.get(1).map_or("", String::as_str), name).cloned()
     });

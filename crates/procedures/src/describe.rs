@@ -5,9 +5,9 @@ use ::types::{DataType, Len, SqlError};
 
 use super::Call;
 use super::params::{NAME, Param};
-use exec::output::ColumnInfo;
 use metadata::results::column;
 use metadata::views::described::row;
+use session::output::ColumnInfo;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 

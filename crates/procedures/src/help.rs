@@ -21,7 +21,7 @@ pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     let missing = || SqlError::of(msg::OBJECT_NOT_IN_DATABASE, [&name, &db.name()]);
     let mut parts = name_parts(name).filter(|parts| parts.len() <= 3).ok_or_else(missing)?;
-    if let (TEMPDB, Some(own)) = (db.id(), call.core.temps.find_procedure(&parts[0], &db)) {
+    if let (TEMPDB, Some(own)) = (db.id(), call.core.objects.temps.find_procedure(&parts[0], &db)) {
         parts[0] = own.name.to_string();
     }
     let schema = parts.get(1).map_or("", String::as_str);

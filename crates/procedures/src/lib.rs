@@ -41,10 +41,10 @@ use ::types::{SqlError, Value};
 
 pub use call::Call;
 use call::{Body, Runs};
-use exec::output::ColumnInfo;
 use metadata::results::send;
 use metadata::scripts;
 use programs::arguments::Arg;
+use session::output::ColumnInfo;
 
 /// A procedure.
 #[derive(Clone, Copy)]

@@ -11,9 +11,9 @@ use catalog::security::{Class, Permission, Securable};
 use catalog::{MASTER, ModuleDef, ModuleKind, errors, fold_name};
 use ddl::modules::{mark_system, may_run_at_start, order_trigger, run_at_start};
 use ddl::work::Work;
-use exec::state::SessionCore;
 use instance::OfInstance;
 use metadata::functions::metadata::name_parts;
+use session::state::SessionCore;
 use statements::refresh_module;
 use statements::rights::not_permitted;
 

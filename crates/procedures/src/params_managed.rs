@@ -70,7 +70,8 @@ fn list(call: &mut Call<'_>, procedure: &str, new: bool) -> Result<i32, SqlError
     let db = call.core.db().clone();
     let catalog = db.catalog();
     let name = given.text(0).unwrap_or_default();
-    let own = (db.id() == TEMPDB).then(|| call.core.temps.find_procedure(name, &db)).flatten();
+    let own =
+        (db.id() == TEMPDB).then(|| call.core.objects.temps.find_procedure(name, &db)).flatten();
     let module =
         own.or_else(|| catalog.find_module(given.name(2).unwrap_or_default(), name).cloned());
     let wanted = given.name(3).map(fold_name);

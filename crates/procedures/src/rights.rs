@@ -7,10 +7,10 @@ use types::{SqlError, Value};
 
 use super::argument;
 use super::call::Runs;
-use exec::output::ColumnInfo;
-use exec::state::SessionCore;
 use metadata::views::rights::sees;
 use programs::arguments::Arg;
+use session::output::ColumnInfo;
+use session::state::SessionCore;
 use statements::rights::{
     in_database, no_create_database, not_permitted, on_server, owner, server, sysadmin,
 };

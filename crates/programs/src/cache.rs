@@ -31,8 +31,8 @@ use super::shape::{Literals, text_of};
 use super::sightings::Sightings;
 use bind::set_options::SessionOptions;
 use catalog::{Db, ModuleDef};
-use exec::state::SessionCore;
-use exec::state::phases::{self, Phase};
+use session::state::SessionCore;
+use session::state::phases::{self, Phase};
 
 /// Batches kept.
 const CAPACITY: usize = 1000;

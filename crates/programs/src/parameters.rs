@@ -23,10 +23,10 @@ use super::compiled::{Bound, Compiled, Stamp};
 use super::program::Op;
 use super::shape::shape;
 use bind::set_options::SessionOptions;
-use exec::dml::compile_dml;
-use exec::state::SessionCore;
-use exec::state::phases::{self, Phase};
+use dml::compile_dml;
 use plan::compile_query;
+use session::state::SessionCore;
+use session::state::phases::{self, Phase};
 
 /// The batch of all texts of one shape.
 pub struct Shape {

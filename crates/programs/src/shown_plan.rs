@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::compiled::{Bound, Compiled};
 use super::program::Op;
-use exec::asking::always;
-use exec::explain::{self, Shown};
+use explain::Shown;
+use session::asking::always;
 use syntax::ast::Stmt;
 use types::Value;
 

@@ -17,9 +17,9 @@ use super::login::check_password;
 use super::principal::{cannot, check_owns_nothing, new_role, taken, valid_name};
 use super::rights::not_permitted;
 use super::user::check_granted_nothing;
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::security::change::Change;
+use session::state::SessionCore;
 
 impl StmtCtx<'_> {
     pub(super) fn create_application_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {

@@ -60,11 +60,11 @@ use types::{SqlError, Value, msg};
 
 use bind::env::VarScope;
 use catalog::errors;
-use exec::output::Sink;
-use exec::state::SessionCore;
-use exec::state::locks::Looked;
 use instance::OfInstance;
 use logical::isolation::Isolation;
+use session::output::Sink;
+use session::state::SessionCore;
+use session::state::locks::Looked;
 
 /// What carries out each command.
 static COMMANDS: &[command::Known] = &[
@@ -101,9 +101,9 @@ impl StmtCtx<'_> {
         if matches!(stmt.kind, StmtKind::Declare(_)) {
             return self.carry_out(stmt);
         }
-        self.core.begin_at_once()?;
+        self.core.answers.begin_at_once()?;
         let result = self.carry_out(stmt);
-        self.core.end_at_once();
+        self.core.answers.end_at_once();
         result
     }
 
@@ -338,7 +338,7 @@ impl StmtCtx<'_> {
 
 pub use bind::literal::literal;
 
-pub use exec::state::names::{database_of, resolve_table};
+pub use session::state::names::{database_of, resolve_table};
 
 fn name_of(kind: &StmtKind) -> &'static str {
     match kind {

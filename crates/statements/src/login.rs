@@ -16,10 +16,10 @@ use types::{Language, SqlError, msg};
 
 use super::StmtCtx;
 use super::principal::{cannot, new_sid, special, taken, text_of, unknown_option, valid_name};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::security::change::Change;
 use instance::security::passwords::{self, PASSWORD_MAX};
+use session::state::SessionCore;
 
 /// There are no accounts of Windows and no certificates: SQL Server's errors for those that cannot
 /// be found. `name`: DOMAIN\\user.
@@ -219,7 +219,7 @@ impl StmtCtx<'_> {
             {
                 return Err(SqlError::of(msg::LOGIN_OWNS_ROLE, [&login.name]));
             }
-            let here = |s: &exec::state::core::SessionShared| {
+            let here = |s: &session::state::core::SessionShared| {
                 s.login_id.load(std::sync::atomic::Ordering::Relaxed) == login.id
             };
             if instance.sessions().iter().any(|(_, session)| here(session)) {
@@ -322,7 +322,7 @@ fn may_alter_login(
     source: &PrincipalSource,
     options: &[OptionItem],
 ) -> Result<(), SqlError> {
-    let own = login.id == core.caller.login_id() && *source == PrincipalSource::None;
+    let own = login.id == core.identity.caller.login_id() && *source == PrincipalSource::None;
     let password_alone = |o: &OptionItem| {
         o.name == "OLD_PASSWORD"
             || (o.name == "PASSWORD" && o.nested.iter().all(|n| n.name == "OLD_PASSWORD"))

@@ -23,9 +23,9 @@ use ddl::table_def;
 use ddl::temp_procedures;
 use ddl::temps::tempdb;
 use ddl::work::Work;
-use exec::state::SessionCore;
 use instance::security::change::forget;
 use programs::module::{checked_params, compile};
+use session::state::SessionCore;
 
 impl StmtCtx<'_> {
     pub(super) fn create_view(&mut self, stmt: &CreateView) -> Result<(), SqlError> {

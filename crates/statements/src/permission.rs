@@ -11,7 +11,7 @@ use catalog::security::{
 };
 use catalog::{Db, MASTER, ModuleKind, TableDef, errors, fold_name};
 use compact_str::CompactString;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use syntax::ast::{Permission as Statement, PermissionItem, PermissionVerb, Securable as Named};
 use types::{SqlError, msg};
 
@@ -258,15 +258,15 @@ fn grantor(
     if on.class.is_server() {
         let administers = core.is_sysadmin()
             || core.has_server(Permission::ControlServer)
-            || (core.caller.login_id() != 0
+            || (core.identity.caller.login_id() != 0
                 && permission != Permission::ControlServer
                 && security
                     .server
-                    .is_member(catalog::security::SECURITYADMIN, core.caller.login_id()));
+                    .is_member(catalog::security::SECURITYADMIN, core.identity.caller.login_id()));
         if administers {
             return Ok(SA);
         }
-        let mut ids = vec![core.caller.login_id(), SERVER_PUBLIC];
+        let mut ids = vec![core.identity.caller.login_id(), SERVER_PUBLIC];
         security.server.close_over_roles(&mut ids);
         return with_option(&security, Scope::Server, &ids, on, permission).ok_or_else(refused);
     }

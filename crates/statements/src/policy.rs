@@ -19,8 +19,8 @@ use ddl::indexed_views;
 use ddl::own_queries;
 use ddl::policies::{self, full_name};
 use ddl::work::Work;
-use exec::state::SessionCore;
 use instance::security::change::forget;
+use session::state::SessionCore;
 
 impl StmtCtx<'_> {
     pub(super) fn security_policy(&mut self, stmt: &SecurityPolicy) -> Result<(), SqlError> {

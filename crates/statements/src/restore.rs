@@ -200,7 +200,7 @@ impl StmtCtx<'_> {
         if let Err(e) = backup_history::note_restore(
             self.core,
             &name,
-            &self.core.login,
+            &self.core.identity.login,
             &done,
             told,
             devices.len(),

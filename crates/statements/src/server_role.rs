@@ -16,8 +16,8 @@ use super::principal::{
     cannot, check_circle, check_droppable, find_member, find_role, new_role, public_members,
     rename_role, special, taken, valid_name,
 };
-use exec::state::SessionCore;
 use instance::security::change::Change;
+use session::state::SessionCore;
 
 impl StmtCtx<'_> {
     pub(super) fn create_server_role(&mut self, stmt: &Statement) -> Result<(), SqlError> {
@@ -27,7 +27,7 @@ impl StmtCtx<'_> {
         let mut change = Change::begin(self.core, &master)?;
         super::rights::server(change.core, Permission::CreateServerRole)?;
         let sysadmin = change.core.is_sysadmin();
-        let caller = change.core.caller.login_id();
+        let caller = change.core.identity.caller.login_id();
         let security = change.security();
         if security.server.find(&name).is_some() {
             return Err(taken("server", &name));
@@ -122,7 +122,8 @@ fn may_alter_server_role(
     let may = core.is_sysadmin()
         || match role.is_fixed(Scope::Server) {
             true => {
-                role.id != SYSADMIN && security.server.is_member(role.id, core.caller.login_id())
+                role.id != SYSADMIN
+                    && security.server.is_member(role.id, core.identity.caller.login_id())
             }
             false => {
                 core.has_server(Permission::AlterAnyServerRole)

@@ -19,9 +19,9 @@ use ddl::names::duplicate_index;
 use ddl::system_functions::SystemFunctions;
 use ddl::work::Work;
 use ddl::{computed_def, option_rules, table_def};
-use exec::state::SessionCore;
 use logical::hints::TableLock;
 use plan::statistics::can_be_measured;
+use session::state::SessionCore;
 use storage::sample::{self, Amount};
 use txn::locks::LockMode;
 

@@ -9,7 +9,7 @@ use catalog::security::{
     Class, DBO, FIRST_USER, Kind, PUBLIC, Permission, Principal, Scope, Securable, Security,
 };
 use catalog::{Db, MASTER, ModuleKind, errors, fold_name};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use syntax::ast::{AlterAuthorization, Ident, ObjectName, Securable as Named};
 use types::{SqlError, msg};
 
@@ -201,7 +201,7 @@ impl StmtCtx<'_> {
         }
         let own = match scope {
             Scope::Database => self.core.user_id(),
-            Scope::Server => self.core.caller.login_id(),
+            Scope::Server => self.core.identity.caller.login_id(),
         };
         let class = if scope == Scope::Server { Class::Login } else { Class::User };
         let acts = match found.kind {

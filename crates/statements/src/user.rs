@@ -19,8 +19,8 @@ use super::principal::{
     new_sid, public_members, rename_role, special, taken, text_of, unknown_option, valid_name,
 };
 use super::rights::not_permitted;
-use exec::state::SessionCore;
 use instance::security::change::Change;
+use session::state::SessionCore;
 
 /// What WITH of CREATE and ALTER says of users and application roles.
 #[derive(Default)]

@@ -13,11 +13,11 @@ use ddl::computed_def::with_binder;
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
 use ddl::{index_options, indexed_views, table_def};
-use exec::dml::change::view_rows::{Kept, grouped, select_of};
-use exec::state::SessionCore;
+use dml::change::view_rows::{Kept, grouped, select_of};
 use expr::ColId;
 use expr::aggregate::AggKind;
 use logical::tree::{BoundQuery, Logical};
+use session::state::SessionCore;
 use syntax::ast::{self, CreateIndex, GroupItem, QueryBody, SelectItem, TableRefKind};
 use types::{DataType, SqlError, msg};
 

@@ -23,7 +23,7 @@ const WORDED_ELSEWHERE: &[(&str, &str)] = &[
     ("statements/src/backup_errors.rs", "errors of log and pages outside a database"),
     ("statements/src/dbcc/others.rs", "the lines of DBCC HELP, without a number"),
     ("tds/src/error.rs", "faults of the caller, as a user's errors"),
-    ("types/src/convertxml.rs", "errors of the reader of XML"),
+    ("types/src/convert/xml.rs", "errors of the reader of XML"),
     ("types/src/error.rs", "the errors of the list"),
 ];
 

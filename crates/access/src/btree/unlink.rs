@@ -9,8 +9,8 @@
 
 use super::BTree;
 use super::node::{check_node, child_for, inner_entry, leaf_entry};
+use crate::cleanup::Cleanup;
 use crate::error::AccessError;
-use crate::ghost::Cleanup;
 use crate::record::with_record;
 use crate::space;
 use pages::{Link, Page, PageId, PageMut, PageType, RecordBuilder, TxnId};

@@ -323,11 +323,6 @@ impl Principals {
         self.members.iter().copied()
     }
 
-    /// Whether `member` is a direct member of a role.
-    pub fn has_member(&self, role: i32, member: i32) -> bool {
-        self.members.contains(&(role, member))
-    }
-
     /// Adds the roles of these principals, of the roles themselves too, to them. Each once.
     pub fn close_over_roles(&self, ids: &mut Vec<i32>) {
         let mut at = 0;
@@ -446,7 +441,7 @@ impl Security {
     }
 
     /// Whether everything belongs to whom it belongs to there.
-    pub fn has_owners_of(&self, other: &Security) -> bool {
+    pub(crate) fn has_owners_of(&self, other: &Security) -> bool {
         self.owners == other.owners
     }
 

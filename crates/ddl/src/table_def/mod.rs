@@ -27,12 +27,12 @@ pub use bind::type_names::{alias_id, built_in, data_type, table_type};
 pub use checks::second_row_version;
 use checks::{check_clustered, check_count, check_primary_key, check_table};
 pub use column::{check_default_type, default_of_identity, new_column};
-use exec::state::SessionCore;
 use key::add_inline_index;
 pub use key::{
     check_included, check_once, fill_factor, key_columns, key_constraint, new_foreign_key,
     nullable_key,
 };
+use session::state::SessionCore;
 pub use text::{new_check, new_default, single_quoted};
 pub use traits::{altered as altered_traits, check_one_rowguid};
 

@@ -13,11 +13,12 @@ use crate::batch::run::End;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::fold_name;
-use exec::dml::bulk::{BulkLoad, BulkOptions, BulkRows};
-use exec::output::{Sink, StatementEnd, StatementKind};
-use exec::state::SessionCore;
-use exec::state::activity::Here;
-use exec::state::names::resolve_table;
+use dml::bulk::{BulkRows, bulk_load};
+use session::output::{Sink, StatementEnd, StatementKind};
+use session::state::SessionCore;
+use session::state::activity::Here;
+use session::state::bulk::{BulkLoad, BulkOptions};
+use session::state::names::resolve_table;
 
 impl Session {
     /// Inserts rows into a table (`name`, `schema.name` or `database.schema.name`, in brackets
@@ -61,7 +62,7 @@ impl Session {
         match &result {
             Ok(rows) => self.core.succeeded(*rows),
             Err(e) => {
-                self.core.error_number = e.number;
+                self.core.run.results.error_number = e.number;
                 if self.core.options.xact_abort || errors::ends_batch(e) {
                     self.core.rollback_all();
                 }
@@ -85,7 +86,7 @@ impl Session {
     /// types in the rows' order. `None` when none is announced: the batch before had no INSERT
     /// BULK, or the load has begun.
     pub fn bulk_columns(&self) -> Option<Vec<(CompactString, DataType)>> {
-        let bulk = self.core.pending_bulk.as_ref()?;
+        let bulk = self.core.run.pending_bulk.as_ref()?;
         let column = |at: &usize| bulk.table.columns.get(*at).map(|c| (c.name.clone(), c.ty));
         Some(bulk.columns.iter().filter_map(column).collect())
     }
@@ -96,7 +97,7 @@ impl Session {
     /// and errors: those of INSERT, what `rows` returns, 2628 as for [`Session::bulk_insert`], 4022
     /// when no load is announced.
     pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
-        let bulk = self.core.pending_bulk.take();
+        let bulk = self.core.run.pending_bulk.take();
         let Session { core, shared, told, .. } = self;
         round::request(core, shared, told, sink, |core, sink, _| {
             let result = match &bulk {
@@ -110,7 +111,7 @@ impl Session {
                     (Some(*rows).filter(|_| !core.options.nocount), false)
                 }
                 Err(e) => {
-                    core.error_number = e.number;
+                    core.run.results.error_number = e.number;
                     sink.error(e)?;
                     let ends = core.options.xact_abort || errors::ends_batch(e) || core.cancelled();
                     if ends && !core.keeps_transaction() {
@@ -142,7 +143,7 @@ fn run_load(
         Typed { rows, table: &bulk.table, columns: &bulk.columns, dialect, exact: false };
     core.begin_statement(true)?;
     core.tell_transactions(sink)?;
-    let result = bulk.run(core, &mut typed);
+    let result = bulk_load(bulk, core, &mut typed);
     let result = result.and_then(|rows| core.fire_triggers(sink, false).map(|()| rows));
     core.end_statement(result)
 }
@@ -174,7 +175,7 @@ fn load(
         order,
     };
     core.begin_statement(true)?;
-    let result = bulk.run(core, &mut typed);
+    let result = bulk_load(&bulk, core, &mut typed);
     let result = result.and_then(|rows| core.fire_triggers(&mut Unheard, true).map(|()| rows));
     core.end_statement(result)
 }

@@ -16,7 +16,7 @@ use txn::locks::What;
 use types::{SqlError, Value, msg};
 
 use crate::catalog_locks::{hold_object, lock_schema};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// The lock that whoever changes principals or permissions holds. Schemas' own ids are small.
 const LOCK: What = What::Schema(u32::MAX);

@@ -12,9 +12,9 @@ use catalog::ModuleKind;
 use catalog::TableDef;
 use catalog::fold_name;
 use compact_str::CompactString;
-use exec::state::SessionCore;
-use exec::state::changes::Action;
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, smallint, sysname, text_arg};
+use session::state::SessionCore;
+use session::state::changes::Action;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 
@@ -273,7 +273,7 @@ fn named_table(text: &str, cx: &mut CallCx<'_>) -> Result<Option<Arc<TableDef>>,
     let Some(parts) = name_parts(text) else { return Ok(None) };
     let Some(db) = named_db(&parts, session) else { return Ok(None) };
     if parts[0].starts_with('#') && db.id() == catalog::TEMPDB {
-        let own = session.temps.find(&parts[0], &db);
+        let own = session.objects.temps.find(&parts[0], &db);
         let global =
             || db.catalog().find("", &parts[0]).filter(|_| parts[0].starts_with("##")).cloned();
         return Ok(own.or_else(global));
@@ -305,7 +305,8 @@ fn object_id(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
         (db.catalog(), parts.get(1).map_or("", String::as_str), &parts[0]);
     if name.starts_with('#')
         && db.id() == catalog::TEMPDB
-        && let Some(module) = session.temps.find_procedure(name, &db).filter(|m| is(m.kind.code()))
+        && let Some(module) =
+            session.objects.temps.find_procedure(name, &db).filter(|m| is(m.kind.code()))
     {
         return Ok(Value::Int(module.object_id));
     }
@@ -404,7 +405,7 @@ fn object_definition(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlEr
 /// UPDATE(column) of a trigger: whether the statement that fired it has given the column at this
 /// position a value.
 fn column_updated(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let changes = session(cx)?.changes.clone();
+    let changes = session(cx)?.run.triggers.changes.clone();
     let given = changes.is_some_and(|rows| {
         let at = usize::try_from(int_arg(args, 0)).ok();
         rows.action != Action::Delete && at.is_some_and(|at| rows.columns.contains(&at))
@@ -419,7 +420,7 @@ fn column_mask(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
 /// COLUMNS_UPDATED(): a bit for each column by its column_id, the first in the lowest bit of the
 /// first byte.
 fn columns_updated(_: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlError> {
-    let Some(rows) = session(cx)?.changes.clone() else { return Ok(Value::Null) };
+    let Some(rows) = session(cx)?.run.triggers.changes.clone() else { return Ok(Value::Null) };
     let ids: Vec<usize> =
         rows.columns.iter().map(|at| rows.table.columns[*at].column_id as usize - 1).collect();
     let last = rows.table.columns.iter().map(|c| c.column_id as usize).max().unwrap_or(1);

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use super::{metadata, of_statement, session};
 use crate::views;
 use catalog::{Catalog, Db, TableDef, fold_name};
-use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, Function, int, int_arg, text_arg};
 use object::object;
 use server::{connection, server};
+use session::state::SessionCore;
 use typed::{collation_value, column, index, type_value};
 use types::{Collation, DataType, SqlError, Value};
 

@@ -8,8 +8,8 @@ use catalog::security::{
     Class, Kind, PUBLIC, Permission, SERVER_PUBLIC, Scope, Securable, Security,
 };
 use catalog::{Db, fold_name};
-use exec::state::SessionCore;
 use expr::functions::{ArgRule as A, CallCx, Function, int, int_arg, sysname, text_arg};
+use session::state::SessionCore;
 use types::{DataType, LANGUAGES, Len, SqlError, Value};
 
 fn sid_type(_: &[DataType], _: &[expr::Expr]) -> Result<DataType, SqlError> {
@@ -26,7 +26,7 @@ pub const FUNCTIONS: &[Function] = &[
     f("suser_sname", (0, 1), &[A::Any], sysname, |a, cx| {
         let core = session(cx)?;
         match a.first() {
-            None => Ok(Value::Str(core.login_name())),
+            None => Ok(Value::Str(core.identity.login_name())),
             Some(Value::Bytes(sid)) => {
                 let found = server(core).server.with_sid(sid).map(|p| p.name.clone());
                 Ok(found.map_or(Value::Null, Value::Str))
@@ -37,27 +37,31 @@ pub const FUNCTIONS: &[Function] = &[
     f("suser_name", (0, 1), &[A::Int], sysname, |a, cx| {
         let core = session(cx)?;
         if a.is_empty() {
-            return Ok(Value::Str(core.login_name()));
+            return Ok(Value::Str(core.identity.login_name()));
         }
         Ok(name_of(server(core).server.get(id_arg(a, 0))))
     }),
     f("suser_id", (0, 1), &[A::Name], int, |a, cx| {
         let core = session(cx)?;
         if a.is_empty() {
-            return Ok(Value::Int(core.caller.login_id()));
+            return Ok(Value::Int(core.identity.caller.login_id()));
         }
         Ok(server(core).server.find(text_arg(a, 0)).map_or(Value::Null, |p| Value::Int(p.id)))
     }),
     f("suser_sid", (0, 2), &[A::Name, A::Int], sid_type, |a, cx| {
         let core = session(cx)?;
         if a.is_empty() {
-            return Ok(Value::bytes(core.caller.sid().to_vec()));
+            return Ok(Value::bytes(core.identity.caller.sid().to_vec()));
         }
         let found = server(core).server.find(text_arg(a, 0)).map(|p| Value::bytes(p.sid.to_vec()));
         Ok(found.unwrap_or(Value::Null))
     }),
-    f("original_login", (0, 0), &[], sysname, |_, cx| Ok(Value::Str(session(cx)?.login.clone()))),
-    f("system_user", (0, 0), &[], sysname, |_, cx| Ok(Value::Str(session(cx)?.login_name()))),
+    f("original_login", (0, 0), &[], sysname, |_, cx| {
+        Ok(Value::Str(session(cx)?.identity.login.clone()))
+    }),
+    f("system_user", (0, 0), &[], sysname, |_, cx| {
+        Ok(Value::Str(session(cx)?.identity.login_name()))
+    }),
     f("is_srvrolemember", (1, 2), &[A::Name], int, is_srvrolemember),
     f("loginproperty", (2, 2), &[A::Name], property_type, loginproperty),
     f("session_user", (0, 0), &[], sysname, user),
@@ -130,7 +134,7 @@ fn is_srvrolemember(args: &[Value], cx: &mut CallCx<'_>) -> Result<Value, SqlErr
     let core = session(cx)?;
     let security = server(core);
     let of = match args.get(1) {
-        None => Some(core.caller.login_id()),
+        None => Some(core.identity.caller.login_id()),
         Some(_) => security.server.find(text_arg(args, 1)).map(|p| p.id),
     };
     let role = security.server.find(text_arg(args, 0)).filter(|p| p.kind == Kind::Role);

@@ -8,9 +8,9 @@ use types::{DataType, Len, SqlError, Value, msg};
 use super::Kind;
 use crate::views::shown::Rows;
 use crate::views::{NVARCHAR60, SYSNAME, View, text};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use instance::kept::Keep;
+use session::state::SessionCore;
 
 /// What a backup device adds to the system.
 pub(super) static KIND: Kind = Kind { views: &[(&VIEW, ViewRight::Public, Rows::All)] };

@@ -12,8 +12,8 @@ use super::{
 use catalog::{ColumnDef, Db, MASTER, ModuleKind, TableDef};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::from_type;
-use exec::state::SessionCore;
 use logical::view::{PIECE, RowSource, ViewRows};
+use session::state::SessionCore;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, SqlVariant, TinyInt};
 

@@ -6,8 +6,8 @@ use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value, msg};
 
 use super::{View, ViewColumn, bit, text};
-use exec::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
 use instance::OfInstance;
+use session::state::cursors::{Concurrency, CursorInfo, HIDDEN, Model, Reference, last};
 
 use DataType::{BigInt, Bit, DateTime, Int};
 
@@ -77,7 +77,7 @@ pub static OF_CALLER: View =
         let invalid = |procedure: &str, parameter: &str| {
             SqlError::of(msg::PARAMETER_VALUE, [&procedure, &parameter]).state(48)
         };
-        let mut list = session.cursors.of_caller();
+        let mut list = session.objects.cursors.of_caller();
         match (args.first().and_then(Value::as_i64), text(1)) {
             (Some(scope), _) => {
                 if !(1..=3).contains(&scope) {

@@ -10,8 +10,8 @@ use types::{DataType, Len, Value};
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, big, bit, int, text};
 use catalog::Db;
 use catalog::registry::FileEntry;
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Bit, Int, NVarChar, SmallInt, TinyInt};
 

@@ -5,7 +5,7 @@ use types::{DataType, Value};
 
 use super::{NVARCHAR60, SYSNAME, View, ViewColumn, bit, text};
 use catalog::security::SA;
-use exec::state::core::{DEDICATED_ENDPOINT, TCP_ENDPOINT};
+use session::state::core::{DEDICATED_ENDPOINT, TCP_ENDPOINT};
 
 use DataType::{Bit, Int, TinyInt};
 

@@ -15,8 +15,8 @@ use catalog::Growth;
 use catalog::TableDef;
 use catalog::errors;
 use catalog::registry::FileEntry;
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Bit, Char, DateTime, Int, SmallInt, TinyInt, UniqueIdentifier, VarBinary};
 

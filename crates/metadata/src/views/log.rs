@@ -8,7 +8,7 @@ use super::{
     NVARCHAR60, Rows, View, ViewColumn, big, bit, databases_of, lsn_text, megabytes, text,
 };
 use catalog::Db;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Bit, DateTime, Float, Int, Real, SmallInt, TinyInt, VarBinary};
 

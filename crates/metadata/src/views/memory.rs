@@ -7,10 +7,10 @@ use types::{DataType, Len, Value};
 
 use super::transactions::datetime;
 use super::{NVARCHAR60, View, ViewColumn, big, bit, int, text};
-use exec::operators::memory::Granted;
-use exec::state::activity::handle;
-use exec::state::core::SessionShared;
 use instance::OfInstance;
+use session::query_memory::Granted;
+use session::state::activity::handle;
+use session::state::core::SessionShared;
 
 use DataType::{BigInt, Bit, DateTime, Float, Int, SmallInt, VarBinary};
 
@@ -114,7 +114,7 @@ fn grant_row(spid: i32, grant: &Granted, sql: Value) -> Vec<Value> {
         since,
         held.clone(),
         held.clone(),
-        kilobytes(exec::operators::memory::OPERATOR_MIN),
+        kilobytes(session::query_memory::OPERATOR_MIN),
         held,
         kilobytes(grant.peak),
         Value::Null,

@@ -5,8 +5,8 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{View, ViewColumn, text};
 use catalog::messages::Message;
-use exec::state::SessionCore;
 use instance::messages::{added, own};
+use session::state::SessionCore;
 
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 

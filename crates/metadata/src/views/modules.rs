@@ -9,11 +9,11 @@ use types::{DataType, Len, Value};
 use super::objects::{Kind, object, object_columns};
 use super::{NVARCHAR60, View, ViewColumn, Wanted, bit, pick, text};
 use bind::function::table_columns;
-use bind::scope::ScopeColumn;
+use bind::source::ScopeColumn;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, fold_name};
-use exec::output::ColumnInfo;
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::output::ColumnInfo;
+use session::state::SessionCore;
 use syntax::ast::FunctionBody;
 
 use DataType::{Bit, Int, NVarChar, TinyInt};

@@ -12,8 +12,8 @@ use super::{
 use catalog::security::Class;
 use catalog::{Catalog, IndexDef, TableDef};
 use catalog::{Db, MASTER};
-use exec::state::SessionCore;
 use instance::OfInstance;
+use session::state::SessionCore;
 
 use DataType::Int;
 

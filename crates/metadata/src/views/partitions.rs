@@ -11,8 +11,8 @@ use catalog::names::quote;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{Db, IndexDef, TableDef, UnitKind, fold_name};
 use ddl::own_queries::query_rows;
-use exec::state::SessionCore;
 use pages::UnitId;
+use session::state::SessionCore;
 
 use types::DataType::{BigInt, Int, SmallInt, TinyInt};
 

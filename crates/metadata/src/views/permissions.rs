@@ -7,8 +7,8 @@ use types::{DataType, Len, Value};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, text};
 use crate::functions::security::securable;
 use catalog::security::{Class, Permission};
-use exec::state::SessionCore;
 use logical::rights::Right;
+use session::state::SessionCore;
 
 /// The classes, by the names that the functions take.
 const CLASSES: &[(Class, &str)] = &[

@@ -11,7 +11,7 @@ use super::property_targets::{Level, find};
 use super::rights::sees;
 use super::{NVARCHAR60, SYSNAME, View, Wanted, text};
 use ddl::properties::{RANKS, is_there};
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 use DataType::{Int, SqlVariant, TinyInt};
 

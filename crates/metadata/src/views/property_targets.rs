@@ -11,7 +11,7 @@ use types::{SqlError, msg};
 
 use super::modules::columns_of_view;
 use super::rights::sees;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 /// A level as it is given: what kind of thing, and its name; `None` stands for NULL.
 #[derive(Clone, Copy, Debug, Default)]

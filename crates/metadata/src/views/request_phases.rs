@@ -4,7 +4,7 @@
 use types::{DataType, Value};
 
 use super::{NVARCHAR60, View, ViewColumn, big, bit, text};
-use exec::state::phases::CountedTimes;
+use session::state::phases::CountedTimes;
 
 use DataType::{BigInt, Bit, Float};
 

@@ -8,10 +8,10 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
 use catalog::{Db, clock};
-use exec::state::SessionCore;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::configuration::ConfigurationOption;
+use session::state::SessionCore;
 
 use DataType::{BigInt, Bit, DateTime, Int, NVarChar, SqlVariant};
 

@@ -14,13 +14,13 @@ use super::waiting::{Wait, task_address, waits};
 use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
 use bind::set_options::SessionOptions;
 use catalog::Db;
-use exec::state::SessionCore;
-use exec::state::activity::{Published, handle};
-use exec::state::core::SessionShared;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::waits::wait_type;
 use pages::PAGE_SIZE;
+use session::state::SessionCore;
+use session::state::activity::{Published, handle};
+use session::state::core::SessionShared;
 
 use DataType::{
     BigInt, Binary, Bit, DateTime, Int, NVarChar, Real, SmallInt, UniqueIdentifier, VarBinary,
@@ -113,7 +113,7 @@ impl Seen {
         if let Some(own) = all.iter_mut().find(|seen| seen.spid == session.spid()) {
             own.published.options = session.options.clone();
             (own.published.rowcount, own.published.error) =
-                (session.rowcount, session.error_number);
+                (session.run.results.rowcount, session.run.results.error_number);
         }
         all
     }

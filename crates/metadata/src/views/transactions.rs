@@ -11,10 +11,10 @@ use txn::{LockMode, Resource, What};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{LSN_NUMERIC, NVARCHAR60, View, ViewColumn, big, bit, int, lsn_numeric, text};
-use exec::state::SessionCore;
 use instance::InstanceCore;
 use instance::OfInstance;
 use logical::isolation::Isolation;
+use session::state::SessionCore;
 
 use DataType::{
     BigInt, Binary, Bit, DateTime, Float, Int, NVarChar, SmallInt, UniqueIdentifier, VarBinary,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::types::{DataType, Decimal, Len, Value};
 
-use exec::state::SessionCore;
+use session::state::SessionCore;
 
 use catalog::Db;
 use logical::view::ViewColumn;

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use ::types::look::GO_ON;
 use ::types::{Look, SqlError, Value};
 
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use syntax::ast;
 
 use super::rights;

@@ -5,8 +5,8 @@ use ::types::{DataType, Len, SqlError, Value};
 use super::super::Call;
 use super::super::params::{Given, NAME, PATTERN, Param};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, relations, small, text, type_name};
-use exec::output::ColumnInfo;
 use metadata::results::column;
+use session::output::ColumnInfo;
 
 use DataType::{Int, NVarChar, SmallInt, TinyInt, VarChar};
 

@@ -198,7 +198,7 @@ fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlEr
     Ok(0)
 }
 
-fn header(level: Level) -> Vec<exec::output::ColumnInfo> {
+fn header(level: Level) -> Vec<session::output::ColumnInfo> {
     let mut columns = vec![
         column("PROCEDURE_QUALIFIER", NAME, true),
         column("PROCEDURE_OWNER", NAME, true),

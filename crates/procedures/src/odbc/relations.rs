@@ -8,9 +8,9 @@ use compact_str::CompactString;
 use super::Names;
 use bind::type_names::SYSNAME;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef, fold_name};
-use exec::state::SessionCore;
 use metadata::views::rights::sees;
 use metadata::views::{self, SystemView};
+use session::state::SessionCore;
 
 /// What has columns.
 pub enum Relation {

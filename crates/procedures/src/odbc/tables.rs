@@ -7,9 +7,9 @@ use super::super::{Call, send};
 use super::{Names, REMARKS, check_qualifier, relations, text};
 use crate::rights;
 use catalog::fold_name;
-use exec::output::ColumnInfo;
-use exec::state::SessionCore;
 use metadata::results::column;
+use session::output::ColumnInfo;
+use session::state::SessionCore;
 
 const PARAMS: &[Param] = &[
     ("@table_name", PATTERN),

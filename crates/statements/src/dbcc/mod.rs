@@ -93,7 +93,7 @@ impl Command<'_, '_> {
     /// Sends a result set.
     pub fn result(
         &mut self,
-        columns: &[exec::output::ColumnInfo],
+        columns: &[session::output::ColumnInfo],
         rows: &[Vec<Value>],
     ) -> Result<(), SqlError> {
         send(self.ctx.sink, columns, rows, self.ctx.core, false)

@@ -15,11 +15,11 @@ use instance::security::change::Change;
 impl StmtCtx<'_> {
     /// A database belongs to the login that makes it.
     pub(crate) fn own_database_made(&mut self, name: &str) -> Result<(), SqlError> {
-        if self.core.may_all() || self.core.caller.login_id() == 0 {
+        if self.core.may_all() || self.core.identity.caller.login_id() == 0 {
             return Ok(());
         }
         let db = self.core.host().database(name)?;
-        let sid: Arc<[u8]> = self.core.caller.sid().into();
+        let sid: Arc<[u8]> = self.core.identity.caller.sid().into();
         self.core.begin_statement(true)?;
         let owned = Change::begin(self.core, &db).and_then(|mut change| {
             let security = change.security();
@@ -138,7 +138,7 @@ impl StmtCtx<'_> {
         }
         Err(SqlError::of(
             msg::DBCC_PERMISSION,
-            [&self.core.login_name(), &dbcc.name, &current.name()],
+            [&self.core.identity.login_name(), &dbcc.name, &current.name()],
         ))
     }
 

@@ -9,13 +9,13 @@ use types::SqlError;
 use super::{Effect, Failure, Run};
 use bind::env::CompileEnv;
 use bind::select_list::compound;
-use exec::dml::compile_dml;
+use dml::compile_dml;
 use exec::operators::scalar::{compile_condition, compile_scalar};
-use exec::state::phases::{self, Phase};
 use plan::compile_query;
 use programs::compiled::Bindings;
 use programs::compiled::{Bound, Compiled};
 use programs::counts::Counts;
+use session::state::phases::{self, Phase};
 
 impl Run<'_> {
     #[inline]

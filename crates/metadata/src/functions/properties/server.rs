@@ -3,9 +3,9 @@
 
 use super::{PRODUCT_VERSION, SERVER_NAME, collation_value, flag};
 use crate::views::{self, SystemView};
-use exec::state::SessionCore;
 use instance::OfInstance;
 use logical::view::ViewDef;
+use session::state::SessionCore;
 use types::{Collation, SqlError, Value};
 
 pub(super) fn server(property: &str, session: &SessionCore) -> Result<Value, SqlError> {

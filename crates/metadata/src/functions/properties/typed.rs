@@ -8,7 +8,7 @@ use catalog::{Catalog, ModuleKind, fold_name};
 use ddl::computed_def::nature_of;
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
-use exec::state::SessionCore;
+use session::state::SessionCore;
 use types::{Collation, DataType, Value};
 
 pub(super) fn collation_value(collation: Collation, property: &str) -> Value {

@@ -22,8 +22,8 @@ use catalog::Db;
 use catalog::clock::log_text;
 use catalog::errors::db_error;
 use columns::COLUMNS;
-use exec::state::SessionCore;
 use operation::Summary;
+use session::state::SessionCore;
 use units::Units;
 pub(super) use units::alloc_unit_id;
 
