@@ -2,9 +2,9 @@
 //! that prepared it: a cache in front of the interpreter. What the interpreter would look up and
 //! ask for such a statement (its bindings, whether they hold, what kind of statement it is, whether
 //! it is measured, profiled or only compiled) was found out when it ran that way, and holds as long
-//! as [`Short::holds`]. Guarantees: from there on the statement is run, ended, told of and counted
-//! by the functions that the interpreter calls ([`super::run::change`], [`super::run::query`]), and
-//! its errors do what they do there; where it is to run again, or anything is not as it was, the
+//! as `Short::holds`. Guarantees: from there on the statement is run, ended, told of and counted by
+//! the functions that the interpreter calls (`change` and `query` of `run/perform.rs`), and its
+//! errors do what they do there; where it is to run again, or anything is not as it was, the
 //! interpreter runs it from the beginning, and nothing has happened by then.
 
 use std::sync::Arc;

@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use crate::batch::run::Failure;
 use exec::parked::ParkedValue;
 use expr::large::LARGE;
 use memory::{Clerk, Reservation};

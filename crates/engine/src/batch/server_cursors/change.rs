@@ -11,7 +11,7 @@ use types::{ResultRows, SqlError, Value, msg};
 use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
-use crate::batch::scope::Body;
+use crate::batch::scope;
 use exec::cursor::{Body, BufferRow, To};
 use instance::OfInstance;
 use programs::arguments::Arg;
@@ -78,7 +78,7 @@ impl Run<'_> {
     ) -> Result<(Flow, i32), Failure> {
         let instance = self.core.instance().clone();
         let batch = instance.batches().get(self.core, text, params)?;
-        let (flow, status) = self.in_scope(&batch, vars, Body::Text)?;
+        let (flow, status) = self.in_scope(&batch, vars, scope::Body::Text)?;
         Ok((flow, if status == 0 { self.core.run.results.error_number } else { status }))
     }
 
