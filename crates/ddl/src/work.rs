@@ -311,9 +311,9 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Writes a definition's rows in the place of another's of the same table, which is locked. Rows
-    /// that both have stay: what a change and its rollback write does not grow with what the table
-    /// has beside.
+    /// Writes a definition's rows in the place of another's of the same table, which is locked.
+    /// Rows that both have stay: what a change and its rollback write does not grow with what the
+    /// table has beside.
     pub(super) fn rewrite_rows(
         &mut self,
         before: &TableDef,
