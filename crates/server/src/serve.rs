@@ -151,9 +151,10 @@ fn class_of(connection: &Connection, client: &Client, next: Option<&Next>) -> Op
         }
         (Stage::Ready(_), Some(Next::Gone)) => Some(Class::End),
         (Stage::Ready(_), Some(Next::Got(Got::Message(message))))
-            if message.kind == PacketType::Attention && !message.resets() =>
+            if message.kind == PacketType::Attention =>
         {
-            None
+            // A reset may have a transaction to take back; it waits for nobody.
+            message.resets().then_some(Class::End)
         }
         (Stage::Ready(_), Some(Next::Got(Got::Message(_) | Got::Bulk { .. }))) => {
             Some(if connection.is_in_transaction() { Class::Transaction } else { Class::Ordinary })
