@@ -7,9 +7,10 @@ use crate::module_schema::looked_up_first;
 use crate::period;
 use crate::source::{ScopeColumn, Source};
 use crate::updatable::Origin;
-use crate::view_names::view_names;
+use crate::view_names::{call_columns, view_names};
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef, fold_name};
+use compact_str::CompactString;
 use logical::rights::Chain;
 use logical::tree::{Logical, OutColumn, WorkScan, WorkSource};
 use std::sync::Arc;
@@ -102,9 +103,7 @@ impl Binder<'_> {
             Some((_, names)) => names.to_vec(),
             None => view_names(view, &create.columns, &columns.columns)?,
         };
-        for (column, name) in columns.columns.iter_mut().zip(names) {
-            column.name = name;
-        }
+        call_columns(&mut columns.columns, names);
         if !self.modules.iter().any(|(_, used)| Arc::ptr_eq(used, view)) {
             self.modules.push((db.clone(), view.clone()));
         }
@@ -255,12 +254,12 @@ impl Binder<'_> {
 pub(super) struct Outside {
     pub(super) scopes: Vec<crate::scope::Scope>,
     ctes: Vec<Arc<logical::tree::CteDef>>,
-    open_ctes: Vec<compact_str::CompactString>,
+    open_ctes: Vec<CompactString>,
     changes: Option<ChangedTable>,
     inline: Option<crate::function::InlineCall>,
     db: Arc<Db>,
     catalog: Arc<catalog::Catalog>,
-    schema: Option<compact_str::CompactString>,
+    schema: Option<CompactString>,
 }
 
 /// Whether a view tests what is changed through it: WITH CHECK OPTION.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use syntax::ast;
 use types::{SqlError, msg};
 
-/// The names of a view's columns.
+/// The names of a view's columns: those that it keeps, as far as there are columns.
 ///
 /// Errors: 4502 more names than columns, 8158 fewer, 4511 a column without a name, 4506 a name
 /// twice.
@@ -17,6 +17,12 @@ pub(super) fn view_names(
     names: &[ast::Ident],
     columns: &[OutColumn],
 ) -> Result<Vec<CompactString>, SqlError> {
+    if let Some(kept) = &view.columns {
+        return match kept.len() > columns.len() {
+            true => Err(SqlError::of(msg::VIEW_TOO_MANY_NAMES, [&view.name])),
+            false => Ok(kept.to_vec()),
+        };
+    }
     if !names.is_empty() && names.len() != columns.len() {
         let message = match names.len() > columns.len() {
             true => msg::VIEW_TOO_MANY_NAMES,
@@ -37,4 +43,12 @@ pub(super) fn view_names(
         out.push(name);
     }
     Ok(out)
+}
+
+/// Gives columns their names. Those that came to `*` since their view was made have none, and go.
+pub(super) fn call_columns(columns: &mut Vec<OutColumn>, names: Vec<CompactString>) {
+    columns.truncate(names.len());
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name = name;
+    }
 }

@@ -501,6 +501,8 @@ fn object(
     table: &TableDef,
     text: Option<&str>,
 ) -> Vec<Value> {
+    // Of a constraint nobody asks when it was changed: its row stays the same.
+    let modified = if kind == TABLE { crate::clock::now() } else { table.create_date.clone() };
     vec![
         Value::Int(id),
         Value::str(name),
@@ -508,7 +510,7 @@ fn object(
         Value::str(kind),
         Value::Int(parent),
         table.create_date.clone(),
-        crate::clock::now(),
+        modified,
         text.map_or(Value::Null, Value::str),
     ]
 }

@@ -14,6 +14,7 @@ pub mod foreign_keys;
 pub mod function_nature;
 pub mod index_options;
 pub mod indexed_views;
+mod kept_columns;
 pub mod masks;
 pub mod modules;
 pub mod moves;

@@ -141,8 +141,7 @@ pub fn truncate_table(
         .collect::<Result<_, _>>()?;
     work.renew_outside(&mut next)?;
     let next = Arc::new(next);
-    work.delete_rows(table)?;
-    work.write_rows(&next)?;
+    work.rewrite_rows(table, &next)?;
     work.drop_units(units_of(table))?;
     work.publish(Some(table.clone()), Some(next))
 }

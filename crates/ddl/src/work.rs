@@ -5,6 +5,7 @@
 
 mod free_names;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use access::BTree;
@@ -312,6 +313,35 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Writes a definition's rows in the place of another's of the same table, which is locked.
+    /// Rows that both have stay: what a change and its rollback write does not grow with what the
+    /// table has beside.
+    pub(super) fn rewrite_rows(
+        &mut self,
+        before: &TableDef,
+        after: &TableDef,
+    ) -> Result<(), SqlError> {
+        if self.db.is_autonomous() {
+            return Ok(());
+        }
+        let rows = rows_of(after, self.db.catalog().schema_id(after));
+        let place = |system: SysTable, values: &[Value]| (system.number(), system.key(values));
+        let kept: HashSet<_> = rows.iter().map(|(system, values)| place(*system, values)).collect();
+        let (db, open) = (self.db.clone(), self.open.clone());
+        let txn = self.core.txn(&db)?;
+        for (system, values) in rows_of(before, 0) {
+            if !kept.contains(&place(system, &values)) {
+                let deleted = open.trees.delete(txn, system, &values);
+                deleted.map_err(|e| errors::store_error(&db, e))?;
+            }
+        }
+        for (system, values) in &rows {
+            let put = open.trees.put_changed(txn, *system, values);
+            put.map_err(|e| errors::store_error(&db, e))?;
+        }
+        Ok(())
+    }
+
     /// Deletes what is noted of a table's rows: see `catalog::row_counts` and
     /// `catalog::statistics`.
     pub(super) fn forget_count(&mut self, table: &TableDef) -> Result<(), SqlError> {
@@ -353,8 +383,7 @@ impl Work<'_> {
         let kept = units_of(&after);
         let stays = |unit: &UnitRef| kept.iter().any(|k| k.unit == unit.unit);
         let gone: Vec<UnitRef> = units_of(before).into_iter().filter(|u| !stays(u)).collect();
-        self.delete_rows(before)?;
-        self.write_rows(&after)?;
+        self.rewrite_rows(before, &after)?;
         if !gone.is_empty() {
             self.drop_units(gone)?;
         }

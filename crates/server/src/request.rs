@@ -25,33 +25,32 @@ use crate::connection::Connection;
 use crate::counters::Count;
 use crate::hub::Hub;
 use crate::output::{Answer, WITHDRAWN};
+use crate::timers::Due;
 use crate::wire::{LARGE, Received, WireError};
 
-/// Answers an attention that came while nothing ran.
+/// Answers an attention that came while nothing ran. It holds no thread, so nobody waits for a
+/// client that does not read: a few such clients would keep all threads.
 ///
 /// # Errors
-/// The client is gone.
+/// The client is gone, or reads nothing.
 pub fn acknowledge(
     hub: &Hub,
     connection: &Connection,
     active: &Active,
 ) -> Result<After, WireError> {
-    only_done(hub, connection, active, DoneStatus::ATTENTION)
+    if let Some(due) = connection.send_soon(&only_done(active, DoneStatus::ATTENTION))? {
+        hub.timers.add(due, Due::Kept(connection.id));
+    }
+    Ok(After::Continue)
 }
 
 /// An answer that is one DONE.
-fn only_done(
-    hub: &Hub,
-    connection: &Connection,
-    active: &Active,
-    status: DoneStatus,
-) -> Result<After, WireError> {
+fn only_done(active: &Active, status: DoneStatus) -> Vec<u8> {
     let mut buffer = MessageBuffer::new(active.packet_size, active.session.spid() as u16);
     TokenWriter::new(buffer.payload(), active.version).done(DoneKind::Done, status, 0, None);
     let mut bytes = Vec::new();
     buffer.finish(&mut bytes);
-    connection.send(&bytes, hub.options.send_timeout, &|wait| wait())?;
-    Ok(After::Continue)
+    bytes
 }
 
 /// Runs a request and answers it. Requests that its client has sent behind it may be run and
@@ -131,7 +130,10 @@ fn without_running(
         // this.
         let in_transaction = active.session.trancount() > 0;
         let status = DoneStatus::ERROR.with_if(in_transaction, DoneStatus::IN_TRANSACTION);
-        return only_done(hub, connection, active, status).map(Some);
+        let bytes = only_done(active, status);
+        let timeout = hub.options.send_timeout;
+        connection.send(&bytes, timeout, &|wait| hub.stalled(connection, wait))?;
+        return Ok(Some(After::Continue));
     }
     Ok(None)
 }

@@ -27,6 +27,10 @@ pub fn serve(hub: &Hub, connection: &Arc<Connection>) {
                 Turn::Done(after) => after,
                 Turn::Again => continue,
                 Turn::Left => return,
+                Turn::More if hub.pool_of(connection).is_some_and(|pool| pool.is_busy()) => {
+                    return hub.submit(connection.clone(), false);
+                }
+                Turn::More => continue,
             };
             match after {
                 // Nothing more is done for a client after SHUTDOWN, its own or another's.
@@ -67,6 +71,8 @@ enum Turn {
     Done(Result<After, WireError>),
     /// Something else has come meanwhile.
     Again,
+    /// Much has come, and nothing whole yet.
+    More,
     /// The connection is not this worker's any more.
     Left,
 }
@@ -111,6 +117,7 @@ fn admitted<'c>(
         Stage::Authenticated(_) => None,
         _ => match connection.next() {
             Ok(None) => return Err(Turn::Left),
+            Ok(Some(Next::Got(Got::Blocked))) => return Err(Turn::More),
             Ok(next) => next,
             Err(error) => return Err(Turn::Done(Err(error))),
         },
@@ -146,7 +153,8 @@ fn class_of(connection: &Connection, client: &Client, next: Option<&Next>) -> Op
         (Stage::Ready(_), Some(Next::Got(Got::Message(message))))
             if message.kind == PacketType::Attention =>
         {
-            None
+            // A reset may have a transaction to take back; it waits for nobody.
+            message.resets().then_some(Class::End)
         }
         (Stage::Ready(_), Some(Next::Got(Got::Message(_) | Got::Bulk { .. }))) => {
             Some(if connection.is_in_transaction() { Class::Transaction } else { Class::Ordinary })

@@ -123,7 +123,12 @@ impl StmtCtx<'_> {
     fn drop_one(&mut self, item: &DropIndexItem, if_exists: bool) -> Result<(), SqlError> {
         option_rules::check("DROP INDEX", &item.options, option_rules::DROP_INDEX)?;
         let shown = format!("{}.{}", item.table, item.index);
-        let (db, table) = match resolve_indexed(self.core, &item.table) {
+        let looked = self.core.looked();
+        let found = resolve_indexed(self.core, &item.table);
+        if found.as_ref().is_err_and(|e| e.number == 208) {
+            self.settle_missing(&item.table, looked)?;
+        }
+        let (db, table) = match found {
             Ok(Indexed::Table(db, table)) => (db, table),
             Ok(Indexed::View(..)) if if_exists => return Ok(()),
             Ok(Indexed::View(..)) => return Err(errors::cannot_drop("index", &shown)),

@@ -53,8 +53,8 @@ pub use statistics::update_changed as update_changed_statistics;
 
 use std::fmt::Display;
 use syntax::ast::{
-    AlterTableAction, DropElement, DropKind, Expr, ExprKind, Principal, PrincipalKind, Span, Stmt,
-    StmtKind,
+    AlterTableAction, DropElement, DropKind, Expr, ExprKind, ObjectName, Principal, PrincipalKind,
+    Span, Stmt, StmtKind,
 };
 use syntax::commands::{Checkpoint, Kill, Reconfigure, SetUser};
 use types::{SqlError, Value, msg};
@@ -65,6 +65,7 @@ use instance::OfInstance;
 use logical::isolation::Isolation;
 use session::output::Sink;
 use session::state::SessionCore;
+use session::state::locks::Looked;
 
 /// What carries out each command.
 static COMMANDS: &[command::Known] = &[
@@ -151,6 +152,11 @@ impl StmtCtx<'_> {
                 self.core.begin_statement(true)?;
                 let raised = self.events(kind);
                 let result = self.in_transaction(kind, stmt.span);
+                let result = match kind {
+                    // What it has loaded may be committed.
+                    StmtKind::BulkInsert(_) => result,
+                    _ => result.map_err(|error| self.core.unless_given_up(error, None)),
+                };
                 let result = match raised.is_empty() {
                     true => result,
                     false => result.and_then(|rows| self.raise(&raised, stmt.span).map(|()| rows)),
@@ -159,6 +165,16 @@ impl StmtCtx<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Before an object that was looked for is said not to be there: another session's transaction
+    /// may have dropped it, and take it back. The statement runs again then.
+    fn settle_missing(&mut self, name: &ObjectName, looked: Looked) -> Result<(), SqlError> {
+        let missing = errors::invalid_object(&name.to_string());
+        match self.core.unless_given_up(missing, Some(looked)) {
+            error if error.number == 208 => Ok(()),
+            again => Err(again),
+        }
     }
 
     fn in_transaction(&mut self, kind: &StmtKind, span: Span) -> Result<Option<u64>, SqlError> {

@@ -100,9 +100,7 @@ impl StmtCtx<'_> {
             }
             _ => return Err(errors::syntax_near(&stmt.name.value)),
         }
-        if !self.core.has_server(Permission::CreateLogin) {
-            return Err(super::rights::not_permitted());
-        }
+        may_create_logins(self.core)?;
         let name = valid_name(&stmt.name.value)?;
         let options = self.login_options("CREATE LOGIN", &stmt.options)?;
         // CHECK_POLICY is on and CHECK_EXPIRATION off where the statement does not say.
@@ -113,6 +111,7 @@ impl StmtCtx<'_> {
         let hash = self.core.instance().authentication.passwords.hash(&password)?;
         let master = self.core.host().database("master")?;
         let mut change = Change::begin(self.core, &master)?;
+        may_create_logins(change.core)?;
         let security = change.security();
         if security.server.find(&name).is_some() {
             return Err(taken("server", &name));
@@ -184,6 +183,7 @@ impl StmtCtx<'_> {
             Some(now) if *now == before => {}
             _ => return Err(errors::schema_changed()),
         }
+        may_alter_login(change.core, &before, &stmt.source, &stmt.options)?;
         if security.server.find(&login.name).is_some_and(|other| other.id != login.id) {
             return Err(taken("server", &login.name));
         }
@@ -198,6 +198,7 @@ impl StmtCtx<'_> {
         for name in &stmt.names {
             let name = name.name.value.as_str();
             let mut change = Change::begin(self.core, &master)?;
+            may_alter_logins(change.core)?;
             let security = change.security();
             let login = match find_login(&security, "drop", name) {
                 Err(_) if stmt.if_exists => continue,
@@ -296,6 +297,13 @@ fn last_change(login: &Principal) -> i32 {
     match login.modified {
         types::Value::DateTime { days, .. } => days,
         _ => clock::now_parts().0,
+    }
+}
+
+fn may_create_logins(core: &mut SessionCore) -> Result<(), SqlError> {
+    match core.has_server(Permission::CreateLogin) {
+        true => Ok(()),
+        false => Err(super::rights::not_permitted()),
     }
 }
 

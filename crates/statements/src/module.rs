@@ -274,7 +274,11 @@ impl StmtCtx<'_> {
             let db = database_of(self.core, name)?;
             db.check_usable()?;
             let schema = name.schema.as_ref().map_or("", |s| s.value.as_str());
+            let looked = self.core.looked();
             let found = db.catalog().find_module(schema, &name.name.value).cloned();
+            if found.is_none() && db.catalog().find(schema, &name.name.value).is_none() {
+                self.settle_missing(name, looked)?;
+            }
             match found {
                 Some(module) if module.kind.word() == kind.word() => {
                     let mut work = Work::begin(self.core, &db)?;

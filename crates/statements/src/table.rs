@@ -190,6 +190,7 @@ impl StmtCtx<'_> {
         match stmt.kind {
             DropKind::Table => {
                 for name in &stmt.names {
+                    let looked = self.core.looked();
                     match resolve_table(self.core, name) {
                         Ok((db, table)) => {
                             let catalog = db.catalog();
@@ -213,9 +214,7 @@ impl StmtCtx<'_> {
                                 self.check_is_table(name)?;
                             }
                             // Another transaction may have dropped it, and take it back.
-                            if self.core.wait_for_missing(&e)? {
-                                return Err(errors::schema_changed());
-                            }
+                            self.settle_missing(name, looked)?;
                             if !stmt.if_exists {
                                 return Err(errors::cannot_drop("table", &name.to_string()));
                             }

@@ -279,7 +279,7 @@ pub struct Grant {
 }
 
 /// The principals of the server or of a database.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Principals {
     by_id: BTreeMap<i32, Arc<Principal>>,
     names: HashMap<CompactString, i32>,
@@ -433,6 +433,11 @@ impl Security {
             Some(owner) => *owner,
             None => self.schema_owner(schema_id),
         }
+    }
+
+    /// Whether it says the same of everything and everybody.
+    pub fn says_as(&self, other: &Security) -> bool {
+        self.server == other.server && self.database == other.database && self.has_owners_of(other)
     }
 
     /// Whether everything belongs to whom it belongs to there.

@@ -179,6 +179,29 @@ impl Run<'_> {
         name: &ObjectName,
         shown: &str,
     ) -> Result<(Arc<Db>, Called), Failure> {
+        let mut looked = self.core.looked();
+        loop {
+            let failure = match self.look_up_called(name, shown) {
+                Err(failure) if matches!(failure.error.number, 2812 | 5313) => failure,
+                found => return found,
+            };
+            // Another session's transaction may have dropped it, and take it back.
+            let missing = match failure.error.number {
+                2812 => errors::invalid_object(&name.to_string()),
+                _ => failure.error.clone(),
+            };
+            if !self.core.wait_for_missing(&missing, &mut looked)? {
+                return Err(failure);
+            }
+        }
+    }
+
+    /// What a name means in EXECUTE at this moment.
+    fn look_up_called(
+        &mut self,
+        name: &ObjectName,
+        shown: &str,
+    ) -> Result<(Arc<Db>, Called), Failure> {
         let _plan = phases::enter(Phase::Plan);
         if name.name.value.starts_with('#') {
             return self.temporary_procedure(name, shown);

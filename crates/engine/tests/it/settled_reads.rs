@@ -104,8 +104,16 @@ fn only_what_is_not_durable_is_waited_for() {
         ("h", "select count(n) from d..h with (serializable, index(hi)) where id = 33", 1),
     ];
     let waits = [
-        ("update d..c set n = 1 where id = 3", "select n from d..c with (serializable) where id = 3", 1),
-        ("delete d..c where id = 3", "select count(*) from d..c with (serializable) where id = 3", 0),
+        (
+            "update d..c set n = 1 where id = 3",
+            "select n from d..c with (serializable) where id = 3",
+            1,
+        ),
+        (
+            "delete d..c where id = 3",
+            "select count(*) from d..c with (serializable) where id = 3",
+            0,
+        ),
         (
             "delete d..c where id between 3 and 9",
             "update d..c with (serializable) set n = 5 where id = 3 select @@rowcount",

@@ -1,8 +1,9 @@
 //! How connections come in: listeners that are watched, and what they have accepted.
-//! Guarantee: a listener that could not accept for want of descriptors is asked again.
+//! Guarantees: a listener that could not accept for want of descriptors is asked again; who
+//! connects without end does not keep the thread that accepts.
 
 use std::io::{self, ErrorKind};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,10 @@ use crate::readiness::{DEDICATED, LISTENERS};
 use crate::timers::Due;
 use crate::wire::Wire;
 
-/// After the system had no descriptor for a connection.
+/// Most connections that are accepted at a time: whoever accepts has other things to do, and comes
+/// back.
+const MOST_ACCEPTED: usize = 1024;
+/// After the system had no descriptor for a connection, or there were more.
 const REST: Duration = Duration::from_millis(100);
 
 impl Hub {
@@ -54,7 +58,11 @@ impl Hub {
     pub(super) fn accept_again(&self) {
         self.again.store(false, Ordering::Relaxed);
         let listeners = self.listeners.lock();
-        let all = listeners.iter().all(|listener| self.accept_all(listener, false).is_ok());
+        // Of each, whatever becomes of the others.
+        let mut all = true;
+        for listener in listeners.iter() {
+            all &= self.accept_all(listener, false).is_ok();
+        }
         drop(listeners);
         let dedicated =
             self.dedicated.as_ref().is_none_or(|dedicated| self.accept_dedicated(dedicated));
@@ -70,21 +78,13 @@ impl Hub {
         dedicated.accept(|listener| self.accept_all(listener, true))
     }
 
-    /// Accepts what there is.
+    /// Accepts what there is, up to a number.
     ///
     /// # Errors
-    /// The system has no descriptor or memory for more.
+    /// The system has no descriptor or memory for more, or there may be more.
     fn accept_all(&self, listener: &TcpListener, dedicated: bool) -> io::Result<()> {
-        loop {
-            let (socket, peer) = match listener.accept() {
-                Ok(accepted) => accepted,
-                Err(e) => match e.kind() {
-                    ErrorKind::WouldBlock => return Ok(()),
-                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => continue,
-                    _ => return Err(e),
-                },
-            };
-            let Some((id, surplus)) = self.admit(dedicated) else { continue };
+        accept_some(listener, MOST_ACCEPTED, |socket, peer| {
+            let Some((id, surplus)) = self.admit(dedicated) else { return };
             // Answers are written whole; a lost peer is noticed even while nothing is sent.
             let _ = socket.set_nodelay(true);
             let _ = rustix::net::sockopt::set_socket_keepalive(&socket, true);
@@ -94,6 +94,44 @@ impl Hub {
             if let Ok(connection) = Connection::new(id, socket, peer, surplus, dedicated, wire) {
                 let _ = self.enter(connection);
             }
+        })
+    }
+}
+
+fn accept_some(
+    listener: &TcpListener,
+    most: usize,
+    mut enter: impl FnMut(TcpStream, SocketAddr),
+) -> io::Result<()> {
+    for _ in 0..most {
+        match listener.accept() {
+            Ok((socket, peer)) => enter(socket, peer),
+            Err(e) => match e.kind() {
+                ErrorKind::WouldBlock => return Ok(()),
+                ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                _ => return Err(e),
+            },
         }
+    }
+    Err(io::Error::other("there may be more connections to accept"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who connects without end leaves the thread that accepts to others.
+    #[test]
+    fn so_many_are_accepted_at_a_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let _clients: Vec<TcpStream> =
+            (0..5).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let mut accepted = 0;
+        assert!(accept_some(&listener, 3, |_, _| accepted += 1).is_err());
+        assert_eq!(accepted, 3);
+        assert!(accept_some(&listener, 3, |_, _| accepted += 1).is_ok());
+        assert_eq!(accepted, 5);
     }
 }

@@ -24,7 +24,7 @@ pub mod identity;
 mod identity_insert;
 pub mod inner;
 pub mod kept_memory;
-mod locks;
+pub mod locks;
 pub mod names;
 pub mod phases;
 pub mod profile;

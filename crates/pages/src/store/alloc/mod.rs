@@ -231,8 +231,10 @@ impl Store {
                 let mut fills = self.alloc.fill.lock();
                 let fill = fills.entry(filegroup).or_default();
                 if fill.is_stale(files.len()) {
-                    let free: Vec<u64> = spaces.iter().map(|s| s.lock().free()).collect();
-                    *fill = Fill::new(&free);
+                    let free = |(file, space): (&Arc<DataFile>, &Arc<Mutex<FreeExtents>>)| {
+                        (space.lock().free(), file.file.device())
+                    };
+                    *fill = Fill::new(&files.iter().zip(&spaces).map(free).collect::<Vec<_>>());
                 }
                 fill.next()
             };
