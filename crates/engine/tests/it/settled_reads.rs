@@ -42,9 +42,9 @@ impl Sink for Told<'_> {
     }
 }
 
-fn told<'d>(
+fn told(
     instance: &Arc<Instance>,
-    disk: Option<&'d SimDisk>,
+    disk: Option<&SimDisk>,
     batch: &str,
 ) -> Option<(i64, Option<SimDisk>)> {
     let mut sink = Told { disk, seen: None };
@@ -73,14 +73,8 @@ fn with_rows(seed: u64) -> (SimDisk, Arc<Instance>) {
 }
 
 /// Runs a batch in a thread of its own; tells the number that comes back.
-fn in_a_thread(
-    scope: &std::thread::Scope<'_, '_>,
-    instance: &Arc<Instance>,
-    batch: &str,
-) -> mpsc::Receiver<i64> {
+fn in_a_thread(instance: &Arc<Instance>, batch: &str) -> mpsc::Receiver<i64> {
     let (instance, batch, (tell, told)) = (instance.clone(), batch.to_owned(), mpsc::channel());
-    // `Scope::spawn` wants closures that outlive the scope; these own all that they use.
-    let _ = scope;
     std::thread::spawn(move || tell.send(number(&instance, &batch)));
     told
 }
@@ -132,21 +126,19 @@ fn only_what_is_not_durable_is_waited_for() {
     ];
     for (seed, (write, wait, answer)) in (31..).zip(waits) {
         let (disk, instance) = with_rows(seed);
-        std::thread::scope(|scope| {
-            let hold = disk.hold_writes(Path::new("/data/d.ldf"));
-            let written = in_a_thread(scope, &instance, &format!("{write} select 1"));
-            hold.wait_for_writer();
-            for (_, read, rows) in reads {
-                let read = in_a_thread(scope, &instance, read);
-                assert_eq!(read.recv_timeout(LONG), Ok(rows), "{write}: it has read other rows");
-            }
-            let waiter = in_a_thread(scope, &instance, wait);
-            until_waiting(&instance, 2);
-            assert!(waiter.try_recv().is_err(), "{wait}: told what is not durable");
-            drop(hold);
-            assert_eq!(waiter.recv_timeout(LONG), Ok(answer), "{wait}");
-            assert_eq!(written.recv_timeout(LONG), Ok(1));
-        });
+        let hold = disk.hold_writes(Path::new("/data/d.ldf"));
+        let written = in_a_thread(&instance, &format!("{write} select 1"));
+        hold.wait_for_writer();
+        for (_, read, rows) in reads {
+            let read = in_a_thread(&instance, read);
+            assert_eq!(read.recv_timeout(LONG), Ok(rows), "{write}: it has read other rows");
+        }
+        let waiter = in_a_thread(&instance, wait);
+        until_waiting(&instance, 2);
+        assert!(waiter.try_recv().is_err(), "{wait}: told what is not durable");
+        drop(hold);
+        assert_eq!(waiter.recv_timeout(LONG), Ok(answer), "{wait}");
+        assert_eq!(written.recv_timeout(LONG), Ok(1));
     }
 }
 
