@@ -7,7 +7,7 @@ use super::source::{ScopeColumn, Source};
 use super::table_use::TableUse;
 use catalog::security::Permission;
 use catalog::{Db, TEMPDB, TableDef, fold_name};
-use logical::hints::{Hints, Reading};
+use logical::hints::{Hints, ReadHints};
 use logical::tree::{Get, Logical};
 use std::sync::Arc;
 use syntax::ast;
@@ -45,7 +45,7 @@ impl Binder<'_> {
         &mut self,
         db: Arc<Db>,
         table: Arc<TableDef>,
-        reading: Reading,
+        reading: ReadHints,
         hints: Hints,
     ) -> Get {
         let first = self.new_cols(table.columns.len() + 1);

@@ -12,7 +12,7 @@ use crate::function::CalledFunction;
 use catalog::{ComputedDef, Db, ModuleDef, TableDef, fold_name};
 use expr::functions::Stability;
 use expr::{ColId, Expr, Pred, Typed, bind_ops};
-use logical::rights::{Chain, Rights};
+use logical::rights::{OwnershipChain, Rights};
 use logical::slots::slots;
 use syntax::ast;
 use types::convert::Mode;
@@ -123,7 +123,7 @@ impl Binder<'_> {
         e: &ast::Expr,
     ) -> Result<Typed, SqlError> {
         let outside = self.step_into(db, "dbo");
-        let rights = std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted));
+        let rights = std::mem::replace(&mut self.rights, Rights::new(OwnershipChain::Trusted));
         let may_inline = std::mem::replace(&mut self.may_inline, false);
         let block = Scope {
             sources: vec![source].into(),

@@ -9,7 +9,7 @@ use crate::unresolved_names::UnresolvedNames;
 use catalog::{Catalog, Db, ModuleDef, TableDef, fold_name};
 use compact_str::CompactString;
 use expr::functions::Function;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use logical::view::ViewDef;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub struct CompileEnv<'a> {
     /// In a trigger: the table whose rows `inserted` and `deleted` have.
     pub changes: Option<ChangedTable>,
     /// Whose names these are.
-    pub chain: Chain,
+    pub chain: OwnershipChain,
     /// The schema in which names without one are looked up before `dbo`: that of the module whose
     /// statement it is. `None` for `dbo`, and in a batch.
     pub schema: Option<CompactString>,

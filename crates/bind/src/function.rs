@@ -19,7 +19,7 @@ use catalog::security::Permission;
 use catalog::{Db, ModuleDef, ModuleKind, fold_name};
 use compact_str::CompactString;
 use expr::{Expr, Routine, RoutineCall, Typed, bind_ops};
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use logical::tree::input::Input;
 use logical::tree::{Logical, RoutineScan};
 use syntax::ast::{
@@ -407,10 +407,12 @@ impl Binder<'_> {
         }
         let around = self.inline.replace(call);
         let chain = self.rights.chain;
-        if chain != Chain::Trusted {
+        if chain != OwnershipChain::Trusted {
             let schema = self.catalog.schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
-            self.rights.chain =
-                Chain::Owner(db.id(), db.security().object_owner(module.object_id, schema));
+            self.rights.chain = OwnershipChain::Owner(
+                db.id(),
+                db.security().object_owner(module.object_id, schema),
+            );
         }
         let bound = bind(self);
         self.rights.chain = chain;

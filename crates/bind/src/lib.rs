@@ -80,7 +80,7 @@ use catalog::other::SequenceDef;
 use catalog::{Catalog, Db, ModuleDef};
 use env::CompileEnv;
 use expr::{ColId, InListExpr};
-use logical::rights::{Chain, Rights};
+use logical::rights::{OwnershipChain, Rights};
 use logical::tree::{CteDef, Subquery};
 use scope::{Clause, Scope};
 use std::sync::Arc;
@@ -253,7 +253,7 @@ impl<'a> Binder<'a> {
             change: None,
             numbered: None,
             system_time: None,
-            policies: env.chain != Chain::Trusted || env.predicate_of.is_some(),
+            policies: env.chain != OwnershipChain::Trusted || env.predicate_of.is_some(),
             open_policies: env.predicate_of.map(|table| (env.db.id(), table)).into_iter().collect(),
             masks: mask::Masks::default(),
             node_columns: Vec::new(),

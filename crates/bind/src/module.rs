@@ -11,7 +11,7 @@ use crate::view_names::{call_columns, view_names};
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef, fold_name};
 use compact_str::CompactString;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use logical::tree::{Logical, OutColumn, WorkScan, WorkSource};
 use std::sync::Arc;
 use syntax::ast;
@@ -88,10 +88,10 @@ impl Binder<'_> {
         self.enter_view()?;
         let outside = self.step_into(db.clone(), &view.schema);
         let chain = self.rights.chain;
-        if chain != Chain::Trusted {
+        if chain != OwnershipChain::Trusted {
             let schema = self.catalog.schemas.get(&fold_name(&view.schema)).copied().unwrap_or(0);
             self.rights.chain =
-                Chain::Owner(db.id(), db.security().object_owner(view.object_id, schema));
+                OwnershipChain::Owner(db.id(), db.security().object_owner(view.object_id, schema));
         }
         let bound = self.nested(|b| b.inner_query(query));
         self.step_out(outside);
@@ -161,7 +161,7 @@ impl Binder<'_> {
         let Some(changes) = self.changes.clone().filter(|_| name.is_bare()) else {
             return Ok(None);
         };
-        let trusted = self.rights.chain == Chain::Trusted;
+        let trusted = self.rights.chain == OwnershipChain::Trusted;
         let (source, in_place) = match fold_name(&name.name.value).as_str() {
             "inserted" => (WorkSource::Inserted, false),
             "deleted" => (WorkSource::Deleted, false),

@@ -10,7 +10,7 @@ use crate::source::Source;
 use catalog::policy::{PolicyDef, PredicateDef, PredicateKind};
 use catalog::{Db, ModuleDef};
 use expr::{Expr, Pred};
-use logical::rights::{Chain, Rights};
+use logical::rights::{OwnershipChain, Rights};
 use logical::tree::{Get, Logical};
 use std::sync::Arc;
 use syntax::ast;
@@ -92,8 +92,9 @@ impl Binder<'_> {
         let known = (self.query_sources.len(), self.subqueries.len());
         let outside = self.step_into(db.clone(), &policy.schema);
         // Who reads the table needs no right to what the policy is made of.
-        let rights =
-            policy.bound.then(|| std::mem::replace(&mut self.rights, Rights::new(Chain::Trusted)));
+        let rights = policy
+            .bound
+            .then(|| std::mem::replace(&mut self.rights, Rights::new(OwnershipChain::Trusted)));
         self.scopes.push(Scope {
             sources: vec![source.clone()].into(),
             visible: true,

@@ -2,7 +2,7 @@
 //! Guarantees: what policies let through of the rows stays so; whatever is no table is 494.
 
 use super::{literal, unsupported};
-use logical::access_hints::{Amount, Sample};
+use logical::access_hints::{Sample, SampleAmount};
 use logical::tree::Logical;
 use std::sync::Arc;
 use syntax::ast;
@@ -39,7 +39,7 @@ pub(super) fn sampled(
         number(e)?.as_i64().ok_or_else(|| SqlError::of(msg::TABLESAMPLE_ROWS, [&name.name]))
     };
     let amount = if sample.rows {
-        Amount::Rows(u64::try_from(whole(&sample.amount)?).unwrap_or(0))
+        SampleAmount::Rows(u64::try_from(whole(&sample.amount)?).unwrap_or(0))
     } else {
         let value = number(&sample.amount)?;
         let ty = value.natural_type();
@@ -53,7 +53,7 @@ pub(super) fn sampled(
                 ));
             }
         };
-        Amount::Share((percent / 100.0 * Sample::ALL as f64) as u64)
+        SampleAmount::Share((percent / 100.0 * Sample::ALL as f64) as u64)
     };
     let seed = sample.repeatable.as_ref().map(whole).transpose()?;
     let base = get.table.storage.index_id;

@@ -8,7 +8,7 @@ use super::source::{ScopeColumn, Source};
 use catalog::security::Securable;
 use catalog::{Db, fold_name};
 use expr::{ColId, Expr, bind_ops};
-use logical::rights::{Chain, ViewRight};
+use logical::rights::{OwnershipChain, ViewRight};
 use logical::tree::input::Input;
 use logical::tree::{Logical, OutColumn, ViewScan};
 use logical::view::ViewDef;
@@ -70,7 +70,7 @@ impl Binder<'_> {
     ) -> Result<(Logical, Vec<ColId>), SqlError> {
         self.enter_view()?;
         let outside = self.step_into(db, "sys");
-        let chain = std::mem::replace(&mut self.rights.chain, Chain::Trusted);
+        let chain = std::mem::replace(&mut self.rights.chain, OwnershipChain::Trusted);
         let bound = self.nested(|b| b.inner_query(query));
         self.rights.chain = chain;
         self.step_out(outside);

@@ -6,7 +6,7 @@ use super::Binder;
 use super::system_time::Mention;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef};
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use logical::tree::Logical;
 use std::sync::Arc;
 use syntax::ast;
@@ -30,7 +30,7 @@ impl Binder<'_> {
     /// The table of such a name, in a statement of the engine.
     pub(super) fn view_rows(&self, name: &ast::ObjectName) -> Option<Arc<TableDef>> {
         let id = name.name.value.strip_prefix(PREFIX).filter(|_| name.is_bare())?;
-        let id: i32 = id.parse().ok().filter(|_| self.rights.chain == Chain::Trusted)?;
+        let id: i32 = id.parse().ok().filter(|_| self.rights.chain == OwnershipChain::Trusted)?;
         self.catalog.by_id.get(&id).filter(|table| table.of_view.is_some()).cloned()
     }
 
@@ -56,7 +56,7 @@ impl Binder<'_> {
         );
         let hints: Vec<ast::OptionItem> =
             mention.hints.iter().filter(|hint| hint.name != NOEXPAND).cloned().collect();
-        let chain = std::mem::replace(&mut self.rights.chain, Chain::Trusted);
+        let chain = std::mem::replace(&mut self.rights.chain, OwnershipChain::Trusted);
         let bound = self.base_table(db.clone(), rows, mention.name, mention.alias, &hints);
         self.rights.chain = chain;
         let mut bound = bound?;

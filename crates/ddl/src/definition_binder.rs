@@ -11,7 +11,7 @@ use bind::counters::OptimizerCounters;
 use bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use bind::set_options::SessionOptions;
 use catalog::Db;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use types::SqlError;
 
 /// Runs `f` with a binder for definitions.
@@ -35,7 +35,7 @@ pub(crate) fn with_variables<T>(
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: Chain::Trusted,
+        chain: OwnershipChain::Trusted,
         names: &functions,
         db,
         catalog: db.catalog(),

@@ -14,7 +14,7 @@ use catalog::{Db, TableDef};
 use exec::operators::context::ExecCtx;
 use exec::operators::query::run_query;
 use logical::isolation::Isolation;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use plan::compile_query;
 use session::state::SessionCore;
 
@@ -33,7 +33,7 @@ pub(super) fn with_env<T>(
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: Chain::Trusted,
+        chain: OwnershipChain::Trusted,
         names: &*host,
         db,
         catalog: db.catalog(),

@@ -144,7 +144,7 @@ fn run(
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: logical::rights::Chain::Trusted,
+        chain: logical::rights::OwnershipChain::Trusted,
         names: &*host,
         db: &db,
         catalog: Arc::new(catalog),

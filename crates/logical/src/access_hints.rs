@@ -22,7 +22,7 @@ pub struct AccessHints {
 /// Which pages of a table TABLESAMPLE takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    pub amount: Amount,
+    pub amount: SampleAmount,
     /// REPEATABLE: the same pages as long as the table stays as it is; else other ones in each
     /// statement.
     pub seed: Option<i64>,
@@ -30,7 +30,7 @@ pub struct Sample {
 
 /// How many pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
+pub enum SampleAmount {
     /// So many of 2^32.
     Share(u64),
     /// As many as have so many rows, on average.
@@ -44,8 +44,8 @@ impl Sample {
     /// Of a table with so many rows: how many of 2^32 pages.
     pub fn share(&self, rows: u64) -> u64 {
         match self.amount {
-            Amount::Share(share) => share,
-            Amount::Rows(wanted) => {
+            SampleAmount::Share(share) => share,
+            SampleAmount::Rows(wanted) => {
                 let share = u128::from(wanted) * u128::from(Sample::ALL) / u128::from(rows.max(1));
                 u64::try_from(share).map_or(Sample::ALL, |share| share.min(Sample::ALL))
             }

@@ -8,17 +8,17 @@ use expr::{ColId, Expr, Pred};
 use smallvec::SmallVec;
 
 /// Ids from the first to before the second.
-pub type Span = (ColId, ColId);
+pub type ColumnSpan = (ColId, ColId);
 
 /// A set of columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnSet {
-    spans: SmallVec<[Span; 2]>,
+    spans: SmallVec<[ColumnSpan; 2]>,
 }
 
 impl ColumnSet {
     /// Of spans in any order, which may overlap.
-    pub fn of(mut spans: Vec<Span>) -> ColumnSet {
+    pub fn of(mut spans: Vec<ColumnSpan>) -> ColumnSet {
         spans.retain(|(first, end)| first < end);
         spans.sort_unstable();
         let mut set = ColumnSet::default();
@@ -70,7 +70,7 @@ impl ColumnSet {
     }
 
     /// Its spans.
-    pub fn spans(&self) -> &[Span] {
+    pub fn spans(&self) -> &[ColumnSpan] {
         &self.spans
     }
 }

@@ -79,7 +79,7 @@ impl TableLock {
 
 /// How a table is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub struct ReadHints {
     pub mode: TableMode,
     pub locks: Option<RowLocks>,
     pub table: TableLock,
@@ -153,7 +153,7 @@ impl Hints {
     /// How a query reads the table; `by_locks`: READ_COMMITTED_SNAPSHOT is off in its database.
     ///
     /// Error: 650 READPAST in SERIALIZABLE or READ UNCOMMITTED.
-    pub fn reading(&self, session: Isolation, by_locks: bool) -> Result<Reading, SqlError> {
+    pub fn reading(&self, session: Isolation, by_locks: bool) -> Result<ReadHints, SqlError> {
         let level = self.isolation.unwrap_or(session);
         if self.read_past && !matches!(level, Isolation::ReadCommitted | Isolation::RepeatableRead)
         {
@@ -188,15 +188,15 @@ impl Hints {
         locks: Option<RowLocks>,
         table: LockMode,
         hold: bool,
-    ) -> Reading {
-        Reading { mode, locks, table: TableLock { mode: table, hold, no_wait: self.no_wait } }
+    ) -> ReadHints {
+        ReadHints { mode, locks, table: TableLock { mode: table, hold, no_wait: self.no_wait } }
     }
 
     /// How the target of an UPDATE or DELETE is read: what is changed is locked by the change
     /// itself.
     ///
     /// Errors: 1065 NOLOCK, 650 READPAST in a level that does not have it.
-    pub fn target(&self, session: Isolation) -> Result<Reading, SqlError> {
+    pub fn target(&self, session: Isolation) -> Result<ReadHints, SqlError> {
         let table = self.write_lock()?;
         let level = match session {
             Isolation::ReadUncommitted => Isolation::ReadCommitted,
@@ -218,7 +218,7 @@ impl Hints {
             read_past: self.read_past,
             first_again: false,
         });
-        Ok(Reading { mode, locks, table })
+        Ok(ReadHints { mode, locks, table })
     }
 
     /// The lock on a table that is to be changed. Error: 1065 NOLOCK.

@@ -24,7 +24,7 @@ pub struct Right {
 
 /// On whose behalf names are bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Chain {
+pub enum OwnershipChain {
     /// Of the caller.
     #[default]
     None,
@@ -46,7 +46,7 @@ pub enum ViewRight {
 
 /// Columns of a table by their ids in the statement.
 #[derive(Clone, Debug)]
-struct Read {
+struct ColumnsRead {
     first: ColId,
     db: Arc<Db>,
     table: Arc<TableDef>,
@@ -55,15 +55,15 @@ struct Read {
 /// The rights that a statement's binding has found so far.
 #[derive(Clone, Debug, Default)]
 pub struct Rights {
-    pub chain: Chain,
+    pub chain: OwnershipChain,
     list: Vec<Right>,
     /// In the order of their first columns.
-    reads: Vec<Read>,
+    reads: Vec<ColumnsRead>,
 }
 
 impl Rights {
     /// For a chain.
-    pub fn new(chain: Chain) -> Rights {
+    pub fn new(chain: OwnershipChain) -> Rights {
         Rights { chain, ..Rights::default() }
     }
 
@@ -79,9 +79,9 @@ impl Rights {
             return true;
         }
         match self.chain {
-            Chain::None => false,
-            Chain::Trusted => true,
-            Chain::Owner(of, owner) => {
+            OwnershipChain::None => false,
+            OwnershipChain::Trusted => true,
+            OwnershipChain::Owner(of, owner) => {
                 of == db.id() && db.security().object_owner(object_id, schema_id) == owner
             }
         }
@@ -89,7 +89,7 @@ impl Rights {
 
     /// A permission on a database, schema or server.
     pub fn need(&mut self, db: &Arc<Db>, on: Securable, permission: Permission) {
-        if self.chain != Chain::Trusted {
+        if self.chain != OwnershipChain::Trusted {
             self.add(Right { db: db.clone(), on, schema: 0, permission, columns: Vec::new() });
         }
     }
@@ -120,9 +120,9 @@ impl Rights {
         let schema = db.catalog().schemas.get(&fold_name(schema)).copied().unwrap_or(0);
         let exempt = db.is_autonomous()
             || match self.chain {
-                Chain::None => false,
-                Chain::Trusted => true,
-                Chain::Owner(of, owner) => {
+                OwnershipChain::None => false,
+                OwnershipChain::Trusted => true,
+                OwnershipChain::Owner(of, owner) => {
                     of == db.id() && db.security().schema_owner(schema) == owner
                 }
             };
@@ -148,9 +148,10 @@ impl Rights {
     /// Runs `f` on behalf of a view: what its owner has needs no right of the caller.
     pub fn in_view(&mut self, db: &Arc<Db>, view: &ModuleDef, f: impl FnOnce(&mut Rights)) {
         let outer = self.chain;
-        if outer != Chain::Trusted {
+        if outer != OwnershipChain::Trusted {
             let schema = db.catalog().schemas.get(&fold_name(&view.schema)).copied().unwrap_or(0);
-            self.chain = Chain::Owner(db.id(), db.security().object_owner(view.object_id, schema));
+            self.chain =
+                OwnershipChain::Owner(db.id(), db.security().object_owner(view.object_id, schema));
         }
         f(self);
         self.chain = outer;
@@ -161,16 +162,16 @@ impl Rights {
         let schema = db.catalog().schemas.get(&fold_name(&table.schema)).copied().unwrap_or(0);
         if !self.is_exempt(db, &table.name, table.object_id, schema) {
             let at = self.reads.partition_point(|known| known.first < first);
-            self.reads.insert(at, Read { first, db: db.clone(), table: table.clone() });
+            self.reads.insert(at, ColumnsRead { first, db: db.clone(), table: table.clone() });
         }
     }
 
     /// A column is mentioned.
     pub fn mentions(&mut self, id: ColId) {
         let behind = self.reads.partition_point(|read| read.first <= id);
-        let within = |r: &&Read| id < r.first + r.table.columns.len() as ColId;
+        let within = |r: &&ColumnsRead| id < r.first + r.table.columns.len() as ColId;
         let read = behind.checked_sub(1).and_then(|at| self.reads.get(at));
-        if let Some(Read { first, db, table }) = read.filter(within).cloned() {
+        if let Some(ColumnsRead { first, db, table }) = read.filter(within).cloned() {
             self.need_table(&db, &table, Permission::Select, &[(id - first) as usize]);
         }
     }

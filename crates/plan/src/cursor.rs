@@ -15,7 +15,7 @@ use catalog::{Db, TableDef, fold_name};
 use compact_str::CompactString;
 use expr::{ColId, Expr};
 use logical::hints::RowLocks;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use logical::slots::slots;
 use logical::tree::{BoundQuery, Get, JoinKind, Logical};
 use std::sync::Arc;
@@ -92,7 +92,7 @@ pub struct CursorPlan {
 pub struct NameScope {
     /// The schema that is looked in before dbo.
     pub schema: Option<CompactString>,
-    pub chain: Chain,
+    pub chain: OwnershipChain,
     pub options: CompileOptions,
 }
 

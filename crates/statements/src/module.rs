@@ -506,7 +506,7 @@ fn bind_module(
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: logical::rights::Chain::Trusted,
+        chain: logical::rights::OwnershipChain::Trusted,
         names: &*host,
         db: &db,
         catalog: db.catalog(),

@@ -14,7 +14,7 @@ use bind::module::{CHANGED_ROWS, ChangedTable};
 use bind::period::TIME;
 use catalog::Catalog;
 use catalog::names::quote;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use session::state::changes::Action;
 use types::{SqlError, msg};
 
@@ -29,7 +29,7 @@ pub struct History {
 /// # Errors
 /// 13559 to 13562.
 pub fn check_no_history(env: &CompileEnv<'_>, change: &TableChange<'_>) -> Result<(), SqlError> {
-    if !change.table.temporal.is_history() || env.chain == Chain::Trusted {
+    if !change.table.temporal.is_history() || env.chain == OwnershipChain::Trusted {
         return Ok(());
     }
     let message = match (change.verb, change.action) {

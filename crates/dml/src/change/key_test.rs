@@ -19,7 +19,7 @@ use bind::module::ChangedTable;
 use catalog::TableDef;
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::operators::query::run_query;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use pages::PageTrace;
 use plan::QueryPlan;
 use plan::statistics::table_rows;
@@ -145,7 +145,7 @@ impl OfKeys {
         let vars = VarScope::new();
         let changes = ChangedTable { rows: rows as f64, ..self.changes.clone() };
         let env = CompileEnv {
-            chain: Chain::Trusted,
+            chain: OwnershipChain::Trusted,
             changes: Some(changes),
             ..environment(core, &vars)
         };

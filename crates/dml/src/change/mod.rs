@@ -28,7 +28,7 @@ use expr::{ColId, Pred};
 use key_test::KeyTest;
 use keys::Cascade;
 pub use keys::{CascadePlan, CompileCascade};
-use logical::rights::{Chain, Rights};
+use logical::rights::{OwnershipChain, Rights};
 use plan::statement::Statement;
 use session::query_memory::row_bytes;
 use session::state::changes::{Action, Cause, ChangedRows, FiredTriggers, KeptRows};
@@ -152,7 +152,7 @@ fn steps(
         rights.need_table(change.db, change.table, Permission::Alter, &[]);
     }
     // What follows from constraints is the engine's to read and change.
-    let env = &CompileEnv { chain: Chain::Trusted, ..env.clone() };
+    let env = &CompileEnv { chain: OwnershipChain::Trusted, ..env.clone() };
     let catalog =
         if change.db.id() == env.db.id() { env.catalog.clone() } else { change.db.catalog() };
     let mut plan = ChangePlan {

@@ -15,7 +15,7 @@ use bind::partitioned::{ViewMember, members_of, table_of};
 use bind::{Binder, unsupported};
 use catalog::{Catalog, Db, ModuleDef, TableDef};
 use compact_str::CompactString;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use syntax::ast::{self, ReferentialAction};
 use types::{DataType, SqlError};
 
@@ -105,7 +105,8 @@ impl Member {
     /// What the trusted constraints of single columns admit; none for a column that has several.
     fn domains(&self, env: &CompileEnv<'_>) -> Result<Vec<(usize, Option<Domain>)>, SqlError> {
         let catalog = self.db.catalog();
-        let env = &CompileEnv { chain: Chain::Trusted, db: &self.db, catalog, ..env.clone() };
+        let env =
+            &CompileEnv { chain: OwnershipChain::Trusted, db: &self.db, catalog, ..env.clone() };
         let mut found: Vec<(usize, Option<Domain>)> = Vec::new();
         let checks = self.table.checks.iter();
         for check in

@@ -2,7 +2,7 @@
 //! begins ends with the session, or when its connection is given to somebody else; what WITH COOKIE
 //! begins ends with its cookie, too; neither can be said in a module.
 
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use syntax::ast::{ExecuteAs, ExecuteAsUntil};
 use types::convert::{Mode, convert};
 use types::{DataType, Len, SqlError, Value, msg};
@@ -21,7 +21,7 @@ impl Run<'_> {
     ) -> Result<(), Failure> {
         if *until != ExecuteAsUntil::Revert {
             if self.core.identity.module.is_some()
-                || matches!(self.core.identity.chain, Chain::Owner(..))
+                || matches!(self.core.identity.chain, OwnershipChain::Owner(..))
             {
                 return Err(SqlError::of(msg::NO_REVERT_NOT_AD_HOC, []).into());
             }

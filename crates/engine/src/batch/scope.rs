@@ -12,7 +12,7 @@ use super::trigger::{MAX_NESTING, too_deep};
 use bind::set_options::CurrentOptions;
 use catalog::{Db, ModuleDef, ModuleSettings};
 use ddl::temps;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use programs::compiled::Compiled;
 use session::output::SessionChange;
 
@@ -70,7 +70,7 @@ impl Run<'_> {
         let trancount = self.core.trancount();
         let scope = match body {
             Body::Module(home, module) => self.core.enter_module_scope(home, module)?,
-            Body::Text | Body::Script => self.core.enter_chain(Chain::None),
+            Body::Text | Body::Script => self.core.enter_chain(OwnershipChain::None),
         };
         body.set(&mut self.core.options, code);
         self.core.run.nest_level += 1;

@@ -38,7 +38,7 @@ fn compile(session: &Session, sql: &str) -> Arc<QueryPlan> {
     let env = CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: logical::rights::Chain::None,
+        chain: logical::rights::OwnershipChain::None,
         names: &**core.host(),
         db: core.db(),
         catalog: core.db().catalog(),

@@ -8,7 +8,7 @@
 
 use super::Logical;
 use super::sources::Tables;
-use crate::columns::{ColumnSet, Span};
+use crate::columns::{ColumnSet, ColumnSpan};
 use stack::Nested;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -22,12 +22,12 @@ const MOST_SPANS: usize = 32;
 #[derive(Clone)]
 pub struct Input {
     node: Nested<Logical>,
-    facts: Facts,
+    facts: InputFacts,
 }
 
 /// What has been worked out.
 #[derive(Clone, Default)]
-struct Facts {
+struct InputFacts {
     rows: OnceLock<f64>,
     /// None: of too many spans.
     columns: OnceLock<Option<ColumnSet>>,
@@ -38,7 +38,7 @@ struct Facts {
 impl Input {
     /// Of a node.
     pub fn new(node: Logical) -> Input {
-        Input { node: Nested::new(node), facts: Facts::default() }
+        Input { node: Nested::new(node), facts: InputFacts::default() }
     }
 
     /// The node.
@@ -75,7 +75,7 @@ impl Input {
 
 /// Columns of nodes while they are gathered.
 pub struct GatheredColumns {
-    spans: Vec<Span>,
+    spans: Vec<ColumnSpan>,
     /// Only small sets are wanted, and so far it is one.
     few: bool,
 }
@@ -115,7 +115,7 @@ impl Deref for Input {
 
 impl DerefMut for Input {
     fn deref_mut(&mut self) -> &mut Logical {
-        self.facts = Facts::default();
+        self.facts = InputFacts::default();
         &mut self.node
     }
 }

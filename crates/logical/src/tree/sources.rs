@@ -15,17 +15,17 @@ const MOST_RENAMED: usize = 64;
 
 /// What a column is that comes from a base table unchanged.
 #[derive(Clone, Copy, Debug)]
-pub struct Origin<'l> {
+pub struct BaseColumn<'l> {
     pub get: &'l Arc<Get>,
     /// The number that it has as a column of the table.
     pub column: ColId,
     /// The grouping nearest to the table that it is a key of, if it is one of any.
-    pub grouped: Option<Grouped<'l>>,
+    pub grouped: Option<GroupingAbove<'l>>,
 }
 
 /// A grouping on the way of a column.
 #[derive(Clone, Copy, Debug)]
-pub struct Grouped<'l> {
+pub struct GroupingAbove<'l> {
     /// The node as an input of another one; none where nothing is above it.
     pub groups: Option<&'l Input>,
     /// What is grouped.
@@ -38,12 +38,12 @@ pub fn source(logical: &Logical, id: ColId) -> Option<&Get> {
 }
 
 /// What a column is, if it comes from a base table unchanged.
-pub fn origin(mut logical: &Logical, mut id: ColId) -> Option<Origin<'_>> {
+pub fn origin(mut logical: &Logical, mut id: ColId) -> Option<BaseColumn<'_>> {
     let (mut within, mut grouped) = (None, None);
     for steps in 1.. {
         let input = match logical {
             Logical::Get(get) => {
-                return get.position(id).map(|_| Origin { get, column: id, grouped });
+                return get.position(id).map(|_| BaseColumn { get, column: id, grouped });
             }
             Logical::Project { input, exprs } => {
                 id = below(exprs, id);
@@ -62,7 +62,7 @@ pub fn origin(mut logical: &Logical, mut id: ColId) -> Option<Origin<'_>> {
                 let key = keys.iter().find(|key| key.output == id)?;
                 let Expr::Col(inner) = key.expr else { return None };
                 id = inner;
-                grouped = Some(Grouped { groups: within, input });
+                grouped = Some(GroupingAbove { groups: within, input });
                 input
             }
             _ => return None,
@@ -72,7 +72,7 @@ pub fn origin(mut logical: &Logical, mut id: ColId) -> Option<Origin<'_>> {
             known => known,
         };
         if let Some(tables) = known {
-            return tables.of(id).map(|(get, column)| Origin { get, column, grouped });
+            return tables.of(id).map(|(get, column)| BaseColumn { get, column, grouped });
         }
         logical = input;
         within = Some(input);
@@ -107,12 +107,12 @@ pub fn side_of<'l, T>(
 #[derive(Debug)]
 pub struct Tables {
     /// In the order of the numbers.
-    spans: Vec<Span>,
+    spans: Vec<TableSpan>,
 }
 
 /// A table's columns, or one that has been given another number.
 #[derive(Clone, Debug)]
-struct Span {
+struct TableSpan {
     first: ColId,
     end: ColId,
     /// The table's own number of the first one.
@@ -132,7 +132,7 @@ impl Tables {
         stack::with_room(|| match logical {
             Logical::Get(get) => {
                 let (first, end, get) = (get.first, get.locator(), get.clone());
-                self.spans.push(Span { first, end, column: first, get });
+                self.spans.push(TableSpan { first, end, column: first, get });
             }
             Logical::Filter { input, .. }
             | Logical::Project { input, .. }
@@ -150,10 +150,10 @@ impl Tables {
             Logical::Aggregate { input, keys, .. } => {
                 for key in keys {
                     if let Expr::Col(inner) = key.expr
-                        && let Some(Origin { get, column, .. }) = origin(input, inner)
+                        && let Some(BaseColumn { get, column, .. }) = origin(input, inner)
                     {
                         let (first, end, get) = (key.output, key.output + 1, get.clone());
-                        self.spans.push(Span { first, end, column, get });
+                        self.spans.push(TableSpan { first, end, column, get });
                     }
                 }
             }

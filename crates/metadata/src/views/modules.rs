@@ -205,7 +205,7 @@ pub fn columns_of_view(
     let env = bind::env::CompileEnv {
         predicate_of: None,
         schema: None,
-        chain: logical::rights::Chain::Trusted,
+        chain: logical::rights::OwnershipChain::Trusted,
         names: &*host,
         db,
         catalog: db.catalog(),

@@ -14,7 +14,7 @@ use crate::view_seek;
 use catalog::IndexDef;
 use expr::{ColId, Expr, Pred};
 use logical::tree::input::Input;
-use logical::tree::sources::{Grouped, origin, side_of};
+use logical::tree::sources::{GroupingAbove, origin, side_of};
 use logical::tree::{Get, JoinKind, Logical};
 pub use pairs::pairs;
 pub use said::{common_values, fixed_by, is_fixed, limited_by, values_left};
@@ -210,7 +210,7 @@ fn distinct_among(logical: &Logical, rows: f64, id: ColId, left: f64) -> f64 {
     let values = values_of(origin.get, origin.column).unwrap_or_else(|| table.sqrt());
     match origin.grouped {
         None => shown((values * left).max(1.0), (table * left).max(1.0), rows),
-        Some(Grouped { groups, input }) => {
+        Some(GroupingAbove { groups, input }) => {
             let grouped = shown(values, table, rows_of(input));
             shown(grouped, groups.map_or(rows, rows_of), rows)
         }

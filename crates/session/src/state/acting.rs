@@ -8,7 +8,7 @@ use std::sync::Arc;
 use catalog::module::AS_OWNER;
 use catalog::security::{Class, DBO, Kind, Permission, Principal, Securable, Security};
 use catalog::{Db, ModuleDef, fold_name};
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use syntax::ast::ExecuteAs;
 use types::{SqlError, msg};
 
@@ -101,7 +101,7 @@ impl SessionCore {
     ) -> Result<ModuleScope, SqlError> {
         // Everybody may make one, and its names are those of any database: it lends no rights.
         if module.is_temporary() {
-            return Ok(self.enter_module((db, module), Chain::None, None));
+            return Ok(self.enter_module((db, module), OwnershipChain::None, None));
         }
         let version = db.security_version();
         // What the transaction itself has changed has no version that others know.
@@ -110,7 +110,11 @@ impl SessionCore {
         if let (true, None, Some(owner)) = (committed, module.run_as, module.owner.at(version))
             && !module.is_ddl_trigger()
         {
-            return Ok(self.enter_module((db, module), Chain::Owner(db.id(), owner), None));
+            return Ok(self.enter_module(
+                (db, module),
+                OwnershipChain::Owner(db.id(), owner),
+                None,
+            ));
         }
         let security = self.security(db);
         let schema = db.catalog().schemas.get(&fold_name(&module.schema)).copied().unwrap_or(0);
@@ -120,7 +124,7 @@ impl SessionCore {
         if committed {
             module.owner.found(security.version, owner);
         }
-        let chain = Chain::Owner(db.id(), owner);
+        let chain = OwnershipChain::Owner(db.id(), owner);
         let run_as = module.run_as.map(|id| if id == AS_OWNER { owner } else { id });
         let acting = match run_as.map(|id| (id, security.database.get(id))) {
             None => self.login_of(module)?,
@@ -161,14 +165,14 @@ impl SessionCore {
     }
 
     /// Statements begin that are bound in a name.
-    pub fn enter_chain(&mut self, chain: Chain) -> ModuleScope {
+    pub fn enter_chain(&mut self, chain: OwnershipChain) -> ModuleScope {
         self.identity.enter_scope(None, self.db.get(), chain, None)
     }
 
     fn enter_module(
         &mut self,
         (db, module): (&Arc<Db>, &ModuleDef),
-        chain: Chain,
+        chain: OwnershipChain,
         acting: Option<Acting>,
     ) -> ModuleScope {
         self.identity.enter_scope(Some((db, module)), self.db.get(), chain, acting)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use catalog::security::Principal;
 use catalog::{Db, ModuleDef};
 use compact_str::CompactString;
-use logical::rights::Chain;
+use logical::rights::OwnershipChain;
 use types::{SqlError, msg};
 
 use super::caller::{Acting, Caller, Until};
@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 32;
 #[derive(Debug)]
 pub struct ModuleScope {
     module: Option<RunningModule>,
-    chain: Chain,
+    chain: OwnershipChain,
     floor: usize,
     depth: usize,
 }
@@ -39,7 +39,7 @@ pub struct Identity {
     /// How deep EXECUTE AS was when the running scope began: REVERT goes no further.
     acting_floor: usize,
     /// The owner in whose name statements are bound.
-    pub chain: Chain,
+    pub chain: OwnershipChain,
     /// The module whose statements run; `None` in a batch, dynamic SQL included.
     pub module: Option<RunningModule>,
 }
@@ -54,7 +54,7 @@ impl Identity {
             login: names.login,
             caller: Caller::system(),
             acting_floor: 0,
-            chain: Chain::None,
+            chain: OwnershipChain::None,
             module: None,
         }
     }
@@ -78,7 +78,7 @@ impl Identity {
     /// The session is reset: it acts as nobody else, and binds in nobody's name.
     pub fn reset(&mut self) {
         self.caller.return_to(0);
-        (self.acting_floor, self.chain) = (0, Chain::None);
+        (self.acting_floor, self.chain) = (0, OwnershipChain::None);
     }
 
     /// Statements begin that are bound in the name of `chain`: those of a module that is called in
@@ -87,7 +87,7 @@ impl Identity {
         &mut self,
         module: Option<(&Arc<Db>, &ModuleDef)>,
         current: &Arc<Db>,
-        chain: Chain,
+        chain: OwnershipChain,
         acting: Option<Acting>,
     ) -> ModuleScope {
         let running = module.map(|module| RunningModule::of(module, current));
