@@ -3,14 +3,14 @@
 
 /// What the rewrites of one compilation have done.
 #[derive(Clone, Debug, Default)]
-pub struct Applied {
+pub struct AppliedRewrites {
     /// Places of the statement that each has changed, by its number; empty until one has.
     changes: Vec<u64>,
     /// Ways to join two sets of relations that the search for an order of joins has looked at.
     pub steps: u64,
 }
 
-impl Applied {
+impl AppliedRewrites {
     /// A rewrite has changed so many places.
     pub fn add(&mut self, rule: usize, places: u64) {
         if self.changes.len() <= rule {

@@ -3,7 +3,7 @@
 //! whatever mentions it.
 
 use super::Binder;
-use super::source::{ScopeColumn, Source};
+use super::source::{FromSource, ScopeColumn};
 use super::table_use::TableUse;
 use catalog::security::Permission;
 use catalog::{Db, TEMPDB, TableDef, fold_name};
@@ -62,12 +62,12 @@ impl Binder<'_> {
 }
 
 /// A base table as a name source.
-pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident>) -> Source {
+pub fn table_source(get: &Get, name: &ast::ObjectName, alias: Option<&ast::Ident>) -> FromSource {
     let columns = get.table.columns.iter().enumerate();
     let columns = columns.map(|(i, c)| ScopeColumn::of_table(c, get.first + i as u32));
     // A temporary table's own name is a longer one, which nobody writes.
     let called = if name.name.value.starts_with('#') { &name.name.value } else { &get.table.name };
-    Source {
+    FromSource {
         name: fold_name(alias.map_or(called, |alias| &alias.value)),
         aliased: alias.is_some(),
         schema: Some(fold_name(&get.table.schema)),

@@ -9,7 +9,7 @@ use catalog::{Db, TableDef};
 use expr::Expr;
 
 use super::Binder;
-use super::select_list::Item;
+use super::select_list::BoundItem;
 
 /// Where the columns of a query in browse mode come from.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Browse {
 impl Binder<'_> {
     /// Adds the columns of keys to the items of a block, and notes where all come from. A block
     /// that groups has rows of no table.
-    pub(super) fn browse(&mut self, items: &mut Vec<Item>) {
+    pub(super) fn browse(&mut self, items: &mut Vec<BoundItem>) {
         let Some(scope) = self.scopes.last().filter(|scope| scope.grouping.is_none()) else {
             return;
         };
@@ -50,16 +50,16 @@ impl Binder<'_> {
             }
         }
         let visible = items.len();
-        let has = |items: &[Item], id| {
+        let has = |items: &[BoundItem], id| {
             items.iter().any(|item| matches!(item.typed.expr, Expr::Col(of) if of == id))
         };
         for column in keys {
             if !has(items, column.id) {
                 self.rights.mentions(column.id);
-                items.push(Item { typed: column.typed(), name: column.name });
+                items.push(BoundItem { typed: column.typed(), name: column.name });
             }
         }
-        let place = |item: &Item| match item.typed.expr {
+        let place = |item: &BoundItem| match item.typed.expr {
             Expr::Col(id) => places.iter().find(|(of, _)| *of == id).map(|(_, place)| *place),
             _ => None,
         };

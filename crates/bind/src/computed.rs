@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Binder;
 use super::scope::{Clause, Scope};
-use super::source::{ScopeColumn, Source};
+use super::source::{FromSource, ScopeColumn};
 use crate::function::CalledFunction;
 use catalog::{ComputedDef, Db, ModuleDef, TableDef, fold_name};
 use expr::functions::Stability;
@@ -102,7 +102,7 @@ impl Binder<'_> {
         at: usize,
         computed: &ComputedDef,
     ) -> Result<Expr, SqlError> {
-        let source = Source {
+        let source = FromSource {
             name: fold_name(&table.name),
             aliased: false,
             schema: Some(fold_name(&table.schema)),
@@ -119,7 +119,7 @@ impl Binder<'_> {
     pub(super) fn over(
         &mut self,
         db: Arc<Db>,
-        source: Source,
+        source: FromSource,
         e: &ast::Expr,
     ) -> Result<Typed, SqlError> {
         let outside = self.step_into(db, "dbo");
@@ -155,7 +155,7 @@ impl Binder<'_> {
         let offered = offered.map(|(i, c)| {
             ScopeColumn::new(&c.name, first + i as ColId, c.ty, c.nullable, c.collation)
         });
-        let source = Source {
+        let source = FromSource {
             name: fold_name(table),
             aliased: false,
             schema: None,

@@ -4,7 +4,7 @@
 use parking_lot::Mutex;
 use std::time::Duration;
 
-use crate::applied::Applied;
+use crate::applied::AppliedRewrites;
 
 /// What kind of statement was compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Compilation<'c> {
     pub views: usize,
     pub subqueries: usize,
     pub hints: UsedHints,
-    pub applied: &'c Applied,
+    pub applied: &'c AppliedRewrites,
 }
 
 /// Hints that are counted.

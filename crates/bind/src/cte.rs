@@ -1,7 +1,7 @@
 //! Common table expressions: names that WITH brings in sight. Guarantees: inside one only those
 //! before it are in sight, and no block around it; each mention is bound anew.
 
-use super::updatable::Origin;
+use super::updatable::SourceQuery;
 use super::{Binder, recursive};
 use catalog::fold_name;
 use logical::tree::{CteDef, Logical};
@@ -43,7 +43,7 @@ impl Binder<'_> {
         let (bound, _) = bound?;
         let name = alias.map_or(cte.name.as_str(), |a| a.value.as_str());
         self.add_derived(name, &cte.columns, &bound.columns)?;
-        self.note_query(name, Origin::CommonTable, known, &bound.logical, &bound.columns);
+        self.note_query(name, SourceQuery::CommonTable, known, &bound.logical, &bound.columns);
         Ok(bound.logical)
     }
 }

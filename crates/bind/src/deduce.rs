@@ -15,7 +15,7 @@ use types::{DataType, Len, SqlError, msg};
 
 /// What the value of an expression is for.
 #[derive(Clone, Copy, Debug)]
-pub enum Wanted {
+pub enum ValueUse {
     /// It becomes a value of this type.
     Becomes(DataType),
     /// It is compared with a value of this type, by an operator that says which of the two is
@@ -66,7 +66,7 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// 11503 two parameters, 11506 more than one type would do, 11507 none.
-    pub fn deduce(&mut self, e: &ast::Expr, wanted: Wanted) -> Result<(), SqlError> {
+    pub fn deduce(&mut self, e: &ast::Expr, wanted: ValueUse) -> Result<(), SqlError> {
         let Some(undeclared) = self.undeclared().cloned() else { return Ok(()) };
         let mut open = Vec::new();
         self.open_in(e, &mut open);
@@ -75,7 +75,7 @@ impl Binder<'_> {
             [slot] => *slot,
             [first, second, ..] => return Err(two_untyped(&undeclared, *first, *second)),
         };
-        if let (ExprKind::Variable(_), Wanted::Becomes(ty)) = (&e.kind, wanted) {
+        if let (ExprKind::Variable(_), ValueUse::Becomes(ty)) = (&e.kind, wanted) {
             undeclared.found(slot, ty);
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl Binder<'_> {
         } else {
             DataType::VarChar(Len::N(8000))
         };
-        self.deduce(open, Wanted::Becomes(text))
+        self.deduce(open, ValueUse::Becomes(text))
     }
 
     /// `x IN (SELECT ...)`, `x op ANY (SELECT ...)`: the operand takes the type of the column.
@@ -203,7 +203,7 @@ impl Binder<'_> {
             }
             None => {
                 let (_, ty) = self.env.vars.find(variable)?;
-                self.deduce(value, Wanted::Becomes(ty))
+                self.deduce(value, ValueUse::Becomes(ty))
             }
         }
     }
@@ -277,7 +277,7 @@ impl Binder<'_> {
         &mut self,
         e: &ast::Expr,
         slot: usize,
-        wanted: Wanted,
+        wanted: ValueUse,
         undeclared: &Undeclared,
     ) -> Result<DataType, SqlError> {
         let outer = std::mem::replace(&mut self.trial, true);
@@ -310,10 +310,10 @@ impl Binder<'_> {
     }
 }
 
-fn compared(op: CompareOp, ty: DataType) -> Wanted {
+fn compared(op: CompareOp, ty: DataType) -> ValueUse {
     match op {
-        CompareOp::Equal | CompareOp::NotEqual => Wanted::Becomes(ty),
-        _ => Wanted::Ordered(ty),
+        CompareOp::Equal | CompareOp::NotEqual => ValueUse::Becomes(ty),
+        _ => ValueUse::Ordered(ty),
     }
 }
 
@@ -344,13 +344,13 @@ fn choose(name: &str, best: &[DataType]) -> Result<DataType, SqlError> {
 
 /// A measure of the implicit conversions of an expression and of its value: it grows with their
 /// number, those that SQL Server prefers count less. Error: that there is no such conversion.
-fn conversions(typed: &Typed, wanted: Wanted) -> Result<u32, SqlError> {
+fn conversions(typed: &Typed, wanted: ValueUse) -> Result<u32, SqlError> {
     let inside = of_expr(&typed.expr);
     let to = match wanted {
-        Wanted::Nothing => return Ok(inside),
-        Wanted::Becomes(to) | Wanted::Ordered(to) => to,
+        ValueUse::Nothing => return Ok(inside),
+        ValueUse::Becomes(to) | ValueUse::Ordered(to) => to,
     };
-    if let Wanted::Ordered(other) = wanted {
+    if let ValueUse::Ordered(other) = wanted {
         expr::bind_ops::comparison_type(typed.ty, other, "less than")?;
     } else if typed.ty != to && conversion(typed.ty, to) != Conversion::Implicit {
         return Err(SqlError::type_clash(typed.ty, to));

@@ -3,7 +3,7 @@
 //! names is as long as what it names (8158, 8159).
 
 use super::Binder;
-use super::source::{ScopeColumn, Source};
+use super::source::{FromSource, ScopeColumn};
 use catalog::fold_name;
 use expr::{Expr, Typed, bind_ops};
 use logical::tree::{Logical, OutColumn};
@@ -37,7 +37,7 @@ impl Binder<'_> {
             }
             offered.push(c);
         }
-        let source = Source {
+        let source = FromSource {
             name: fold_name(alias),
             aliased: true,
             schema: None,

@@ -4,7 +4,7 @@
 
 use super::Binder;
 use super::explicit;
-use super::for_clause::{Item, Options, binary_address, read_options};
+use super::for_clause::{ForColumn, Options, binary_address, read_options};
 use super::json::is_json;
 use catalog::fold_name;
 use compact_str::CompactString;
@@ -60,7 +60,7 @@ impl Binder<'_> {
             }
             (true, _) => {
                 let levels = levels(items, names, true)?;
-                let level = |(name, items): (String, Vec<Item<'_>>)| {
+                let level = |(name, items): (String, Vec<ForColumn<'_>>)| {
                     Ok(JsonLevel { name, ..json_level(&items, false)? })
                 };
                 Document::Json(json_document(
@@ -117,13 +117,13 @@ impl Binder<'_> {
         select: Option<&ast::Select>,
         columns: &'q [OutColumn],
         json: bool,
-    ) -> Result<Vec<Item<'q>>, SqlError> {
+    ) -> Result<Vec<ForColumn<'q>>, SqlError> {
         let mut written = Vec::new();
         for item in select.map_or(&[][..], |select| &select.items) {
             match item {
                 SelectItem::Expr { expr, .. } => written.push(Some(expr)),
                 SelectItem::Wildcard { qualifier, .. } => {
-                    let named = |s: &&super::source::Source| {
+                    let named = |s: &&super::source::FromSource| {
                         qualifier.as_ref().is_none_or(|q| s.is_named(q))
                     };
                     let sources = self.scope()?.sources.iter().filter(named);
@@ -156,7 +156,7 @@ impl Binder<'_> {
             };
             let of_id = of_ids.get(&column.id).map(|at| &sources[*at]);
             let source = of_id.or_else(|| expr.and_then(of_name)).map(|s| s.name.clone());
-            items.push(Item {
+            items.push(ForColumn {
                 column,
                 document: DocumentColumn { at, ty: column.ty, raw },
                 source,
@@ -183,11 +183,11 @@ fn not_allowed(kind: ForKind, statement: &str) -> SqlError {
 /// The columns by table, in the order in which the tables come first; a column of no table belongs
 /// to the one before it.
 fn levels<'q>(
-    items: Vec<Item<'q>>,
+    items: Vec<ForColumn<'q>>,
     from: &[ast::TableRef],
     json: bool,
-) -> Result<Vec<(String, Vec<Item<'q>>)>, SqlError> {
-    let mut levels: Vec<(CompactString, Vec<Item<'q>>)> = Vec::new();
+) -> Result<Vec<(String, Vec<ForColumn<'q>>)>, SqlError> {
+    let mut levels: Vec<(CompactString, Vec<ForColumn<'q>>)> = Vec::new();
     let mut waiting = Vec::new();
     for item in items {
         let place = match &item.source {
@@ -254,7 +254,7 @@ fn json_document(levels: Vec<JsonLevel>, options: &Options) -> JsonDocument {
 }
 
 /// The members of an object; with `paths` a name `a.b` is a member of a member.
-fn json_level(items: &[Item<'_>], paths: bool) -> Result<JsonLevel, SqlError> {
+fn json_level(items: &[ForColumn<'_>], paths: bool) -> Result<JsonLevel, SqlError> {
     let mut members = Vec::new();
     for item in items {
         let name = item.column.name.as_str();
@@ -295,7 +295,7 @@ fn add_member(members: &mut Vec<JsonMember>, steps: &[&str], column: DocumentCol
 // ---- XML ----
 
 fn xml_document(
-    levels: Vec<(String, Vec<Item<'_>>)>,
+    levels: Vec<(String, Vec<ForColumn<'_>>)>,
     options: &Options,
 ) -> Result<XmlDocument, SqlError> {
     let mut out = Vec::with_capacity(levels.len());
@@ -325,7 +325,7 @@ fn row_omitted() -> SqlError {
     SqlError::of(msg::XML_ROW_TAG_OMITTED, [])
 }
 
-fn xml_path(items: &[Item<'_>], options: &Options) -> Result<XmlPath, SqlError> {
+fn xml_path(items: &[ForColumn<'_>], options: &Options) -> Result<XmlPath, SqlError> {
     let row = options.row.clone().unwrap_or_else(|| "row".into());
     let mut columns: Vec<PathColumn> = Vec::with_capacity(items.len());
     for item in items {

@@ -1,7 +1,7 @@
 //! FOR XML EXPLICIT: what the names of the columns say of the elements. A name is
 //! `element!number!name!directive`; those of the first two columns are Tag and Parent.
 
-use super::for_clause::{Item, Options, binary_address};
+use super::for_clause::{ForColumn, Options, binary_address};
 use super::unsupported;
 use expr::document::{
     ExplicitColumn, ExplicitKind, ExplicitTag, XmlExplicit, declarations, xml_name,
@@ -13,7 +13,10 @@ use types::{SqlError, msg};
 /// # Errors
 /// 6802, 6812, 6817, 6820: names; 6803, 6804: types of the first two columns; 6829: binary values;
 /// 40517: directives.
-pub(super) fn document(items: &[Item<'_>], options: &Options) -> Result<XmlExplicit, SqlError> {
+pub(super) fn document(
+    items: &[ForColumn<'_>],
+    options: &Options,
+) -> Result<XmlExplicit, SqlError> {
     for (at, name, message) in
         [(0, "TAG", msg::EXPLICIT_TAG_INTEGERS), (1, "PARENT", msg::EXPLICIT_PARENT_INTEGERS)]
     {
@@ -43,7 +46,11 @@ pub(super) fn document(items: &[Item<'_>], options: &Options) -> Result<XmlExpli
     Ok(XmlExplicit { tags, root: options.root.as_deref().map(xml_name), declared })
 }
 
-fn add(tags: &mut Vec<ExplicitTag>, item: &Item<'_>, options: &Options) -> Result<(), SqlError> {
+fn add(
+    tags: &mut Vec<ExplicitTag>,
+    item: &ForColumn<'_>,
+    options: &Options,
+) -> Result<(), SqlError> {
     let name = &item.column.name;
     let invalid = || SqlError::of(msg::EXPLICIT_COLUMN_NAME, [&name]);
     let mut parts = name.split('!');

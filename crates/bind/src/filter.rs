@@ -5,7 +5,7 @@
 
 use super::Binder;
 use super::computed::NamedColumn;
-use super::source::Source;
+use super::source::FromSource;
 use catalog::defs::filter::{Constant, FilterTerm, FilterTest};
 use catalog::names::quote;
 use catalog::{Db, NewFilter, fold_name};
@@ -233,7 +233,7 @@ impl Filter<'_, '_, '_> {
     }
 
     fn bound(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
-        let nothing = Source {
+        let nothing = FromSource {
             name: fold_name(self.of.table),
             aliased: false,
             schema: None,

@@ -53,7 +53,7 @@ impl Options {
 }
 
 /// A column of the query with what the document asks of it.
-pub(super) struct Item<'q> {
+pub(super) struct ForColumn<'q> {
     pub(super) column: &'q OutColumn,
     pub(super) document: DocumentColumn,
     /// The source it comes from, for AUTO.
@@ -129,7 +129,7 @@ fn name_of(item: &OptionItem) -> Result<Option<String>, SqlError> {
 }
 
 /// Binary values by address are not there: in RAW SQL Server has none either.
-pub(super) fn binary_address(item: &Item<'_>, options: &Options) -> SqlError {
+pub(super) fn binary_address(item: &ForColumn<'_>, options: &Options) -> SqlError {
     if options.mode == "AUTO" {
         return unsupported("A binary column in FOR XML AUTO without BINARY BASE64");
     }

@@ -3,14 +3,14 @@
 //! of a block go by the same name (1011, 1013); the columns of an outer side may be NULL.
 
 use crate::Binder;
-use crate::nested_change::{Place, check_none};
-use crate::resolve::Named;
+use crate::nested_change::{ChangePosition, check_none};
+use crate::resolve::NamedSource;
 use crate::resolve::variable_name;
 use crate::sample::sampled;
 use crate::scope::{Clause, Scope};
 use crate::source::NameClash;
-use crate::system_time::{Mention, not_versioned};
-use crate::updatable::Origin;
+use crate::system_time::{TableMention, not_versioned};
+use crate::updatable::SourceQuery;
 use crate::view_rows::{NOEXPAND, keeps_no_rows};
 use crate::xml::columns_of_list;
 use catalog::errors;
@@ -56,7 +56,7 @@ impl Binder<'_> {
     fn source(&mut self, table: &ast::TableRef) -> Result<Logical, SqlError> {
         match &table.kind {
             TableRefKind::Named { name, alias, sample, hints, system_time } => {
-                let mention = Mention { name, alias: alias.as_ref(), hints };
+                let mention = TableMention { name, alias: alias.as_ref(), hints };
                 let logical = self.named(&mention, system_time.as_deref())?;
                 match sample {
                     None => Ok(logical),
@@ -107,7 +107,7 @@ impl Binder<'_> {
                 self.add_derived(&alias.value, columns, &bound.columns)?;
                 self.note_query(
                     &alias.value,
-                    Origin::Derived,
+                    SourceQuery::Derived,
                     known,
                     &bound.logical,
                     &bound.columns,
@@ -122,7 +122,7 @@ impl Binder<'_> {
                 let (logical, out) = self.values(rows)?;
                 self.add_derived(&alias.value, columns, &out)?;
                 let known = self.query_sources.len();
-                self.note_query(&alias.value, Origin::Derived, known, &logical, &out);
+                self.note_query(&alias.value, SourceQuery::Derived, known, &logical, &out);
                 Ok(logical)
             }
             TableRefKind::Join { kind, hint, left, right, on } => {
@@ -154,10 +154,10 @@ impl Binder<'_> {
 
     fn named(
         &mut self,
-        mention: &Mention<'_>,
+        mention: &TableMention<'_>,
         time: Option<&ast::SystemTime>,
     ) -> Result<Logical, SqlError> {
-        let Mention { name, alias, hints } = *mention;
+        let TableMention { name, alias, hints } = *mention;
         let moments = time.map(|time| self.moments(time)).transpose()?;
         if moments.is_some() && name.is_bare() && self.is_cte(&name.name.value) {
             return Err(not_versioned(&name.to_string()));
@@ -181,39 +181,41 @@ impl Binder<'_> {
         let found = self.resolve(name)?;
         // A synonym's name is the table's here.
         let renamed = match &found {
-            Named::Table(_, table) => !name.name.is(&table.name) && !table.name.starts_with('#'),
-            Named::Module(..) | Named::View(..) => false,
+            NamedSource::Table(_, table) => {
+                !name.name.is(&table.name) && !table.name.starts_with('#')
+            }
+            NamedSource::Module(..) | NamedSource::View(..) => false,
         };
         let alias = alias.or(Some(&name.name).filter(|_| renamed));
-        let mention = Mention { name, alias, hints };
+        let mention = TableMention { name, alias, hints };
         match found {
-            Named::Table(..) if hints.iter().any(|hint| hint.name == NOEXPAND) => {
+            NamedSource::Table(..) if hints.iter().any(|hint| hint.name == NOEXPAND) => {
                 Err(keeps_no_rows(name))
             }
-            Named::Table(db, table) => {
+            NamedSource::Table(db, table) => {
                 match self.moments_of_view(&table, moments.is_some())?.or(moments) {
                     None => self.base_table(db, table, name, alias, hints),
                     Some(moments) => self.versions((db, table), &mention, &moments),
                 }
             }
-            Named::View(..) if moments.is_some() => Err(not_versioned(&name.to_string())),
-            Named::View(db, view) => {
+            NamedSource::View(..) if moments.is_some() => Err(not_versioned(&name.to_string())),
+            NamedSource::View(db, view) => {
                 if view.arguments().is_some() {
                     return Err(SqlError::of(msg::FUNCTION_WITHOUT_PARAMETERS, [&name]));
                 }
                 self.system_view(db, view, Vec::new(), name, alias)
             }
-            Named::Module(db, module) if module.view().is_some() => match moments {
+            NamedSource::Module(db, module) if module.view().is_some() => match moments {
                 None if hints.iter().any(|hint| hint.name == NOEXPAND) => {
                     self.kept_view((db, &module), &mention)
                 }
                 None => self.user_view(db, &module, name, alias),
                 Some(moments) => self.view_at((db, &module), &mention, moments),
             },
-            Named::Module(_, module) if module.kind.is_table_function() => {
+            NamedSource::Module(_, module) if module.kind.is_table_function() => {
                 Err(SqlError::of(msg::FUNCTION_WITHOUT_PARAMETERS, [&name]))
             }
-            Named::Module(..) => Err(errors::invalid_object(&name.to_string())),
+            NamedSource::Module(..) => Err(errors::invalid_object(&name.to_string())),
         }
     }
 
@@ -223,7 +225,7 @@ impl Binder<'_> {
     /// # Errors
     /// Those of its query.
     pub fn target_query(&mut self, name: &ast::ObjectName) -> Result<Logical, SqlError> {
-        let logical = self.named(&Mention { name, alias: None, hints: &[] }, None)?;
+        let logical = self.named(&TableMention { name, alias: None, hints: &[] }, None)?;
         let sources = &mut self.scope()?.sources;
         sources.rotate_right(1);
         Ok(logical)
@@ -237,7 +239,7 @@ impl Binder<'_> {
         right: &ast::TableRef,
         on: Option<&ast::Expr>,
     ) -> Result<Logical, SqlError> {
-        check_none(&[left, right], Place::Join)?;
+        check_none(&[left, right], ChangePosition::Join)?;
         let before = self.scope()?.sources.len();
         let left_node = self.table_ref(left)?;
         let middle = self.scope()?.sources.len();
@@ -294,7 +296,7 @@ impl Binder<'_> {
         left: &ast::TableRef,
         right: &ast::TableRef,
     ) -> Result<Logical, SqlError> {
-        check_none(&[left, right], Place::Join)?;
+        check_none(&[left, right], ChangePosition::Join)?;
         let left = self.table_ref(left)?;
         // The right side is a block of its own that sees the sources to its left.
         let was = std::mem::replace(&mut self.scope()?.visible, true);

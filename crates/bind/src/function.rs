@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::Binder;
 use super::combine::case_of;
 use super::scope::Clause;
-use super::source::{ScopeColumn, Source};
+use super::source::{FromSource, ScopeColumn};
 use super::type_names::{data_type, type_of};
 use super::view_names::{call_columns, view_names};
 use catalog::other::OtherObject;
@@ -243,7 +243,7 @@ impl Binder<'_> {
                     ));
                 }
                 _ => {
-                    self.deduce(arg, super::deduce::Wanted::Becomes(ty))?;
+                    self.deduce(arg, super::deduce::ValueUse::Becomes(ty))?;
                     self.expr(arg)?
                 }
             };
@@ -457,7 +457,7 @@ impl Binder<'_> {
             }
             _ => return Err(SqlError::internal("a module is no table function")),
         };
-        let source = Source {
+        let source = FromSource {
             name: fold_name(alias.map_or(name.name.value.as_str(), |a| a.value.as_str())),
             aliased: alias.is_some(),
             schema: Some(fold_name(&module.schema)),

@@ -6,7 +6,7 @@
 //! conversions and their errors are those of every other expression.
 
 use super::call::{apply, wrong_count};
-use super::source::{ScopeColumn, Source};
+use super::source::{FromSource, ScopeColumn};
 use super::{Binder, cast_type};
 use catalog::{errors, fold_name};
 use expr::bind_ops;
@@ -117,7 +117,7 @@ impl Binder<'_> {
             exprs.push((id, bind_ops::explicit(value, ty, 0, false)?.expr));
             columns.push(ScopeColumn::new(&column.name.value, id, ty, true, Collation::DEFAULT));
         }
-        let source = Source::unqualified(&name.name, alias, columns);
+        let source = FromSource::unqualified(&name.name, alias, columns);
         self.scope()?.sources.push(source);
         Ok(Logical::Project { input: Input::new(rows), exprs })
     }

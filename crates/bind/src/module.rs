@@ -5,8 +5,8 @@
 use crate::Binder;
 use crate::module_schema::looked_up_first;
 use crate::period;
-use crate::source::{ScopeColumn, Source};
-use crate::updatable::Origin;
+use crate::source::{FromSource, ScopeColumn};
+use crate::updatable::SourceQuery;
 use crate::view_names::{call_columns, view_names};
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef, fold_name};
@@ -56,8 +56,14 @@ impl Binder<'_> {
         let known = self.query_sources.len();
         let (logical, columns) = self.view_query(&db, view)?;
         let shown = alias.map_or(name.name.value.as_str(), |a| a.value.as_str());
-        self.note_query(shown, Origin::View(db.clone(), view.clone()), known, &logical, &columns);
-        let source = Source {
+        self.note_query(
+            shown,
+            SourceQuery::View(db.clone(), view.clone()),
+            known,
+            &logical,
+            &columns,
+        );
+        let source = FromSource {
             name: fold_name(shown),
             aliased: alias.is_some(),
             schema: Some(fold_name(&view.schema)),
@@ -126,10 +132,10 @@ impl Binder<'_> {
     }
 
     /// Hides everything that a module's text cannot name; `schema` is the module's.
-    pub(super) fn step_into(&mut self, db: Arc<Db>, schema: &str) -> Outside {
+    pub(super) fn step_into(&mut self, db: Arc<Db>, schema: &str) -> HiddenScope {
         let catalog =
             if db.id() == self.env.db.id() { self.env.catalog.clone() } else { db.catalog() };
-        Outside {
+        HiddenScope {
             scopes: std::mem::take(&mut self.scopes),
             ctes: std::mem::take(&mut self.ctes),
             open_ctes: std::mem::take(&mut self.open_ctes),
@@ -141,7 +147,7 @@ impl Binder<'_> {
         }
     }
 
-    pub(super) fn step_out(&mut self, outside: Outside) {
+    pub(super) fn step_out(&mut self, outside: HiddenScope) {
         self.scopes = outside.scopes;
         self.ctes = outside.ctes;
         self.open_ctes = outside.open_ctes;
@@ -187,7 +193,7 @@ impl Binder<'_> {
         columns.extend(self.time_column(&changes.table)?);
         let table = &changes.table;
         let own = if in_place { table.name.as_str() } else { name.name.value.as_str() };
-        let source_of = Source {
+        let source_of = FromSource {
             name: fold_name(alias.map_or(own, |a| a.value.as_str())),
             aliased: alias.is_some(),
             schema: in_place.then(|| fold_name(&table.schema)),
@@ -251,7 +257,7 @@ impl Binder<'_> {
 }
 
 /// What a mention of a view hides.
-pub(super) struct Outside {
+pub(super) struct HiddenScope {
     pub(super) scopes: Vec<crate::scope::Scope>,
     ctes: Vec<Arc<logical::tree::CteDef>>,
     open_ctes: Vec<CompactString>,

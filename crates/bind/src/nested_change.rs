@@ -73,7 +73,7 @@ fn check_expr(e: &ast::Expr, clause: &str) -> Result<(), SqlError> {
 
 /// Where a change that gives rows stands and may not.
 #[derive(Clone, Copy)]
-pub enum Place {
+pub enum ChangePosition {
     Join,
     Pivot,
     Select,
@@ -83,14 +83,14 @@ pub enum Place {
 }
 
 /// What a change raises that stands there: 10727 to 10733.
-pub fn misplaced(place: Place) -> SqlError {
+pub fn misplaced(place: ChangePosition) -> SqlError {
     let message = match place {
-        Place::Join => msg::NESTED_CHANGE_IN_JOIN,
-        Place::Pivot => msg::NESTED_CHANGE_IN_PIVOT,
-        Place::Select => msg::NESTED_CHANGE_IN_SELECT,
-        Place::Change => msg::NESTED_CHANGE_IN_FROM_OF_CHANGE,
-        Place::Set => msg::NESTED_CHANGE_IN_SET_OPERATION,
-        Place::Using => msg::NESTED_CHANGE_IN_USING,
+        ChangePosition::Join => msg::NESTED_CHANGE_IN_JOIN,
+        ChangePosition::Pivot => msg::NESTED_CHANGE_IN_PIVOT,
+        ChangePosition::Select => msg::NESTED_CHANGE_IN_SELECT,
+        ChangePosition::Change => msg::NESTED_CHANGE_IN_FROM_OF_CHANGE,
+        ChangePosition::Set => msg::NESTED_CHANGE_IN_SET_OPERATION,
+        ChangePosition::Using => msg::NESTED_CHANGE_IN_USING,
     };
     SqlError::of(message, [])
 }
@@ -99,7 +99,7 @@ pub fn misplaced(place: Place) -> SqlError {
 ///
 /// # Errors
 /// 10727 to 10733.
-pub fn check_none(sources: &[&TableRef], place: Place) -> Result<(), SqlError> {
+pub fn check_none(sources: &[&TableRef], place: ChangePosition) -> Result<(), SqlError> {
     let change = |table: &&TableRef| matches!(table.kind, TableRefKind::Change { .. });
     if sources.iter().any(change) { Err(misplaced(place)) } else { Ok(()) }
 }
@@ -112,7 +112,7 @@ impl Binder<'_> {
         names: &[ast::Ident],
     ) -> Result<Logical, SqlError> {
         let Some(ChangeRows { work, mut columns }) = self.change.take() else {
-            return Err(misplaced(Place::Select));
+            return Err(misplaced(ChangePosition::Select));
         };
         let width = columns.len();
         let first = self.new_cols(width);

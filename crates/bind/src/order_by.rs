@@ -4,7 +4,7 @@
 use super::Binder;
 use super::grouping::MOST_KEYS;
 use super::scope::Clause;
-use crate::select_list::Item;
+use crate::select_list::BoundItem;
 use catalog::{errors, fold_name};
 use compact_str::CompactString;
 use expr::same_syntax::{SyntaxIndex, same_syntax};
@@ -16,7 +16,7 @@ use types::{SqlError, msg};
 
 /// The items of a list by what a key may name them by.
 struct ListIndex<'l> {
-    items: &'l [Item],
+    items: &'l [BoundItem],
     names: HashMap<CompactString, Vec<usize>>,
     columns: HashMap<ColId, usize>,
     /// Of a list in which no wildcard stands: else places in the text are not those in the list.
@@ -24,7 +24,7 @@ struct ListIndex<'l> {
 }
 
 impl<'l> ListIndex<'l> {
-    fn new(select: &ast::Select, items: &'l [Item]) -> ListIndex<'l> {
+    fn new(select: &ast::Select, items: &'l [BoundItem]) -> ListIndex<'l> {
         let mut index = ListIndex {
             items,
             names: HashMap::with_capacity(items.len()),
@@ -96,7 +96,7 @@ impl Binder<'_> {
         &mut self,
         select: &ast::Select,
         query: &ast::Query,
-        items: &[Item],
+        items: &[BoundItem],
     ) -> Result<Vec<(SortKey, Option<usize>)>, SqlError> {
         if query.order_by.is_empty() {
             return Ok(Vec::new());

@@ -16,7 +16,7 @@ use syntax::ast;
 use types::{SqlError, msg};
 
 /// A column of a block in sight: the block, the source in it and the place there.
-type Place = (usize, usize, usize);
+type ColumnPlace = (usize, usize, usize);
 
 impl Binder<'_> {
     /// Whether an aggregate of the innermost block stands in an expression.
@@ -36,7 +36,7 @@ impl Binder<'_> {
 
     /// The columns that an aggregate's arguments name, those of the innermost block last; what is
     /// no column is not among them.
-    fn aggregated_columns(&mut self, call: &ast::FunctionCall) -> Vec<Place> {
+    fn aggregated_columns(&mut self, call: &ast::FunctionCall) -> Vec<ColumnPlace> {
         let mut places = Vec::new();
         for column in named_columns(&call.args) {
             let folded = fold_name(&column.name.value);

@@ -2,7 +2,7 @@
 //! each look at the rows of one value, UNPIVOT a join with the list of its columns.
 
 use super::Binder;
-use super::nested_change::{Place, check_none};
+use super::nested_change::{ChangePosition, check_none};
 use super::scope::Clause;
 use super::select_list::{MOST_COLUMNS, too_many_columns};
 use super::source::ScopeColumn;
@@ -33,7 +33,7 @@ impl Binder<'_> {
         values: &[ast::Ident],
         alias: &ast::Ident,
     ) -> Result<Logical, SqlError> {
-        check_none(&[input], Place::Pivot)?;
+        check_none(&[input], ChangePosition::Pivot)?;
         let (logical, columns) = self.nested(|b| b.pivoted(input, aggregate, column, values))?.0;
         self.add_derived(&alias.value, &[], &columns)?;
         Ok(logical)
@@ -140,7 +140,7 @@ impl Binder<'_> {
         columns: &[ast::Ident],
         alias: &ast::Ident,
     ) -> Result<Logical, SqlError> {
-        check_none(&[input], Place::Pivot)?;
+        check_none(&[input], ChangePosition::Pivot)?;
         let (logical, columns) = self.nested(|b| b.unpivoted(input, value, name, columns))?.0;
         self.add_derived(&alias.value, &[], &columns)?;
         Ok(logical)

@@ -6,7 +6,7 @@
 use crate::Binder;
 use crate::base_table::table_source;
 use crate::scope::{Clause, Scope};
-use crate::source::Source;
+use crate::source::FromSource;
 use catalog::policy::{PolicyDef, PredicateDef, PredicateKind};
 use catalog::{Db, ModuleDef};
 use expr::{Expr, Pred};
@@ -41,7 +41,7 @@ impl Binder<'_> {
     pub(super) fn let_through(
         &mut self,
         (db, view): (&Arc<Db>, &ModuleDef),
-        source: &Source,
+        source: &FromSource,
         rows: Logical,
     ) -> Result<Logical, SqlError> {
         let Some(policy) = self.policy_of(db, view.object_id) else { return Ok(rows) };
@@ -69,7 +69,7 @@ impl Binder<'_> {
         &mut self,
         policy: &PolicyDef,
         object: (&Arc<Db>, i32, &str),
-        source: &Source,
+        source: &FromSource,
     ) -> Result<Vec<Pred>, SqlError> {
         self.open_policies.push((object.0.id(), object.1));
         let filters =
@@ -87,7 +87,7 @@ impl Binder<'_> {
         policy: &PolicyDef,
         predicate: &PredicateDef,
         (db, _, name): (&Arc<Db>, i32, &str),
-        source: &Source,
+        source: &FromSource,
     ) -> Result<Pred, SqlError> {
         let known = (self.query_sources.len(), self.subqueries.len());
         let outside = self.step_into(db.clone(), &policy.schema);

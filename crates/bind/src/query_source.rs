@@ -3,8 +3,8 @@
 
 use super::Binder;
 use super::module::checks_changes;
-use super::source::Source;
-use super::updatable::{Origin, QuerySource};
+use super::source::FromSource;
+use super::updatable::{QuerySource, SourceQuery};
 use logical::tree::{Logical, OutColumn};
 
 impl Binder<'_> {
@@ -12,18 +12,18 @@ impl Binder<'_> {
     pub(super) fn note_query(
         &mut self,
         name: &str,
-        origin: Origin,
+        origin: SourceQuery,
         inside: usize,
         logical: &Logical,
         columns: &[OutColumn],
     ) {
         let nested = self.query_sources.split_off(inside);
-        let checks = matches!(&origin, Origin::View(_, view) if checks_changes(view));
+        let checks = matches!(&origin, SourceQuery::View(_, view) if checks_changes(view));
         self.query_sources.push(QuerySource::new(name, origin, checks, nested, logical, columns));
     }
 
     /// What a source of FROM is, when it is a query.
-    pub fn query_of(&self, source: &Source) -> Option<&QuerySource> {
+    pub fn query_of(&self, source: &FromSource) -> Option<&QuerySource> {
         self.query_sources.iter().rev().find(|query| query.is(source))
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::Binder;
 use crate::contains::has_aggregate;
-use crate::source::{ScopeColumn, Source};
+use crate::source::{FromSource, ScopeColumn};
 use catalog::fold_name;
 use compact_str::CompactString;
 use logical::tree::{BoundQuery, CteDef, Logical, OutColumn, WorkScan, WorkSource};
@@ -166,7 +166,7 @@ impl Binder<'_> {
         let columns = columns
             .map(|(i, c)| ScopeColumn::new(&c.name, first + i as u32, c.ty, true, c.collation))
             .collect();
-        let source = Source::unqualified(&name.name, alias, columns);
+        let source = FromSource::unqualified(&name.name, alias, columns);
         self.scope()?.sources.push(source);
         let source = WorkSource::Recursion(open.work);
         Ok(Some(Logical::Work(WorkScan { source, first, width, rows: ROUND_ROWS })))

@@ -12,7 +12,7 @@ use syntax::ast;
 use types::{SqlError, msg};
 
 /// What a name in FROM means.
-pub enum Named {
+pub enum NamedSource {
     Table(Arc<Db>, Arc<TableDef>),
     View(Arc<Db>, &'static dyn ViewDef),
     /// A user's view, procedure or trigger.
@@ -35,15 +35,19 @@ impl Binder<'_> {
     }
 
     /// What an object name means. Error: 208.
-    pub fn resolve(&self, name: &ast::ObjectName) -> Result<Named, SqlError> {
+    pub fn resolve(&self, name: &ast::ObjectName) -> Result<NamedSource, SqlError> {
         self.resolve_through(name, true)
     }
 
     /// Through a synonym, or where that has led.
-    fn resolve_through(&self, name: &ast::ObjectName, synonyms: bool) -> Result<Named, SqlError> {
+    fn resolve_through(
+        &self,
+        name: &ast::ObjectName,
+        synonyms: bool,
+    ) -> Result<NamedSource, SqlError> {
         let missing = || errors::invalid_object(&name.to_string());
         if let Some(table) = self.view_rows(name) {
-            return Ok(Named::Table(self.db.clone(), table));
+            return Ok(NamedSource::Table(self.db.clone(), table));
         }
         if let Some(server) = &name.server {
             return Err(errors::no_server(&server.value));
@@ -63,14 +67,14 @@ impl Binder<'_> {
         if name.name.value.starts_with('#')
             && let Some(table) = self.env.temps.find(&name.name.value, &db)
         {
-            return Ok(Named::Table(db, table));
+            return Ok(NamedSource::Table(db, table));
         }
         let schema = self.schema_of(&catalog, name);
         if let Some(table) = catalog.tables.get(&(fold_name(schema), fold_name(&name.name.value))) {
-            return Ok(Named::Table(db, table.clone()));
+            return Ok(NamedSource::Table(db, table.clone()));
         }
         if let Some(module) = catalog.find_module(schema, &name.name.value) {
-            return Ok(Named::Module(db, module.clone()));
+            return Ok(NamedSource::Module(db, module.clone()));
         }
         if let (Some(OtherObject::Synonym(synonym)), true) =
             (catalog.find_other(schema, &name.name.value), synonyms)
@@ -81,7 +85,7 @@ impl Binder<'_> {
         }
         let view = self.env.names.view(schema, &name.name.value);
         let view = view.filter(|view| view.schema() != "dbo" || db.id() == MASTER);
-        view.map(|view| Named::View(db, view)).ok_or_else(missing)
+        view.map(|view| NamedSource::View(db, view)).ok_or_else(missing)
     }
 }
 

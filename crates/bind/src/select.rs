@@ -6,8 +6,8 @@
 use crate::Binder;
 use crate::grouping::{aggregated, count_only};
 use crate::scope::{Clause, Scope};
-use crate::select_list::{Item, SelectList};
-use crate::source::Source;
+use crate::select_list::{BoundItem, SelectList};
+use crate::source::FromSource;
 use catalog::{TableDef, fold_name};
 use expr::bind_ops;
 use expr::{ColId, Expr, Pred, Typed};
@@ -270,7 +270,7 @@ impl Binder<'_> {
     }
 
     /// An item as a column of the result; what must be computed for it joins `exprs`.
-    fn out_column(&mut self, item: Item, exprs: &mut Vec<(ColId, Expr)>) -> OutColumn {
+    fn out_column(&mut self, item: BoundItem, exprs: &mut Vec<(ColId, Expr)>) -> OutColumn {
         let untyped = item.typed.is_null_literal();
         let Typed { expr, ty, nullable, collation, label, .. } = item.typed;
         let id = match expr {
@@ -306,14 +306,14 @@ impl Binder<'_> {
     }
 
     /// The table of the block that a column is of as it is, and its place there.
-    fn base_column(&self, id: ColId) -> Option<(&Source, usize)> {
+    fn base_column(&self, id: ColId) -> Option<(&FromSource, usize)> {
         let mut tables = self.scopes.last()?.sources.iter().filter(|s| s.object_id != 0);
         // A table's columns have ids in their order.
         tables.find_map(|s| Some((s, s.columns.binary_search_by_key(&id, |c| c.id).ok()?)))
     }
 
     /// The definition of a source that is a table.
-    fn table_of(&self, source: &Source) -> Option<&TableDef> {
+    fn table_of(&self, source: &FromSource) -> Option<&TableDef> {
         let named = (source.db_id, source.object_id);
         self.tables.iter().find(|u| (u.db.id(), u.table.object_id) == named).map(|u| &*u.table)
     }

@@ -3,7 +3,7 @@
 //! the query spells its name.
 
 use super::Binder;
-use super::source::Source;
+use super::source::FromSource;
 use compact_str::CompactString;
 use expr::bind_ops;
 use expr::{Expr, Typed};
@@ -21,7 +21,7 @@ pub(super) fn too_many_columns() -> SqlError {
 
 /// A list, bound: one of the two is empty.
 pub(super) struct SelectList {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<BoundItem>,
     pub(super) assignments: Assignments,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct SelectList {
 type Assignments = Vec<(usize, Expr)>;
 
 /// One item of a select list, bound.
-pub(super) struct Item {
+pub(super) struct BoundItem {
     pub(super) name: CompactString,
     pub(super) typed: Typed,
 }
@@ -52,7 +52,7 @@ impl Binder<'_> {
                     if list_is_rows && !select.from.is_empty() =>
                 {
                     let typed = Typed::new(Expr::Const(Value::Int(1)), DataType::Int, false);
-                    items.push(Item { name: "".into(), typed });
+                    items.push(BoundItem { name: "".into(), typed });
                 }
                 SelectItem::Wildcard { qualifier, .. } => {
                     self.wildcard(qualifier.as_ref(), &mut items)?
@@ -69,7 +69,7 @@ impl Binder<'_> {
                         (None, ExprKind::Column(c)) => self.heading(c),
                         _ => "".into(),
                     };
-                    items.push(Item { name, typed });
+                    items.push(BoundItem { name, typed });
                 }
                 SelectItem::Assign { variable, op, expr } => {
                     assignments.push(self.assignment(variable, *op, expr)?);
@@ -124,13 +124,13 @@ impl Binder<'_> {
     pub(super) fn wildcard(
         &mut self,
         qualifier: Option<&ast::ObjectName>,
-        items: &mut Vec<Item>,
+        items: &mut Vec<BoundItem>,
     ) -> Result<(), SqlError> {
         let scope = self.scope()?;
         if scope.sources.is_empty() {
             return Err(SqlError::of(msg::NO_TABLE_TO_SELECT_FROM, []));
         }
-        let wanted = |s: &Source| qualifier.is_none_or(|q| s.is_named(q));
+        let wanted = |s: &FromSource| qualifier.is_none_or(|q| s.is_named(q));
         if !scope.sources.iter().any(wanted) {
             let name = qualifier.map(|q| q.to_string()).unwrap_or_default();
             return Err(SqlError::of(msg::UNKNOWN_PREFIX, [&name]));
@@ -152,7 +152,7 @@ impl Binder<'_> {
             }
             let typed =
                 self.grouped_column(depth, column.typed(), &format!("{full}.{}", column.name))?;
-            items.push(Item { name: column.name, typed });
+            items.push(BoundItem { name: column.name, typed });
         }
         Ok(())
     }

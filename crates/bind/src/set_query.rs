@@ -5,7 +5,7 @@
 use super::Binder;
 use super::grouping::MOST_KEYS;
 use super::scope::Scope;
-use crate::nested_change::{Place, check_none};
+use crate::nested_change::{ChangePosition, check_none};
 use catalog::{errors, fold_name};
 use expr::bind_ops;
 use expr::same_syntax::same_syntax;
@@ -129,7 +129,7 @@ impl Binder<'_> {
     fn set_parts(&mut self, body: &QueryBody) -> Result<BoundQuery, SqlError> {
         let (op, all, left, right) = match body {
             QueryBody::Select(select) => {
-                check_none(&select.from.iter().collect::<Vec<_>>(), Place::Set)?;
+                check_none(&select.from.iter().collect::<Vec<_>>(), ChangePosition::Set)?;
                 return self.query(&bare(select.clone()));
             }
             QueryBody::Ordered(query) => {

@@ -110,7 +110,7 @@ impl ScopeColumn {
 
 /// A table, derived table, CTE or function in FROM.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct FromSource {
     /// Alias or table name, lower case.
     pub name: CompactString,
     /// Alias was given: then the schema cannot be used to name it.
@@ -125,15 +125,15 @@ pub struct Source {
     pub db_id: i32,
 }
 
-impl Source {
+impl FromSource {
     /// What has no schema: a common table expression, a function of the system. It goes by its
     /// alias, if there is one.
     pub(crate) fn unqualified(
         name: &ast::Ident,
         alias: Option<&ast::Ident>,
         columns: Vec<ScopeColumn>,
-    ) -> Source {
-        Source {
+    ) -> FromSource {
+        FromSource {
             name: fold_name(&alias.unwrap_or(name).value),
             aliased: alias.is_some(),
             schema: None,
@@ -145,7 +145,7 @@ impl Source {
     }
 
     /// How it clashes with one that goes by the same name.
-    pub fn clash(&self, other: &Source) -> Option<NameClash> {
+    pub fn clash(&self, other: &FromSource) -> Option<NameClash> {
         if self.aliased && other.aliased {
             return Some(NameClash::Alias(self.name.clone()));
         }

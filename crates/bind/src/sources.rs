@@ -6,7 +6,7 @@
 //! Guarantees: what is found is what a search of all sources would find, in their order; whoever
 //! may change a source makes the index start again from nothing.
 
-use super::source::{NameClash, Source};
+use super::source::{FromSource, NameClash};
 use compact_str::CompactString;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -16,16 +16,16 @@ use std::ops::{Deref, DerefMut, Range};
 const FEW: usize = 8;
 
 /// Places of sources.
-pub type Places = SmallVec<[usize; 2]>;
+pub type SourcePlaces = SmallVec<[usize; 2]>;
 /// Places of columns: of the source, and in it.
 pub type ColumnPlaces = SmallVec<[(usize, usize); 2]>;
 
 /// Sources in the order of FROM.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    list: Vec<Source>,
+    list: Vec<FromSource>,
     /// Of the first sources, as many as are in it.
-    names: HashMap<CompactString, Places>,
+    names: HashMap<CompactString, SourcePlaces>,
     named: usize,
     columns: HashMap<CompactString, ColumnPlaces>,
     columned: usize,
@@ -37,18 +37,18 @@ pub struct Sources {
 
 impl Sources {
     /// Adds one at the end.
-    pub fn push(&mut self, source: Source) {
+    pub fn push(&mut self, source: FromSource) {
         self.list.push(source);
     }
 
     /// Takes the last one away.
-    pub fn pop(&mut self) -> Option<Source> {
+    pub fn pop(&mut self) -> Option<FromSource> {
         self.forget();
         self.list.pop()
     }
 
     /// Puts one in front of the one at a place.
-    pub fn insert(&mut self, at: usize, source: Source) {
+    pub fn insert(&mut self, at: usize, source: FromSource) {
         self.forget();
         self.list.insert(at, source);
     }
@@ -59,7 +59,7 @@ impl Sources {
     }
 
     /// All of them.
-    pub fn into_vec(self) -> Vec<Source> {
+    pub fn into_vec(self) -> Vec<FromSource> {
         self.list
     }
 
@@ -70,7 +70,7 @@ impl Sources {
     }
 
     /// The places of the sources that go by a name in lower case.
-    pub fn by_name(&mut self, name: &str) -> Places {
+    pub fn by_name(&mut self, name: &str) -> SourcePlaces {
         if self.list.len() <= FEW {
             return (0..self.list.len()).filter(|at| self.list[*at].name == name).collect();
         }
@@ -88,7 +88,7 @@ impl Sources {
     /// The places of the columns that have a name in lower case.
     pub fn by_column(&mut self, name: &str) -> ColumnPlaces {
         if self.list.len() <= FEW {
-            let of = |(at, source): (usize, &Source)| {
+            let of = |(at, source): (usize, &FromSource)| {
                 let same = source.columns.iter().enumerate().filter(|(_, c)| c.folded == name);
                 same.map(|(column, _)| (at, column)).collect::<ColumnPlaces>()
             };
@@ -132,35 +132,35 @@ impl Sources {
 }
 
 impl Deref for Sources {
-    type Target = [Source];
+    type Target = [FromSource];
 
-    fn deref(&self) -> &[Source] {
+    fn deref(&self) -> &[FromSource] {
         &self.list
     }
 }
 
 impl DerefMut for Sources {
-    fn deref_mut(&mut self) -> &mut [Source] {
+    fn deref_mut(&mut self) -> &mut [FromSource] {
         self.forget();
         &mut self.list
     }
 }
 
-impl From<Vec<Source>> for Sources {
-    fn from(list: Vec<Source>) -> Sources {
+impl From<Vec<FromSource>> for Sources {
+    fn from(list: Vec<FromSource>) -> Sources {
         Sources { list, ..Sources::default() }
     }
 }
 
-impl Extend<Source> for Sources {
-    fn extend<I: IntoIterator<Item = Source>>(&mut self, sources: I) {
+impl Extend<FromSource> for Sources {
+    fn extend<I: IntoIterator<Item = FromSource>>(&mut self, sources: I) {
         self.list.extend(sources);
     }
 }
 
 impl<'s> IntoIterator for &'s Sources {
-    type Item = &'s Source;
-    type IntoIter = std::slice::Iter<'s, Source>;
+    type Item = &'s FromSource;
+    type IntoIter = std::slice::Iter<'s, FromSource>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.list.iter()
@@ -173,10 +173,10 @@ mod tests {
     use crate::source::ScopeColumn;
     use types::{Collation, DataType};
 
-    fn source(name: &str, columns: &[&str]) -> Source {
+    fn source(name: &str, columns: &[&str]) -> FromSource {
         let column =
             |name: &&str| ScopeColumn::new(name, 0, DataType::Int, false, Collation::DEFAULT);
-        Source {
+        FromSource {
             name: name.into(),
             aliased: true,
             schema: None,

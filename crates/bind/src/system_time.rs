@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Binder;
 use super::scope::Scope;
-use super::source::Source;
+use super::source::FromSource;
 use catalog::load::parse_expression;
 use catalog::temporal::{Retention, Temporal};
 use catalog::{Db, TableDef};
@@ -20,7 +20,7 @@ use types::{DataType, SqlError, msg};
 
 /// The times of the clause.
 #[derive(Clone, Debug)]
-pub enum Moments {
+pub enum SystemTimes {
     All,
     AsOf(Typed),
     FromTo(Typed, Typed),
@@ -31,13 +31,13 @@ pub enum Moments {
 /// FOR SYSTEM_TIME of a view, while the view is bound.
 #[derive(Clone, Debug)]
 pub struct OfView {
-    moments: Moments,
+    moments: SystemTimes,
     /// Some table of the view is versioned.
     used: bool,
 }
 
 /// How a mention of a table is written.
-pub(super) struct Mention<'m> {
+pub(super) struct TableMention<'m> {
     pub name: &'m ast::ObjectName,
     pub alias: Option<&'m ast::Ident>,
     pub hints: &'m [ast::OptionItem],
@@ -53,16 +53,16 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// Those of their conversion.
-    pub(super) fn moments(&mut self, time: &ast::SystemTime) -> Result<Moments, SqlError> {
+    pub(super) fn moments(&mut self, time: &ast::SystemTime) -> Result<SystemTimes, SqlError> {
         let ty = DataType::DateTime2(7);
         let mut moment =
             |e: &ast::Expr| Ok::<_, SqlError>(Typed::new(self.expr_as(e, ty)?, ty, true));
         Ok(match time {
-            ast::SystemTime::All => Moments::All,
-            ast::SystemTime::AsOf(at) => Moments::AsOf(moment(at)?),
-            ast::SystemTime::FromTo(a, b) => Moments::FromTo(moment(a)?, moment(b)?),
-            ast::SystemTime::Between(a, b) => Moments::Between(moment(a)?, moment(b)?),
-            ast::SystemTime::ContainedIn(a, b) => Moments::ContainedIn(moment(a)?, moment(b)?),
+            ast::SystemTime::All => SystemTimes::All,
+            ast::SystemTime::AsOf(at) => SystemTimes::AsOf(moment(at)?),
+            ast::SystemTime::FromTo(a, b) => SystemTimes::FromTo(moment(a)?, moment(b)?),
+            ast::SystemTime::Between(a, b) => SystemTimes::Between(moment(a)?, moment(b)?),
+            ast::SystemTime::ContainedIn(a, b) => SystemTimes::ContainedIn(moment(a)?, moment(b)?),
         })
     }
 
@@ -73,8 +73,8 @@ impl Binder<'_> {
     pub(super) fn view_at(
         &mut self,
         (db, view): (Arc<Db>, &Arc<catalog::ModuleDef>),
-        mention: &Mention<'_>,
-        moments: Moments,
+        mention: &TableMention<'_>,
+        moments: SystemTimes,
     ) -> Result<Logical, SqlError> {
         let outer = self.system_time.replace(OfView { moments, used: false });
         let bound = self.user_view(db, view, mention.name, mention.alias);
@@ -91,7 +91,7 @@ impl Binder<'_> {
         &mut self,
         table: &TableDef,
         own: bool,
-    ) -> Result<Option<Moments>, SqlError> {
+    ) -> Result<Option<SystemTimes>, SqlError> {
         match &mut self.system_time {
             Some(of_view) if table.temporal.is_versioned() => {
                 if own {
@@ -111,8 +111,8 @@ impl Binder<'_> {
     pub(super) fn versions(
         &mut self,
         (db, table): (Arc<Db>, Arc<TableDef>),
-        mention: &Mention<'_>,
-        moments: &Moments,
+        mention: &TableMention<'_>,
+        moments: &SystemTimes,
     ) -> Result<Logical, SqlError> {
         let full_name = format!("{}.{}", db.name(), table.full_name());
         let Temporal::Current { history, retention } = table.temporal else {
@@ -139,11 +139,11 @@ impl Binder<'_> {
     fn side(
         &mut self,
         (db, table): (&Arc<Db>, &Arc<TableDef>),
-        mention: &Mention<'_>,
+        mention: &TableMention<'_>,
         (start, end): (usize, usize),
-        moments: &Moments,
+        moments: &SystemTimes,
         past: Option<Option<Retention>>,
-    ) -> Result<(Logical, Vec<ColId>, Source), SqlError> {
+    ) -> Result<(Logical, Vec<ColId>, FromSource), SqlError> {
         self.scopes.push(Scope::default());
         let bound =
             self.base_table(db.clone(), table.clone(), mention.name, mention.alias, mention.hints);
@@ -191,14 +191,14 @@ impl Binder<'_> {
 }
 
 /// What the clause says of a row's period.
-fn period_holds(moments: &Moments, start: &Typed, end: &Typed) -> Result<Vec<Pred>, SqlError> {
+fn period_holds(moments: &SystemTimes, start: &Typed, end: &Typed) -> Result<Vec<Pred>, SqlError> {
     use CompareOp::{Greater, GreaterEqual, Less, LessEqual};
     let tests: Vec<(CompareOp, &Typed, &Typed)> = match moments {
-        Moments::All => Vec::new(),
-        Moments::AsOf(at) => vec![(LessEqual, start, at), (Greater, end, at)],
-        Moments::FromTo(a, b) => vec![(Less, start, b), (Greater, end, a)],
-        Moments::Between(a, b) => vec![(LessEqual, start, b), (Greater, end, a)],
-        Moments::ContainedIn(a, b) => vec![(GreaterEqual, start, a), (LessEqual, end, b)],
+        SystemTimes::All => Vec::new(),
+        SystemTimes::AsOf(at) => vec![(LessEqual, start, at), (Greater, end, at)],
+        SystemTimes::FromTo(a, b) => vec![(Less, start, b), (Greater, end, a)],
+        SystemTimes::Between(a, b) => vec![(LessEqual, start, b), (Greater, end, a)],
+        SystemTimes::ContainedIn(a, b) => vec![(GreaterEqual, start, a), (LessEqual, end, b)],
     };
     tests
         .into_iter()

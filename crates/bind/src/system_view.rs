@@ -4,7 +4,7 @@
 //! of it the rows that it may see there.
 
 use super::Binder;
-use super::source::{ScopeColumn, Source};
+use super::source::{FromSource, ScopeColumn};
 use catalog::security::Securable;
 use catalog::{Db, fold_name};
 use expr::{ColId, Expr, bind_ops};
@@ -47,7 +47,7 @@ impl Binder<'_> {
             view.columns().iter().zip(ids).enumerate().map(|(i, ((name, ty, nullable), id))| {
                 ScopeColumn::new(name, id, *ty, *nullable, collation_in(view, i, own))
             });
-        let source = Source {
+        let source = FromSource {
             name: alias.map_or_else(|| fold_name(view.name()), |a| fold_name(&a.value)),
             aliased: alias.is_some(),
             schema: Some(fold_name(view.schema())),

@@ -2,7 +2,7 @@
 //! functions. Guarantees: a function has as many arguments as it takes (313, 8144).
 
 use super::Binder;
-use super::resolve::Named;
+use super::resolve::NamedSource;
 use catalog::errors;
 use expr::Expr;
 use logical::tree::Logical;
@@ -27,7 +27,7 @@ impl Binder<'_> {
                 return Ok(rows);
             }
             let rows = match self.resolve(name) {
-                Ok(Named::Module(_, module)) => module.view().is_some(),
+                Ok(NamedSource::Module(_, module)) => module.view().is_some(),
                 other => other.is_ok(),
             };
             if rows {

@@ -2,7 +2,7 @@
 //! of the block (1060, 4115, 10743).
 
 use super::Binder;
-use super::deduce::Wanted;
+use super::deduce::ValueUse;
 use super::scope::Clause;
 use expr::Expr;
 use expr::bind_ops;
@@ -40,7 +40,7 @@ impl Binder<'_> {
 
     /// The number of rows of TOP, OFFSET or FETCH; the error is for what is no integer.
     fn row_count(&mut self, e: &ast::Expr, otherwise: msg::Message<0>) -> Result<Expr, SqlError> {
-        self.deduce(e, Wanted::Becomes(DataType::BigInt))?;
+        self.deduce(e, ValueUse::Becomes(DataType::BigInt))?;
         let typed = self.expr(e)?;
         // A constant of more than int is numeric elsewhere.
         let constant = matches!(&e.kind, ExprKind::Literal(Literal::Integer(_)));

@@ -24,7 +24,7 @@ pub struct Deduced {
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum ParameterState {
     Open,
     /// Is there a query with this type?
     Tried(DataType),
@@ -36,13 +36,13 @@ enum State {
 pub struct Undeclared {
     first: usize,
     names: Vec<CompactString>,
-    states: Mutex<Vec<State>>,
+    states: Mutex<Vec<ParameterState>>,
 }
 
 impl Undeclared {
     /// The variables from a slot on, with their `@`.
     pub fn new(first: usize, names: Vec<CompactString>) -> Undeclared {
-        let states = Mutex::new(vec![State::Open; names.len()]);
+        let states = Mutex::new(vec![ParameterState::Open; names.len()]);
         Undeclared { first, names, states }
     }
 
@@ -58,28 +58,28 @@ impl Undeclared {
             .map_or("", |name| name.as_str())
     }
 
-    fn with<T>(&self, slot: usize, f: impl FnOnce(&mut State) -> T) -> Option<T> {
+    fn with<T>(&self, slot: usize, f: impl FnOnce(&mut ParameterState) -> T) -> Option<T> {
         let at = slot.checked_sub(self.first)?;
         self.states.lock().get_mut(at).map(f)
     }
 
     /// Whether nothing is known of a variable yet.
     pub fn is_open(&self, slot: usize) -> bool {
-        self.with(slot, |state| matches!(state, State::Open)).unwrap_or(false)
+        self.with(slot, |state| matches!(state, ParameterState::Open)).unwrap_or(false)
     }
 
     /// The type of one, found or tried; `None` for a variable that is declared. Error: 11502.
     pub(super) fn type_of(&self, slot: usize) -> Result<Option<DataType>, SqlError> {
         match self.with(slot, |state| state.clone()) {
             None => Ok(None),
-            Some(State::Tried(ty)) => Ok(Some(ty)),
-            Some(State::Known(known)) => Ok(Some(known.ty)),
-            Some(State::Open) => Err(no_context(self.name(slot))),
+            Some(ParameterState::Tried(ty)) => Ok(Some(ty)),
+            Some(ParameterState::Known(known)) => Ok(Some(known.ty)),
+            Some(ParameterState::Open) => Err(no_context(self.name(slot))),
         }
     }
 
     pub(super) fn try_type(&self, slot: usize, ty: Option<DataType>) {
-        self.with(slot, |state| *state = ty.map_or(State::Open, State::Tried));
+        self.with(slot, |state| *state = ty.map_or(ParameterState::Open, ParameterState::Tried));
     }
 
     /// A parameter whose value is read has this type.
@@ -89,7 +89,7 @@ impl Undeclared {
 
     /// All that is to be known of a parameter.
     pub fn set(&self, slot: usize, deduced: Deduced) {
-        self.with(slot, |state| *state = State::Known(deduced));
+        self.with(slot, |state| *state = ParameterState::Known(deduced));
     }
 
     /// What was found out, in the order of the parameters. Error: 11502 for one that stands where
@@ -98,8 +98,8 @@ impl Undeclared {
         let states = self.states.lock();
         let all = self.names.iter().zip(states.iter());
         all.map(|(name, state)| match state {
-            State::Known(known) => Ok((name.clone(), known.clone())),
-            State::Open | State::Tried(_) => Err(no_context(name)),
+            ParameterState::Known(known) => Ok((name.clone(), known.clone())),
+            ParameterState::Open | ParameterState::Tried(_) => Err(no_context(name)),
         })
         .collect()
     }

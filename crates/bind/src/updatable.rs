@@ -2,7 +2,7 @@
 //! changed through it. Guarantee: a column of such a source that is a column of a table as it is
 //! has that column's id, so nothing but ids says what a change of it changes.
 
-use super::source::Source;
+use super::source::FromSource;
 use catalog::{Db, ModuleDef};
 use compact_str::CompactString;
 use expr::{ColId, Pred};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// What kind of query a source is.
 #[derive(Clone, Debug)]
-pub enum Origin {
+pub enum SourceQuery {
     View(Arc<Db>, Arc<ModuleDef>),
     CommonTable,
     Derived,
@@ -33,7 +33,7 @@ pub enum Barrier {
 pub struct QuerySource {
     name: CompactString,
     ids: Vec<ColId>,
-    pub origin: Origin,
+    pub origin: SourceQuery,
     /// First column ids of the tables whose rows it shows.
     pub tables: Vec<ColId>,
     /// When there are none.
@@ -138,7 +138,7 @@ impl QuerySource {
     /// CHECK OPTION.
     pub fn new(
         name: &str,
-        origin: Origin,
+        origin: SourceQuery,
         checks: bool,
         nested: Vec<QuerySource>,
         logical: &Logical,
@@ -146,7 +146,7 @@ impl QuerySource {
     ) -> QuerySource {
         let mut views: Vec<_> =
             nested.iter().flat_map(|source| source.views.iter().cloned()).collect();
-        if let Origin::View(db, view) = &origin {
+        if let SourceQuery::View(db, view) = &origin {
             views.push((db.clone(), view.clone()));
         }
         let check = match checks {
@@ -169,7 +169,7 @@ impl QuerySource {
     }
 
     /// Whether it is what a source of FROM names.
-    pub fn is(&self, source: &Source) -> bool {
+    pub fn is(&self, source: &FromSource) -> bool {
         self.name == source.name && self.ids.iter().copied().eq(source.columns.iter().map(|c| c.id))
     }
 }

@@ -5,7 +5,7 @@
 
 use super::Binder;
 use super::combine::case_of;
-use super::deduce::Wanted;
+use super::deduce::ValueUse;
 use super::{call, cast_type, null_constant, type_names};
 use expr::{Expr, Label, Typed};
 use syntax::ast::{self, CompareOp, ExprKind};
@@ -28,7 +28,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn value(&mut self, e: &ast::Expr) -> Result<Typed, SqlError> {
-        self.deduce(e, Wanted::Nothing)?;
+        self.deduce(e, ValueUse::Nothing)?;
         if let Some(key) = self.group_key(e)? {
             return Ok(key);
         }
@@ -58,7 +58,7 @@ impl Binder<'_> {
             }
             ExprKind::Cast { operand, target, or_null } => {
                 let ty = cast_type(target)?;
-                self.deduce(operand, Wanted::Becomes(ty))?;
+                self.deduce(operand, ValueUse::Becomes(ty))?;
                 let operand = self.expr(operand)?;
                 expr::bind_ops::explicit(operand, ty, 0, *or_null)
             }
@@ -95,7 +95,7 @@ impl Binder<'_> {
 
     /// Binds a value and converts it implicitly to a type.
     pub fn expr_as(&mut self, e: &ast::Expr, ty: DataType) -> Result<Expr, SqlError> {
-        self.deduce(e, Wanted::Becomes(ty))?;
+        self.deduce(e, ValueUse::Becomes(ty))?;
         let typed = self.expr(e)?;
         expr::bind_ops::implicit(typed, ty)
     }
@@ -161,7 +161,7 @@ impl Binder<'_> {
         or_null: bool,
     ) -> Result<Typed, SqlError> {
         let ty = cast_type(target)?;
-        self.deduce(operand, Wanted::Becomes(ty))?;
+        self.deduce(operand, ValueUse::Becomes(ty))?;
         let operand = self.expr(operand)?;
         let style = match style {
             None => 0,

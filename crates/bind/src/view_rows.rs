@@ -3,7 +3,7 @@
 //! view is its query. Guarantee: the right to the view is the right to its rows.
 
 use super::Binder;
-use super::system_time::Mention;
+use super::system_time::TableMention;
 use catalog::security::Permission;
 use catalog::{Db, ModuleDef, TableDef};
 use logical::rights::OwnershipChain;
@@ -41,7 +41,7 @@ impl Binder<'_> {
     pub(super) fn kept_view(
         &mut self,
         (db, view): (Arc<Db>, &Arc<ModuleDef>),
-        mention: &Mention<'_>,
+        mention: &TableMention<'_>,
     ) -> Result<Logical, SqlError> {
         let catalog = if db.id() == self.db.id() { self.catalog.clone() } else { db.catalog() };
         let Some(rows) = catalog.rows_of_view(view.object_id).cloned() else {

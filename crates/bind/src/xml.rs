@@ -4,8 +4,8 @@
 //! (493).
 
 use super::call::apply;
-use super::resolve::Named;
-use super::source::{ScopeColumn, Source};
+use super::resolve::NamedSource;
+use super::source::{FromSource, ScopeColumn};
 use super::{Binder, unsupported};
 use catalog::errors;
 use compact_str::CompactString;
@@ -388,7 +388,7 @@ impl Binder<'_> {
             exprs.push((id, bind_ops::explicit(value, ty, style, false)?.expr));
             columns.push(ScopeColumn::new(&column.name, id, ty, true, Collation::DEFAULT));
         }
-        let source = Source::unqualified(&name.name, alias, columns);
+        let source = FromSource::unqualified(&name.name, alias, columns);
         self.scope()?.sources.push(source);
         Ok(Logical::Project { input: Input::new(rows), exprs })
     }
@@ -399,7 +399,7 @@ impl Binder<'_> {
         &self,
         name: &ast::ObjectName,
     ) -> Result<Vec<NodeColumn>, SqlError> {
-        let Named::Table(_, table) = self.resolve(name)? else {
+        let NamedSource::Table(_, table) = self.resolve(name)? else {
             return Err(errors::invalid_object(&name.to_string()));
         };
         let columns = table.columns.iter();

@@ -6,7 +6,7 @@
 use super::new_row::{row_of, wrong_count};
 use super::values::{default_of, into_column, masked_column};
 use bind::Binder;
-use bind::deduce::Wanted;
+use bind::deduce::ValueUse;
 use bind::scope::{Clause, Scope};
 use catalog::{Db, TableDef};
 use expr::{CaseExpr, Expr, Pred};
@@ -63,7 +63,7 @@ pub(super) fn values_source(
                 ExprKind::Default => default_of(binder, table, *column)?,
                 _ => {
                     binder.scopes.push(Scope { clause: Clause::None, ..Scope::default() });
-                    let wanted = Wanted::Becomes(table.columns[*column].ty);
+                    let wanted = ValueUse::Becomes(table.columns[*column].ty);
                     let typed = binder.deduce(e, wanted).and_then(|()| binder.expr(e));
                     binder.scopes.pop();
                     let value = into_column(typed?, (db, table), *column)?;

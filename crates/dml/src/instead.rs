@@ -12,9 +12,9 @@ use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, O
 use super::set::{SetClause, VarValue};
 use super::target::Limit;
 use super::values::column_value;
-use bind::resolve::Named;
+use bind::resolve::NamedSource;
 use bind::scope::{Clause, Scope};
-use bind::source::{ScopeColumn, Source as Names};
+use bind::source::{FromSource as Names, ScopeColumn};
 use bind::{Binder, unsupported};
 use catalog::security::Permission;
 use catalog::{ColumnDef, Db, ModuleDef, TableDef, fold_name};
@@ -95,7 +95,7 @@ fn find(
     {
         return None;
     }
-    let Ok(Named::Module(db, view)) = binder.resolve(name) else { return None };
+    let Ok(NamedSource::Module(db, view)) = binder.resolve(name) else { return None };
     view.view()?;
     let trigger = stands_instead(binder.env, &db.catalog(), view.object_id, action)?;
     Some(Found { db, view, trigger, name: name.to_string() })

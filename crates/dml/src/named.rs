@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::new_row::target_columns;
 use super::through::Through;
-use bind::resolve::Named;
+use bind::resolve::NamedSource;
 use bind::scope::Scope;
 use bind::updatable::find_table;
 use bind::{Binder, unsupported};
@@ -23,9 +23,9 @@ pub fn target_table(
 ) -> Result<(Arc<Db>, Arc<TableDef>), SqlError> {
     match target {
         ast::Target::Name(name) => match binder.resolve(name)? {
-            Named::Table(db, table) => Ok((db, table)),
-            Named::Module(..) => Err(errors::invalid_object(&name.to_string())),
-            Named::View(..) => Err(SqlError::of(msg::SYSTEM_CATALOG_UPDATE, [])),
+            NamedSource::Table(db, table) => Ok((db, table)),
+            NamedSource::Module(..) => Err(errors::invalid_object(&name.to_string())),
+            NamedSource::View(..) => Err(SqlError::of(msg::SYSTEM_CATALOG_UPDATE, [])),
         },
         ast::Target::Variable(name) => {
             let (db, table) = binder.table_variable(name)?;
@@ -56,7 +56,7 @@ pub fn is_query(binder: &Binder<'_>, target: &ast::Target) -> Result<bool, SqlEr
     if name.is_bare() && binder.is_cte(&name.name.value) {
         return Ok(true);
     }
-    Ok(matches!(binder.resolve(name)?, Named::Module(_, module) if module.view().is_some()))
+    Ok(matches!(binder.resolve(name)?, NamedSource::Module(_, module) if module.view().is_some()))
 }
 
 /// The position of a column. Error: 207.

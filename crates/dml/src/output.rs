@@ -14,7 +14,7 @@ use super::named::{is_query, table_position, target_table};
 use super::new_row::{NewRows, row_of, target_columns, wrong_count};
 use super::values::{into_column, masked_column};
 use bind::scope::{Clause, Scope};
-use bind::source::{ScopeColumn, Source};
+use bind::source::{FromSource, ScopeColumn};
 use bind::{Binder, unsupported};
 use catalog::security::Permission;
 use catalog::{Db, TableDef};
@@ -71,7 +71,7 @@ pub struct OutputScope<'a> {
     /// MERGE: `$action` is known, and each image may be missing.
     pub merge: bool,
     /// Sources of the statement besides the target.
-    pub others: Vec<Source>,
+    pub others: Vec<FromSource>,
     /// The target's columns.
     pub columns: Vec<OutputColumn>,
 }
@@ -195,7 +195,7 @@ fn names(
     // The id of a column of the table, or of one that it has not.
     let image = |name: &str,
                  own: Vec<ScopeColumn>,
-                 other: &dyn Fn(usize, &ScopeColumn) -> ColId| Source {
+                 other: &dyn Fn(usize, &ScopeColumn) -> ColId| FromSource {
         name: name.into(),
         aliased: true,
         schema: None,
@@ -234,7 +234,7 @@ fn names(
         let ty = DataType::NVarChar(Len::N(10));
         let mut column = ScopeColumn::new("$action", action, ty, false, Collation::DEFAULT);
         column.hidden = true;
-        names.sources.push(Source {
+        names.sources.push(FromSource {
             name: "".into(),
             aliased: true,
             schema: None,

@@ -8,7 +8,7 @@ mod write;
 use super::new_row::not_modifiable;
 use super::values::{default_of, full_name, into_column, masked_column};
 use bind::Binder;
-use bind::deduce::Wanted;
+use bind::deduce::ValueUse;
 use bind::period::{self, TRANSACTION_TIME};
 use bind::row_version;
 use bind::scope::Clause;
@@ -180,8 +180,8 @@ impl SetClause {
                     _ => {
                         binder.scope()?.clause = Clause::Where;
                         match compound(*op) {
-                            None => binder.deduce(value, Wanted::Becomes(def.ty))?,
-                            Some(_) => binder.deduce(value, Wanted::Ordered(def.ty))?,
+                            None => binder.deduce(value, ValueUse::Becomes(def.ty))?,
+                            Some(_) => binder.deduce(value, ValueUse::Ordered(def.ty))?,
                         }
                         binder.assigning = true;
                         let typed = binder.expr(value);

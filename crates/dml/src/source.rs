@@ -10,11 +10,11 @@ use super::target::{Gathered, Mark, Target};
 use super::through::{Through, set_names};
 use bind::base_table::table_source;
 use bind::from::inner;
-use bind::nested_change::{Place, check_none};
-use bind::resolve::{Named, variable_name};
+use bind::nested_change::{ChangePosition, check_none};
+use bind::resolve::{NamedSource, variable_name};
 use bind::scope::{Clause, Scope};
-use bind::source::Source;
-use bind::updatable::{Origin, conditions, find_table};
+use bind::source::FromSource;
+use bind::updatable::{SourceQuery, conditions, find_table};
 use bind::{Binder, unsupported};
 use catalog::{TableDef, VARIABLES};
 use expr::{ColId, Pred};
@@ -62,8 +62,8 @@ impl BoundTarget {
     ///
     /// # Errors
     /// Internal: the scope is gone.
-    pub fn others(&self, binder: &mut Binder<'_>) -> Result<Vec<Source>, SqlError> {
-        let target = |s: &&Source| match &self.through {
+    pub fn others(&self, binder: &mut Binder<'_>) -> Result<Vec<FromSource>, SqlError> {
+        let target = |s: &&FromSource| match &self.through {
             Some(through) => !through.is(s),
             None => s.columns.first().is_none_or(|c| c.id != self.get.first),
         };
@@ -110,7 +110,7 @@ pub fn dml_source(
         ast::Target::Function { .. } => return Err(unsupported("This target")),
     };
     binder.scopes.push(Scope::default());
-    check_none(&rows.from.iter().collect::<Vec<_>>(), Place::Change)?;
+    check_none(&rows.from.iter().collect::<Vec<_>>(), ChangePosition::Change)?;
     let mut logical = binder.from_clause(rows.from)?;
     let mut known = binder.scope()?.sources.iter().find(|s| s.is_named(name)).cloned();
     if known.is_none() && is_query(binder, rows.target)? {
@@ -233,14 +233,14 @@ fn source_of(
 }
 
 /// `UPDATE v ... FROM dbo.v AS x`: the one source that is the view is the target.
-fn view_under_alias(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Source> {
+fn view_under_alias(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<FromSource> {
     if name.is_bare() && binder.is_cte(&name.name.value) {
         return None;
     }
-    let Ok(Named::Module(db, view)) = binder.resolve(name) else { return None };
-    let own = |source: &&Source| {
+    let Ok(NamedSource::Module(db, view)) = binder.resolve(name) else { return None };
+    let own = |source: &&FromSource| {
         let origin = binder.query_of(source).map(|query| &query.origin);
-        matches!(origin, Some(Origin::View(of, other)) if (of.id(), other.object_id) == (db.id(), view.object_id))
+        matches!(origin, Some(SourceQuery::View(of, other)) if (of.id(), other.object_id) == (db.id(), view.object_id))
     };
     let mut same = binder.scopes.last()?.sources.iter().filter(own);
     let first = same.next()?;

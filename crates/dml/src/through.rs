@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::change::stands_instead;
 use bind::partitioned::members_of;
-use bind::source::{ScopeColumn, Source};
-use bind::updatable::{Barrier, Origin, QuerySource, find_table};
+use bind::source::{FromSource, ScopeColumn};
+use bind::updatable::{Barrier, QuerySource, SourceQuery, find_table};
 use bind::{Binder, unsupported};
 use catalog::{Db, ModuleDef, fold_name};
 use expr::ColId;
@@ -23,13 +23,13 @@ use super::output::OutputColumn;
 pub struct Through {
     /// As the statement names it.
     name: String,
-    source: Source,
+    source: FromSource,
     query: QuerySource,
 }
 
 impl Through {
     /// For a source of the statement that is a query. Internal: it is none.
-    pub fn of(binder: &Binder<'_>, name: String, source: Source) -> Result<Through, SqlError> {
+    pub fn of(binder: &Binder<'_>, name: String, source: FromSource) -> Result<Through, SqlError> {
         let query = binder.query_of(&source).cloned();
         // A system view or a function.
         let query = query.ok_or_else(|| derived(&name))?;
@@ -57,7 +57,7 @@ impl Through {
     /// # Errors
     /// 40517.
     pub fn check_own_trigger(&self, binder: &Binder<'_>, action: Action) -> Result<(), SqlError> {
-        let Origin::View(db, view) = &self.query.origin else { return Ok(()) };
+        let SourceQuery::View(db, view) = &self.query.origin else { return Ok(()) };
         match stands_instead(binder.env, &db.catalog(), view.object_id, action) {
             Some(_) => Err(unsupported("MERGE into a view with an INSTEAD OF trigger")),
             None => Ok(()),
@@ -72,7 +72,7 @@ impl Through {
     }
 
     fn is_derived(&self) -> bool {
-        matches!(self.query.origin, Origin::Derived)
+        matches!(self.query.origin, SourceQuery::Derived)
     }
 
     /// The table that DELETE takes rows of: its first column id.
@@ -140,8 +140,8 @@ impl Through {
     /// What the change must keep, and whose right it needs.
     pub fn change(&self, get: &Get) -> ViewChange {
         let view = match &self.query.origin {
-            Origin::View(db, view) => Some((db.clone(), view.clone())),
-            Origin::CommonTable | Origin::Derived => None,
+            SourceQuery::View(db, view) => Some((db.clone(), view.clone())),
+            SourceQuery::CommonTable | SourceQuery::Derived => None,
         };
         ViewChange { view, check: self.query.check.clone(), first: get.first }
     }
@@ -158,7 +158,7 @@ impl Through {
     }
 
     /// Whether it is a source of this statement.
-    pub fn is(&self, source: &Source) -> bool {
+    pub fn is(&self, source: &FromSource) -> bool {
         source.name == self.source.name
             && source.columns.first().map(|c| c.id) == self.source.columns.first().map(|c| c.id)
     }

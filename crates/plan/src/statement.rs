@@ -5,7 +5,7 @@ use crate::chance::Chance;
 use crate::rule_set::RuleSet;
 use crate::watched::Watched;
 use bind::Binder;
-use bind::applied::Applied;
+use bind::applied::AppliedRewrites;
 use bind::env::CompileEnv;
 use bind::options::JoinMethods;
 use std::ops::{Deref, DerefMut};
@@ -24,7 +24,7 @@ pub struct Statement<'a> {
     /// OPTION (QUERYRULEOFF name): rewrites that are left out.
     pub(crate) rules_off: RuleSet,
     /// What the rewrites have done.
-    pub(crate) applied: Applied,
+    pub(crate) applied: AppliedRewrites,
     /// Tables whose rows and values decided how they are read.
     pub(crate) watched: Vec<Watched>,
     /// So many plans around the one that is being made run it again and again.
@@ -40,7 +40,7 @@ impl<'a> Statement<'a> {
             join_methods: JoinMethods::ALL,
             any_plan: None,
             rules_off: RuleSet::default(),
-            applied: Applied::default(),
+            applied: AppliedRewrites::default(),
             watched: Vec::new(),
             inner_plans: 0,
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{StmtCtx, database_of, resolve_table};
 use bind::computed::Nature;
-use bind::resolve::Named;
+use bind::resolve::NamedSource;
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, TableDef, errors};
 use ddl::definition_binder::with_binder;
 use ddl::function_nature::FunctionNature;
@@ -231,14 +231,14 @@ fn check_sources(
                 }
                 let found = with_binder(functions, db, |binder| binder.resolve(table))?;
                 let table = match found {
-                    Named::Table(_, table) => table,
-                    Named::Module(_, other) => {
+                    NamedSource::Table(_, table) => table,
+                    NamedSource::Module(_, other) => {
                         return Err(SqlError::of(
                             msg::INDEXED_VIEW_OVER_VIEW,
                             [&name, &shown(&other)],
                         ));
                     }
-                    Named::View(..) => {
+                    NamedSource::View(..) => {
                         return Err(SqlError::of(msg::INDEXED_VIEW_ROWSET, [&name]));
                     }
                 };

@@ -6,7 +6,7 @@ use super::{TableChange, ViewChange};
 use bind::combine::negate;
 use bind::env::CompileEnv;
 use bind::scope::{Clause, Scope};
-use bind::source::Source;
+use bind::source::FromSource;
 use bind::{Binder, unsupported};
 use catalog::names::quote;
 use catalog::{CheckDef, Db, TableDef};
@@ -88,7 +88,7 @@ pub fn condition(
     let width = table.columns.len();
     let first = binder.new_cols(width);
     let columns = binder.columns_of(env.db, table, first)?;
-    let source = Source {
+    let source = FromSource {
         name: catalog::fold_name(&table.name),
         aliased: false,
         schema: Some(catalog::fold_name(&table.schema)),

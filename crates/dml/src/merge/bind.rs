@@ -13,11 +13,11 @@ use crate::through::{Through, set_names};
 use crate::values::{default_of, into_column, masked_column};
 use bind::Binder;
 use bind::base_table::table_source;
-use bind::deduce::Wanted;
+use bind::deduce::ValueUse;
 use bind::nested_change::{self, check_none};
 use bind::resolve::variable_name;
 use bind::scope::{Clause as Place, Scope};
-use bind::source::Source;
+use bind::source::FromSource;
 use bind::updatable::find_table;
 use catalog::{Db, TableDef, VARIABLES};
 use expr::{ColId, Expr, Pred};
@@ -35,8 +35,8 @@ use types::{SqlError, Value, msg};
 
 /// The two sides, as names see them.
 struct Sides {
-    sources: Vec<Source>,
-    target: Source,
+    sources: Vec<FromSource>,
+    target: FromSource,
     get: Get,
     /// How the target's rows are read.
     rows: Logical,
@@ -67,7 +67,7 @@ pub fn compile(
     clauses::check(&merge.clauses)?;
     binder.push_ctes(&merge.ctes)?;
     binder.scopes.push(Scope::default());
-    check_none(&[&merge.source], nested_change::Place::Using)?;
+    check_none(&[&merge.source], nested_change::ChangePosition::Using)?;
     let source = binder.from_clause(std::slice::from_ref(&merge.source))?;
     let (sides, lock) = target(binder, merge)?;
     let on = on(binder, &sides, &merge.on)?;
@@ -201,8 +201,8 @@ fn target(
 }
 
 /// 5318.
-fn check_names(sources: &[Source], target: &Source) -> Result<(), SqlError> {
-    let same = |s: &Source| {
+fn check_names(sources: &[FromSource], target: &FromSource) -> Result<(), SqlError> {
+    let same = |s: &FromSource| {
         s.name == target.name && (s.aliased || target.aliased || s.schema == target.schema)
     };
     if sources.iter().any(same) {
@@ -304,7 +304,7 @@ impl Sides {
     }
 
     /// What a clause of a case may name.
-    fn of(&self, case: Case) -> Vec<Source> {
+    fn of(&self, case: Case) -> Vec<FromSource> {
         let target = std::iter::once(&self.target);
         match case {
             Case::Both => target.chain(&self.sources).cloned().collect(),
@@ -495,7 +495,7 @@ fn insert(
             ExprKind::Default => default_of(binder, table, *column)?,
             _ => {
                 binder.scope()?.clause = Place::Where;
-                binder.deduce(e, Wanted::Becomes(table.columns[*column].ty))?;
+                binder.deduce(e, ValueUse::Becomes(table.columns[*column].ty))?;
                 let value = into_column(binder.expr(e)?, (&sides.get.db, table), *column)?;
                 masked_column(binder, value, table, *column)
             }

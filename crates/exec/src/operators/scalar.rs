@@ -7,7 +7,7 @@ use crate::unseen;
 use crate::uses::Evaluations;
 use bind::Binder;
 use bind::counters::Kind;
-use bind::deduce::Wanted;
+use bind::deduce::ValueUse;
 use bind::env::CompileEnv;
 use bind::scope::{Clause, Scope};
 use expr::functions::Function;
@@ -74,7 +74,7 @@ pub fn compile_scalar(
 ) -> Result<Arc<Scalar>, SqlError> {
     let ((expr, ty), needs) = bound(env, |b| {
         if let Some(want) = want {
-            b.deduce(e, Wanted::Becomes(want))?;
+            b.deduce(e, ValueUse::Becomes(want))?;
         }
         let typed = b.expr(e)?;
         let Typed { ty, collation, .. } = typed;
