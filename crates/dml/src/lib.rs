@@ -37,7 +37,7 @@ use bulk::BulkRows;
 use exec::operators::context::{ExecCtx, RowSink};
 use exec::unseen;
 use plan::statement::Statement;
-use plan::{Counted, Needs, cost};
+use plan::{CountedCompilation, Needs, cost};
 use session::output::ColumnInfo;
 use session::state::changes::Action;
 use session::state::kept_memory::KeptMemory;
@@ -245,7 +245,7 @@ pub fn compile_dml(stmt: &ast::Stmt, env: &CompileEnv<'_>) -> Result<Arc<DmlPlan
             (compiled, _) => compiled?,
         },
     };
-    let counted = Counted {
+    let counted = CountedCompilation {
         kind: plan.kind(),
         began,
         options,

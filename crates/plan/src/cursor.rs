@@ -7,7 +7,7 @@
 use crate::nodes::{Node, Path, Plan, ScanPlan};
 use crate::physical;
 use crate::statement::Statement;
-use crate::{ColumnInfo, Counted, Needs, QueryPlan, apply_options, columns_of, cost};
+use crate::{ColumnInfo, CountedCompilation, Needs, QueryPlan, apply_options, columns_of, cost};
 use bind::counters::Kind;
 use bind::env::{CompileEnv, VarScope};
 use bind::set_options::CompileOptions;
@@ -81,7 +81,7 @@ pub struct CursorPlan {
     /// Changes through it are refused: a table is read WITH (NOLOCK) (16941).
     pub dirty: bool,
     /// What it was made of, to be made again when a table has changed.
-    pub source: Source,
+    pub source: CursorSource,
     /// To be made again in.
     pub names: NameScope,
 }
@@ -105,7 +105,7 @@ impl NameScope {
 
 /// What a cursor's plan was made of.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct CursorSource {
     pub query: Arc<ast::Query>,
     pub vars: Arc<VarScope>,
     pub wish: Model,
@@ -117,12 +117,12 @@ pub struct Source {
 
 /// The tables of a query whose rows are combinations of rows of tables.
 #[derive(Default)]
-struct Shape {
+struct CursorTables {
     gets: Vec<(Get, bool)>,
     projects: Vec<(ColId, Expr)>,
 }
 
-impl Shape {
+impl CursorTables {
     /// False: rows of the query are not rows of tables.
     fn of(&mut self, logical: &Logical, outer: bool) -> bool {
         stack::with_room(|| {
@@ -205,7 +205,7 @@ fn check(query: &ast::Query) -> Result<(), SqlError> {
 /// # Errors
 /// Those of a query; 16907 for what a cursor cannot have, 207 a column of FOR UPDATE OF that no
 /// table has.
-pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPlan, SqlError> {
+pub fn compile_cursor(source: &CursorSource, env: &CompileEnv<'_>) -> Result<CursorPlan, SqlError> {
     let began = Instant::now();
     let query = &*source.query;
     check(query)?;
@@ -216,7 +216,7 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
         return Err(not_allowed("Variable assignment"));
     }
     statement.mask_result(&mut bound);
-    let made = Made::new(&mut statement, &bound, source)?;
+    let made = MadeCursor::new(&mut statement, &bound, source)?;
     let columns = columns_of(&bound.columns);
     let (origins, origin_of) = made.origins(&bound);
     let needs = physical::needs(&mut statement)?;
@@ -251,24 +251,25 @@ pub fn compile_cursor(source: &Source, env: &CompileEnv<'_>) -> Result<CursorPla
     })
 }
 
-fn count(statement: &Statement<'_>, query: &QueryPlan, source: &Source, began: Instant) {
+fn count(statement: &Statement<'_>, query: &QueryPlan, source: &CursorSource, began: Instant) {
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
     let options = &source.query.options;
-    Counted { kind: Kind::Query, began, options, cost, trivial }.add(statement, &query.needs);
+    CountedCompilation { kind: Kind::Query, began, options, cost, trivial }
+        .add(statement, &query.needs);
 }
 
 /// The kind that the cursor has in the end, and its plan.
-struct Made {
+struct MadeCursor {
     model: Model,
     plan: Plan,
-    shape: Shape,
+    shape: CursorTables,
     rows_of_tables: bool,
 }
 
 /// Tables, and of each column the table and the column there.
 type OriginsOf = (Vec<(Arc<Db>, Arc<TableDef>)>, Vec<Option<(usize, usize)>>);
 
-impl Made {
+impl MadeCursor {
     fn origins(&self, bound: &BoundQuery) -> OriginsOf {
         let gets: &[(Get, bool)] = if self.rows_of_tables { &self.shape.gets } else { &[] };
         let tables = gets.iter().map(|(get, _)| (get.db.clone(), get.table.clone())).collect();
@@ -282,11 +283,11 @@ impl Made {
     fn new(
         statement: &mut Statement<'_>,
         bound: &BoundQuery,
-        source: &Source,
-    ) -> Result<Made, SqlError> {
+        source: &CursorSource,
+    ) -> Result<MadeCursor, SqlError> {
         let wish = source.wish;
         let columns: Vec<ColId> = bound.columns.iter().map(|c| c.id).collect();
-        let mut shape = Shape::default();
+        let mut shape = CursorTables::default();
         let rows_of_tables = shape.of(&bound.logical, false) && !shape.gets.is_empty();
         let rows = |statement: &mut Statement<'_>| {
             physical::plan_query(statement, bound.logical.clone(), &columns, None)
@@ -310,7 +311,7 @@ impl Made {
             statement.inner_plans -= 1;
             let plan = plan?;
             if keeps_place(&plan) {
-                return Ok(Made { model, plan, shape, rows_of_tables });
+                return Ok(MadeCursor { model, plan, shape, rows_of_tables });
             }
         }
         let (model, plan) = match model {
@@ -322,13 +323,13 @@ impl Made {
             }
             model => (model, rows(statement)?),
         };
-        Ok(Made { model, plan, shape, rows_of_tables })
+        Ok(MadeCursor { model, plan, shape, rows_of_tables })
     }
 }
 
 /// The tables, and how a row is made of theirs.
 fn tables(
-    shape: &Shape,
+    shape: &CursorTables,
     bound: &BoundQuery,
 ) -> Result<(Vec<CursorTable>, Option<RowOfTables>), SqlError> {
     let mut tables = Vec::with_capacity(shape.gets.len());
@@ -363,7 +364,7 @@ fn tables(
 }
 
 fn update_columns(
-    shape: &Shape,
+    shape: &CursorTables,
     names: &[ast::Ident],
 ) -> Result<Option<Vec<(usize, usize)>>, SqlError> {
     if names.is_empty() {

@@ -12,7 +12,7 @@ use crate::access_path::{read_cost, seek_cost, sought_column};
 use crate::estimate;
 use crate::nulls::is_never_null;
 use crate::rewrite::stable::{is_stable, is_stable_condition, is_stable_value};
-use crate::rewrite::visit::{Part, inputs, mentions, part_mentions};
+use crate::rewrite::visit::{NodePart, inputs, mentions, part_mentions};
 use crate::statistics::table_rows;
 use bind::subquery::RejectingQuery;
 use expr::{ColId, CompareExpr, ConvertExpr, Expr, Manner, Pred, QuantifiedExpr, SubRef};
@@ -30,7 +30,7 @@ const SOUGHT_RUN: f64 = 50.0;
 const MOST_NODES: usize = 1_000;
 
 /// What is joined, and on what.
-type Joined = (Logical, Vec<Pred>);
+type JoinedInput = (Logical, Vec<Pred>);
 
 /// What a condition of WHERE is as a join.
 pub struct SemiJoin {
@@ -57,7 +57,7 @@ pub struct WhereContext<'p> {
 
 /// The join that a condition of WHERE is, or the condition back.
 pub fn semi_join(pred: Pred, place: &WhereContext<'_>) -> Result<SemiJoin, Box<Pred>> {
-    let joined = |kind: JoinKind, joined: Option<Joined>| {
+    let joined = |kind: JoinKind, joined: Option<JoinedInput>| {
         joined.map(|(right, on)| SemiJoin { kind, right, on, unless: Vec::new() })
     };
     let found = match &pred {
@@ -90,15 +90,15 @@ fn is_not_in(test: &QuantifiedExpr) -> bool {
 }
 
 impl WhereContext<'_> {
-    fn exists(&self, sub: &SubRef) -> Option<Joined> {
+    fn exists(&self, sub: &SubRef) -> Option<JoinedInput> {
         let query = self.correlated(sub)?;
-        self.joined(sub, &Source::of(&query.logical, true)?, None)
+        self.joined(sub, &FilteredInput::of(&query.logical, true)?, None)
     }
 
     /// `x IN (SELECT ...)`: a row of it equals x.
-    fn is_one_of(&self, test: &QuantifiedExpr) -> Option<Joined> {
+    fn is_one_of(&self, test: &QuantifiedExpr) -> Option<JoinedInput> {
         let query = self.correlated(&test.query)?;
-        let source = Source::of(&query.logical, false)?;
+        let source = FilteredInput::of(&query.logical, false)?;
         let equal = equality(test, query, &source)?;
         self.joined(&test.query, &source, Some(Pred::Compare(Box::new(equal))))
     }
@@ -106,7 +106,7 @@ impl WhereContext<'_> {
     /// `x NOT IN (SELECT ...)`: no row of it equals x, or may be taken for one that does.
     fn is_none_of(&self, test: &QuantifiedExpr) -> Option<SemiJoin> {
         let Some(query) = self.correlated(&test.query) else { return self.is_none_of_all(test) };
-        let source = Source::of(&query.logical, false)?;
+        let source = FilteredInput::of(&query.logical, false)?;
         let equal = self.stable_equality(test, query, &source)?;
         let never_null = [
             is_never_null(&equal.left, self.input, self.beside),
@@ -137,7 +137,7 @@ impl WhereContext<'_> {
             return None;
         }
         let query = self.subqueries.get(sub.id)?;
-        let source = Source::of_all(&query.logical);
+        let source = FilteredInput::of_all(&query.logical);
         let is_simple =
             |pred: &Pred| !pred.has_subquery() && is_stable_condition(pred, self.subqueries);
         if !is_plain(source.input) || !source.preds.iter().all(is_simple) {
@@ -171,7 +171,7 @@ impl WhereContext<'_> {
         &self,
         test: &QuantifiedExpr,
         query: &Subquery,
-        source: &Source<'_>,
+        source: &FilteredInput<'_>,
     ) -> Option<CompareExpr> {
         let equal = equality(test, query, source)?;
         let is_stable = |e: &Expr| is_stable_value(e, self.subqueries);
@@ -191,14 +191,19 @@ impl WhereContext<'_> {
 
     /// A source with those of its conditions that are of it alone, joined on the others and on one
     /// more.
-    fn joined(&self, sub: &SubRef, source: &Source<'_>, more: Option<Pred>) -> Option<Joined> {
+    fn joined(
+        &self,
+        sub: &SubRef,
+        source: &FilteredInput<'_>,
+        more: Option<Pred>,
+    ) -> Option<JoinedInput> {
         let slots: Vec<usize> = sub.args.iter().map(|(slot, _)| *slot).collect();
         if mentions(source.input, &slots, self.subqueries) {
             return None;
         }
         let (mut on, mut inside) = (Vec::new(), Vec::new());
         for pred in source.preds {
-            let outer = part_mentions(&Part::Pred(pred), &slots, self.subqueries);
+            let outer = part_mentions(&NodePart::Pred(pred), &slots, self.subqueries);
             match pred.has_subquery() {
                 false if outer => on.push(pred.clone()),
                 false => inside.push(pred.clone()),
@@ -238,41 +243,45 @@ impl WhereContext<'_> {
 }
 
 /// The conditions of a subquery's WHERE and what they are tested on.
-struct Source<'l> {
+struct FilteredInput<'l> {
     input: &'l Logical,
     preds: &'l [Pred],
     /// The columns that the query makes above it, the last ones first.
     made: Vec<&'l [(ColId, Expr)]>,
 }
 
-impl<'l> Source<'l> {
+impl<'l> FilteredInput<'l> {
     /// Of a query; `exists`: it only matters whether it has a row.
-    fn of(logical: &'l Logical, exists: bool) -> Option<Source<'l>> {
+    fn of(logical: &'l Logical, exists: bool) -> Option<FilteredInput<'l>> {
         stack::with_room(|| match logical {
             Logical::Project { input, exprs } => {
-                let mut source = Source::of(input, exists)?;
+                let mut source = FilteredInput::of(input, exists)?;
                 source.made.insert(0, exprs);
                 Some(source)
             }
-            Logical::Sort { input, .. } => Source::of(input, exists),
-            Logical::Distinct { input, .. } if exists => Source::of(input, exists),
-            Logical::Top { input, top } if exists && gives_a_row(top) => Source::of(input, exists),
-            Logical::Filter { input, preds } => Some(Source { input, preds, made: Vec::new() }),
+            Logical::Sort { input, .. } => FilteredInput::of(input, exists),
+            Logical::Distinct { input, .. } if exists => FilteredInput::of(input, exists),
+            Logical::Top { input, top } if exists && gives_a_row(top) => {
+                FilteredInput::of(input, exists)
+            }
+            Logical::Filter { input, preds } => {
+                Some(FilteredInput { input, preds, made: Vec::new() })
+            }
             _ => None,
         })
     }
 
-    /// As [`Source::of`], of any query: where it has no WHERE, all of its rows.
-    fn of_all(logical: &'l Logical) -> Source<'l> {
+    /// As [`FilteredInput::of`], of any query: where it has no WHERE, all of its rows.
+    fn of_all(logical: &'l Logical) -> FilteredInput<'l> {
         stack::with_room(|| match logical {
             Logical::Project { input, exprs } => {
-                let mut source = Source::of_all(input);
+                let mut source = FilteredInput::of_all(input);
                 source.made.insert(0, exprs);
                 source
             }
-            Logical::Sort { input, .. } => Source::of_all(input),
-            Logical::Filter { input, preds } => Source { input, preds, made: Vec::new() },
-            input => Source { input, preds: &[], made: Vec::new() },
+            Logical::Sort { input, .. } => FilteredInput::of_all(input),
+            Logical::Filter { input, preds } => FilteredInput { input, preds, made: Vec::new() },
+            input => FilteredInput { input, preds: &[], made: Vec::new() },
         })
     }
 
@@ -296,7 +305,11 @@ impl<'l> Source<'l> {
 }
 
 /// That the value equals the one of a row of the query, over the rows and its source.
-fn equality(test: &QuantifiedExpr, query: &Subquery, source: &Source<'_>) -> Option<CompareExpr> {
+fn equality(
+    test: &QuantifiedExpr,
+    query: &Subquery,
+    source: &FilteredInput<'_>,
+) -> Option<CompareExpr> {
     if test.operand.has_subquery() {
         return None;
     }
@@ -323,7 +336,7 @@ fn equality(test: &QuantifiedExpr, query: &Subquery, source: &Source<'_>) -> Opt
 }
 
 /// Whether seeks of a query's table by the values of so many rows cost less than to read it.
-fn is_better_sought(equal: &CompareExpr, source: &Source<'_>, rows: f64) -> bool {
+fn is_better_sought(equal: &CompareExpr, source: &FilteredInput<'_>, rows: f64) -> bool {
     let Logical::Get(get) = source.input else { return false };
     let column = sought_column(get, &equal.right, equal.collation);
     let one = column.and_then(|column| seek_cost(get, source.preds, &[column]));

@@ -135,7 +135,7 @@ pub fn apply_options(
 
 /// A statement whose compilation is to be counted.
 #[derive(Debug)]
-pub struct Counted<'s> {
+pub struct CountedCompilation<'s> {
     pub kind: Kind,
     pub began: Instant,
     pub options: &'s [ast::OptionItem],
@@ -145,7 +145,7 @@ pub struct Counted<'s> {
     pub trivial: bool,
 }
 
-impl Counted<'_> {
+impl CountedCompilation<'_> {
     /// Counts the compilation that has come to its end.
     pub fn add(&self, statement: &Statement<'_>, needs: &Needs) {
         let subqueries: f64 = needs.subqueries.iter().map(|plan| cost::of(plan).total).sum();
@@ -195,7 +195,7 @@ pub fn compile_query(q: &ast::Query, env: &CompileEnv<'_>) -> Result<Arc<QueryPl
     let needs = physical::needs(&mut statement)?;
     let query = QueryPlan { columns, plan, assignments, point, browse, order, needs };
     let (cost, trivial) = (cost::of(&query.plan).total, query.reads_points());
-    Counted { kind: Kind::Query, began, options: &q.options, cost, trivial }
+    CountedCompilation { kind: Kind::Query, began, options: &q.options, cost, trivial }
         .add(&statement, &query.needs);
     Ok(Arc::new(query))
 }

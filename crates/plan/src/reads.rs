@@ -1,7 +1,7 @@
 //! What the subqueries of an expression read: tables, and which of their columns.
 //! Guarantee: subqueries of subqueries count; what a user's function reads does not.
 
-use crate::rewrite::visit::{Part, inputs, own_parts, subqueries_in, subqueries_of};
+use crate::rewrite::visit::{NodePart, inputs, own_parts, subqueries_in, subqueries_of};
 use bind::Binder;
 use expr::{ColId, Expr};
 use logical::tree::{Get, Logical, Subquery};
@@ -10,19 +10,19 @@ use std::sync::Arc;
 
 /// Tables, and columns.
 #[derive(Debug, Default)]
-pub struct Reads {
+pub struct QueryReads {
     /// Each mention of a table is one.
     pub tables: Vec<Arc<Get>>,
     /// All that are used, of rows around the subqueries too.
     pub columns: HashSet<ColId>,
 }
 
-impl Reads {
+impl QueryReads {
     /// Of an expression that the binder has bound.
-    pub fn of(e: &Expr, binder: &Binder<'_>) -> Reads {
+    pub fn of(e: &Expr, binder: &Binder<'_>) -> QueryReads {
         let mut inside = Vec::new();
         subqueries_of(e, &mut inside);
-        let mut reads = Reads::default();
+        let mut reads = QueryReads::default();
         reads.add(&inside, &binder.subqueries);
         reads
     }
@@ -53,11 +53,11 @@ impl Reads {
             }
             let (mut used, mut inside) = (Vec::new(), Vec::new());
             own_parts(logical, &mut |part| match part {
-                Part::Expr(e) => {
+                NodePart::Expr(e) => {
                     e.columns(&mut used);
                     subqueries_of(e, &mut inside);
                 }
-                Part::Pred(pred) => {
+                NodePart::Pred(pred) => {
                     pred.columns(&mut used);
                     subqueries_in(pred, &mut inside);
                 }

@@ -9,7 +9,7 @@ use catalog::{IndexDef, TableDef};
 use expr::{CaseExpr, ColId, CompareExpr, Expr, Pred};
 use logical::tree::{Get, Logical};
 use plan::physical;
-use plan::reads::Reads;
+use plan::reads::QueryReads;
 use plan::statement::Statement;
 use syntax::ast::CompareOp;
 use types::{Collation, SqlError, Value};
@@ -53,7 +53,7 @@ impl SetClause {
             if !set.expr.has_subquery() || !may_be(&set.expr) {
                 continue;
             }
-            let meets_changes = self.is_met_by(&Reads::of(&set.expr, binder), get);
+            let meets_changes = self.is_met_by(&QueryReads::of(&set.expr, binder), get);
             if all || meets_changes {
                 let id = binder.new_col();
                 wanted.push((at, id));
@@ -88,7 +88,7 @@ impl SetClause {
 
     /// Whether something that is read while the rows of a table are changed one by one meets the
     /// changes: the set columns, or rows that are away until the last one has been changed.
-    fn is_met_by(&self, reads: &Reads, target: &Get) -> bool {
+    fn is_met_by(&self, reads: &QueryReads, target: &Get) -> bool {
         let is_target = |get: &Get| {
             (get.db.id(), get.table.object_id) == (target.db.id(), target.table.object_id)
         };

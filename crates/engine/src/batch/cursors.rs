@@ -7,7 +7,7 @@ use bind::env::CompileEnv;
 use bind::literal::literal;
 use memory::{Clerk, Reservation};
 use parking_lot::{Mutex, MutexGuard};
-use plan::cursor::{CursorPlan, Model, Source, compile_cursor};
+use plan::cursor::{CursorPlan, CursorSource, Model, compile_cursor};
 use syntax::ast::{
     CursorDef, CursorName, DeclareCursor, Expr, ExprKind, Fetch, FetchFrom, NameOrVariable,
     SetValue, SetVariable, Span,
@@ -173,7 +173,7 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
 }
 
 /// Compiles a cursor in the state that the session is in.
-pub fn compile(core: &SessionCore, source: &Source) -> Result<Arc<CursorPlan>, SqlError> {
+pub fn compile(core: &SessionCore, source: &CursorSource) -> Result<Arc<CursorPlan>, SqlError> {
     let (_, bound) = Bound::make(core, &source.vars, &[], |env| {
         Ok(Bound::Cursor(Arc::new(compile_cursor(source, env)?)))
     })?;
@@ -269,7 +269,7 @@ impl Run<'_> {
         if self.is_bound(at) {
             return Ok(());
         }
-        let source = Source {
+        let source = CursorSource {
             query: Arc::new(def.query.clone()),
             vars: Arc::new(self.batch.program.vars.clone()),
             wish: Options::of(def)?.wish,

@@ -13,7 +13,7 @@ use bind::scope::{Clause, Scope};
 use expr::functions::Function;
 use expr::{Expr, Pred, Typed, bind_ops, ints};
 use plan::statement::Statement;
-use plan::{Counted, Needs};
+use plan::{CountedCompilation, Needs};
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::ast;
@@ -52,7 +52,8 @@ fn bound<T>(
     let needs = plan::physical::needs(&mut binder)?;
     if !needs.tables.is_empty() {
         let kind = Kind::Query;
-        Counted { kind, began, options: &[], cost: 0.0, trivial: false }.add(&binder, &needs);
+        CountedCompilation { kind, began, options: &[], cost: 0.0, trivial: false }
+            .add(&binder, &needs);
     }
     Ok((value, needs))
 }

@@ -4,7 +4,7 @@
 //! behind the conditions before it.
 
 use super::Question;
-use super::terms::Found;
+use super::terms::FoundSeek;
 use crate::estimate;
 use crate::never_fails::never_fails;
 use crate::nodes::EntryTest;
@@ -79,7 +79,7 @@ pub(super) fn test_of(
 
 impl Question<'_> {
     /// The rows that are looked up when so many entries are read by these ranges.
-    pub(super) fn looked_up(&self, index: &IndexStore, found: &[Found<'_>], read: f64) -> f64 {
+    pub(super) fn looked_up(&self, index: &IndexStore, found: &[FoundSeek<'_>], read: f64) -> f64 {
         let used: &[usize] = match found.first() {
             Some(first) => &first.used,
             None => &[],

@@ -38,7 +38,7 @@ use logical::tree::{Get, Logical};
 use order::{groups, is_of_one_moment, lies_by_key, order};
 use std::sync::Arc;
 use storage::{TableMode, TableStore};
-use terms::{Choice, Conditions, Found};
+use terms::{Choice, Conditions, FoundSeek};
 use types::{Collation, SqlError};
 use ways::{AccessWay, may_cover, prefer_seeks, ways_of};
 
@@ -353,7 +353,7 @@ impl Candidate {
     }
 
     /// Takes the ranges that an index is sought by.
-    fn seek(&mut self, found: Vec<Found<'_>>, common: usize) {
+    fn seek(&mut self, found: Vec<FoundSeek<'_>>, common: usize) {
         // The columns that the table's own conditions name come first, so they are the same in all.
         let mut found = found.into_iter();
         let Some(first) = found.next() else { return };
@@ -495,11 +495,11 @@ impl Question<'_> {
     }
 
     /// Rows that are read when these ranges are sought.
-    fn fetched(&self, way: &AccessWay<'_>, found: &[Found<'_>]) -> f64 {
+    fn fetched(&self, way: &AccessWay<'_>, found: &[FoundSeek<'_>]) -> f64 {
         match found {
             [one] => self.fetched_by(way, one),
             several => {
-                let whole = |found: &Found<'_>| found.seek.equal.len() == way.def.key.len();
+                let whole = |found: &FoundSeek<'_>| found.seek.equal.len() == way.def.key.len();
                 let most = several.len() as f64;
                 let rows = self.total * self.share_of_any(several);
                 let unique = way.def.unique && several.iter().all(whole);
@@ -509,13 +509,13 @@ impl Question<'_> {
     }
 
     /// How many times more rows than are expected may have to be looked up.
-    fn doubt(&self, found: &[Found<'_>]) -> f64 {
+    fn doubt(&self, found: &[FoundSeek<'_>]) -> f64 {
         let mut sought = found.iter().flat_map(|found| &found.sought);
         if sought.any(|pred| like::is_unknown(pred, self.get)) { like::DOUBT } else { 1.0 }
     }
 
     /// The share of the rows that several ranges have together.
-    fn share_of_any(&self, several: &[Found<'_>]) -> f64 {
+    fn share_of_any(&self, several: &[FoundSeek<'_>]) -> f64 {
         let [first, second, ..] = several else { return 1.0 };
         if several.len() <= MOST_SEEN {
             return estimate::share(&any_of(several), &self.input);
@@ -527,7 +527,7 @@ impl Question<'_> {
         estimate::kept(sought, &self.input)
     }
 
-    fn fetched_by(&self, way: &AccessWay<'_>, found: &Found<'_>) -> f64 {
+    fn fetched_by(&self, way: &AccessWay<'_>, found: &FoundSeek<'_>) -> f64 {
         if found.sought.is_empty() {
             return self.total;
         }
@@ -540,8 +540,9 @@ impl Question<'_> {
 }
 
 /// What ranges stand for, as one condition.
-fn any_of(found: &[Found<'_>]) -> Pred {
-    let case =
-        |found: &Found<'_>| Pred::And(found.sought.iter().map(|pred| (*pred).clone()).collect());
+fn any_of(found: &[FoundSeek<'_>]) -> Pred {
+    let case = |found: &FoundSeek<'_>| {
+        Pred::And(found.sought.iter().map(|pred| (*pred).clone()).collect())
+    };
     Pred::Or(found.iter().map(case).collect())
 }

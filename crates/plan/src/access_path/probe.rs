@@ -3,7 +3,7 @@
 //! help the columns of the join to the whole key.
 
 use super::filtered::is_usable;
-use super::terms::{Choice, Conditions, Found, MOST_RANGES, Terms, seekable_column};
+use super::terms::{Choice, Conditions, FoundSeek, MOST_RANGES, Terms, seekable_column};
 use super::{LEAST_LOCKED, waits};
 use crate::cost::{COVERED, LOOKUP, SEEK, SOUGHT};
 use crate::estimate;
@@ -109,7 +109,7 @@ pub fn read_cost(get: &Get, own: &[Pred]) -> f64 {
     let cost = |index: &Arc<IndexDef>| {
         let found = conditions.ranges(&get.table.entry_order(index), MOST_RANGES);
         let sought: Vec<&Pred> =
-            found.iter().flat_map(|found: &Found<'_>| found.sought.iter().copied()).collect();
+            found.iter().flat_map(|found: &FoundSeek<'_>| found.sought.iter().copied()).collect();
         if sought.is_empty() {
             return None;
         }

@@ -7,7 +7,7 @@
 //! as a run that finds too many values of them reads their range from end to end.
 
 use super::filtered::is_usable;
-use super::terms::{Conditions, Found, MOST_RANGES};
+use super::terms::{Conditions, FoundSeek, MOST_RANGES};
 use super::{AccessWay, Candidate, Question, waits};
 use crate::cost::{LOOKUP, RANGE};
 use crate::estimate;
@@ -33,19 +33,19 @@ const LOST: f64 = 0.25;
 const LEAST: f64 = 256.0;
 
 /// A seek of an index past columns of it.
-struct Past<'p> {
+struct SkipSeek<'p> {
     /// The range that the first of them ends, which may be all of the index.
-    own: Found<'p>,
+    own: FoundSeek<'p>,
     /// So many are passed over.
     columns: usize,
     /// Ranges of the columns behind them.
-    behind: Vec<Found<'p>>,
+    behind: Vec<FoundSeek<'p>>,
 }
 
-impl<'p> Past<'p> {
+impl<'p> SkipSeek<'p> {
     /// By an index, from the order of its entries: past as few columns as there are before one that
     /// a condition names, or none where that is no column behind the others.
-    fn of(get: &Get, conditions: &Conditions<'p>, order: &[(usize, bool)]) -> Option<Past<'p>> {
+    fn of(get: &Get, conditions: &Conditions<'p>, order: &[(usize, bool)]) -> Option<SkipSeek<'p>> {
         let own = conditions.own_range(order);
         let equal = own.seek.equal.len();
         for columns in 1..=MOST_PASSED {
@@ -59,22 +59,22 @@ impl<'p> Past<'p> {
             }
             let behind = conditions.ranges(rest, MOST_RANGES);
             if !behind.iter().any(|found| found.seek.is_empty()) {
-                return Some(Past { own, columns, behind });
+                return Some(SkipSeek { own, columns, behind });
             }
         }
         None
     }
 
     /// The range, and the ones of the columns behind it, each with the conditions of both.
-    fn together(&self) -> Vec<Found<'p>> {
-        let both = |behind: &Found<'p>| {
+    fn together(&self) -> Vec<FoundSeek<'p>> {
+        let both = |behind: &FoundSeek<'p>| {
             let mut sought = self.own.sought.clone();
             for pred in behind.sought.iter().copied() {
                 if !sought.iter().any(|known| std::ptr::eq(*known, pred)) {
                     sought.push(pred);
                 }
             }
-            Found { seek: SeekSpec::default(), used: Vec::new(), sought }
+            FoundSeek { seek: SeekSpec::default(), used: Vec::new(), sought }
         };
         self.behind.iter().map(both).collect()
     }
@@ -102,7 +102,7 @@ impl<'p> Past<'p> {
 }
 
 /// What visits of values have to pay, as how many there are is a guess.
-struct Guess {
+struct VisitPenalty {
     /// So many times as many as are expected count.
     doubt: f64,
     /// What they may cost if there are many more.
@@ -116,11 +116,11 @@ impl<'q> Question<'q> {
         if !self.may_skip(way) {
             return None;
         }
-        let past = Past::of(self.get, &self.conditions, &way.order)?;
+        let past = SkipSeek::of(self.get, &self.conditions, &way.order)?;
         if past.own.seek.is_unbounded() {
             return None;
         }
-        self.past(way, past, &Guess { doubt: DOUBT, lost: 0.0 })
+        self.past(way, past, &VisitPenalty { doubt: DOUBT, lost: 0.0 })
     }
 
     /// The best candidate so far, or one that passes over the first columns of an index, where they
@@ -131,24 +131,25 @@ impl<'q> Question<'q> {
         }
         // What is found by the same conditions is not looked for in each value.
         let by_best = ways.iter().find(|way| way.index == best.index && !best.seek.is_empty());
-        let sought: Vec<Found<'_>> =
+        let sought: Vec<FoundSeek<'_>> =
             by_best.map_or_else(Vec::new, |way| self.conditions.ranges(&way.order, MOST_RANGES));
         let is_new = |pred: &&Pred| {
-            let known =
-                |found: &Found<'_>| found.sought.iter().any(|known| std::ptr::eq(*known, *pred));
+            let known = |found: &FoundSeek<'_>| {
+                found.sought.iter().any(|known| std::ptr::eq(*known, *pred))
+            };
             !sought.iter().any(known)
         };
         // Who locks what he reads, or waits for its writers, keeps all from a table that he scans.
         let guess = match waits(self.get) {
-            true => Guess { doubt: 1.0, lost: best.cost },
-            false => Guess { doubt: DOUBT, lost: best.cost * LOST },
+            true => VisitPenalty { doubt: 1.0, lost: best.cost },
+            false => VisitPenalty { doubt: DOUBT, lost: best.cost * LOST },
         };
         let past = |way: &AccessWay<'_>| {
             if !self.may_skip(way) {
                 return None;
             }
-            let past = Past::of(self.get, &self.conditions, &way.order)?;
-            let is_wanted = |found: &Found<'_>| self.skips || found.sought.iter().any(is_new);
+            let past = SkipSeek::of(self.get, &self.conditions, &way.order)?;
+            let is_wanted = |found: &FoundSeek<'_>| self.skips || found.sought.iter().any(is_new);
             let first = past.own.seek.is_unbounded() && past.behind.iter().all(is_wanted);
             if first { self.past(way, past, &guess) } else { None }
         };
@@ -165,7 +166,12 @@ impl<'q> Question<'q> {
     }
 
     /// The table by an index, past columns of it.
-    fn past(&self, way: &AccessWay<'_>, past: Past<'q>, guess: &Guess) -> Option<Candidate> {
+    fn past(
+        &self,
+        way: &AccessWay<'_>,
+        past: SkipSeek<'q>,
+        guess: &VisitPenalty,
+    ) -> Option<Candidate> {
         let passed = past.passed(&way.order);
         let of_range = self.fetched_by(way, &past.own);
         let known = values_of(self.get, &passed).or_else(|| self.skips.then(|| self.total.sqrt()));
@@ -226,14 +232,14 @@ pub fn cost_past(get: &Get, preds: &[Pred], index: &IndexDef, column: usize) -> 
     }
     let conditions = Conditions::of(get, preds, &[]);
     let order = get.table.entry_order(index);
-    let past = Past::of(get, &conditions, &order)?;
+    let past = SkipSeek::of(get, &conditions, &order)?;
     let passed = past.passed(&order);
     if past.columns != 1 || passed.last() != Some(&column) {
         return None;
     }
     let rows = table_rows(&get.table);
     let table = Logical::Get(Arc::new(get.clone()));
-    let kept = |found: &Found<'_>| estimate::kept(found.sought.iter().copied(), &table);
+    let kept = |found: &FoundSeek<'_>| estimate::kept(found.sought.iter().copied(), &table);
     let values = values_of(get, &passed)?.min(rows) * kept(&past.own);
     let fetched: f64 = past.together().iter().map(|found| (rows * kept(found)).max(1.0)).sum();
     let each = if index.index_id == 1 { 1.0 } else { LOOKUP };

@@ -167,7 +167,7 @@ fn cases(pred: &Pred, most: usize) -> Option<Vec<Cow<'_, [Pred]>>> {
 
 /// A seek by one range, and what it came from.
 #[derive(Clone)]
-pub struct Found<'p> {
+pub struct FoundSeek<'p> {
     pub seek: SeekSpec,
     /// Conditions of the table's own conjunction that it stands for exactly, by their places there.
     pub used: Vec<usize>,
@@ -175,7 +175,7 @@ pub struct Found<'p> {
     pub sought: Vec<&'p Pred>,
 }
 
-impl Found<'_> {
+impl FoundSeek<'_> {
     /// How much is known of a key: equal columns, then ends of a range.
     fn length(&self) -> (usize, usize) {
         let ends = usize::from(self.seek.lower.is_some()) + usize::from(self.seek.upper.is_some());
@@ -185,8 +185,8 @@ impl Found<'_> {
 
 /// The range of an index, by the order of its entries, for conjunctions that hold together; the
 /// first is the table's own.
-fn found<'p>(key: &[(usize, bool)], terms: &[&Terms<'p>]) -> Found<'p> {
-    let mut found = Found { seek: SeekSpec::default(), used: Vec::new(), sought: Vec::new() };
+fn found<'p>(key: &[(usize, bool)], terms: &[&Terms<'p>]) -> FoundSeek<'p> {
+    let mut found = FoundSeek { seek: SeekSpec::default(), used: Vec::new(), sought: Vec::new() };
     let seek = &mut found.seek;
     let is_again = |place: usize| key[..place].iter().any(|(before, _)| *before == key[place].0);
     for (place, (column, _)) in key.iter().enumerate() {
@@ -264,7 +264,7 @@ impl<'p> Conditions<'p> {
     /// The ranges of an index: one, or several of which each is longer by every choice that was
     /// made use of; only choices of so many cases at most are. Conditions that they stand for
     /// exactly, choices among them, are in the first one's `used`.
-    pub fn ranges(&self, key: &[(usize, bool)], most: usize) -> Vec<Found<'p>> {
+    pub fn ranges(&self, key: &[(usize, bool)], most: usize) -> Vec<FoundSeek<'p>> {
         let mut all = vec![(vec![&self.own], found(key, &[&self.own]))];
         let mut left: Vec<usize> =
             (0..self.choices.len()).filter(|at| self.cases[*at].len() <= most).collect();
@@ -276,7 +276,7 @@ impl<'p> Conditions<'p> {
             }
             all = longer;
         }
-        let mut all: Vec<Found<'p>> = all.into_iter().map(|(_, found)| found).collect();
+        let mut all: Vec<FoundSeek<'p>> = all.into_iter().map(|(_, found)| found).collect();
         if let Some(first) = all.first_mut() {
             first.used.extend(used);
         }
@@ -284,14 +284,14 @@ impl<'p> Conditions<'p> {
     }
 
     /// The range of an index by the conjunction's own conditions alone.
-    pub fn own_range(&self, key: &[(usize, bool)]) -> Found<'p> {
+    pub fn own_range(&self, key: &[(usize, bool)]) -> FoundSeek<'p> {
         found(key, &[&self.own])
     }
 
     /// Whether they give ranges of an index, by the order of its entries, over so many columns at
     /// least.
     pub fn seeks(&self, key: &[(usize, bool)], least: usize) -> bool {
-        let columns = |found: &Found<'_>| {
+        let columns = |found: &FoundSeek<'_>| {
             let (equal, ends) = found.length();
             equal + usize::from(ends > 0)
         };
@@ -311,8 +311,8 @@ impl<'p> Conditions<'p> {
         &'t self,
         key: &[(usize, bool)],
         choices: &[usize],
-        all: &[Case<'t, 'p>],
-    ) -> Option<(usize, Vec<Case<'t, 'p>>)> {
+        all: &[TermsSeek<'t, 'p>],
+    ) -> Option<(usize, Vec<TermsSeek<'t, 'p>>)> {
         let longer = |(place, choice): (usize, &usize)| {
             split(key, all, &self.cases[*choice]).map(|longer| (place, longer))
         };
@@ -333,7 +333,7 @@ impl<'p> Conditions<'p> {
         key: &[(usize, bool)],
         choice: usize,
         case: usize,
-    ) -> Option<Found<'p>> {
+    ) -> Option<FoundSeek<'p>> {
         let alone = found(key, &[&self.own]);
         let with = found(key, &[&self.own, &self.cases[choice][case]]);
         (with.length() > alone.length()).then_some(with)
@@ -341,14 +341,14 @@ impl<'p> Conditions<'p> {
 }
 
 /// Conjunctions that hold together, with their range.
-type Case<'t, 'p> = (Vec<&'t Terms<'p>>, Found<'p>);
+type TermsSeek<'t, 'p> = (Vec<&'t Terms<'p>>, FoundSeek<'p>);
 
 /// Each range for each case of a choice, where that makes all of them longer.
 fn split<'t, 'p>(
     key: &[(usize, bool)],
-    all: &[Case<'t, 'p>],
+    all: &[TermsSeek<'t, 'p>],
     cases: &'t [Terms<'p>],
-) -> Option<Vec<Case<'t, 'p>>> {
+) -> Option<Vec<TermsSeek<'t, 'p>>> {
     if all.len() > 1 && all.len() * cases.len() > MOST_RANGES {
         return None;
     }

@@ -3,7 +3,7 @@
 //! tested. Only where rows are read in versions of one moment or dirty: what is locked or newest is
 //! found by one structure.
 
-use super::terms::Found;
+use super::terms::FoundSeek;
 use super::{AccessWay, Question, ReadShape, Wishes};
 use crate::cost::{COVERED, GROUPED, LOOKUP, SEEK};
 use crate::estimate;
@@ -73,7 +73,7 @@ impl Question<'_> {
         seeks.reduce(|a, b| if b.cost < a.cost { b } else { a })
     }
 
-    fn rows_of(&self, way: &AccessWay<'_>, found: &Found<'_>) -> f64 {
+    fn rows_of(&self, way: &AccessWay<'_>, found: &FoundSeek<'_>) -> f64 {
         if way.def.unique && found.seek.equal.len() == way.def.key.len() {
             return 1.0;
         }

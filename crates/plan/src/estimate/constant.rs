@@ -42,7 +42,7 @@ pub(super) fn constant(e: &Expr, get: &Get) -> Option<Value> {
         _ if !is_computable(e) => None,
         _ => {
             let constant = Constant { dialect: Some(Dialect::DEFAULT) };
-            let mut now = Now { values: &get.values, unknown: Cell::new(false), constant };
+            let mut now = PlanningTime { values: &get.values, unknown: Cell::new(false), constant };
             let value = e.eval(&[], &mut now).ok()?;
             (!now.unknown.get() && !value.is_null()).then_some(value)
         }
@@ -87,7 +87,7 @@ fn is_computable(e: &Expr) -> bool {
 }
 
 /// The run of an expression when a plan is made.
-struct Now<'v> {
+struct PlanningTime<'v> {
     values: &'v [Value],
     /// A variable was asked for of which no value is known, or one too large to compute with: it
     /// may be asked for many times while a plan is made.
@@ -96,7 +96,7 @@ struct Now<'v> {
     constant: Constant,
 }
 
-impl Env for Now<'_> {
+impl Env for PlanningTime<'_> {
     fn var(&self, slot: usize) -> Value {
         self.var_ref(slot).cloned().unwrap_or(Value::Null)
     }
@@ -190,7 +190,7 @@ mod tests {
         let values = [Value::str("short"), Value::str("long".repeat(LONGEST)), Value::Null];
         for (slot, known) in [(0, true), (1, false), (2, false), (3, false)] {
             let (unknown, constant) = (Cell::new(false), Constant::default());
-            let now = Now { values: &values, unknown, constant };
+            let now = PlanningTime { values: &values, unknown, constant };
             assert_eq!(now.var_ref(slot).is_some(), known, "{slot}");
             assert_eq!(now.unknown.get(), !known, "{slot}");
         }

@@ -10,7 +10,7 @@ use syntax::ast::CompareOp;
 use types::{Collation, ops};
 
 use super::constant::constant;
-use super::share::{Known, Range, share, with_constant};
+use super::share::{KnownColumn, Range, share, with_constant};
 use crate::implied::implies;
 use crate::statistics::{self, Filtered};
 use logical::tree::sources::source;
@@ -38,7 +38,7 @@ fn taken_of(get: &Get, preds: &mut Vec<&Pred>, input: &Logical) -> Option<f64> {
         .filter_map(|one| Some((one, explained(one)?)))
         .max_by_key(|(_, parts)| parts.len())?;
     let measured = statistics::of_part(&get.db, &get.table, best)?;
-    let known = Known { get, at: best.column, measured };
+    let known = KnownColumn { get, at: best.column, measured };
     let share = together(&known, preds, &parts, input);
     let mut at = 0;
     preds.retain(|_| {
@@ -84,7 +84,7 @@ fn resolved(pred: &Pred, get: &Get) -> Pred {
 
 /// What a condition is to filtered statistics.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ConditionRole {
     /// It is one of the filter's tests.
     Test,
     /// It keeps less than a test.
@@ -100,13 +100,17 @@ fn explain(
     get: &Get,
     preds: &[&Pred],
     resolved: &[Pred],
-) -> Option<Vec<(usize, Part)>> {
-    let mut parts: Vec<(usize, Part)> = Vec::new();
+) -> Option<Vec<(usize, ConditionRole)>> {
+    let mut parts: Vec<(usize, ConditionRole)> = Vec::new();
     for term in &one.filter.terms {
         let id = get.first + term.column as ColId;
         let by = resolved.iter().position(|pred| implies(pred, id, term))?;
         if parts.iter().all(|(known, _)| *known != by) {
-            let part = if is_test(&resolved[by], term) { Part::Test } else { Part::Narrower };
+            let part = if is_test(&resolved[by], term) {
+                ConditionRole::Test
+            } else {
+                ConditionRole::Narrower
+            };
             parts.push((by, part));
         }
     }
@@ -119,9 +123,9 @@ fn explain(
             continue;
         }
         match parts.iter_mut().find(|(known, _)| *known == at) {
-            Some((_, Part::Test)) => {}
-            Some((_, part)) => *part = Part::Value,
-            None => parts.push((at, Part::Value)),
+            Some((_, ConditionRole::Test)) => {}
+            Some((_, part)) => *part = ConditionRole::Value,
+            None => parts.push((at, ConditionRole::Value)),
         }
     }
     Some(parts)
@@ -154,7 +158,12 @@ fn is_equal(a: &types::Value, b: &types::Value, collation: Collation) -> bool {
 }
 
 /// The share of the table's rows that the explained conditions keep together.
-fn together(known: &Known<'_>, preds: &[&Pred], parts: &[(usize, Part)], input: &Logical) -> f64 {
+fn together(
+    known: &KnownColumn<'_>,
+    preds: &[&Pred],
+    parts: &[(usize, ConditionRole)],
+    input: &Logical,
+) -> f64 {
     let measured = &known.measured;
     let part = (measured.rows / measured.unfiltered.max(1.0)).clamp(0.0, 1.0);
     let mut within = 1.0;
@@ -162,8 +171,8 @@ fn together(known: &Known<'_>, preds: &[&Pred], parts: &[(usize, Part)], input: 
     for (at, kind) in parts {
         let pred = preds[*at];
         match (kind, pred) {
-            (Part::Test, _) => {}
-            (Part::Value, Pred::Compare(c)) => match known.range(c) {
+            (ConditionRole::Test, _) => {}
+            (ConditionRole::Value, Pred::Compare(c)) => match known.range(c) {
                 Some(next) => match &mut range {
                     Some(range) => range.narrow(&next),
                     None => range = Some(next),

@@ -40,8 +40,8 @@ pub fn rows(logical: &Logical) -> f64 {
             Logical::Filter { input, preds } => rows_of(input) * kept(preds, input),
             Logical::Join { kind, left, right, on, .. } => {
                 let (left, right) = (
-                    Side { logical: left, preds: &[], rows: rows_of(left) },
-                    Side { logical: right, preds: &[], rows: rows_of(right) },
+                    EstimatedSide { logical: left, preds: &[], rows: rows_of(left) },
+                    EstimatedSide { logical: right, preds: &[], rows: rows_of(right) },
                 );
                 join_rows(*kind, &left, &right, on)
             }
@@ -88,14 +88,19 @@ pub(crate) fn unique_rows(logical: &Logical, columns: &[ColId]) -> Option<f64> {
 }
 
 /// One side of a join, the conditions that go down to it, and its rows under them.
-pub struct Side<'l> {
+pub struct EstimatedSide<'l> {
     pub logical: &'l Logical,
     pub preds: &'l [Pred],
     pub rows: f64,
 }
 
 /// The rows of a join.
-pub(crate) fn join_rows(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
+pub(crate) fn join_rows(
+    kind: JoinKind,
+    left: &EstimatedSide<'_>,
+    right: &EstimatedSide<'_>,
+    on: &[Pred],
+) -> f64 {
     if kind != JoinKind::Full && on.iter().any(|pred| of_one_column(pred).is_some()) {
         return with_own(kind, left, right, on);
     }
@@ -119,7 +124,12 @@ fn of_one_column(pred: &Pred) -> Option<ColId> {
 
 /// The rows of a join whose condition has parts of one column: they are conditions on its sides,
 /// but that a left row which is kept anyhow stays.
-fn with_own(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
+fn with_own(
+    kind: JoinKind,
+    left: &EstimatedSide<'_>,
+    right: &EstimatedSide<'_>,
+    on: &[Pred],
+) -> f64 {
     let (own, on): (Vec<Pred>, Vec<Pred>) =
         on.iter().cloned().partition(|pred| of_one_column(pred).is_some());
     let left_ids = left.logical.columns();
@@ -135,8 +145,8 @@ fn with_own(kind: JoinKind, left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f
     ];
     of_left.extend_from_slice(left.preds);
     of_right.extend_from_slice(right.preds);
-    let left = Side { logical: left.logical, preds: &of_left, rows: rows[0] };
-    let right = Side { logical: right.logical, preds: &of_right, rows: rows[1] };
+    let left = EstimatedSide { logical: left.logical, preds: &of_left, rows: rows[0] };
+    let right = EstimatedSide { logical: right.logical, preds: &of_right, rows: rows[1] };
     join_rows(kind, &left, &right, &on)
 }
 
@@ -194,7 +204,7 @@ pub fn distinct(logical: &Logical, rows: f64, id: ColId) -> f64 {
 
 /// As [`distinct`], of a side of a join by the column, where the limits of both sides leave this
 /// share of its values.
-pub(crate) fn distinct_of(side: &Side<'_>, id: ColId, left: f64) -> f64 {
+pub(crate) fn distinct_of(side: &EstimatedSide<'_>, id: ColId, left: f64) -> f64 {
     distinct_among(side.logical, side.rows, id, left)
 }
 
@@ -256,7 +266,7 @@ const LEAST_UNMATCHED: f64 = 0.05;
 
 /// The share of the left rows that have a match: the values of the right side among those that the
 /// left's table has.
-fn matched(left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
+fn matched(left: &EstimatedSide<'_>, right: &EstimatedSide<'_>, on: &[Pred]) -> f64 {
     let left_ids = left.logical.columns();
     let (mut share, mut others): (f64, i32) = (1.0, 0);
     for pred in on {
@@ -276,7 +286,7 @@ fn matched(left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
 }
 
 /// The rows of an inner join.
-fn joined(left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
+fn joined(left: &EstimatedSide<'_>, right: &EstimatedSide<'_>, on: &[Pred]) -> f64 {
     if on.is_empty() {
         return left.rows * right.rows;
     }
@@ -290,7 +300,7 @@ fn joined(left: &Side<'_>, right: &Side<'_>, on: &[Pred]) -> f64 {
         }
     }
     // What has one value on both sides is equal anyhow.
-    let fixed = |side: &Side<'_>, id| is_fixed(side.logical, side.preds, id);
+    let fixed = |side: &EstimatedSide<'_>, id| is_fixed(side.logical, side.preds, id);
     pairs.retain(|(a, b)| !(fixed(left, *a) && fixed(right, *b)));
     let of_left: Vec<ColId> = pairs.iter().map(|(a, _)| *a).collect();
     let of_right: Vec<ColId> = pairs.iter().map(|(_, b)| *b).collect();

@@ -4,14 +4,18 @@
 //! Guarantee: frequent values count as often as they are there, as far as histograms tell.
 
 use super::share::known;
-use super::{Side, common_values, distinct, unique_rows};
+use super::{EstimatedSide, common_values, distinct, unique_rows};
 use catalog::statistics::Measured;
 use expr::ColId;
 use logical::tree::Logical;
 use logical::tree::sources::source;
 
 /// Pairs of rows that are the same in all these columns, of the left side and of the right one.
-pub fn pairs(left: &Side<'_>, right: &Side<'_>, columns: &[(ColId, ColId)]) -> f64 {
+pub fn pairs(
+    left: &EstimatedSide<'_>,
+    right: &EstimatedSide<'_>,
+    columns: &[(ColId, ColId)],
+) -> f64 {
     // What limits the columns of both sides in the same way takes its rows from one of them alone.
     let all = left.rows * right.rows / common_values(left, right, columns);
     let of_left: Vec<ColId> = columns.iter().map(|(l, _)| *l).collect();
@@ -37,7 +41,7 @@ pub fn pairs(left: &Side<'_>, right: &Side<'_>, columns: &[(ColId, ColId)]) -> f
 }
 
 /// The share of all pairs that are the same in one column of each side.
-fn share(left: &Side<'_>, l: ColId, right: &Side<'_>, r: ColId) -> f64 {
+fn share(left: &EstimatedSide<'_>, l: ColId, right: &EstimatedSide<'_>, r: ColId) -> f64 {
     let even = 1.0
         / distinct(left.logical, left.rows, l).max(distinct(right.logical, right.rows, r)).max(1.0);
     share_of_pairs(left.logical, l, right.logical, r).map_or(even, |share| share.max(even))

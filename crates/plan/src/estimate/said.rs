@@ -3,7 +3,7 @@
 //! to the other or is written twice, the second limit takes no row away that the first has left.
 //! Guarantee: a share lies above 0 and is at most 1.
 
-use super::Side;
+use super::EstimatedSide;
 use super::share::kept;
 use expr::{ColId, Expr, Pred};
 use logical::tree::{JoinKind, Logical};
@@ -92,7 +92,7 @@ pub fn is_fixed(logical: &Logical, preds: &[Pred], id: ColId) -> bool {
 }
 
 /// The share of a column's values that its ranges and lists leave.
-pub fn values_left(side: &Side<'_>, id: ColId) -> f64 {
+pub fn values_left(side: &EstimatedSide<'_>, id: ColId) -> f64 {
     let mut limits: Vec<&Pred> = Vec::new();
     find(side.logical, side.preds, id, &mut |pred| {
         if limited_by(pred).is_some_and(|(column, _)| column == id) {
@@ -108,7 +108,11 @@ const LEAST: f64 = 1e-9;
 
 /// The share of the combinations of values of these pairs of columns that the limits of both sides
 /// leave in common, as if the narrower one were that of both.
-pub fn common_values(left: &Side<'_>, right: &Side<'_>, pairs: &[(ColId, ColId)]) -> f64 {
+pub fn common_values(
+    left: &EstimatedSide<'_>,
+    right: &EstimatedSide<'_>,
+    pairs: &[(ColId, ColId)],
+) -> f64 {
     let common = |(a, b): &(ColId, ColId)| values_left(left, *a).max(values_left(right, *b));
     pairs.iter().map(common).product::<f64>().max(LEAST)
 }

@@ -133,20 +133,20 @@ impl Range {
 }
 
 /// What is known of a column that comes from a base table.
-pub(super) struct Known<'l> {
+pub(super) struct KnownColumn<'l> {
     pub get: &'l Get,
     pub at: usize,
     pub measured: Arc<Measured>,
 }
 
-pub(super) fn known(id: ColId, input: &Logical) -> Option<Known<'_>> {
+pub(super) fn known(id: ColId, input: &Logical) -> Option<KnownColumn<'_>> {
     let get = source(input, id)?;
     let at = get.position(id)?;
     let measured = statistics::of_column(&get.db, &get.table, at)?;
-    Some(Known { get, at, measured })
+    Some(KnownColumn { get, at, measured })
 }
 
-impl Known<'_> {
+impl KnownColumn<'_> {
     fn constant(&self, e: &Expr) -> Option<Value> {
         constant(e, self.get)
     }

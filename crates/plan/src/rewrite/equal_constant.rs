@@ -11,7 +11,7 @@
 //! under one collation, as only then what equals the one is below, above or equal to what the other
 //! is.
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use crate::estimate::{below_filters, fixed_by, limited_by};
 use expr::{ColId, Expr, Pred};
@@ -26,7 +26,7 @@ use types::{Collation, DataType};
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite {
     name: "EqualConstant",
-    apply: |logical, pass| node(logical, &Known::new(), &mut 0, pass),
+    apply: |logical, pass| node(logical, &KnownFacts::new(), &mut 0, pass),
 };
 
 /// So many conditions of other columns go on to one.
@@ -36,7 +36,7 @@ const MOST_LISTED: usize = 128;
 
 /// What a condition says of a column in all rows that are of use.
 #[derive(Clone)]
-struct Fixed {
+struct ColumnFact {
     /// Of the condition that says so.
     number: usize,
     /// The condition, of the column that it was written for.
@@ -50,10 +50,10 @@ struct Fixed {
 }
 
 /// In the order of the columns, so that a query has one plan.
-type Known = BTreeMap<ColId, Vec<Fixed>>;
+type KnownFacts = BTreeMap<ColId, Vec<ColumnFact>>;
 
 /// Adds what is said of a column, unless it is known or more than enough is.
-fn add(known: &mut Known, column: ColId, fixed: Fixed) -> bool {
+fn add(known: &mut KnownFacts, column: ColId, fixed: ColumnFact) -> bool {
     let all = known.entry(column).or_default();
     let is_new = match fixed.is_value {
         true => !all.iter().any(|of| of.is_value),
@@ -96,7 +96,7 @@ impl Equality {
     }
 }
 
-impl Fixed {
+impl ColumnFact {
     /// Whether what is said of a column is true of one of a type that equals it, too.
     fn goes_on(&self, equality: &Equality, ty: DataType) -> bool {
         let same = self.ty == ty || (self.ty.is_string() && ty.is_string());
@@ -118,7 +118,12 @@ fn type_of(logical: &Logical, id: ColId) -> Option<DataType> {
 
 /// A node whose rows are of use only if these columns have these values, which is tested above it;
 /// `next`: the number of the next condition.
-fn node(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(
+    logical: Logical,
+    above: &KnownFacts,
+    next: &mut usize,
+    pass: &mut RewritePass<'_, '_>,
+) -> Logical {
     if pass.is_over() {
         return logical;
     }
@@ -139,7 +144,7 @@ fn node(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '
             let input = Input::new(node(input.into_inner(), &below, next, pass));
             Logical::Project { input, exprs }
         }
-        other => with_inputs(other, &mut |input| node(input, &Known::new(), next, pass)),
+        other => with_inputs(other, &mut |input| node(input, &KnownFacts::new(), next, pass)),
     })
 }
 
@@ -150,13 +155,13 @@ fn is_plain(e: &Expr) -> bool {
 
 /// What the conditions of a tree of inner joins say, and of those on whose rows it is made.
 #[derive(Default)]
-struct Said {
+struct SaidConditions {
     equalities: Vec<Equality>,
     values: Vec<(ColId, Pred, Collation)>,
     limits: Vec<(ColId, Pred, Collation)>,
 }
 
-impl Said {
+impl SaidConditions {
     fn look(&mut self, preds: &[Pred]) {
         for pred in preds {
             if let Some((id, _, collation)) = fixed_by(pred) {
@@ -195,8 +200,13 @@ fn is_long(pred: &Pred) -> bool {
 }
 
 /// A tree of joins under conditions.
-fn tree(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '_>) -> Logical {
-    let mut said = Said::default();
+fn tree(
+    logical: Logical,
+    above: &KnownFacts,
+    next: &mut usize,
+    pass: &mut RewritePass<'_, '_>,
+) -> Logical {
+    let mut said = SaidConditions::default();
     said.gather(&logical);
     if said.equalities.is_empty() && matches!(below_filters(&logical), Logical::Get(_)) {
         return logical;
@@ -208,14 +218,14 @@ fn tree(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '
     for (is_value, (id, pred, collation)) in values.chain(limits) {
         if let Some(ty) = type_of(&logical, id) {
             let said = format!("{:?}", of_column(&pred, 0)).into();
-            let fixed = Fixed { number: *next, pred, is_value, said, collation, ty };
+            let fixed = ColumnFact { number: *next, pred, is_value, said, collation, ty };
             *next += usize::from(add(&mut known, id, fixed));
         }
     }
     let numbers = known.iter().flat_map(|(id, all)| all.iter().map(|fixed| (*id, fixed.number)));
     let given: HashSet<(ColId, usize)> = numbers.collect();
     spread(&mut known, &said.equalities, &logical);
-    let mut extended = Extended { known, given, changed: false };
+    let mut extended = ExtendedTree { known, given, changed: false };
     let logical = extended.tree(logical, next, pass);
     if extended.changed {
         pass.changed();
@@ -224,7 +234,7 @@ fn tree(logical: Logical, above: &Known, next: &mut usize, pass: &mut Pass<'_, '
 }
 
 /// Adds the columns that equal one of which something is said.
-fn spread(known: &mut Known, equalities: &[Equality], logical: &Logical) {
+fn spread(known: &mut KnownFacts, equalities: &[Equality], logical: &Logical) {
     let mut beside: HashMap<ColId, Vec<&Equality>> = HashMap::new();
     for equality in equalities {
         equality.columns.iter().for_each(|id| beside.entry(*id).or_default().push(equality));
@@ -238,7 +248,7 @@ fn spread(known: &mut Known, equalities: &[Equality], logical: &Logical) {
             let Some(ty) = type_of(logical, other) else { continue };
             let mut more = false;
             for fixed in all.iter().filter(|fixed| fixed.goes_on(equality, ty)) {
-                more |= add(known, other, Fixed { ty, ..fixed.clone() });
+                more |= add(known, other, ColumnFact { ty, ..fixed.clone() });
             }
             if more {
                 reached.push(other);
@@ -248,15 +258,20 @@ fn spread(known: &mut Known, equalities: &[Equality], logical: &Logical) {
 }
 
 /// A tree that gets what follows.
-struct Extended {
-    known: Known,
+struct ExtendedTree {
+    known: KnownFacts,
     /// Columns of which a condition says so already, by its number.
     given: HashSet<(ColId, usize)>,
     changed: bool,
 }
 
-impl Extended {
-    fn tree(&mut self, logical: Logical, next: &mut usize, pass: &mut Pass<'_, '_>) -> Logical {
+impl ExtendedTree {
+    fn tree(
+        &mut self,
+        logical: Logical,
+        next: &mut usize,
+        pass: &mut RewritePass<'_, '_>,
+    ) -> Logical {
         if pass.is_over() {
             return logical;
         }
@@ -280,7 +295,7 @@ impl Extended {
             } => {
                 let (on, found) = match hint {
                     None => self.of_kept_side(on, &left, &right),
-                    Some(_) => (on, Known::new()),
+                    Some(_) => (on, KnownFacts::new()),
                 };
                 let left = Input::new(self.tree(left.into_inner(), next, pass));
                 let right = Input::new(node(right.into_inner(), &found, next, pass));
@@ -307,7 +322,7 @@ impl Extended {
     }
 
     /// What is said of both of two columns that are equal.
-    fn follows(&self, equality: &Equality) -> Vec<(ColId, Fixed)> {
+    fn follows(&self, equality: &Equality) -> Vec<(ColId, ColumnFact)> {
         let [a, b] = equality.columns;
         let (Some(of_a), Some(of_b)) = (self.known.get(&a), self.known.get(&b)) else {
             return Vec::new();
@@ -315,7 +330,7 @@ impl Extended {
         let mut all = Vec::new();
         for own in of_a.iter().filter(|_| a != b) {
             let same =
-                |other: &&Fixed| other.number == own.number && own.goes_on(equality, other.ty);
+                |other: &&ColumnFact| other.number == own.number && own.goes_on(equality, other.ty);
             if let Some(other) = of_b.iter().find(same) {
                 all.extend([(a, own.clone()), (b, other.clone())]);
             }
@@ -330,9 +345,9 @@ impl Extended {
         on: Vec<Pred>,
         left: &Logical,
         right: &Logical,
-    ) -> (Vec<Pred>, Known) {
+    ) -> (Vec<Pred>, KnownFacts) {
         let (of_left, of_right) = (left.columns(), right.columns());
-        let mut found = Known::new();
+        let mut found = KnownFacts::new();
         let mut all = Vec::with_capacity(on.len());
         for pred in on {
             let follows = Equality::of(&pred).and_then(|equality| {
@@ -345,7 +360,7 @@ impl Extended {
                 let said = self.known.get(&own).filter(|_| of_right.contains(other))?;
                 let ty = type_of(right, other)?;
                 let goes_on = said.iter().filter(|fixed| fixed.goes_on(&equality, ty));
-                let of_other = goes_on.map(|fixed| (other, Fixed { ty, ..fixed.clone() }));
+                let of_other = goes_on.map(|fixed| (other, ColumnFact { ty, ..fixed.clone() }));
                 Some(of_other.collect::<Vec<_>>())
             });
             for (column, fixed) in follows.into_iter().flatten() {

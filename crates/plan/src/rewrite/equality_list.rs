@@ -2,7 +2,7 @@
 //! is `x NOT IN (1, 2, ...)`, in three-valued logic too: programs write such lists term by term. A
 //! row's value is then looked up in the constants instead of compared with one after another.
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use crate::access_path::MOST_RANGES;
 use expr::{CompareExpr, Expr, InListExpr, Pred};
@@ -13,7 +13,7 @@ use syntax::ast::CompareOp;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "EqualityList", apply: node };
 
-fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }
@@ -29,13 +29,13 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
 }
 
 /// The terms of an AND, with lists in them, and in the terms.
-fn conjuncts(preds: Vec<Pred>, pass: &mut Pass<'_, '_>) -> Vec<Pred> {
+fn conjuncts(preds: Vec<Pred>, pass: &mut RewritePass<'_, '_>) -> Vec<Pred> {
     let preds = preds.into_iter().map(|pred| within(pred, pass)).collect();
     with_lists(preds, CompareOp::NotEqual, pass)
 }
 
 /// A condition with lists in it.
-fn within(pred: Pred, pass: &mut Pass<'_, '_>) -> Pred {
+fn within(pred: Pred, pass: &mut RewritePass<'_, '_>) -> Pred {
     stack::with_room(|| match pred {
         Pred::And(list) => single(conjuncts(list, pass), Pred::And),
         Pred::Or(list) => {
@@ -57,7 +57,7 @@ fn single(mut list: Vec<Pred>, of: fn(Vec<Pred>) -> Pred) -> Pred {
 
 /// Many comparisons of one column with constants by an operator as one list, in the place of the
 /// first of them.
-fn with_lists(preds: Vec<Pred>, op: CompareOp, pass: &mut Pass<'_, '_>) -> Vec<Pred> {
+fn with_lists(preds: Vec<Pred>, op: CompareOp, pass: &mut RewritePass<'_, '_>) -> Vec<Pred> {
     if preds.len() <= MOST_RANGES {
         return preds;
     }

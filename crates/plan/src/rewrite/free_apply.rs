@@ -5,7 +5,7 @@
 //! function), and one of so many rows that to keep them would take more than to read them again. A
 //! hint that allows no loops says nothing of APPLY.
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::stable::is_stable;
 use super::visit::with_inputs;
 use crate::estimate;
@@ -17,7 +17,7 @@ pub static RULE: Rewrite = Rewrite { name: "FreeApply", apply: node };
 /// Most rows of a right side that are kept.
 const MOST_KEPT: f64 = 100_000.0;
 
-fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }

@@ -4,7 +4,7 @@
 //! looked up anyhow (`expr::InListExpr`), and one that an index finds is ranges of a seek
 //! (`access_path`).
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use crate::access_path::{MOST_RANGES, can_seek};
 use crate::statement::Statement;
@@ -18,7 +18,7 @@ use types::Collation;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "InList", apply: node };
 
-fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }

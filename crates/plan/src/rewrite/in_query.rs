@@ -3,7 +3,7 @@
 //! read of it whose rows are looked up among them. The search for an order of joins decides how.
 
 use super::in_list::{joined, source_table};
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use crate::access_path::{read_cost, seek_cost};
 use crate::cost::{BUILD, PROBE};
@@ -21,7 +21,7 @@ use types::convert::Mode;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "InQuery", apply: node };
 
-fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }

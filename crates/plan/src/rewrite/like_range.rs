@@ -2,7 +2,7 @@
 //! beside the pattern itself. The range may hold texts that do not match (the pattern is still
 //! tested), never lack one that does.
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use expr::{CompareExpr, Expr, LikeExpr, Pred};
 use logical::tree::Logical;
@@ -13,7 +13,7 @@ use types::{DataType, Len, Value};
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "LikeRange", apply: node };
 
-fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }

@@ -14,7 +14,7 @@
 //! so the first row found is the first entry's. That is done where no condition has a subquery: the
 //! read does not know then which row is the first that is wanted.
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use crate::access_path::{cost_past, fixed_before, read_cost, with_conditions};
 use crate::cost::LOOKUP;
@@ -34,7 +34,7 @@ use types::Value;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "MinMax", apply: node };
 
-fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }
@@ -51,7 +51,7 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
 }
 
 /// The rows that decide the aggregate: one, where an index has it.
-fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut Pass<'_, '_>) -> Logical {
+fn first_or_last(input: Logical, aggregate: &Aggregate, pass: &mut RewritePass<'_, '_>) -> Logical {
     let descending = match aggregate.kind {
         AggKind::Min => false,
         AggKind::Max => true,

@@ -25,23 +25,23 @@ pub(crate) mod visit;
 use crate::rule_set::RuleSet;
 use crate::statement::Statement;
 use logical::tree::Logical;
-use rule::{Pass, Rewrite};
+use rule::{Rewrite, RewritePass};
 use syntax::ast::{OptionItem, OptionValue};
 use types::{SqlError, msg};
 
 /// Rewrites that run one after another, again and again while one of them changes something.
-struct Stage {
+struct RewriteStage {
     /// So often at most.
     rounds: usize,
     rules: &'static [&'static Rewrite],
 }
 
 /// The rewrites in their order: each may count on those before it.
-static STAGES: &[Stage] = &[
+static STAGES: &[RewriteStage] = &[
     // A common term may be an OR with common terms of its own.
-    Stage { rounds: 8, rules: &[&or_factors::RULE] },
+    RewriteStage { rounds: 8, rules: &[&or_factors::RULE] },
     // What these add they would add again.
-    Stage {
+    RewriteStage {
         rounds: 1,
         rules: &[
             &equality_list::RULE,
@@ -59,7 +59,7 @@ static STAGES: &[Stage] = &[
         ],
     },
     // The order wants all relations and conditions that there will be.
-    Stage { rounds: 1, rules: &[&join_order::RULE] },
+    RewriteStage { rounds: 1, rules: &[&join_order::RULE] },
 ];
 
 /// All rewrites; their places are their numbers.
@@ -104,7 +104,7 @@ pub fn rewrite(mut logical: Logical, statement: &mut Statement<'_>) -> Result<Lo
                 if is_left_out(number, statement) {
                     continue;
                 }
-                let mut pass = Pass::new(statement);
+                let mut pass = RewritePass::new(statement);
                 logical = (rule.apply)(logical, &mut pass);
                 let changes = pass.changes();
                 if changes > 0 {

@@ -1,7 +1,7 @@
 //! Common terms out of OR: `(a AND b) OR (a AND c)` is `a AND (b OR c)`, in three-valued logic too.
 //! Without it an equality that stands in each branch joins nothing.
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use expr::Pred;
 use logical::tree::Logical;
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "OrFactors", apply: node };
 
-fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }
@@ -23,7 +23,7 @@ fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
     }
 }
 
-fn factored(preds: Vec<Pred>, pass: &mut Pass<'_, '_>) -> Vec<Pred> {
+fn factored(preds: Vec<Pred>, pass: &mut RewritePass<'_, '_>) -> Vec<Pred> {
     let (preds, changes) = terms(preds, &|| pass.is_over());
     (0..changes).for_each(|_| pass.changed());
     preds

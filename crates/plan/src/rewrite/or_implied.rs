@@ -2,7 +2,7 @@
 //! = 1 OR a.x = 3` and `b.y = 2 OR b.y = 4`, which each table's read can test before it is joined.
 //! The OR itself stays.
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use expr::{ColId, Pred};
 use logical::tree::{JoinKind, Logical};
@@ -15,7 +15,7 @@ const MOST_BRANCHES: usize = 16;
 /// The rewrite.
 pub static RULE: Rewrite = Rewrite { name: "OrImplied", apply: node };
 
-fn node(logical: Logical, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }
@@ -67,7 +67,7 @@ fn add_tables(logical: &Logical, to: &mut Vec<RangeInclusive<ColId>>) {
 fn add_implied(
     preds: &mut Vec<Pred>,
     tables: &[RangeInclusive<ColId>],
-    pass: &Pass<'_, '_>,
+    pass: &RewritePass<'_, '_>,
 ) -> bool {
     // With one table there is nothing to test earlier.
     if tables.len() < 2 {

@@ -7,7 +7,7 @@
 //! on the input's columns where a node gives them other names.
 
 use super::null_rejection::is_never_true;
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use expr::{ColId, Expr, Pred};
 use logical::columns::ColumnSet;
@@ -25,14 +25,14 @@ const MOST_CONDITIONS: usize = 1_000;
 const MOST_NODES: usize = 64;
 
 /// Conditions that the rows of a node have to satisfy, or they are of no use further up.
-struct Above<'a> {
+struct ConditionsAbove<'a> {
     preds: &'a [Pred],
-    next: Option<&'a Above<'a>>,
+    next: Option<&'a ConditionsAbove<'a>>,
 }
 
-impl<'a> Above<'a> {
-    fn new(preds: &'a [Pred], next: Option<&'a Above<'a>>) -> Above<'a> {
-        Above { preds, next }
+impl<'a> ConditionsAbove<'a> {
+    fn new(preds: &'a [Pred], next: Option<&'a ConditionsAbove<'a>>) -> ConditionsAbove<'a> {
+        ConditionsAbove { preds, next }
     }
 
     fn all(&self) -> impl Iterator<Item = &Pred> {
@@ -66,13 +66,17 @@ impl<'a> Above<'a> {
     }
 }
 
-fn node(logical: Logical, above: Option<&Above<'_>>, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(
+    logical: Logical,
+    above: Option<&ConditionsAbove<'_>>,
+    pass: &mut RewritePass<'_, '_>,
+) -> Logical {
     if pass.is_over() {
         return logical;
     }
     stack::with_room(|| match logical {
         Logical::Filter { input, preds } => {
-            let input = node(input.into_inner(), Some(&Above::new(&preds, above)), pass);
+            let input = node(input.into_inner(), Some(&ConditionsAbove::new(&preds, above)), pass);
             Logical::Filter { input: Input::new(input), preds }
         }
         Logical::Join { kind, left, right, on, hint } => {
@@ -127,13 +131,13 @@ fn small(e: &Expr) -> Option<Expr> {
 /// The input of a node that makes columns of expressions over it.
 fn renamed(
     input: Logical,
-    above: Option<&Above<'_>>,
+    above: Option<&ConditionsAbove<'_>>,
     made: &dyn Fn(ColId) -> Option<Expr>,
-    pass: &mut Pass<'_, '_>,
+    pass: &mut RewritePass<'_, '_>,
 ) -> Logical {
     match above.and_then(|above| above.below(made)) {
         None => node(input, above, pass),
-        Some(preds) => node(input, Some(&Above::new(&preds, None)), pass),
+        Some(preds) => node(input, Some(&ConditionsAbove::new(&preds, None)), pass),
     }
 }
 
@@ -142,8 +146,8 @@ fn joined(
     mut left: Input,
     mut right: Input,
     on: Vec<Pred>,
-    above: Option<&Above<'_>>,
-    pass: &mut Pass<'_, '_>,
+    above: Option<&ConditionsAbove<'_>>,
+    pass: &mut RewritePass<'_, '_>,
 ) -> Logical {
     let rejects = |side: &Input| above.is_some_and(|above| above.rejects(&side.columns()));
     let was = kind;
@@ -164,8 +168,8 @@ fn joined(
     if kind != was {
         pass.changed();
     }
-    let both = Above::new(&on, above);
-    let only_on = Above::new(&on, None);
+    let both = ConditionsAbove::new(&on, above);
+    let only_on = ConditionsAbove::new(&on, None);
     let (for_left, for_right) = match kind {
         JoinKind::Inner => (Some(&both), Some(&both)),
         JoinKind::Semi => (Some(&both), Some(&only_on)),

@@ -9,20 +9,20 @@ pub struct Rewrite {
     /// what it did.
     pub name: &'static str,
     /// An equivalent plan; the pass is told of every place that is changed.
-    pub apply: fn(Logical, &mut Pass<'_, '_>) -> Logical,
+    pub apply: fn(Logical, &mut RewritePass<'_, '_>) -> Logical,
 }
 
 /// One application of a rewrite to a plan.
-pub struct Pass<'p, 'a> {
+pub struct RewritePass<'p, 'a> {
     /// Gives new columns, and knows the statement's subqueries and hints.
     pub statement: &'p mut Statement<'a>,
     changes: u64,
 }
 
-impl<'p, 'a> Pass<'p, 'a> {
+impl<'p, 'a> RewritePass<'p, 'a> {
     /// Before it begins.
-    pub fn new(statement: &'p mut Statement<'a>) -> Pass<'p, 'a> {
-        Pass { statement, changes: 0 }
+    pub fn new(statement: &'p mut Statement<'a>) -> RewritePass<'p, 'a> {
+        RewritePass { statement, changes: 0 }
     }
 
     /// The session was told to stop, or there is no memory: what has not been rewritten stays as it

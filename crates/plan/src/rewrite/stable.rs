@@ -2,7 +2,7 @@
 //! may then run once. Guarantee: nothing in it has a value of its own for each row or an effect, in
 //! its subqueries neither. A user's function counts as something that may have.
 
-use super::visit::{Part, inputs, own_parts};
+use super::visit::{NodePart, inputs, own_parts};
 use expr::functions::Stability;
 use expr::{Expr, Pred, SubRef};
 use logical::tree::{Logical, Subquery};
@@ -17,8 +17,8 @@ pub fn is_stable(logical: &Logical, subqueries: &[Subquery]) -> bool {
         own_parts(logical, &mut |part| {
             stable = stable
                 && match part {
-                    Part::Expr(e) => is_stable_value(e, subqueries),
-                    Part::Pred(pred) => is_stable_condition(pred, subqueries),
+                    NodePart::Expr(e) => is_stable_value(e, subqueries),
+                    NodePart::Pred(pred) => is_stable_condition(pred, subqueries),
                 };
         });
         stable && inputs(logical).into_iter().all(|input| is_stable(input, subqueries))

@@ -84,13 +84,13 @@ pub fn inputs(logical: &Logical) -> Vec<&Logical> {
 }
 
 /// What a node computes.
-pub enum Part<'e> {
+pub enum NodePart<'e> {
     Expr(&'e Expr),
     Pred(&'e Pred),
 }
 
 /// Calls `f` on all expressions and conditions of a node, without its inputs.
-pub fn own_parts(logical: &Logical, f: &mut dyn FnMut(Part<'_>)) {
+pub fn own_parts(logical: &Logical, f: &mut dyn FnMut(NodePart<'_>)) {
     match logical {
         Logical::One
         | Logical::Get(_)
@@ -101,45 +101,49 @@ pub fn own_parts(logical: &Logical, f: &mut dyn FnMut(Part<'_>)) {
         Logical::View(view) => parts_of_list(&view.args, f),
         Logical::Routine(scan) => parts_of_list(&scan.args, f),
         Logical::Values { rows, .. } => rows.iter().for_each(|row| parts_of_list(row, f)),
-        Logical::Filter { preds, .. } => preds.iter().for_each(|p| f(Part::Pred(p))),
-        Logical::Join { on, .. } => on.iter().for_each(|p| f(Part::Pred(p))),
-        Logical::Apply { args, .. } => args.iter().for_each(|(_, e)| f(Part::Expr(e))),
-        Logical::Project { exprs, .. } => exprs.iter().for_each(|(_, e)| f(Part::Expr(e))),
+        Logical::Filter { preds, .. } => preds.iter().for_each(|p| f(NodePart::Pred(p))),
+        Logical::Join { on, .. } => on.iter().for_each(|p| f(NodePart::Pred(p))),
+        Logical::Apply { args, .. } => args.iter().for_each(|(_, e)| f(NodePart::Expr(e))),
+        Logical::Project { exprs, .. } => exprs.iter().for_each(|(_, e)| f(NodePart::Expr(e))),
         Logical::Aggregate { keys, aggregates, .. } => {
-            keys.iter().for_each(|k| f(Part::Expr(&k.expr)));
+            keys.iter().for_each(|k| f(NodePart::Expr(&k.expr)));
             for a in aggregates {
                 let all = a.arg.iter().chain(&a.separator).chain(a.order.iter().map(|(e, _)| e));
-                all.for_each(|e| f(Part::Expr(e)));
+                all.for_each(|e| f(NodePart::Expr(e)));
             }
         }
         Logical::Window { calls, .. } => calls.iter().for_each(|call| parts_of_call(call, f)),
-        Logical::Document { cols, .. } => cols.iter().for_each(|id| f(Part::Expr(&Expr::Col(*id)))),
-        Logical::Distinct { cols, .. } => {
-            cols.iter().for_each(|(id, _)| f(Part::Expr(&Expr::Col(*id))))
+        Logical::Document { cols, .. } => {
+            cols.iter().for_each(|id| f(NodePart::Expr(&Expr::Col(*id))))
         }
-        Logical::Sort { keys, .. } => keys.iter().for_each(|k| f(Part::Expr(&k.expr))),
+        Logical::Distinct { cols, .. } => {
+            cols.iter().for_each(|(id, _)| f(NodePart::Expr(&Expr::Col(*id))))
+        }
+        Logical::Sort { keys, .. } => keys.iter().for_each(|k| f(NodePart::Expr(&k.expr))),
         Logical::Top { top, .. } => {
-            top.count.iter().chain(&top.offset).for_each(|e| f(Part::Expr(e)));
-            top.ties.iter().flatten().for_each(|k| f(Part::Expr(&k.expr)));
+            top.count.iter().chain(&top.offset).for_each(|e| f(NodePart::Expr(e)));
+            top.ties.iter().flatten().for_each(|k| f(NodePart::Expr(&k.expr)));
         }
     }
 }
 
-fn parts_of_list(list: &[Expr], f: &mut dyn FnMut(Part<'_>)) {
-    list.iter().for_each(|e| f(Part::Expr(e)));
+fn parts_of_list(list: &[Expr], f: &mut dyn FnMut(NodePart<'_>)) {
+    list.iter().for_each(|e| f(NodePart::Expr(e)));
 }
 
-fn parts_of_call(call: &WindowCall, f: &mut dyn FnMut(Part<'_>)) {
-    call.partition.iter().for_each(|(e, _)| f(Part::Expr(e)));
-    call.order.iter().for_each(|k| f(Part::Expr(&k.expr)));
+fn parts_of_call(call: &WindowCall, f: &mut dyn FnMut(NodePart<'_>)) {
+    call.partition.iter().for_each(|(e, _)| f(NodePart::Expr(e)));
+    call.order.iter().for_each(|k| f(NodePart::Expr(&k.expr)));
     match &call.kind {
         WindowKind::Ntile(e) | WindowKind::FirstValue(e) | WindowKind::LastValue(e) => {
-            f(Part::Expr(e))
+            f(NodePart::Expr(e))
         }
         WindowKind::Lag { arg, offset, default, .. } => {
-            [arg, offset, default].into_iter().for_each(|e| f(Part::Expr(e)));
+            [arg, offset, default].into_iter().for_each(|e| f(NodePart::Expr(e)));
         }
-        WindowKind::Aggregate(a) => a.arg.iter().chain(&a.separator).for_each(|e| f(Part::Expr(e))),
+        WindowKind::Aggregate(a) => {
+            a.arg.iter().chain(&a.separator).for_each(|e| f(NodePart::Expr(e)))
+        }
         WindowKind::RowNumber
         | WindowKind::Rank
         | WindowKind::DenseRank
@@ -151,8 +155,8 @@ fn parts_of_call(call: &WindowCall, f: &mut dyn FnMut(Part<'_>)) {
 /// Calls `f` on the leaves of all expressions of a node, without its inputs.
 fn own_leaves(logical: &Logical, f: &mut dyn FnMut(&Expr)) {
     own_parts(logical, &mut |part| match part {
-        Part::Expr(e) => e.leaves(f),
-        Part::Pred(p) => p.leaves(f),
+        NodePart::Expr(e) => e.leaves(f),
+        NodePart::Pred(p) => p.leaves(f),
     });
 }
 
@@ -163,7 +167,7 @@ pub fn mentions(logical: &Logical, slots: &[usize], subqueries: &[Subquery]) -> 
 }
 
 /// As [`mentions`], of something that a node computes.
-pub fn part_mentions(part: &Part<'_>, slots: &[usize], subqueries: &[Subquery]) -> bool {
+pub fn part_mentions(part: &NodePart<'_>, slots: &[usize], subqueries: &[Subquery]) -> bool {
     part_has_leaf(part, &is_one_of(slots), subqueries)
 }
 
@@ -191,16 +195,16 @@ fn has_leaf(logical: &Logical, is: &dyn Fn(&Expr) -> bool, subqueries: &[Subquer
 }
 
 /// As [`has_leaf`], of something that a node computes.
-fn part_has_leaf(part: &Part<'_>, is: &dyn Fn(&Expr) -> bool, subqueries: &[Subquery]) -> bool {
+fn part_has_leaf(part: &NodePart<'_>, is: &dyn Fn(&Expr) -> bool, subqueries: &[Subquery]) -> bool {
     let mut found = false;
     let mut look = |leaf: &Expr| found = found || is(leaf);
     let mut inside = Vec::new();
     match part {
-        Part::Expr(e) => {
+        NodePart::Expr(e) => {
             e.leaves(&mut look);
             subqueries_of(e, &mut inside);
         }
-        Part::Pred(pred) => {
+        NodePart::Pred(pred) => {
             pred.leaves(&mut look);
             subqueries_in(pred, &mut inside);
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use plan::cursor::{CursorPlan, Model, Source};
+use plan::cursor::{CursorPlan, CursorSource, Model};
 use syntax::ast::StmtKind;
 use types::{SqlError, Value, msg};
 
@@ -312,7 +312,7 @@ fn acceptable(model: Model, options: i64) -> i64 {
 }
 
 /// The one query of a text; none where it is anything else.
-fn source_of(batch: &Arc<Compiled>, wish: Model) -> Option<Source> {
+fn source_of(batch: &Arc<Compiled>, wish: Model) -> Option<CursorSource> {
     let program = &batch.program;
     let ([Op::Stmt(0)], [stmt]) = (program.ops.as_slice(), program.stmts.as_slice()) else {
         return None;
@@ -324,7 +324,7 @@ fn source_of(batch: &Arc<Compiled>, wish: Model) -> Option<Source> {
     if first.into.is_some() || first.items.iter().any(assigns) || query.for_clause.is_some() {
         return None;
     }
-    Some(Source {
+    Some(CursorSource {
         query: Arc::new((**query).clone()),
         vars: Arc::new(program.vars.clone()),
         wish,

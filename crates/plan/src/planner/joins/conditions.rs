@@ -1,7 +1,7 @@
 //! A join's conditions: which go down to a side, which are equalities of both, which give ranges to
 //! seek by. Guarantees: no condition is lost, and none goes where its columns are not.
 
-use super::Side;
+use super::JoinSide;
 use crate::access_path;
 use crate::estimate::below_filters;
 use crate::planner::Context;
@@ -15,22 +15,22 @@ use types::Collation;
 
 /// Where a join's conditions go.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(super) struct SplitConditions {
     pub(super) left: Vec<Pred>,
     pub(super) right: Vec<Pred>,
     pub(super) on: Vec<Pred>,
     pub(super) above: Vec<Pred>,
 }
 
-impl Parts {
+impl SplitConditions {
     pub(super) fn split(
         kind: JoinKind,
         preds: Vec<Pred>,
         on: Vec<Pred>,
         left: &ColumnSet,
         right: &ColumnSet,
-    ) -> Parts {
-        let mut parts = Parts::default();
+    ) -> SplitConditions {
+        let mut parts = SplitConditions::default();
         for pred in preds {
             match kind {
                 _ if kind != JoinKind::Full && left.has_all_of(&pred) => parts.left.push(pred),
@@ -122,7 +122,7 @@ impl Equalities {
 
     /// Whether a range of the clustered index of the right side can be sought for each left row: a
     /// part of the table instead of all of it.
-    pub(super) fn can_seek_ranges(&self, left: &Side, right: &Side) -> bool {
+    pub(super) fn can_seek_ranges(&self, left: &JoinSide, right: &JoinSide) -> bool {
         let Some((get, own)) = access_path::with_conditions(&right.logical, &right.preds) else {
             return false;
         };
@@ -179,7 +179,7 @@ impl Equalities {
 
     /// Whether the right side is a table that has to be sought, and only values of the left rows
     /// make that possible.
-    pub(super) fn must_seek(&self, right: &Side) -> bool {
+    pub(super) fn must_seek(&self, right: &JoinSide) -> bool {
         let own = access_path::with_conditions(&right.logical, &right.preds);
         own.is_some_and(|(get, own)| !access_path::is_possible(get, &own))
             && self.can_seek(right, 1.0, true)
@@ -187,7 +187,7 @@ impl Equalities {
 
     /// Whether the right side can be sought for each of so many left rows; `forced`: whatever that
     /// costs.
-    pub(super) fn can_seek(&self, right: &Side, left_rows: f64, forced: bool) -> bool {
+    pub(super) fn can_seek(&self, right: &JoinSide, left_rows: f64, forced: bool) -> bool {
         if let Some((get, own)) = access_path::with_conditions(&right.logical, &right.preds) {
             let column = |(_, r, collation): &(Expr, Expr, Collation)| {
                 access_path::sought_column(get, r, *collation)

@@ -29,7 +29,7 @@ pub fn sorted_down(
     if preds.is_empty() || !is_long(&left) {
         return Ok(left);
     }
-    let mut chain = Chain::of(left);
+    let mut chain = JoinChain::of(left);
     chain.sort(std::mem::take(preds), check_cancel)?;
     Ok(chain.joined())
 }
@@ -55,7 +55,7 @@ enum Level {
 }
 
 /// A chain, taken apart. Levels are counted from the top; the bottom comes after them.
-struct Chain {
+struct JoinChain {
     levels: Vec<Level>,
     bottom: Logical,
     /// Conditions on the rows of each level and of the bottom.
@@ -66,8 +66,8 @@ struct Chain {
     owners: Owners,
 }
 
-impl Chain {
-    fn of(mut logical: Logical) -> Chain {
+impl JoinChain {
+    fn of(mut logical: Logical) -> JoinChain {
         let (mut levels, mut conditions) = (Vec::new(), Vec::new());
         let mut owners = Owners::default();
         let bottom = loop {
@@ -94,7 +94,7 @@ impl Chain {
         owners.add(&bottom.columns(), levels.len());
         conditions.push(Vec::new());
         let of_right = levels.iter().map(|_| Vec::new()).collect();
-        Chain { levels, bottom, conditions, of_right, owners }
+        JoinChain { levels, bottom, conditions, of_right, owners }
     }
 
     /// Puts conditions on the whole, and those of the levels, where they belong.
@@ -224,7 +224,7 @@ mod tests {
 
     /// Column 0 at the bottom, then a join for each kind, the last one at the top, with the column
     /// of its number.
-    fn chain(kinds: &[JoinKind], on: impl Fn(ColId) -> Vec<Pred>) -> Chain {
+    fn chain(kinds: &[JoinKind], on: impl Fn(ColId) -> Vec<Pred>) -> JoinChain {
         let join = |left, (kind, id): (&JoinKind, ColId)| Logical::Join {
             kind: *kind,
             left: Input::new(left),
@@ -232,11 +232,11 @@ mod tests {
             on: on(id),
             hint: None,
         };
-        Chain::of(kinds.iter().zip(1..).fold(values(0), join))
+        JoinChain::of(kinds.iter().zip(1..).fold(values(0), join))
     }
 
     /// Where conditions end: after how many joins, from the bottom.
-    fn ends(chain: &Chain, preds: &[Pred]) -> Vec<usize> {
+    fn ends(chain: &JoinChain, preds: &[Pred]) -> Vec<usize> {
         let barriers = chain.barriers();
         preds.iter().map(|pred| chain.levels.len() - chain.place(pred, 0, &barriers)).collect()
     }

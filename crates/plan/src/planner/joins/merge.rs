@@ -2,7 +2,7 @@
 //! Guarantees: a side that does not come in the order of the keys is sorted; the keys are as many
 //! of the equalities as both orders begin with, so that few pairs have to be compared.
 
-use super::Side;
+use super::JoinSide;
 use super::conditions::Equalities;
 use super::plans::merge_plan;
 use crate::access_path;
@@ -54,7 +54,7 @@ impl MergeKeys {
     /// are sorted by all of them.
     pub(super) fn of(
         keys: &Equalities,
-        (left, right): (&Side, &Side),
+        (left, right): (&JoinSide, &JoinSide),
         hint: Option<JoinHint>,
         forced: bool,
     ) -> Option<MergeKeys> {
@@ -85,7 +85,7 @@ impl MergeKeys {
     /// Whether two tables need not be sorted, and the merge costs less than the hash table. Most
     /// inner joins have been weighed where their order is looked for; those with FORCE ORDER or by
     /// a conversion have not.
-    pub(super) fn is_cheap(&self, left: &Side, right: &Side, keys: &Equalities) -> bool {
+    pub(super) fn is_cheap(&self, left: &JoinSide, right: &JoinSide, keys: &Equalities) -> bool {
         let smaller = left.rows.min(right.rows);
         let hash = smaller * BUILD + left.rows.max(right.rows) * PROBE;
         self.natural
@@ -96,13 +96,13 @@ impl MergeKeys {
     }
 
     /// What it costs to merge by these keys and to test the other equalities on the pairs.
-    fn cost(&self, left: &Side, right: &Side, keys: &Equalities) -> f64 {
+    fn cost(&self, left: &JoinSide, right: &JoinSide, keys: &Equalities) -> f64 {
         (left.rows + right.rows) * MERGED + self.pairs(left, right, keys) * PAIR
     }
 
     /// Pairs of rows with the same keys on which other equalities have to be tested, which a hash
     /// table would not bring together.
-    pub(super) fn pairs(&self, left: &Side, right: &Side, keys: &Equalities) -> f64 {
+    pub(super) fn pairs(&self, left: &JoinSide, right: &JoinSide, keys: &Equalities) -> f64 {
         if self.keys.len() == keys.pairs.len() {
             return 0.0;
         }
@@ -157,7 +157,7 @@ impl MergeKeys {
 
 /// The equalities that a merge can go by. One whose conversion makes different values equal can
 /// only be the last key: what is ordered behind it is ordered for each of these values.
-fn mergeable(keys: &Equalities, left: &Side, right: &Side) -> Vec<MergeKey> {
+fn mergeable(keys: &Equalities, left: &JoinSide, right: &JoinSide) -> Vec<MergeKey> {
     let key = |(pair, (l, r, collation)): (usize, &(Expr, Expr, Collation))| {
         let (left, right) =
             (ordering_column(l, &left.logical)?, ordering_column(r, &right.logical)?);
@@ -292,8 +292,8 @@ impl Planner<'_, '_> {
     pub(super) fn merge(
         &mut self,
         kind: JoinKind,
-        left: Side,
-        right: Side,
+        left: JoinSide,
+        right: JoinSide,
         keys: Equalities,
         merge: &MergeKeys,
         cx: &Context,
@@ -326,7 +326,7 @@ impl Planner<'_, '_> {
     }
 
     /// A side in the order of columns.
-    pub(super) fn sorted(&mut self, side: Side, by: Vec<SortKey>) -> Result<Plan, SqlError> {
+    pub(super) fn sorted(&mut self, side: JoinSide, by: Vec<SortKey>) -> Result<Plan, SqlError> {
         let mut cx = side.context();
         cx.order = by;
         cx.exact = true;
@@ -346,7 +346,7 @@ impl Planner<'_, '_> {
 }
 
 /// A table whose conditions do not make another index the better one.
-fn is_read_as_it_lies(side: &Side) -> bool {
+fn is_read_as_it_lies(side: &JoinSide) -> bool {
     match below_filters(&side.logical) {
         Logical::Get(get) => !access_path::seeks_elsewhere(get, &side.preds),
         _ => false,

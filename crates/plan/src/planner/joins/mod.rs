@@ -21,7 +21,7 @@ mod levels;
 mod merge;
 mod plans;
 
-use conditions::{Equalities, Parts, RangeCondition};
+use conditions::{Equalities, RangeCondition, SplitConditions};
 pub use levels::sorted_down;
 use merge::MergeKeys;
 pub use plans::apply_plan;
@@ -62,7 +62,7 @@ enum Method {
 }
 
 /// One side of a join: what it is, the conditions that go down to it, and the rows that leaves.
-struct Side {
+struct JoinSide {
     logical: Logical,
     preds: Vec<Pred>,
     ids: ColumnSet,
@@ -70,13 +70,13 @@ struct Side {
     needed: Vec<ColId>,
 }
 
-impl Side {
+impl JoinSide {
     fn context(&self) -> Context {
         Context { needed: self.needed.clone(), ..Context::default() }
     }
 
-    fn estimated(&self) -> estimate::Side<'_> {
-        estimate::Side { logical: &self.logical, preds: &self.preds, rows: self.rows }
+    fn estimated(&self) -> estimate::EstimatedSide<'_> {
+        estimate::EstimatedSide { logical: &self.logical, preds: &self.preds, rows: self.rows }
     }
 }
 
@@ -90,13 +90,13 @@ impl Planner<'_, '_> {
     ) -> Result<Plan, SqlError> {
         let Join { kind, left, right, on, hint } = join;
         let (left_ids, right_ids) = (left.columns(), right.columns());
-        let mut parts = Parts::split(kind, preds, on, &left_ids, &right_ids);
+        let mut parts = SplitConditions::split(kind, preds, on, &left_ids, &right_ids);
         let left = sorted_down(left, &mut parts.left, &|| self.statement.check_cancel())?;
         let cx = wanted.with(&parts.above).with(&parts.on);
         let side = |logical: Logical, preds: Vec<Pred>, ids: ColumnSet| {
             let rows = (estimate::rows(&logical) * estimate::kept(&preds, &logical)).max(1.0);
             let needed = cx.needed.iter().filter(|id| ids.contains(**id)).copied().collect();
-            Side { logical, preds, ids, rows, needed }
+            JoinSide { logical, preds, ids, rows, needed }
         };
         let (left, right) = (side(left, parts.left, left_ids), side(right, parts.right, right_ids));
         // What has one value on both sides is equal anyhow.
@@ -123,8 +123,8 @@ impl Planner<'_, '_> {
     fn join_op(
         &mut self,
         (kind, hint): (JoinKind, Option<JoinHint>),
-        left: Side,
-        right: Side,
+        left: JoinSide,
+        right: JoinSide,
         keys: Equalities,
         cx: &Context,
     ) -> Result<Plan, SqlError> {
@@ -176,7 +176,7 @@ impl Planner<'_, '_> {
     }
 
     /// A side by itself.
-    fn whole_side(&mut self, side: Side) -> Result<Plan, SqlError> {
+    fn whole_side(&mut self, side: JoinSide) -> Result<Plan, SqlError> {
         let cx = side.context();
         self.filter(side.logical, side.preds, &cx)
     }
@@ -187,7 +187,7 @@ impl Planner<'_, '_> {
         kind: JoinKind,
         left: Plan,
         left_ids: &ColumnSet,
-        mut right: Side,
+        mut right: JoinSide,
         mut keys: Equalities,
     ) -> Result<Plan, SqlError> {
         let mut args = Vec::new();
@@ -215,8 +215,8 @@ impl Planner<'_, '_> {
     fn method(
         &mut self,
         (kind, hint): (JoinKind, Option<JoinHint>),
-        left: &Side,
-        right: &Side,
+        left: &JoinSide,
+        right: &JoinSide,
         keys: &Equalities,
         merge: Option<&MergeKeys>,
     ) -> Result<(Method, Option<bool>), SqlError> {

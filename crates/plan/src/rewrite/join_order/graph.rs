@@ -24,7 +24,7 @@ use logical::tree::{Get, Logical};
 use syntax::ast::CompareOp;
 
 /// Relations by number.
-pub type Set = u128;
+pub type RelationSet = u128;
 
 /// Most relations whose order is looked for.
 pub const MOST_RELATIONS: usize = 128;
@@ -33,12 +33,12 @@ pub const MOST_RELATIONS: usize = 128;
 const OTHER: f64 = 0.3;
 
 /// The set of one relation.
-pub fn only(at: usize) -> Set {
+pub fn only(at: usize) -> RelationSet {
     1 << at
 }
 
 /// The numbers in a set.
-pub fn members(mut set: Set) -> impl Iterator<Item = usize> {
+pub fn members(mut set: RelationSet) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let at = (set != 0).then(|| set.trailing_zeros() as usize)?;
         set &= set - 1;
@@ -62,8 +62,8 @@ impl Relation {
         estimate::base(&self.logical)
     }
 
-    fn side(&self) -> estimate::Side<'_> {
-        estimate::Side { logical: &self.logical, preds: &self.own, rows: self.rows }
+    fn side(&self) -> estimate::EstimatedSide<'_> {
+        estimate::EstimatedSide { logical: &self.logical, preds: &self.own, rows: self.rows }
     }
 
     /// The cost of reading it, in rows of a scan.
@@ -84,19 +84,19 @@ impl Relation {
 /// A condition over several relations.
 pub struct Condition {
     pub pred: Pred,
-    pub uses: Set,
+    pub uses: RelationSet,
 }
 
 /// Columns that are equal to each other, at most one of each relation.
 struct Class {
     collation: Collation,
-    members: Vec<Member>,
-    set: Set,
+    members: Vec<ClassMember>,
+    set: RelationSet,
     /// The share of their values that the limits of all members leave.
     left: f64,
 }
 
-struct Member {
+struct ClassMember {
     relation: usize,
     column: ColId,
     /// Different values among the relation's rows.
@@ -104,12 +104,12 @@ struct Member {
 }
 
 impl Class {
-    fn of(&self, relation: usize) -> Option<&Member> {
+    fn of(&self, relation: usize) -> Option<&ClassMember> {
         self.members.iter().find(|m| m.relation == relation)
     }
 
     /// The share of all combinations of rows that are equal, for the members in a set.
-    fn share(&self, set: Set) -> f64 {
+    fn share(&self, set: RelationSet) -> f64 {
         let (mut all, mut least) = (1.0, f64::INFINITY);
         for member in self.members.iter().filter(|m| set & only(m.relation) != 0) {
             all *= member.distinct;
@@ -120,8 +120,8 @@ impl Class {
 }
 
 /// Two relations that several classes connect: their columns depend on each other.
-struct Pair {
-    set: Set,
+struct DependentPair {
+    set: RelationSet,
     /// By how much the product of the classes' shares is wrong.
     factor: f64,
 }
@@ -143,9 +143,9 @@ pub struct Graph {
     classes: Vec<Class>,
     /// Conditions that are no part of a class.
     pub others: Vec<Condition>,
-    pairs: Vec<Pair>,
+    pairs: Vec<DependentPair>,
     /// For each relation those that a condition connects with it.
-    near: Vec<Set>,
+    near: Vec<RelationSet>,
     /// Costs of seeks that have been asked for.
     seeks: RefCell<Seeks>,
     /// Shares of pairs that have been asked for.
@@ -207,7 +207,7 @@ impl Graph {
             self.classes.swap_remove(at);
         }
         let set = members.iter().fold(0, |set, (relation, _)| set | only(*relation));
-        let member = |(relation, column)| Member { relation, column, distinct: 1.0 };
+        let member = |(relation, column)| ClassMember { relation, column, distinct: 1.0 };
         let members = members.into_iter().map(member).collect();
         self.classes.push(Class { collation, members, set, left: 1.0 });
         true
@@ -246,7 +246,7 @@ impl Graph {
                     self.classes.iter().filter(|c| c.set & set == set).collect();
                 if both.len() > 1 {
                     let factor = self.together(a, b, &both);
-                    self.pairs.push(Pair { set, factor });
+                    self.pairs.push(DependentPair { set, factor });
                 }
             }
         }
@@ -283,14 +283,14 @@ impl Graph {
 
     fn find_near(&mut self) {
         let sets = self.classes.iter().map(|c| c.set).chain(self.others.iter().map(|c| c.uses));
-        let sets: Vec<Set> = sets.collect();
+        let sets: Vec<RelationSet> = sets.collect();
         for set in sets {
             members(set).for_each(|at| self.near[at] |= set & !only(at));
         }
     }
 
     /// Relations that a condition connects with one of the set.
-    pub fn near(&self, set: Set) -> Set {
+    pub fn near(&self, set: RelationSet) -> RelationSet {
         members(set).fold(0, |near, at| near | self.near[at]) & !set
     }
 
@@ -301,7 +301,7 @@ impl Graph {
     }
 
     /// The rows of the joined relations of a set.
-    pub fn rows(&self, set: Set) -> f64 {
+    pub fn rows(&self, set: RelationSet) -> f64 {
         let all: f64 = members(set).map(|at| self.relations[at].rows).product();
         let classes =
             self.classes.iter().filter(|c| (c.set & set).count_ones() > 1).map(|c| c.share(set));
@@ -313,7 +313,7 @@ impl Graph {
 
     /// What it costs to seek a relation's rows for one row of a set; `None` when it is no table or
     /// has no index for it.
-    pub fn seek_cost(&self, set: Set, relation: usize) -> Option<f64> {
+    pub fn seek_cost(&self, set: RelationSet, relation: usize) -> Option<f64> {
         self.relations[relation].table()?;
         let of_class = |at: &usize| {
             let class = &self.classes[*at];
@@ -393,17 +393,17 @@ impl Graph {
     /// others.
     pub fn tested_pairs(
         &self,
-        (left, left_rows): (Set, f64),
-        (right, right_rows): (Set, f64),
+        (left, left_rows): (RelationSet, f64),
+        (right, right_rows): (RelationSet, f64),
         (order, classes): (usize, &[(usize, bool)]),
     ) -> f64 {
-        let spans = |set: Set| set & left != 0 && set & right != 0;
+        let spans = |set: RelationSet| set & left != 0 && set & right != 0;
         let equalities = self.classes.iter().filter(|class| spans(class.set)).count();
         if equalities == classes.len() {
             return 0.0;
         }
         let Some((first, _)) = classes.first() else { return left_rows * right_rows };
-        let source = |set: Set| {
+        let source = |set: RelationSet| {
             let members = self.classes[*first].members.iter();
             members.map(|m| m.relation).find(|relation| set & only(*relation) != 0)
         };
@@ -429,11 +429,16 @@ impl Graph {
 
     /// The equalities of the classes between two sets: those that are written or follow; that of
     /// one class before the others.
-    pub fn equalities(&self, left: Set, right: Set, first: Option<usize>) -> Vec<Pred> {
+    pub fn equalities(
+        &self,
+        left: RelationSet,
+        right: RelationSet,
+        first: Option<usize>,
+    ) -> Vec<Pred> {
         let others = (0..self.classes.len()).filter(|at| Some(*at) != first);
         let all = first.into_iter().chain(others).map(|at| &self.classes[at]);
         let between = all.filter(|c| c.set & left != 0 && c.set & right != 0);
-        let member = |class: &Class, set: Set| {
+        let member = |class: &Class, set: RelationSet| {
             class.members.iter().find(|m| set & only(m.relation) != 0).map(|m| Expr::Col(m.column))
         };
         let equality = |class: &Class| {

@@ -16,13 +16,13 @@ mod graph;
 mod orders;
 mod search;
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use crate::estimate;
 use crate::owners::Owners;
 use crate::statement::Statement;
 use expr::{CompareExpr, Expr, Pred};
-use graph::{Condition, Graph, MOST_RELATIONS, Relation, Set, only};
+use graph::{Condition, Graph, MOST_RELATIONS, Relation, RelationSet, only};
 use logical::tree::input::Input;
 use logical::tree::{JoinHint, JoinKind, Logical};
 use orders::{Orders, Wish};
@@ -44,11 +44,11 @@ pub static RULE: Rewrite = Rewrite {
 };
 
 /// A node whose rows are wanted so.
-fn node(logical: Logical, wish: Option<Wish>, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, wish: Option<Wish>, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }
-    let mut tree = Parts::default();
+    let mut tree = JoinTreeParts::default();
     match logical {
         Logical::Filter { input, preds } if is_inner(&input) => {
             tree.take(input.into_inner(), pass);
@@ -81,10 +81,10 @@ fn has_hint(logical: &Logical) -> bool {
 
 /// A tree of inner joins, taken apart.
 #[derive(Default)]
-struct Parts {
+struct JoinTreeParts {
     relations: Vec<Relation>,
     /// The relations after the most that are searched: these are joined as they are written.
-    later: Vec<Later>,
+    later: Vec<LaterRelation>,
     /// Which relation a column is of, by its number; those of `later` follow the others.
     owners: Owners,
     /// Conditions over several relations.
@@ -94,7 +94,7 @@ struct Parts {
 }
 
 /// A relation whose place is the written one.
-struct Later {
+struct LaterRelation {
     logical: Logical,
     /// Conditions on it alone.
     own: Vec<Pred>,
@@ -102,8 +102,8 @@ struct Later {
     on: Vec<Pred>,
 }
 
-impl Parts {
-    fn take(&mut self, logical: Logical, pass: &mut Pass<'_, '_>) {
+impl JoinTreeParts {
+    fn take(&mut self, logical: Logical, pass: &mut RewritePass<'_, '_>) {
         stack::with_room(|| match logical {
             Logical::Join { kind: JoinKind::Inner, left, right, on, hint: None } => {
                 self.take(left.into_inner(), pass);
@@ -125,11 +125,11 @@ impl Parts {
             let rows = estimate::rows(&logical);
             self.relations.push(Relation { logical, offers, own: Vec::new(), rows });
         } else {
-            self.later.push(Later { logical, own: Vec::new(), on: Vec::new() });
+            self.later.push(LaterRelation { logical, own: Vec::new(), on: Vec::new() });
         }
     }
 
-    fn condition(&mut self, pred: Pred, pass: &Pass<'_, '_>) {
+    fn condition(&mut self, pred: Pred, pass: &RewritePass<'_, '_>) {
         if pass.is_over() {
             return self.above.push(pred);
         }
@@ -152,14 +152,14 @@ impl Parts {
                 self.later[last - MOST_RELATIONS].on.push(pred)
             }
             Some(_) if free => {
-                let uses = uses.into_iter().fold(0, |set: Set, at| set | only(at));
+                let uses = uses.into_iter().fold(0, |set: RelationSet, at| set | only(at));
                 self.conditions.push(Condition { pred, uses });
             }
             _ => self.above.push(pred),
         }
     }
 
-    fn joined(mut self, wish: Option<Wish>, pass: &mut Pass<'_, '_>) -> Logical {
+    fn joined(mut self, wish: Option<Wish>, pass: &mut RewritePass<'_, '_>) -> Logical {
         for relation in self.relations.iter_mut().filter(|_| !pass.is_over()) {
             relation.rows =
                 (relation.rows * estimate::kept(&relation.own, &relation.logical)).max(1.0);
@@ -183,7 +183,9 @@ impl Parts {
             graph.relations.iter_mut().map(|r| Some(built_relation(r))).collect();
         let result = built(&mut graph, &tree, &mut relations);
         debug_assert!(graph.others.is_empty(), "every condition belongs to a join");
-        let with = |left, Later { logical, own, on }| joined(left, logical.filtered(own), on, None);
+        let with = |left, LaterRelation { logical, own, on }| {
+            joined(left, logical.filtered(own), on, None)
+        };
         self.later.into_iter().fold(result, with).filtered(self.above)
     }
 }

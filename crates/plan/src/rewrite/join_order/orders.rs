@@ -5,7 +5,7 @@
 //! An order is a list of classes of equal columns. A merge goes by all that the orders of its sides
 //! begin with, and its rows come in that.
 
-use super::graph::{Graph, Sequence, Set, only};
+use super::graph::{Graph, RelationSet, Sequence, only};
 use crate::cost::{GROUPED, SORTED, STREAMED};
 use expr::{ColId, Expr};
 use logical::tree::Logical;
@@ -59,9 +59,9 @@ struct Order {
     /// The classes of equal columns; none: the column is joined with none.
     classes: Sequence,
     /// Relations whose order begins with the same class.
-    sources: Set,
+    sources: RelationSet,
     /// Relations that come in it.
-    relations: Set,
+    relations: RelationSet,
     wanted: bool,
 }
 
@@ -113,7 +113,7 @@ impl Orders {
         orders
     }
 
-    fn add(&mut self, classes: &[(usize, bool)], relations: Set, wanted: bool) {
+    fn add(&mut self, classes: &[(usize, bool)], relations: RelationSet, wanted: bool) {
         if classes.is_empty() {
             return;
         }
@@ -126,7 +126,7 @@ impl Orders {
     }
 
     fn find_sources(&mut self) {
-        let firsts: Vec<(Option<(usize, bool)>, Set)> = self
+        let firsts: Vec<(Option<(usize, bool)>, RelationSet)> = self
             .all
             .iter()
             .map(|order| (order.classes.first().copied(), order.relations))
@@ -134,7 +134,7 @@ impl Orders {
         for order in &mut self.all {
             let first = order.classes.first().copied();
             let same = firsts.iter().filter(|(other, _)| first.is_some() && *other == first);
-            order.sources |= same.fold(0, |set: Set, (_, relations)| set | relations);
+            order.sources |= same.fold(0, |set: RelationSet, (_, relations)| set | relations);
         }
     }
 
@@ -155,7 +155,7 @@ impl Orders {
 
     /// Whether a joined set is worth having in an order: more is to be merged by it, or it is
     /// wanted.
-    pub fn is_useful(&self, order: usize, set: Set) -> bool {
+    pub fn is_useful(&self, order: usize, set: RelationSet) -> bool {
         let order = &self.all[order];
         order.wanted || order.sources & !set != 0
     }

@@ -7,7 +7,7 @@
 //! table for each row of the left, or merges two sides that come in order. The exact search keeps
 //! for each set the best tree of all and the best in each order that is of use.
 
-use super::graph::{Graph, Set, members, only};
+use super::graph::{Graph, RelationSet, members, only};
 use super::orders::Orders;
 use crate::chance::Chance;
 use crate::cost::{BUILD, GIVEN, MERGED, PAIR, PROBE};
@@ -26,7 +26,7 @@ pub enum Tree {
 
 impl Tree {
     /// The relations in it.
-    pub fn set(&self) -> Set {
+    pub fn set(&self) -> RelationSet {
         match self {
             Tree::Leaf(at) => only(*at),
             Tree::Join(left, right, _) => left.set() | right.set(),
@@ -45,16 +45,16 @@ impl Tree {
 
 /// A joined set, as far as costs need it.
 #[derive(Clone, Copy)]
-struct Side {
-    set: Set,
+struct JoinedSet {
+    set: RelationSet,
     /// Relations that a condition connects with it.
-    near: Set,
+    near: RelationSet,
     rows: f64,
     cost: f64,
 }
 
 /// The cost of joining two sides whose join has so many rows.
-fn join_cost(graph: &Graph, left: Side, right: Side, rows: f64) -> f64 {
+fn join_cost(graph: &Graph, left: JoinedSet, right: JoinedSet, rows: f64) -> f64 {
     if left.near & right.set == 0 {
         return left.cost + right.cost + left.rows * right.rows * PAIR + rows * GIVEN;
     }
@@ -63,7 +63,7 @@ fn join_cost(graph: &Graph, left: Side, right: Side, rows: f64) -> f64 {
 }
 
 /// The cost of seeking the right side for each row of the left, whose order stays.
-fn loop_cost(graph: &Graph, left: Side, right: Side, rows: f64) -> Option<f64> {
+fn loop_cost(graph: &Graph, left: JoinedSet, right: JoinedSet, rows: f64) -> Option<f64> {
     let at = right.set.is_power_of_two().then(|| right.set.trailing_zeros() as usize)?;
     let one = graph.seek_cost(left.set, at)?;
     Some(left.cost + left.rows * one + rows * GIVEN)
@@ -73,8 +73,8 @@ fn loop_cost(graph: &Graph, left: Side, right: Side, rows: f64) -> Option<f64> {
 fn merge_cost(
     graph: &Graph,
     (order, orders): (usize, &Orders),
-    left: Side,
-    right: Side,
+    left: JoinedSet,
+    right: JoinedSet,
     rows: f64,
 ) -> f64 {
     let by = (order, orders.classes(order));
@@ -88,14 +88,14 @@ pub fn cost(graph: &Graph, orders: &Orders, tree: &Tree) -> f64 {
     side.cost + orders.afterwards(None, side.rows)
 }
 
-fn side(graph: &Graph, tree: &Tree) -> Side {
+fn side(graph: &Graph, tree: &Tree) -> JoinedSet {
     let set = tree.set();
     let rows = graph.rows(set);
     let cost = match tree {
         Tree::Leaf(at) => graph.relations[*at].cost(),
         Tree::Join(left, right, _) => join_cost(graph, side(graph, left), side(graph, right), rows),
     };
-    Side { set, near: graph.near(set), rows, cost }
+    JoinedSet { set, near: graph.near(set), rows, cost }
 }
 
 /// What a search has done, and what ends it early.
@@ -127,7 +127,7 @@ pub fn search(graph: &mut Graph, orders: &Orders, effort: &mut Effort<'_>) -> Op
 
 /// Where no condition connects two parts, their smallest relations may be joined.
 fn connect_parts(graph: &mut Graph) {
-    let mut left: Set = (0..graph.relations.len()).fold(0, |all, at| all | only(at));
+    let mut left: RelationSet = (0..graph.relations.len()).fold(0, |all, at| all | only(at));
     let mut smallest = Vec::new();
     while left != 0 {
         let mut part = only(left.trailing_zeros() as usize);
@@ -145,10 +145,10 @@ fn connect_parts(graph: &mut Graph) {
 
 /// The best tree of a set: its cost, and its last join.
 #[derive(Clone, Copy)]
-struct Best {
-    side: Side,
+struct BestTree {
+    side: JoinedSet,
     /// The left part; none of a single relation.
-    left: Set,
+    left: RelationSet,
     /// The orders that the parts come in, where that is made use of.
     by: (Option<usize>, Option<usize>),
     /// The class that is merged by.
@@ -157,23 +157,23 @@ struct Best {
 
 /// The best trees of a set: of all, and of those that come in an order.
 #[derive(Default)]
-struct Known {
-    any: Option<Best>,
-    ordered: SmallVec<[(usize, Best); 2]>,
+struct BestTrees {
+    any: Option<BestTree>,
+    ordered: SmallVec<[(usize, BestTree); 2]>,
 }
 
-impl Known {
-    fn of(&self, order: usize) -> Option<&Best> {
+impl BestTrees {
+    fn of(&self, order: usize) -> Option<&BestTree> {
         self.ordered.iter().find(|(of, _)| *of == order).map(|(_, best)| best)
     }
 
-    fn in_order(&self, order: Option<usize>) -> Option<&Best> {
+    fn in_order(&self, order: Option<usize>) -> Option<&BestTree> {
         order.map_or(self.any.as_ref(), |order| self.of(order))
     }
 
     /// Takes a tree that is better than those that are known.
-    fn offer(&mut self, order: Option<usize>, new: Best) {
-        let is_better = |known: &Best| new.side.cost < known.side.cost;
+    fn offer(&mut self, order: Option<usize>, new: BestTree) {
+        let is_better = |known: &BestTree| new.side.cost < known.side.cost;
         if self.any.as_ref().is_none_or(is_better) {
             self.any = Some(new);
         }
@@ -192,8 +192,8 @@ fn exact(
     count: usize,
     effort: &mut Effort<'_>,
 ) -> Option<(Tree, f64)> {
-    let mut known: Vec<Known> = Vec::new();
-    known.resize_with(1 << count, Known::default);
+    let mut known: Vec<BestTrees> = Vec::new();
+    known.resize_with(1 << count, BestTrees::default);
     for set in 1..(1usize << count) {
         if effort.is_over() {
             return None;
@@ -205,7 +205,7 @@ fn exact(
         };
     }
     let all = known.last()?;
-    let whole = |order: Option<usize>, best: &Best| {
+    let whole = |order: Option<usize>, best: &BestTree| {
         (order, best.side.cost + orders.afterwards(order, best.side.rows))
     };
     let ordered = all.ordered.iter().map(|(order, best)| whole(Some(*order), best));
@@ -214,13 +214,13 @@ fn exact(
     Some((tree_of(&known, (1 << count) - 1, order), cost))
 }
 
-fn single(graph: &Graph, orders: &Orders, at: usize) -> Known {
+fn single(graph: &Graph, orders: &Orders, at: usize) -> BestTrees {
     let relation = &graph.relations[at];
     let near = graph.near(only(at));
-    let side = Side { set: only(at), near, rows: relation.rows, cost: relation.cost() };
-    let best = Best { side, left: 0, by: (None, None), merged: None };
+    let side = JoinedSet { set: only(at), near, rows: relation.rows, cost: relation.cost() };
+    let best = BestTree { side, left: 0, by: (None, None), merged: None };
     let ordered = orders.of_relation(at).map(|order| (order, best)).collect();
-    Known { any: Some(best), ordered }
+    BestTrees { any: Some(best), ordered }
 }
 
 /// The best trees of a set by those of its parts.
@@ -228,16 +228,16 @@ fn joined(
     graph: &Graph,
     orders: &Orders,
     set: usize,
-    known: &[Known],
+    known: &[BestTrees],
     effort: &mut Effort<'_>,
-) -> Known {
-    let whole = set as Set;
+) -> BestTrees {
+    let whole = set as RelationSet;
     let (rows, near) = (graph.rows(whole), graph.near(whole));
     let best = |cost, left, by, merged| {
-        let side = Side { set: whole, near, rows, cost };
-        Best { side, left, by, merged }
+        let side = JoinedSet { set: whole, near, rows, cost };
+        BestTree { side, left, by, merged }
     };
-    let mut found = Known::default();
+    let mut found = BestTrees::default();
     let mut part = (set - 1) & set;
     while part != 0 {
         effort.steps += 1;
@@ -248,14 +248,14 @@ fn joined(
             let least = found.any.map_or(f64::INFINITY, |known| known.side.cost);
             if left.side.cost < least {
                 let cost = join_cost(graph, left.side, right.side, rows);
-                found.offer(None, best(cost, part as Set, (None, None), None));
+                found.offer(None, best(cost, part as RelationSet, (None, None), None));
             }
             for (order, left) in &lefts.ordered {
                 let kept = orders.is_useful(*order, whole).then_some(*order);
                 if kept.is_some()
                     && let Some(cost) = loop_cost(graph, left.side, right.side, rows)
                 {
-                    found.offer(kept, best(cost, part as Set, (Some(*order), None), None));
+                    found.offer(kept, best(cost, part as RelationSet, (Some(*order), None), None));
                 }
                 for (other, right) in &rights.ordered {
                     let Some(by) = orders.meet(*order, *other) else { continue };
@@ -264,7 +264,7 @@ fn joined(
                     let cost = merge_cost(graph, (by, orders), left.side, right.side, rows);
                     found.offer(
                         kept,
-                        best(cost, part as Set, (Some(*order), Some(*other)), Some(*class)),
+                        best(cost, part as RelationSet, (Some(*order), Some(*other)), Some(*class)),
                     );
                 }
             }
@@ -274,9 +274,9 @@ fn joined(
     found
 }
 
-fn tree_of(known: &[Known], set: usize, order: Option<usize>) -> Tree {
+fn tree_of(known: &[BestTrees], set: usize, order: Option<usize>) -> Tree {
     match known[set].in_order(order) {
-        Some(Best { left, by, merged, .. }) if *left != 0 => {
+        Some(BestTree { left, by, merged, .. }) if *left != 0 => {
             let left = *left as usize;
             let (first, second) = (tree_of(known, left, by.0), tree_of(known, set & !left, by.1));
             Tree::Join(Box::new(first), Box::new(second), *merged)
@@ -286,10 +286,10 @@ fn tree_of(known: &[Known], set: usize, order: Option<usize>) -> Tree {
 }
 
 fn greedy(graph: &Graph, count: usize, effort: &mut Effort<'_>) -> Option<Tree> {
-    let mut trees: Vec<(Tree, Side)> =
+    let mut trees: Vec<(Tree, JoinedSet)> =
         (0..count).map(Tree::Leaf).map(|tree| (tree.clone(), side(graph, &tree))).collect();
     // Rows of the join of two trees, by their positions, the smaller one first.
-    let sized = |a: &Side, b: &Side| {
+    let sized = |a: &JoinedSet, b: &JoinedSet| {
         let connected = a.near & b.set != 0;
         if connected { graph.rows(a.set | b.set) } else { f64::INFINITY }
     };
@@ -318,7 +318,7 @@ fn greedy(graph: &Graph, count: usize, effort: &mut Effort<'_>) -> Option<Tree> 
         } else {
             (Tree::join(second.0, first.0), other)
         };
-        let side = Side { set, near: graph.near(set), rows, cost };
+        let side = JoinedSet { set, near: graph.near(set), rows, cost };
         sizes.push(trees.iter().map(|(_, known)| sized(known, &side)).collect());
         trees.push((tree, side));
     }

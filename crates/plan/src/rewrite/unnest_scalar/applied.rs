@@ -2,7 +2,7 @@
 //! that the groups are joined by a left join, whichever kind of APPLY it is.
 
 use super::groups::{Groups, put_outer};
-use crate::rewrite::rule::Pass;
+use crate::rewrite::rule::RewritePass;
 use expr::Expr;
 use logical::tree::input::Input;
 use logical::tree::{JoinKind, Logical};
@@ -14,7 +14,7 @@ pub fn joined(
     right: Input,
     args: Vec<(usize, Expr)>,
     (left_rows, asked): (f64, f64),
-    pass: &mut Pass<'_, '_>,
+    pass: &mut RewritePass<'_, '_>,
 ) -> Logical {
     let groups = match super::is_full(pass) {
         true => None,

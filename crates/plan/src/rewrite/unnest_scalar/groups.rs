@@ -137,9 +137,9 @@ impl Groups {
 
 /// The parts of a subquery that computes aggregates over all of its rows: the expressions over
 /// them, if any, the aggregates, and what they read.
-type Shape<'l> = (Option<&'l [(ColId, Expr)]>, &'l [Aggregate], &'l Logical);
+type GroupsShape<'l> = (Option<&'l [(ColId, Expr)]>, &'l [Aggregate], &'l Logical);
 
-fn shape(logical: &Logical) -> Option<Shape<'_>> {
+fn shape(logical: &Logical) -> Option<GroupsShape<'_>> {
     stack::with_room(|| match logical {
         Logical::Aggregate { input, keys, aggregates, scalar: true, .. } if keys.is_empty() => {
             Some((None, &aggregates[..], &**input))
@@ -160,8 +160,8 @@ fn correlated(pred: &Pred, args: &Args, slots: &[usize]) -> Option<(Expr, Expr, 
         return None;
     }
     let (own, outer) = match (is_made_of(&c.left, slots), is_made_of(&c.right, slots)) {
-        (Made::Columns, Made::Outer) => (&c.left, &c.right),
-        (Made::Outer, Made::Columns) => (&c.right, &c.left),
+        (ColumnUse::Columns, ColumnUse::Outer) => (&c.left, &c.right),
+        (ColumnUse::Outer, ColumnUse::Columns) => (&c.right, &c.left),
         _ => return None,
     };
     if own.is_volatile() || outer.is_volatile() {
@@ -183,7 +183,7 @@ pub fn put_outer(leaf: &mut Expr, args: &Args) {
 
 /// What stands in an expression of a subquery.
 #[derive(PartialEq, Eq)]
-enum Made {
+enum ColumnUse {
     /// Its own columns, no outer values.
     Columns,
     /// Outer values, no column.
@@ -191,7 +191,7 @@ enum Made {
     Other,
 }
 
-fn is_made_of(e: &Expr, slots: &[usize]) -> Made {
+fn is_made_of(e: &Expr, slots: &[usize]) -> ColumnUse {
     let (mut columns, mut outer) = (false, false);
     e.leaves(&mut |leaf| match leaf {
         Expr::Col(_) => columns = true,
@@ -199,9 +199,9 @@ fn is_made_of(e: &Expr, slots: &[usize]) -> Made {
         _ => {}
     });
     match (columns, outer) {
-        (true, false) => Made::Columns,
-        (false, true) => Made::Outer,
-        _ => Made::Other,
+        (true, false) => ColumnUse::Columns,
+        (false, true) => ColumnUse::Outer,
+        _ => ColumnUse::Other,
     }
 }
 

@@ -14,7 +14,7 @@ mod groups;
 mod strict;
 mod value;
 
-use super::rule::{Pass, Rewrite};
+use super::rule::{Rewrite, RewritePass};
 use super::visit::with_inputs;
 use crate::estimate;
 use expr::{Expr, Pred};
@@ -38,7 +38,7 @@ const MOST_JOINED: u64 = 64;
 const TESTED: f64 = 10.0;
 
 /// `goal`: only so many rows of the node are wanted.
-fn node(logical: Logical, goal: Option<f64>, pass: &mut Pass<'_, '_>) -> Logical {
+fn node(logical: Logical, goal: Option<f64>, pass: &mut RewritePass<'_, '_>) -> Logical {
     if pass.is_over() {
         return logical;
     }
@@ -69,7 +69,7 @@ fn node(logical: Logical, goal: Option<f64>, pass: &mut Pass<'_, '_>) -> Logical
 }
 
 /// Whether no more subqueries become joins.
-fn is_full(pass: &Pass<'_, '_>) -> bool {
+fn is_full(pass: &RewritePass<'_, '_>) -> bool {
     pass.changes() >= MOST_JOINED
 }
 
@@ -85,7 +85,7 @@ fn filtered(
     mut input: Input,
     preds: Vec<Pred>,
     goal: Option<f64>,
-    pass: &mut Pass<'_, '_>,
+    pass: &mut RewritePass<'_, '_>,
 ) -> Logical {
     let (with, mut plain): (Vec<Pred>, Vec<Pred>) = preds.into_iter().partition(Pred::has_subquery);
     let outer_rows = estimate::rows(&input) * estimate::kept(&plain, &input);

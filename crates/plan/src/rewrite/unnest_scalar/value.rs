@@ -5,7 +5,7 @@
 //! asks for.
 
 use super::groups::{Groups, put_outer};
-use crate::rewrite::rule::Pass;
+use crate::rewrite::rule::RewritePass;
 use expr::{Expr, Pred, SubRef};
 use logical::tree::input::Input;
 use logical::tree::{JoinKind, Logical};
@@ -16,7 +16,7 @@ pub struct Values<'v, 'p, 'a> {
     outer_rows: f64,
     /// So many of them are asked for.
     asked: f64,
-    pass: &'v mut Pass<'p, 'a>,
+    pass: &'v mut RewritePass<'p, 'a>,
     /// By the numbers of the subqueries what their values are; `None`: they stay.
     known: HashMap<usize, Option<Expr>>,
     /// What is joined, and on what.
@@ -28,7 +28,7 @@ impl<'v, 'p, 'a> Values<'v, 'p, 'a> {
     pub fn new(
         outer_rows: f64,
         goal: Option<f64>,
-        pass: &'v mut Pass<'p, 'a>,
+        pass: &'v mut RewritePass<'p, 'a>,
     ) -> Values<'v, 'p, 'a> {
         let asked = goal.map_or(outer_rows, |goal| goal.min(outer_rows));
         Values { outer_rows, asked, pass, known: HashMap::new(), joins: Vec::new() }
