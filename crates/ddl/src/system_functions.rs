@@ -11,11 +11,11 @@ use catalog::{Db, errors};
 use expr::functions::Function;
 use logical::view::ViewDef;
 use session::state::SessionCore;
-use session::state::host::Above;
+use session::state::host::Upcalls;
 
 /// The functions of the system.
 #[derive(Clone, Copy)]
-pub struct SystemFunctions(&'static dyn Above);
+pub struct SystemFunctions(&'static dyn Upcalls);
 
 impl SystemFunctions {
     /// As a session knows them.

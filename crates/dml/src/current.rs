@@ -12,7 +12,7 @@ use types::{SqlError, Value, msg};
 
 use super::row_change::{RowChange, no_conflict};
 use exec::operators::rt::Rt;
-use session::state::cursors::{Concurrency, Current, CurrentRow, Cursor};
+use session::state::cursors::{Concurrency, CurrentRow, Cursor, PositionedRows};
 
 /// The row of a cursor.
 #[derive(Debug)]
@@ -62,9 +62,9 @@ impl CurrentTarget {
             }
         }
         match &*cursor.current.lock() {
-            Current::None => Err(SqlError::of(msg::FETCH_BUFFER_EMPTY, [])),
-            Current::Missing => Err(SqlError::of(msg::ROW_NOT_IN_FETCH_BUFFER, [])),
-            Current::Row(rows) => rows
+            PositionedRows::None => Err(SqlError::of(msg::FETCH_BUFFER_EMPTY, [])),
+            PositionedRows::Missing => Err(SqlError::of(msg::ROW_NOT_IN_FETCH_BUFFER, [])),
+            PositionedRows::Row(rows) => rows
                 .iter()
                 .find(|row| (row.db, row.table) == own)
                 .cloned()
@@ -109,7 +109,7 @@ fn change_row(
     let txn = rt.session().txn(db)?;
     let written =
         read_current(db, txn, store, &row.locator, &mut lookup)?.then(|| lookup.row(0).to_vec());
-    if let Current::Row(rows) = &mut *cursor.current.lock() {
+    if let PositionedRows::Row(rows) = &mut *cursor.current.lock() {
         let own = |other: &&mut CurrentRow| {
             (other.db, other.table, &other.locator) == (row.db, row.table, &row.locator)
         };

@@ -20,12 +20,12 @@ use metadata::{functions, views};
 use session::output::{ColumnInfo, Sink};
 use session::state::SessionCore;
 use session::state::changes::FiredTriggers;
-use session::state::host::Above;
+use session::state::host::Upcalls;
 
 /// The engine, as statements know it.
 pub(crate) struct Engine;
 
-impl Above for Engine {
+impl Upcalls for Engine {
     fn view(&self, schema: &str, name: &str) -> Option<&'static dyn ViewDef> {
         views::find(schema, name).map(|view| view as &dyn ViewDef)
     }

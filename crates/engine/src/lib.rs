@@ -21,7 +21,7 @@ mod typed_rows;
 pub mod watch;
 
 pub use self::session::{
-    BeforeAnswer, Owed, RpcParam, Session, TransactionRequest, TransactionStart,
+    BeforeAnswer, OwedLogs, RpcParam, Session, TransactionRequest, TransactionStart,
 };
 pub use ::session::conceal::has_secret;
 pub use ::session::output::{

@@ -21,7 +21,7 @@ use catalog::{Db, IndexDef, TableDef};
 use exec::uses::Missing;
 use plan::cost::{self, Cost};
 use plan::nodes::Plan;
-use session::asking::{Asking, GoOn};
+use session::asking::{GoOn, StepAsker};
 use session::output::ColumnInfo;
 use session::state::profile::{NodeCounters, NodeId, Profile};
 
@@ -127,7 +127,7 @@ impl Object {
 
 /// A statement and its operators, and who is asked while they are gathered and written.
 pub struct Shown<'a> {
-    asking: Asking<'a>,
+    asking: StepAsker<'a>,
     statement: String,
     /// SELECT, INSERT ...
     kind: &'static str,
@@ -196,7 +196,7 @@ impl Step {
 impl<'a> Shown<'a> {
     /// A statement without operators, as utility statements are.
     pub fn of_statement(text: &str, go_on: GoOn<'a>) -> Shown<'a> {
-        let asking = Asking::new(go_on);
+        let asking = StepAsker::new(go_on);
         let statement = text.trim().to_string();
         let (subqueries, placed, steps, missing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Shown { asking, statement, kind: "WITHOUT QUERY PLAN", subqueries, placed, steps, missing }

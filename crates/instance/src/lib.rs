@@ -73,7 +73,7 @@ use programs::cache::BatchCache;
 use session::query_memory::QueryMemory;
 use session::state::activity;
 use session::state::core::SessionShared;
-use session::state::host::{Above, Host};
+use session::state::host::{Host, Upcalls};
 
 /// System databases that are made at first start, with their ids.
 pub const SYSTEM: [(&str, i32); 4] =
@@ -175,7 +175,7 @@ impl InstanceCore {
     pub fn open_databases(
         options: InstanceOptions,
         memory: Option<PageMemory>,
-        above: &'static dyn Above,
+        above: &'static dyn Upcalls,
     ) -> Result<Arc<InstanceCore>, InstanceError> {
         let budget = Budget::new(&options, memory.as_ref().map(|memory| memory.bytes));
         let account = budget.account(options.own_process);

@@ -27,7 +27,7 @@ use dml::DmlPlan;
 use exec::operators::scalar::{Condition, Scalar};
 use plan::cursor::CursorPlan;
 use plan::{Needs, QueryPlan};
-use session::asking::{Asking, GoOn};
+use session::asking::{GoOn, StepAsker};
 use session::conceal::conceal_while;
 use session::state::SessionCore;
 use session::state::activity::BatchView;
@@ -363,7 +363,7 @@ impl Compiled {
         let bound = Mutex::new(vec![None; program.ops.len()]);
         let procedure = CompactString::default();
         let source: Arc<str> = text.into();
-        let asking = Asking::new(go_on);
+        let asking = StepAsker::new(go_on);
         let Some(concealed) = conceal_while(text, &|| asking.wanted()) else {
             return Err(asking.failed());
         };
@@ -467,7 +467,7 @@ fn parsed(
     settings: ParseSettings,
     go_on: GoOn<'_>,
 ) -> Result<syntax::Parsed, SqlError> {
-    let asking = Asking::new(go_on);
+    let asking = StepAsker::new(go_on);
     syntax::parse_while(text, settings, &|| asking.wanted()).map_err(|error| match error {
         syntax::ParseError::Syntax(error) => catalog::errors::syntax_error(error),
         syntax::ParseError::Stopped => asking.failed(),

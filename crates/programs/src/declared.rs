@@ -13,7 +13,7 @@ use types::{SqlError, msg};
 
 use super::program::BatchParam;
 use catalog::fold_name;
-use session::asking::{Asking, GoOn};
+use session::asking::{GoOn, StepAsker};
 
 /// Positions where an `@name` token is something else than the use of a variable, and where
 /// variables begin.
@@ -98,7 +98,7 @@ pub fn undeclared<'t>(
     if !text.contains('@') {
         return Ok(uses);
     }
-    let asking = Asking::new(go_on);
+    let asking = StepAsker::new(go_on);
     let Some(tokens) = tokenize_while(text, settings, &|| asking.wanted()) else {
         return Err(asking.failed());
     };
@@ -140,11 +140,11 @@ impl Places {
             || next == Some("=") && self.arguments.at(at).is_some_and(|names| names.contains(name))
     }
 
-    fn block(&mut self, stmts: &[Stmt], asking: &Asking<'_>) -> Result<(), SqlError> {
+    fn block(&mut self, stmts: &[Stmt], asking: &StepAsker<'_>) -> Result<(), SqlError> {
         stmts.iter().try_for_each(|stmt| self.stmt(stmt, asking))
     }
 
-    fn stmt(&mut self, stmt: &Stmt, asking: &Asking<'_>) -> Result<(), SqlError> {
+    fn stmt(&mut self, stmt: &Stmt, asking: &StepAsker<'_>) -> Result<(), SqlError> {
         asking.step()?;
         let span = (stmt.span.start, stmt.span.end);
         match &stmt.kind {

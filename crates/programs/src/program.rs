@@ -11,7 +11,7 @@ use types::{DataType, SqlError, msg};
 use bind::env::VarScope;
 use bind::type_names::in_list;
 use catalog::fold_name;
-use session::asking::{Asking, GoOn};
+use session::asking::{GoOn, StepAsker};
 
 /// A variable that exists before a batch starts: its name, and its type unless it is a table.
 pub type BatchParam = (CompactString, Option<DataType>);
@@ -93,7 +93,7 @@ struct Loop {
 struct Builder<'a> {
     program: Program,
     type_of: TypeOf<'a>,
-    asking: Asking<'a>,
+    asking: StepAsker<'a>,
     loops: Vec<Loop>,
     labels: HashMap<CompactString, Label>,
     gotos: Vec<Goto>,
@@ -178,7 +178,7 @@ impl<'a> Builder<'a> {
         Builder {
             program: Program { vars, ..Program::default() },
             type_of,
-            asking: Asking::new(go_on),
+            asking: StepAsker::new(go_on),
             loops: Vec::new(),
             labels: HashMap::new(),
             gotos: Vec::new(),

@@ -12,7 +12,7 @@ use types::{SqlError, msg};
 use super::declared;
 use super::program::BatchParam;
 use catalog::fold_name;
-use session::asking::{Asking, GoOn};
+use session::asking::{GoOn, StepAsker};
 
 /// The parameters of a batch in the order in which they first stand in it.
 ///
@@ -61,7 +61,7 @@ fn first_with_temporary<'s>(
     if !text.contains('#') {
         return Ok(None);
     }
-    let asking = Asking::new(go_on);
+    let asking = StepAsker::new(go_on);
     let Some(tokens) = tokenize_while(text, settings, &|| asking.wanted()) else {
         return Err(asking.failed());
     };

@@ -22,16 +22,16 @@ pub fn always() -> Result<(), SqlError> {
 }
 
 /// Whoever asks for each of its steps; one of many is passed on.
-pub struct Asking<'a> {
+pub struct StepAsker<'a> {
     go_on: GoOn<'a>,
     steps: Cell<u32>,
     failed: RefCell<Option<SqlError>>,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> StepAsker<'a> {
     /// Nobody has asked yet.
-    pub fn new(go_on: GoOn<'a>) -> Asking<'a> {
-        Asking { go_on, steps: Cell::new(0), failed: RefCell::new(None) }
+    pub fn new(go_on: GoOn<'a>) -> StepAsker<'a> {
+        StepAsker { go_on, steps: Cell::new(0), failed: RefCell::new(None) }
     }
 
     /// Another step.
@@ -55,7 +55,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Whether to go on, for those who stop without an error of their own; it is had by
-    /// [`Asking::failed`].
+    /// [`StepAsker::failed`].
     pub fn wanted(&self) -> bool {
         match self.ask() {
             Ok(()) => true,
@@ -83,7 +83,7 @@ mod tests {
             asked.set(asked.get() + 1);
             if asked.get() == 3 { Err(catalog::errors::out_of_memory()) } else { Ok(()) }
         };
-        let asking = Asking::new(&go_on);
+        let asking = StepAsker::new(&go_on);
         let steps = (0..BETWEEN * 2 + 7).filter(|_| asking.step().is_ok()).count();
         assert_eq!((steps, asked.get()), (BETWEEN as usize * 2 + 7, 2));
         assert!(!asking.wanted());

@@ -81,7 +81,7 @@ pub fn conceal_while(text: &str, wanted: &dyn Fn() -> bool) -> Option<String> {
         return Some(text.to_string());
     }
     let mut hidden = vec![false; text.len()];
-    if hide(text, 0, &mut hidden, wanted)? == Seen::Unreadable {
+    if hide(text, 0, &mut hidden, wanted)? == ConcealResult::Unreadable {
         hidden.fill(true);
     }
     let mut shown = text.to_string();
@@ -108,7 +108,7 @@ fn has_sign(text: &str) -> bool {
 
 /// What became of a text that was looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum ConcealResult {
     /// Its secrets are hidden.
     Read,
     /// It names secrets, and nobody can say where they are.
@@ -116,7 +116,12 @@ enum Seen {
 }
 
 /// Hides the secrets of a text; none when it is not wanted any more.
-fn hide(text: &str, depth: usize, hidden: &mut [bool], wanted: &dyn Fn() -> bool) -> Option<Seen> {
+fn hide(
+    text: &str,
+    depth: usize,
+    hidden: &mut [bool],
+    wanted: &dyn Fn() -> bool,
+) -> Option<ConcealResult> {
     let tokens = tokenize_while(text, ParseSettings::default(), wanted)?;
     let list = &tokens.list;
     let words: Vec<String> = list.iter().map(|token| word(text, token)).collect();
@@ -142,7 +147,8 @@ fn hide(text: &str, depth: usize, hidden: &mut [bool], wanted: &dyn Fn() -> bool
             }
         }
         if matches!(list[at].kind, Tok::Str | Tok::NStr | Tok::Quoted) {
-            strings_too |= hide_within(text, &list[at], depth, hidden, wanted)? == Seen::Unreadable;
+            strings_too |=
+                hide_within(text, &list[at], depth, hidden, wanted)? == ConcealResult::Unreadable;
         }
     }
     if strings_too {
@@ -150,7 +156,11 @@ fn hide(text: &str, depth: usize, hidden: &mut [bool], wanted: &dyn Fn() -> bool
         let literals = list.iter().filter(|token| is_literal(token.kind));
         literals.for_each(|token| fill(token, hidden));
     }
-    Some(if names && !parses(text, wanted)? { Seen::Unreadable } else { Seen::Read })
+    Some(if names && !parses(text, wanted)? {
+        ConcealResult::Unreadable
+    } else {
+        ConcealResult::Read
+    })
 }
 
 /// A token as the name or keyword that it is, in upper case; empty for all else.
@@ -230,17 +240,19 @@ fn hide_within(
     depth: usize,
     hidden: &mut [bool],
     wanted: &dyn Fn() -> bool,
-) -> Option<Seen> {
+) -> Option<ConcealResult> {
     let written = token.span.text(text);
     if !has_sign(written) {
-        return Some(Seen::Read);
+        return Some(ConcealResult::Read);
     }
     if depth == DEEPEST {
         fill(token, hidden);
-        return Some(Seen::Read);
+        return Some(ConcealResult::Read);
     }
     let prefix = if token.kind == Tok::NStr { 2 } else { 1 };
-    let Some(inner) = written.get(prefix..written.len() - 1) else { return Some(Seen::Read) };
+    let Some(inner) = written.get(prefix..written.len() - 1) else {
+        return Some(ConcealResult::Read);
+    };
     let quote = if token.kind == Tok::Quoted { written.as_bytes()[0] } else { b'\'' };
     let quote = match quote {
         b'[' => b']',
@@ -257,7 +269,7 @@ fn hide_within(
         at += if byte == quote && inner.as_bytes().get(at + 1) == Some(&quote) { 2 } else { 1 };
     }
     // Only whole ASCII characters were left out.
-    let Ok(plain) = String::from_utf8(plain) else { return Some(Seen::Unreadable) };
+    let Ok(plain) = String::from_utf8(plain) else { return Some(ConcealResult::Unreadable) };
     let mut within = vec![false; plain.len()];
     let seen = hide(&plain, depth + 1, &mut within, wanted)?;
     let begin = token.span.start as usize + prefix;

@@ -17,7 +17,7 @@ pub trait Sink {
         Ok(())
     }
     /// Where the columns of a client's cursor come from; behind [`Sink::columns`].
-    fn origins(&mut self, origins: &Origins) -> Result<(), SqlError> {
+    fn origins(&mut self, origins: &ColumnOrigins) -> Result<(), SqlError> {
         let _ = origins;
         Ok(())
     }
@@ -200,17 +200,17 @@ impl Sink for FirstError {
 
 /// Where the columns of a client's cursor come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origins {
+pub struct ColumnOrigins {
     /// The tables, each by the parts of its name: `[database,] schema, table`.
     pub tables: Vec<Vec<CompactString>>,
     /// One for each column.
-    pub columns: Vec<Origin>,
+    pub columns: Vec<ColumnOrigin>,
 }
 
 /// Where a column comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// Its table among those of [`Origins::tables`]; none for an expression.
+pub struct ColumnOrigin {
+    /// Its table among those of [`ColumnOrigins::tables`]; none for an expression.
     pub table: Option<usize>,
     /// Its name in the table, where the result names it differently.
     pub name: Option<CompactString>,

@@ -119,7 +119,7 @@ pub struct Grant {
 
 /// What is shown of a grant.
 #[derive(Clone, Copy, Debug)]
-pub struct Granted {
+pub struct GrantFigures {
     pub since: SystemTime,
     /// Bytes that its statement holds, and the most that it has held at once.
     pub held: usize,
@@ -142,7 +142,7 @@ impl Grants {
     }
 
     /// Those that are held.
-    pub fn look(&self) -> Vec<Granted> {
+    pub fn look(&self) -> Vec<GrantFigures> {
         let list: Vec<_> = self.0.lock().iter().filter_map(Weak::upgrade).collect();
         list.iter().map(|grant| grant.look()).collect()
     }
@@ -156,9 +156,9 @@ impl Grant {
         Arc::new(Grant { budget: budget.clone(), used, peak, since: SystemTime::now() })
     }
 
-    fn look(&self) -> Granted {
+    fn look(&self) -> GrantFigures {
         let (held, peak) = (self.used.load(Ordering::Relaxed), self.peak.load(Ordering::Relaxed));
-        Granted { since: self.since, held, peak: peak.max(held) }
+        GrantFigures { since: self.since, held, peak: peak.max(held) }
     }
 
     /// The statement holds this much.

@@ -65,7 +65,7 @@ use instance::OfInstance;
 use logical::isolation::Isolation;
 use session::output::Sink;
 use session::state::SessionCore;
-use session::state::locks::Looked;
+use session::state::locks::CatalogLook;
 
 /// What carries out each command.
 static COMMANDS: &[command::Known] = &[
@@ -169,7 +169,7 @@ impl StmtCtx<'_> {
 
     /// Before an object that was looked for is said not to be there: another session's transaction
     /// may have dropped it, and take it back. The statement runs again then.
-    fn settle_missing(&mut self, name: &ObjectName, looked: Looked) -> Result<(), SqlError> {
+    fn settle_missing(&mut self, name: &ObjectName, looked: CatalogLook) -> Result<(), SqlError> {
         let missing = errors::invalid_object(&name.to_string());
         match self.core.unless_given_up(missing, Some(looked)) {
             error if error.number == 208 => Ok(()),

@@ -4,7 +4,7 @@
 
 use catalog::security::DBO;
 use session::state::SessionCore;
-use session::state::caller::Until;
+use session::state::caller::ActingEnd;
 use syntax::commands::SetUser;
 use types::SqlError;
 
@@ -32,6 +32,6 @@ impl CommandRun for SetUser {
         if ctx.core.user_id() != DBO {
             return Err(not_permitted());
         }
-        ctx.core.act_as_user(name, if *reset { Until::Revert } else { Until::End })
+        ctx.core.act_as_user(name, if *reset { ActingEnd::Revert } else { ActingEnd::End })
     }
 }

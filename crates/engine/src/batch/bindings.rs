@@ -12,7 +12,7 @@ use programs::cache::Found;
 use programs::compiled::{Bindings, Bound, Compiled, Stamp};
 use programs::counts::Counts;
 use session::state::SessionCore;
-use session::state::handles::Declared;
+use session::state::handles::DeclaredParameters;
 
 /// What a run takes and gives back: bindings, and where the session counts what they cost.
 pub(super) type Own = (Bindings, Arc<Counts>);
@@ -35,7 +35,7 @@ struct KeptBatch {
 
 /// What sp_executesql has found for a text.
 struct FoundAgain {
-    declared: Arc<Declared>,
+    declared: Arc<DeclaredParameters>,
     /// The options when it was the same last, by their number.
     options: u64,
     /// How often it was asked for since.
@@ -67,7 +67,7 @@ impl Kept {
         &mut self,
         core: &SessionCore,
         text: &str,
-        declared: &Declared,
+        declared: &DeclaredParameters,
     ) -> Option<Arc<Found>> {
         let cache = core.instance().batches();
         let of_text = self.list.iter_mut().rev().filter(|kept| *kept.batch.source == *text);
@@ -138,7 +138,7 @@ fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
 pub(super) fn found_again(
     core: &mut SessionCore,
     text: &str,
-    declared: &Declared,
+    declared: &DeclaredParameters,
 ) -> Option<Arc<Found>> {
     let mut all = core.memory.bindings.take()?;
     let found = all.downcast_mut::<Kept>().and_then(|kept| kept.found_again(core, text, declared));
@@ -147,7 +147,11 @@ pub(super) fn found_again(
 }
 
 /// sp_executesql has found this for a text, which has run by now.
-pub(super) fn remember(core: &mut SessionCore, declared: Arc<Declared>, found: Arc<Found>) {
+pub(super) fn remember(
+    core: &mut SessionCore,
+    declared: Arc<DeclaredParameters>,
+    found: Arc<Found>,
+) {
     let options = core.options.changes();
     if let Some(kept) = Kept::of(core).and_then(|kept| kept.batch(&found.batch)) {
         kept.again = Some(FoundAgain { declared, options, asked: 0, found });

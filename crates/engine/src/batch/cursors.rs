@@ -28,7 +28,7 @@ use programs::compiled::Bound;
 use session::output::StatementKind;
 use session::state::SessionCore;
 use session::state::cursors::{
-    Concurrency, Current, Cursor, CursorBody, CursorInfo, Declared, last,
+    Concurrency, Cursor, CursorBody, CursorInfo, DeclaredCursor, PositionedRows, last,
 };
 
 /// How often a cursor is compiled again while tables change under its OPEN.
@@ -71,7 +71,7 @@ impl NewCursor<'_> {
             };
             list.iter().filter_map(column).collect()
         });
-        let declared = Declared {
+        let declared = DeclaredCursor {
             model,
             concurrency,
             scroll: self.scroll,
@@ -107,7 +107,7 @@ impl NewCursor<'_> {
         drop(shared);
         Ok(Arc::new(Cursor {
             info,
-            current: Mutex::new(Current::None),
+            current: Mutex::new(PositionedRows::None),
             body: Mutex::new(body),
             memory,
         }))
@@ -230,9 +230,9 @@ pub fn fetch(
     let info = &cursor.info;
     if body.is_updatable() {
         *cursor.current.lock() = match &result {
-            Ok(Status::Row) => Current::Row(body.fetched.tables.clone()),
-            Ok(Status::Missing) => Current::Missing,
-            _ => Current::None,
+            Ok(Status::Row) => PositionedRows::Row(body.fetched.tables.clone()),
+            Ok(Status::Missing) => PositionedRows::Missing,
+            _ => PositionedRows::None,
         };
     }
     info.reads.fetch_add(1, Relaxed);
@@ -246,7 +246,7 @@ pub fn fetch(
 }
 
 /// 16911, 16925: what a cursor cannot fetch.
-pub fn check_fetch(declared: &Declared, to: To) -> Result<(), SqlError> {
+pub fn check_fetch(declared: &DeclaredCursor, to: To) -> Result<(), SqlError> {
     let name = match to {
         To::Next => return Ok(()),
         To::Prior => "prior",

@@ -25,7 +25,7 @@ use programs::module::{check_readonly, convert_argument};
 use programs::program::BatchParam;
 use programs::table_param::TableParam;
 use session::state::SessionCore;
-use session::state::handles::{Declared, Parameter};
+use session::state::handles::{DeclaredParameters, Parameter};
 use session::state::holdings::Holding;
 use session::state::phases::{self, Phase};
 
@@ -81,7 +81,7 @@ type BoundValues = (Vec<Value>, Vec<(usize, usize)>);
 /// A statement under a number.
 pub(super) struct PreparedText {
     text: CompactString,
-    pub(super) declared: Arc<Declared>,
+    pub(super) declared: Arc<DeclaredParameters>,
     last: LastFound,
 }
 
@@ -197,7 +197,7 @@ impl Run<'_> {
     pub(super) fn prepare(
         &mut self,
         text: CompactString,
-        declared: Arc<Declared>,
+        declared: Arc<DeclaredParameters>,
     ) -> Result<(Arc<PreparedText>, Arc<Found>), Failure> {
         let prepared = Arc::new(PreparedText { text, declared, last: LastFound::default() });
         match prepared.compiled(self.core) {
@@ -262,7 +262,10 @@ impl Run<'_> {
         arg.as_ref().and_then(number_of).ok_or_else(|| no_handle(0))
     }
 
-    pub(super) fn declared(&mut self, arg: Option<Arg>) -> Result<Arc<Declared>, SqlError> {
+    pub(super) fn declared(
+        &mut self,
+        arg: Option<Arg>,
+    ) -> Result<Arc<DeclaredParameters>, SqlError> {
         let text = match arg.map(|arg| arg.value) {
             None | Some(Value::Null) => return Ok(Arc::default()),
             Some(Value::Str(text)) => text,
@@ -273,7 +276,7 @@ impl Run<'_> {
         if let Some(known) = self.core.objects.handles.known(&text, version) {
             return Ok(known);
         }
-        let list = Declared::new(parse_parameters(&text, &db.catalog())?);
+        let list = DeclaredParameters::new(parse_parameters(&text, &db.catalog())?);
         Ok(self.core.objects.handles.keep_list(&text, version, list))
     }
 
@@ -281,7 +284,7 @@ impl Run<'_> {
     /// are OUTPUT.
     fn run_text(
         &mut self,
-        declared: &Declared,
+        declared: &DeclaredParameters,
         batch: &Arc<Compiled>,
         args: std::vec::IntoIter<Arg>,
     ) -> Result<(Flow, i32), Failure> {
@@ -299,7 +302,7 @@ impl Run<'_> {
     /// The values of a text's parameters, and which of them go back to which argument.
     pub(super) fn bind_values(
         &mut self,
-        declared: &Declared,
+        declared: &DeclaredParameters,
         args: std::vec::IntoIter<Arg>,
     ) -> Result<BoundValues, SqlError> {
         let params = &declared.list;
@@ -394,7 +397,7 @@ pub fn declared_parameters(
     definition: &str,
     catalog: &Catalog,
 ) -> Result<Vec<BatchParam>, SqlError> {
-    Ok(Declared::new(parse_parameters(definition, catalog)?).typed)
+    Ok(DeclaredParameters::new(parse_parameters(definition, catalog)?).typed)
 }
 
 /// `@a int, @b varchar(10) OUTPUT`: read as a DECLARE once OUTPUT is taken out.

@@ -29,7 +29,7 @@ use logical::rights::Rights;
 use metadata::names::name_parts;
 use metadata::scripts;
 use session::output::StatementKind;
-use session::state::caller::Until;
+use session::state::caller::ActingEnd;
 use session::state::phases::{self, Phase};
 use std::sync::Arc;
 
@@ -570,7 +570,7 @@ impl Run<'_> {
     fn execute_text(&mut self, text: &str, as_whom: Option<&ExecuteAs>) -> Result<Flow, Failure> {
         let depth = self.core.identity.caller.depth();
         if let Some(principal) = as_whom {
-            self.act_as(principal, Until::Revert)?;
+            self.act_as(principal, ActingEnd::Revert)?;
         }
         let done = self.nested(text, &[], &mut Vec::new());
         self.core.identity.caller.return_to(depth);

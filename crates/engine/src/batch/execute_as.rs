@@ -10,7 +10,7 @@ use types::{DataType, Len, SqlError, Value, msg};
 use super::run::{Failure, Run};
 use catalog::errors;
 use instance::security::passwords;
-use session::state::caller::Until;
+use session::state::caller::ActingEnd;
 
 impl Run<'_> {
     /// EXECUTE AS USER, EXECUTE AS LOGIN.
@@ -30,8 +30,8 @@ impl Run<'_> {
             }
         }
         match until {
-            ExecuteAsUntil::Revert => self.act_as(principal, Until::Revert)?,
-            ExecuteAsUntil::End => self.act_as(principal, Until::End)?,
+            ExecuteAsUntil::Revert => self.act_as(principal, ActingEnd::Revert)?,
+            ExecuteAsUntil::End => self.act_as(principal, ActingEnd::End)?,
             ExecuteAsUntil::Cookie(variable) => {
                 let (slot, ty) = self.batch.program.vars.find(variable)?;
                 let cookie = passwords::cookie();
@@ -42,7 +42,7 @@ impl Run<'_> {
                     0,
                     Mode::Implicit,
                 )?;
-                self.act_as(principal, Until::Cookie(cookie))?;
+                self.act_as(principal, ActingEnd::Cookie(cookie))?;
                 self.vars[slot] = given;
             }
         }
@@ -65,7 +65,11 @@ impl Run<'_> {
     }
 
     /// From here on another acts.
-    pub(super) fn act_as(&mut self, principal: &ExecuteAs, until: Until) -> Result<(), Failure> {
+    pub(super) fn act_as(
+        &mut self,
+        principal: &ExecuteAs,
+        until: ActingEnd,
+    ) -> Result<(), Failure> {
         match principal {
             ExecuteAs::User(name) => self.core.act_as_user(name, until)?,
             ExecuteAs::Login(name) => self.core.act_as_login(name, until)?,

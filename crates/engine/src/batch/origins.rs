@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bind::browse::Browse;
 use catalog::{Db, TableDef};
-use session::output::{ColumnInfo, Origin, Origins};
+use session::output::{ColumnInfo, ColumnOrigin, ColumnOrigins};
 
 /// Of tables, and of columns that are some of theirs, for a session in the database `here`.
 pub(super) fn of(
@@ -13,7 +13,7 @@ pub(super) fn of(
     columns: &[ColumnInfo],
     places: &[Option<(usize, usize)>],
     here: i32,
-) -> Origins {
+) -> ColumnOrigins {
     let name = |(db, table): &(Arc<Db>, Arc<TableDef>)| {
         let mut parts = Vec::with_capacity(3);
         if !table.name.starts_with('#') {
@@ -24,25 +24,25 @@ pub(super) fn of(
         parts
     };
     let column = |(info, place): (&ColumnInfo, &Option<(usize, usize)>)| {
-        let Some((at, column)) = *place else { return Origin::default() };
+        let Some((at, column)) = *place else { return ColumnOrigin::default() };
         let table = &tables[at].1;
         let base = &table.columns[column].name;
         let key = table.browse_key();
-        Origin {
+        ColumnOrigin {
             table: Some(at),
             name: (*base != info.name).then(|| base.clone()),
             key: key.is_some_and(|index| index.key.iter().any(|(part, _)| *part == column)),
             hidden: false,
         }
     };
-    Origins {
+    ColumnOrigins {
         tables: tables.iter().map(name).collect(),
         columns: columns.iter().zip(places).map(column).collect(),
     }
 }
 
 /// Of a query in browse mode.
-pub(super) fn of_query(browse: &Browse, columns: &[ColumnInfo], here: i32) -> Origins {
+pub(super) fn of_query(browse: &Browse, columns: &[ColumnInfo], here: i32) -> ColumnOrigins {
     let mut origins = of(&browse.tables, columns, &browse.columns, here);
     origins.columns.iter_mut().skip(browse.visible).for_each(|column| column.hidden = true);
     origins

@@ -18,7 +18,7 @@ use ddl::system_functions::SystemFunctions;
 use ddl::table_def::from_type;
 use programs::compiled::Bound;
 use session::output::{
-    ColumnInfo, MadeRows, Origins, OutputParameter, SessionChange, Sink, StatementEnd,
+    ColumnInfo, ColumnOrigins, MadeRows, OutputParameter, SessionChange, Sink, StatementEnd,
     StatementKind,
 };
 
@@ -93,7 +93,7 @@ impl Sink for Declared<'_> {
         }
     }
 
-    fn origins(&mut self, origins: &Origins) -> Result<(), SqlError> {
+    fn origins(&mut self, origins: &ColumnOrigins) -> Result<(), SqlError> {
         self.client.origins(origins)
     }
 

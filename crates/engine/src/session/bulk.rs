@@ -17,7 +17,7 @@ use catalog::fold_name;
 use dml::bulk::{BulkRows, bulk_load};
 use session::output::{Sink, StatementEnd, StatementKind};
 use session::state::SessionCore;
-use session::state::activity::Here;
+use session::state::activity::CurrentSessionGuard;
 use session::state::bulk::{BulkLoad, BulkOptions};
 use session::state::names::resolve_table;
 
@@ -52,7 +52,7 @@ impl Session {
         if self.core.xact_state() == -1 {
             return Err(errors::doomed());
         }
-        let _here = Here::enter(&shared);
+        let _here = CurrentSessionGuard::enter(&shared);
         shared.begins();
         // As where a batch begins.
         if shared.killed.load(Ordering::Acquire) {

@@ -38,12 +38,12 @@ use programs::parameters::{self, ToRun};
 use ready::{Ready, put_ready};
 use round::{begin_batch, request};
 use session::output::Sink;
-use session::state::activity::{Here, Told};
+use session::state::activity::{CurrentSessionGuard, PublishedState};
 use session::state::core::{SessionCore, SessionShared};
 
 pub use bind::set_options::SessionOptions;
 pub use logical::isolation::Isolation;
-pub use session::state::before_answer::{BeforeAnswer, Owed};
+pub use session::state::before_answer::{BeforeAnswer, OwedLogs};
 pub use session::state::core::{
     DEDICATED_ENDPOINT, NetworkConnection, SessionWatcher, TCP_ENDPOINT,
 };
@@ -54,7 +54,7 @@ pub struct Session {
     /// That of the core.
     shared: Arc<SessionShared>,
     /// What is published of it.
-    told: Told,
+    told: PublishedState,
     /// Room for the keys of shapes, and for the variables of a batch.
     key: String,
     vars: Vec<Value>,
@@ -145,7 +145,7 @@ impl Session {
         Ok(Session {
             core,
             shared,
-            told: Told::default(),
+            told: PublishedState::default(),
             key,
             vars,
             ready,
@@ -234,7 +234,7 @@ impl Session {
         if !self.core.answers.before().is_owed() {
             return Ok(());
         }
-        let _here = Here::enter(&self.shared);
+        let _here = CurrentSessionGuard::enter(&self.shared);
         self.shared.running.store(true, Ordering::Release);
         let settled = self.core.answers.settle();
         self.shared.running.store(false, Ordering::Release);

@@ -10,7 +10,7 @@ use instance::OfInstance;
 use memory::meter::Metered;
 use programs::compiled::Compiled;
 use session::output::Sink;
-use session::state::activity::{Here, Told};
+use session::state::activity::{CurrentSessionGuard, PublishedState};
 use session::state::core::{SessionCore, SessionShared};
 use session::state::phases::{self, Phase};
 use session::state::session_run::LastResults;
@@ -25,9 +25,9 @@ use types::{SqlError, msg};
 pub(super) fn request(
     core: &mut SessionCore,
     shared: &Arc<SessionShared>,
-    told: &mut Told,
+    told: &mut PublishedState,
     sink: &mut dyn Sink,
-    work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut Told) -> Result<End, SqlError>,
+    work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut PublishedState) -> Result<End, SqlError>,
 ) -> Outcome {
     // What the engine does around the statements is of running them too.
     let _run = phases::enter(Phase::Run);
@@ -38,7 +38,7 @@ pub(super) fn request(
         return Outcome { ok: false, status: -1 };
     }
     let _metered = Metered::begin(core.host().memory());
-    let _here = Here::enter(shared);
+    let _here = CurrentSessionGuard::enter(shared);
     shared.begins();
     // Who ends a session that runs nothing has not waited for it: see `Db::evict`.
     if shared.killed.load(Ordering::Acquire) {
@@ -86,7 +86,7 @@ pub(super) fn request(
 /// client sent where that is not the batch's own text.
 pub(super) fn begin_batch(
     core: &mut SessionCore,
-    told: &mut Told,
+    told: &mut PublishedState,
     batch: &Arc<Compiled>,
     sent: Option<&str>,
 ) {

@@ -30,7 +30,7 @@ impl Sink for Watch<'_> {
         self.passed(result)
     }
 
-    fn origins(&mut self, origins: &session::output::Origins) -> Result<(), SqlError> {
+    fn origins(&mut self, origins: &session::output::ColumnOrigins) -> Result<(), SqlError> {
         let result = self.inner.origins(origins);
         self.passed(result)
     }

@@ -23,7 +23,7 @@ use dynamic::Dynamic;
 use keyset::Keyset;
 use rows::Rows;
 use session::state::SessionCore;
-use session::state::cursors::{Current, CurrentRow, CursorBody};
+use session::state::cursors::{CurrentRow, CursorBody, PositionedRows};
 use stream::Stream;
 
 /// Which row a fetch asks for.
@@ -82,7 +82,7 @@ enum Standing {
 pub struct BufferRow {
     pub mark: Mark,
     /// What positioned changes go to.
-    pub current: Current,
+    pub current: PositionedRows,
 }
 
 /// The rows that a client has fetched last.

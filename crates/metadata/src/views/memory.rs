@@ -8,7 +8,7 @@ use types::{DataType, Len, Value};
 use super::transactions::datetime;
 use super::{NVARCHAR60, View, ViewColumn, big, bit, int, text};
 use instance::OfInstance;
-use session::query_memory::Granted;
+use session::query_memory::GrantFigures;
 use session::state::activity::handle;
 use session::state::core::SessionShared;
 
@@ -102,7 +102,7 @@ pub(crate) static GRANTS: View =
         Ok(session.instance().sessions().into_iter().flat_map(of_session).collect())
     });
 
-fn grant_row(spid: i32, grant: &Granted, sql: Value) -> Vec<Value> {
+fn grant_row(spid: i32, grant: &GrantFigures, sql: Value) -> Vec<Value> {
     let kilobytes = |bytes: usize| big((bytes >> 10) as u64);
     let (since, held) = (datetime(grant.since), kilobytes(grant.held));
     vec![

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use engine::Owed;
+use engine::OwedLogs;
 use memory::{Clerk, MemoryAccount, Reservation};
 use tds::PacketType;
 
@@ -36,7 +36,7 @@ pub(super) struct KeptAnswers {
     /// The socket has not taken all that it was given.
     stuck: bool,
     /// What must be durable before they leave.
-    owed: Owed,
+    owed: OwedLogs,
     /// Since when the first one waits.
     since: Option<Instant>,
     /// The clock has it on its list.
@@ -212,7 +212,7 @@ impl Connection {
 
     /// Keeps the packets of an answer back, which waits for what is `owed` now, as all before it
     /// do. When the clock is to look after them, unless it does already.
-    pub fn keep(&self, packets: &[u8], owed: Owed) -> Option<Instant> {
+    pub fn keep(&self, packets: &[u8], owed: OwedLogs) -> Option<Instant> {
         self.wire.lock().count_packets(packets);
         let mut kept = self.kept.lock();
         kept.bytes.extend_from_slice(packets);
@@ -315,7 +315,7 @@ mod tests {
     fn the_clock_does_not_wait_for_who_reads() {
         let account = Arc::new(MemoryAccount::unlimited());
         let (connection, _client) = connected(&account);
-        assert!(connection.keep(&[1, 2, 3], Owed::default()).is_some());
+        assert!(connection.keep(&[1, 2, 3], OwedLogs::default()).is_some());
         std::thread::sleep(LONGEST);
         let reads = connection.wire();
         assert!(connection.send_kept(&account).is_some());
@@ -379,7 +379,7 @@ mod tests {
         buffer.payload().resize(64 << 20, 7);
         let mut packets = Vec::new();
         buffer.finish(&mut packets);
-        assert!(connection.keep(&packets, Owed::default()).is_some());
+        assert!(connection.keep(&packets, OwedLogs::default()).is_some());
         // Mostly it is gone before.
         assert_eq!(account.total(), 0);
         std::thread::sleep(LONGEST);

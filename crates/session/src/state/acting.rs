@@ -12,7 +12,7 @@ use logical::rights::OwnershipChain;
 use syntax::ast::ExecuteAs;
 use types::{SqlError, msg};
 
-use super::caller::{Acting, Until};
+use super::caller::{ActingAs, ActingEnd};
 use super::core::SessionCore;
 use super::identity::ModuleScope;
 
@@ -35,7 +35,7 @@ impl SessionCore {
     }
 
     /// EXECUTE AS USER. Error: 15517.
-    pub fn act_as_user(&mut self, name: &str, until: Until) -> Result<(), SqlError> {
+    pub fn act_as_user(&mut self, name: &str, until: ActingEnd) -> Result<(), SqlError> {
         let refused = || SqlError::of(msg::CANNOT_EXECUTE_AS_USER, [&name]);
         let db = self.db().clone();
         let security = self.security(&db);
@@ -53,12 +53,12 @@ impl SessionCore {
         }
         self.identity.check_depth()?;
         let Principal { id, name, sid, .. } = Principal::clone(&user);
-        self.identity.caller.act(Acting::User { db: db.id(), id, name, sid }, until);
+        self.identity.caller.act(ActingAs::User { db: db.id(), id, name, sid }, until);
         Ok(())
     }
 
     /// EXECUTE AS LOGIN. Error: 15406.
-    pub fn act_as_login(&mut self, name: &str, until: Until) -> Result<(), SqlError> {
+    pub fn act_as_login(&mut self, name: &str, until: ActingEnd) -> Result<(), SqlError> {
         let refused = || SqlError::of(msg::CANNOT_EXECUTE_AS_LOGIN, [&name]);
         let master = self.host().database("master")?;
         let security = self.security(&master);
@@ -78,7 +78,7 @@ impl SessionCore {
         }
         self.identity.check_depth()?;
         let Principal { id, name, sid, .. } = Principal::clone(&login);
-        self.identity.caller.act(Acting::Login { id, name, sid }, until);
+        self.identity.caller.act(ActingAs::Login { id, name, sid }, until);
         // It must be able to use the database that it finds itself in.
         let db = self.db().clone();
         if let Err(e) = self.effective(&db).map(drop) {
@@ -130,7 +130,7 @@ impl SessionCore {
             None => self.login_of(module)?,
             Some((_, Some(user))) => {
                 let Principal { id, name, sid, .. } = Principal::clone(user);
-                Some(Acting::User { db: db.id(), id, name, sid })
+                Some(ActingAs::User { db: db.id(), id, name, sid })
             }
             Some((id, None)) => {
                 return Err(SqlError::of(msg::CANNOT_EXECUTE_AS_USER, [&id]));
@@ -143,7 +143,7 @@ impl SessionCore {
     ///
     /// # Errors
     /// 15406 the login is gone.
-    fn login_of(&self, module: &ModuleDef) -> Result<Option<Acting>, SqlError> {
+    fn login_of(&self, module: &ModuleDef) -> Result<Option<ActingAs>, SqlError> {
         let Some(ExecuteAs::User(name)) =
             module.execute_as().filter(|_| module.is_server_trigger())
         else {
@@ -153,7 +153,7 @@ impl SessionCore {
         let login = security.server.find(name).filter(|p| p.kind == Kind::User);
         let login = login.ok_or_else(|| SqlError::of(msg::CANNOT_EXECUTE_AS_LOGIN, [name]))?;
         let Principal { id, name, sid, .. } = Principal::clone(login);
-        Ok(Some(Acting::Login { id, name, sid }))
+        Ok(Some(ActingAs::Login { id, name, sid }))
     }
 
     /// The database whose names the statements that run mean: the current one, but in a procedure
@@ -173,7 +173,7 @@ impl SessionCore {
         &mut self,
         (db, module): (&Arc<Db>, &ModuleDef),
         chain: OwnershipChain,
-        acting: Option<Acting>,
+        acting: Option<ActingAs>,
     ) -> ModuleScope {
         self.identity.enter_scope(Some((db, module)), self.db.get(), chain, acting)
     }

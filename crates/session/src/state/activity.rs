@@ -76,7 +76,7 @@ impl Published {
 
 /// What changes seldom of what a session publishes.
 #[derive(Default)]
-struct Lasting {
+struct LastingActivity {
     batch: Option<Arc<dyn BatchView>>,
     sent: String,
     options: SessionOptions,
@@ -85,7 +85,7 @@ struct Lasting {
 /// What a session publishes. Only the session's own thread changes it.
 #[derive(Default)]
 pub struct Activity {
-    lasting: Mutex<Lasting>,
+    lasting: Mutex<LastingActivity>,
     /// Beginning and end of the last batch, in microseconds since 1970, 0 before the first; the
     /// time in finished ones.
     started: AtomicU64,
@@ -113,7 +113,7 @@ const KINDS: [WaitKind; 3] = [WaitKind::WriteLog, WaitKind::LogBuffer, WaitKind:
 
 /// What a session's thread knows of what is published, so that it publishes only what is new.
 #[derive(Default)]
-pub struct Told {
+pub struct PublishedState {
     /// Address of the batch, which the publication keeps alive.
     batch: usize,
     /// The client has sent another text than the batch's own.
@@ -130,26 +130,26 @@ thread_local! {
 }
 
 /// While it lives, waits of this thread are the session's.
-pub struct Here {
+pub struct CurrentSessionGuard {
     /// The session of the batch around this one, if it is another one.
     around: Option<Weak<SessionShared>>,
     ran: bool,
 }
 
-impl Here {
+impl CurrentSessionGuard {
     /// A session's batch begins on this thread.
     #[inline]
-    pub fn enter(session: &Arc<SessionShared>) -> Here {
+    pub fn enter(session: &Arc<SessionShared>) -> CurrentSessionGuard {
         let ran = RUNS.replace(true);
         let around = HERE.with_borrow_mut(|here| {
             let known = std::ptr::eq(here.as_ptr(), Arc::as_ptr(session));
             (!known).then(|| std::mem::replace(here, Arc::downgrade(session)))
         });
-        Here { around: around.filter(|_| ran), ran }
+        CurrentSessionGuard { around: around.filter(|_| ran), ran }
     }
 }
 
-impl Drop for Here {
+impl Drop for CurrentSessionGuard {
     fn drop(&mut self) {
         RUNS.set(self.ran);
         if let Some(around) = self.around.take() {
@@ -233,7 +233,7 @@ impl Activity {
     /// batch's own text.
     pub fn begins<B: BatchView + 'static>(
         &self,
-        told: &mut Told,
+        told: &mut PublishedState,
         batch: &Arc<B>,
         sent: Option<&str>,
     ) {
@@ -251,7 +251,13 @@ impl Activity {
     }
 
     /// A batch has ended.
-    pub fn ended(&self, told: &mut Told, options: &CurrentOptions, rowcount: u64, error: i32) {
+    pub fn ended(
+        &self,
+        told: &mut PublishedState,
+        options: &CurrentOptions,
+        rowcount: u64,
+        error: i32,
+    ) {
         let now = about_now();
         let took = now.saturating_sub(self.started.load(Relaxed));
         self.elapsed.store(self.elapsed.load(Relaxed) + took, Relaxed);

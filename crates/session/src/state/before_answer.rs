@@ -6,7 +6,7 @@
 //!   may not be on disk is ever told.
 //! - No commit in one database is recorded while another database owes one of before: what is on
 //!   disk after a crash is never the later of two commits of a session without the earlier.
-//! - What is owed is told to others by [`Owed`], which keeps nothing open.
+//! - What is owed is told to others by [`OwedLogs`], which keeps nothing open.
 //! - It holds one entry per database that owes something, and one of the session's current
 //!   database: what is committed there next needs no memory, and no reference that sessions share.
 
@@ -27,7 +27,7 @@ use wal::Lsn;
 const SOON: Duration = Duration::from_millis(10);
 
 /// A log that an answer waits for, up to a record.
-struct Awaited {
+struct AwaitedLog {
     db: Arc<Db>,
     /// As it was when the record was written: the database may have been opened anew.
     storage: Arc<Database>,
@@ -38,7 +38,7 @@ struct Awaited {
     stays: bool,
 }
 
-type List = SmallVec<[Awaited; 1]>;
+type List = SmallVec<[AwaitedLog; 1]>;
 
 /// What the answers of a session wait for.
 #[derive(Default)]
@@ -50,9 +50,9 @@ pub struct BeforeAnswer {
 
 /// What answers wait for that were made up to some moment, for whoever may not wait.
 #[derive(Default)]
-pub struct Owed(SmallVec<[(Weak<Database>, Lsn); 1]>);
+pub struct OwedLogs(SmallVec<[(Weak<Database>, Lsn); 1]>);
 
-impl Owed {
+impl OwedLogs {
     /// Whether all of it is durable; what is not will be soon. Of a database that was closed
     /// meanwhile nobody can tell: no.
     pub fn is_durable(&self) -> bool {
@@ -70,7 +70,7 @@ impl Owed {
     }
 }
 
-impl Awaited {
+impl AwaitedLog {
     fn wait(&self) -> Result<(), SqlError> {
         self.storage.make_durable(self.record).map_err(|e| {
             self.db.note_failure(&e);
@@ -98,13 +98,13 @@ impl BeforeAnswer {
 
     /// What is owed now. It becomes durable soon, also where the session does not come to wait for
     /// it: its next request may take long.
-    pub fn owed(&self) -> Owed {
+    pub fn owed(&self) -> OwedLogs {
         let list = self.list.lock();
         let owed = list.iter().filter(|awaited| awaited.owed).map(|awaited| {
             awaited.storage.flush_within(SOON);
             (Arc::downgrade(&awaited.storage), awaited.record)
         });
-        Owed(owed.collect())
+        OwedLogs(owed.collect())
     }
 
     /// Waits for what other databases owe, before something is committed in this one.
@@ -115,7 +115,7 @@ impl BeforeAnswer {
         self.wait_for(|awaited| !Arc::ptr_eq(&awaited.storage, storage))
     }
 
-    fn wait_for(&self, which: impl Fn(&Awaited) -> bool) -> Result<(), SqlError> {
+    fn wait_for(&self, which: impl Fn(&AwaitedLog) -> bool) -> Result<(), SqlError> {
         // Only the session's own thread comes here. Were there another one, it would have to wait
         // for the same: the lock is held across the waits.
         let mut list = self.list.lock();
@@ -148,7 +148,7 @@ impl BeforeAnswer {
             None => {
                 list.retain(|left| left.owed);
                 let (db, storage) = (db.clone(), storage.clone());
-                list.push(Awaited { db, storage, record, owed: true, stays });
+                list.push(AwaitedLog { db, storage, record, owed: true, stays });
                 false
             }
         };

@@ -12,7 +12,7 @@ use compact_str::CompactString;
 use super::effective::Effective;
 
 /// As whom a session acts.
-pub(super) enum Acting {
+pub(super) enum ActingAs {
     Login {
         id: i32,
         name: CompactString,
@@ -34,7 +34,7 @@ pub(super) enum Acting {
 
 /// What ends it, besides the end of the module, the text or the session that it began in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Until {
+pub enum ActingEnd {
     /// REVERT.
     Revert,
     /// Nothing.
@@ -51,7 +51,7 @@ pub struct Caller {
     name: CompactString,
     sid: Arc<[u8]>,
     /// EXECUTE AS and application roles, the innermost last.
-    acting: Vec<(Acting, Until)>,
+    acting: Vec<(ActingAs, ActingEnd)>,
     /// Neither the program itself, or acting as another.
     powerful: bool,
     /// What was worked out for the one that acts now, one for each database.
@@ -100,8 +100,10 @@ impl Caller {
     /// before.
     fn known_as(&self) -> Option<(&CompactString, &Arc<[u8]>)> {
         self.acting.iter().rev().find_map(|(acting, _)| match acting {
-            Acting::Login { name, sid, .. } | Acting::User { name, sid, .. } => Some((name, sid)),
-            Acting::Role { .. } => None,
+            ActingAs::Login { name, sid, .. } | ActingAs::User { name, sid, .. } => {
+                Some((name, sid))
+            }
+            ActingAs::Role { .. } => None,
         })
     }
 
@@ -115,8 +117,8 @@ impl Caller {
     pub(super) fn acting_login(&self) -> Option<i32> {
         match self.innermost() {
             None => Some(self.login),
-            Some(Acting::Login { id, .. }) => Some(*id),
-            Some(Acting::User { .. } | Acting::Role { .. }) => None,
+            Some(ActingAs::Login { id, .. }) => Some(*id),
+            Some(ActingAs::User { .. } | ActingAs::Role { .. }) => None,
         }
     }
 
@@ -124,26 +126,24 @@ impl Caller {
     /// and its sid.
     pub(super) fn acting_user(&self, db: i32) -> Option<(i32, &[u8])> {
         match self.innermost() {
-            Some(Acting::User { db: of, id, sid, .. } | Acting::Role { db: of, id, sid, .. })
-                if *of == db =>
-            {
-                Some((*id, sid))
-            }
+            Some(
+                ActingAs::User { db: of, id, sid, .. } | ActingAs::Role { db: of, id, sid, .. },
+            ) if *of == db => Some((*id, sid)),
             _ => None,
         }
     }
 
-    fn innermost(&self) -> Option<&Acting> {
+    fn innermost(&self) -> Option<&ActingAs> {
         self.acting.last().map(|(acting, _)| acting)
     }
 
     /// Whether it acts in an application role, which REVERT does not leave.
     pub(super) fn in_role(&self) -> bool {
-        matches!(self.innermost(), Some(Acting::Role { .. }))
+        matches!(self.innermost(), Some(ActingAs::Role { .. }))
     }
 
     /// What ends what began last.
-    pub(super) fn until(&self) -> Option<&Until> {
+    pub(super) fn until(&self) -> Option<&ActingEnd> {
         self.acting.last().map(|(_, until)| until)
     }
 
@@ -160,7 +160,7 @@ impl Caller {
         }
     }
 
-    pub(super) fn act(&mut self, acting: Acting, until: Until) {
+    pub(super) fn act(&mut self, acting: ActingAs, until: ActingEnd) {
         self.acting.push((acting, until));
         self.changed();
     }

@@ -130,9 +130,9 @@ mod tests {
 
     /// Notes the changes of transactions.
     #[derive(Default)]
-    struct Told(Vec<String>);
+    struct NotedChanges(Vec<String>);
 
-    impl Sink for Told {
+    impl Sink for NotedChanges {
         fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
             Err(error.clone())
         }
@@ -155,7 +155,7 @@ mod tests {
         transaction.begin(7);
         transaction.end(true);
         transaction.begin(8);
-        let mut told = Told::default();
+        let mut told = NotedChanges::default();
         transaction.tell(&mut told).expect("the sink takes all");
         transaction.end(false);
         transaction.tell(&mut told).expect("the sink takes all");

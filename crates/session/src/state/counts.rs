@@ -9,7 +9,7 @@ use super::core::SessionCore;
 use catalog::{Db, TableDef, TableState};
 
 /// Rows that were added to a table (negative: taken away).
-struct Counted {
+struct AddedRows {
     state: Arc<TableState>,
     /// By statements that have ended.
     rows: i64,
@@ -17,7 +17,7 @@ struct Counted {
     own: i64,
 }
 
-impl Counted {
+impl AddedRows {
     fn take_back(&self, rows: i64) {
         match u64::try_from(rows) {
             Ok(rows) => self.state.deleted(rows),
@@ -29,7 +29,7 @@ impl Counted {
 /// The counts of the session's open transaction.
 #[derive(Default)]
 pub(super) struct Counts {
-    list: Vec<Counted>,
+    list: Vec<AddedRows>,
     /// Entries from here on take what is counted; those before are of a savepoint or of a statement
     /// around the running one.
     base: usize,
@@ -63,7 +63,7 @@ impl Counts {
     fn add(&mut self, state: &Arc<TableState>, rows: i64) {
         match self.list[self.base..].iter_mut().find(|counted| Arc::ptr_eq(&counted.state, state)) {
             Some(counted) => counted.own += rows,
-            None => self.list.push(Counted { state: state.clone(), rows: 0, own: rows }),
+            None => self.list.push(AddedRows { state: state.clone(), rows: 0, own: rows }),
         }
     }
 

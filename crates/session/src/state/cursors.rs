@@ -38,7 +38,7 @@ pub enum Concurrency {
 
 /// What a cursor is, as it was declared and after conversions of its kind.
 #[derive(Clone, Debug)]
-pub struct Declared {
+pub struct DeclaredCursor {
     pub model: Model,
     pub concurrency: Concurrency,
     /// Every FETCH; else NEXT alone.
@@ -59,7 +59,7 @@ pub struct Declared {
 pub struct CursorInfo {
     pub handle: i32,
     pub name: Mutex<CompactString>,
-    pub declared: Declared,
+    pub declared: DeclaredCursor,
     pub open: AtomicBool,
     /// @@FETCH_STATUS of its last fetch; -9 before the first.
     pub fetch_status: AtomicI32,
@@ -105,7 +105,7 @@ pub struct CurrentRow {
 
 /// Where positioned changes go.
 #[derive(Clone, Debug, Default)]
-pub enum Current {
+pub enum PositionedRows {
     /// Before the first row, after the last, or nothing was fetched yet.
     #[default]
     None,
@@ -125,7 +125,7 @@ pub trait CursorBody: Any + Send {
 /// A cursor.
 pub struct Cursor {
     pub info: Arc<CursorInfo>,
-    pub current: Mutex<Current>,
+    pub current: Mutex<PositionedRows>,
     pub body: Mutex<Box<dyn CursorBody>>,
     /// Charged for the cursor itself; its rows are charged to the memory of queries.
     pub memory: Reservation,
@@ -147,7 +147,7 @@ impl Cursor {
     pub fn close(&self) {
         self.info.open.store(false, Relaxed);
         self.info.last.store(last::CLOSED, Relaxed);
-        *self.current.lock() = Current::None;
+        *self.current.lock() = PositionedRows::None;
         self.info.position.store(0, Relaxed);
         if let Some(mut body) = self.body.try_lock() {
             body.close();
@@ -174,7 +174,7 @@ fn no_cursor(name: &str) -> SqlError {
 }
 
 /// A name, or a variable with its `@`.
-struct Named {
+struct NamedCursor {
     /// Folded.
     name: CompactString,
     /// The frame that it ends with; none for a global name.
@@ -186,14 +186,14 @@ struct Named {
 }
 
 /// A cursor variable that a procedure gives back, by its name there.
-pub type Returned = (CompactString, Option<Arc<Cursor>>);
+pub type ReturnedCursor = (CompactString, Option<Arc<Cursor>>);
 
 /// The cursors of a session.
 #[derive(Default)]
 pub struct Cursors {
     /// Frames that are running: batches, texts, procedures, triggers.
     level: u32,
-    named: Vec<Named>,
+    named: Vec<NamedCursor>,
     handles: HashMap<i32, Arc<Cursor>>,
     last: i32,
     /// @@FETCH_STATUS.
@@ -205,7 +205,7 @@ pub struct Cursors {
     /// Variables that the frame which begins next gives back.
     wanted: Vec<CompactString>,
     /// What they held when it ended.
-    returned: Vec<Returned>,
+    returned: Vec<ReturnedCursor>,
 }
 
 /// Every cursor of a session, for other sessions to see.
@@ -226,7 +226,7 @@ impl Cursors {
     }
 
     /// What the last frame has given back.
-    pub fn take_returned(&mut self) -> Vec<Returned> {
+    pub fn take_returned(&mut self) -> Vec<ReturnedCursor> {
         std::mem::take(&mut self.returned)
     }
 
@@ -314,7 +314,8 @@ impl Cursors {
             Some(at) => self.named[at].cursor = cursor,
             None if cursor.is_none() => {}
             None => {
-                let named = Named { name: fold_name(name), level, cursor, request: self.request };
+                let named =
+                    NamedCursor { name: fold_name(name), level, cursor, request: self.request };
                 self.named.push(named);
             }
         }
@@ -346,8 +347,12 @@ impl Cursors {
     ) -> Result<(), SqlError> {
         self.check_free(name, global)?;
         let level = if global { None } else { Some(self.level) };
-        let named =
-            Named { name: fold_name(name), level, cursor: Some(cursor), request: self.request };
+        let named = NamedCursor {
+            name: fold_name(name),
+            level,
+            cursor: Some(cursor),
+            request: self.request,
+        };
         self.named.push(named);
         Ok(())
     }
@@ -420,7 +425,7 @@ impl Cursors {
         let seen = self.named.iter().filter(|named| {
             !named.name.starts_with(HIDDEN) && (named.level.is_none() || named.level == around)
         });
-        let reference = |named: &Named| {
+        let reference = |named: &NamedCursor| {
             let cursor = named.cursor.clone()?;
             Some(Reference { name: named.name.clone(), global: named.level.is_none(), cursor })
         };

@@ -27,18 +27,18 @@ pub struct Parameter {
 
 /// A list such as `@a int, @b varchar(10) OUTPUT`.
 #[derive(Debug, Default)]
-pub struct Declared {
+pub struct DeclaredParameters {
     pub list: Vec<Parameter>,
     /// Names and types alone, as the cache of batches wants them; no type for a table.
     pub typed: Vec<(CompactString, Option<DataType>)>,
 }
 
-impl Declared {
+impl DeclaredParameters {
     /// Of parameters in order.
-    pub fn new(list: Vec<Parameter>) -> Declared {
+    pub fn new(list: Vec<Parameter>) -> DeclaredParameters {
         let typed =
             list.iter().map(|p| (p.name.clone(), p.table.is_none().then_some(p.ty))).collect();
-        Declared { list, typed }
+        DeclaredParameters { list, typed }
     }
 }
 
@@ -50,7 +50,7 @@ pub type Version = (i32, u64);
 pub struct Handles {
     last: i32,
     kept: BTreeMap<i32, Arc<dyn Any + Send + Sync>>,
-    lists: HashMap<Box<str>, (Version, Arc<Declared>)>,
+    lists: HashMap<Box<str>, (Version, Arc<DeclaredParameters>)>,
 }
 
 impl Handles {
@@ -83,13 +83,18 @@ impl Handles {
     }
 
     /// The parameters of a list that was read lately.
-    pub fn known(&self, text: &str, version: Version) -> Option<Arc<Declared>> {
+    pub fn known(&self, text: &str, version: Version) -> Option<Arc<DeclaredParameters>> {
         let (of, list) = self.lists.get(text)?;
         (*of == version).then(|| list.clone())
     }
 
     /// The parameters of a list that has been read now, for the next time.
-    pub fn keep_list(&mut self, text: &str, version: Version, list: Declared) -> Arc<Declared> {
+    pub fn keep_list(
+        &mut self,
+        text: &str,
+        version: Version,
+        list: DeclaredParameters,
+    ) -> Arc<DeclaredParameters> {
         let list = Arc::new(list);
         if text.len() <= LONGEST {
             if self.lists.len() >= LISTS {

@@ -30,7 +30,7 @@ use logical::view::ViewDef;
 
 /// What statements call for that is done above this crate, where batches run and tables are
 /// defined.
-pub trait Above: Send + Sync {
+pub trait Upcalls: Send + Sync {
     /// A system view or table function.
     fn view(&self, schema: &str, name: &str) -> Option<&'static dyn ViewDef>;
 
@@ -110,7 +110,7 @@ pub trait Above: Send + Sync {
 
 /// An instance as statements see it.
 pub struct Host {
-    above: &'static dyn Above,
+    above: &'static dyn Upcalls,
     databases: RwLock<BTreeMap<i32, Arc<Db>>>,
     /// Tempdb as table variables see it.
     variables: OnceLock<Arc<Db>>,
@@ -131,7 +131,7 @@ pub struct Host {
 impl Host {
     /// Without a database yet.
     pub fn new(
-        above: &'static dyn Above,
+        above: &'static dyn Upcalls,
         disk: Arc<dyn Disk>,
         error_log: Arc<ErrorLog>,
         memory: QueryMemory,
@@ -159,7 +159,7 @@ impl Host {
 
     /// What is done above.
     #[inline]
-    pub fn above(&self) -> &'static dyn Above {
+    pub fn above(&self) -> &'static dyn Upcalls {
         self.above
     }
 

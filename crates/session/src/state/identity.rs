@@ -11,7 +11,7 @@ use compact_str::CompactString;
 use logical::rights::OwnershipChain;
 use types::{SqlError, msg};
 
-use super::caller::{Acting, Caller, Until};
+use super::caller::{ActingAs, ActingEnd, Caller};
 use super::running_module::RunningModule;
 use super::shared::Names;
 
@@ -88,7 +88,7 @@ impl Identity {
         module: Option<(&Arc<Db>, &ModuleDef)>,
         current: &Arc<Db>,
         chain: OwnershipChain,
-        acting: Option<Acting>,
+        acting: Option<ActingAs>,
     ) -> ModuleScope {
         let running = module.map(|module| RunningModule::of(module, current));
         let scope = ModuleScope {
@@ -98,7 +98,7 @@ impl Identity {
             depth: self.caller.depth(),
         };
         if let Some(acting) = acting {
-            self.caller.act(acting, Until::Revert);
+            self.caller.act(acting, ActingEnd::Revert);
         }
         self.acting_floor = self.caller.depth();
         scope
@@ -122,15 +122,15 @@ impl Identity {
         cookie: Option<Vec<u8>>,
     ) -> Result<(), SqlError> {
         self.check_depth()?;
-        let until = cookie.map_or(Until::End, Until::Cookie);
-        self.caller.act(Acting::Role { db: db.id(), id: role.id, sid: role.sid.clone() }, until);
+        let until = cookie.map_or(ActingEnd::End, ActingEnd::Cookie);
+        self.caller.act(ActingAs::Role { db: db.id(), id: role.id, sid: role.sid.clone() }, until);
         Ok(())
     }
 
     /// The rights that the caller had before an application role. Error: 15592.
     pub fn leave_role(&mut self, cookie: &[u8]) -> Result<(), SqlError> {
         let depth = self.caller.depth();
-        let fits = matches!(self.caller.until(), Some(Until::Cookie(set)) if set == cookie);
+        let fits = matches!(self.caller.until(), Some(ActingEnd::Cookie(set)) if set == cookie);
         if depth > self.acting_floor && self.caller.in_role() && fits {
             self.caller.return_to(depth - 1);
             return Ok(());
@@ -160,9 +160,9 @@ impl Identity {
             return Ok(());
         }
         match (self.caller.until(), cookie) {
-            (None | Some(Until::Revert), None) => {}
-            (Some(Until::Cookie(set)), Some(given)) if set == given => {}
-            (Some(Until::Cookie(_)), Some(_)) => {
+            (None | Some(ActingEnd::Revert), None) => {}
+            (Some(ActingEnd::Cookie(set)), Some(given)) if set == given => {}
+            (Some(ActingEnd::Cookie(_)), Some(_)) => {
                 return Err(SqlError::of(msg::REVERT_COOKIE_INVALID, []));
             }
             _ => {

@@ -24,17 +24,17 @@ const MAX_LOOKS: u32 = 100;
 
 /// A database's catalog as it was when an object was looked for there.
 #[derive(Clone, Copy, Debug)]
-pub struct Looked {
+pub struct CatalogLook {
     db: i32,
     version: u64,
     /// How often the object was not there.
     times: u32,
 }
 
-impl Looked {
+impl CatalogLook {
     /// Before the first look at a database's catalog.
-    pub fn at(db: &Db) -> Looked {
-        Looked { db: db.id(), version: db.schema_version(), times: 0 }
+    pub fn at(db: &Db) -> CatalogLook {
+        CatalogLook { db: db.id(), version: db.schema_version(), times: 0 }
     }
 }
 
@@ -187,8 +187,8 @@ impl SessionCore {
     }
 
     /// What is known of the catalog before an object is looked for.
-    pub fn looked(&self) -> Looked {
-        Looked::at(self.names_db())
+    pub fn looked(&self) -> CatalogLook {
+        CatalogLook::at(self.names_db())
     }
 
     /// After an error that says that an object is not there (208 and its like): waits until other
@@ -201,7 +201,7 @@ impl SessionCore {
     pub fn wait_for_missing(
         &mut self,
         missing: &SqlError,
-        looked: &mut Looked,
+        looked: &mut CatalogLook,
     ) -> Result<bool, SqlError> {
         let Some((db, called)) = self.missing_object(missing) else { return Ok(false) };
         self.wait_for_object(&db, &called, looked)
@@ -216,7 +216,7 @@ impl SessionCore {
         &mut self,
         missing: &SqlError,
         text: &str,
-        looked: &Looked,
+        looked: &CatalogLook,
     ) -> Result<bool, SqlError> {
         let Some(called) = missing_name(missing).filter(|_| looked.times < MAX_LOOKS) else {
             return Ok(false);
@@ -243,7 +243,7 @@ impl SessionCore {
         &mut self,
         db: &Arc<Db>,
         called: &str,
-        looked: &mut Looked,
+        looked: &mut CatalogLook,
     ) -> Result<bool, SqlError> {
         if looked.times >= MAX_LOOKS {
             return Ok(false);
@@ -252,7 +252,7 @@ impl SessionCore {
         let has_waited = self.wait_for_givers(db, |db| db.giver_of_missing(called, spid))?;
         // A transaction that has taken the name back since is no giver any more: a name is put
         // back before its giver goes, and the version moves before the name is there.
-        let now = Looked { times: looked.times + 1, ..Looked::at(db) };
+        let now = CatalogLook { times: looked.times + 1, ..Looked::at(db) };
         let has_moved = (now.db, now.version) != (looked.db, looked.version);
         *looked = now;
         if has_moved && self.cancelled() {
@@ -264,11 +264,11 @@ impl SessionCore {
     /// What becomes of an error after which the whole statement may run again: another session's
     /// transaction may have given up what the statement has not found, and is waited for. `looked`
     /// where nothing but the look itself lies between.
-    pub fn unless_given_up(&mut self, error: SqlError, looked: Option<Looked>) -> SqlError {
+    pub fn unless_given_up(&mut self, error: SqlError, looked: Option<CatalogLook>) -> SqlError {
         let Some((db, called)) = self.missing_object(&error) else { return error };
         // It is not known what another database was like at the look.
         let looked = looked.filter(|looked| looked.db == db.id());
-        let mut looked = looked.unwrap_or_else(|| Looked::at(&db));
+        let mut looked = looked.unwrap_or_else(|| CatalogLook::at(&db));
         match self.wait_for_object(&db, &called, &mut looked) {
             Ok(true) => errors::schema_changed(),
             Ok(false) => error,

@@ -72,7 +72,7 @@ pub struct PhaseTimes {
 
 /// The times of one phase.
 #[derive(Default)]
-struct Counted {
+struct PhaseSum {
     elapsed: Histogram,
     processor: Histogram,
 }
@@ -84,7 +84,7 @@ pub struct RequestPhases {
     /// Processor's time that a reading of the clocks takes at least.
     reading_ns: AtomicU64,
     /// Made when they are measured for the first time.
-    parts: OnceLock<Vec<[Counted; PHASES + 1]>>,
+    parts: OnceLock<Vec<[PhaseSum; PHASES + 1]>>,
 }
 
 /// What the clocks show where one phase ends and the next one begins. The thread's own clock is a
@@ -124,7 +124,7 @@ impl ClockReadings {
 
 /// Time that has passed, and the processor's time of it, in nanoseconds.
 #[derive(Clone, Copy, Default)]
-struct Spent {
+struct SpentTime {
     elapsed: u64,
     processor: u64,
 }
@@ -140,14 +140,14 @@ struct Clock {
     counts: bool,
     /// What a reading takes of the processor's time.
     reading_ns: u64,
-    spent: [Spent; PHASES],
+    spent: [SpentTime; PHASES],
     entered: [bool; PHASES],
 }
 
 impl Clock {
     /// That of a request that is received from now on.
     fn new(since: ClockReadings, waited: Option<Duration>, reading_ns: u64) -> Clock {
-        let (mut spent, mut entered) = ([Spent::default(); PHASES], [false; PHASES]);
+        let (mut spent, mut entered) = ([SpentTime::default(); PHASES], [false; PHASES]);
         // Another thread's processor has had nothing to do with it.
         spent[Phase::Worker as usize].elapsed = waited.map_or(0, |waited| waited.as_nanos() as u64);
         entered[Phase::Worker as usize] = waited.is_some();
@@ -258,7 +258,7 @@ impl RequestPhases {
     pub fn switch(&self, on: bool) {
         if on && !self.is_on() {
             let parts = self.parts.get_or_init(|| {
-                (0..PARTS).map(|_| std::array::from_fn(|_| Counted::default())).collect()
+                (0..PARTS).map(|_| std::array::from_fn(|_| PhaseSum::default())).collect()
             });
             let histograms = parts.iter().flatten().flat_map(|of| [&of.elapsed, &of.processor]);
             histograms.for_each(Histogram::clear);
@@ -314,7 +314,7 @@ impl RequestPhases {
         for (counted, (spent, _)) in phases.iter().zip(times).filter(|(_, (_, entered))| *entered) {
             counted.add(*spent);
         }
-        phases[PHASES].add(Spent {
+        phases[PHASES].add(SpentTime {
             elapsed: clock.spent.iter().map(|spent| spent.elapsed).sum(),
             processor: clock.spent.iter().map(|spent| spent.processor).sum(),
         });
@@ -333,8 +333,8 @@ impl RequestPhases {
     }
 }
 
-impl Counted {
-    fn add(&self, spent: Spent) {
+impl PhaseSum {
+    fn add(&self, spent: SpentTime) {
         self.elapsed.add(spent.elapsed);
         self.processor.add(spent.processor);
     }

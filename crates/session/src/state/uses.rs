@@ -17,7 +17,7 @@ use super::core::{SessionCore, SessionShared};
 
 /// What a session goes back to when it has ended what it did in another database.
 #[must_use]
-pub struct Visit {
+pub struct DatabaseVisit {
     /// `None`: it has not left its database.
     outer: Option<DbUse>,
 }
@@ -113,16 +113,16 @@ impl SessionCore {
     ///
     /// # Errors
     /// As for [`SessionCore::check_admitted`].
-    pub fn visit_db(&mut self, db: &Arc<Db>) -> Result<Visit, SqlError> {
+    pub fn visit_db(&mut self, db: &Arc<Db>) -> Result<DatabaseVisit, SqlError> {
         if Arc::ptr_eq(self.db(), db) {
-            return Ok(Visit { outer: None });
+            return Ok(DatabaseVisit { outer: None });
         }
         let entered = self.enter(db)?;
-        Ok(Visit { outer: Some(self.move_to(entered)) })
+        Ok(DatabaseVisit { outer: Some(self.move_to(entered)) })
     }
 
     /// The database in which a visit began is the current one again.
-    pub fn end_visit(&mut self, visit: Visit) {
+    pub fn end_visit(&mut self, visit: DatabaseVisit) {
         if let Some(outer) = visit.outer {
             self.move_to(outer);
         }

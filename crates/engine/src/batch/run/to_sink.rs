@@ -5,7 +5,7 @@
 use types::{DataType, MAX_ROW, ResultRows, RowItems, SqlError, Value};
 
 use exec::operators::context::RowSink;
-use session::output::{ColumnInfo, MadeRows, Origins, Sink};
+use session::output::{ColumnInfo, ColumnOrigins, MadeRows, Sink};
 
 /// Passes a query's rows on; the header goes out with the first row, so that a statement that must
 /// be compiled again has not shown anything yet.
@@ -18,7 +18,7 @@ pub(in crate::batch) struct ToSink<'s> {
     /// Room for the rows that it cuts.
     cut: MadeRows,
     /// In browse mode: where the columns come from.
-    pub(super) origins: Option<Origins>,
+    pub(super) origins: Option<ColumnOrigins>,
     /// By which columns the rows are in order.
     pub(in crate::batch) order: &'s [u16],
 }

@@ -14,7 +14,7 @@ use crate::batch::run::{Failure, Flow, Run};
 use exec::cursor::{Body, BufferRow, Status, To};
 use programs::arguments::Arg;
 use session::output::MadeRows;
-use session::state::cursors::{Current, Cursor};
+use session::state::cursors::{Cursor, PositionedRows};
 
 /// Which rows a fetch asks for.
 #[derive(Clone, Copy, Debug)]
@@ -275,9 +275,9 @@ fn width(body: &Body) -> usize {
 fn keep_in_buffer(body: &mut Body, status: Status, values: bool) {
     let mark = body.mark();
     let current = match status {
-        Status::Row => Current::Row(body.fetched.tables.clone()),
-        Status::Missing => Current::Missing,
-        Status::End => Current::None,
+        Status::Row => PositionedRows::Row(body.fetched.tables.clone()),
+        Status::Missing => PositionedRows::Missing,
+        Status::End => PositionedRows::None,
     };
     body.buffer.rows.push(BufferRow { mark, current });
     if values {

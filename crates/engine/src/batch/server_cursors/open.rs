@@ -18,9 +18,9 @@ use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::compiled::Compiled;
 use programs::program::Op;
-use session::output::{ColumnInfo, Origin, Origins, Sink};
+use session::output::{ColumnInfo, ColumnOrigin, ColumnOrigins, Sink};
 use session::state::cursors::{Concurrency, Cursor};
-use session::state::handles::Declared;
+use session::state::handles::DeclaredParameters;
 
 /// Status of an open that has fetched all rows and closed the cursor.
 const CLOSED: i32 = 16;
@@ -174,7 +174,7 @@ impl Run<'_> {
 
     fn open_server_cursor(
         &mut self,
-        declared: &Declared,
+        declared: &DeclaredParameters,
         batch: &Arc<Compiled>,
         outs: &OpenArgs,
         values: std::vec::IntoIter<Arg>,
@@ -336,7 +336,7 @@ fn source_of(batch: &Arc<Compiled>, wish: Model) -> Option<CursorSource> {
 /// What goes before the rows of a cursor that is opened.
 pub(super) struct Header {
     columns: Vec<ColumnInfo>,
-    origins: Origins,
+    origins: ColumnOrigins,
 }
 
 impl Header {
@@ -347,8 +347,8 @@ impl Header {
 }
 
 /// Where the columns of a cursor come from, for a session in the database `here`.
-fn origins_of(plan: &CursorPlan, here: i32) -> Origins {
-    let rowstat = Origin { hidden: true, ..Origin::default() };
+fn origins_of(plan: &CursorPlan, here: i32) -> ColumnOrigins {
+    let rowstat = ColumnOrigin { hidden: true, ..Origin::default() };
     let mut origins = origins::of(&plan.origins, &plan.columns, &plan.origin_of, here);
     origins.columns.push(rowstat);
     origins

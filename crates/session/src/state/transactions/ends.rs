@@ -298,7 +298,7 @@ impl SessionCore {
             commit_several(list)?;
         }
         // Rows of tempdb and locks of those that have only read are free when the rest is durable.
-        for turn in [Turn::Kept, Turn::Scratch, Turn::Unwritten] {
+        for turn in [CommitTurn::Kept, CommitTurn::Scratch, CommitTurn::Unwritten] {
             for open in list.iter_mut().filter(|open| !open.txn.is_over() && turn_of(open) == turn)
             {
                 let committed = match later {
@@ -317,7 +317,7 @@ impl SessionCore {
 
 /// When the transaction of a database is committed among those of its session.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum CommitTurn {
     /// What it has written survives a crash.
     Kept,
     /// What it has written is in tempdb, and gone after a crash in any case.
@@ -326,11 +326,11 @@ enum Turn {
     Unwritten,
 }
 
-fn turn_of(open: &OpenTxn) -> Turn {
+fn turn_of(open: &OpenTxn) -> CommitTurn {
     match open.txn.has_written() {
-        true if takes_part(open) => Turn::Kept,
-        true => Turn::Scratch,
-        false => Turn::Unwritten,
+        true if takes_part(open) => CommitTurn::Kept,
+        true => CommitTurn::Scratch,
+        false => CommitTurn::Unwritten,
     }
 }
 
