@@ -1,22 +1,22 @@
 //! Which indexes the plan of a change uses: those by which it finds its rows, and those that have
 //! to follow.
 
-use exec::uses::Uses;
+use exec::uses::PlanUses;
 
 use crate::DmlPlan;
 use crate::shown::Source;
 
 impl DmlPlan {
     /// The indexes that it uses, and those that it would have liked to have.
-    pub fn uses(&self) -> Uses {
-        let mut uses = Uses::default();
+    pub fn uses(&self) -> PlanUses {
+        let mut uses = PlanUses::default();
         add(&mut uses, self);
         uses.subqueries(self.needs());
         uses
     }
 }
 
-fn add(uses: &mut Uses, plan: &DmlPlan) {
+fn add(uses: &mut PlanUses, plan: &DmlPlan) {
     let (store, source, changed) = match plan {
         DmlPlan::Insert(plan) => {
             if let Some(nested) = plan.nested() {
@@ -55,7 +55,7 @@ fn add(uses: &mut Uses, plan: &DmlPlan) {
 }
 
 /// Where the rows of a change come from.
-fn rows_of(uses: &mut Uses, source: Source<'_>) {
+fn rows_of(uses: &mut PlanUses, source: Source<'_>) {
     match source {
         Source::Constant => {}
         Source::Plan(plan) => uses.root(plan),

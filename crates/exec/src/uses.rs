@@ -14,7 +14,7 @@ use storage::{Base, TableStore};
 
 /// An index that a plan misses.
 #[derive(Clone)]
-pub struct Missing {
+pub struct MissedIndex {
     pub db: Arc<Db>,
     pub table: Arc<TableDef>,
     pub wanted: WantedIndex,
@@ -24,7 +24,7 @@ pub struct Missing {
     pub impact: f64,
 }
 
-impl Missing {
+impl MissedIndex {
     fn columns(&self) -> MissingColumns {
         let names = |columns: &[usize]| {
             columns.iter().map(|at| self.table.columns[*at].name.clone()).collect()
@@ -44,23 +44,23 @@ impl Missing {
 
 /// What a plan uses.
 #[derive(Default)]
-pub struct Uses {
+pub struct PlanUses {
     indexes: Vec<(Arc<TableDef>, i32, IndexUse)>,
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissedIndex>,
 }
 
-impl Uses {
+impl PlanUses {
     /// Of a query.
-    pub fn of_query(plan: &QueryPlan) -> Uses {
-        let mut uses = Uses::default();
+    pub fn of_query(plan: &QueryPlan) -> PlanUses {
+        let mut uses = PlanUses::default();
         uses.root(plan.plan());
         uses.subqueries(plan.needs());
         uses
     }
 
     /// Of the subqueries of an expression.
-    fn of_expression(needs: &Needs) -> Uses {
-        let mut uses = Uses::default();
+    fn of_expression(needs: &Needs) -> PlanUses {
+        let mut uses = PlanUses::default();
         uses.subqueries(needs);
         uses
     }
@@ -130,7 +130,7 @@ impl Uses {
         if let Some(wanted) = &scan.missing {
             let saved = (cost - wanted.cost).max(0.0) * executions;
             let impact = if total > 0.0 { (100.0 * saved / total).min(100.0) } else { 0.0 };
-            self.missing.push(Missing {
+            self.missing.push(MissedIndex {
                 db: scan.db.clone(),
                 table: scan.store.table.clone(),
                 wanted: (**wanted).clone(),
@@ -180,7 +180,7 @@ impl Evaluations {
     pub fn settle(&self, needs: &Needs) {
         let count = self.count.swap(0, Relaxed);
         if count > 0 {
-            Uses::of_expression(needs).ran(UseCount { count, last: self.last.load(Relaxed) });
+            PlanUses::of_expression(needs).ran(UseCount { count, last: self.last.load(Relaxed) });
         }
     }
 }

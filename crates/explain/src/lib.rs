@@ -18,7 +18,7 @@ use compact_str::CompactString;
 use types::{DataType, Len, SqlError, Value};
 
 use catalog::{Db, IndexDef, TableDef};
-use exec::uses::Missing;
+use exec::uses::MissedIndex;
 use plan::cost::{self, Cost};
 use plan::nodes::Plan;
 use session::asking::{GoOn, StepAsker};
@@ -138,7 +138,7 @@ pub struct Shown<'a> {
     /// subqueries at its first place.
     placed: Vec<bool>,
     /// Indexes that would make it better.
-    missing: Vec<Missing>,
+    missing: Vec<MissedIndex>,
 }
 
 /// The columns of SHOWPLAN_TEXT, or of SHOWPLAN_ALL.

@@ -18,7 +18,7 @@ use storage::{Base, IndexStore, TableStore};
 use types::SqlError;
 
 use super::{Counted, Estimate, Object, Shown};
-use exec::uses::Uses;
+use exec::uses::PlanUses;
 
 /// Adds the operators of a query.
 ///
@@ -27,7 +27,7 @@ use exec::uses::Uses;
 pub fn query(plan: &QueryPlan, shown: &mut Shown<'_>) -> Result<(), SqlError> {
     shown.kind = "SELECT";
     shown.set_subqueries(&plan.needs().subqueries);
-    shown.missing = Uses::of_query(plan).missing;
+    shown.missing = PlanUses::of_query(plan).missing;
     let root = shown.steps.len();
     add(plan.plan(), None, 1.0, shown)?;
     // What variables are given is computed of the rows that the plan gives.

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::Db;
 use catalog::query_store::{Executions, QueryKey, Told};
-use exec::uses::Uses;
+use exec::uses::PlanUses;
 
 use super::cache::BatchCache;
 use super::compiled::{Bound, Compiled};
@@ -18,11 +18,11 @@ use super::shown_plan;
 use super::statement_text::{hash_of, offsets, query_hash};
 
 impl Bound {
-    fn uses(&self) -> Option<Uses> {
+    fn uses(&self) -> Option<PlanUses> {
         match self {
-            Bound::Query(plan) => Some(Uses::of_query(plan)),
+            Bound::Query(plan) => Some(PlanUses::of_query(plan)),
             Bound::Dml(plan) => Some(plan.uses()),
-            Bound::Cursor(plan) => Some(Uses::of_query(&plan.query)),
+            Bound::Cursor(plan) => Some(PlanUses::of_query(&plan.query)),
             Bound::Assign { .. }
             | Bound::Condition(_)
             | Bound::Scalars(_)

@@ -20,9 +20,9 @@ use super::run::{Failure, Run, ToSink};
 use catalog::errors;
 use catalog::errors::out_of_memory;
 use catalog::usage::UseCount;
-use exec::cursor::{Body, DeclaredIn, Status, To};
+use exec::cursor::{Body, DeclaredIn, FetchTarget, Status};
 use exec::operators::context::RowSink;
-use exec::uses::Uses;
+use exec::uses::PlanUses;
 use programs::cache::plan_bytes;
 use programs::compiled::Bound;
 use session::output::StatementKind;
@@ -160,7 +160,7 @@ pub fn open(core: &mut SessionCore, cursor: &Cursor) -> Result<(), SqlError> {
         }
     };
     let began = core.shared.activity.started();
-    Uses::of_query(&body.plan.query).ran(UseCount { count: 1, last: began });
+    PlanUses::of_query(&body.plan.query).ran(UseCount { count: 1, last: began });
     let info = &cursor.info;
     info.rows.store(rows.unwrap_or(-1), Relaxed);
     info.position.store(if rows.is_some() { 0 } else { -1 }, Relaxed);
@@ -224,7 +224,7 @@ pub fn fetch(
     core: &mut SessionCore,
     cursor: &Cursor,
     body: &mut Body,
-    to: To,
+    to: FetchTarget,
 ) -> Result<Status, SqlError> {
     let result = body.fetch(core, to);
     let info = &cursor.info;
@@ -246,19 +246,19 @@ pub fn fetch(
 }
 
 /// 16911, 16925: what a cursor cannot fetch.
-pub fn check_fetch(declared: &DeclaredCursor, to: To) -> Result<(), SqlError> {
+pub fn check_fetch(declared: &DeclaredCursor, to: FetchTarget) -> Result<(), SqlError> {
     let name = match to {
-        To::Next => return Ok(()),
-        To::Prior => "prior",
-        To::First => "first",
-        To::Last => "last",
-        To::Absolute(_) => "absolute",
-        To::Relative(_) => "relative",
+        FetchTarget::Next => return Ok(()),
+        FetchTarget::Prior => "prior",
+        FetchTarget::First => "first",
+        FetchTarget::Last => "last",
+        FetchTarget::Absolute(_) => "absolute",
+        FetchTarget::Relative(_) => "relative",
     };
     if !declared.scroll {
         return Err(SqlError::of(msg::FETCH_FORWARD_ONLY, [&name]));
     }
-    if declared.model == Model::Dynamic && matches!(to, To::Absolute(_)) {
+    if declared.model == Model::Dynamic && matches!(to, FetchTarget::Absolute(_)) {
         return Err(SqlError::of(msg::FETCH_DYNAMIC, [&name]));
     }
     Ok(())
@@ -423,7 +423,7 @@ impl Run<'_> {
         Ok(into)
     }
 
-    fn wanted(&self, from: &FetchFrom) -> Result<To, SqlError> {
+    fn wanted(&self, from: &FetchFrom) -> Result<FetchTarget, SqlError> {
         let number = |expr: &Expr| {
             let value = match &expr.kind {
                 ExprKind::Variable(name) => {
@@ -436,12 +436,12 @@ impl Run<'_> {
                 .ok_or_else(|| SqlError::of(msg::PARAMETER_VALUE, [&"sp_cursorfetch", &"'rownum'"]))
         };
         Ok(match from {
-            FetchFrom::Next => To::Next,
-            FetchFrom::Prior => To::Prior,
-            FetchFrom::First => To::First,
-            FetchFrom::Last => To::Last,
-            FetchFrom::Absolute(n) => To::Absolute(number(n)?),
-            FetchFrom::Relative(n) => To::Relative(number(n)?),
+            FetchFrom::Next => FetchTarget::Next,
+            FetchFrom::Prior => FetchTarget::Prior,
+            FetchFrom::First => FetchTarget::First,
+            FetchFrom::Last => FetchTarget::Last,
+            FetchFrom::Absolute(n) => FetchTarget::Absolute(number(n)?),
+            FetchFrom::Relative(n) => FetchTarget::Relative(number(n)?),
         })
     }
 

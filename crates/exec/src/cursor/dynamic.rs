@@ -9,7 +9,7 @@ use storage::write::{Locator, entry_key};
 use types::{SqlError, Value};
 
 use super::lookup::{base_row, current_row, look_up};
-use super::{Fetched, How, Status, To};
+use super::{FetchMode, FetchTarget, FetchedRow, Status};
 use crate::operators::RowSet;
 use crate::operators::context::ExecCtx;
 use crate::operators::query::{RunningQuery, lock_tables};
@@ -17,45 +17,45 @@ use crate::operators::rt::ScanPlace;
 
 /// Where it stands.
 #[derive(Clone)]
-pub enum Place {
+pub enum CursorPlace {
     Before,
     On(Vec<u8>),
     After,
 }
 
 pub struct Dynamic {
-    pub place: Place,
+    pub place: CursorPlace,
     batch: RowSet,
 }
 
 impl Dynamic {
     pub fn open(plan: &CursorPlan, ctx: &mut ExecCtx<'_>) -> Result<Dynamic, SqlError> {
         lock_tables(plan.needs(), ctx)?;
-        Ok(Dynamic { place: Place::Before, batch: RowSet::default() })
+        Ok(Dynamic { place: CursorPlace::Before, batch: RowSet::default() })
     }
 
     pub fn fetch(
         &mut self,
         plan: &CursorPlan,
         ctx: &mut ExecCtx<'_>,
-        to: To,
-        how: How,
-        out: &mut Fetched,
+        to: FetchTarget,
+        how: FetchMode,
+        out: &mut FetchedRow,
     ) -> Result<Status, SqlError> {
         lock_tables(plan.needs(), ctx)?;
         match to {
-            To::Next => self.step(plan, ctx, true, how, out),
-            To::Prior => self.step(plan, ctx, false, how, out),
-            To::First => {
-                self.place = Place::Before;
+            FetchTarget::Next => self.step(plan, ctx, true, how, out),
+            FetchTarget::Prior => self.step(plan, ctx, false, how, out),
+            FetchTarget::First => {
+                self.place = CursorPlace::Before;
                 self.step(plan, ctx, true, how, out)
             }
-            To::Last => {
-                self.place = Place::After;
+            FetchTarget::Last => {
+                self.place = CursorPlace::After;
                 self.step(plan, ctx, false, how, out)
             }
-            To::Relative(0) => self.again(plan, ctx, how, out),
-            To::Relative(n) => {
+            FetchTarget::Relative(0) => self.again(plan, ctx, how, out),
+            FetchTarget::Relative(n) => {
                 let mut status = Status::End;
                 for _ in 0..n.unsigned_abs() {
                     ctx.session.check_cancel()?;
@@ -66,7 +66,7 @@ impl Dynamic {
                 }
                 Ok(status)
             }
-            To::Absolute(_) => Err(SqlError::internal("a dynamic cursor numbers no rows")),
+            FetchTarget::Absolute(_) => Err(SqlError::internal("a dynamic cursor numbers no rows")),
         }
     }
 
@@ -76,13 +76,13 @@ impl Dynamic {
         plan: &CursorPlan,
         ctx: &mut ExecCtx<'_>,
         forward: bool,
-        how: How,
-        out: &mut Fetched,
+        how: FetchMode,
+        out: &mut FetchedRow,
     ) -> Result<Status, SqlError> {
-        let end = if forward { Place::After } else { Place::Before };
+        let end = if forward { CursorPlace::After } else { CursorPlace::Before };
         let mut key = match (&self.place, forward) {
-            (Place::After, true) | (Place::Before, false) => return Ok(Status::End),
-            (Place::On(key), _) => Some(key.clone()),
+            (CursorPlace::After, true) | (CursorPlace::Before, false) => return Ok(Status::End),
+            (CursorPlace::On(key), _) => Some(key.clone()),
             _ => None,
         };
         loop {
@@ -91,7 +91,7 @@ impl Dynamic {
                 self.place = end;
                 return Ok(Status::End);
             };
-            self.place = Place::On(found.key.clone());
+            self.place = CursorPlace::On(found.key.clone());
             if found.there {
                 return Ok(Status::Row);
             }
@@ -106,10 +106,10 @@ impl Dynamic {
         &mut self,
         plan: &CursorPlan,
         ctx: &mut ExecCtx<'_>,
-        how: How,
-        out: &mut Fetched,
+        how: FetchMode,
+        out: &mut FetchedRow,
     ) -> Result<Status, SqlError> {
-        let Place::On(key) = &self.place else { return Ok(Status::End) };
+        let CursorPlace::On(key) = &self.place else { return Ok(Status::End) };
         let key = key.clone();
         let place = ScanPlace { key: Some(key.clone()), inclusive: true, reverse: false, most: 1 };
         Ok(match self.find(plan, ctx, place, how, out)? {
@@ -123,9 +123,9 @@ impl Dynamic {
         plan: &CursorPlan,
         ctx: &mut ExecCtx<'_>,
         place: ScanPlace,
-        how: How,
-        out: &mut Fetched,
-    ) -> Result<Option<Found>, SqlError> {
+        how: FetchMode,
+        out: &mut FetchedRow,
+    ) -> Result<Option<FoundKey>, SqlError> {
         let mut running = RunningQuery::start_from(&*plan.query, ctx, place);
         if !running.next(ctx, &mut self.batch)? {
             return Ok(None);
@@ -141,7 +141,7 @@ impl Dynamic {
         let key = key_of(scan, ctx, locator, &mut base, table)?;
         if how.locks {
             let there = look_up(plan, ctx, std::slice::from_ref(locator), how, out)?;
-            return Ok(Some(Found { key, there }));
+            return Ok(Some(FoundKey { key, there }));
         }
         out.row.clear();
         out.row.extend(values.iter_mut().map(std::mem::take));
@@ -153,11 +153,11 @@ impl Dynamic {
                 out.tables.push(current_row(table, locator, base.row(0)));
             }
         }
-        Ok(Some(Found { key, there: true }))
+        Ok(Some(FoundKey { key, there: true }))
     }
 }
 
-struct Found {
+struct FoundKey {
     key: Vec<u8>,
     /// It could be locked and read.
     there: bool,

@@ -10,13 +10,13 @@ use txn::SnapshotGuard;
 use types::{SqlError, Value};
 
 use super::lookup::look_up;
-use super::rows::Rows;
-use super::{Fetched, How, Status, To};
+use super::rows::CursorRows;
+use super::{FetchMode, FetchTarget, FetchedRow, Status};
 use crate::operators::context::ExecCtx;
 use crate::operators::query::lock_tables;
 
 pub struct Keyset {
-    keys: Rows,
+    keys: CursorRows,
     locators: Vec<Value>,
     _heaps: Vec<Arc<SnapshotGuard>>,
 }
@@ -28,7 +28,7 @@ impl Keyset {
         for table in plan.tables.iter().filter(|table| matches!(table.store.base, Base::Heap(_))) {
             heaps.push(ctx.session.snapshot(&table.db)?);
         }
-        let keys = Rows::fill(plan, ctx)?;
+        let keys = CursorRows::fill(plan, ctx)?;
         Ok(Keyset { keys, locators: Vec::new(), _heaps: heaps })
     }
 
@@ -48,9 +48,9 @@ impl Keyset {
         &mut self,
         plan: &CursorPlan,
         ctx: &mut ExecCtx<'_>,
-        to: To,
-        how: How,
-        out: &mut Fetched,
+        to: FetchTarget,
+        how: FetchMode,
+        out: &mut FetchedRow,
     ) -> Result<Status, SqlError> {
         if !self.keys.go(to) {
             return Ok(Status::End);

@@ -11,7 +11,7 @@ use storage::{Base, TableMode};
 use txn::{Grant, LockMode, Until};
 use types::{SqlError, Value};
 
-use super::{Fetched, How};
+use super::{FetchMode, FetchedRow};
 use crate::operators::context::ExecCtx;
 use crate::operators::rt::Rt;
 use crate::unseen;
@@ -26,8 +26,8 @@ pub fn look_up(
     plan: &CursorPlan,
     ctx: &mut ExecCtx<'_>,
     locators: &[Value],
-    how: How,
-    out: &mut Fetched,
+    how: FetchMode,
+    out: &mut FetchedRow,
 ) -> Result<bool, SqlError> {
     let Some(made) = &plan.row else {
         return Err(SqlError::internal("a cursor that keeps no locators"));

@@ -21,14 +21,14 @@ use crate::operators::context::ExecCtx;
 use crate::operators::row_store::RowStore;
 use dynamic::Dynamic;
 use keyset::Keyset;
-use rows::Rows;
+use rows::CursorRows;
 use session::state::SessionCore;
 use session::state::cursors::{CurrentRow, CursorBody, PositionedRows};
 use stream::Stream;
 
 /// Which row a fetch asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum To {
+pub enum FetchTarget {
     Next,
     Prior,
     First,
@@ -60,7 +60,7 @@ impl Status {
 
 /// A row that was fetched; its memory is used again.
 #[derive(Default)]
-pub struct Fetched {
+pub struct FetchedRow {
     pub row: Vec<Value>,
     /// The rows of tables that it is made of, where positioned changes are possible.
     pub tables: Vec<CurrentRow>,
@@ -68,19 +68,19 @@ pub struct Fetched {
 
 /// Where a cursor stands, to go back there.
 #[derive(Clone)]
-pub struct Mark(Standing);
+pub struct CursorMark(CursorPosition);
 
 #[derive(Clone)]
-enum Standing {
+enum CursorPosition {
     /// Rows that come one way only.
     Anywhere,
     Row(i64),
-    Place(dynamic::Place),
+    Place(dynamic::CursorPlace),
 }
 
 /// A row of a client's buffer.
 pub struct BufferRow {
-    pub mark: Mark,
+    pub mark: CursorMark,
     /// What positioned changes go to.
     pub current: PositionedRows,
 }
@@ -89,8 +89,8 @@ pub struct BufferRow {
 #[derive(Default)]
 pub struct Buffer {
     /// Where its first and last row are, or the end that was met.
-    pub first: Option<Mark>,
-    pub last: Option<Mark>,
+    pub first: Option<CursorMark>,
+    pub last: Option<CursorMark>,
     pub rows: Vec<BufferRow>,
     /// Rows that are still to be sent.
     pub values: Vec<Vec<Value>>,
@@ -104,8 +104,8 @@ impl Buffer {
 }
 
 /// Where the rows come from.
-enum Source {
-    Rows(Rows),
+enum CursorRowSource {
+    Rows(CursorRows),
     Keys(Keyset),
     Place(Dynamic),
     Stream(Stream),
@@ -132,9 +132,9 @@ pub struct Body {
     updatable: bool,
     /// Rows are locked as they are fetched.
     locks: bool,
-    source: Option<Source>,
+    source: Option<CursorRowSource>,
     /// The row that was fetched last.
-    pub fetched: Fetched,
+    pub fetched: FetchedRow,
     /// Of a client's cursor.
     pub buffer: Buffer,
 }
@@ -166,15 +166,15 @@ impl Body {
             updatable,
             locks,
             source: None,
-            fetched: Fetched::default(),
+            fetched: FetchedRow::default(),
             buffer: Buffer::default(),
         }
     }
 
     /// A cursor over rows that are there already. It is open, and cannot be opened again.
     pub fn of_rows(plan: Arc<CursorPlan>, rows: RowStore) -> Body {
-        let source = Some(Source::Rows(Rows::new(rows)));
-        let fetched = Fetched::default();
+        let source = Some(CursorRowSource::Rows(CursorRows::new(rows)));
+        let fetched = FetchedRow::default();
         let buffer = Buffer::default();
         let declared_in = None;
         Body {
@@ -202,17 +202,17 @@ impl Body {
         let ctx = &mut ExecCtx { session: core, vars: &mut self.vars };
         let (source, rows) = match self.plan.model {
             Model::Static => {
-                let rows = Rows::fill(&self.plan, ctx)?;
+                let rows = CursorRows::fill(&self.plan, ctx)?;
                 let count = rows.len();
-                (Source::Rows(rows), Some(count))
+                (CursorRowSource::Rows(rows), Some(count))
             }
             Model::Keyset => {
                 let keys = Keyset::fill(&self.plan, ctx)?;
                 let count = keys.len();
-                (Source::Keys(keys), Some(count))
+                (CursorRowSource::Keys(keys), Some(count))
             }
-            Model::Dynamic => (Source::Place(Dynamic::open(&self.plan, ctx)?), None),
-            Model::FastForward => (Source::Stream(Stream::open(&self.plan, ctx)?), None),
+            Model::Dynamic => (CursorRowSource::Place(Dynamic::open(&self.plan, ctx)?), None),
+            Model::FastForward => (CursorRowSource::Stream(Stream::open(&self.plan, ctx)?), None),
         };
         self.source = Some(source);
         Ok(rows)
@@ -227,16 +227,16 @@ impl Body {
     ///
     /// # Errors
     /// Those of the query; 16943 a table was changed; 16917 the cursor is closed.
-    pub fn fetch(&mut self, core: &mut SessionCore, to: To) -> Result<Status, SqlError> {
+    pub fn fetch(&mut self, core: &mut SessionCore, to: FetchTarget) -> Result<Status, SqlError> {
         let Body { plan, vars, updatable, locks, source, fetched: out, .. } = self;
         let ctx = &mut ExecCtx { session: core, vars };
-        let how = How { updatable: *updatable, locks: *locks };
+        let how = FetchMode { updatable: *updatable, locks: *locks };
         let result = match source {
             None => Err(session::state::cursors::not_open()),
-            Some(Source::Stream(stream)) => stream.next(ctx, out),
-            Some(Source::Rows(rows)) => rows.fetch(plan, to, out),
-            Some(Source::Keys(keys)) => keys.fetch(plan, ctx, to, how, out),
-            Some(Source::Place(place)) => place.fetch(plan, ctx, to, how, out),
+            Some(CursorRowSource::Stream(stream)) => stream.next(ctx, out),
+            Some(CursorRowSource::Rows(rows)) => rows.fetch(plan, to, out),
+            Some(CursorRowSource::Keys(keys)) => keys.fetch(plan, ctx, to, how, out),
+            Some(CursorRowSource::Place(place)) => place.fetch(plan, ctx, to, how, out),
         };
         result.map_err(changed)
     }
@@ -247,21 +247,23 @@ impl Body {
     }
 
     /// Where it stands.
-    pub fn mark(&self) -> Mark {
-        Mark(match &self.source {
-            Some(Source::Rows(rows)) => Standing::Row(rows.at()),
-            Some(Source::Keys(keys)) => Standing::Row(keys.at()),
-            Some(Source::Place(dynamic)) => Standing::Place(dynamic.place.clone()),
-            Some(Source::Stream(_)) | None => Standing::Anywhere,
+    pub fn mark(&self) -> CursorMark {
+        CursorMark(match &self.source {
+            Some(CursorRowSource::Rows(rows)) => CursorPosition::Row(rows.at()),
+            Some(CursorRowSource::Keys(keys)) => CursorPosition::Row(keys.at()),
+            Some(CursorRowSource::Place(dynamic)) => CursorPosition::Place(dynamic.place.clone()),
+            Some(CursorRowSource::Stream(_)) | None => CursorPosition::Anywhere,
         })
     }
 
     /// Goes back to where it stood.
-    pub fn go_to(&mut self, mark: &Mark) {
+    pub fn go_to(&mut self, mark: &CursorMark) {
         match (&mut self.source, &mark.0) {
-            (Some(Source::Rows(rows)), Standing::Row(at)) => rows.stand_on(*at),
-            (Some(Source::Keys(keys)), Standing::Row(at)) => keys.stand_on(*at),
-            (Some(Source::Place(dynamic)), Standing::Place(place)) => dynamic.place = place.clone(),
+            (Some(CursorRowSource::Rows(rows)), CursorPosition::Row(at)) => rows.stand_on(*at),
+            (Some(CursorRowSource::Keys(keys)), CursorPosition::Row(at)) => keys.stand_on(*at),
+            (Some(CursorRowSource::Place(dynamic)), CursorPosition::Place(place)) => {
+                dynamic.place = place.clone()
+            }
             _ => {}
         }
     }
@@ -270,8 +272,8 @@ impl Body {
     /// than there are after the last.
     pub fn position(&self) -> Option<i64> {
         match &self.source {
-            Some(Source::Rows(rows)) => Some(rows.at()),
-            Some(Source::Keys(keys)) => Some(keys.at()),
+            Some(CursorRowSource::Rows(rows)) => Some(rows.at()),
+            Some(CursorRowSource::Keys(keys)) => Some(keys.at()),
             _ => None,
         }
     }
@@ -279,7 +281,7 @@ impl Body {
 
 /// What a fetch does besides reading.
 #[derive(Clone, Copy)]
-struct How {
+struct FetchMode {
     updatable: bool,
     locks: bool,
 }
@@ -294,15 +296,15 @@ fn changed(error: SqlError) -> SqlError {
 
 /// The number of the row that is asked for of `rows`, standing on `at`: 0 before the first, `rows +
 /// 1` after the last.
-fn target(at: i64, rows: i64, to: To) -> i64 {
+fn target(at: i64, rows: i64, to: FetchTarget) -> i64 {
     let wanted = match to {
-        To::Next => at.saturating_add(1),
-        To::Prior => at.saturating_sub(1),
-        To::First => 1,
-        To::Last => rows,
-        To::Absolute(n) if n >= 0 => n,
-        To::Absolute(n) => rows.saturating_add(1).saturating_add(n),
-        To::Relative(n) => at.saturating_add(n),
+        FetchTarget::Next => at.saturating_add(1),
+        FetchTarget::Prior => at.saturating_sub(1),
+        FetchTarget::First => 1,
+        FetchTarget::Last => rows,
+        FetchTarget::Absolute(n) if n >= 0 => n,
+        FetchTarget::Absolute(n) => rows.saturating_add(1).saturating_add(n),
+        FetchTarget::Relative(n) => at.saturating_add(n),
     };
     wanted.clamp(0, rows + 1)
 }
@@ -315,13 +317,13 @@ mod tests {
     fn every_fetch_leads_to_a_row_or_an_end() {
         let all = |at, rows| {
             [
-                To::Next,
-                To::Prior,
-                To::First,
-                To::Last,
-                To::Absolute(2),
-                To::Absolute(-2),
-                To::Relative(-2),
+                FetchTarget::Next,
+                FetchTarget::Prior,
+                FetchTarget::First,
+                FetchTarget::Last,
+                FetchTarget::Absolute(2),
+                FetchTarget::Absolute(-2),
+                FetchTarget::Relative(-2),
             ]
             .map(|to| target(at, rows, to))
         };
@@ -329,7 +331,7 @@ mod tests {
         assert_eq!(all(3, 3), [4, 2, 1, 3, 2, 2, 1]);
         assert_eq!(all(4, 3), [4, 3, 1, 3, 2, 2, 2]);
         assert_eq!(all(0, 0), [1, 0, 1, 0, 1, 0, 0]);
-        assert_eq!(target(2, 3, To::Absolute(i64::MIN)), 0);
-        assert_eq!(target(2, 3, To::Relative(i64::MAX)), 4);
+        assert_eq!(target(2, 3, FetchTarget::Absolute(i64::MIN)), 0);
+        assert_eq!(target(2, 3, FetchTarget::Relative(i64::MAX)), 4);
     }
 }

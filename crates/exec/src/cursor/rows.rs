@@ -4,25 +4,25 @@
 use plan::cursor::CursorPlan;
 use types::{SqlError, Value, pack_row};
 
-use super::{Fetched, Status, To, target};
+use super::{FetchTarget, FetchedRow, Status, target};
 use crate::operators::RowSet;
 use crate::operators::context::ExecCtx;
 use crate::operators::query::{RunningQuery, lock_tables};
 use crate::operators::row_store::{Cursor, RowStore};
 
-pub struct Rows {
+pub struct CursorRows {
     rows: RowStore,
     reader: Cursor,
     at: i64,
 }
 
-impl Rows {
-    pub fn new(rows: RowStore) -> Rows {
-        Rows { rows, reader: Cursor::default(), at: 0 }
+impl CursorRows {
+    pub fn new(rows: RowStore) -> CursorRows {
+        CursorRows { rows, reader: Cursor::default(), at: 0 }
     }
 
     /// Runs the query to its end, or to the number of rows that SET ROWCOUNT allows.
-    pub fn fill(plan: &CursorPlan, ctx: &mut ExecCtx<'_>) -> Result<Rows, SqlError> {
+    pub fn fill(plan: &CursorPlan, ctx: &mut ExecCtx<'_>) -> Result<CursorRows, SqlError> {
         lock_tables(plan.needs(), ctx)?;
         let host = ctx.session.host();
         let share = ctx.session.shared.grants.add(ctx.session.query_memory()).share();
@@ -41,7 +41,7 @@ impl Rows {
                 rows.push(&packed)?;
             }
         }
-        Ok(Rows::new(rows))
+        Ok(CursorRows::new(rows))
     }
 
     pub fn len(&self) -> i64 {
@@ -58,7 +58,7 @@ impl Rows {
     }
 
     /// Moves to a row; false when it is none.
-    pub fn go(&mut self, to: To) -> bool {
+    pub fn go(&mut self, to: FetchTarget) -> bool {
         self.at = target(self.at, self.len(), to);
         (1..=self.len()).contains(&self.at)
     }
@@ -73,8 +73,8 @@ impl Rows {
     pub fn fetch(
         &mut self,
         plan: &CursorPlan,
-        to: To,
-        out: &mut Fetched,
+        to: FetchTarget,
+        out: &mut FetchedRow,
     ) -> Result<Status, SqlError> {
         if !self.go(to) {
             return Ok(Status::End);

@@ -7,7 +7,7 @@ use plan::QueryPlan;
 use plan::cursor::CursorPlan;
 use types::SqlError;
 
-use super::{Fetched, Status};
+use super::{FetchedRow, Status};
 use crate::operators::RowSet;
 use crate::operators::context::ExecCtx;
 use crate::operators::query::{RunningQuery, lock_tables};
@@ -33,7 +33,11 @@ impl Stream {
         Ok(Stream { running, batch, at: 0, ended })
     }
 
-    pub fn next(&mut self, ctx: &mut ExecCtx<'_>, out: &mut Fetched) -> Result<Status, SqlError> {
+    pub fn next(
+        &mut self,
+        ctx: &mut ExecCtx<'_>,
+        out: &mut FetchedRow,
+    ) -> Result<Status, SqlError> {
         if self.at >= self.batch.len() && !self.refill(ctx)? {
             return Ok(Status::End);
         }

@@ -6,10 +6,10 @@
 //! order. Error 701 only when the states of the groups of one part do not fit that cannot be split
 //! further.
 
-use super::groups::{Finished, Groups};
+use super::groups::{FinishedGroups, Groups};
 use super::hash::key::{Key, KeyParts, Keys};
-use super::hash::rows::{Place, unpack};
-use super::partition::{LEVELS, Part, PartReader, Partitions};
+use super::hash::rows::{RecordPlace, unpack};
+use super::partition::{LEVELS, PartReader, Partitions, SpilledPart};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::aggregate::{Accumulator, AggKind, Aggregate};
@@ -23,25 +23,25 @@ pub struct HashAggregate {
     share: Option<Share>,
     started: bool,
     tasks: Vec<Task>,
-    finished: Finished,
+    finished: FinishedGroups,
     /// Some row has come out, or all that there are.
     given: bool,
 }
 
 /// Rows on disk, the groups that they go on with, which part of a hash they share.
 struct Task {
-    part: Part,
+    part: SpilledPart,
     groups: Groups,
     level: u32,
 }
 
 /// Where rows come from.
-enum Source<'a> {
+enum AggregateSource<'a> {
     Input(&'a mut dyn Operator, &'a Plan),
     Part(PartReader, usize),
 }
 
-impl Source<'_> {
+impl AggregateSource<'_> {
     /// The next rows, and their keys.
     fn next(
         &mut self,
@@ -52,14 +52,14 @@ impl Source<'_> {
     ) -> Result<bool, SqlError> {
         rt.check_cancel()?;
         match self {
-            Source::Input(input, plan) => {
+            AggregateSource::Input(input, plan) => {
                 let more = input.next(plan, rt, batch)?;
                 if more {
                     keys.fill(parts, batch, rt)?;
                 }
                 Ok(more)
             }
-            Source::Part(reader, width) => {
+            AggregateSource::Part(reader, width) => {
                 batch.reset(*width);
                 keys.clear();
                 while !batch.is_full() && reader.advance()? {
@@ -74,7 +74,7 @@ impl Source<'_> {
 }
 
 /// One pass over a source.
-struct Pass<'a> {
+struct AggregatePass<'a> {
     plan: &'a AggregatePlan,
     growing: bool,
     level: u32,
@@ -85,11 +85,11 @@ struct Pass<'a> {
     packed: Vec<u8>,
 }
 
-impl Pass<'_> {
+impl AggregatePass<'_> {
     /// A row of a group that was found, or of a new one.
     fn row(
         &mut self,
-        found: Place,
+        found: RecordPlace,
         key: Key<'_>,
         row: &[Value],
         share: &mut Share,
@@ -97,10 +97,10 @@ impl Pass<'_> {
     ) -> Result<(), SqlError> {
         let frozen = self.parts.is_some() && self.growing;
         // A new group may have been added since the batch was looked up.
-        let found = if found == Place::NONE { self.groups.find(&key) } else { found };
+        let found = if found == RecordPlace::NONE { self.groups.find(&key) } else { found };
         let number = if frozen {
             None
-        } else if found != Place::NONE {
+        } else if found != RecordPlace::NONE {
             Some(self.groups.number(found))
         } else if self.parts.is_some() {
             None
@@ -184,7 +184,7 @@ impl HashAggregate {
             share: None,
             started: false,
             tasks: Vec::new(),
-            finished: Finished::default(),
+            finished: FinishedGroups::default(),
             given: false,
         }
     }
@@ -231,11 +231,13 @@ impl HashAggregate {
             none => none.insert(rt.share()),
         };
         let (mut source, groups, level) = match task {
-            None => (Source::Input(self.input.as_mut(), input), Groups::default(), 0),
-            Some(task) => (Source::Part(task.part.read(), input.width()), task.groups, task.level),
+            None => (AggregateSource::Input(self.input.as_mut(), input), Groups::default(), 0),
+            Some(task) => {
+                (AggregateSource::Part(task.part.read(), input.width()), task.groups, task.level)
+            }
         };
         let (values, packed) = (Vec::new(), Vec::new());
-        let mut pass = Pass { plan, growing, level, groups, parts: None, values, packed };
+        let mut pass = AggregatePass { plan, growing, level, groups, parts: None, values, packed };
         let (mut batch, mut keys, mut found) = (RowSet::default(), Keys::default(), Vec::new());
         while source.next(&parts, rt, &mut batch, &mut keys)? {
             pass.groups.find_all(&keys, &mut found);
@@ -245,7 +247,7 @@ impl HashAggregate {
                 }
             }
         }
-        let Pass { groups, parts, .. } = pass;
+        let AggregatePass { groups, parts, .. } = pass;
         let Some(parts) = parts else {
             self.finished = groups.finish();
             return Ok(());

@@ -1,7 +1,7 @@
 //! Apply: the right plan runs once per left row, with parameters set from it. CROSS and OUTER
 //! APPLY, and index nested loop joins, whose inner plan is a seek on the parameters.
 
-use super::{Open, Operator, RowSet, other_node};
+use super::{OpenPlan, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use logical::tree::JoinKind;
 use plan::nodes::{ApplyPlan, Node, Plan};
@@ -17,12 +17,12 @@ pub struct Apply {
     inner_at: usize,
     found: bool,
     scratch: Vec<Value>,
-    open: Open,
+    open: OpenPlan,
 }
 
 impl Apply {
     /// Over a left input; `open` starts the right one for each row.
-    pub fn new(left: Box<dyn Operator>, open: Open) -> Apply {
+    pub fn new(left: Box<dyn Operator>, open: OpenPlan) -> Apply {
         Apply {
             left,
             batch: RowSet::default(),

@@ -3,7 +3,7 @@
 //! input under a condition without columns is started where that holds.
 
 use super::own::{OpenOwn, OwnOperator, own};
-use super::{Open, Operator, RowSet};
+use super::{OpenPlan, Operator, RowSet};
 use crate::operators::rt::Rt;
 use plan::deep_plan::DeepPlan;
 use plan::planner::filter::StartupFilter;
@@ -21,7 +21,7 @@ struct Deep {
 impl OwnOperator for Deep {
     type Node = DeepPlan;
 
-    fn open(node: &DeepPlan, open: Open) -> Deep {
+    fn open(node: &DeepPlan, open: OpenPlan) -> Deep {
         let room = node.room();
         let input = stack::with(room, || open(&node.input));
         Deep { input: Some(input), room }
@@ -49,7 +49,7 @@ impl Drop for Deep {
 }
 
 struct Startup {
-    open: Open,
+    open: OpenPlan,
     tested: bool,
     /// None before the test, and where the condition does not hold.
     input: Option<Box<dyn Operator>>,
@@ -58,7 +58,7 @@ struct Startup {
 impl OwnOperator for Startup {
     type Node = StartupFilter;
 
-    fn open(_: &StartupFilter, open: Open) -> Startup {
+    fn open(_: &StartupFilter, open: OpenPlan) -> Startup {
         Startup { open, tested: false, input: None }
     }
 

@@ -1,7 +1,7 @@
 //! The small operators: one row, VALUES, system views, filter, projection, concatenation.
 
 use super::large::{LargeRows, may_be_large};
-use super::{Open, Operator, RowSet, other_node};
+use super::{OpenPlan, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use expr::{ColId, Expr};
 use logical::view::{RowSource, ViewRows};
@@ -11,11 +11,11 @@ use types::{DataType, SqlError, Value};
 
 /// One row without columns.
 #[derive(Default)]
-pub struct One {
+pub struct OneRow {
     done: bool,
 }
 
-impl Operator for One {
+impl Operator for OneRow {
     fn next(&mut self, _: &Plan, _: &mut Rt<'_, '_>, out: &mut RowSet) -> Result<bool, SqlError> {
         out.reset(0);
         if std::mem::replace(&mut self.done, true) {
@@ -347,12 +347,12 @@ impl Operator for Project {
 pub struct Concat {
     at: usize,
     current: Option<Box<dyn Operator>>,
-    open: Open,
+    open: OpenPlan,
 }
 
 impl Concat {
     /// Before the first input; `open` starts each.
-    pub fn new(open: Open) -> Concat {
+    pub fn new(open: OpenPlan) -> Concat {
         Concat { at: 0, current: None, open }
     }
 }

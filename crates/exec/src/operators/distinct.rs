@@ -3,9 +3,9 @@
 //! are looked at part by part.
 
 use super::hash::key::{KeyParts, Keys};
-use super::hash::rows::{Place, unpack};
+use super::hash::rows::{RecordPlace, unpack};
 use super::hash::table::HashTable;
-use super::partition::{Part, PartReader, Partitions};
+use super::partition::{PartReader, Partitions, SpilledPart};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::nodes::{Node, Plan};
@@ -24,10 +24,10 @@ pub struct Distinct {
     /// Rows that go to disk.
     spilled: Option<Partitions>,
     /// Parts, and which part of a hash splits each.
-    tasks: Vec<(Part, u32)>,
+    tasks: Vec<(SpilledPart, u32)>,
     batch: RowSet,
     keys: Keys,
-    found: Vec<Place>,
+    found: Vec<RecordPlace>,
 }
 
 impl Distinct {
@@ -82,7 +82,7 @@ impl Distinct {
         for (i, place) in self.found.iter().enumerate() {
             let Some(key) = self.keys.get(i) else { continue };
             // It may have been added since the batch was looked up.
-            if *place != Place::NONE || self.seen.find(&key) != Place::NONE {
+            if *place != RecordPlace::NONE || self.seen.find(&key) != RecordPlace::NONE {
                 continue;
             }
             if self.spilled.is_none() {

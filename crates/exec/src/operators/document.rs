@@ -14,10 +14,10 @@ const PIECE: usize = 2033;
 pub struct Document {
     input: Box<dyn Operator>,
     /// What is still to be given; `None` before the first row was asked for.
-    rest: Option<Rest>,
+    rest: Option<TextRest>,
 }
 
-enum Rest {
+enum TextRest {
     /// One value, until it is given.
     Whole(Option<Value>),
     /// A text, and how much of it was given.
@@ -30,7 +30,7 @@ impl Document {
         Document { input, rest: None }
     }
 
-    fn text(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<Rest, SqlError> {
+    fn text(&mut self, plan: &Plan, rt: &mut Rt<'_, '_>) -> Result<TextRest, SqlError> {
         let Node::Document { input, document, pieces } = &plan.node else {
             return Err(other_node());
         };
@@ -58,19 +58,19 @@ impl Document {
         let text = document.finish(writer)?;
         rt.reserve(text.as_ref().map_or(0, String::len).saturating_sub(taken))?;
         Ok(match (text, *pieces) {
-            (text, true) => Rest::Pieces(text.unwrap_or_default(), 0),
+            (text, true) => TextRest::Pieces(text.unwrap_or_default(), 0),
             (text, false) => {
-                Rest::Whole(Some(text.map_or(Value::Null, |text| Value::Str(text.into()))))
+                TextRest::Whole(Some(text.map_or(Value::Null, |text| Value::Str(text.into()))))
             }
         })
     }
 }
 
-impl Rest {
+impl TextRest {
     fn next(&mut self) -> Option<Value> {
         match self {
-            Rest::Whole(value) => value.take(),
-            Rest::Pieces(text, given) => {
+            TextRest::Whole(value) => value.take(),
+            TextRest::Pieces(text, given) => {
                 let rest = text.get(*given..).filter(|rest| !rest.is_empty())?;
                 // Of what is far away nothing need be known. Characters are not cut.
                 let near = &rest[..rest.floor_char_boundary(4 * PIECE)];

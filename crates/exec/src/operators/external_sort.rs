@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use super::merge::{Head, Merge, head};
+use super::merge::{KeyHead, Merge, head};
 use super::piecewise_sort::sort_in_pieces;
 use super::spill::{Record, Run, SpillFile};
 use session::query_memory::Share;
@@ -30,13 +30,13 @@ const MIN_ENTRIES: usize = 64;
 const WRITTEN: usize = 4096;
 
 /// A record's place: the piece, the offset in it. Later records have larger ones.
-type Place = u64;
+type SortPlace = u64;
 
 /// The first 16 bytes of a key and where its record is.
 #[derive(Clone, Copy)]
-struct Entry {
-    head: Head,
-    place: Place,
+struct SortEntry {
+    head: KeyHead,
+    place: SortPlace,
 }
 
 /// Records one after another in pieces of memory: length of the key, of the value, both.
@@ -48,7 +48,7 @@ struct Arena {
 }
 
 impl Arena {
-    fn push(&mut self, key: &[u8], value: &[u8]) -> Place {
+    fn push(&mut self, key: &[u8], value: &[u8]) -> SortPlace {
         let need = 8 + key.len() + value.len();
         if self.chunks.last().is_none_or(|c| c.capacity() - c.len() < need) {
             self.grow(need);
@@ -86,7 +86,7 @@ impl Arena {
     }
 
     #[inline]
-    fn get(&self, place: Place) -> Record<'_> {
+    fn get(&self, place: SortPlace) -> Record<'_> {
         let rest = &self.chunks[(place >> 32) as usize][place as u32 as usize..];
         let word =
             |at: usize| rest[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) as usize;
@@ -120,7 +120,7 @@ pub struct Sorter {
     /// Only so many of the first records are wanted.
     limit: usize,
     arena: Arena,
-    entries: Vec<Entry>,
+    entries: Vec<SortEntry>,
     spill: Option<SpillFile>,
     runs: Vec<Run>,
 }
@@ -152,7 +152,7 @@ impl Sorter {
     fn growth(&self, need: usize) -> usize {
         let full = self.entries.len() == self.entries.capacity();
         let entries = if full { self.entries.len().max(MIN_ENTRIES) } else { 0 };
-        self.arena.growth(need) + entries * size_of::<Entry>()
+        self.arena.growth(need) + entries * size_of::<SortEntry>()
     }
 
     /// Adds a record. Errors: those of the run file.
@@ -172,13 +172,13 @@ impl Sorter {
             self.entries.reserve_exact(self.entries.len().max(MIN_ENTRIES));
         }
         let place = self.arena.push(key, value);
-        self.entries.push(Entry { head: head(key), place });
+        self.entries.push(SortEntry { head: head(key), place });
         Ok(())
     }
 
     fn sort(&mut self) -> Result<(), SqlError> {
         let arena = &self.arena;
-        let compare = |a: &Entry, b: &Entry| {
+        let compare = |a: &SortEntry, b: &SortEntry| {
             let heads = a.head.cmp(&b.head);
             heads
                 .then_with(|| arena.get(a.place).0.cmp(arena.get(b.place).0))
@@ -217,7 +217,7 @@ impl Sorter {
         if self.runs.is_empty() {
             self.sort()?;
             let (arena, entries) = (self.arena, self.entries.into_iter());
-            return Ok(Sorted(Origin::Memory { arena, entries, _share: self.share }));
+            return Ok(Sorted(SortedRecords::Memory { arena, entries, _share: self.share }));
         }
         let budget = self.share.used();
         if !self.entries.is_empty() {
@@ -243,7 +243,7 @@ impl Sorter {
         }
         let buffer = (budget / self.runs.len()).clamp(READ_MIN, READ_MAX);
         let merge = Merge::new(&file, &self.runs, buffer, self.share)?;
-        Ok(Sorted(Origin::Runs { merge, file }))
+        Ok(Sorted(SortedRecords::Runs { merge, file }))
     }
 }
 
@@ -277,13 +277,13 @@ fn merge_to_run(
 }
 
 /// Sorted records, one after another.
-pub struct Sorted(Origin);
+pub struct Sorted(SortedRecords);
 
-enum Origin {
+enum SortedRecords {
     /// All of them were held.
     Memory {
         arena: Arena,
-        entries: std::vec::IntoIter<Entry>,
+        entries: std::vec::IntoIter<SortEntry>,
         _share: Share,
     },
     Runs {
@@ -297,10 +297,10 @@ impl Sorted {
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, SqlError> {
         match &mut self.0 {
-            Origin::Memory { arena, entries, .. } => {
+            SortedRecords::Memory { arena, entries, .. } => {
                 Ok(entries.next().map(|entry| arena.get(entry.place)))
             }
-            Origin::Runs { merge, file, .. } => merge.next_record(file),
+            SortedRecords::Runs { merge, file, .. } => merge.next_record(file),
         }
     }
 }
@@ -394,7 +394,7 @@ mod tests {
             sorter.push(&key, &value).expect("a push");
             let pieces = sorter.arena.chunks.iter().chain(&sorter.arena.free);
             let kept = pieces.map(Vec::capacity).sum::<usize>()
-                + sorter.entries.capacity() * size_of::<Entry>();
+                + sorter.entries.capacity() * size_of::<SortEntry>();
             assert!(kept <= sorter.share.used(), "{kept} bytes after {i} records");
             assert!(
                 sorter.share.used() <= most + CHUNK,

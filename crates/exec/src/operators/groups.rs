@@ -2,7 +2,7 @@
 //! Guarantee: groups come out in the order in which they were first met.
 
 use super::hash::key::{Key, Keys, part_of};
-use super::hash::rows::{Place, unpack};
+use super::hash::rows::{RecordPlace, unpack};
 use super::hash::table::HashTable;
 use super::partition::PARTS;
 use expr::aggregate::{Accumulator, Aggregate};
@@ -27,18 +27,18 @@ impl Groups {
     }
 
     /// The groups of a batch's keys; none for those that are new.
-    pub fn find_all(&self, keys: &Keys, found: &mut Vec<Place>) {
+    pub fn find_all(&self, keys: &Keys, found: &mut Vec<RecordPlace>) {
         self.table.find_all(keys, found);
     }
 
     /// The group of a key.
-    pub fn find(&self, key: &Key<'_>) -> Place {
+    pub fn find(&self, key: &Key<'_>) -> RecordPlace {
         self.table.find(key)
     }
 
     /// The number of a group.
     #[inline]
-    pub fn number(&self, place: Place) -> usize {
+    pub fn number(&self, place: RecordPlace) -> usize {
         self.table.rows.row(place).first_chunk().map_or(0, |b| u32::from_le_bytes(*b)) as usize
     }
 
@@ -126,10 +126,10 @@ impl Groups {
     }
 
     /// No more rows come: the groups one after another.
-    pub fn finish(mut self) -> Finished {
+    pub fn finish(mut self) -> FinishedGroups {
         let states = std::mem::take(&mut self.states);
         let bytes = states.capacity() * size_of::<Accumulator>() + self.grown.iter().sum::<usize>();
-        Finished {
+        FinishedGroups {
             at: self.table.rows.first(),
             table: self.table,
             states: states.into_iter(),
@@ -140,14 +140,14 @@ impl Groups {
 
 /// Groups that take no more rows.
 #[derive(Default)]
-pub struct Finished {
+pub struct FinishedGroups {
     table: HashTable,
-    at: Place,
+    at: RecordPlace,
     states: std::vec::IntoIter<Accumulator>,
     bytes: usize,
 }
 
-impl Finished {
+impl FinishedGroups {
     /// The next group's values and results into a row; false when there is none.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl Finished {
         aggregates: &[Aggregate],
         row: &mut [Value],
     ) -> Result<bool, SqlError> {
-        if self.at == Place::NONE {
+        if self.at == RecordPlace::NONE {
             return Ok(false);
         }
         let (values, results) = row.split_at_mut(keys);

@@ -4,11 +4,11 @@
 //! part (`join_parts`). Rows whose key has a NULL match nothing, except in EXCEPT and INTERSECT.
 
 use super::hash::key::{KeyParts, Keys, part_of};
-use super::hash::rows::Place;
+use super::hash::rows::RecordPlace;
 use super::hash::table::HashTable;
-use super::join_parts::{JoinParts, Joined};
+use super::join_parts::{JoinParts, JoinProgress};
 use super::join_probe::{Probe, Shape};
-use super::partition::{Part, Partitions};
+use super::partition::{Partitions, SpilledPart};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use logical::tree::JoinKind;
@@ -25,22 +25,22 @@ pub struct HashJoin {
     share: Option<Share>,
     /// Bytes that it had when it went to disk.
     had: usize,
-    stage: Stage,
+    stage: HashStage,
 }
 
-enum Stage {
+enum HashStage {
     Start,
     /// All build rows are in the table, the probe rows pass by.
     Passing,
     /// The build rows are on disk, the probe rows go there too.
     Parting {
-        builds: Vec<Part>,
+        builds: Vec<SpilledPart>,
         probes: Partitions,
     },
     /// Part by part.
     Parts(Box<JoinParts>),
     /// The probe rows have passed: build rows that met none of them, from a place on.
-    Rest(Place),
+    Rest(RecordPlace),
     Done,
 }
 
@@ -118,12 +118,12 @@ impl HashJoin {
             table: HashTable::default(),
             share: None,
             had: 0,
-            stage: Stage::Start,
+            stage: HashStage::Start,
         }
     }
 
     /// Takes the build rows into the table or, when they do not fit, to disk.
-    fn build(&mut self, sides: &Sides<'_>, rt: &mut Rt<'_, '_>) -> Result<Stage, SqlError> {
+    fn build(&mut self, sides: &Sides<'_>, rt: &mut Rt<'_, '_>) -> Result<HashStage, SqlError> {
         let mut share = rt.share();
         let shape = sides.shape;
         let (mut batch, mut keys, mut packed) = (RowSet::default(), Keys::default(), Vec::new());
@@ -161,10 +161,10 @@ impl HashJoin {
                     self.had,
                     0,
                 )?;
-                Stage::Parting { builds, probes }
+                HashStage::Parting { builds, probes }
             }
-            None if self.table.rows.is_empty() && !shape.gives_lone_probe() => Stage::Done,
-            None => Stage::Passing,
+            None if self.table.rows.is_empty() && !shape.gives_lone_probe() => HashStage::Done,
+            None => HashStage::Passing,
         };
         self.share = Some(share);
         Ok(stage)
@@ -213,7 +213,7 @@ impl HashJoin {
     fn part_probes(
         &mut self,
         sides: &Sides<'_>,
-        builds: &[Part],
+        builds: &[SpilledPart],
         probes: &mut Partitions,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
@@ -244,36 +244,40 @@ impl HashJoin {
     fn step(
         &mut self,
         sides: &Sides<'_>,
-        stage: Stage,
+        stage: HashStage,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Stage, SqlError> {
+    ) -> Result<HashStage, SqlError> {
         Ok(match stage {
-            Stage::Start => self.build(sides, rt)?,
-            Stage::Passing if self.pass(sides, rt, out)? => Stage::Passing,
-            Stage::Passing if sides.shape.gives_lone_build() => {
-                Stage::Rest(self.table.rows.first())
+            HashStage::Start => self.build(sides, rt)?,
+            HashStage::Passing if self.pass(sides, rt, out)? => HashStage::Passing,
+            HashStage::Passing if sides.shape.gives_lone_build() => {
+                HashStage::Rest(self.table.rows.first())
             }
-            Stage::Passing => Stage::Done,
-            Stage::Parting { builds, mut probes } => {
+            HashStage::Passing => HashStage::Done,
+            HashStage::Parting { builds, mut probes } => {
                 if self.part_probes(sides, &builds, &mut probes, rt, out)? {
-                    Stage::Parting { builds, probes }
+                    HashStage::Parting { builds, probes }
                 } else {
-                    Stage::Parts(Box::new(JoinParts::new(builds, probes.finish()?, sides.shape)))
+                    HashStage::Parts(Box::new(JoinParts::new(
+                        builds,
+                        probes.finish()?,
+                        sides.shape,
+                    )))
                 }
             }
-            Stage::Parts(mut parts) => {
-                let Some(share) = &mut self.share else { return Ok(Stage::Done) };
+            HashStage::Parts(mut parts) => {
+                let Some(share) = &mut self.share else { return Ok(HashStage::Done) };
                 match parts.run(sides.shape, (&mut self.table, share), &mut self.probe, rt, out)? {
-                    Joined::Some => Stage::Parts(parts),
-                    Joined::All => Stage::Done,
+                    JoinProgress::Some => HashStage::Parts(parts),
+                    JoinProgress::All => HashStage::Done,
                 }
             }
-            Stage::Rest(at) => match sides.shape.lone_builds(&self.table.rows, at, out)? {
-                Place::NONE => Stage::Done,
-                next => Stage::Rest(next),
+            HashStage::Rest(at) => match sides.shape.lone_builds(&self.table.rows, at, out)? {
+                RecordPlace::NONE => HashStage::Done,
+                next => HashStage::Rest(next),
             },
-            Stage::Done => Stage::Done,
+            HashStage::Done => HashStage::Done,
         })
     }
 }
@@ -288,9 +292,9 @@ impl Operator for HashJoin {
         let sides = &Sides::of(plan)?;
         out.reset(sides.shape.width());
         while !out.is_full() {
-            let stage = std::mem::replace(&mut self.stage, Stage::Done);
+            let stage = std::mem::replace(&mut self.stage, HashStage::Done);
             self.stage = self.step(sides, stage, rt, out)?;
-            if matches!(self.stage, Stage::Done) {
+            if matches!(self.stage, HashStage::Done) {
                 if let Some(share) = &mut self.share {
                     self.table.clear(share);
                 }

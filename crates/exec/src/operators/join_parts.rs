@@ -4,51 +4,51 @@
 //! rows passing by once for each. Guarantee: memory stays within the share, whatever the keys are,
 //! but for a single row and a bit per probe row.
 
-use super::hash::rows::{Place, unpack};
+use super::hash::rows::{RecordPlace, unpack};
 use super::hash::table::HashTable;
-use super::join_probe::{Probe, Shape, Stretches};
-use super::partition::{LEVELS, PARTS, Part, PartReader, Partitions};
+use super::join_probe::{Probe, Shape, StretchMatches};
+use super::partition::{LEVELS, PARTS, PartReader, Partitions, SpilledPart};
 use super::{BATCH, RowSet};
 use crate::operators::rt::Rt;
 use session::query_memory::Share;
 use types::SqlError;
 
 /// Two parts that meet each other only.
-struct Pair {
-    builds: Part,
-    probes: Part,
+struct PartPair {
+    builds: SpilledPart,
+    probes: SpilledPart,
     /// Which part of a hash they share.
     level: u32,
 }
 
 /// A pair that is being joined.
-struct Running {
-    pair: Pair,
+struct RunningPair {
+    pair: PartPair,
     builds: PartReader,
     /// A build row was read that did not fit.
     ahead: bool,
     probes: PartReader,
     /// The probe rows have passed: build rows from here on are looked at, whether they have met
     /// any.
-    rest: Option<Place>,
+    rest: Option<RecordPlace>,
 }
 
 /// All parts.
 pub struct JoinParts {
     /// Rows without a partner are given: of the build side, of the probe side.
     lone: (bool, bool),
-    pairs: Vec<Pair>,
-    running: Option<Running>,
+    pairs: Vec<PartPair>,
+    running: Option<RunningPair>,
 }
 
 /// Whether there may be more.
-pub enum Joined {
+pub enum JoinProgress {
     Some,
     All,
 }
 
 /// What became of a table that was to take build rows.
-enum Filled {
+enum FilledTable {
     All,
     /// Without the row that was read last.
     Full,
@@ -56,22 +56,25 @@ enum Filled {
 
 impl JoinParts {
     /// Of parts that stand beside each other.
-    pub fn new(builds: Vec<Part>, probes: Vec<Part>, shape: Shape<'_>) -> JoinParts {
+    pub fn new(builds: Vec<SpilledPart>, probes: Vec<SpilledPart>, shape: Shape<'_>) -> JoinParts {
         let lone = (shape.gives_lone_build(), shape.gives_lone_probe());
         let mut parts = JoinParts { lone, pairs: Vec::new(), running: None };
         parts.add(builds, probes, 0);
         parts
     }
 
-    fn add(&mut self, builds: Vec<Part>, probes: Vec<Part>, level: u32) {
+    fn add(&mut self, builds: Vec<SpilledPart>, probes: Vec<SpilledPart>, level: u32) {
         debug_assert_eq!((builds.len(), probes.len()), (PARTS, PARTS));
         let (lone_build, lone_probe) = self.lone;
-        let gives = |pair: &Pair| {
+        let gives = |pair: &PartPair| {
             let (builds, probes) = (pair.builds.rows > 0, pair.probes.rows > 0);
             builds && (probes || lone_build) || probes && lone_probe
         };
-        let pairs =
-            builds.into_iter().zip(probes).map(|(builds, probes)| Pair { builds, probes, level });
+        let pairs = builds.into_iter().zip(probes).map(|(builds, probes)| PartPair {
+            builds,
+            probes,
+            level,
+        });
         self.pairs.extend(pairs.filter(gives));
     }
 
@@ -83,25 +86,26 @@ impl JoinParts {
         probe: &mut Probe,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Joined, SqlError> {
+    ) -> Result<JoinProgress, SqlError> {
         rt.check_cancel()?;
         let Some(running) = &mut self.running else {
-            let Some(pair) = self.pairs.pop() else { return Ok(Joined::All) };
+            let Some(pair) = self.pairs.pop() else { return Ok(JoinProgress::All) };
             self.start(pair, table, share, probe, rt)?;
-            return Ok(Joined::Some);
+            return Ok(JoinProgress::Some);
         };
         if running.rest.is_none() {
             if running.pass(shape, table, probe, rt, out)? {
-                return Ok(Joined::Some);
+                return Ok(JoinProgress::Some);
             }
-            let first = if shape.gives_lone_build() { table.rows.first() } else { Place::NONE };
+            let first =
+                if shape.gives_lone_build() { table.rows.first() } else { RecordPlace::NONE };
             running.rest = Some(first);
         }
         if let Some(at) = running.rest {
             let next = shape.lone_builds(&table.rows, at, out)?;
             running.rest = Some(next);
-            if next != Place::NONE {
-                return Ok(Joined::Some);
+            if next != RecordPlace::NONE {
+                return Ok(JoinProgress::Some);
             }
         }
         if running.ahead {
@@ -111,20 +115,20 @@ impl JoinParts {
             probe.stretches = None;
             self.running = None;
         }
-        Ok(Joined::Some)
+        Ok(JoinProgress::Some)
     }
 
     /// Makes a pair the running one, or splits it.
     fn start(
         &mut self,
-        pair: Pair,
+        pair: PartPair,
         table: &mut HashTable,
         share: &mut Share,
         probe: &mut Probe,
         rt: &mut Rt<'_, '_>,
     ) -> Result<(), SqlError> {
         debug_assert!(table.rows.is_empty(), "a part is left");
-        let mut running = Running {
+        let mut running = RunningPair {
             builds: pair.builds.read(),
             ahead: false,
             probes: pair.probes.read(),
@@ -132,7 +136,7 @@ impl JoinParts {
             rest: None,
         };
         let filled = running.fill(table, share, rt)?;
-        let fits = matches!(filled, Filled::All);
+        let fits = matches!(filled, FilledTable::All);
         if fits && table.link_all(table.rows.len(), share, false) {
             self.running = Some(running);
         } else if running.pair.level < LEVELS {
@@ -141,7 +145,7 @@ impl JoinParts {
             table.link_all(table.rows.len(), share, true);
             running.ahead = !fits;
             if !fits {
-                probe.stretches = Some(Stretches::default());
+                probe.stretches = Some(StretchMatches::default());
             }
             self.running = Some(running);
         }
@@ -151,7 +155,7 @@ impl JoinParts {
     /// Splits a pair whose table is full by another part of the hashes.
     fn split(
         &mut self,
-        mut running: Running,
+        mut running: RunningPair,
         table: &mut HashTable,
         share: &mut Share,
         rt: &mut Rt<'_, '_>,
@@ -175,7 +179,7 @@ impl JoinParts {
         let builds = builds.finish()?;
         if builds.iter().any(|part| part.rows == running.pair.builds.rows) {
             // One part has them all: other bits would do no better.
-            self.pairs.push(Pair { level: LEVELS, ..running.pair });
+            self.pairs.push(PartPair { level: LEVELS, ..running.pair });
             return Ok(());
         }
         let mut probes = Partitions::with_buffers(&files, share.sibling(), had, level)?;
@@ -191,25 +195,25 @@ impl JoinParts {
     }
 }
 
-impl Running {
+impl RunningPair {
     /// Takes build rows into an empty table.
     fn fill(
         &mut self,
         table: &mut HashTable,
         share: &mut Share,
         rt: &mut Rt<'_, '_>,
-    ) -> Result<Filled, SqlError> {
+    ) -> Result<FilledTable, SqlError> {
         let mut ahead = std::mem::take(&mut self.ahead);
         while std::mem::take(&mut ahead) || self.builds.advance()? {
             let (key, row) = self.builds.row();
             if table.rows.push_packed(key, row, share).is_none() {
-                return Ok(Filled::Full);
+                return Ok(FilledTable::Full);
             }
             if self.builds.read.is_multiple_of(BATCH as u64) {
                 rt.check_cancel()?;
             }
         }
-        Ok(Filled::All)
+        Ok(FilledTable::All)
     }
 
     /// The next build rows of a pair that is joined in stretches.
@@ -221,7 +225,7 @@ impl Running {
         rt: &mut Rt<'_, '_>,
     ) -> Result<(), SqlError> {
         table.clear(share);
-        self.ahead = matches!(self.fill(table, share, rt)?, Filled::Full);
+        self.ahead = matches!(self.fill(table, share, rt)?, FilledTable::Full);
         table.link_all(table.rows.len(), share, true);
         self.probes = self.pair.probes.read();
         self.rest = None;

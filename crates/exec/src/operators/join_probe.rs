@@ -5,7 +5,7 @@
 
 use super::RowSet;
 use super::hash::key::Keys;
-use super::hash::rows::{Place, Rows};
+use super::hash::rows::{HashRecords, RecordPlace};
 use super::hash::table::HashTable;
 use crate::operators::rt::Rt;
 use expr::Pred;
@@ -93,11 +93,11 @@ impl Shape<'_> {
     /// until the result is full. Gives the place to go on from.
     pub fn lone_builds(
         &self,
-        rows: &Rows,
-        mut at: Place,
+        rows: &HashRecords,
+        mut at: RecordPlace,
         out: &mut RowSet,
-    ) -> Result<Place, SqlError> {
-        while at != Place::NONE && !out.is_full() {
+    ) -> Result<RecordPlace, SqlError> {
+        while at != RecordPlace::NONE && !out.is_full() {
             if !rows.is_marked(at) {
                 let (rest, values) = self.sides(out.push_row());
                 rest.fill(Value::Null);
@@ -112,7 +112,7 @@ impl Shape<'_> {
 
 /// Which probe rows have found a partner, where they meet the build rows in several stretches.
 #[derive(Default)]
-pub struct Stretches {
+pub struct StretchMatches {
     found: Vec<u64>,
     /// Probe rows of this stretch that went before the batch.
     before: usize,
@@ -120,7 +120,7 @@ pub struct Stretches {
     pub last: bool,
 }
 
-impl Stretches {
+impl StretchMatches {
     /// Another stretch begins.
     pub fn restart(&mut self) {
         self.before = 0;
@@ -145,12 +145,12 @@ impl Stretches {
 pub struct Probe {
     pub batch: RowSet,
     pub keys: Keys,
-    pub stretches: Option<Stretches>,
-    firsts: Vec<Place>,
+    pub stretches: Option<StretchMatches>,
+    firsts: Vec<RecordPlace>,
     at: usize,
     started: bool,
     /// Where the chain of the present row goes on.
-    chain: Place,
+    chain: RecordPlace,
     found: bool,
     scratch: Vec<Value>,
     /// Pairs on which the condition has been tested.
@@ -210,7 +210,7 @@ impl Probe {
             if !self.mark_all(shape, table, rt, out)? {
                 return Ok(false);
             }
-        } else if !self.found && self.chain != Place::NONE {
+        } else if !self.found && self.chain != RecordPlace::NONE {
             self.found = match shape.on {
                 None => true,
                 Some(on) => self.any(shape, on, table, rt)?,
@@ -235,7 +235,7 @@ impl Probe {
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
-        while self.chain != Place::NONE {
+        while self.chain != RecordPlace::NONE {
             if out.is_full() {
                 return Ok(false);
             }
@@ -247,7 +247,7 @@ impl Probe {
             let row = out.push_row();
             let (values, builds) = shape.sides(row);
             // The last pair takes the values instead of copying them.
-            let last = self.chain == Place::NONE;
+            let last = self.chain == RecordPlace::NONE;
             if last {
                 values.swap_with_slice(probe);
             } else {
@@ -282,7 +282,7 @@ impl Probe {
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         let Some(key) = self.keys.get(self.at) else { return Ok(true) };
-        while self.chain != Place::NONE {
+        while self.chain != RecordPlace::NONE {
             if out.is_full() {
                 return Ok(false);
             }
@@ -290,7 +290,7 @@ impl Probe {
             let marked = table.rows.is_marked(place);
             if marked && shape.on.is_none() {
                 // Rows of one key are marked together.
-                self.chain = Place::NONE;
+                self.chain = RecordPlace::NONE;
                 return Ok(true);
             }
             self.chain = table.next(place, &key);
@@ -329,7 +329,7 @@ impl Probe {
         self.scratch.resize(width + shape.right_width, Value::Null);
         self.scratch[..width].swap_with_slice(self.batch.row_mut(self.at));
         let mut found = false;
-        while !found && self.chain != Place::NONE {
+        while !found && self.chain != RecordPlace::NONE {
             self.compared += 1;
             table.rows.unpack(self.chain, &mut self.scratch[width..])?;
             found = on.is_true(&self.scratch, rt)?;

@@ -2,7 +2,7 @@
 //! and small inputs. Guarantee: the right side runs once, and only if there is a left row or its
 //! rows are wanted without one.
 
-use super::outer::{self, Pairs};
+use super::outer::{self, JoinPairs};
 use super::{Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use logical::tree::JoinKind;
@@ -14,7 +14,7 @@ use types::{SqlError, Value};
 pub struct LoopJoin {
     left: Box<dyn Operator>,
     right: Box<dyn Operator>,
-    pairs: Pairs,
+    pairs: JoinPairs,
     rows: Option<Vec<Box<[Value]>>>,
     batch: RowSet,
     at: usize,
@@ -27,7 +27,7 @@ impl LoopJoin {
         LoopJoin {
             left,
             right,
-            pairs: Pairs::default(),
+            pairs: JoinPairs::default(),
             rows: None,
             batch: RowSet::default(),
             at: 0,

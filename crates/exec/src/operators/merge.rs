@@ -8,11 +8,11 @@ use session::query_memory::Share;
 
 /// The first 16 bytes of a key as numbers, 0 after a shorter one's end: most comparisons need no
 /// more.
-pub type Head = (u64, u64);
+pub type KeyHead = (u64, u64);
 
 /// The head of a key.
 #[inline]
-pub fn head(key: &[u8]) -> Head {
+pub fn head(key: &[u8]) -> KeyHead {
     let mut bytes = [0; 16];
     let n = key.len().min(16);
     bytes[..n].copy_from_slice(&key[..n]);
@@ -21,12 +21,12 @@ pub fn head(key: &[u8]) -> Head {
 }
 
 /// One run that is merged, with the beginning of its present key.
-struct Source {
+struct MergedRun {
     reader: RunReader,
-    head: Head,
+    head: KeyHead,
 }
 
-impl Source {
+impl MergedRun {
     fn advance(&mut self, file: &SpillFile) -> Result<bool, SqlError> {
         let more = self.reader.advance(file)?;
         self.head = if more { head(self.reader.key()) } else { (0, 0) };
@@ -37,7 +37,7 @@ impl Source {
 /// A k-way merge: a binary heap of runs by their present records, equal keys by the order of the
 /// runs.
 pub struct Merge {
-    sources: Vec<Source>,
+    sources: Vec<MergedRun>,
     heap: Vec<usize>,
     /// The record on top has been given.
     given: bool,
@@ -53,7 +53,7 @@ impl Merge {
         buffer: usize,
         share: Share,
     ) -> Result<Merge, SqlError> {
-        let source = |run: &Run| Source { reader: file.reader(*run, buffer), head: (0, 0) };
+        let source = |run: &Run| MergedRun { reader: file.reader(*run, buffer), head: (0, 0) };
         let mut merge = Merge {
             sources: runs.iter().map(source).collect(),
             heap: Vec::new(),

@@ -4,7 +4,7 @@
 
 use super::own::{OpenOwn, OwnOperator, own_rows_first};
 use super::sort::compare_rows;
-use super::{Open, Operator, RowSet};
+use super::{OpenPlan, Operator, RowSet};
 use crate::operators::rt::Rt;
 use plan::nodes::{Plan, SortSlot};
 use plan::planner::concat::MergeConcat as Node;
@@ -62,7 +62,7 @@ impl MergeConcat {
 impl OwnOperator for MergeConcat {
     type Node = Node;
 
-    fn open(node: &Node, open: Open) -> MergeConcat {
+    fn open(node: &Node, open: OpenPlan) -> MergeConcat {
         let input = |plan| Input { operator: open(plan), batch: RowSet::default(), at: 0 };
         let inputs = node.inputs.iter().map(input).collect();
         MergeConcat { inputs, waiting: Vec::new(), begun: false }

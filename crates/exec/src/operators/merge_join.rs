@@ -19,22 +19,22 @@ const UNPACKED: usize = 256;
 
 /// The operator.
 pub struct MergeJoin {
-    left: Side,
-    right: Side,
+    left: MergeSide,
+    right: MergeSide,
     /// The right rows of one key.
     group: Group,
     /// The next row of the group for the present left row.
     inner: usize,
     /// The present left row has met a partner.
     found: bool,
-    stage: Stage,
+    stage: MergeStage,
     scratch: Vec<Value>,
     /// Pairs on which the condition has been tested.
     compared: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum MergeStage {
     /// A left row is to be compared with the right side.
     Next,
     /// It meets the rows of the group.
@@ -45,7 +45,7 @@ enum Stage {
 }
 
 /// An input, with the key of its present row.
-struct Side {
+struct MergeSide {
     input: Box<dyn Operator>,
     batch: RowSet,
     at: usize,
@@ -55,9 +55,16 @@ struct Side {
     begun: bool,
 }
 
-impl Side {
-    fn new(input: Box<dyn Operator>) -> Side {
-        Side { input, batch: RowSet::default(), at: 0, key: Vec::new(), there: false, begun: false }
+impl MergeSide {
+    fn new(input: Box<dyn Operator>) -> MergeSide {
+        MergeSide {
+            input,
+            batch: RowSet::default(),
+            at: 0,
+            key: Vec::new(),
+            there: false,
+            begun: false,
+        }
     }
 
     /// Goes to the next row.
@@ -235,12 +242,12 @@ impl MergeJoin {
     /// Over two inputs in order.
     pub fn new(left: Box<dyn Operator>, right: Box<dyn Operator>) -> MergeJoin {
         MergeJoin {
-            left: Side::new(left),
-            right: Side::new(right),
+            left: MergeSide::new(left),
+            right: MergeSide::new(right),
             group: Group::default(),
             inner: 0,
             found: false,
-            stage: Stage::Next,
+            stage: MergeStage::Next,
             scratch: Vec::new(),
             compared: 0,
         }
@@ -261,7 +268,7 @@ impl MergeJoin {
         shape: &Shape<'_>,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Stage, SqlError> {
+    ) -> Result<MergeStage, SqlError> {
         if !self.left.begun {
             self.advance_left(shape, rt)?;
             self.advance_right(shape, rt)?;
@@ -269,7 +276,7 @@ impl MergeJoin {
         let orders = &shape.join.orders;
         (self.inner, self.found) = (0, false);
         if !self.left.there {
-            return Ok(if shape.is_full() { Stage::Rest } else { Stage::Done });
+            return Ok(if shape.is_full() { MergeStage::Rest } else { MergeStage::Done });
         }
         if self.left.key.iter().any(Value::is_null) {
             // It equals nothing: the group, if there is one, is that of another key.
@@ -277,10 +284,10 @@ impl MergeJoin {
         }
         if self.group.len > 0 {
             if order(&self.left.key, &self.group.key, orders).is_eq() {
-                return Ok(Stage::Group);
+                return Ok(MergeStage::Group);
             }
             if !self.give_group(shape, out)? {
-                return Ok(Stage::Next);
+                return Ok(MergeStage::Next);
             }
         }
         while self.right.there {
@@ -291,7 +298,7 @@ impl MergeJoin {
                     }
                     self.advance_right(shape, rt)?;
                     if out.is_full() {
-                        return Ok(Stage::Next);
+                        return Ok(MergeStage::Next);
                     }
                 }
                 Ordering::Equal if shape.only_asks() => {
@@ -300,14 +307,14 @@ impl MergeJoin {
                 }
                 Ordering::Equal => {
                     self.collect(shape, rt)?;
-                    return Ok(Stage::Group);
+                    return Ok(MergeStage::Group);
                 }
                 Ordering::Greater => break,
             }
         }
         // Nothing more can come of the right side.
         if !self.right.there && matches!(shape.join.kind, JoinKind::Inner | JoinKind::Semi) {
-            return Ok(Stage::Done);
+            return Ok(MergeStage::Done);
         }
         self.end_left(shape, rt, out)
     }
@@ -331,11 +338,11 @@ impl MergeJoin {
         shape: &Shape<'_>,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Stage, SqlError> {
+    ) -> Result<MergeStage, SqlError> {
         let left_width = shape.join.left_width;
         while self.inner < self.group.len {
             if out.is_full() {
-                return Ok(Stage::Group);
+                return Ok(MergeStage::Group);
             }
             let at = self.inner;
             self.inner += 1;
@@ -374,7 +381,7 @@ impl MergeJoin {
         shape: &Shape<'_>,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Stage, SqlError> {
+    ) -> Result<MergeStage, SqlError> {
         let gives = match shape.join.kind {
             JoinKind::Semi => self.found,
             JoinKind::Anti | JoinKind::Left | JoinKind::Full => !self.found,
@@ -386,7 +393,7 @@ impl MergeJoin {
             rest.fill(Value::Null);
         }
         self.advance_left(shape, rt)?;
-        Ok(Stage::Next)
+        Ok(MergeStage::Next)
     }
 
     /// Lets the group go; FULL JOIN: gives its rows that met nothing, until the result is full.
@@ -418,18 +425,18 @@ impl MergeJoin {
         shape: &Shape<'_>,
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
-    ) -> Result<Stage, SqlError> {
+    ) -> Result<MergeStage, SqlError> {
         if self.group.len > 0 && !self.give_group(shape, out)? {
-            return Ok(Stage::Rest);
+            return Ok(MergeStage::Rest);
         }
         while self.right.there {
             if out.is_full() {
-                return Ok(Stage::Rest);
+                return Ok(MergeStage::Rest);
             }
             shape.lone_right(self.right.batch.row_mut(self.right.at), out);
             self.advance_right(shape, rt)?;
         }
-        Ok(Stage::Done)
+        Ok(MergeStage::Done)
     }
 }
 
@@ -447,10 +454,10 @@ impl Operator for MergeJoin {
         out.reset(shape.width());
         while !out.is_full() {
             self.stage = match self.stage {
-                Stage::Next => self.next_left(shape, rt, out)?,
-                Stage::Group => self.join_group(shape, rt, out)?,
-                Stage::Rest => self.rest(shape, rt, out)?,
-                Stage::Done => break,
+                MergeStage::Next => self.next_left(shape, rt, out)?,
+                MergeStage::Group => self.join_group(shape, rt, out)?,
+                MergeStage::Rest => self.rest(shape, rt, out)?,
+                MergeStage::Done => break,
             };
         }
         Ok(!out.is_empty())

@@ -96,13 +96,13 @@ fn other_node() -> SqlError {
 }
 
 /// How an operator starts plans of its own.
-pub(crate) type Open = fn(&Plan) -> Box<dyn Operator>;
+pub(crate) type OpenPlan = fn(&Plan) -> Box<dyn Operator>;
 
 /// The operators of nodes that are no variants of `Node`, file by file.
 const OWN: &[&[OpenOwn]] = &[merge_concat::ALL, around::ALL];
 
 /// Starts a node of a kind of its own.
-fn own_operator(plan: &Plan, open: Open) -> Box<dyn Operator> {
+fn own_operator(plan: &Plan, open: OpenPlan) -> Box<dyn Operator> {
     match OWN.iter().copied().flatten().find_map(|own| own(plan, open)) {
         Some(operator) => operator,
         None => Box::new(Unknown),

@@ -10,7 +10,7 @@ use super::locked::LockedScan;
 use super::lookup::Lookup;
 use super::loop_join::LoopJoin;
 use super::merge_join::MergeJoin;
-use super::profile::Counted;
+use super::profile::CountedOperator;
 use super::routine::Routine;
 use super::rows_first::RowsFirst;
 use super::rt::Rt;
@@ -19,8 +19,8 @@ use super::sort::Sort;
 use super::stream::{StreamAggregate, StreamDistinct};
 use super::top::Top;
 use super::window::Window;
-use super::work::{Recursive, Work};
-use super::{Open, Operator, RowSet, own_operator};
+use super::work::{Recursive, Worktable};
+use super::{OpenPlan, Operator, RowSet, own_operator};
 use plan::nodes::{Node, Plan};
 use types::SqlError;
 
@@ -54,19 +54,19 @@ pub(super) fn operators(plan: &Plan, rt: &mut Rt<'_, '_>) -> Box<dyn Operator> {
 
 fn open<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
     let own = operator::<COUNTED>(plan);
-    if COUNTED { Box::new(Counted::new(own)) } else { own }
+    if COUNTED { Box::new(CountedOperator::new(own)) } else { own }
 }
 
 fn operator<const COUNTED: bool>(plan: &Plan) -> Box<dyn Operator> {
-    let open: Open = open::<COUNTED>;
+    let open: OpenPlan = open::<COUNTED>;
     match &plan.node {
-        Node::One => Box::new(basic::One::default()),
+        Node::One => Box::new(basic::OneRow::default()),
         Node::Values(_) => RowsFirst::start(basic::Values::default()),
         Node::Scan(scan) if scan.locks.is_some() => RowsFirst::start(LockedScan::new(scan)),
         Node::Scan(_) => RowsFirst::start(Scan::default()),
         Node::View { .. } => Box::new(basic::View::default()),
         Node::Routine { .. } => Box::new(Routine::default()),
-        Node::Work { .. } => Box::new(Work::default()),
+        Node::Work { .. } => Box::new(Worktable::default()),
         Node::Recursive { anchor, .. } => Box::new(Recursive::new(anchor, open)),
         Node::Filter { input, .. } => RowsFirst::start(basic::Filter::new(open(input))),
         Node::Lookup { input, .. } => RowsFirst::start(Lookup::new(open(input))),

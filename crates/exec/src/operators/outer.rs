@@ -10,7 +10,7 @@ use types::{SqlError, Value};
 
 /// The pairs of a running join.
 #[derive(Default)]
-pub struct Pairs {
+pub struct JoinPairs {
     /// The current left row has a partner.
     found: bool,
     /// Right rows that have one.
@@ -32,7 +32,7 @@ pub fn width(join: &LoopJoinPlan) -> usize {
     join.left_width + if is_half(join) { 0 } else { join.right_width }
 }
 
-impl Pairs {
+impl JoinPairs {
     /// How many right rows there are, once that is known.
     pub fn right_rows(&mut self, rows: usize) {
         self.matched = vec![false; rows];

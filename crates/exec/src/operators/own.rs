@@ -3,7 +3,7 @@
 //! [`OwnOperator`] never meets another node than one that it was made for.
 
 use super::rows_first::RowsFirst;
-use super::{Open, Operator, RowSet, other_node};
+use super::{OpenPlan, Operator, RowSet, other_node};
 use crate::operators::rt::Rt;
 use plan::nodes::{OwnNode, Plan};
 use types::SqlError;
@@ -14,7 +14,7 @@ pub(super) trait OwnOperator: Send + Sized + 'static {
     type Node: OwnNode;
 
     /// Its state before the first row; `open` starts the node's inputs.
-    fn open(node: &Self::Node, open: Open) -> Self;
+    fn open(node: &Self::Node, open: OpenPlan) -> Self;
 
     /// As [`Operator::next`]; `width` is that of its rows.
     ///
@@ -30,24 +30,27 @@ pub(super) trait OwnOperator: Send + Sized + 'static {
 }
 
 /// Starts a node, if it is of the kind that an operator runs.
-pub(super) type OpenOwn = fn(&Plan, Open) -> Option<Box<dyn Operator>>;
+pub(super) type OpenOwn = fn(&Plan, OpenPlan) -> Option<Box<dyn Operator>>;
 
 /// Starts operators of one kind.
-pub(super) fn own<O: OwnOperator>(plan: &Plan, open: Open) -> Option<Box<dyn Operator>> {
+pub(super) fn own<O: OwnOperator>(plan: &Plan, open: OpenPlan) -> Option<Box<dyn Operator>> {
     let node = plan.node.own::<O::Node>()?;
-    Some(Box::new(Own(O::open(node, open))))
+    Some(Box::new(NodeFinder(O::open(node, open))))
 }
 
 /// Starts operators of one kind that give rows before they have all of them ([`RowsFirst`]).
-pub(super) fn own_rows_first<O: OwnOperator>(plan: &Plan, open: Open) -> Option<Box<dyn Operator>> {
+pub(super) fn own_rows_first<O: OwnOperator>(
+    plan: &Plan,
+    open: OpenPlan,
+) -> Option<Box<dyn Operator>> {
     let node = plan.node.own::<O::Node>()?;
-    Some(RowsFirst::start(Own(O::open(node, open))))
+    Some(RowsFirst::start(NodeFinder(O::open(node, open))))
 }
 
 /// Finds the operator's node in the plan.
-struct Own<O>(O);
+struct NodeFinder<O>(O);
 
-impl<O: OwnOperator> Operator for Own<O> {
+impl<O: OwnOperator> Operator for NodeFinder<O> {
     #[inline]
     fn next(
         &mut self,

@@ -24,13 +24,13 @@ const BUFFER_MAX: usize = 64 << 10;
 
 /// One part's rows on disk.
 #[derive(Clone)]
-pub struct Part {
+pub struct SpilledPart {
     file: Arc<SpillFile>,
     runs: Vec<Run>,
     pub rows: u64,
 }
 
-impl Part {
+impl SpilledPart {
     /// Reads it from the beginning.
     pub fn read(&self) -> PartReader {
         PartReader { part: self.clone(), next: 0, reader: None, read: 0 }
@@ -123,12 +123,12 @@ impl Partitions {
     ///
     /// # Errors
     /// Those of the run file.
-    pub fn finish(mut self) -> Result<Vec<Part>, SqlError> {
+    pub fn finish(mut self) -> Result<Vec<SpilledPart>, SqlError> {
         for buffer in &mut self.buffers {
             buffer.flush(&mut self.file)?;
         }
         let file = Arc::new(self.file);
-        let part = |b: Buffer| Part { file: file.clone(), runs: b.runs, rows: b.rows };
+        let part = |b: Buffer| SpilledPart { file: file.clone(), runs: b.runs, rows: b.rows };
         Ok(self.buffers.into_iter().map(part).collect())
     }
 }
@@ -145,7 +145,7 @@ impl Buffer {
 
 /// Reads a part's rows.
 pub struct PartReader {
-    part: Part,
+    part: SpilledPart,
     next: usize,
     reader: Option<RunReader>,
     /// Rows that were read.

@@ -9,21 +9,21 @@ use std::time::Instant;
 use types::SqlError;
 
 /// An operator with its counters.
-pub struct Counted {
+pub struct CountedOperator {
     operator: Box<dyn Operator>,
     begun: bool,
     /// Of the pairs that it has compared so many are counted.
     compared: u64,
 }
 
-impl Counted {
+impl CountedOperator {
     /// Of an operator.
-    pub fn new(operator: Box<dyn Operator>) -> Counted {
-        Counted { operator, begun: false, compared: 0 }
+    pub fn new(operator: Box<dyn Operator>) -> CountedOperator {
+        CountedOperator { operator, begun: false, compared: 0 }
     }
 }
 
-impl Operator for Counted {
+impl Operator for CountedOperator {
     fn next(
         &mut self,
         plan: &Plan,

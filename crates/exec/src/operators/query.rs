@@ -141,8 +141,8 @@ pub fn run_query(
             ctx.session.acknowledge_reads()?;
             match &scan {
                 Some(scan) => scan.send(&batch, wanted, out).map_err(|e| match e {
-                    Unsent::Damaged(e) => unseen::of_statement(ctx.session, &query.needs, e),
-                    Unsent::BySink(e) => e,
+                    UnsentRows::Damaged(e) => unseen::of_statement(ctx.session, &query.needs, e),
+                    UnsentRows::BySink(e) => e,
                 })?,
                 None => out.rows(&batch.as_rows().first(wanted))?,
             }
@@ -162,7 +162,7 @@ struct StoredScan<'q> {
 }
 
 /// Why rows have not gone out.
-enum Unsent {
+enum UnsentRows {
     /// A row cannot be read.
     Damaged(SqlError),
     /// What takes them says so.
@@ -172,7 +172,7 @@ enum Unsent {
 impl StoredScan<'_> {
     /// Sends the first rows of a batch: those that are stored as cells, those between them that
     /// have values as these. Rows before one that cannot be read go out before its error.
-    fn send(&self, batch: &RowSet, count: usize, out: &mut dyn RowSink) -> Result<(), Unsent> {
+    fn send(&self, batch: &RowSet, count: usize, out: &mut dyn RowSink) -> Result<(), UnsentRows> {
         let table = &self.scan.store.table;
         let width = self.columns.len();
         let mut cells = Vec::new();
@@ -198,10 +198,10 @@ impl StoredScan<'_> {
             }
             if at > begin {
                 let rows = ResultRows::of_cells(at - begin, width, &cells);
-                out.rows(&rows).map_err(Unsent::BySink)?;
+                out.rows(&rows).map_err(UnsentRows::BySink)?;
             }
             if let Some(e) = damage {
-                return Err(Unsent::Damaged(e));
+                return Err(UnsentRows::Damaged(e));
             }
             let begin = at;
             while at < count && batch.stored(at).is_none() {
@@ -209,7 +209,7 @@ impl StoredScan<'_> {
             }
             if at > begin {
                 let rows = batch.as_rows().skip(begin).first(at - begin);
-                out.rows(&rows).map_err(Unsent::BySink)?;
+                out.rows(&rows).map_err(UnsentRows::BySink)?;
             }
         }
         Ok(())

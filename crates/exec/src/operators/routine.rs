@@ -19,14 +19,14 @@ impl Sink for NoRows {
 }
 
 /// Keeps the wanted columns of what a function gives.
-struct Kept<'k> {
+struct WantedColumns<'k> {
     rows: RowStore,
     keep: &'k [usize],
     wanted: Vec<Value>,
     packed: Vec<u8>,
 }
 
-impl Sink for Kept<'_> {
+impl Sink for WantedColumns<'_> {
     fn error(&mut self, _: &SqlError) -> Result<(), SqlError> {
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Operator for Routine {
                 }
                 let share: Share = rt.share();
                 let rows = RowStore::new(rt.session().host().run_files().clone(), share);
-                let mut kept = Kept { rows, keep, wanted: Vec::new(), packed: Vec::new() };
+                let mut kept = WantedColumns { rows, keep, wanted: Vec::new(), packed: Vec::new() };
                 rt.session().call_function(&*scan.routine, args, &mut kept)?;
                 none.insert(kept.rows)
             }

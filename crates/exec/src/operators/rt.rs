@@ -60,12 +60,12 @@ pub struct RunState {
     /// Where the first scan of the run begins, when not where its path does.
     pub(super) place: Option<Box<ScanPlace>>,
     /// What few runs have.
-    rare: Option<Box<Rare>>,
+    rare: Option<Box<RareState>>,
 }
 
 /// What few runs have: apart, so that the others need not look at it when they end.
 #[derive(Default)]
-struct Rare {
+struct RareState {
     /// The last round of each recursive query.
     rounds: Vec<Option<Arc<KeptRows>>>,
     /// The values of IN lists with variables, by their numbers.
@@ -104,7 +104,7 @@ impl RunState {
 
     /// Of a run that other statements of the session come between.
     pub(crate) fn suspendable() -> RunState {
-        let rare = Rare { snapshots: Some(Vec::new()), ..Rare::default() };
+        let rare = RareState { snapshots: Some(Vec::new()), ..Rare::default() };
         RunState { rare: Some(Box::new(rare)), ..RunState::default() }
     }
 }

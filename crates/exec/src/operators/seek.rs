@@ -20,7 +20,7 @@ pub struct Range {
 }
 
 /// How a value fits a column's type.
-enum Fit {
+enum ValueFit {
     Exact(Value),
     /// Lies between two values of the column's type, of which this is one, or outside its range.
     Between(Option<Value>),
@@ -28,21 +28,21 @@ enum Fit {
 }
 
 #[inline]
-fn fit(value: Value, ty: DataType) -> Fit {
-    if value.is_plainly(ty) { Fit::Exact(value) } else { fit_other(value, ty) }
+fn fit(value: Value, ty: DataType) -> ValueFit {
+    if value.is_plainly(ty) { ValueFit::Exact(value) } else { fit_other(value, ty) }
 }
 
-fn fit_other(value: Value, ty: DataType) -> Fit {
+fn fit_other(value: Value, ty: DataType) -> ValueFit {
     if value.is_null() {
-        return Fit::Null;
+        return ValueFit::Null;
     }
     if ty == DataType::SqlVariant {
-        return Fit::Exact(types::variant::of(value, ty, types::Collation::DEFAULT));
+        return ValueFit::Exact(types::variant::of(value, ty, types::Collation::DEFAULT));
     }
     let own = value.natural_type();
     let same_family = (own.is_string() && ty.is_string()) || (own.is_binary() && ty.is_binary());
     if same_family || own == ty {
-        return Fit::Exact(value);
+        return ValueFit::Exact(value);
     }
     // Without a zone of its own a column is of that of UTC.
     let value = match value {
@@ -51,16 +51,18 @@ fn fit_other(value: Value, ty: DataType) -> Fit {
         }
         other => other,
     };
-    let Ok(there) = convert(&value, own, ty, 0, Mode::Explicit) else { return Fit::Between(None) };
+    let Ok(there) = convert(&value, own, ty, 0, Mode::Explicit) else {
+        return ValueFit::Between(None);
+    };
     match convert(&there, ty, own, 0, Mode::Explicit) {
         Ok(back)
             if ops::compare(&back, &value, types::Collation::BIN2) == Some(Ordering::Equal) =>
         {
-            Fit::Exact(there)
+            ValueFit::Exact(there)
         }
         // What is next to it on either side bounds the same values, itself included.
-        Ok(_) if kept(ty, own).is_some() && ty != DataType::Bit => Fit::Between(Some(there)),
-        _ => Fit::Between(None),
+        Ok(_) if kept(ty, own).is_some() && ty != DataType::Bit => ValueFit::Between(Some(there)),
+        _ => ValueFit::Between(None),
     }
 }
 
@@ -84,9 +86,9 @@ pub fn range(
     let mut prefix = Vec::with_capacity(32);
     for ((e, null_ok), part) in spec.equal.iter().zip(&spec.null_ok).zip(parts) {
         match fit(e.eval(&[], rt)?, part.ty) {
-            Fit::Exact(value) => encode_key_part(&value, part, &mut prefix),
-            Fit::Null if *null_ok => encode_key_part(&Value::Null, part, &mut prefix),
-            Fit::Between(_) | Fit::Null => return Ok(None),
+            ValueFit::Exact(value) => encode_key_part(&value, part, &mut prefix),
+            ValueFit::Null if *null_ok => encode_key_part(&Value::Null, part, &mut prefix),
+            ValueFit::Between(_) | ValueFit::Null => return Ok(None),
         }
     }
     let whole = if prefix.is_empty() { Bound::Unbounded } else { Bound::Included(prefix.clone()) };
@@ -99,10 +101,10 @@ pub fn range(
     for (end, is_first) in [(first, true), (last, false)] {
         let Some(end) = end else { continue };
         let (value, inclusive) = match value_at(end, part.ty, is_first != part.descending, rt)? {
-            At::Value(value, inclusive) => (value, inclusive),
-            At::Nowhere => return Ok(None),
+            RangeEnd::Value(value, inclusive) => (value, inclusive),
+            RangeEnd::Nowhere => return Ok(None),
             // The condition is tested on the row.
-            At::End => continue,
+            RangeEnd::End => continue,
         };
         let mut key = prefix.clone();
         encode_key_part(&value, part, &mut key);
@@ -116,7 +118,7 @@ pub fn range(
 }
 
 /// Where a range of a column's values ends.
-enum At {
+enum RangeEnd {
     /// At a value, which is in it or not.
     Value(Value, bool),
     /// With the last value of the type.
@@ -131,22 +133,22 @@ fn value_at(
     ty: DataType,
     is_low: bool,
     rt: &mut Rt<'_, '_>,
-) -> Result<At, SqlError> {
+) -> Result<RangeEnd, SqlError> {
     let value = end.value.eval(&[], rt)?;
     let Some(to) = end.rounded else {
         return Ok(match fit(value, ty) {
-            Fit::Exact(value) => At::Value(value, end.inclusive),
-            Fit::Between(Some(next)) => At::Value(next, true),
-            Fit::Between(None) => At::End,
-            Fit::Null => At::Nowhere,
+            ValueFit::Exact(value) => RangeEnd::Value(value, end.inclusive),
+            ValueFit::Between(Some(next)) => RangeEnd::Value(next, true),
+            ValueFit::Between(None) => RangeEnd::End,
+            ValueFit::Null => RangeEnd::Nowhere,
         });
     };
     if value.is_null() {
-        return Ok(At::Nowhere);
+        return Ok(RangeEnd::Nowhere);
     }
     let (least, greatest) = reach(&value, ty, to);
     let last = if is_low { least } else { greatest };
-    Ok(last.map_or(At::End, |value| At::Value(value, true)))
+    Ok(last.map_or(RangeEnd::End, |value| RangeEnd::Value(value, true)))
 }
 
 /// So many ranges are made between two questions for a cancel.
@@ -242,9 +244,9 @@ pub fn point<E: Env>(
         }
         let value = e.eval(&[], rt)?;
         match fit(value, part.ty) {
-            Fit::Exact(value) => encode_key_part(&value, part, key),
-            Fit::Null if *null_ok => encode_key_part(&Value::Null, part, key),
-            Fit::Between(_) | Fit::Null => return Ok(false),
+            ValueFit::Exact(value) => encode_key_part(&value, part, key),
+            ValueFit::Null if *null_ok => encode_key_part(&Value::Null, part, key),
+            ValueFit::Between(_) | ValueFit::Null => return Ok(false),
         }
     }
     Ok(true)

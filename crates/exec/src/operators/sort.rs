@@ -27,11 +27,11 @@ const TOP_ROWS: usize = 1 << 16;
 /// Sorts its input.
 pub struct Sort {
     input: Box<dyn Operator>,
-    sorted: Option<Rows>,
+    sorted: Option<OrderedRows>,
 }
 
 /// What is sorted, and by what.
-struct Wanted<'a> {
+struct SortOrder<'a> {
     input: &'a Plan,
     keys: &'a [SortSlot],
     /// Only this many rows are wanted.
@@ -39,7 +39,7 @@ struct Wanted<'a> {
 }
 
 /// Rows in order.
-enum Rows {
+enum OrderedRows {
     /// With the memory that they take.
     Top { rows: std::vec::IntoIter<Box<[Value]>>, _share: Share },
     /// Packed, and how many are still wanted.
@@ -52,21 +52,26 @@ impl Sort {
         Sort { input, sorted: None }
     }
 
-    fn fill(&mut self, wanted: &Wanted<'_>, rt: &mut Rt<'_, '_>) -> Result<Rows, SqlError> {
+    fn fill(
+        &mut self,
+        wanted: &SortOrder<'_>,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<OrderedRows, SqlError> {
         match wanted.limit {
             Some(limit) if limit <= TOP_ROWS => self.fill_top(wanted, rt, limit),
-            limit => {
-                Ok(Rows::All(self.fill_all(wanted, Vec::new(), rt)?, limit.unwrap_or(usize::MAX)))
-            }
+            limit => Ok(OrderedRows::All(
+                self.fill_all(wanted, Vec::new(), rt)?,
+                limit.unwrap_or(usize::MAX),
+            )),
         }
     }
 
     fn fill_top(
         &mut self,
-        wanted: &Wanted<'_>,
+        wanted: &SortOrder<'_>,
         rt: &mut Rt<'_, '_>,
         limit: usize,
-    ) -> Result<Rows, SqlError> {
+    ) -> Result<OrderedRows, SqlError> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let (mut batch, mut share) = (RowSet::default(), rt.share());
         // Twice the limit before cutting: each row is then sorted a constant number of times.
@@ -88,18 +93,18 @@ impl Sort {
             if !fits {
                 // A few long rows.
                 share.clear();
-                return Ok(Rows::All(self.fill_all(wanted, rows, rt)?, limit));
+                return Ok(OrderedRows::All(self.fill_all(wanted, rows, rt)?, limit));
             }
         }
         rows.sort_by(|a, b| compare_rows(wanted.keys, a, b));
         rows.truncate(limit);
-        Ok(Rows::Top { rows: rows.into_iter(), _share: share })
+        Ok(OrderedRows::Top { rows: rows.into_iter(), _share: share })
     }
 
     /// Sorts these rows and those that are still to come.
     fn fill_all(
         &mut self,
-        wanted: &Wanted<'_>,
+        wanted: &SortOrder<'_>,
         first: Vec<Box<[Value]>>,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Sorted, SqlError> {
@@ -139,16 +144,16 @@ impl Operator for Sort {
         let Node::Sort { input, keys, limit } = &plan.node else { return Err(other_node()) };
         out.reset(plan.width());
         if self.sorted.is_none() {
-            self.sorted = Some(self.fill(&Wanted { input, keys, limit: *limit }, rt)?);
+            self.sorted = Some(self.fill(&SortOrder { input, keys, limit: *limit }, rt)?);
         }
         match &mut self.sorted {
             None => {}
-            Some(Rows::Top { rows, .. }) => {
+            Some(OrderedRows::Top { rows, .. }) => {
                 for mut row in rows.by_ref().take(BATCH) {
                     out.push_row().swap_with_slice(&mut row);
                 }
             }
-            Some(Rows::All(sorted, left)) => {
+            Some(OrderedRows::All(sorted, left)) => {
                 rt.check_cancel()?;
                 while *left > 0 && !out.is_full() {
                     let Some((_, packed)) = sorted.next_record()? else { break };

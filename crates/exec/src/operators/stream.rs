@@ -11,14 +11,14 @@ use types::{SqlError, Value};
 
 /// The key of the group at hand.
 #[derive(Default)]
-struct Current {
+struct CurrentGroup {
     /// There is one.
     there: bool,
     word: u64,
     bytes: Vec<u8>,
 }
 
-impl Current {
+impl CurrentGroup {
     fn is(&self, key: Key<'_>) -> bool {
         // An integer has no bytes. To compare none with none is dear: the comparison of the C
         // library reads ahead, and an empty list lies at no address of the process.
@@ -39,7 +39,7 @@ pub struct StreamAggregate {
     batch: RowSet,
     keys: Keys,
     at: usize,
-    current: Current,
+    current: CurrentGroup,
     values: Vec<Value>,
     states: Vec<Accumulator>,
     /// Bytes of the statement's memory that the states have taken.
@@ -55,7 +55,7 @@ impl StreamAggregate {
             batch: RowSet::default(),
             keys: Keys::default(),
             at: 0,
-            current: Current::default(),
+            current: CurrentGroup::default(),
             values: Vec::new(),
             states: Vec::new(),
             grown: 0,
@@ -162,7 +162,7 @@ pub struct StreamDistinct {
     input: Box<dyn Operator>,
     batch: RowSet,
     keys: Keys,
-    current: Current,
+    current: CurrentGroup,
 }
 
 impl StreamDistinct {
@@ -172,7 +172,7 @@ impl StreamDistinct {
             input,
             batch: RowSet::default(),
             keys: Keys::default(),
-            current: Current::default(),
+            current: CurrentGroup::default(),
         }
     }
 }

@@ -19,11 +19,11 @@ struct TopState {
     left: u64,
     last: Option<Vec<Value>>,
     /// PERCENT needs all rows first.
-    kept: Option<Kept>,
+    kept: Option<WaitingRows>,
 }
 
 /// Rows that wait for their number.
-struct Kept {
+struct WaitingRows {
     rows: RowStore,
     cursor: Cursor,
     width: usize,
@@ -70,7 +70,8 @@ impl Top {
             }
         }
         state.left = (rows.len() as f64 * percent / 100.0).ceil() as u64;
-        state.kept = Some(Kept { rows, cursor: Cursor::default(), width: batch.width(), at: 0 });
+        state.kept =
+            Some(WaitingRows { rows, cursor: Cursor::default(), width: batch.width(), at: 0 });
         Ok(state)
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::rt::Rt;
-use super::{Open, Operator, RowSet, other_node};
+use super::{OpenPlan, Operator, RowSet, other_node};
 use plan::nodes::{Node, Plan};
 use session::query_memory::row_bytes;
 use session::state::changes::KeptRows;
@@ -12,12 +12,12 @@ use types::{SqlError, Value, msg};
 
 /// Rows that the statement keeps.
 #[derive(Default)]
-pub struct Work {
+pub struct Worktable {
     rows: Option<Arc<KeptRows>>,
     at: usize,
 }
 
-impl Operator for Work {
+impl Operator for Worktable {
     fn next(
         &mut self,
         plan: &Plan,
@@ -54,12 +54,12 @@ pub struct Recursive {
     /// Memory of the rows that the round reads: those of the round before.
     read: usize,
     done: bool,
-    open: Open,
+    open: OpenPlan,
 }
 
 impl Recursive {
     /// Before its anchor.
-    pub fn new(anchor: &Plan, open: Open) -> Recursive {
+    pub fn new(anchor: &Plan, open: OpenPlan) -> Recursive {
         Recursive {
             open,
             round: 0,

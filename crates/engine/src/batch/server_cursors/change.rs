@@ -12,7 +12,7 @@ use super::{hidden_name, invalid, number, quoted, row_with_state, shown_columns}
 use crate::batch::cursors::{body_of, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
 use crate::batch::scope;
-use exec::cursor::{Body, BufferRow, To};
+use exec::cursor::{Body, BufferRow, FetchTarget};
 use instance::OfInstance;
 use programs::arguments::Arg;
 use programs::program::BatchParam;
@@ -179,7 +179,7 @@ impl Run<'_> {
         for at in places {
             let mark = body.buffer.rows[*at].mark.clone();
             body.go_to(&mark);
-            let status = fetch(self.core, cursor, body, To::Relative(0))?;
+            let status = fetch(self.core, cursor, body, FetchTarget::Relative(0))?;
             let current = cursor.current.lock().clone();
             body.buffer.rows[*at] = BufferRow { mark, current };
             if !lock {

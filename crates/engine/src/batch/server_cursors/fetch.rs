@@ -11,7 +11,7 @@ use super::open::Header;
 use super::{ROWS, invalid, number, row_with_state, shown_columns};
 use crate::batch::cursors::{body_of, check_fetch, fetch, own};
 use crate::batch::run::{Failure, Flow, Run};
-use exec::cursor::{Body, BufferRow, Status, To};
+use exec::cursor::{Body, BufferRow, FetchTarget, Status};
 use programs::arguments::Arg;
 use session::output::MadeRows;
 use session::state::cursors::{Cursor, PositionedRows};
@@ -30,15 +30,15 @@ pub(super) enum Block {
 
 impl Block {
     /// What the cursor must be able to.
-    fn kind(self) -> To {
+    fn kind(self) -> FetchTarget {
         match self {
-            Block::First => To::First,
+            Block::First => FetchTarget::First,
             // The rows are where they were.
-            Block::Next | Block::Refresh => To::Next,
-            Block::Prior { .. } => To::Prior,
-            Block::Last => To::Last,
-            Block::Absolute(n) => To::Absolute(n),
-            Block::Relative(n) => To::Relative(n),
+            Block::Next | Block::Refresh => FetchTarget::Next,
+            Block::Prior { .. } => FetchTarget::Prior,
+            Block::Last => FetchTarget::Last,
+            Block::Absolute(n) => FetchTarget::Absolute(n),
+            Block::Relative(n) => FetchTarget::Relative(n),
         }
     }
 }
@@ -118,42 +118,47 @@ impl Run<'_> {
         let before = std::mem::take(&mut body.buffer);
         let (first, last) = (before.first.clone(), before.last.clone());
         let to = match block {
-            Block::First => To::First,
+            Block::First => FetchTarget::First,
             Block::Next => {
                 last.iter().for_each(|mark| body.go_to(mark));
-                To::Next
+                FetchTarget::Next
             }
-            Block::Absolute(n) => To::Absolute(n),
+            Block::Absolute(n) => FetchTarget::Absolute(n),
             Block::Relative(n) => {
                 first.iter().for_each(|mark| body.go_to(mark));
-                To::Relative(n)
+                FetchTarget::Relative(n)
             }
             Block::Refresh => {
                 first.iter().for_each(|mark| body.go_to(mark));
-                return self.forward(cursor, body, To::Relative(0), before.rows.len() as i64);
+                return self.forward(
+                    cursor,
+                    body,
+                    FetchTarget::Relative(0),
+                    before.rows.len() as i64,
+                );
             }
             Block::Prior { adjust } => {
                 first.iter().for_each(|mark| body.go_to(mark));
-                if self.backward(cursor, body, To::Prior, count)? || !adjust {
+                if self.backward(cursor, body, FetchTarget::Prior, count)? || !adjust {
                     return self.send_buffer(body);
                 }
                 // The beginning was met on the way: the first rows then.
                 body.buffer.clear();
-                To::First
+                FetchTarget::First
             }
             Block::Last if count == 0 => {
-                body.fetch(self.core, To::Last)?;
-                body.fetch(self.core, To::Next)?;
+                body.fetch(self.core, FetchTarget::Last)?;
+                body.fetch(self.core, FetchTarget::Next)?;
                 return Ok(0);
             }
             Block::Last => {
-                self.backward(cursor, body, To::Last, count)?;
+                self.backward(cursor, body, FetchTarget::Last, count)?;
                 return self.send_buffer(body);
             }
         };
-        if count == 0 && to == To::First {
-            body.fetch(self.core, To::First)?;
-            body.fetch(self.core, To::Prior)?;
+        if count == 0 && to == FetchTarget::First {
+            body.fetch(self.core, FetchTarget::First)?;
+            body.fetch(self.core, FetchTarget::Prior)?;
             return Ok(0);
         }
         self.forward(cursor, body, to, count)
@@ -163,7 +168,7 @@ impl Run<'_> {
         &mut self,
         cursor: &Cursor,
         body: &mut Body,
-        to: To,
+        to: FetchTarget,
         count: i64,
     ) -> Result<u64, SqlError> {
         let (mut to, mut rows) = (to, 0);
@@ -173,7 +178,7 @@ impl Run<'_> {
                 break Ok(());
             }
             match self.forward_one(cursor, body, to, &mut made) {
-                Ok(true) => (rows, to) = (rows + 1, To::Next),
+                Ok(true) => (rows, to) = (rows + 1, FetchTarget::Next),
                 Ok(false) => break Ok(()),
                 Err(error) => break Err(error),
             }
@@ -188,7 +193,7 @@ impl Run<'_> {
         &mut self,
         cursor: &Cursor,
         body: &mut Body,
-        to: To,
+        to: FetchTarget,
         made: &mut MadeRows,
     ) -> Result<bool, SqlError> {
         self.core.check_cancel()?;
@@ -215,7 +220,7 @@ impl Run<'_> {
         &mut self,
         cursor: &Cursor,
         body: &mut Body,
-        to: To,
+        to: FetchTarget,
         count: i64,
     ) -> Result<bool, SqlError> {
         let mut to = to;
@@ -236,7 +241,7 @@ impl Run<'_> {
             }
             body.buffer.first = Some(mark);
             keep_in_buffer(body, status, true);
-            to = To::Prior;
+            to = FetchTarget::Prior;
         }
         body.buffer.rows.reverse();
         Ok(full)

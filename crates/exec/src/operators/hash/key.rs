@@ -58,7 +58,7 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
 }
 
 #[derive(Clone, Copy)]
-enum Source<'p> {
+enum KeySource<'p> {
     Slot(usize),
     Expr(&'p Expr),
 }
@@ -66,7 +66,7 @@ enum Source<'p> {
 /// What the keys of an operator's rows are made of; made anew for each batch from the operator's
 /// node.
 pub struct KeyParts<'p> {
-    parts: SmallVec<[(Source<'p>, Collation); 4]>,
+    parts: SmallVec<[(KeySource<'p>, Collation); 4]>,
     /// NULL equals NULL.
     nulls_equal: bool,
 }
@@ -78,15 +78,15 @@ impl<'p> KeyParts<'p> {
         nulls_equal: bool,
     ) -> KeyParts<'p> {
         let source = |e: &'p Expr| match e {
-            Expr::Col(slot) => Source::Slot(*slot as usize),
-            other => Source::Expr(other),
+            Expr::Col(slot) => KeySource::Slot(*slot as usize),
+            other => KeySource::Expr(other),
         };
         KeyParts { parts: parts.map(|(e, c)| (source(e), c)).collect(), nulls_equal }
     }
 
     /// Of every slot of the row; NULL equals NULL.
     pub fn whole_row(collations: &[Collation]) -> KeyParts<'p> {
-        let parts = collations.iter().enumerate().map(|(slot, c)| (Source::Slot(slot), *c));
+        let parts = collations.iter().enumerate().map(|(slot, c)| (KeySource::Slot(slot), *c));
         KeyParts { parts: parts.collect(), nulls_equal: true }
     }
 }
@@ -121,7 +121,7 @@ impl Keys {
         rt: &mut Rt<'_, '_>,
     ) -> Result<(), SqlError> {
         self.clear();
-        if let [(Source::Slot(slot), collation)] = parts.parts[..] {
+        if let [(KeySource::Slot(slot), collation)] = parts.parts[..] {
             for i in 0..batch.len() {
                 let value = &batch.row(i)[slot];
                 match value.as_i64() {
@@ -150,8 +150,8 @@ impl Keys {
         for (source, collation) in &parts.parts {
             let mut scratch = Value::Null;
             let value = match source {
-                Source::Slot(slot) => &row[*slot],
-                Source::Expr(e) => e.eval_ref(row, rt, &mut scratch)?,
+                KeySource::Slot(slot) => &row[*slot],
+                KeySource::Expr(e) => e.eval_ref(row, rt, &mut scratch)?,
             };
             if value.is_null() && !parts.nulls_equal {
                 self.push_none();

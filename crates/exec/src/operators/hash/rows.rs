@@ -17,18 +17,18 @@ const KEYLESS: u64 = 1 << 62;
 
 /// A record's place: the piece, the offset in it; 0 is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place(u64);
+pub struct RecordPlace(u64);
 
-impl Place {
-    pub const NONE: Place = Place(0);
+impl RecordPlace {
+    pub const NONE: RecordPlace = RecordPlace(0);
 
     /// 48 bits.
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    pub fn from_bits(bits: u64) -> Place {
-        Place(bits & ((1 << 48) - 1))
+    pub fn from_bits(bits: u64) -> RecordPlace {
+        RecordPlace(bits & ((1 << 48) - 1))
     }
 
     #[inline]
@@ -40,7 +40,7 @@ impl Place {
 
 /// The records.
 #[derive(Default)]
-pub struct Rows {
+pub struct HashRecords {
     chunks: Vec<Vec<u8>>,
     count: usize,
     packed: Vec<u8>,
@@ -48,12 +48,12 @@ pub struct Rows {
 
 /// A record as it is read.
 pub struct Record<'a> {
-    pub place: Place,
+    pub place: RecordPlace,
     pub key: Option<Key<'a>>,
     pub row: &'a [u8],
 }
 
-impl Rows {
+impl HashRecords {
     /// Forgets the records and gives their memory back.
     pub fn clear(&mut self, share: &mut Share) {
         self.chunks.drain(..).for_each(|chunk| share.give(chunk.capacity()));
@@ -76,7 +76,7 @@ impl Rows {
         key: Option<Key<'_>>,
         row: &[Value],
         share: &mut Share,
-    ) -> Option<Place> {
+    ) -> Option<RecordPlace> {
         let mut packed = std::mem::take(&mut self.packed);
         packed.clear();
         pack_row(row, &mut packed);
@@ -91,7 +91,7 @@ impl Rows {
         key: Option<Key<'_>>,
         row: &[u8],
         share: &mut Share,
-    ) -> Option<Place> {
+    ) -> Option<RecordPlace> {
         let need = need(key, row);
         if !self.has_room(need) {
             let mut size = self.next_chunk(need);
@@ -108,7 +108,12 @@ impl Rows {
     }
 
     /// Adds a packed row, whatever memory there is.
-    pub fn push_forced(&mut self, key: Option<Key<'_>>, row: &[u8], share: &mut Share) -> Place {
+    pub fn push_forced(
+        &mut self,
+        key: Option<Key<'_>>,
+        row: &[u8],
+        share: &mut Share,
+    ) -> RecordPlace {
         let need = need(key, row);
         if !self.has_room(need) {
             let size = self.next_chunk(need);
@@ -127,11 +132,11 @@ impl Rows {
         (FIRST_CHUNK << self.chunks.len().min(8)).min(CHUNK).max(need)
     }
 
-    fn append(&mut self, key: Option<Key<'_>>, row: &[u8]) -> Place {
+    fn append(&mut self, key: Option<Key<'_>>, row: &[u8]) -> RecordPlace {
         let bytes = key.map_or(&[][..], |key| key.bytes);
         let index = self.chunks.len() - 1;
         let chunk = &mut self.chunks[index];
-        let place = Place(((index as u64) << 20 | chunk.len() as u64) + 1);
+        let place = RecordPlace(((index as u64) << 20 | chunk.len() as u64) + 1);
         let link = if key.is_none() { KEYLESS } else { 0 };
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(&link.to_le_bytes());
@@ -146,26 +151,26 @@ impl Rows {
     }
 
     #[inline]
-    fn rest(&self, place: Place) -> &[u8] {
+    fn rest(&self, place: RecordPlace) -> &[u8] {
         let (chunk, at) = place.split();
         &self.chunks[chunk][at..]
     }
 
     /// The record's link, and whether its key is this one.
     #[inline]
-    pub fn compare(&self, place: Place, key: &Key<'_>) -> (Place, bool) {
+    pub fn compare(&self, place: RecordPlace, key: &Key<'_>) -> (RecordPlace, bool) {
         let rest = self.rest(place);
-        let Some(header) = rest.first_chunk::<HEADER>() else { return (Place::NONE, false) };
+        let Some(header) = rest.first_chunk::<HEADER>() else { return (RecordPlace::NONE, false) };
         let (link, bytes) = (word(header, 0), length(header, 16));
         let same = word(header, 8) == key.word
             && bytes == key.bytes.len()
             && (bytes == 0 || rest[HEADER..HEADER + bytes] == *key.bytes);
-        (Place::from_bits(link), same)
+        (RecordPlace::from_bits(link), same)
     }
 
     /// The packed row of a record.
     #[inline]
-    pub fn row(&self, place: Place) -> &[u8] {
+    pub fn row(&self, place: RecordPlace) -> &[u8] {
         let rest = self.rest(place);
         let Some(header) = rest.first_chunk::<HEADER>() else { return &[] };
         let start = HEADER + length(header, 16);
@@ -174,17 +179,17 @@ impl Rows {
 
     /// Unpacks the row of a record.
     #[inline]
-    pub fn unpack(&self, place: Place, values: &mut [Value]) -> Result<(), SqlError> {
+    pub fn unpack(&self, place: RecordPlace, values: &mut [Value]) -> Result<(), SqlError> {
         unpack(self.row(place), values)
     }
 
-    fn link_mut(&mut self, place: Place) -> Option<&mut [u8; 8]> {
+    fn link_mut(&mut self, place: RecordPlace) -> Option<&mut [u8; 8]> {
         let (chunk, at) = place.split();
         self.chunks[chunk][at..].first_chunk_mut::<8>()
     }
 
     /// Links a record to another; its marks stay.
-    pub fn set_link(&mut self, place: Place, to: Place) {
+    pub fn set_link(&mut self, place: RecordPlace, to: RecordPlace) {
         if let Some(link) = self.link_mut(place) {
             let marks = u64::from_le_bytes(*link) & (MARKED | KEYLESS);
             *link = (marks | to.0).to_le_bytes();
@@ -192,41 +197,41 @@ impl Rows {
     }
 
     /// Marks a record.
-    pub fn mark(&mut self, place: Place) {
+    pub fn mark(&mut self, place: RecordPlace) {
         if let Some(link) = self.link_mut(place) {
             *link = (u64::from_le_bytes(*link) | MARKED).to_le_bytes();
         }
     }
 
     /// Whether it was marked.
-    pub fn is_marked(&self, place: Place) -> bool {
+    pub fn is_marked(&self, place: RecordPlace) -> bool {
         self.rest(place)
             .first_chunk::<8>()
             .is_some_and(|link| u64::from_le_bytes(*link) & MARKED != 0)
     }
 
     /// The first record.
-    pub fn first(&self) -> Place {
-        if self.count == 0 { Place::NONE } else { Place(1) }
+    pub fn first(&self) -> RecordPlace {
+        if self.count == 0 { RecordPlace::NONE } else { RecordPlace(1) }
     }
 
     /// The record that was added after another.
-    pub fn after(&self, place: Place) -> Place {
+    pub fn after(&self, place: RecordPlace) -> RecordPlace {
         let (chunk, at) = place.split();
         let rest = &self.chunks[chunk][at..];
-        let Some(header) = rest.first_chunk::<HEADER>() else { return Place::NONE };
+        let Some(header) = rest.first_chunk::<HEADER>() else { return RecordPlace::NONE };
         let end = at + HEADER + length(header, 16) + length(header, 20);
         if end < self.chunks[chunk].len() {
-            Place(place.0 + (end - at) as u64)
+            RecordPlace(place.0 + (end - at) as u64)
         } else if chunk + 1 < self.chunks.len() {
-            Place(((chunk as u64 + 1) << 20) + 1)
+            RecordPlace(((chunk as u64 + 1) << 20) + 1)
         } else {
-            Place::NONE
+            RecordPlace::NONE
         }
     }
 
     /// A record.
-    pub fn record(&self, place: Place) -> Record<'_> {
+    pub fn record(&self, place: RecordPlace) -> Record<'_> {
         let rest = self.rest(place);
         let header = rest.first_chunk::<HEADER>().copied().unwrap_or_default();
         let (row, end) = (HEADER + length(&header, 16), length(&header, 20));
@@ -247,9 +252,9 @@ impl Rows {
 
     /// The records of a piece of memory.
     pub fn chunk(&self, chunk: usize) -> impl Iterator<Item = Record<'_>> {
-        let mut at = Place(((chunk as u64) << 20) + 1);
+        let mut at = RecordPlace(((chunk as u64) << 20) + 1);
         std::iter::from_fn(move || {
-            if at == Place::NONE || at.split().0 != chunk {
+            if at == RecordPlace::NONE || at.split().0 != chunk {
                 return None;
             }
             let record = self.record(at);

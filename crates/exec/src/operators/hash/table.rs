@@ -5,13 +5,13 @@
 //! the heads were made at once.
 
 use super::key::{Key, Keys};
-use super::rows::{Place, Rows};
+use super::rows::{HashRecords, RecordPlace};
 use session::query_memory::Share;
 
 /// The table.
 #[derive(Default)]
 pub struct HashTable {
-    pub rows: Rows,
+    pub rows: HashRecords,
     heads: Vec<u64>,
     /// Shift of a hash that gives its chain.
     shift: u32,
@@ -56,16 +56,16 @@ impl HashTable {
         true
     }
 
-    fn link(&mut self, place: Place, hash: u64) {
+    fn link(&mut self, place: RecordPlace, hash: u64) {
         let head = &mut self.heads[(hash >> self.shift) as usize];
-        let (filters, first) = (*head & !((1 << 48) - 1), Place::from_bits(*head));
+        let (filters, first) = (*head & !((1 << 48) - 1), RecordPlace::from_bits(*head));
         *head = filters | filter(hash) | place.bits();
         self.rows.set_link(place, first);
     }
 
     /// Adds a packed row and links it; none when there is no memory for it. A first one is always
     /// taken.
-    pub fn insert(&mut self, key: Key<'_>, row: &[u8], share: &mut Share) -> Option<Place> {
+    pub fn insert(&mut self, key: Key<'_>, row: &[u8], share: &mut Share) -> Option<RecordPlace> {
         if self.rows.len() * 2 >= self.heads.len() {
             let first = self.heads.is_empty();
             if !self.link_all(self.rows.len() * 2, share, first) {
@@ -88,25 +88,25 @@ impl HashTable {
 
     /// The first row with a key.
     #[inline]
-    pub fn find(&self, key: &Key<'_>) -> Place {
+    pub fn find(&self, key: &Key<'_>) -> RecordPlace {
         let first = self.candidate(key);
         self.from(first, key)
     }
 
     /// The head of a key's chain, if the key may be in it.
     #[inline]
-    fn candidate(&self, key: &Key<'_>) -> Place {
+    fn candidate(&self, key: &Key<'_>) -> RecordPlace {
         let hash = key.hash();
         match self.heads.get((hash >> self.shift) as usize) {
-            Some(head) if head & filter(hash) != 0 => Place::from_bits(*head),
-            _ => Place::NONE,
+            Some(head) if head & filter(hash) != 0 => RecordPlace::from_bits(*head),
+            _ => RecordPlace::NONE,
         }
     }
 
     /// The first row with a key in a chain from a place on.
     #[inline]
-    fn from(&self, mut place: Place, key: &Key<'_>) -> Place {
-        while place != Place::NONE {
+    fn from(&self, mut place: RecordPlace, key: &Key<'_>) -> RecordPlace {
+        while place != RecordPlace::NONE {
             let (next, same) = self.rows.compare(place, key);
             if same {
                 break;
@@ -118,19 +118,20 @@ impl HashTable {
 
     /// The next row with the same key.
     #[inline]
-    pub fn next(&self, place: Place, key: &Key<'_>) -> Place {
+    pub fn next(&self, place: RecordPlace, key: &Key<'_>) -> RecordPlace {
         self.from(self.rows.compare(place, key).0, key)
     }
 
     /// The first rows of all keys of a batch: first all heads are read, then the rows, so that
     /// waits for memory overlap.
-    pub fn find_all(&self, keys: &Keys, found: &mut Vec<Place>) {
+    pub fn find_all(&self, keys: &Keys, found: &mut Vec<RecordPlace>) {
         found.clear();
         found.extend(
-            (0..keys.len()).map(|i| keys.get(i).map_or(Place::NONE, |key| self.candidate(&key))),
+            (0..keys.len())
+                .map(|i| keys.get(i).map_or(RecordPlace::NONE, |key| self.candidate(&key))),
         );
         for (i, place) in found.iter_mut().enumerate() {
-            if *place != Place::NONE
+            if *place != RecordPlace::NONE
                 && let Some(key) = keys.get(i)
             {
                 *place = self.from(*place, &key);

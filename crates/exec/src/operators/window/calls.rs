@@ -6,14 +6,14 @@ use expr::Expr;
 use logical::window::{FrameEnd, WindowCall, WindowKind};
 use types::{SqlError, Value, msg};
 
-use super::Over;
+use super::WindowParts;
 use super::partition::Partition;
 use super::sliding::Sliding;
 use crate::operators::row_store::Cursor;
 use crate::operators::rt::Rt;
 
 /// The row whose turn it is.
-pub struct Current<'a> {
+pub struct WindowRow<'a> {
     /// Its number in the partition.
     pub at: usize,
     /// The first of its peers.
@@ -24,13 +24,13 @@ pub struct Current<'a> {
 }
 
 /// A call while its partition runs.
-pub struct Call {
-    state: State,
+pub struct RunningCall {
+    state: CallState,
     /// The frame of the row before, and what it gave.
     known: Option<(Range<usize>, Value)>,
 }
 
-enum State {
+enum CallState {
     /// Needs the present row only.
     Plain,
     /// Rows of the whole partition, once that is known.
@@ -38,36 +38,36 @@ enum State {
     /// Reads other rows.
     Reading(Cursor),
     /// The same, passing over NULL.
-    Skipping(Seen),
+    Skipping(SeenValues),
     Aggregate(Sliding),
 }
 
-impl Call {
+impl RunningCall {
     /// Before its first partition.
-    pub fn new(call: &WindowCall) -> Call {
+    pub fn new(call: &WindowCall) -> RunningCall {
         let state = match &call.kind {
-            _ if call.ignore_nulls => State::Skipping(Seen::default()),
-            WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => State::Plain,
+            _ if call.ignore_nulls => CallState::Skipping(SeenValues::default()),
+            WindowKind::RowNumber | WindowKind::Rank | WindowKind::DenseRank => CallState::Plain,
             WindowKind::PercentRank | WindowKind::CumeDist | WindowKind::Ntile(_) => {
-                State::Counted(None)
+                CallState::Counted(None)
             }
             WindowKind::Lag { .. } | WindowKind::FirstValue(_) | WindowKind::LastValue(_) => {
-                State::Reading(Cursor::default())
+                CallState::Reading(Cursor::default())
             }
-            WindowKind::Aggregate(aggregate) => State::Aggregate(Sliding::new(aggregate)),
+            WindowKind::Aggregate(aggregate) => CallState::Aggregate(Sliding::new(aggregate)),
         };
-        Call { state, known: None }
+        RunningCall { state, known: None }
     }
 
     /// Another partition begins. Here and below `call` is the one that it was made for.
     pub fn restart(&mut self, call: &WindowCall, rt: &mut Rt<'_, '_>) {
         self.known = None;
         match &mut self.state {
-            State::Plain => {}
-            State::Counted(count) => *count = None,
-            State::Reading(cursor) => cursor.clear(),
-            State::Skipping(seen) => *seen = Seen::default(),
-            State::Aggregate(sliding) => {
+            CallState::Plain => {}
+            CallState::Counted(count) => *count = None,
+            CallState::Reading(cursor) => cursor.clear(),
+            CallState::Skipping(seen) => *seen = SeenValues::default(),
+            CallState::Aggregate(sliding) => {
                 if let WindowKind::Aggregate(aggregate) = &call.kind {
                     sliding.restart(aggregate, rt);
                 }
@@ -79,10 +79,12 @@ impl Call {
     pub fn oldest(&self, call: &WindowCall, at: usize) -> usize {
         let moves = call.start != FrameEnd::Unbounded;
         match (&call.kind, &self.state) {
-            (WindowKind::Lag { offset, .. }, State::Skipping(_)) if constant(offset) != Some(1) => {
+            (WindowKind::Lag { offset, .. }, CallState::Skipping(_))
+                if constant(offset) != Some(1) =>
+            {
                 0
             }
-            (_, State::Skipping(seen)) => at.min(seen.scanned),
+            (_, CallState::Skipping(seen)) => at.min(seen.scanned),
             (WindowKind::Lag { offset, ahead, .. }, _) => match constant(offset) {
                 Some(by) if *ahead => at.saturating_add_signed(by.min(0)),
                 Some(by) => at.saturating_add_signed(by.saturating_neg().min(0)),
@@ -96,7 +98,7 @@ impl Call {
             (WindowKind::FirstValue(_) | WindowKind::LastValue(_), _) => {
                 self.known.as_ref().map_or(0, |(frame, _)| at.min(frame.end.saturating_sub(1)))
             }
-            (_, State::Aggregate(sliding)) => sliding.oldest(moves).min(at),
+            (_, CallState::Aggregate(sliding)) => sliding.oldest(moves).min(at),
             _ => at,
         }
     }
@@ -108,11 +110,11 @@ impl Call {
     pub fn value(
         &mut self,
         call: &WindowCall,
-        current: &Current<'_>,
-        (partition, on): (&mut Partition, Over<'_>),
+        current: &WindowRow<'_>,
+        (partition, on): (&mut Partition, WindowParts<'_>),
         rt: &mut Rt<'_, '_>,
     ) -> Result<Value, SqlError> {
-        if let State::Skipping(seen) = &mut self.state {
+        if let CallState::Skipping(seen) = &mut self.state {
             return seen.value(call, current, (partition, on), rt);
         }
         Ok(match &call.kind {
@@ -170,7 +172,7 @@ impl Call {
                 {
                     return Ok(value.clone());
                 }
-                let State::Aggregate(sliding) = &mut self.state else { return Ok(Value::Null) };
+                let CallState::Aggregate(sliding) = &mut self.state else { return Ok(Value::Null) };
                 sliding.to(aggregate, &frame, partition, rt)?;
                 let value = sliding.value(aggregate)?;
                 self.known = Some((frame, value.clone()));
@@ -181,14 +183,14 @@ impl Call {
 
     fn count(
         &mut self,
-        (partition, on): (&mut Partition, Over<'_>),
+        (partition, on): (&mut Partition, WindowParts<'_>),
         rt: &mut Rt<'_, '_>,
     ) -> Result<usize, SqlError> {
-        if let State::Counted(Some(count)) = &self.state {
+        if let CallState::Counted(Some(count)) = &self.state {
             return Ok(*count);
         }
         let count = partition.count(on, rt)?;
-        self.state = State::Counted(Some(count));
+        self.state = CallState::Counted(Some(count));
         Ok(count)
     }
 
@@ -200,7 +202,7 @@ impl Call {
         partition: &mut Partition,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Value, SqlError> {
-        let State::Reading(cursor) = &mut self.state else { return Ok(Value::Null) };
+        let CallState::Reading(cursor) = &mut self.state else { return Ok(Value::Null) };
         e.eval(partition.other_row(at, cursor)?, rt)
     }
 }
@@ -208,7 +210,7 @@ impl Call {
 /// What a call that passes over NULL knows of its partition. Frames only move forward, so each row
 /// is looked at once; but for LAG and LEAD by more than one row, which count from each row.
 #[derive(Default)]
-struct Seen {
+struct SeenValues {
     cursor: Cursor,
     /// Rows before this one were looked at.
     scanned: usize,
@@ -216,7 +218,7 @@ struct Seen {
     found: Option<(usize, Value)>,
 }
 
-impl Seen {
+impl SeenValues {
     /// What the call gives for the present row.
     ///
     /// # Errors
@@ -224,8 +226,8 @@ impl Seen {
     fn value(
         &mut self,
         call: &WindowCall,
-        current: &Current<'_>,
-        (partition, on): (&mut Partition, Over<'_>),
+        current: &WindowRow<'_>,
+        (partition, on): (&mut Partition, WindowParts<'_>),
         rt: &mut Rt<'_, '_>,
     ) -> Result<Value, SqlError> {
         match &call.kind {
@@ -309,7 +311,7 @@ impl Seen {
         &mut self,
         arg: &Expr,
         at: usize,
-        (partition, on): (&mut Partition, Over<'_>),
+        (partition, on): (&mut Partition, WindowParts<'_>),
         rt: &mut Rt<'_, '_>,
     ) -> Result<Option<Value>, SqlError> {
         if self.found.as_ref().is_none_or(|(found, _)| *found <= at) {
@@ -326,9 +328,9 @@ impl Seen {
     fn counted(
         &mut self,
         call: &WindowCall,
-        current: &Current<'_>,
+        current: &WindowRow<'_>,
         (count, forward): (u64, bool),
-        (partition, on): (&mut Partition, Over<'_>),
+        (partition, on): (&mut Partition, WindowParts<'_>),
         rt: &mut Rt<'_, '_>,
     ) -> Result<Value, SqlError> {
         let WindowKind::Lag { arg, default, .. } = &call.kind else { return Ok(Value::Null) };
@@ -375,8 +377,8 @@ fn tile(at: i64, count: i64, groups: i64) -> Result<Value, SqlError> {
 /// The rows of a row's frame; those before its end are there.
 fn frame(
     call: &WindowCall,
-    current: &Current<'_>,
-    (partition, on): (&mut Partition, Over<'_>),
+    current: &WindowRow<'_>,
+    (partition, on): (&mut Partition, WindowParts<'_>),
     rt: &mut Rt<'_, '_>,
 ) -> Result<Range<usize>, SqlError> {
     let shifted = |by: i64| usize::try_from((current.at as i64).saturating_add(by)).unwrap_or(0);

@@ -7,7 +7,7 @@ mod calls;
 mod partition;
 mod sliding;
 
-use calls::{Call, Current};
+use calls::{RunningCall, WindowRow};
 use expr::Expr;
 use logical::window::WindowCall;
 use partition::Partition;
@@ -22,7 +22,7 @@ use crate::operators::rt::Rt;
 pub struct Window {
     input: Option<Box<dyn Operator>>,
     /// What each call keeps.
-    calls: Vec<Call>,
+    calls: Vec<RunningCall>,
     partition: Option<Partition>,
     cursor: Cursor,
     /// The next row of the partition, the first of the peers of the one before, how many groups of
@@ -34,14 +34,14 @@ pub struct Window {
 
 /// The parts of the operator's node.
 #[derive(Clone, Copy)]
-struct Over<'a> {
+struct WindowParts<'a> {
     input: &'a Plan,
     calls: &'a [WindowCall],
     /// The input comes in the window's order.
     streams: bool,
 }
 
-impl Over<'_> {
+impl WindowParts<'_> {
     /// Adds the keys of a row to bytes that sort as they do; gives how many of them say which
     /// partition it is in.
     fn key(self, row: &[Value], rt: &mut Rt<'_, '_>, key: &mut Vec<u8>) -> Result<usize, SqlError> {
@@ -67,7 +67,7 @@ impl Window {
     pub fn new(input: Box<dyn Operator>, calls: &[WindowCall]) -> Window {
         Window {
             input: Some(input),
-            calls: calls.iter().map(Call::new).collect(),
+            calls: calls.iter().map(RunningCall::new).collect(),
             partition: None,
             cursor: Cursor::default(),
             at: 0,
@@ -77,7 +77,7 @@ impl Window {
     }
 
     /// Goes to a row of the partition, or to the next partition; false when there is none.
-    fn advance(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    fn advance(&mut self, on: WindowParts<'_>, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         let Some(partition) = &mut self.partition else { return Ok(false) };
         // Before the first partition there is no row either.
         if partition.has(on, self.at, rt)? {
@@ -92,7 +92,7 @@ impl Window {
     /// Adds the next row; false when there is none.
     fn row(
         &mut self,
-        on: Over<'_>,
+        on: WindowParts<'_>,
         rt: &mut Rt<'_, '_>,
         row: &mut [Value],
     ) -> Result<bool, SqlError> {
@@ -107,7 +107,7 @@ impl Window {
         }
         let (values, results) = row.split_at_mut(on.input.width());
         partition.row(at, &mut self.cursor, values)?;
-        let current = Current { at, peers_start: self.peers_start, rank: self.rank, row: values };
+        let current = WindowRow { at, peers_start: self.peers_start, rank: self.rank, row: values };
         for ((state, call), place) in self.calls.iter_mut().zip(on.calls).zip(results) {
             *place = state.value(call, &current, (partition, on), rt)?;
         }
@@ -131,7 +131,7 @@ impl Operator for Window {
         out: &mut RowSet,
     ) -> Result<bool, SqlError> {
         let Node::Window { input, calls, streams } = &plan.node else { return Err(other_node()) };
-        let on = Over { input, calls, streams: *streams };
+        let on = WindowParts { input, calls, streams: *streams };
         out.reset(input.width() + calls.len());
         if let Some(operator) = self.input.take() {
             // It charges what the thread holds, too: thousands of windows hold a row each.

@@ -5,14 +5,14 @@
 
 use types::{SqlError, Value, pack_row};
 
-use super::Over;
+use super::WindowParts;
 use crate::operators::external_sort::{Sorted, Sorter};
 use crate::operators::row_store::{Cursor, RowStore};
 use crate::operators::rt::Rt;
 use crate::operators::{Operator, RowSet};
 
 /// Where rows come from.
-enum Source {
+enum PartitionSource {
     /// Sorted by the keys. Value of a record: bytes of the partition's part of the key, the packed
     /// row.
     Sorted(Sorted),
@@ -37,7 +37,7 @@ struct NextRecord {
 
 /// The partition whose turn it is.
 pub struct Partition {
-    source: Source,
+    source: PartitionSource,
     rows: RowStore,
     /// The first record that is not among the rows.
     ahead: NextRecord,
@@ -60,13 +60,13 @@ impl Partition {
     /// Those of the input, the keys, and of run files.
     pub fn new(
         mut input: Box<dyn Operator>,
-        on: Over<'_>,
+        on: WindowParts<'_>,
         rt: &mut Rt<'_, '_>,
     ) -> Result<Partition, SqlError> {
         let source = if on.streams {
-            Source::Input { input, batch: RowSet::default(), at: 0 }
+            PartitionSource::Input { input, batch: RowSet::default(), at: 0 }
         } else {
-            Source::Sorted(sort(&mut *input, on, rt)?)
+            PartitionSource::Sorted(sort(&mut *input, on, rt)?)
         };
         let rows = RowStore::new(rt.session().host().run_files().clone(), rt.share());
         let mut partition = Partition {
@@ -84,11 +84,11 @@ impl Partition {
     }
 
     /// Reads the next record.
-    fn read(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn read(&mut self, on: WindowParts<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let ahead = &mut self.ahead;
         ahead.there = false;
         match &mut self.source {
-            Source::Sorted(sorted) => {
+            PartitionSource::Sorted(sorted) => {
                 if let Some((key, value)) = sorted.next_record()?
                     && let Some((partition, row)) = value.split_first_chunk()
                 {
@@ -100,7 +100,7 @@ impl Partition {
                     ahead.row.extend_from_slice(row);
                 }
             }
-            Source::Input { input, batch, at } => {
+            PartitionSource::Input { input, batch, at } => {
                 while *at == batch.len() && input.next(on.input, rt, batch)? {
                     *at = 0;
                     rt.check_cancel()?;
@@ -114,17 +114,17 @@ impl Partition {
                     *at += 1;
                 }
             }
-            Source::Ended => {}
+            PartitionSource::Ended => {}
         }
         if !ahead.there {
-            self.source = Source::Ended;
+            self.source = PartitionSource::Ended;
         }
         Ok(())
     }
 
     /// Goes on to the next partition; false when there is none. The one before has given all its
     /// rows.
-    pub fn next(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    pub fn next(&mut self, on: WindowParts<'_>, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
         debug_assert!(self.complete, "rows of a partition are left");
         self.rows.clear();
         self.starts.clear();
@@ -137,7 +137,7 @@ impl Partition {
     }
 
     /// Adds the record that was read to the rows.
-    fn take(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
+    fn take(&mut self, on: WindowParts<'_>, rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {
         let at = self.rows.len();
         if at.is_multiple_of(64) {
             self.starts.push(0);
@@ -157,7 +157,12 @@ impl Partition {
     }
 
     /// Whether the partition has a row; it is there then.
-    pub fn has(&mut self, on: Over<'_>, row: usize, rt: &mut Rt<'_, '_>) -> Result<bool, SqlError> {
+    pub fn has(
+        &mut self,
+        on: WindowParts<'_>,
+        row: usize,
+        rt: &mut Rt<'_, '_>,
+    ) -> Result<bool, SqlError> {
         while self.rows.len() <= row && !self.complete {
             if self.rows.len().is_multiple_of(1024) {
                 rt.check_cancel()?;
@@ -170,7 +175,7 @@ impl Partition {
     /// How many of the first `n` rows it has.
     pub fn at_most(
         &mut self,
-        on: Over<'_>,
+        on: WindowParts<'_>,
         n: usize,
         rt: &mut Rt<'_, '_>,
     ) -> Result<usize, SqlError> {
@@ -181,7 +186,7 @@ impl Partition {
     }
 
     /// How many rows it has.
-    pub fn count(&mut self, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
+    pub fn count(&mut self, on: WindowParts<'_>, rt: &mut Rt<'_, '_>) -> Result<usize, SqlError> {
         self.at_most(on, usize::MAX, rt)
     }
 
@@ -193,7 +198,7 @@ impl Partition {
     /// The row after the last peer of a row.
     pub fn peers_end(
         &mut self,
-        on: Over<'_>,
+        on: WindowParts<'_>,
         row: usize,
         rt: &mut Rt<'_, '_>,
     ) -> Result<usize, SqlError> {
@@ -235,7 +240,11 @@ impl Partition {
 }
 
 /// Sorts rows by the keys of a window.
-fn sort(input: &mut dyn Operator, on: Over<'_>, rt: &mut Rt<'_, '_>) -> Result<Sorted, SqlError> {
+fn sort(
+    input: &mut dyn Operator,
+    on: WindowParts<'_>,
+    rt: &mut Rt<'_, '_>,
+) -> Result<Sorted, SqlError> {
     let sorter = Sorter::new(rt.session().host().run_files().clone(), rt.share(), None);
     let mut sorter = sorter.of_session(&rt.session().shared);
     let (mut batch, mut key, mut value) = (RowSet::default(), Vec::new(), Vec::new());
