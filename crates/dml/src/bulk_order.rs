@@ -14,14 +14,14 @@ use session::state::bulk::BulkLoad;
 pub struct ToldOrder<'a> {
     /// The table as it was when the order was told.
     table: &'a TableDef,
-    parts: Vec<Part>,
+    parts: Vec<OrderColumn>,
     /// The keys that came; nothing where they are those that are stored.
     came: Option<Keys>,
     stored: Keys,
 }
 
 /// One column of the key.
-struct Part {
+struct OrderColumn {
     /// Its place in the rows that come.
     place: usize,
     /// Its place in the table as it was, and in the rows that are stored now.
@@ -41,14 +41,14 @@ struct Keys {
 impl<'a> ToldOrder<'a> {
     /// Of a load that tells one.
     pub fn of(load: &'a BulkLoad) -> Option<ToldOrder<'a>> {
-        let part = |(place, descending): &(usize, bool)| Part {
+        let part = |(place, descending): &(usize, bool)| OrderColumn {
             place: *place,
             column: load.columns[*place],
             stored: load.columns[*place],
             descending: *descending,
         };
-        let parts: Vec<Part> = load.order.iter().map(part).collect();
-        let has_default = |part: &Part| load.table.columns[part.column].default.is_some();
+        let parts: Vec<OrderColumn> = load.order.iter().map(part).collect();
+        let has_default = |part: &OrderColumn| load.table.columns[part.column].default.is_some();
         let replaced = !load.options.keep_nulls && parts.iter().any(has_default);
         let order = ToldOrder {
             table: &load.table,
@@ -92,7 +92,7 @@ impl Keys {
     fn add(
         &mut self,
         key: Vec<Value>,
-        parts: &[Part],
+        parts: &[OrderColumn],
         table: &TableDef,
     ) -> Option<(Vec<Value>, Vec<Value>)> {
         if self.out_of_order {
@@ -105,7 +105,7 @@ impl Keys {
     }
 }
 
-fn compare(left: &[Value], right: &[Value], parts: &[Part], table: &TableDef) -> Ordering {
+fn compare(left: &[Value], right: &[Value], parts: &[OrderColumn], table: &TableDef) -> Ordering {
     let values = parts.iter().zip(left.iter().zip(right));
     let mut orderings = values.map(|(part, (left, right))| {
         let collation = table.columns[part.column].collation;

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange, Written};
-use super::output::{self, Images, Outlet, OutputPlan, OutputRow, OutputScope, Waiting};
+use super::change::{self, ChangePlan, CompileCascade, KeptChange, TableChange, Written};
+use super::output::{
+    self, Images, OutputOutlet, OutputPlan, OutputRow, OutputScope, WaitingOutput,
+};
 use super::row_change::{Progress, RowChange, one_by_one, wait_for};
-use super::source::{Purpose, Rows, dml_source, plan_target};
-use super::target::{Limit, Target};
-use crate::shown::Source;
+use super::source::{Purpose, RowClauses, dml_source, plan_target};
+use super::target::{Limit, RowsTarget};
+use crate::shown::ChangeSource;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
 use exec::operators::RowSet;
@@ -29,7 +31,7 @@ use types::{SqlError, Value};
 pub struct DeletePlan {
     db: Arc<Db>,
     store: Arc<TableStore>,
-    target: Target,
+    target: RowsTarget,
     top: Option<TopSpec>,
     output: Option<OutputPlan>,
     /// Foreign keys, triggers.
@@ -45,7 +47,7 @@ pub fn compile(
     compile_cascade: CompileCascade,
 ) -> Result<DeletePlan, SqlError> {
     binder.push_ctes(&delete.ctes)?;
-    let rows = Rows {
+    let rows = RowClauses {
         target: &delete.target,
         from: &delete.from,
         filter: delete.filter.as_ref(),
@@ -91,7 +93,7 @@ pub fn compile(
 
 impl DeletePlan {
     /// Its table and where the rows come from, for SHOWPLAN.
-    pub fn shown(&self) -> (&Db, &TableStore, Source<'_>) {
+    pub fn shown(&self) -> (&Db, &TableStore, ChangeSource<'_>) {
         let source = self.target.shown();
         (&self.db, &self.store, source)
     }
@@ -154,8 +156,9 @@ impl DeletePlan {
         &'r self,
         ctx: &mut ExecCtx<'_>,
         out: &'r mut dyn RowSink,
-    ) -> Result<(Written, Waiting<'r>), SqlError> {
-        let out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
+    ) -> Result<(Written, WaitingOutput<'r>), SqlError> {
+        let out =
+            OutputOutlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
         let seen = self.output.is_some() || self.change.sees_rows();
@@ -178,7 +181,7 @@ pub struct RowDelete<'p> {
     /// A trigger gets the rows; they stay.
     instead: bool,
     /// Rows for what follows the change.
-    pub kept: Option<Box<Kept>>,
+    pub kept: Option<Box<KeptChange>>,
 }
 
 impl<'p> RowDelete<'p> {
@@ -205,7 +208,7 @@ impl<'p> RowDelete<'p> {
         &mut self,
         slots: &[Value],
         rt: &mut Rt<'_, '_>,
-        out: &mut Outlet<'_>,
+        out: &mut OutputOutlet<'_>,
     ) -> Result<(), SqlError> {
         let row =
             OutputRow { deleted: &self.old, inserted: &[], row: slots, action: Action::Delete };
@@ -225,7 +228,7 @@ impl<'p> RowDelete<'p> {
         rt: &mut Rt<'_, '_>,
         row: StoredRow<'_>,
         slots: &[Value],
-        out: &mut Outlet<'_>,
+        out: &mut OutputOutlet<'_>,
     ) -> Result<bool, SqlError> {
         if self.needs_old {
             self.store.all_columns(self.db, row.bytes, &mut self.old)?;
@@ -256,7 +259,7 @@ impl<'p> RowDelete<'p> {
     /// What is left to do for a row whose base is gone: its values outside it, its index entries.
     fn rest(
         &mut self,
-        (rt, out): (&mut Rt<'_, '_>, &mut Outlet<'_>),
+        (rt, out): (&mut Rt<'_, '_>, &mut OutputOutlet<'_>),
         page: &RowBatch,
         i: usize,
         slots: &[Value],
@@ -284,7 +287,7 @@ impl<'p> RowDelete<'p> {
 
 struct Deleting<'p> {
     row: RowDelete<'p>,
-    out: Outlet<'p>,
+    out: OutputOutlet<'p>,
 }
 
 impl RowChange for Deleting<'_> {

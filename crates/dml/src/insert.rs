@@ -2,13 +2,13 @@
 
 use super::bulk::BulkRows;
 use super::bulk_order::ToldOrder;
-use super::change::{CompileCascade, Kept, TableChange};
-use super::insert_rows::{Copy, Source, loads_file, query_source, values_source, whole_rows};
+use super::change::{CompileCascade, KeptChange, TableChange};
+use super::insert_rows::{Copy, RowsToInsert, loads_file, query_source, values_source, whole_rows};
 use super::loader::Loader;
 use super::named::insert_target;
 use super::nested::{self, NestedChange};
 use super::new_row::{NewRows, row_of};
-use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
+use super::output::{self, Images, OutputColumn, OutputOutlet, OutputPlan, OutputRow, OutputScope};
 use crate::shown;
 use bind::scope::Scope;
 use bind::unsupported;
@@ -32,7 +32,7 @@ use types::{SqlError, Value};
 #[derive(Debug)]
 pub struct InsertPlan {
     rows: NewRows,
-    source: Source,
+    source: RowsToInsert,
     /// The source reads the target: it is read to its end first.
     reads_target: bool,
     /// The change whose rows the query reads: it runs first.
@@ -49,8 +49,8 @@ pub struct InsertPlan {
 
 /// Where new rows go besides the table.
 struct RowOutlets<'p> {
-    out: Outlet<'p>,
-    kept: Option<Box<Kept>>,
+    out: OutputOutlet<'p>,
+    kept: Option<Box<KeptChange>>,
 }
 
 /// Compiles INSERT.
@@ -75,7 +75,7 @@ pub fn compile(
             values_source(binder, (&db, &table), &columns, rows, !insert.columns.is_empty())?
         }
         InsertSource::DefaultValues => {
-            Source::Values(vec![row_of(binder, &table, &[], Vec::new())?])
+            RowsToInsert::Values(vec![row_of(binder, &table, &[], Vec::new())?])
         }
         InsertSource::Query(query) => {
             let listed = !insert.columns.is_empty();
@@ -120,7 +120,7 @@ pub fn compile(
     };
     let rows = NewRows::compile(binder, &change, &columns, compile_cascade)?;
     rows.change.check_output(output::to_client(output.as_ref()))?;
-    let plain = matches!(&source, Source::Values(rows) if rows.len() == 1)
+    let plain = matches!(&source, RowsToInsert::Values(rows) if rows.len() == 1)
         && nested.is_none()
         && !keeps_identity
         && top.is_none()
@@ -143,10 +143,10 @@ pub fn compile(
 
 impl InsertPlan {
     /// Its table and where the rows come from, for SHOWPLAN.
-    pub fn shown(&self) -> (&Db, &TableStore, shown::Source<'_>) {
+    pub fn shown(&self) -> (&Db, &TableStore, shown::ChangeSource<'_>) {
         let source = match &self.source {
-            Source::Values(_) => shown::Source::Constant,
-            Source::Query { plan, .. } => shown::Source::Plan(plan),
+            RowsToInsert::Values(_) => shown::ChangeSource::Constant,
+            RowsToInsert::Query { plan, .. } => shown::ChangeSource::Plan(plan),
         };
         (&self.rows.db, &self.rows.store, source)
     }
@@ -158,7 +158,7 @@ impl InsertPlan {
 
     /// Whether its rows are its own.
     pub fn reads_nothing(&self) -> bool {
-        matches!(self.source, Source::Values(_))
+        matches!(self.source, RowsToInsert::Values(_))
     }
 
     /// Whether it adds one row of its own, and nothing sees the row or comes after it.
@@ -173,7 +173,7 @@ impl InsertPlan {
 
     /// Runs the statement.
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
-        if let (true, Source::Values(rows)) = (self.plain, &self.source)
+        if let (true, RowsToInsert::Values(rows)) = (self.plain, &self.source)
             && let Some(row) = rows.first()
         {
             return self.run_plain(row, ctx);
@@ -222,16 +222,17 @@ impl InsertPlan {
             None => RunState::default(),
             Some(nested) => nested.run(ctx)?,
         };
-        let out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(change.is_followed());
+        let out =
+            OutputOutlet::begin(self.output.as_ref(), ctx, out)?.holding(change.is_followed());
         let mut to = RowOutlets { out, kept: change.begin() };
         let mut rt = Rt::resume(ctx, &self.needs, state);
         let limit = self.limit(&mut rt)?;
         let count = match &self.source {
-            Source::Values(rows) if rows.len() == 1 && limit > 0 => {
+            RowsToInsert::Values(rows) if rows.len() == 1 && limit > 0 => {
                 self.one_row(&rows[0], &mut rt, &mut to)?
             }
-            Source::Values(rows) => self.rows(rows, &mut rt, limit, &mut to)?,
-            Source::Query { plan, exprs, copy } => match copy {
+            RowsToInsert::Values(rows) => self.rows(rows, &mut rt, limit, &mut to)?,
+            RowsToInsert::Query { plan, exprs, copy } => match copy {
                 // Bytes of rows pass no operator that could count them.
                 Copy::Bytes
                     if !self.reads_target
@@ -260,7 +261,7 @@ impl InsertPlan {
 
     /// How many rows there were: all that a trigger gets, if it gets them in the place of the
     /// table.
-    fn counted(&self, written: u64, kept: Option<&Kept>) -> u64 {
+    fn counted(&self, written: u64, kept: Option<&KeptChange>) -> u64 {
         match kept {
             Some(kept) if self.rows.change.is_instead() => kept.count(),
             _ => written,
@@ -283,7 +284,7 @@ impl InsertPlan {
         mut order: Option<&mut ToldOrder<'_>>,
     ) -> Result<(u64, bool), SqlError> {
         let NewRows { db, store, change, .. } = &self.rows;
-        let Source::Values(rows) = &self.source else {
+        let RowsToInsert::Values(rows) = &self.source else {
             return Err(SqlError::internal("a bulk load takes one row of values"));
         };
         let Some(exprs) = rows.first() else {
@@ -297,7 +298,7 @@ impl InsertPlan {
         }
         let mut nobody = Vec::new();
         let mut to =
-            RowOutlets { out: Outlet::begin(None, ctx, &mut nobody)?, kept: change.begin() };
+            RowOutlets { out: OutputOutlet::begin(None, ctx, &mut nobody)?, kept: change.begin() };
         let mut rt = Rt::new(ctx, &self.needs);
         let mut loader = Loader::new(db, store);
         let mut values = vec![Value::Null; store.table.columns.len()];
@@ -325,7 +326,7 @@ impl InsertPlan {
 
     fn limit(&self, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
         let rowcount = match (rt.session().options.rowcount, &self.source) {
-            (0, _) | (_, Source::Values(_)) => u64::MAX,
+            (0, _) | (_, RowsToInsert::Values(_)) => u64::MAX,
             (n, _) => n,
         };
         match &self.top {

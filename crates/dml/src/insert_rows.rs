@@ -19,7 +19,7 @@ use types::{SqlError, Value, msg};
 
 /// The rows of an INSERT.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum RowsToInsert {
     /// Rows of expressions, one per column of the table (the identity's is ignored).
     Values(Vec<Vec<Expr>>),
     /// A query; the expressions are over its rows.
@@ -47,7 +47,7 @@ pub(super) fn values_source(
     columns: &[usize],
     rows: &[Vec<ast::Expr>],
     listed: bool,
-) -> Result<Source, SqlError> {
+) -> Result<RowsToInsert, SqlError> {
     let mut out = Vec::with_capacity(rows.len());
     for row in rows {
         if row.len() != columns.len() {
@@ -74,7 +74,7 @@ pub(super) fn values_source(
         }
         out.push(row_of(binder, table, columns, given)?);
     }
-    Ok(Source::Values(out))
+    Ok(RowsToInsert::Values(out))
 }
 
 /// The rows of a query: one expression per column of the table over them.
@@ -88,7 +88,7 @@ pub(super) fn query_source(
     query: &ast::Query,
     listed: bool,
     keeps_defaults: bool,
-) -> Result<Source, SqlError> {
+) -> Result<RowsToInsert, SqlError> {
     if binder.undeclared().is_some() {
         let types: Vec<_> = columns.iter().map(|at| table.columns[*at].ty).collect();
         binder.deduce_inserted(query, &types);
@@ -98,7 +98,7 @@ pub(super) fn query_source(
     let wanted: Vec<_> = bound.columns.iter().map(|c| c.id).collect();
     let plan = physical::plan_query(binder, bound.logical, &wanted, None)?;
     let copy = copy_kind(table, &plan, &exprs);
-    Ok(Source::Query { plan, exprs, copy })
+    Ok(RowsToInsert::Query { plan, exprs, copy })
 }
 
 /// The query of an INSERT, which gives so many columns.

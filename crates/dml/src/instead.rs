@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use super::change::{CompileCascade, Kept, stands_instead};
-use super::insert_rows::{Source, query_source, values_source};
+use super::change::{CompileCascade, KeptChange, stands_instead};
+use super::insert_rows::{RowsToInsert, query_source, values_source};
 use super::named::table_position;
 use super::new_row::{row_of, target_columns};
-use super::output::{self, Images, Outlet, OutputColumn, OutputPlan, OutputRow, OutputScope};
+use super::output::{self, Images, OutputColumn, OutputOutlet, OutputPlan, OutputRow, OutputScope};
 use super::set::{SetClause, VarValue};
 use super::target::Limit;
 use super::values::column_value;
@@ -42,15 +42,15 @@ pub struct InsteadPlan {
     /// The view's rows.
     table: Arc<TableDef>,
     trigger: Arc<ModuleDef>,
-    rows: Rows,
+    rows: InsteadRows,
     top: Option<TopSpec>,
     output: Option<OutputPlan>,
     pub(super) needs: Needs,
 }
 
 #[derive(Debug)]
-enum Rows {
-    Insert(Source),
+enum InsteadRows {
+    Insert(RowsToInsert),
     /// The view's columns come first.
     Update {
         plan: Plan,
@@ -62,7 +62,7 @@ enum Rows {
 }
 
 /// A view that a statement names, and the trigger for it.
-struct Found {
+struct FoundTrigger {
     db: Arc<Db>,
     view: Arc<ModuleDef>,
     trigger: Arc<ModuleDef>,
@@ -71,7 +71,7 @@ struct Found {
 }
 
 /// The parts of an UPDATE or DELETE.
-struct Read<'a> {
+struct ReadClauses<'a> {
     ctes: &'a [ast::Cte],
     target: &'a ast::Target,
     from: &'a [ast::TableRef],
@@ -87,7 +87,7 @@ fn find(
     from: &[ast::TableRef],
     ctes: &[ast::Cte],
     action: Action,
-) -> Option<Found> {
+) -> Option<FoundTrigger> {
     let ast::Target::Name(target) = target else { return None };
     let name = from.iter().find_map(|table| source_named(table, target)).unwrap_or(target);
     if name.is_bare()
@@ -98,7 +98,7 @@ fn find(
     let Ok(NamedSource::Module(db, view)) = binder.resolve(name) else { return None };
     view.view()?;
     let trigger = stands_instead(binder.env, &db.catalog(), view.object_id, action)?;
-    Some(Found { db, view, trigger, name: name.to_string() })
+    Some(FoundTrigger { db, view, trigger, name: name.to_string() })
 }
 
 /// The object that a source of FROM names, if the source is the target.
@@ -140,7 +140,7 @@ pub fn compile(
                 return Ok(None);
             };
             let (filter, top) = (u.filter.as_ref(), u.top.as_ref());
-            let read = Read {
+            let read = ReadClauses {
                 ctes: &u.ctes,
                 target: &u.target,
                 from: &u.from,
@@ -155,7 +155,7 @@ pub fn compile(
                 return Ok(None);
             };
             let (filter, top) = (d.filter.as_ref(), d.top.as_ref());
-            let read = Read {
+            let read = ReadClauses {
                 ctes: &d.ctes,
                 target: &d.target,
                 from: &d.from,
@@ -191,7 +191,7 @@ fn table_of(view: &ModuleDef, columns: &[ScopeColumn]) -> Arc<TableDef> {
     Arc::new(TableDef::of_view(view, columns.collect()))
 }
 
-fn need(binder: &mut Binder<'_>, found: &Found, permission: Permission) {
+fn need(binder: &mut Binder<'_>, found: &FoundTrigger, permission: Permission) {
     let view = &found.view;
     binder.rights.need_object(
         &found.db,
@@ -205,7 +205,7 @@ fn need(binder: &mut Binder<'_>, found: &Found, permission: Permission) {
 fn inserted(
     binder: &mut Statement<'_>,
     insert: &ast::Insert,
-    found: Found,
+    found: FoundTrigger,
     compile_cascade: CompileCascade,
 ) -> Result<InsteadPlan, SqlError> {
     binder.push_ctes(&insert.ctes)?;
@@ -224,7 +224,7 @@ fn inserted(
             values_source(binder, (&found.db, &table), &given, rows, listed)?
         }
         InsertSource::DefaultValues => {
-            Source::Values(vec![row_of(binder, &table, &[], Vec::new())?])
+            RowsToInsert::Values(vec![row_of(binder, &table, &[], Vec::new())?])
         }
         InsertSource::Query(query) => {
             query_source(binder, (&found.db, &table), &given, query, listed, false)?
@@ -245,14 +245,14 @@ fn inserted(
     };
     let output = output::bind(binder, names, &insert.output, compile_cascade)?;
     let output = output.map(|output| output.planned(&[])).transpose()?;
-    finish(binder, found, table, (Rows::Insert(source), top?), output)
+    finish(binder, found, table, (InsteadRows::Insert(source), top?), output)
 }
 
 fn changed(
     binder: &mut Statement<'_>,
-    read: &Read<'_>,
+    read: &ReadClauses<'_>,
     sets: Option<&[ast::Assignment]>,
-    found: Found,
+    found: FoundTrigger,
     compile_cascade: CompileCascade,
 ) -> Result<InsteadPlan, SqlError> {
     binder.push_ctes(read.ctes)?;
@@ -312,7 +312,11 @@ fn changed(
         None,
     )?;
     set.plan(&cols)?;
-    let rows = if sets.is_some() { Rows::Update { plan, set } } else { Rows::Delete { plan } };
+    let rows = if sets.is_some() {
+        InsteadRows::Update { plan, set }
+    } else {
+        InsteadRows::Delete { plan }
+    };
     finish(binder, found, table, (rows, top), output)
 }
 
@@ -347,9 +351,9 @@ fn numbered(
 
 fn finish(
     binder: &mut Statement<'_>,
-    found: Found,
+    found: FoundTrigger,
     table: Arc<TableDef>,
-    (rows, top): (Rows, Option<TopSpec>),
+    (rows, top): (InsteadRows, Option<TopSpec>),
     output: Option<OutputPlan>,
 ) -> Result<InsteadPlan, SqlError> {
     if output::to_client(output.as_ref()) {
@@ -360,7 +364,7 @@ fn finish(
 }
 
 /// 414, 415.
-fn in_a_join(found: &Found, update: bool) -> SqlError {
+fn in_a_join(found: &FoundTrigger, update: bool) -> SqlError {
     let message = if update { msg::UPDATE_OF_JOINED_VIEW } else { msg::DELETE_OF_JOINED_VIEW };
     SqlError::of(message, [&found.name])
 }
@@ -369,10 +373,10 @@ fn in_a_join(found: &Found, update: bool) -> SqlError {
 type GiveRow<'g> = &'g mut dyn FnMut(&[Value], &mut Rt<'_, '_>) -> Result<(), SqlError>;
 
 /// The rows of a statement on their way to the trigger.
-struct Giving<'p> {
+struct TriggerRows<'p> {
     plan: &'p InsteadPlan,
-    kept: Box<Kept>,
-    out: Outlet<'p>,
+    kept: Box<KeptChange>,
+    out: OutputOutlet<'p>,
     new: Vec<Value>,
 }
 
@@ -380,10 +384,12 @@ impl InsteadPlan {
     /// The view's name and where its rows come from, for SHOWPLAN.
     pub fn shown(&self) -> (&str, &'static str, Option<&Plan>) {
         match &self.rows {
-            Rows::Insert(Source::Values(_)) => (&self.table.name, "Insert", None),
-            Rows::Insert(Source::Query { plan, .. }) => (&self.table.name, "Insert", Some(plan)),
-            Rows::Update { plan, .. } => (&self.table.name, "Update", Some(plan)),
-            Rows::Delete { plan } => (&self.table.name, "Delete", Some(plan)),
+            InsteadRows::Insert(RowsToInsert::Values(_)) => (&self.table.name, "Insert", None),
+            InsteadRows::Insert(RowsToInsert::Query { plan, .. }) => {
+                (&self.table.name, "Insert", Some(plan))
+            }
+            InsteadRows::Update { plan, .. } => (&self.table.name, "Update", Some(plan)),
+            InsteadRows::Delete { plan } => (&self.table.name, "Delete", Some(plan)),
         }
     }
 
@@ -395,9 +401,9 @@ impl InsteadPlan {
     /// What its trigger stands for.
     pub fn action(&self) -> Action {
         match &self.rows {
-            Rows::Insert(_) => Action::Insert,
-            Rows::Update { .. } => Action::Update,
-            Rows::Delete { .. } => Action::Delete,
+            InsteadRows::Insert(_) => Action::Insert,
+            InsteadRows::Update { .. } => Action::Update,
+            InsteadRows::Delete { .. } => Action::Delete,
         }
     }
 
@@ -408,23 +414,27 @@ impl InsteadPlan {
     pub fn run(&self, ctx: &mut ExecCtx<'_>, out: &mut dyn RowSink) -> Result<u64, SqlError> {
         lock_tables(&self.needs, ctx)?;
         let width = self.table.columns.len();
-        let out = Outlet::begin(self.output.as_ref(), ctx, out)?;
-        let mut giving =
-            Giving { plan: self, kept: Kept::new(width), out, new: vec![Value::Null; width] };
+        let out = OutputOutlet::begin(self.output.as_ref(), ctx, out)?;
+        let mut giving = TriggerRows {
+            plan: self,
+            kept: KeptChange::new(width),
+            out,
+            new: vec![Value::Null; width],
+        };
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
         match &self.rows {
-            Rows::Insert(Source::Values(rows)) => {
+            InsteadRows::Insert(RowsToInsert::Values(rows)) => {
                 let most = usize::try_from(limit.among(rows.len())).unwrap_or(usize::MAX);
                 rows.iter().take(most).try_for_each(|exprs| giving.insert(exprs, &[], &mut rt))?;
             }
-            Rows::Insert(Source::Query { plan, exprs, .. }) => {
+            InsteadRows::Insert(RowsToInsert::Query { plan, exprs, .. }) => {
                 self.read(plan, limit, &mut rt, &mut |row, rt| giving.insert(exprs, row, rt))?;
             }
-            Rows::Update { plan, set } => {
+            InsteadRows::Update { plan, set } => {
                 self.read(plan, limit, &mut rt, &mut |row, rt| giving.update(set, row, rt))?;
             }
-            Rows::Delete { plan } => {
+            InsteadRows::Delete { plan } => {
                 self.read(plan, limit, &mut rt, &mut |row, rt| giving.delete(row, rt))?;
             }
         }
@@ -437,9 +447,9 @@ impl InsteadPlan {
 
     fn set_columns(&self) -> Vec<usize> {
         match &self.rows {
-            Rows::Insert(_) => (0..self.table.columns.len()).collect(),
-            Rows::Update { set, .. } => set.changed.clone(),
-            Rows::Delete { .. } => Vec::new(),
+            InsteadRows::Insert(_) => (0..self.table.columns.len()).collect(),
+            InsteadRows::Update { set, .. } => set.changed.clone(),
+            InsteadRows::Delete { .. } => Vec::new(),
         }
     }
 
@@ -466,7 +476,7 @@ impl InsteadPlan {
     }
 }
 
-impl Giving<'_> {
+impl TriggerRows<'_> {
     fn insert(
         &mut self,
         exprs: &[Expr],

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::new_row::target_columns;
-use super::through::Through;
+use super::through::ThroughQuery;
 use bind::resolve::NamedSource;
 use bind::scope::Scope;
 use bind::updatable::find_table;
@@ -70,7 +70,7 @@ pub fn table_position(table: &TableDef, name: &str) -> Result<usize, SqlError> {
 pub struct InsertTarget {
     pub db: Arc<Db>,
     pub table: Arc<TableDef>,
-    pub through: Option<(Through, Get)>,
+    pub through: Option<(ThroughQuery, Get)>,
 }
 
 /// The target of INSERT with this list of columns. What a view reads is not read.
@@ -99,7 +99,7 @@ pub fn insert_target(
     binder.subqueries.truncate(subqueries);
     binder.rights = rights;
     let source = source.ok_or_else(|| SqlError::internal("a view that is no source"))?;
-    let through = Through::of(binder, name.to_string(), source)?;
+    let through = ThroughQuery::of(binder, name.to_string(), source)?;
     through.check_triggers(binder, Action::Insert)?;
     let first = match names {
         [] => through.table_of(through.names(), &mut logical),
@@ -132,7 +132,7 @@ impl InsertTarget {
 /// 207, 264, 4405, 4406, 8101.
 pub fn inserted_columns(
     table: &TableDef,
-    through: Option<(&Through, &Get)>,
+    through: Option<(&ThroughQuery, &Get)>,
     names: &[ast::Ident],
     explicit: bool,
 ) -> Result<Vec<usize>, SqlError> {

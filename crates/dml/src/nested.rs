@@ -130,14 +130,14 @@ fn check_target(
 }
 
 /// Keeps the rows of the change.
-struct Keep<'m> {
+struct ChangeKeeper<'m> {
     rows: KeptRows,
     state: RunState,
     grants: &'m Grants,
     budget: &'m Arc<QueryMemory>,
 }
 
-impl RowSink for Keep<'_> {
+impl RowSink for ChangeKeeper<'_> {
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         rows.each(|row| {
             if !self.state.memory.count(row_bytes(row)) {
@@ -157,9 +157,9 @@ impl NestedChange {
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<RunState, SqlError> {
         let (shared, budget) = (ctx.session.shared.clone(), &ctx.session.query_memory().clone());
         let (rows, grants) = (KeptRows::new(self.width), &shared.grants);
-        let mut keep = Keep { rows, state: RunState::default(), grants, budget };
+        let mut keep = ChangeKeeper { rows, state: RunState::default(), grants, budget };
         self.plan.run(ctx, &mut keep, None)?;
-        let Keep { rows, mut state, .. } = keep;
+        let ChangeKeeper { rows, mut state, .. } = keep;
         state.keep_rows(self.work, rows);
         Ok(state)
     }

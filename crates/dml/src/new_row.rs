@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::change::{self, ChangePlan, CompileCascade, Kept, TableChange};
+use super::change::{self, ChangePlan, CompileCascade, KeptChange, TableChange};
 use super::loader::Loader;
 use super::values::{column_value, column_value_into, default_of, null_error};
 use bind::Binder;
@@ -246,7 +246,7 @@ impl NewRows {
         &self,
         values: &[Value],
         loader: &mut Loader<'_>,
-        kept: &mut Option<Box<Kept>>,
+        kept: &mut Option<Box<KeptChange>>,
         rt: &mut Rt<'_, '_>,
     ) -> Result<bool, SqlError> {
         let at_once = self.ignores && !self.change.is_instead();

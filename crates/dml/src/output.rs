@@ -5,7 +5,7 @@
 
 mod run;
 
-pub use run::{Outlet, OutputRow, Waiting, to_client};
+pub use run::{OutputOutlet, OutputRow, WaitingOutput, to_client};
 
 use std::sync::Arc;
 

@@ -24,7 +24,7 @@ use types::convert::Mode;
 use types::{DataType, SqlError, msg};
 
 /// How a name in SET finds its column of the table.
-type Position<'p> = &'p dyn Fn(&str) -> Result<usize, SqlError>;
+type ColumnPosition<'p> = &'p dyn Fn(&str) -> Result<usize, SqlError>;
 
 /// The SET clause of a statement.
 #[derive(Debug, Default)]
@@ -85,7 +85,7 @@ impl SetClause {
         binder: &mut Binder<'_>,
         get: &Get,
         assignments: &[Assignment],
-        position: Position<'_>,
+        position: ColumnPosition<'_>,
     ) -> Result<SetClause, SqlError> {
         let mut clause = SetClause::default();
         for assignment in assignments {
@@ -148,7 +148,7 @@ impl SetClause {
         binder: &mut Binder<'_>,
         get: &Get,
         assignment: &Assignment,
-        position: Position<'_>,
+        position: ColumnPosition<'_>,
     ) -> Result<(), SqlError> {
         match assignment {
             Assignment::Variable { variable, op, value } => {

@@ -6,8 +6,8 @@ use super::current::CurrentTarget;
 use super::named::{check_changeable, is_query, table_position, target_table};
 use super::output::OutputColumn;
 use super::set::SetClause;
-use super::target::{Gathered, Mark, Target};
-use super::through::{Through, set_names};
+use super::target::{GatheredRows, RecomputeMark, RowsTarget};
+use super::through::{ThroughQuery, set_names};
 use bind::base_table::table_source;
 use bind::from::inner;
 use bind::nested_change::{ChangePosition, check_none};
@@ -36,7 +36,7 @@ pub struct BoundTarget {
     pub get: Get,
     /// The lock on the table as a whole.
     pub lock: TableLock,
-    pub through: Option<Through>,
+    pub through: Option<ThroughQuery>,
     logical: Logical,
     preds: Vec<Pred>,
     /// WHERE CURRENT OF.
@@ -50,7 +50,7 @@ pub enum Purpose<'a> {
 }
 
 /// The statement's parts that say which rows.
-pub struct Rows<'a> {
+pub struct RowClauses<'a> {
     pub target: &'a ast::Target,
     pub from: &'a [ast::TableRef],
     pub filter: Option<&'a ast::Filter>,
@@ -101,7 +101,7 @@ impl BoundTarget {
 /// Those of the names; those of a change through a query.
 pub fn dml_source(
     binder: &mut Binder<'_>,
-    rows: &Rows<'_>,
+    rows: &RowClauses<'_>,
     purpose: Purpose<'_>,
 ) -> Result<BoundTarget, SqlError> {
     let name = &match rows.target {
@@ -124,7 +124,7 @@ pub fn dml_source(
     let (mut through, mut preds) = (None, Vec::new());
     let first = match known {
         Some(source) if source.object_id == 0 => {
-            let over = Through::of(binder, name.to_string(), source)?;
+            let over = ThroughQuery::of(binder, name.to_string(), source)?;
             let first = through_target(binder, &over, purpose, &mut logical);
             let first = first.inspect_err(|_| binder.union_target = over.union_view())?;
             through = Some(over);
@@ -181,7 +181,7 @@ pub fn dml_source(
 /// The first column of the table that a change of a query's rows changes.
 fn through_target(
     binder: &Binder<'_>,
-    over: &Through,
+    over: &ThroughQuery,
     purpose: Purpose<'_>,
     logical: &mut Logical,
 ) -> Result<ColId, SqlError> {
@@ -259,7 +259,7 @@ pub fn plan_target(
     needed: &[ColId],
     gather: bool,
     set: Option<(&mut SetClause, bool)>,
-) -> Result<(Target, Vec<ColId>), SqlError> {
+) -> Result<(RowsTarget, Vec<ColId>), SqlError> {
     let BoundTarget { get, logical, preds, cursor, through, .. } = bound;
     let snapshot = get.mode == TableMode::Snapshot;
     if let Some(cursor) = cursor {
@@ -267,7 +267,7 @@ pub fn plan_target(
         let reads = needed.iter().map(own).collect::<Option<Vec<u16>>>();
         let reads = reads.ok_or_else(|| SqlError::internal("a column of another table"))?;
         let target = CurrentTarget { cursor, reads, sets: Vec::new(), snapshot };
-        return Ok((Target::Current(Box::new(target)), needed.to_vec()));
+        return Ok((RowsTarget::Current(Box::new(target)), needed.to_vec()));
     }
     let joined = match set {
         Some((set, all)) if set.has_subquery() => {
@@ -287,7 +287,7 @@ pub fn plan_target(
         if let Node::Scan(scan) = plan.node
             && !matches!(scan.path, Path::Index { .. })
         {
-            return Ok((Target::Pages(scan), plan.cols));
+            return Ok((RowsTarget::Pages(scan), plan.cols));
         }
     }
     let repeats = !matches!(logical, Logical::Get(_));
@@ -325,7 +325,7 @@ pub fn plan_target(
             add(&joined.columns, &mut ids);
             let slot = |id: &ColId| ids.iter().position(|known| known == id);
             let of = joined.of.iter().filter_map(slot).collect();
-            mark = slot(&joined.mark).map(|slot| Mark { slot, of });
+            mark = slot(&joined.mark).map(|slot| RecomputeMark { slot, of });
             physical::plan_rewritten(binder, joined.logical, &ids, None)?
         }
         None => {
@@ -340,5 +340,15 @@ pub fn plan_target(
     let own =
         ids.iter().enumerate().filter_map(|(slot, id)| Some((slot, get.position(*id)? as u16)));
     let own = own.collect();
-    Ok((Target::Gathered(Box::new(Gathered { plan, own, mark, recheck, repeats, snapshot })), ids))
+    Ok((
+        RowsTarget::Gathered(Box::new(GatheredRows {
+            plan,
+            own,
+            mark,
+            recheck,
+            repeats,
+            snapshot,
+        })),
+        ids,
+    ))
 }

@@ -24,22 +24,22 @@ use types::{Collation, SqlError, Value};
 
 /// How the rows are found.
 #[derive(Debug)]
-pub enum Target {
+pub enum RowsTarget {
     Pages(Box<ScanPlan>),
-    Gathered(Box<Gathered>),
+    Gathered(Box<GatheredRows>),
     /// The row that a cursor stands on.
     Current(Box<CurrentTarget>),
 }
 
 /// Rows found by a plan; slot 0 is the locator.
 #[derive(Debug)]
-pub struct Gathered {
+pub struct GatheredRows {
     pub plan: Plan,
     /// Slots that hold columns of the target: (slot, column). They are read again before the
     /// change.
     pub own: Vec<(usize, u16)>,
     /// Where values have come with the rows.
-    pub mark: Option<Mark>,
+    pub mark: Option<RecomputeMark>,
     /// Tested again on the row as it is then.
     pub recheck: Option<Pred>,
     /// Several source rows may lead to one target row.
@@ -51,12 +51,12 @@ pub struct Gathered {
 /// The slot that tells whether a row's values are to be computed again, and the slots of the
 /// columns that they were made of.
 #[derive(Debug)]
-pub struct Mark {
+pub struct RecomputeMark {
     pub slot: usize,
     pub of: Vec<usize>,
 }
 
-impl Mark {
+impl RecomputeMark {
     /// Notes that a slot gets a value that it may not have had when the values were made.
     fn note(&self, row: &mut [Value], slot: usize, new: &Value) {
         // Not SQL's equality: a function may tell of blanks and zeros at the end.
@@ -70,18 +70,18 @@ impl Mark {
     }
 }
 
-impl Target {
+impl RowsTarget {
     /// Where the rows come from, for SHOWPLAN.
-    pub fn shown(&self) -> shown::Source<'_> {
+    pub fn shown(&self) -> shown::ChangeSource<'_> {
         match self {
-            Target::Pages(scan) => shown::Source::Scan(scan),
-            Target::Gathered(gathered) => shown::Source::Plan(&gathered.plan),
-            Target::Current(_) => shown::Source::Constant,
+            RowsTarget::Pages(scan) => shown::ChangeSource::Scan(scan),
+            RowsTarget::Gathered(gathered) => shown::ChangeSource::Plan(&gathered.plan),
+            RowsTarget::Current(_) => shown::ChangeSource::Constant,
         }
     }
 }
 
-impl Target {
+impl RowsTarget {
     /// Finds the rows and changes them; at most `limit`.
     pub fn run(
         &self,
@@ -92,9 +92,9 @@ impl Target {
         change: &mut dyn RowChange,
     ) -> Result<u64, SqlError> {
         match self {
-            Target::Pages(plan) => Pages::new(db, plan).run(rt, limit.wanted(), change),
-            Target::Gathered(gathered) => gathered.run(db, store, rt, limit, change),
-            Target::Current(current) => {
+            RowsTarget::Pages(plan) => Pages::new(db, plan).run(rt, limit.wanted(), change),
+            RowsTarget::Gathered(gathered) => gathered.run(db, store, rt, limit, change),
+            RowsTarget::Current(current) => {
                 let count = current.run(db, store, rt, change)?;
                 if count == 0 {
                     // It does not tell what it has read.
@@ -107,7 +107,7 @@ impl Target {
 }
 
 /// How far the rows of a page have been tested.
-struct Seen {
+struct TestedRows {
     /// The row where testing has stopped: someone else is changing it, or was when the page was
     /// read.
     unsettled: Option<usize>,
@@ -187,18 +187,18 @@ impl<'p> Pages<'p> {
         scan: &Scan,
         first: usize,
         limit: u64,
-    ) -> Result<Seen, SqlError> {
+    ) -> Result<TestedRows, SqlError> {
         let (plan, page) = (self.plan, scan.rows());
         self.slots.reset(plan.width());
         self.picked.clear();
         for i in first..page.len() {
             if self.picked.len() as u64 >= limit {
-                return Ok(Seen { unsettled: None, next: i });
+                return Ok(TestedRows { unsettled: None, next: i });
             }
             let writer = page.header(i).txn;
             if writer != self.quiet {
                 if !scan.is_settled(i, rt.session().txn(self.db)?) {
-                    return Ok(Seen { unsettled: Some(i), next: i });
+                    return Ok(TestedRows { unsettled: Some(i), next: i });
                 }
                 self.quiet = writer;
             }
@@ -226,7 +226,7 @@ impl<'p> Pages<'p> {
             )?;
             self.picked.push(i);
         }
-        Ok(Seen { unsettled: None, next: page.len() })
+        Ok(TestedRows { unsettled: None, next: page.len() })
     }
 
     /// A row that someone else is or was changing: reads it as it is now and tries again.
@@ -265,7 +265,7 @@ impl<'p> Pages<'p> {
     }
 }
 
-impl Gathered {
+impl GatheredRows {
     fn run(
         &self,
         db: &Arc<Db>,

@@ -20,20 +20,24 @@ use super::change::ViewChange;
 use super::output::OutputColumn;
 
 /// What a change goes through.
-pub struct Through {
+pub struct ThroughQuery {
     /// As the statement names it.
     name: String,
     source: FromSource,
     query: QuerySource,
 }
 
-impl Through {
+impl ThroughQuery {
     /// For a source of the statement that is a query. Internal: it is none.
-    pub fn of(binder: &Binder<'_>, name: String, source: FromSource) -> Result<Through, SqlError> {
+    pub fn of(
+        binder: &Binder<'_>,
+        name: String,
+        source: FromSource,
+    ) -> Result<ThroughQuery, SqlError> {
         let query = binder.query_of(&source).cloned();
         // A system view or a function.
         let query = query.ok_or_else(|| derived(&name))?;
-        Ok(Through { name, source, query })
+        Ok(ThroughQuery { name, source, query })
     }
 
     /// Refuses a change past a view below whose trigger stands in its place.

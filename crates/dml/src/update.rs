@@ -11,12 +11,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::change::{self, ChangePlan, CompileCascade, TableChange, Written};
-use super::output::{self, Images, Outlet, OutputPlan, OutputScope, Waiting};
+use super::output::{self, Images, OutputOutlet, OutputPlan, OutputScope, WaitingOutput};
 use super::row_change::{Progress, RowChange, one_by_one};
 use super::set::SetClause;
-use super::source::{Purpose, Rows, dml_source, plan_target};
-use super::target::{Limit, Target};
-use crate::shown::Source;
+use super::source::{Purpose, RowClauses, dml_source, plan_target};
+use super::target::{Limit, RowsTarget};
+use crate::shown::ChangeSource;
 use access::{Change, EntryChange, HeapChange, Outcome, RowBatch};
 use catalog::Db;
 use exec::operators::RowSet;
@@ -40,7 +40,7 @@ use types::{SqlError, Value};
 pub struct UpdatePlan {
     db: Arc<Db>,
     store: Arc<TableStore>,
-    target: Target,
+    target: RowsTarget,
     set: SetClause,
     /// Some nonclustered index holds a changed column, a large value may be one, or each row is
     /// seen by itself (OUTPUT, variables).
@@ -62,7 +62,7 @@ pub fn compile(
     compile_cascade: CompileCascade,
 ) -> Result<UpdatePlan, SqlError> {
     binder.push_ctes(&update.ctes)?;
-    let rows = Rows {
+    let rows = RowClauses {
         target: &update.target,
         from: &update.from,
         filter: update.filter.as_ref(),
@@ -95,7 +95,7 @@ pub fn compile(
     // Values of rows that TOP leaves out would be computed for nothing.
     let joinable = (&mut set, top.is_none());
     let (mut target, cols) = plan_target(binder, bound, &needed, moves, Some(joinable))?;
-    if let Target::Current(current) = &mut target {
+    if let RowsTarget::Current(current) = &mut target {
         current.sets.clone_from(&set.changed);
     }
     binder.scopes.pop();
@@ -125,7 +125,7 @@ pub fn compile(
 
 impl UpdatePlan {
     /// Its table and where the rows come from, for SHOWPLAN.
-    pub fn shown(&self) -> (&Db, &TableStore, Source<'_>) {
+    pub fn shown(&self) -> (&Db, &TableStore, ChangeSource<'_>) {
         let source = self.target.shown();
         (&self.db, &self.store, source)
     }
@@ -204,8 +204,9 @@ impl UpdatePlan {
         &'r self,
         ctx: &mut ExecCtx<'_>,
         out: &'r mut dyn RowSink,
-    ) -> Result<(Written, Waiting<'r>), SqlError> {
-        let out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
+    ) -> Result<(Written, WaitingOutput<'r>), SqlError> {
+        let out =
+            OutputOutlet::begin(self.output.as_ref(), ctx, out)?.holding(self.change.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(self.top.as_ref(), &mut rt)?;
         let mut change = Updating {
@@ -232,7 +233,7 @@ struct Updating<'p> {
     /// New rows of a page, one after another.
     rows: Vec<u8>,
     ends: Vec<usize>,
-    out: Outlet<'p>,
+    out: OutputOutlet<'p>,
 }
 
 impl Updating<'_> {

@@ -4,7 +4,7 @@
 use exec::uses::PlanUses;
 
 use crate::DmlPlan;
-use crate::shown::Source;
+use crate::shown::ChangeSource;
 
 impl DmlPlan {
     /// The indexes that it uses, and those that it would have liked to have.
@@ -55,10 +55,10 @@ fn add(uses: &mut PlanUses, plan: &DmlPlan) {
 }
 
 /// Where the rows of a change come from.
-fn rows_of(uses: &mut PlanUses, source: Source<'_>) {
+fn rows_of(uses: &mut PlanUses, source: ChangeSource<'_>) {
     match source {
-        Source::Constant => {}
-        Source::Plan(plan) => uses.root(plan),
-        Source::Scan(scan) => uses.change_scans(scan),
+        ChangeSource::Constant => {}
+        ChangeSource::Plan(plan) => uses.root(plan),
+        ChangeSource::Scan(scan) => uses.change_scans(scan),
     }
 }

@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use bind::function::CalledFunction;
 use dml::DmlPlan;
 use dml::PartitionedPlan;
-use dml::shown::Source;
+use dml::shown::ChangeSource;
 use expr::{Expr, Pred, SubRef};
 use logical::tree::{JoinKind, WorkSource};
 use plan::QueryPlan;
@@ -122,15 +122,15 @@ fn change_under(
 }
 
 /// Where the rows of a change come from.
-fn rows_of(source: Source<'_>, at: usize, shown: &mut Shown<'_>) -> Result<(), SqlError> {
+fn rows_of(source: ChangeSource<'_>, at: usize, shown: &mut Shown<'_>) -> Result<(), SqlError> {
     match source {
-        Source::Constant => {
+        ChangeSource::Constant => {
             shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
         }
-        Source::Plan(plan) => {
+        ChangeSource::Plan(plan) => {
             add(plan, Some(at), 1.0, shown)?;
         }
-        Source::Scan(scan) => {
+        ChangeSource::Scan(scan) => {
             let mut subqueries = Vec::new();
             let read = add_scan(scan, Some(at), &mut subqueries, shown);
             add_subqueries(&subqueries, read, shown)?;

@@ -13,7 +13,7 @@ use ddl::definition_binder::with_binder;
 use ddl::function_nature::FunctionNature;
 use ddl::system_functions::SystemFunctions;
 use ddl::{index_options, indexed_views, table_def};
-use dml::change::view_rows::{Kept, grouped, select_of};
+use dml::change::view_rows::{GroupedColumn, grouped, select_of};
 use expr::ColId;
 use expr::aggregate::AggKind;
 use logical::tree::{BoundQuery, Logical};
@@ -123,7 +123,7 @@ fn check_key(
 ) -> Result<(), SqlError> {
     let kept = select_of(view).and_then(grouped);
     for (at, _) in key {
-        if kept.as_ref().is_some_and(|kept| kept.get(*at) != Some(&Kept::Value)) {
+        if kept.as_ref().is_some_and(|kept| kept.get(*at) != Some(&GroupedColumn::Value)) {
             return Err(SqlError::of(msg::INDEXED_VIEW_KEY_NOT_GROUPED, [&index, &shown(view)]));
         }
         if matches!(columns[*at].ty, DataType::Float | DataType::Real) {
@@ -385,7 +385,7 @@ fn check_groups(
             [&index, &shown(view)],
         ));
     }
-    if !grouped(select).is_some_and(|kept| kept.contains(&Kept::Count)) {
+    if !grouped(select).is_some_and(|kept| kept.contains(&GroupedColumn::Count)) {
         return Err(SqlError::of(msg::INDEXED_VIEW_WITHOUT_COUNT_BIG, [&shown(view)]));
     }
     if keys.iter().any(|key| !outputs.contains(&key.output)) {
@@ -402,18 +402,20 @@ fn aggregate_word(kind: AggKind) -> String {
 }
 
 /// The view's query over its single rows, with what is summed in the place of its sums.
-fn without_groups(query: &ast::Query, select: &ast::Select, kept: &[Kept]) -> ast::Query {
+fn without_groups(query: &ast::Query, select: &ast::Select, kept: &[GroupedColumn]) -> ast::Query {
     let mut single = select.clone();
     single.group_by = None;
     for (item, kept) in single.items.iter_mut().zip(kept) {
         let SelectItem::Expr { expr, .. } = item else { continue };
         match (&expr.kind, kept) {
-            (ast::ExprKind::Function(call), Kept::Sum) => {
+            (ast::ExprKind::Function(call), GroupedColumn::Sum) => {
                 if let Some(arg) = call.args.first().cloned() {
                     *expr = arg;
                 }
             }
-            (_, Kept::Count) => expr.kind = ast::ExprKind::Literal(ast::Literal::Integer(1)),
+            (_, GroupedColumn::Count) => {
+                expr.kind = ast::ExprKind::Literal(ast::Literal::Integer(1))
+            }
             _ => {}
         }
     }
@@ -424,11 +426,12 @@ fn without_groups(query: &ast::Query, select: &ast::Select, kept: &[Kept]) -> as
 fn check_sums(
     view: &ModuleDef,
     index: &str,
-    kept: &[Kept],
+    kept: &[GroupedColumn],
     summed: &BoundQuery,
 ) -> Result<(), SqlError> {
-    let unknown =
-        |(kept, column): (&Kept, &logical::tree::OutColumn)| *kept == Kept::Sum && column.nullable;
+    let unknown = |(kept, column): (&GroupedColumn, &logical::tree::OutColumn)| {
+        *kept == GroupedColumn::Sum && column.nullable
+    };
     if !kept.iter().zip(&summed.columns).any(unknown) {
         return Ok(());
     }

@@ -49,7 +49,7 @@ pub struct KeyTest {
 
 /// What is tested of the rows of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum KeyTestRows {
     Each,
     /// Their different keys.
     Keys,
@@ -66,9 +66,9 @@ struct OfKeys {
 
 /// Keeps whether there was a row.
 #[derive(Default)]
-struct Any(bool);
+struct AnyRow(bool);
 
-impl RowSink for Any {
+impl RowSink for AnyRow {
     fn rows(&mut self, rows: &ResultRows<'_>) -> Result<(), SqlError> {
         self.0 |= !rows.is_empty();
         Ok(())
@@ -88,7 +88,7 @@ impl KeyTest {
     /// # Errors
     /// Those of compiling it.
     pub fn compile(
-        text: impl Fn(&str, Rows) -> String,
+        text: impl Fn(&str, KeyTestRows) -> String,
         (other, helps): (&Arc<TableDef>, bool),
         env: &CompileEnv<'_>,
         error: SqlError,
@@ -96,13 +96,13 @@ impl KeyTest {
         let sought = |rows| text(", FORCESEEK", rows);
         if helps
             && let Some(changes) = &env.changes
-            && let Some(broken) = or_no_plan(query(&sought(Rows::Each), env))?
+            && let Some(broken) = or_no_plan(query(&sought(KeyTestRows::Each), env))?
         {
             let (changes, other) = (changes.clone(), other.clone());
-            let of_keys = OfKeys { text: sought(Rows::Keys), changes, other };
+            let of_keys = OfKeys { text: sought(KeyTestRows::Keys), changes, other };
             return Ok(KeyTest { broken, of_keys: Some(Box::new(of_keys)), error });
         }
-        Ok(KeyTest::new(query(&text("", Rows::Each), env)?, error))
+        Ok(KeyTest::new(query(&text("", KeyTestRows::Each), env)?, error))
     }
 
     /// The tables whose rows have decided how it is planned; of one that seeks, by which index.
@@ -120,7 +120,7 @@ impl KeyTest {
             None => None,
         };
         let broken: &QueryPlan = planned.as_ref().unwrap_or(&self.broken);
-        let mut any = Any::default();
+        let mut any = AnyRow::default();
         run_query(broken, ctx, &mut any)?;
         if any.0 { Err(self.error.clone()) } else { Ok(()) }
     }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::TableChange;
-use super::key_test::{KeyTest, Rows, or_no_plan};
+use super::key_test::{KeyTest, KeyTestRows, or_no_plan};
 use bind::env::{CompileEnv, VarScope};
 use bind::module::{CHANGED_ROWS, ChangedTable, ROW_NUMBER};
 use catalog::names::quote;
@@ -63,10 +63,14 @@ impl Cascade {
 }
 
 /// The columns of a foreign key by name, the child's and the parent's, pair by pair.
-struct Pairs(Vec<(String, String)>);
+struct ColumnPairs(Vec<(String, String)>);
 
-impl Pairs {
-    fn of(key: &ForeignKeyDef, child: &TableDef, parent: &TableDef) -> Result<Pairs, SqlError> {
+impl ColumnPairs {
+    fn of(
+        key: &ForeignKeyDef,
+        child: &TableDef,
+        parent: &TableDef,
+    ) -> Result<ColumnPairs, SqlError> {
         let name = |table: &TableDef, id: i32| {
             let at = table
                 .position(id)
@@ -75,7 +79,7 @@ impl Pairs {
         };
         let pairs =
             key.columns.iter().map(|(own, other)| Ok((name(child, *own)?, name(parent, *other)?)));
-        pairs.collect::<Result<_, SqlError>>().map(Pairs)
+        pairs.collect::<Result<_, SqlError>>().map(ColumnPairs)
     }
 
     /// `a.[x] = b.[y] AND ...`: the child's alias, the parent's.
@@ -91,8 +95,8 @@ impl Pairs {
     }
 
     /// The rows of a change, or their different keys, of the child's columns or else the parent's.
-    fn rows(&self, changes: &str, child: bool, rows: Rows) -> String {
-        if rows == Rows::Each {
+    fn rows(&self, changes: &str, child: bool, rows: KeyTestRows) -> String {
+        if rows == KeyTestRows::Each {
             return changes.to_string();
         }
         let names = self.0.iter().map(|(c, p)| if child { c.as_str() } else { p.as_str() });
@@ -176,7 +180,7 @@ impl Steps<'_> {
         let parent = self.catalog.by_id.get(&key.parent);
         let parent =
             parent.ok_or_else(|| SqlError::internal("a foreign key has lost its table"))?;
-        let pairs = Pairs::of(key, table, parent)?;
+        let pairs = ColumnPairs::of(key, table, parent)?;
         let text = |hint: &str, rows| {
             orphans(db, &pairs.rows("inserted", true, rows), (&**parent, hint), &pairs)
         };
@@ -197,7 +201,7 @@ impl Steps<'_> {
         if key.disabled || !self.sets(key.columns.iter().map(|(_, other)| *other)) {
             return Ok(());
         }
-        let pairs = Pairs::of(key, child, table)?;
+        let pairs = ColumnPairs::of(key, child, table)?;
         let wanted = if *action == Action::Delete { key.on_delete } else { key.on_update };
         let name = name_of(db, child);
         let found = pairs.equal("c", "d");
@@ -290,7 +294,12 @@ pub(super) fn query(text: &str, env: &CompileEnv<'_>) -> Result<Arc<QueryPlan>, 
 }
 
 /// Rows of a source whose key is given and has no parent.
-fn orphans(db: &Db, source: &str, (parent, hint): (&TableDef, &str), pairs: &Pairs) -> String {
+fn orphans(
+    db: &Db,
+    source: &str,
+    (parent, hint): (&TableDef, &str),
+    pairs: &ColumnPairs,
+) -> String {
     format!(
         "SELECT TOP (1) 1 AS x FROM {source} AS c WHERE {} AND NOT EXISTS (SELECT 1 FROM {} AS p \
          WITH (READCOMMITTEDLOCK{hint}) WHERE {})",
@@ -360,7 +369,7 @@ pub fn test_rows(
     parent: &TableDef,
     key: &ForeignKeyDef,
 ) -> Result<(), SqlError> {
-    let pairs = Pairs::of(key, child, parent)?;
+    let pairs = ColumnPairs::of(key, child, parent)?;
     let broken = query(&orphans(db, &name_of(db, child), (parent, ""), &pairs), env)?;
     KeyTest::new(broken, no_parent("ALTER TABLE", db, key, child, parent)).run(ctx)
 }

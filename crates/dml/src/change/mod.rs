@@ -231,7 +231,7 @@ fn triggers_for(catalog: &Catalog, change: &TableChange<'_>) -> Vec<Arc<ModuleDe
 
 /// The rows of a change, as far as a later step reads them.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptChange {
     deleted: KeptRows,
     inserted: KeptRows,
 }
@@ -269,8 +269,8 @@ impl ChangePlan {
 
     /// The change begins: where its rows are kept.
     #[inline]
-    pub fn begin(&self) -> Option<Box<Kept>> {
-        self.keeps_rows().then(|| Kept::new(self.table.columns.len()))
+    pub fn begin(&self) -> Option<Box<KeptChange>> {
+        self.keeps_rows().then(|| KeptChange::new(self.table.columns.len()))
     }
 
     /// Tests a new row, one value per column.
@@ -287,7 +287,11 @@ impl ChangePlan {
     /// # Errors
     /// 547, and those of cascades.
     #[inline]
-    pub fn finish(&self, ctx: &mut ExecCtx<'_>, kept: Option<Box<Kept>>) -> Result<(), SqlError> {
+    pub fn finish(
+        &self,
+        ctx: &mut ExecCtx<'_>,
+        kept: Option<Box<KeptChange>>,
+    ) -> Result<(), SqlError> {
         match kept {
             None => Ok(()),
             Some(kept) => self.consequences(ctx, *kept),
@@ -295,11 +299,11 @@ impl ChangePlan {
     }
 
     #[cold]
-    fn consequences(&self, ctx: &mut ExecCtx<'_>, kept: Kept) -> Result<(), SqlError> {
+    fn consequences(&self, ctx: &mut ExecCtx<'_>, kept: KeptChange) -> Result<(), SqlError> {
         follow(ctx, &[(self, self.changed(kept))])
     }
 
-    fn changed(&self, kept: Kept) -> Arc<ChangedRows> {
+    fn changed(&self, kept: KeptChange) -> Arc<ChangedRows> {
         Arc::new(ChangedRows {
             table: self.table.clone(),
             action: self.action,
@@ -333,20 +337,20 @@ pub struct Written {
     /// How many.
     pub count: u64,
     /// As far as a later step reads them.
-    pub kept: Option<Box<Kept>>,
+    pub kept: Option<Box<KeptChange>>,
     /// The memory that they are charged with. Boxed: it is large, and most statements keep nothing.
     _state: Option<Box<RunState>>,
 }
 
 impl Written {
     /// Of a run that ends with this state.
-    pub fn new(count: u64, kept: Option<Box<Kept>>, state: RunState) -> Written {
+    pub fn new(count: u64, kept: Option<Box<KeptChange>>, state: RunState) -> Written {
         Written { count, kept, _state: Some(Box::new(state)) }
     }
 
     /// Of a run that has kept no other rows.
     #[inline]
-    pub fn alone(count: u64, kept: Option<Box<Kept>>, rt: Rt<'_, '_>) -> Written {
+    pub fn alone(count: u64, kept: Option<Box<KeptChange>>, rt: Rt<'_, '_>) -> Written {
         let state = kept.is_some().then(|| Box::new(rt.suspend()));
         Written { count, kept, _state: state }
     }
@@ -365,14 +369,14 @@ impl AsRef<Written> for Written {
 /// 547, and those of cascades.
 pub fn finish_all(
     ctx: &mut ExecCtx<'_>,
-    changes: Vec<(&ChangePlan, Option<Box<Kept>>)>,
+    changes: Vec<(&ChangePlan, Option<Box<KeptChange>>)>,
 ) -> Result<(), SqlError> {
     let changed = changes.into_iter().filter_map(|(plan, kept)| Some((plan, plan.changed(*kept?))));
     follow(ctx, &changed.collect::<Vec<_>>())
 }
 
 /// What comes after the rows of a change.
-type Step = fn(&ChangePlan, &mut ExecCtx<'_>) -> Result<(), SqlError>;
+type ChangeStep = fn(&ChangePlan, &mut ExecCtx<'_>) -> Result<(), SqlError>;
 
 /// Views come first: what they say of the rows follows from the other tables as they were beside
 /// them. Cascades come before tests of keys: what they take along breaks no key.
@@ -381,7 +385,8 @@ fn follow(
     changes: &[(&ChangePlan, Arc<ChangedRows>)],
 ) -> Result<(), SqlError> {
     let before = ctx.session.run.triggers.fired.len();
-    let steps: [Step; 3] = [ChangePlan::keep_views, ChangePlan::cascade, ChangePlan::test_keys];
+    let steps: [ChangeStep; 3] =
+        [ChangePlan::keep_views, ChangePlan::cascade, ChangePlan::test_keys];
     for step in steps {
         for (plan, rows) in
             changes.iter().filter(|(plan, rows)| plan.is_followed() && !rows.is_empty())
@@ -406,10 +411,10 @@ fn follow(
     Ok(())
 }
 
-impl Kept {
+impl KeptChange {
     /// No row yet.
-    pub fn new(width: usize) -> Box<Kept> {
-        Box::new(Kept { deleted: KeptRows::new(width), inserted: KeptRows::new(width) })
+    pub fn new(width: usize) -> Box<KeptChange> {
+        Box::new(KeptChange { deleted: KeptRows::new(width), inserted: KeptRows::new(width) })
     }
 
     /// The rows of a view, for the trigger that stands in the place of a change of it.

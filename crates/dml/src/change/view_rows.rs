@@ -28,7 +28,7 @@ use types::SqlError;
 
 /// What a column of a grouped view is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum GroupedColumn {
     /// Of a group's key, or of a row.
     Value,
     Sum,
@@ -37,14 +37,14 @@ pub enum Kept {
 }
 
 /// The columns of a view, if it groups.
-pub fn grouped(select: &ast::Select) -> Option<Vec<Kept>> {
+pub fn grouped(select: &ast::Select) -> Option<Vec<GroupedColumn>> {
     let kind = |item: &SelectItem| match item {
         SelectItem::Expr { expr, .. } => match &expr.kind {
-            ExprKind::Function(call) if call.name.name.is("sum") => Kept::Sum,
-            ExprKind::Function(call) if call.name.name.is("count_big") => Kept::Count,
-            _ => Kept::Value,
+            ExprKind::Function(call) if call.name.name.is("sum") => GroupedColumn::Sum,
+            ExprKind::Function(call) if call.name.name.is("count_big") => GroupedColumn::Count,
+            _ => GroupedColumn::Value,
         },
-        _ => Kept::Value,
+        _ => GroupedColumn::Value,
     };
     select.group_by.as_ref().map(|_| select.items.iter().map(kind).collect())
 }
@@ -170,7 +170,7 @@ fn of_view(
 /// The statements over a view's rows, with `(SELECT 1)` in the place of its query.
 struct Texts<'t> {
     rows: &'t TableDef,
-    kept: Option<Vec<Kept>>,
+    kept: Option<Vec<GroupedColumn>>,
 }
 
 impl Texts<'_> {
@@ -187,7 +187,7 @@ impl Texts<'_> {
     fn same(&self) -> String {
         let of_key: Vec<usize> = match &self.kept {
             None => self.rows.storage.key.iter().map(|(at, _)| *at).collect(),
-            Some(kept) => (0..kept.len()).filter(|at| kept[*at] == Kept::Value).collect(),
+            Some(kept) => (0..kept.len()).filter(|at| kept[*at] == GroupedColumn::Value).collect(),
         };
         let equal = of_key.into_iter().map(|at| {
             let name = self.name(at);
@@ -206,8 +206,8 @@ impl Texts<'_> {
     }
 
     /// `SET` of sums and counts.
-    fn sets(&self, kept: &[Kept], sign: &str) -> String {
-        let numbers = (0..kept.len()).filter(|at| kept[*at] != Kept::Value);
+    fn sets(&self, kept: &[GroupedColumn], sign: &str) -> String {
+        let numbers = (0..kept.len()).filter(|at| kept[*at] != GroupedColumn::Value);
         let sets = numbers.map(|at| format!("{0} = m.{0} {sign} d.{0}", self.name(at)));
         sets.collect::<Vec<_>>().join(", ")
     }
@@ -234,7 +234,7 @@ impl Texts<'_> {
         };
         let count = kept
             .iter()
-            .position(|kept| *kept == Kept::Count)
+            .position(|kept| *kept == GroupedColumn::Count)
             .map_or(String::new(), |at| self.name(at));
         let then = format!(
             "WHEN MATCHED AND m.{count} = d.{count} THEN DELETE WHEN MATCHED THEN UPDATE SET {}",

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::{Action, Case, Clause, MergePlan, clauses};
+use super::{Action, Clause, JoinedCase, MergePlan, clauses};
 use crate::change::{self, ChangePlan, CompileCascade, TableChange, ViewChange};
 use crate::named::{check_changeable, inserted_columns, is_query, table_position, target_table};
 use crate::new_row::{NewRows, row_of, wrong_count};
 use crate::output::{self, BoundOutput, Images, OutputColumn, OutputScope};
 use crate::set::SetClause;
-use crate::through::{Through, set_names};
+use crate::through::{ThroughQuery, set_names};
 use crate::values::{default_of, into_column, masked_column};
 use bind::Binder;
 use bind::base_table::table_source;
@@ -41,7 +41,7 @@ struct Sides {
     /// How the target's rows are read.
     rows: Logical,
     /// The view or common table expression that the statement names.
-    through: Option<Through>,
+    through: Option<ThroughQuery>,
 }
 
 /// What the statement's clauses have come to.
@@ -222,7 +222,7 @@ fn query_target(
     let mut rows = binder.target_query(name)?;
     let target = std::mem::take(&mut binder.scope()?.sources).into_vec().into_iter().next();
     let mut target = target.ok_or_else(|| SqlError::internal("a view that is no source"))?;
-    let through = Through::of(binder, name.to_string(), target.clone())?;
+    let through = ThroughQuery::of(binder, name.to_string(), target.clone())?;
     let first = changed_table(binder, merge, &through, &mut rows);
     let first = first.inspect_err(|_| binder.union_target = through.union_view())?;
     if let Some(alias) = &merge.alias {
@@ -252,7 +252,7 @@ fn query_target(
 fn changed_table(
     binder: &Binder<'_>,
     merge: &ast::Merge,
-    through: &Through,
+    through: &ThroughQuery,
     rows: &mut Logical,
 ) -> Result<ColId, SqlError> {
     let mut names: Vec<&str> = Vec::new();
@@ -287,7 +287,7 @@ fn changed_table(
 
 fn on(binder: &mut Binder<'_>, sides: &Sides, on: &ast::Expr) -> Result<Vec<Pred>, SqlError> {
     let scope = binder.scope()?;
-    scope.sources = sides.of(Case::Both).into();
+    scope.sources = sides.of(JoinedCase::Both).into();
     scope.clause = Place::On;
     let mut preds = Vec::new();
     binder.pred(on)?.into_conjuncts(&mut preds);
@@ -304,12 +304,12 @@ impl Sides {
     }
 
     /// What a clause of a case may name.
-    fn of(&self, case: Case) -> Vec<FromSource> {
+    fn of(&self, case: JoinedCase) -> Vec<FromSource> {
         let target = std::iter::once(&self.target);
         match case {
-            Case::Both => target.chain(&self.sources).cloned().collect(),
-            Case::SourceOnly => self.sources.clone(),
-            Case::TargetOnly => target.cloned().collect(),
+            JoinedCase::Both => target.chain(&self.sources).cloned().collect(),
+            JoinedCase::SourceOnly => self.sources.clone(),
+            JoinedCase::TargetOnly => target.cloned().collect(),
         }
     }
 
@@ -318,20 +318,20 @@ impl Sides {
     fn misplaced(
         &self,
         binder: &mut Binder<'_>,
-        case: Case,
+        case: JoinedCase,
         e: &ast::Expr,
     ) -> Result<Option<SqlError>, SqlError> {
-        binder.scope()?.sources = self.of(Case::Both).into();
+        binder.scope()?.sources = self.of(JoinedCase::Both).into();
         let mut used = Vec::new();
         if self.columns_of(binder, e, &mut used).is_err() {
             return Ok(None);
         }
         let (hidden, message, clause) = match case {
-            Case::Both => return Ok(None),
-            Case::SourceOnly => {
+            JoinedCase::Both => return Ok(None),
+            JoinedCase::SourceOnly => {
                 (vec![&self.target], msg::MERGE_NOT_SOURCE_COLUMN, "WHEN NOT MATCHED")
             }
-            Case::TargetOnly => {
+            JoinedCase::TargetOnly => {
                 let sources = self.sources.iter().collect();
                 (sources, msg::MERGE_NOT_TARGET_COLUMN, "WHEN NOT MATCHED BY SOURCE")
             }
@@ -365,9 +365,9 @@ impl Bound {
         clause: &ast::MergeClause,
     ) -> Result<(), SqlError> {
         let case = match clause.when {
-            MergeWhen::Matched => Case::Both,
-            MergeWhen::NotMatchedByTarget => Case::SourceOnly,
-            MergeWhen::NotMatchedBySource => Case::TargetOnly,
+            MergeWhen::Matched => JoinedCase::Both,
+            MergeWhen::NotMatchedByTarget => JoinedCase::SourceOnly,
+            MergeWhen::NotMatchedBySource => JoinedCase::TargetOnly,
         };
         let condition = match &clause.condition {
             None => None,
@@ -445,7 +445,7 @@ impl Bound {
         Ok(())
     }
 
-    fn has(&self, case: Case) -> bool {
+    fn has(&self, case: JoinedCase) -> bool {
         self.clauses.iter().any(|clause| clause.case == case)
     }
 }
@@ -455,7 +455,7 @@ impl Bound {
 fn in_clause<T>(
     binder: &mut Binder<'_>,
     sides: &Sides,
-    case: Case,
+    case: JoinedCase,
     exprs: &[&ast::Expr],
     bind: impl FnOnce(&mut Binder<'_>) -> Result<T, SqlError>,
 ) -> Result<T, SqlError> {
@@ -524,12 +524,13 @@ fn join(
         exprs: vec![(there, Expr::Const(Value::Int(1)))],
     };
     let target = sides.rows;
-    let (kind, left, right) = match (bound.has(Case::SourceOnly), bound.has(Case::TargetOnly)) {
-        (true, true) => (JoinKind::Full, source, target),
-        (true, false) => (JoinKind::Left, source, target),
-        (false, true) => (JoinKind::Left, target, source),
-        (false, false) => (JoinKind::Inner, source, target),
-    };
+    let (kind, left, right) =
+        match (bound.has(JoinedCase::SourceOnly), bound.has(JoinedCase::TargetOnly)) {
+            (true, true) => (JoinKind::Full, source, target),
+            (true, false) => (JoinKind::Left, source, target),
+            (false, true) => (JoinKind::Left, target, source),
+            (false, false) => (JoinKind::Inner, source, target),
+        };
     let logical =
         Logical::Join { kind, left: Input::new(left), right: Input::new(right), on, hint: None };
     let mut needed = Vec::new();

@@ -19,7 +19,7 @@ use super::change::ChangePlan;
 use super::new_row::NewRows;
 use super::output::OutputPlan;
 use super::set::SetClause;
-use crate::shown::Source;
+use crate::shown::ChangeSource;
 use catalog::Db;
 use expr::{Expr, Pred};
 use logical::hints::TableLock;
@@ -56,14 +56,14 @@ pub struct MergePlan {
 /// A WHEN clause.
 #[derive(Debug)]
 struct Clause {
-    case: Case,
+    case: JoinedCase,
     condition: Option<Pred>,
     action: Action,
 }
 
 /// Which of the two sides a joined row has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Case {
+enum JoinedCase {
     Both,
     SourceOnly,
     TargetOnly,
@@ -79,8 +79,8 @@ enum Action {
 
 impl MergePlan {
     /// Its table and where the rows come from, for SHOWPLAN.
-    pub fn shown(&self) -> (&Db, &TableStore, Source<'_>) {
-        (&self.db, &self.store, Source::Plan(&self.plan))
+    pub fn shown(&self) -> (&Db, &TableStore, ChangeSource<'_>) {
+        (&self.db, &self.store, ChangeSource::Plan(&self.plan))
     }
 
     /// The columns that its one kind of change changes; none where every index has to follow.

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::{Action, Case, Clause, MergePlan};
-use crate::change::{ChangePlan, Kept, finish_all};
+use super::{Action, Clause, JoinedCase, MergePlan};
+use crate::change::{ChangePlan, KeptChange, finish_all};
 use crate::delete::RowDelete;
 use crate::loader::Loader;
-use crate::output::{Outlet, OutputRow};
+use crate::output::{OutputOutlet, OutputRow};
 use crate::row_change::no_conflict;
 use crate::set::SetClause;
 use crate::target::{Limit, encode_locator};
@@ -24,7 +24,7 @@ use storage::write::{Locator, StoredRow, read_current};
 use types::{SqlError, Value, msg};
 
 /// A joined row and its clause.
-type Chosen<'p> = (Box<[Value]>, &'p Clause);
+type ChosenClause<'p> = (Box<[Value]>, &'p Clause);
 
 /// How a row that was just read is changed; false when someone else has changed it in between.
 type ChangeOne<'c> =
@@ -60,7 +60,8 @@ impl MergePlan {
         self.db.check_writable()?;
         ctx.session.shows_newest(&self.db)?;
         exec::operators::query::lock_tables(&self.needs, ctx)?;
-        let mut out = Outlet::begin(self.output.as_ref(), ctx, out)?.holding(self.is_followed());
+        let mut out =
+            OutputOutlet::begin(self.output.as_ref(), ctx, out)?.holding(self.is_followed());
         let mut rt = Rt::new(ctx, &self.needs);
         let chosen = self.choose(&mut rt)?;
         let mut counts = Counts::default();
@@ -94,8 +95,8 @@ impl MergePlan {
     }
 
     /// Reads all rows and finds the clause of each.
-    fn choose(&self, rt: &mut Rt<'_, '_>) -> Result<Vec<Chosen<'_>>, SqlError> {
-        let mut chosen: Vec<Chosen<'_>> = Vec::new();
+    fn choose(&self, rt: &mut Rt<'_, '_>) -> Result<Vec<ChosenClause<'_>>, SqlError> {
+        let mut chosen: Vec<ChosenClause<'_>> = Vec::new();
         // Rows of the target that have an action: whether it is an UPDATE.
         let mut met: HashMap<Vec<u8>, bool> = HashMap::new();
         let mut batch = RowSet::default();
@@ -104,7 +105,7 @@ impl MergePlan {
             for i in 0..batch.len() {
                 let row = batch.row(i);
                 let Some(clause) = self.clause_of(row, rt)? else { continue };
-                if clause.case != Case::SourceOnly {
+                if clause.case != JoinedCase::SourceOnly {
                     let mut key = Vec::new();
                     encode_locator(&row[0], &mut key);
                     rt.reserve(key.len())?;
@@ -128,9 +129,9 @@ impl MergePlan {
 
     fn clause_of(&self, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<Option<&Clause>, SqlError> {
         let case = match (row[0].is_null(), row[1].is_null()) {
-            (false, false) => Case::Both,
-            (true, _) => Case::SourceOnly,
-            (false, true) => Case::TargetOnly,
+            (false, false) => JoinedCase::Both,
+            (true, _) => JoinedCase::SourceOnly,
+            (false, true) => JoinedCase::TargetOnly,
         };
         for clause in self.clauses.iter().filter(|clause| clause.case == case) {
             match &clause.condition {
@@ -144,11 +145,11 @@ impl MergePlan {
     /// Updates and deletes; gives what is kept of both.
     fn change_rows(
         &self,
-        chosen: &[Chosen<'_>],
+        chosen: &[ChosenClause<'_>],
         rt: &mut Rt<'_, '_>,
-        out: &mut Outlet<'_>,
+        out: &mut OutputOutlet<'_>,
         counts: &mut Counts,
-    ) -> Result<[Option<Box<Kept>>; 2], SqlError> {
+    ) -> Result<[Option<Box<KeptChange>>; 2], SqlError> {
         let nothing = SetClause::default();
         let mut update = self
             .updates
@@ -227,7 +228,7 @@ impl MergePlan {
     /// as the subqueries may read the target.
     fn new_rows_ahead(
         &self,
-        chosen: &[Chosen<'_>],
+        chosen: &[ChosenClause<'_>],
         rt: &mut Rt<'_, '_>,
     ) -> Result<HashMap<usize, Vec<Value>>, SqlError> {
         let mut ahead = HashMap::new();
@@ -247,12 +248,12 @@ impl MergePlan {
 
     fn insert_rows(
         &self,
-        chosen: &[Chosen<'_>],
+        chosen: &[ChosenClause<'_>],
         mut ahead: HashMap<usize, Vec<Value>>,
         rt: &mut Rt<'_, '_>,
-        out: &mut Outlet<'_>,
+        out: &mut OutputOutlet<'_>,
         counts: &mut Counts,
-    ) -> Result<Option<Box<Kept>>, SqlError> {
+    ) -> Result<Option<Box<KeptChange>>, SqlError> {
         let Some(rows) = &self.inserts else { return Ok(None) };
         let mut kept = rows.change.begin();
         let mut loader = Loader::new(&self.db, &self.store);
@@ -284,7 +285,7 @@ impl MergePlan {
 /// changed, as the subqueries may read the target. Its rows are locked, or a change by others is an
 /// error.
 fn values_ahead<'p>(
-    chosen: &[Chosen<'p>],
+    chosen: &[ChosenClause<'p>],
     update: &mut RowUpdate<'p>,
     rt: &mut Rt<'_, '_>,
 ) -> Result<HashMap<usize, Vec<Value>>, SqlError> {

@@ -31,13 +31,13 @@ pub struct OutputRow<'r> {
 
 /// OUTPUT while its statement runs. It is passed on with every change, and most have no OUTPUT:
 /// what belongs to it is apart.
-pub struct Outlet<'p>(Option<Box<OutputRun<'p>>>);
+pub struct OutputOutlet<'p>(Option<Box<OutputRun<'p>>>);
 
 /// What the client gets once the change has ended.
 #[must_use]
-pub struct Waiting<'p>(Option<Box<OutputRun<'p>>>);
+pub struct WaitingOutput<'p>(Option<Box<OutputRun<'p>>>);
 
-impl Waiting<'_> {
+impl WaitingOutput<'_> {
     /// The change has ended: the constraints have held.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ struct IntoRun<'p> {
     waiting: Vec<Box<[Value]>>,
 }
 
-impl<'p> Outlet<'p> {
+impl<'p> OutputOutlet<'p> {
     /// Locks the table that rows go into.
     ///
     /// # Errors
@@ -94,16 +94,16 @@ impl<'p> Outlet<'p> {
         plan: Option<&'p OutputPlan>,
         ctx: &mut ExecCtx<'_>,
         client: &'p mut dyn RowSink,
-    ) -> Result<Outlet<'p>, SqlError> {
+    ) -> Result<OutputOutlet<'p>, SqlError> {
         match plan {
-            None => Ok(Outlet(None)),
-            Some(plan) => OutputRun::begin(plan, ctx, client).map(|run| Outlet(Some(run))),
+            None => Ok(OutputOutlet(None)),
+            Some(plan) => OutputRun::begin(plan, ctx, client).map(|run| OutputOutlet(Some(run))),
         }
     }
 
     /// Whether rows for the client wait until the change has ended.
     #[inline]
-    pub fn holding(mut self, holds: bool) -> Outlet<'p> {
+    pub fn holding(mut self, holds: bool) -> OutputOutlet<'p> {
         if let Some(run) = &mut self.0 {
             run.holds = holds;
         }
@@ -128,11 +128,11 @@ impl<'p> Outlet<'p> {
     /// # Errors
     /// Those of the table, and of the client.
     #[inline]
-    pub fn finish(mut self, rt: &mut Rt<'_, '_>) -> Result<Waiting<'p>, SqlError> {
+    pub fn finish(mut self, rt: &mut Rt<'_, '_>) -> Result<WaitingOutput<'p>, SqlError> {
         if let Some(run) = &mut self.0 {
             run.finish(rt)?;
         }
-        Ok(Waiting(self.0))
+        Ok(WaitingOutput(self.0))
     }
 }
 

@@ -15,13 +15,13 @@ use types::{Collation, DataType, Dialect, Value};
 
 /// A place between two values: before a value, or behind it.
 #[derive(Clone, Debug)]
-struct Cut {
+struct DomainCut {
     value: Value,
     behind: bool,
 }
 
-impl Cut {
-    fn order(&self, other: &Cut, collation: Collation) -> Option<Ordering> {
+impl DomainCut {
+    fn order(&self, other: &DomainCut, collation: Collation) -> Option<Ordering> {
         let values = compare(&self.value, &other.value, collation)?;
         Some(values.then(self.behind.cmp(&other.behind)))
     }
@@ -33,7 +33,7 @@ pub struct Domain {
     collation: Collation,
     /// The smallest values are in it.
     from_start: bool,
-    cuts: Vec<Cut>,
+    cuts: Vec<DomainCut>,
 }
 
 impl Domain {
@@ -43,8 +43,8 @@ impl Domain {
 
     /// The values that compare so with a constant.
     fn of(op: CompareOp, value: &Value, column: &ColumnDef) -> Domain {
-        let before = || Cut { value: value.clone(), behind: false };
-        let behind = || Cut { value: value.clone(), behind: true };
+        let before = || DomainCut { value: value.clone(), behind: false };
+        let behind = || DomainCut { value: value.clone(), behind: true };
         let (from_start, cuts) = match op {
             CompareOp::Less => (true, vec![before()]),
             CompareOp::LessEqual => (true, vec![behind()]),
@@ -212,14 +212,14 @@ pub struct Routes {
     /// That of the smallest values.
     first: Option<usize>,
     /// From each cut on, up to the next one.
-    cuts: Vec<(Cut, Option<usize>)>,
+    cuts: Vec<(DomainCut, Option<usize>)>,
 }
 
 impl Routes {
     /// Of tables that have these values each. None: some value belongs to two of them.
     pub fn of(domains: &[Domain]) -> Option<Routes> {
         let collation = domains.first()?.collation;
-        let mut turns: Vec<(&Cut, usize)> = Vec::new();
+        let mut turns: Vec<(&DomainCut, usize)> = Vec::new();
         for (table, domain) in domains.iter().enumerate() {
             turns.extend(domain.cuts.iter().map(|cut| (cut, table)));
         }
@@ -233,8 +233,9 @@ impl Routes {
         let mut routes = Routes { collation, first: only(&inside)?, cuts: Vec::new() };
         for (at, (cut, table)) in turns.iter().enumerate() {
             inside[*table] = !inside[*table];
-            let again =
-                |(next, _): &(&Cut, usize)| cut.order(next, collation) == Some(Ordering::Equal);
+            let again = |(next, _): &(&DomainCut, usize)| {
+                cut.order(next, collation) == Some(Ordering::Equal)
+            };
             // Between two cuts at one place there is no value.
             if !turns.get(at + 1).is_some_and(again) {
                 routes.cuts.push(((*cut).clone(), only(&inside)?));
@@ -248,12 +249,15 @@ impl Routes {
         if value.is_null() {
             return None;
         }
-        let before =
-            |(cut, _): &(Cut, Option<usize>)| match compare(&cut.value, value, self.collation) {
-                Some(Ordering::Less) => true,
-                Some(Ordering::Equal) => !cut.behind,
-                Some(Ordering::Greater) | None => false,
-            };
+        let before = |(cut, _): &(DomainCut, Option<usize>)| match compare(
+            &cut.value,
+            value,
+            self.collation,
+        ) {
+            Some(Ordering::Less) => true,
+            Some(Ordering::Equal) => !cut.behind,
+            Some(Ordering::Greater) | None => false,
+        };
         match self.cuts.partition_point(before) {
             0 => self.first,
             n => self.cuts.get(n - 1).and_then(|(_, table)| *table),

@@ -4,9 +4,9 @@
 //! once for each, whichever table it is for; a row that belongs to no table ends the statement when
 //! all others are in theirs (4457), as what the tables say comes first.
 
-use super::super::change::{Kept, TableChange, Written, finish_all};
+use super::super::change::{KeptChange, TableChange, Written, finish_all};
 use super::super::insert_rows::{
-    Source as Given, bound_query, loads_file, query_values, values_source,
+    RowsToInsert as Given, bound_query, loads_file, query_values, values_source,
 };
 use super::super::loader::Loader;
 use super::super::named::{InsertTarget, insert_target};
@@ -14,7 +14,7 @@ use super::super::new_row::{NewRows, not_modifiable};
 use super::super::values::{column_value, column_value_into};
 use super::changing::Changing;
 use super::domain::Routes;
-use super::members::Change;
+use super::members::MemberChange;
 use super::refusals;
 use bind::nested_change::of_query;
 use bind::scope::Scope;
@@ -42,7 +42,7 @@ use types::{SqlError, Value};
 pub struct PartitionedInsert {
     members: Vec<Receiver>,
     routes: Arc<Routes>,
-    source: Source,
+    source: MemberRows,
     /// The values of the rows: by list, one for the first table and those of the same types, then
     /// by row of VALUES, or once for all rows of a query, then by column.
     lists: Vec<Vec<Vec<Expr>>>,
@@ -50,7 +50,7 @@ pub struct PartitionedInsert {
 }
 
 #[derive(Debug)]
-enum Source {
+enum MemberRows {
     /// So many rows of VALUES.
     Values(usize),
     Query(Box<Plan>),
@@ -116,14 +116,14 @@ pub fn compile(
     let source = match (query, lists.first()) {
         (Some(BoundQuery { logical, columns, .. }), _) => {
             let wanted: Vec<_> = columns.iter().map(|column| column.id).collect();
-            Source::Query(Box::new(plan::physical::plan_query(
+            MemberRows::Query(Box::new(plan::physical::plan_query(
                 &mut binder,
                 logical,
                 &wanted,
                 None,
             )?))
         }
-        (None, list) => Source::Values(list.map_or(0, Vec::len)),
+        (None, list) => MemberRows::Values(list.map_or(0, Vec::len)),
     };
     for used in &binder.tables {
         changing.view.check_not_member(used.db.id(), used.table.object_id)?;
@@ -168,7 +168,7 @@ fn check(
     }
     for ((target, columns), member) in targets.iter().zip(view.members()) {
         let set: Vec<usize> = columns.iter().filter_map(|column| member.place(*column)).collect();
-        view.check(Change::Insert, &set)?;
+        view.check(MemberChange::Insert, &set)?;
         if set.len() < view.width() {
             return Err(refusals::values_missing(view.name()));
         }
@@ -234,16 +234,16 @@ fn receiver(
 }
 
 /// The rows on their way into their tables.
-struct Filling<'p> {
+struct FillingMembers<'p> {
     plan: &'p PartitionedInsert,
-    members: Vec<Filled<'p>>,
+    members: Vec<FilledMember<'p>>,
     /// Some row belongs to no table.
     homeless: bool,
 }
 
-struct Filled<'p> {
+struct FilledMember<'p> {
     loader: Loader<'p>,
-    kept: Option<Box<Kept>>,
+    kept: Option<Box<KeptChange>>,
     values: Vec<Value>,
 }
 
@@ -252,15 +252,15 @@ impl PartitionedInsert {
     pub fn shown(&self) -> (impl Iterator<Item = (&Db, &TableStore)>, Option<&Plan>) {
         let tables = self.members.iter().map(|to| (&*to.rows.db, &*to.rows.store));
         let plan = match &self.source {
-            Source::Values(_) => None,
-            Source::Query(plan) => Some(&**plan),
+            MemberRows::Values(_) => None,
+            MemberRows::Query(plan) => Some(&**plan),
         };
         (tables, plan)
     }
 
     /// Whether its rows are its own.
     pub fn reads_nothing(&self) -> bool {
-        matches!(self.source, Source::Values(_))
+        matches!(self.source, MemberRows::Values(_))
     }
 
     fn lock(&self, needs: &Needs, ctx: &mut ExecCtx<'_>) -> Result<(), SqlError> {
@@ -281,12 +281,12 @@ impl PartitionedInsert {
         let limit = usize::try_from(self.limit(&mut rt)?).unwrap_or(usize::MAX);
         let mut filling = self.begin();
         match &self.source {
-            Source::Values(rows) => {
+            MemberRows::Values(rows) => {
                 for row in 0..limit.min(*rows) {
                     filling.give(row, &[], &mut rt)?;
                 }
             }
-            Source::Query(plan) => {
+            MemberRows::Query(plan) => {
                 let (mut op, mut batch) = (start(plan, &mut rt), RowSet::default());
                 let mut left = limit;
                 while left > 0 && op.next(&mut rt, &mut batch)? {
@@ -325,7 +325,7 @@ impl PartitionedInsert {
     /// How many rows TOP and SET ROWCOUNT allow.
     fn limit(&self, rt: &mut Rt<'_, '_>) -> Result<u64, SqlError> {
         let rowcount = match (rt.session().options.rowcount, &self.source) {
-            (0, _) | (_, Source::Values(_)) => u64::MAX,
+            (0, _) | (_, MemberRows::Values(_)) => u64::MAX,
             (n, _) => n,
         };
         match &self.top {
@@ -334,13 +334,13 @@ impl PartitionedInsert {
         }
     }
 
-    fn begin(&self) -> Filling<'_> {
-        let members = self.members.iter().map(|to| Filled {
+    fn begin(&self) -> FillingMembers<'_> {
+        let members = self.members.iter().map(|to| FilledMember {
             loader: Loader::new(&to.rows.db, &to.rows.store),
             kept: to.rows.change.begin(),
             values: vec![Value::Null; to.rows.store.table.columns.len()],
         });
-        Filling { plan: self, members: members.collect(), homeless: false }
+        FillingMembers { plan: self, members: members.collect(), homeless: false }
     }
 
     /// The rows are in their tables: keys, indexed views, and the triggers of tables that got some,
@@ -366,7 +366,7 @@ impl PartitionedInsert {
     }
 }
 
-impl Filling<'_> {
+impl FillingMembers<'_> {
     /// Computes a row and adds it to its table. `at`: which row of VALUES; `row`: that of the
     /// query.
     fn give(&mut self, at: usize, row: &[Value], rt: &mut Rt<'_, '_>) -> Result<(), SqlError> {

@@ -20,7 +20,7 @@ use syntax::ast::{self, ReferentialAction};
 use types::{DataType, SqlError};
 
 /// A table of a view.
-pub struct Member {
+pub struct MemberTable {
     pub db: Arc<Db>,
     pub table: Arc<TableDef>,
     /// For each column of the view the one of the table; none where it is computed.
@@ -36,7 +36,7 @@ pub struct UnionView {
     name: String,
     names: Arc<[CompactString]>,
     types: Vec<DataType>,
-    members: Vec<Member>,
+    members: Vec<MemberTable>,
 }
 
 /// A view through which rows can be changed: each belongs to one of the tables.
@@ -49,7 +49,7 @@ pub struct PartitionedView {
 
 /// What a statement does to the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum MemberChange {
     Insert,
     Update,
     /// UPDATE of the partitioning column: a row may move to another table.
@@ -57,14 +57,14 @@ pub enum Change {
     Delete,
 }
 
-impl Member {
+impl MemberTable {
     /// Binds one SELECT of a view. None: it reads no table as it is.
     fn of(
         env: &CompileEnv<'_>,
         (db, view): (&Arc<Db>, &Arc<ModuleDef>),
         query: ast::Query,
         names: &Arc<[CompactString]>,
-    ) -> Result<Option<Member>, SqlError> {
+    ) -> Result<Option<MemberTable>, SqlError> {
         let query = Arc::new(query);
         let mut binder = Binder::new(env);
         binder.member = Some(ViewMember::new(db, view, query.clone(), names.clone()));
@@ -75,7 +75,7 @@ impl Member {
             .any(|(_, used)| used.view().is_some() && !Arc::ptr_eq(used, view));
         let Some(get) = table_of(&logical).filter(|_| !nested) else { return Ok(None) };
         let columns = columns.iter().map(|column| get.position(column.id)).collect();
-        Ok(Some(Member { db: get.db.clone(), table: get.table.clone(), columns, query }))
+        Ok(Some(MemberTable { db: get.db.clone(), table: get.table.clone(), columns, query }))
     }
 
     /// Whether it is this table.
@@ -156,7 +156,7 @@ impl UnionView {
             columns.iter().map(|column| column.name.clone()).collect();
         let mut members = Vec::with_capacity(queries.len());
         for query in queries {
-            let Some(member) = Member::of(env, (&db, &view), query, &names)? else {
+            let Some(member) = MemberTable::of(env, (&db, &view), query, &names)? else {
                 return Ok(None);
             };
             members.push(member);
@@ -166,13 +166,13 @@ impl UnionView {
     }
 
     /// Whether a table's column is not one of the view as it is.
-    fn derives(&self, member: &Member, at: usize) -> bool {
+    fn derives(&self, member: &MemberTable, at: usize) -> bool {
         let column = member.columns[at].map(|column| member.table.columns[column].ty);
         !column.is_some_and(|ty| ty.is_kind_of(self.types[at]))
     }
 
     fn differ(&self, at: usize) -> bool {
-        let of = |member: &Member| {
+        let of = |member: &MemberTable| {
             let column = member.columns[at].map(|column| &member.table.columns[column]);
             column.map(|column| (column.ty, column.collation))
         };
@@ -193,7 +193,7 @@ impl UnionView {
                 if let Some(twice) = *column
                     && member.columns[..at].contains(column)
                 {
-                    let last = self.members.last().map_or_else(String::new, Member::name);
+                    let last = self.members.last().map_or_else(String::new, MemberTable::name);
                     let column = &member.table.columns[twice].name;
                     return Err(refusals::column_twice(&self.name, column, &last));
                 }
@@ -256,7 +256,7 @@ impl UnionView {
                 outside = true;
                 continue;
             }
-            let computed = |member: &&Member| {
+            let computed = |member: &&MemberTable| {
                 let mut columns = member.table.all_indexes().flat_map(|index| &index.key);
                 columns.any(|(column, _)| member.table.columns[*column].computed.is_some())
             };
@@ -286,7 +286,7 @@ impl PartitionedView {
     }
 
     /// Its tables.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[MemberTable] {
         &self.union.members
     }
 
@@ -323,43 +323,44 @@ impl PartitionedView {
     ///
     /// # Errors
     /// 271, 4431, 4433, 4434, 4438, 4450, 4452, 4453, 4454, 4456.
-    pub fn check(&self, change: Change, set: &[usize]) -> Result<(), SqlError> {
-        if change != Change::Move {
+    pub fn check(&self, change: MemberChange, set: &[usize]) -> Result<(), SqlError> {
+        if change != MemberChange::Move {
             self.check_derived(set.iter().copied())?;
         }
         let state = match change {
-            Change::Insert => 17,
-            Change::Update => 16,
-            Change::Move => 14,
-            Change::Delete => 18,
+            MemberChange::Insert => 17,
+            MemberChange::Update => 16,
+            MemberChange::Move => 14,
+            MemberChange::Delete => 18,
         };
         if self.members().iter().any(|member| member.table.columns.len() != self.width()) {
             return Err(refusals::columns_missing(self.name(), state));
         }
         match change {
-            Change::Insert => {
+            MemberChange::Insert => {
                 if self.union.differ(self.key) {
                     return Err(refusals::partitioning_types(self.name(), 18));
                 }
-                let numbered =
-                    |member: &&Member| member.table.columns.iter().any(|c| c.identity.is_some());
+                let numbered = |member: &&MemberTable| {
+                    member.table.columns.iter().any(|c| c.identity.is_some())
+                };
                 if let Some(member) = self.members().iter().find(numbered) {
                     return Err(refusals::identity(self.name(), &member.name()));
                 }
                 self.check_row_versions(4)?;
                 self.check_instead(4)
             }
-            Change::Update => {
+            MemberChange::Update => {
                 self.check_row_versions(1)?;
                 self.check_instead(1)
             }
-            Change::Move => {
+            MemberChange::Move => {
                 self.check_derived(0..self.width())?;
                 self.check_row_versions(1)?;
                 self.check_instead(1)?;
                 self.check_moves()
             }
-            Change::Delete => self.check_instead(2),
+            MemberChange::Delete => self.check_instead(2),
         }
     }
 
@@ -383,7 +384,7 @@ impl PartitionedView {
 
     /// 4434.
     fn check_instead(&self, state: u8) -> Result<(), SqlError> {
-        let stands = |member: &&Member| has_trigger(&member.db.catalog(), &member.table, true);
+        let stands = |member: &&MemberTable| has_trigger(&member.db.catalog(), &member.table, true);
         match self.members().iter().find(stands) {
             None => Ok(()),
             Some(member) => Err(refusals::instead_of(self.name(), &member.name(), state)),

@@ -23,17 +23,17 @@ use std::sync::Arc;
 
 use super::change::{ChangePlan, CompileCascade, Written, finish_all};
 use super::delete::{self, DeletePlan};
-use super::source::{Purpose, Rows, dml_source};
+use super::source::{Purpose, RowClauses, dml_source};
 use super::through::set_names;
 use super::update::{self, UpdatePlan};
-use crate::shown::Source;
+use crate::shown::ChangeSource;
 use bind::env::CompileEnv;
 use catalog::{Db, ModuleDef};
 use changing::Changing;
 use domain::Routes;
 use exec::operators::context::ExecCtx;
 use insert::PartitionedInsert;
-use members::{Change, UnionView};
+use members::{MemberChange, UnionView};
 use moving::MovePlan;
 use plan::Needs;
 use plan::cost;
@@ -47,12 +47,12 @@ use types::{SqlError, Value};
 /// A compiled change of a partitioned view.
 #[derive(Debug)]
 pub struct PartitionedPlan {
-    work: Work,
+    work: MemberPlans,
     needs: Needs,
 }
 
 #[derive(Debug)]
-enum Work {
+enum MemberPlans {
     Insert(Box<PartitionedInsert>),
     Update(Vec<UpdatePlan>),
     /// Rows may move from table to table.
@@ -61,11 +61,11 @@ enum Work {
 }
 
 /// What is done to one table, for SHOWPLAN.
-pub struct Part<'p> {
+pub struct MemberPart<'p> {
     pub db: &'p Db,
     pub store: &'p TableStore,
     /// Where the rows come from, when they are the table's own or it is the first one.
-    pub source: Option<Source<'p>>,
+    pub source: Option<ChangeSource<'p>>,
     /// Columns that change; none where rows come or go.
     pub changed: Option<&'p [usize]>,
     /// Plans of the subqueries in its expressions.
@@ -97,41 +97,44 @@ pub fn compile(
     let (work, needs) = match stmt {
         StmtKind::Insert(insert) => {
             let (insert, needs) = insert::compile(&changing, insert)?;
-            (Work::Insert(Box::new(insert)), needs)
+            (MemberPlans::Insert(Box::new(insert)), needs)
         }
         StmtKind::Update(statement) => updates(&changing, statement)?,
         StmtKind::Delete(statement) => {
-            view.check(Change::Delete, &[])?;
+            view.check(MemberChange::Delete, &[])?;
             let plans = changing.each(|_, binder| delete::compile(binder, statement, cascade))?;
             let needs = Needs::together(plans.iter().map(|plan| &plan.needs));
-            (Work::Delete(plans), needs)
+            (MemberPlans::Delete(plans), needs)
         }
         _ => return Err(refused),
     };
     Ok(PartitionedPlan { work, needs })
 }
 
-fn updates(changing: &Changing<'_>, statement: &ast::Update) -> Result<(Work, Needs), SqlError> {
+fn updates(
+    changing: &Changing<'_>,
+    statement: &ast::Update,
+) -> Result<(MemberPlans, Needs), SqlError> {
     let view = changing.view;
     let set = set_places(changing, statement)?;
     if !set.contains(&view.key()) {
-        view.check(Change::Update, &set)?;
+        view.check(MemberChange::Update, &set)?;
         let plans =
             changing.each(|_, binder| update::compile(binder, statement, changing.cascade))?;
         let needs = Needs::together(plans.iter().map(|plan| &plan.needs));
-        return Ok((Work::Update(plans), needs));
+        return Ok((MemberPlans::Update(plans), needs));
     }
-    view.check(Change::Move, &set)?;
+    view.check(MemberChange::Move, &set)?;
     let plans = changing.each(|at, binder| moving::compile(changing, at, binder, statement))?;
     let needs = Needs::together(plans.iter().map(|plan| &plan.needs));
-    Ok((Work::Move(plans, view.routes.clone()), needs))
+    Ok((MemberPlans::Move(plans, view.routes.clone()), needs))
 }
 
 /// The places in the view of the columns that SET names.
 fn set_places(changing: &Changing<'_>, update: &ast::Update) -> Result<Vec<usize>, SqlError> {
     let mut binder = changing.binder(0)?;
     binder.push_ctes(&update.ctes)?;
-    let rows = Rows {
+    let rows = RowClauses {
         target: &update.target,
         from: &update.from,
         filter: update.filter.as_ref(),
@@ -186,15 +189,15 @@ impl PartitionedPlan {
     /// What the statement does.
     pub fn action(&self) -> Action {
         match &self.work {
-            Work::Insert(_) => Action::Insert,
-            Work::Update(_) | Work::Move(..) => Action::Update,
-            Work::Delete(_) => Action::Delete,
+            MemberPlans::Insert(_) => Action::Insert,
+            MemberPlans::Update(_) | MemberPlans::Move(..) => Action::Update,
+            MemberPlans::Delete(_) => Action::Delete,
         }
     }
 
     /// Whether it adds rows that it has itself.
     pub fn reads_nothing(&self) -> bool {
-        matches!(&self.work, Work::Insert(insert) if insert.reads_nothing())
+        matches!(&self.work, MemberPlans::Insert(insert) if insert.reads_nothing())
     }
 
     /// What finding its rows is expected to cost, in units of [`plan::cost`].
@@ -208,12 +211,12 @@ impl PartitionedPlan {
     }
 
     /// What is done to each table.
-    pub fn parts(&self) -> Vec<Part<'_>> {
+    pub fn parts(&self) -> Vec<MemberPart<'_>> {
         match &self.work {
-            Work::Insert(insert) => {
+            MemberPlans::Insert(insert) => {
                 let (tables, plan) = insert.shown();
-                let mut source = Some(plan.map_or(Source::Constant, Source::Plan));
-                let part = |(db, store)| Part {
+                let mut source = Some(plan.map_or(ChangeSource::Constant, ChangeSource::Plan));
+                let part = |(db, store)| MemberPart {
                     db,
                     store,
                     source: source.take(),
@@ -222,18 +225,24 @@ impl PartitionedPlan {
                 };
                 tables.map(part).collect()
             }
-            Work::Update(plans) => {
+            MemberPlans::Update(plans) => {
                 let part = |plan| {
                     let (db, store, source) = UpdatePlan::shown(plan);
                     let subqueries = &plan.needs.subqueries[..];
-                    Part { db, store, source: Some(source), changed: plan.changed(), subqueries }
+                    MemberPart {
+                        db,
+                        store,
+                        source: Some(source),
+                        changed: plan.changed(),
+                        subqueries,
+                    }
                 };
                 plans.iter().map(part).collect()
             }
-            Work::Move(plans, _) => {
+            MemberPlans::Move(plans, _) => {
                 let part = |plan| {
                     let (db, store, source, changed) = MovePlan::shown(plan);
-                    Part {
+                    MemberPart {
                         db,
                         store,
                         source: Some(source),
@@ -243,11 +252,11 @@ impl PartitionedPlan {
                 };
                 plans.iter().map(part).collect()
             }
-            Work::Delete(plans) => {
+            MemberPlans::Delete(plans) => {
                 let part = |plan| {
                     let (db, store, source) = DeletePlan::shown(plan);
                     let subqueries = &plan.needs.subqueries[..];
-                    Part { db, store, source: Some(source), changed: None, subqueries }
+                    MemberPart { db, store, source: Some(source), changed: None, subqueries }
                 };
                 plans.iter().map(part).collect()
             }
@@ -260,15 +269,15 @@ impl PartitionedPlan {
     /// Those of the change of a table; 4457.
     pub fn run(&self, ctx: &mut ExecCtx<'_>) -> Result<u64, SqlError> {
         match &self.work {
-            Work::Insert(insert) => insert.run(&self.needs, ctx),
-            Work::Move(plans, routes) => moving::run(plans, routes, ctx),
-            Work::Update(plans) => {
+            MemberPlans::Insert(insert) => insert.run(&self.needs, ctx),
+            MemberPlans::Move(plans, routes) => moving::run(plans, routes, ctx),
+            MemberPlans::Update(plans) => {
                 plans.iter().try_for_each(|plan| plan.lock(ctx))?;
                 let mut written = in_turn(ctx, plans.len(), |at, ctx| plans[at].run_member(ctx))?;
                 follow(ctx, plans.iter().map(UpdatePlan::steps), &mut written)?;
                 Ok(written.iter().map(|written| written.count).sum())
             }
-            Work::Delete(plans) => {
+            MemberPlans::Delete(plans) => {
                 plans.iter().try_for_each(|plan| plan.lock(ctx))?;
                 let mut written = in_turn(ctx, plans.len(), |at, ctx| plans[at].run_member(ctx))?;
                 follow(ctx, plans.iter().map(DeletePlan::steps), &mut written)?;
@@ -292,7 +301,7 @@ impl PartitionedPlan {
         next: &mut dyn FnMut(&mut [Value]) -> Result<bool, SqlError>,
     ) -> Result<u64, SqlError> {
         match &self.work {
-            Work::Insert(insert) => insert.load_rows(&self.needs, ctx, next),
+            MemberPlans::Insert(insert) => insert.load_rows(&self.needs, ctx, next),
             _ => Err(SqlError::internal("an INSERT was expected")),
         }
     }

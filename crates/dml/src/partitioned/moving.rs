@@ -11,21 +11,21 @@
 
 use std::sync::Arc;
 
-use super::super::change::{self, ChangePlan, Kept, TableChange, Written};
+use super::super::change::{self, ChangePlan, KeptChange, TableChange, Written};
 use super::super::delete::RowDelete;
 use super::super::loader::Loader;
 use super::super::new_row::NewRows;
-use super::super::output::Outlet;
+use super::super::output::OutputOutlet;
 use super::super::row_change::{Progress, RowChange};
 use super::super::set::SetClause;
-use super::super::source::{Purpose, Rows, dml_source, plan_target};
-use super::super::target::{Limit, Target};
+use super::super::source::{Purpose, RowClauses, dml_source, plan_target};
+use super::super::target::{Limit, RowsTarget};
 use super::super::update::row::RowUpdate;
 use super::changing::Changing;
 use super::domain::Routes;
 use super::refusals;
 use super::turns::in_turn;
-use crate::shown::Source;
+use crate::shown::ChangeSource;
 use access::RowBatch;
 use catalog::Db;
 use exec::operators::RowSet;
@@ -48,7 +48,7 @@ use types::{SqlError, Value, pack_row};
 pub struct MovePlan {
     db: Arc<Db>,
     store: Arc<TableStore>,
-    target: Target,
+    target: RowsTarget,
     set: SetClause,
     /// CHECK, foreign keys, indexed views of rows that stay, that go and that come.
     update: ChangePlan,
@@ -73,7 +73,7 @@ pub fn compile(
     update: &ast::Update,
 ) -> Result<MovePlan, SqlError> {
     binder.push_ctes(&update.ctes)?;
-    let rows = Rows {
+    let rows = RowClauses {
         target: &update.target,
         from: &update.from,
         filter: update.filter.as_ref(),
@@ -88,7 +88,7 @@ pub fn compile(
     set.needed(&mut needed);
     needed.iter().for_each(|id| binder.rights.mentions(*id));
     let (mut target, cols) = plan_target(binder, bound, &needed, true, None)?;
-    if let Target::Current(current) = &mut target {
+    if let RowsTarget::Current(current) = &mut target {
         current.sets.clone_from(&set.changed);
     }
     binder.scopes.pop();
@@ -130,7 +130,7 @@ pub fn run(plans: &[MovePlan], routes: &Routes, ctx: &mut ExecCtx<'_>) -> Result
     plans.iter().try_for_each(|plan| plan.lock(ctx))?;
     let grant = ctx.session.shared.grants.add(ctx.session.query_memory());
     let files = ctx.session.host().run_files().clone();
-    let mut away = Away { rows: Vec::with_capacity(plans.len()), homeless: false };
+    let mut away = LeavingRows { rows: Vec::with_capacity(plans.len()), homeless: false };
     for _ in plans {
         away.rows.push(RowStore::new(files.clone(), grant.share()));
     }
@@ -165,7 +165,7 @@ pub fn run(plans: &[MovePlan], routes: &Routes, ctx: &mut ExecCtx<'_>) -> Result
 }
 
 /// Rows that have left their tables.
-struct Away {
+struct LeavingRows {
     /// By the table that they go to, in the order of the view's columns.
     rows: Vec<RowStore>,
     /// Some go to none.
@@ -173,15 +173,15 @@ struct Away {
 }
 
 /// What a table's own rows have come to.
-struct Left {
+struct OwnRows {
     /// All that were changed; what is kept of those that are gone.
     rows: Written,
     gone: u64,
     /// What is kept of those that are not.
-    stayed: Option<Box<Kept>>,
+    stayed: Option<Box<KeptChange>>,
 }
 
-impl AsRef<Written> for Left {
+impl AsRef<Written> for OwnRows {
     fn as_ref(&self) -> &Written {
         &self.rows
     }
@@ -189,7 +189,7 @@ impl AsRef<Written> for Left {
 
 impl MovePlan {
     /// Its table, where its rows come from, and the columns that it sets, for SHOWPLAN.
-    pub fn shown(&self) -> (&Db, &TableStore, Source<'_>, Option<&[usize]>) {
+    pub fn shown(&self) -> (&Db, &TableStore, ChangeSource<'_>, Option<&[usize]>) {
         (&self.db, &self.store, self.target.shown(), self.set.unless_moved(&self.store))
     }
 
@@ -204,17 +204,17 @@ impl MovePlan {
         &self,
         at: usize,
         routes: &Routes,
-        away: &mut Away,
+        away: &mut LeavingRows,
         ctx: &mut ExecCtx<'_>,
-    ) -> Result<Left, SqlError> {
+    ) -> Result<OwnRows, SqlError> {
         if !self.set.vars.is_empty() {
             ctx.session.shows_newest(&self.db)?;
         }
         let mut nobody: Vec<Vec<Value>> = Vec::new();
-        let out = Outlet::begin(None, ctx, &mut nobody)?;
+        let out = OutputOutlet::begin(None, ctx, &mut nobody)?;
         let mut rt = Rt::new(ctx, &self.needs);
         let limit = Limit::of(None, &mut rt)?;
-        let mut moving = Moving {
+        let mut moving = MovingRows {
             plan: self,
             at,
             routes,
@@ -227,10 +227,10 @@ impl MovePlan {
             out,
         };
         let count = self.target.run(&self.db, &self.store, &mut rt, limit, &mut moving)?;
-        let Moving { stay, go, gone, out, .. } = moving;
+        let MovingRows { stay, go, gone, out, .. } = moving;
         let stayed = stay.finish(&mut rt)?;
         out.finish(&mut rt)?.send()?;
-        Ok(Left { rows: Written::new(count, go.kept, rt.suspend()), gone, stayed })
+        Ok(OwnRows { rows: Written::new(count, go.kept, rt.suspend()), gone, stayed })
     }
 
     /// Inserts the rows that have come from other tables.
@@ -254,22 +254,22 @@ impl MovePlan {
 }
 
 /// Rows of a table that is being changed.
-struct Moving<'p> {
+struct MovingRows<'p> {
     plan: &'p MovePlan,
     /// The table's place among those of the view.
     at: usize,
     routes: &'p Routes,
-    away: &'p mut Away,
+    away: &'p mut LeavingRows,
     stay: RowUpdate<'p>,
     go: RowDelete<'p>,
     gone: u64,
     /// A row in the order of the view's columns, and packed.
     row: Vec<Value>,
     packed: Vec<u8>,
-    out: Outlet<'p>,
+    out: OutputOutlet<'p>,
 }
 
-impl Moving<'_> {
+impl MovingRows<'_> {
     /// Keeps the row that was prepared, for its table.
     fn keep(&mut self, to: Option<usize>) -> Result<(), SqlError> {
         self.gone += 1;
@@ -289,7 +289,7 @@ impl Moving<'_> {
     }
 }
 
-impl RowChange for Moving<'_> {
+impl RowChange for MovingRows<'_> {
     fn page(
         &mut self,
         _: &mut Rt<'_, '_>,

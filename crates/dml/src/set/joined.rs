@@ -15,7 +15,7 @@ use syntax::ast::CompareOp;
 use types::{Collation, SqlError, Value};
 
 /// The rows with values of SET.
-pub struct Joined {
+pub struct JoinedValues {
     pub logical: Logical,
     /// The values' columns and the mark.
     pub columns: Vec<ColId>,
@@ -42,7 +42,7 @@ impl SetClause {
         get: &Get,
         rows: Logical,
         all: bool,
-    ) -> Result<Option<Joined>, SqlError> {
+    ) -> Result<Option<JoinedValues>, SqlError> {
         // A variable that is set has another value at each row, as it is changed.
         if !self.vars.is_empty() {
             return Ok(None);
@@ -83,7 +83,7 @@ impl SetClause {
         of.sort_unstable();
         of.dedup();
         columns.push(mark);
-        Ok(Some(Joined { logical, columns, mark, of }))
+        Ok(Some(JoinedValues { logical, columns, mark, of }))
     }
 
     /// Whether something that is read while the rows of a table are changed one by one meets the

@@ -6,7 +6,7 @@
 
 use super::UpdatePlan;
 use crate::set::SetColumn;
-use crate::target::Target;
+use crate::target::RowsTarget;
 use access::{Edit, Edited, Expected, Wish};
 use exec::operators::context::ExecCtx;
 use exec::operators::plain::PlainVars;
@@ -24,8 +24,8 @@ const WIDTH: usize = 8;
 /// Whether a statement's row may be changed this way. What sees the row, or an index of it, is not
 /// asked here. Gives the stretch of bytes of the row that changes, from the first of these columns
 /// to the last.
-pub(super) fn stretch(target: &Target, sets: &[SetColumn]) -> Option<Range<usize>> {
-    let Target::Pages(scan) = target else { return None };
+pub(super) fn stretch(target: &RowsTarget, sets: &[SetColumn]) -> Option<Range<usize>> {
+    let RowsTarget::Pages(scan) = target else { return None };
     let Path::Point(spec) = &scan.path else { return None };
     let reads = matches!(scan.store.base, Base::Tree(_))
         && scan.mode == TableMode::Current
@@ -59,7 +59,7 @@ impl UpdatePlan {
     /// variables.
     #[inline]
     pub fn look_ahead(&self, memory: &mut KeptMemory, vars: &[Value]) -> Option<ExpectedRow> {
-        let Target::Pages(scan) = &self.target else { return None };
+        let RowsTarget::Pages(scan) = &self.target else { return None };
         let (Path::Point(spec), Base::Tree(tree)) = (&scan.path, &scan.store.base) else {
             return None;
         };
@@ -77,7 +77,7 @@ impl UpdatePlan {
         ctx: &mut ExecCtx<'_>,
         ahead: Option<ExpectedRow>,
     ) -> Result<Option<u64>, SqlError> {
-        let Target::Pages(scan) = &self.target else { return Ok(None) };
+        let RowsTarget::Pages(scan) = &self.target else { return Ok(None) };
         let Base::Tree(tree) = &scan.store.base else { return Ok(None) };
         let Some(ahead) = ahead.or_else(|| self.look_ahead(&mut ctx.session.memory, ctx.vars))
         else {

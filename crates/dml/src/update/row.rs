@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::super::change::{ChangePlan, Kept};
-use super::super::output::{Outlet, OutputRow};
+use super::super::change::{ChangePlan, KeptChange};
+use super::super::output::{OutputOutlet, OutputRow};
 use super::super::row_change::wait_for;
 use super::super::set::{SetClause, VarValue};
 use super::super::values::{column_value, null_error};
@@ -34,7 +34,7 @@ pub struct RowUpdate<'p> {
     /// New keys that go in when all old ones are out, with the rows' values and what was set.
     rests: Vec<(Rest, Box<[Value]>, &'p SetClause)>,
     /// Rows for what follows the change.
-    kept: Option<Box<Kept>>,
+    kept: Option<Box<KeptChange>>,
 }
 
 impl<'p> RowUpdate<'p> {
@@ -108,7 +108,7 @@ impl<'p> RowUpdate<'p> {
         rt: &mut Rt<'_, '_>,
         row: StoredRow<'_>,
         slots: &[Value],
-        out: &mut Outlet<'_>,
+        out: &mut OutputOutlet<'_>,
     ) -> Result<bool, SqlError> {
         if self.set.sets.is_empty() {
             self.assign(slots, rt)?;
@@ -157,7 +157,7 @@ impl<'p> RowUpdate<'p> {
         rt: &mut Rt<'_, '_>,
         row: StoredRow<'_>,
         slots: &[Value],
-        out: &mut Outlet<'_>,
+        out: &mut OutputOutlet<'_>,
     ) -> Result<bool, SqlError> {
         let (db, store) = (self.db, self.store);
         if self.change.is_instead() {
@@ -189,7 +189,7 @@ impl<'p> RowUpdate<'p> {
         rest: Rest,
         slots: &[Value],
         rt: &mut Rt<'_, '_>,
-        out: &mut Outlet<'_>,
+        out: &mut OutputOutlet<'_>,
     ) -> Result<(), SqlError> {
         self.assign(slots, rt)?;
         let row = OutputRow {
@@ -214,7 +214,7 @@ impl<'p> RowUpdate<'p> {
     ///
     /// # Errors
     /// 2601, 2627.
-    pub fn finish(mut self, rt: &mut Rt<'_, '_>) -> Result<Option<Box<Kept>>, SqlError> {
+    pub fn finish(mut self, rt: &mut Rt<'_, '_>) -> Result<Option<Box<KeptChange>>, SqlError> {
         for (rest, new, set) in &self.rests {
             rt.check_cancel()?;
             let txn = rt.session().txn(self.db)?;
