@@ -1,7 +1,7 @@
 //! Plans as rows and as XML: what SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML show. Each operator
 //! that would run has SQL Server's name for it, how many rows the planner expects of it and what
 //! they are expected to cost, in seconds; expressions are not written out, only the columns that
-//! they test. Entry points: [`query`] and [`dml`](fn@dml), which fill a [`Shown`]. Guarantee:
+//! they test. Entry points: [`query`] and [`dml`](fn@dml), which fill a [`ShownPlan`]. Guarantee:
 //! showing a plan runs nothing of it, and can be cancelled at each operator.
 
 mod profile;
@@ -26,7 +26,7 @@ use session::output::ColumnInfo;
 use session::state::profile::{NodeCounters, NodeId, Profile};
 
 /// One operator.
-struct Step {
+struct OperatorStep {
     depth: usize,
     /// Index of the operator that it feeds.
     parent: Option<usize>,
@@ -36,12 +36,12 @@ struct Step {
     /// The table or index that it reads or changes.
     object: Option<Object>,
     estimate: Option<Estimate>,
-    counted: Counted,
+    counted: StepCounters,
 }
 
 /// Where the counters of an operator are.
 #[derive(Clone, Copy)]
-enum Counted {
+enum StepCounters {
     /// Nobody counts what it does: rows of the statement itself, a change that reads as it goes.
     Not,
     /// The operator that changes rows: the statement's count.
@@ -50,23 +50,23 @@ enum Counted {
 }
 
 /// What a statement did.
-pub struct Measured<'m> {
+pub struct MeasuredStatement<'m> {
     pub profile: &'m Profile,
     /// Rows that it gave or changed.
     pub rows: u64,
 }
 
-impl Measured<'_> {
-    fn of(&self, step: &Step) -> Option<NodeCounters> {
+impl MeasuredStatement<'_> {
+    fn of(&self, step: &OperatorStep) -> Option<NodeCounters> {
         match step.counted {
-            Counted::Not => None,
-            Counted::Changes => Some(NodeCounters {
+            StepCounters::Not => None,
+            StepCounters::Changes => Some(NodeCounters {
                 rows: self.rows,
                 executions: 1,
                 ends: 1,
                 ..NodeCounters::default()
             }),
-            Counted::Node(node) => Some(self.profile.of(node)),
+            StepCounters::Node(node) => Some(self.profile.of(node)),
         }
     }
 }
@@ -126,12 +126,12 @@ impl Object {
 }
 
 /// A statement and its operators, and who is asked while they are gathered and written.
-pub struct Shown<'a> {
+pub struct ShownPlan<'a> {
     asking: StepAsker<'a>,
     statement: String,
     /// SELECT, INSERT ...
     kind: &'static str,
-    steps: Vec<Step>,
+    steps: Vec<OperatorStep>,
     /// Plans of the subqueries in its expressions.
     subqueries: Vec<Arc<Plan>>,
     /// Which of them are among the steps: expressions may have copies, and each shows its
@@ -176,7 +176,7 @@ pub fn columns(all: bool) -> Vec<ColumnInfo> {
 /// is.
 const DRAWN_LEVELS: usize = 200;
 
-impl Step {
+impl OperatorStep {
     /// `  |--Nested Loops(Inner Join)`, with a bar for each level that goes on below.
     fn line(&self, goes_on: &[bool]) -> String {
         let mut line: String =
@@ -193,24 +193,32 @@ impl Step {
     }
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownPlan<'a> {
     /// A statement without operators, as utility statements are.
-    pub fn of_statement(text: &str, go_on: GoOn<'a>) -> Shown<'a> {
+    pub fn of_statement(text: &str, go_on: GoOn<'a>) -> ShownPlan<'a> {
         let asking = StepAsker::new(go_on);
         let statement = text.trim().to_string();
         let (subqueries, placed, steps, missing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Shown { asking, statement, kind: "WITHOUT QUERY PLAN", subqueries, placed, steps, missing }
+        ShownPlan {
+            asking,
+            statement,
+            kind: "WITHOUT QUERY PLAN",
+            subqueries,
+            placed,
+            steps,
+            missing,
+        }
     }
 }
 
-impl Shown<'_> {
+impl ShownPlan<'_> {
     /// The rows of [`columns`]; `id` tells the batch's statements apart.
     ///
     /// # Errors
     /// Those of who is asked.
     pub fn rows(&self, all: bool, id: usize) -> Result<Vec<Vec<Value>>, SqlError> {
         let int = |n: usize| Value::Int(i32::try_from(n).unwrap_or(i32::MAX));
-        let row = |text: String, node: usize, step: Option<&Step>| {
+        let row = |text: String, node: usize, step: Option<&OperatorStep>| {
             let mut row = vec![Value::str(&text)];
             if !all {
                 return row;
@@ -218,7 +226,8 @@ impl Shown<'_> {
             let parent = step.map_or(0, |step| step.parent.map_or(1, |p| p + 2));
             row.extend([int(id + 1), int(node), int(parent)]);
             let kind = if step.is_some() { "PLAN_ROW" } else { "STATEMENT" };
-            let of = |f: fn(&Step) -> &str| step.map_or(Value::Null, |step| Value::str(f(step)));
+            let of =
+                |f: fn(&OperatorStep) -> &str| step.map_or(Value::Null, |step| Value::str(f(step)));
             row.extend([of(|s| s.physical), of(|s| s.logical), of(|s| &s.argument), Value::Null]);
             let estimate = step.and_then(|s| s.estimate);
             let number = |f: fn(&Estimate) -> f64| {
@@ -247,7 +256,7 @@ impl Shown<'_> {
     fn going_on(&self) -> Result<Vec<Vec<bool>>, SqlError> {
         // From the last step up: a level goes on until one comes that is above it.
         let mut open: Vec<bool> = Vec::new();
-        let of_step = |step: &Step| {
+        let of_step = |step: &OperatorStep| {
             self.asking.step()?;
             let own = (0..step.depth.min(DRAWN_LEVELS))
                 .map(|level| open.get(level) == Some(&true))
@@ -283,8 +292,8 @@ impl Shown<'_> {
     ) -> usize {
         let depth = parent.map_or(0, |p| self.steps[p].depth + 1);
         let (physical, logical) = names;
-        let counted = Counted::Not;
-        self.steps.push(Step {
+        let counted = StepCounters::Not;
+        self.steps.push(OperatorStep {
             depth,
             parent,
             physical,

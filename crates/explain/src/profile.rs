@@ -2,7 +2,7 @@
 
 use types::{DataType, SqlError, Value};
 
-use super::{Measured, Shown};
+use super::{MeasuredStatement, ShownPlan};
 use session::output::ColumnInfo;
 
 /// The columns.
@@ -13,12 +13,16 @@ pub fn columns() -> Vec<ColumnInfo> {
     columns
 }
 
-impl Shown<'_> {
+impl ShownPlan<'_> {
     /// The rows of [`columns`]: the statement, then its operators. NULL where nobody has counted.
     ///
     /// # Errors
     /// Those of who is asked.
-    pub fn profile(&self, measured: &Measured<'_>, id: usize) -> Result<Vec<Vec<Value>>, SqlError> {
+    pub fn profile(
+        &self,
+        measured: &MeasuredStatement<'_>,
+        id: usize,
+    ) -> Result<Vec<Vec<Value>>, SqlError> {
         let big = |n: u64| Value::BigInt(i64::try_from(n).unwrap_or(i64::MAX));
         let steps = self.steps.iter().map(|step| match measured.of(step) {
             Some(counters) => [big(counters.rows), big(counters.executions)],

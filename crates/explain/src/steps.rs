@@ -17,14 +17,14 @@ use session::state::profile::NodeId;
 use storage::{Base, IndexStore, TableStore};
 use types::SqlError;
 
-use super::{Counted, Estimate, Object, Shown};
+use super::{Estimate, Object, ShownPlan, StepCounters};
 use exec::uses::PlanUses;
 
 /// Adds the operators of a query.
 ///
 /// # Errors
 /// Those of who is asked.
-pub fn query(plan: &QueryPlan, shown: &mut Shown<'_>) -> Result<(), SqlError> {
+pub fn query(plan: &QueryPlan, shown: &mut ShownPlan<'_>) -> Result<(), SqlError> {
     shown.kind = "SELECT";
     shown.set_subqueries(&plan.needs().subqueries);
     shown.missing = PlanUses::of_query(plan).missing;
@@ -40,7 +40,7 @@ pub fn query(plan: &QueryPlan, shown: &mut Shown<'_>) -> Result<(), SqlError> {
 ///
 /// # Errors
 /// Those of who is asked.
-pub fn dml(plan: &DmlPlan, shown: &mut Shown<'_>) -> Result<(), SqlError> {
+pub fn dml(plan: &DmlPlan, shown: &mut ShownPlan<'_>) -> Result<(), SqlError> {
     change_under(plan, None, shown)?;
     shown.missing = plan.uses().missing;
     Ok(())
@@ -50,7 +50,7 @@ pub fn dml(plan: &DmlPlan, shown: &mut Shown<'_>) -> Result<(), SqlError> {
 fn change_under(
     plan: &DmlPlan,
     parent: Option<usize>,
-    shown: &mut Shown<'_>,
+    shown: &mut ShownPlan<'_>,
 ) -> Result<(), SqlError> {
     shown.set_subqueries(&plan.needs().subqueries);
     let nested = match plan {
@@ -82,7 +82,7 @@ fn change_under(
                 _ => "DELETE",
             };
             let at = shown.push(parent, ("Table Insert", verb), format!("OBJECT:([{name}])"), None);
-            shown.steps[at].counted = Counted::Changes;
+            shown.steps[at].counted = StepCounters::Changes;
             match source {
                 Some(source) => {
                     add(source, Some(at), 1.0, shown)?;
@@ -98,7 +98,7 @@ fn change_under(
             shown.kind = "SELECT INTO";
             let at =
                 shown.push(parent, ("Table Insert", "Insert"), format!("OBJECT:({name})"), None);
-            shown.steps[at].counted = Counted::Changes;
+            shown.steps[at].counted = StepCounters::Changes;
             return add(source, Some(at), 1.0, shown).map(drop);
         }
         DmlPlan::Partitioned(plan) => return changes_of_parts(plan, parent, shown),
@@ -111,7 +111,7 @@ fn change_under(
     };
     let object = Object::of(db, &store.table, &store.table.storage);
     let at = shown.push_on(parent, change(store, verb), object, "", None);
-    shown.steps[at].counted = Counted::Changes;
+    shown.steps[at].counted = StepCounters::Changes;
     rows_of(source, at, shown)?;
     if let Some(nested) = nested {
         let kind = shown.kind;
@@ -122,7 +122,7 @@ fn change_under(
 }
 
 /// Where the rows of a change come from.
-fn rows_of(source: ChangeSource<'_>, at: usize, shown: &mut Shown<'_>) -> Result<(), SqlError> {
+fn rows_of(source: ChangeSource<'_>, at: usize, shown: &mut ShownPlan<'_>) -> Result<(), SqlError> {
     match source {
         ChangeSource::Constant => {
             shown.push(Some(at), ("Constant Scan", "Constant Scan"), String::new(), None);
@@ -143,7 +143,7 @@ fn rows_of(source: ChangeSource<'_>, at: usize, shown: &mut Shown<'_>) -> Result
 fn changes_of_parts(
     plan: &PartitionedPlan,
     parent: Option<usize>,
-    shown: &mut Shown<'_>,
+    shown: &mut ShownPlan<'_>,
 ) -> Result<(), SqlError> {
     let (kind, verb) = match plan.action() {
         Action::Insert => ("INSERT", "Insert"),
@@ -152,7 +152,7 @@ fn changes_of_parts(
     };
     shown.kind = kind;
     let all = shown.push(parent, ("Sequence", "Sequence"), String::new(), None);
-    shown.steps[all].counted = Counted::Changes;
+    shown.steps[all].counted = StepCounters::Changes;
     for part in plan.parts() {
         // Those of an INSERT are the statement's.
         if !part.subqueries.is_empty() {
@@ -198,7 +198,7 @@ fn add(
     plan: &Plan,
     parent: Option<usize>,
     executions: f64,
-    shown: &mut Shown<'_>,
+    shown: &mut ShownPlan<'_>,
 ) -> Result<f64, SqlError> {
     match plan.node.own::<DeepPlan>() {
         Some(deep) => stack::with(deep.room(), || add_node(&deep.input, parent, executions, shown)),
@@ -210,12 +210,12 @@ fn add_node(
     plan: &Plan,
     parent: Option<usize>,
     executions: f64,
-    shown: &mut Shown<'_>,
+    shown: &mut ShownPlan<'_>,
 ) -> Result<f64, SqlError> {
     shown.asking.step()?;
     let mut subqueries = Vec::new();
     let at = add_operator(plan, parent, &mut subqueries, shown);
-    shown.steps[at].counted = Counted::Node(NodeId::of(plan));
+    shown.steps[at].counted = StepCounters::Node(NodeId::of(plan));
     let mut totals = Vec::new();
     for (number, input) in plan.inputs().into_iter().enumerate() {
         // The right side of an apply runs for each row of the left one.
@@ -237,7 +237,7 @@ fn add_operator<'p>(
     plan: &'p Plan,
     parent: Option<usize>,
     subqueries: &mut Vec<&'p SubRef>,
-    shown: &mut Shown<'_>,
+    shown: &mut ShownPlan<'_>,
 ) -> usize {
     let mut step = |names, argument: String| shown.push(parent, names, argument, None);
     let same = |name| (name, name);
@@ -360,7 +360,7 @@ fn add_scan<'p>(
     scan: &'p ScanPlan,
     parent: Option<usize>,
     subqueries: &mut Vec<&'p SubRef>,
-    shown: &mut Shown<'_>,
+    shown: &mut ShownPlan<'_>,
 ) -> usize {
     let store = &scan.store;
     let key = |columns: &[(usize, bool)], seek: &SeekSpec| {
@@ -434,13 +434,13 @@ fn where_of(columns: &[u16], store: &TableStore) -> String {
 fn add_subqueries(
     subqueries: &[&SubRef],
     parent: usize,
-    shown: &mut Shown<'_>,
+    shown: &mut ShownPlan<'_>,
 ) -> Result<(), SqlError> {
     for sub in subqueries {
         let kind = if sub.args.is_empty() { "Subquery" } else { "Correlated Subquery" };
         let Some(plan) = shown.place(sub.id) else { continue };
         let at = shown.push(Some(parent), ("Subquery", kind), String::new(), None);
-        shown.steps[at].counted = Counted::Node(NodeId::of(&plan));
+        shown.steps[at].counted = StepCounters::Node(NodeId::of(&plan));
         stack::with_room(|| add(&plan, Some(at), 1.0, shown))?;
         // It has the estimate of its first operator.
         shown.steps[at].estimate = shown.steps.get(at + 1).and_then(|first| first.estimate);

@@ -5,7 +5,7 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::writer::Writer;
 use types::{DataType, Len, SqlError};
 
-use super::{Counted, Measured, Shown, Step};
+use super::{MeasuredStatement, OperatorStep, ShownPlan, StepCounters};
 use plan::cost::SECONDS;
 use session::output::ColumnInfo;
 
@@ -45,7 +45,7 @@ impl Document {
 }
 
 /// The element that holds what an operator has beside what all have.
-fn element(step: &Step) -> &'static str {
+fn element(step: &OperatorStep) -> &'static str {
     match step.physical {
         "Clustered Index Scan" | "Clustered Index Seek" | "Index Scan" | "Index Seek" => {
             "IndexScan"
@@ -77,7 +77,7 @@ fn element(step: &Step) -> &'static str {
     }
 }
 
-fn attributes_of(element: &str, step: &Step) -> Vec<(&'static str, String)> {
+fn attributes_of(element: &str, step: &OperatorStep) -> Vec<(&'static str, String)> {
     let no = || "false".to_string();
     match element {
         "IndexScan" => {
@@ -92,12 +92,16 @@ fn attributes_of(element: &str, step: &Step) -> Vec<(&'static str, String)> {
     }
 }
 
-impl Shown<'_> {
+impl ShownPlan<'_> {
     /// The statement as a document, with what it did when that was measured.
     ///
     /// # Errors
     /// Those of who is asked.
-    pub fn xml(&self, id: usize, measured: Option<&Measured<'_>>) -> Result<String, SqlError> {
+    pub fn xml(
+        &self,
+        id: usize,
+        measured: Option<&MeasuredStatement<'_>>,
+    ) -> Result<String, SqlError> {
         let mut out = Document(Writer::new(Vec::new()));
         out.event(Event::Decl(BytesDecl::new("1.0", Some("utf-16"), None)));
         let version = env!("CARGO_PKG_VERSION").to_string();
@@ -117,7 +121,7 @@ impl Shown<'_> {
         &self,
         out: &mut Document,
         id: usize,
-        measured: Option<&Measured<'_>>,
+        measured: Option<&MeasuredStatement<'_>>,
     ) -> Result<(), SqlError> {
         let mut attributes = vec![
             ("StatementCompId", (id + 1).to_string()),
@@ -185,7 +189,7 @@ impl Shown<'_> {
         &self,
         out: &mut Document,
         (at, children): (usize, &[Vec<usize>]),
-        measured: Option<&Measured<'_>>,
+        measured: Option<&MeasuredStatement<'_>>,
     ) -> Result<(), SqlError> {
         self.asking.step()?;
         let step = &self.steps[at];
@@ -220,7 +224,7 @@ impl Shown<'_> {
                 // What SQL Server counts of a scan with a condition.
                 did.push(("ActualRowsRead", counters.compared));
             }
-            if matches!(step.counted, Counted::Node(_)) {
+            if matches!(step.counted, StepCounters::Node(_)) {
                 did.push(("ActualElapsedms", counters.elapsed.as_millis() as u64));
             }
             let did: Vec<_> = did.into_iter().map(|(name, n)| (name, n.to_string())).collect();

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::compiled::{Bound, Compiled};
 use super::program::Op;
-use explain::Shown;
+use explain::ShownPlan;
 use session::asking::always;
 use syntax::ast::Stmt;
 use types::Value;
 
 /// A statement's plan, if it is bound.
-fn shown(batch: &Compiled, op: usize) -> Option<Shown<'static>> {
+fn shown(batch: &Compiled, op: usize) -> Option<ShownPlan<'static>> {
     let Some(Op::Stmt(number)) = batch.program.ops.get(op) else { return None };
     let stmt = batch.program.stmts.get(*number as usize)?;
     let bound = batch.bound.lock().get(op)?.clone();
@@ -18,8 +18,8 @@ fn shown(batch: &Compiled, op: usize) -> Option<Shown<'static>> {
 }
 
 /// The plan that a statement is bound to, if it is a query or a change.
-pub(crate) fn of_bound(batch: &Compiled, stmt: &Stmt, bound: &Bound) -> Option<Shown<'static>> {
-    let mut shown = Shown::of_statement(stmt.span.text(&batch.text), &always);
+pub(crate) fn of_bound(batch: &Compiled, stmt: &Stmt, bound: &Bound) -> Option<ShownPlan<'static>> {
+    let mut shown = ShownPlan::of_statement(stmt.span.text(&batch.text), &always);
     match bound {
         Bound::Query(plan) => explain::query(plan, &mut shown).ok()?,
         Bound::Dml(plan) => explain::dml(plan, &mut shown).ok()?,
@@ -29,7 +29,7 @@ pub(crate) fn of_bound(batch: &Compiled, stmt: &Stmt, bound: &Bound) -> Option<S
 }
 
 /// The operators, as SHOWPLAN_TEXT has them, without the statement's text.
-pub fn lines(shown: &Shown<'static>) -> Vec<String> {
+pub fn lines(shown: &ShownPlan<'static>) -> Vec<String> {
     let of = |row: Vec<Value>| row.first().and_then(Value::as_str).map(str::to_owned);
     shown.rows(false, 0).unwrap_or_default().into_iter().skip(1).filter_map(of).collect()
 }

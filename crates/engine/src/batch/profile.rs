@@ -6,7 +6,7 @@ use syntax::ast::Stmt;
 use types::{ResultRows, Value};
 
 use super::run::{Failure, Run};
-use explain::{Measured, Shown};
+use explain::{MeasuredStatement, ShownPlan};
 use programs::compiled::Bound;
 use session::output::{StatementKind, give_each};
 use session::state::profile::Profile;
@@ -29,13 +29,13 @@ impl Run<'_> {
 
     fn show_profile(&mut self, at: usize, stmt: &Stmt, profile: &Profile) -> Result<(), Failure> {
         let go_on = || programs::compiled::go_on(self.core);
-        let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text), &go_on);
+        let mut shown = ShownPlan::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,
             Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown)?,
             _ => return Ok(()),
         }
-        let measured = Measured { profile, rows: self.core.run.results.rowcount };
+        let measured = MeasuredStatement { profile, rows: self.core.run.results.rowcount };
         let options = &self.core.options;
         let rows = options.statistics_profile.then(|| shown.profile(&measured, at)).transpose()?;
         let xml = options.statistics_xml.then(|| shown.xml(at, Some(&measured))).transpose()?;

@@ -12,7 +12,7 @@ use super::origins;
 use super::run::{Failure, Flow, Run};
 use bind::set_options::Showplan;
 use catalog::errors;
-use explain::Shown;
+use explain::ShownPlan;
 use programs::compiled::Bound;
 use programs::program::Op;
 use session::output::{StatementKind, give_each};
@@ -139,7 +139,7 @@ impl Run<'_> {
     /// SHOWPLAN_TEXT, SHOWPLAN_ALL and SHOWPLAN_XML: the statement and its operators.
     fn show_plan(&mut self, at: usize, stmt: &Stmt) -> Result<(), Failure> {
         let go_on = || programs::compiled::go_on(self.core);
-        let mut shown = Shown::of_statement(stmt.span.text(&self.batch.text), &go_on);
+        let mut shown = ShownPlan::of_statement(stmt.span.text(&self.batch.text), &go_on);
         match &self.bound[at] {
             Some((_, Bound::Query(plan))) => explain::query(plan, &mut shown)?,
             Some((_, Bound::Dml(plan))) => explain::dml(plan, &mut shown)?,
