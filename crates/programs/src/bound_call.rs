@@ -18,13 +18,13 @@ pub struct BoundCall {
     /// The arguments that are not DEFAULT.
     pub arguments: Arc<[Arc<Scalar>]>,
     /// By parameter.
-    pub given: Box<[Given]>,
+    pub given: Box<[GivenArgument]>,
     /// OUTPUT: the parameter, and the caller's variable that takes it.
     pub outputs: Box<[(usize, usize)]>,
 }
 
 /// What a parameter gets.
-pub enum Given {
+pub enum GivenArgument {
     /// An argument, of the type of its variable or literal, or of its value.
     Argument(Arc<Scalar>, Option<DataType>),
     /// What it is without one.
@@ -46,8 +46,8 @@ impl BoundCall {
         let mut values = Vec::with_capacity(code.batch.program.vars.len());
         for (given, param) in self.given.iter().zip(&code.params) {
             values.push(match given {
-                Given::Default(value) => value.clone(),
-                Given::Argument(scalar, ty) => {
+                GivenArgument::Default(value) => value.clone(),
+                GivenArgument::Argument(scalar, ty) => {
                     let value = scalar.eval(ctx)?;
                     let ty = ty.unwrap_or_else(|| value.natural_type());
                     convert_argument(&value, ty, param.ty, manner)?

@@ -3,8 +3,8 @@
 //! long to be worth keeping are not kept. Guarantees: sessions meet at the lock of one of several
 //! parts of the cache, chosen by the text, and hold it for one look; what is kept for a text was
 //! made of it, in this database, under these options. Whoever runs one text again and again keeps
-//! what it found ([`Found`]) and asks neither the lock nor the text, as long as the cache has not
-//! been cleared and nothing has changed that gives a text another meaning.
+//! what it found ([`FoundBatch`]) and asks neither the lock nor the text, as long as the cache has
+//! not been cleared and nothing has changed that gives a text another meaning.
 
 mod memory_use;
 
@@ -79,7 +79,7 @@ struct Context {
 
 /// Where a text is or would be kept.
 #[derive(Clone, Copy)]
-pub struct Place<'t> {
+pub struct TextPlace<'t> {
     hash: u64,
     context: Context,
     pub text: &'t str,
@@ -88,34 +88,34 @@ pub struct Place<'t> {
 
 /// What is kept for a text.
 #[derive(Clone)]
-pub enum Kept {
+pub enum CachedText {
     /// The batch that it is.
     Own(Arc<Compiled>),
     /// The text is the key of this shape.
     Shape(Arc<Shape>),
 }
 
-impl Kept {
+impl CachedText {
     fn batch(&self) -> &Arc<Compiled> {
         match self {
-            Kept::Own(batch) => batch,
-            Kept::Shape(shape) => &shape.batch,
+            CachedText::Own(batch) => batch,
+            CachedText::Shape(shape) => &shape.batch,
         }
     }
 }
 
-struct Entry {
+struct CacheEntry {
     used: u64,
     /// What is charged for it.
     bytes: usize,
     context: Context,
     text: Box<str>,
     params: Box<Params>,
-    kept: Kept,
+    kept: CachedText,
 }
 
-impl Entry {
-    fn is_of(&self, place: &Place<'_>) -> bool {
+impl CacheEntry {
+    fn is_of(&self, place: &TextPlace<'_>) -> bool {
         *self.text == *place.text && self.context == place.context && *self.params == *place.params
     }
 }
@@ -140,16 +140,16 @@ impl Hasher for AsIs {
 
 /// Entries by the hash of what they are kept for; of two with the same hash the later one stays.
 #[derive(Default)]
-struct Part {
+struct CachePart {
     tick: u64,
     /// Sum over the entries.
     bytes: usize,
-    entries: HashMap<u64, Entry, BuildHasherDefault<AsIs>>,
+    entries: HashMap<u64, CacheEntry, BuildHasherDefault<AsIs>>,
 }
 
 /// A compiled batch as it was found, and for what: may be used again as long as
 /// [`BatchCache::is_same`].
-pub struct Found {
+pub struct FoundBatch {
     /// Of the cache, whichever instance has it.
     generation: u64,
     db: i32,
@@ -158,7 +158,7 @@ pub struct Found {
     pub batch: Arc<Compiled>,
 }
 
-impl Deref for Found {
+impl Deref for FoundBatch {
     type Target = Arc<Compiled>;
 
     fn deref(&self) -> &Arc<Compiled> {
@@ -169,7 +169,7 @@ impl Deref for Found {
 /// The place for what was found, behind the number that the session's options had when that was the
 /// same last. What it is counts its users here: they are one session's, those of the batch are all
 /// sessions.
-pub type LastFound = Mutex<Option<(u64, Arc<Found>)>>;
+pub type LastFound = Mutex<Option<(u64, Arc<FoundBatch>)>>;
 
 /// Numbers what caches have been from one clearing to the next, over all instances of the process.
 fn next_generation() -> u64 {
@@ -198,7 +198,7 @@ pub struct BatchCache {
     hasher: RandomState,
     /// Each apart: sessions that meet at one do not take the others, nor the generation, from
     /// cores.
-    parts: [Apart<Mutex<Part>>; PARTS],
+    parts: [Apart<Mutex<CachePart>>; PARTS],
     /// Texts and shapes that were seen once and are not kept.
     sightings: Sightings,
     modules: RwLock<Modules>,
@@ -234,7 +234,7 @@ impl BatchCache {
         core: &SessionCore,
         text: &str,
         params: &[BatchParam],
-    ) -> Result<Arc<Found>, SqlError> {
+    ) -> Result<Arc<FoundBatch>, SqlError> {
         let _plan = phases::enter(Phase::Plan);
         let number = core.options.changes();
         if let Some((known, found)) = &mut *last.lock()
@@ -257,13 +257,13 @@ impl BatchCache {
         core: &SessionCore,
         text: &str,
         params: &[BatchParam],
-    ) -> Result<Found, SqlError> {
+    ) -> Result<FoundBatch, SqlError> {
         // Before the batch is looked for: one that is cleared meanwhile is not taken for a newer
         // one.
         let generation = self.generation();
         let batch = self.get(core, text, params)?;
         let (options, settings) = (core.options.bits(), core.options.parse_settings());
-        Ok(Found { generation, db: core.db().id(), options, settings, batch })
+        Ok(FoundBatch { generation, db: core.db().id(), options, settings, batch })
     }
 
     /// Whether what was found for a text is what would be found now.
@@ -271,7 +271,7 @@ impl BatchCache {
     /// `same_options`: they have not changed since.
     pub fn is_same(
         &self,
-        found: &Found,
+        found: &FoundBatch,
         db: &Db,
         options: &SessionOptions,
         same_options: bool,
@@ -298,7 +298,7 @@ impl BatchCache {
         let _plan = phases::enter(Phase::Plan);
         let place = self.place(core.db(), &core.options, text, params);
         match self.find(&place) {
-            Some(Kept::Own(batch)) => Ok(batch),
+            Some(CachedText::Own(batch)) => Ok(batch),
             _ => self.compile(core, &place),
         }
     }
@@ -310,16 +310,16 @@ impl BatchCache {
         options: &SessionOptions,
         text: &'t str,
         params: &'t Params,
-    ) -> Place<'t> {
+    ) -> TextPlace<'t> {
         let settings = options.parse_settings();
         let context = Context { db: db.id(), options: options.bits(), settings, is_shape: false };
-        Place { hash: self.hash(&context, text, params), context, text, params }
+        TextPlace { hash: self.hash(&context, text, params), context, text, params }
     }
 
     /// Where the shape of the text at a place is kept.
-    pub(crate) fn place_of_shape<'t>(&self, of: &Place<'_>, key: &'t str) -> Place<'t> {
+    pub(crate) fn place_of_shape<'t>(&self, of: &TextPlace<'_>, key: &'t str) -> TextPlace<'t> {
         let context = Context { is_shape: true, ..of.context };
-        Place { hash: self.hash(&context, key, &[]), context, text: key, params: &[] }
+        TextPlace { hash: self.hash(&context, key, &[]), context, text: key, params: &[] }
     }
 
     fn hash(&self, context: &Context, text: &str, params: &Params) -> u64 {
@@ -331,12 +331,12 @@ impl BatchCache {
         hasher.finish()
     }
 
-    fn part(&self, place: &Place<'_>) -> &Mutex<Part> {
+    fn part(&self, place: &TextPlace<'_>) -> &Mutex<CachePart> {
         &self.parts[(place.hash >> 32) as usize % PARTS]
     }
 
     /// What is kept there.
-    pub fn find(&self, place: &Place<'_>) -> Option<Kept> {
+    pub fn find(&self, place: &TextPlace<'_>) -> Option<CachedText> {
         let mut part = self.part(place).lock();
         part.tick += 1;
         let tick = part.tick;
@@ -349,7 +349,7 @@ impl BatchCache {
     }
 
     /// Keeps something there.
-    fn keep(&self, place: &Place<'_>, kept: Kept) {
+    fn keep(&self, place: &TextPlace<'_>, kept: CachedText) {
         if place.text.len() > MAX_TEXT {
             return;
         }
@@ -361,7 +361,8 @@ impl BatchCache {
         {
             part.evict();
         }
-        let entry = Entry { used: part.tick, bytes, context: place.context, text, params, kept };
+        let entry =
+            CacheEntry { used: part.tick, bytes, context: place.context, text, params, kept };
         part.bytes += bytes;
         if let Some(same) = part.entries.insert(place.hash, entry) {
             part.bytes -= same.bytes;
@@ -369,7 +370,7 @@ impl BatchCache {
     }
 
     /// Whether this text was here a moment ago; now it was.
-    pub(crate) fn was_seen(&self, place: &Place<'_>) -> bool {
+    pub(crate) fn was_seen(&self, place: &TextPlace<'_>) -> bool {
         self.sightings.was_seen(place.hash)
     }
 
@@ -380,7 +381,7 @@ impl BatchCache {
     pub fn compile(
         &self,
         core: &SessionCore,
-        place: &Place<'_>,
+        place: &TextPlace<'_>,
     ) -> Result<Arc<Compiled>, SqlError> {
         self.compiled.fetch_add(1, Relaxed);
         let batch = self.charged(Clerk::Plans, place.text, || {
@@ -392,7 +393,7 @@ impl BatchCache {
             Ok(batch)
         })?;
         let batch = Arc::new(batch);
-        self.keep(place, Kept::Own(batch.clone()));
+        self.keep(place, CachedText::Own(batch.clone()));
         Ok(batch)
     }
 
@@ -404,7 +405,7 @@ impl BatchCache {
     pub(crate) fn compile_shape(
         &self,
         core: &SessionCore,
-        place: &Place<'_>,
+        place: &TextPlace<'_>,
         literals: &Literals,
     ) -> Result<Arc<Shape>, SqlError> {
         debug_assert!(place.context.is_shape);
@@ -416,7 +417,7 @@ impl BatchCache {
             Compiled::new(text, &literals.params(), place.context.settings, &catalog, &go_on)
         })?;
         let shape = Arc::new(Shape::new(Arc::new(batch)));
-        self.keep(place, Kept::Shape(shape.clone()));
+        self.keep(place, CachedText::Shape(shape.clone()));
         Ok(shape)
     }
 
@@ -506,7 +507,7 @@ impl BatchCache {
     }
 }
 
-impl Part {
+impl CachePart {
     /// Drops the older half: rare, and cheaper than keeping a list in order at each use.
     fn evict(&mut self) {
         let mut ages: Vec<u64> = self.entries.values().map(|entry| entry.used).collect();

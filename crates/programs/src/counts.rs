@@ -66,31 +66,31 @@ pub struct Count {
     worker: Range,
     /// Of the others what the coarse clock says, and what they are taken for.
     coarse: AtomicU64,
-    taken: Taken,
+    taken: TimesTaken,
     /// When it began last, as far as that was measured: microseconds since 1970.
     began: AtomicU64,
     /// Executions until the next measurement, and since the last.
     skip: AtomicU64,
     pending: AtomicU64,
     /// What the last short one took.
-    short: Taken,
+    short: TimesTaken,
     /// Of the measured executions since somebody asked last.
-    recent_elapsed: Recent,
-    recent_worker: Recent,
+    recent_elapsed: RecentTimes,
+    recent_worker: RecentTimes,
     /// What has been asked for.
-    settled: Mutex<Settled>,
+    settled: Mutex<SettledCounts>,
 }
 
 /// Both times of executions, in nanoseconds.
 #[derive(Debug, Default)]
-struct Taken {
+struct TimesTaken {
     elapsed: AtomicU64,
     worker: AtomicU64,
 }
 
-impl Taken {
+impl TimesTaken {
     /// So many executions that took as long as another one.
-    fn add(&self, each: &Taken, times: u64) {
+    fn add(&self, each: &TimesTaken, times: u64) {
         for (sum, each) in [(&self.elapsed, &each.elapsed), (&self.worker, &each.worker)] {
             let more = each.load(Relaxed).wrapping_mul(times);
             sum.store(sum.load(Relaxed).wrapping_add(more), Relaxed);
@@ -101,20 +101,20 @@ impl Taken {
 /// Of measured values: least and greatest since they were taken, the sum of all squares (of
 /// microseconds). Whoever takes them may lose one that comes at that moment.
 #[derive(Debug)]
-struct Recent {
+struct RecentTimes {
     least: AtomicU64,
     greatest: AtomicU64,
     squares: AtomicU64,
 }
 
-impl Default for Recent {
-    fn default() -> Recent {
+impl Default for RecentTimes {
+    fn default() -> RecentTimes {
         let zero = AtomicU64::default;
-        Recent { least: AtomicU64::new(u64::MAX), greatest: zero(), squares: zero() }
+        RecentTimes { least: AtomicU64::new(u64::MAX), greatest: zero(), squares: zero() }
     }
 }
 
-impl Recent {
+impl RecentTimes {
     fn add(&self, nanos: u64) {
         self.least.store(self.least.load(Relaxed).min(nanos), Relaxed);
         self.greatest.store(self.greatest.load(Relaxed).max(nanos), Relaxed);
@@ -131,7 +131,7 @@ impl Recent {
 /// What of a count has been asked for: executions, rows, and of both times the nanoseconds and the
 /// squares.
 #[derive(Debug, Default)]
-struct Settled {
+struct SettledCounts {
     executions: u64,
     rows: u64,
     elapsed: (u64, f64),
@@ -140,7 +140,7 @@ struct Settled {
 
 /// The beginning of an execution.
 #[derive(Debug)]
-pub struct Begun {
+pub struct BegunExecution {
     /// By the coarse clock.
     coarse: u64,
     /// Of one that is measured.
@@ -156,13 +156,13 @@ struct Exact {
 impl Count {
     /// An execution begins; some are measured.
     #[inline]
-    pub fn begin(&self) -> Begun {
+    pub fn begin(&self) -> BegunExecution {
         let skip = self.skip.load(Relaxed);
         if skip > 0 {
             self.skip.store(skip - 1, Relaxed);
-            return Begun { coarse: coarse_time(), exact: None };
+            return BegunExecution { coarse: coarse_time(), exact: None };
         }
-        Begun { coarse: 0, exact: Some(self.begun()) }
+        BegunExecution { coarse: 0, exact: Some(self.begun()) }
     }
 
     #[cold]
@@ -197,25 +197,27 @@ impl Count {
         settled.executions = done;
         let (all_elapsed, all_worker) = self.times();
         let pending = self.pending.load(Relaxed);
-        let time =
-            |total: u64, of: (&Range, &AtomicU64), recent: &Recent, settled: &mut (u64, f64)| {
-                let (range, short) = of;
-                let last = range.last.load(Relaxed);
-                // Those that were not measured are taken for as long as a short one.
-                let micros = short.load(Relaxed) as f64 / 1000.0;
-                let squares =
-                    f64::from_bits(recent.squares.load(Relaxed)) + micros * micros * pending as f64;
-                let (before, squares_before) = std::mem::replace(settled, (total, squares));
-                let least = recent.least.swap(u64::MAX, Relaxed);
-                Sample {
-                    total: total.saturating_sub(before) as f64 / 1000.0,
-                    squares: (squares - squares_before).max(0.0),
-                    last: last / 1000,
-                    least: if least == u64::MAX { last } else { least.min(last) } / 1000,
-                    greatest: recent.greatest.swap(0, Relaxed).max(last) / 1000,
-                }
-            };
-        let Settled { elapsed, worker, rows, .. } = &mut *settled;
+        let time = |total: u64,
+                    of: (&Range, &AtomicU64),
+                    recent: &RecentTimes,
+                    settled: &mut (u64, f64)| {
+            let (range, short) = of;
+            let last = range.last.load(Relaxed);
+            // Those that were not measured are taken for as long as a short one.
+            let micros = short.load(Relaxed) as f64 / 1000.0;
+            let squares =
+                f64::from_bits(recent.squares.load(Relaxed)) + micros * micros * pending as f64;
+            let (before, squares_before) = std::mem::replace(settled, (total, squares));
+            let least = recent.least.swap(u64::MAX, Relaxed);
+            Sample {
+                total: total.saturating_sub(before) as f64 / 1000.0,
+                squares: (squares - squares_before).max(0.0),
+                last: last / 1000,
+                least: if least == u64::MAX { last } else { least.min(last) } / 1000,
+                greatest: recent.greatest.swap(0, Relaxed).max(last) / 1000,
+            }
+        };
+        let SettledCounts { elapsed, worker, rows, .. } = &mut *settled;
         let all = self.rows.total.load(Relaxed);
         let rows = Sample {
             total: all.saturating_sub(std::mem::replace(rows, all)) as f64,
@@ -244,14 +246,14 @@ impl Count {
 
     /// It has come to its end, and these were its rows.
     #[inline]
-    pub fn end(&self, begun: Begun, rows: u64) {
+    pub fn end(&self, begun: BegunExecution, rows: u64) {
         self.rows.add(rows);
         self.ended(begun);
     }
 
     /// It has come to its end; nobody counts rows of it.
     #[inline]
-    pub fn ended(&self, begun: Begun) {
+    pub fn ended(&self, begun: BegunExecution) {
         self.executions.store(self.executions.load(Relaxed) + 1, Relaxed);
         if let Some(exact) = begun.exact {
             return self.measured(&exact);

@@ -70,7 +70,7 @@ fn a_session_that_goes_leaves_its_counts_to_the_next() {
     let counts = CountsOfBatch::new(1);
     let (one, other) = (counts.counts(), counts.counts());
     assert!(!Arc::ptr_eq(&one, &other));
-    let unmeasured = || Begun { coarse: coarse_time(), exact: None };
+    let unmeasured = || BegunExecution { coarse: coarse_time(), exact: None };
     one.statements[0].end(unmeasured(), 5);
     other.statements[0].end(unmeasured(), 7);
     let address = Arc::as_ptr(&one);

@@ -18,7 +18,7 @@ use session::asking::{GoOn, StepAsker};
 /// Positions where an `@name` token is something else than the use of a variable, and where
 /// variables begin.
 #[derive(Default)]
-struct Places {
+struct VariablePlaces {
     /// Where a name is declared first.
     declared: HashMap<CompactString, u32>,
     /// Spans of modules: they have their own variables.
@@ -105,7 +105,7 @@ pub fn undeclared<'t>(
     if !tokens.list.iter().any(|t| matches!(t.kind, Tok::Variable)) {
         return Ok(uses);
     }
-    let mut places = Places::default();
+    let mut places = VariablePlaces::default();
     places.block(stmts, &asking)?;
     let known: HashSet<CompactString> = params.iter().map(|(name, _)| fold_name(name)).collect();
     for (i, token) in tokens.list.iter().enumerate() {
@@ -134,7 +134,7 @@ pub fn undeclared<'t>(
     Ok(uses)
 }
 
-impl Places {
+impl VariablePlaces {
     fn is_other(&self, at: u32, name: &CompactString, next: Option<&str>) -> bool {
         self.modules.at(at).is_some()
             || next == Some("=") && self.arguments.at(at).is_some_and(|names| names.contains(name))

@@ -28,7 +28,7 @@ pub struct ParamCode {
     /// With its `@`.
     pub name: CompactString,
     pub ty: DataType,
-    default: Option<Unsaid>,
+    default: Option<ParamDefault>,
     pub output: bool,
     /// CURSOR VARYING: the procedure gives a cursor back.
     pub cursor: bool,
@@ -38,7 +38,7 @@ pub struct ParamCode {
 
 /// What a parameter is without an argument.
 #[derive(Clone, Debug)]
-enum Unsaid {
+enum ParamDefault {
     /// The constant as it is written, which is known to become a value of the type.
     Constant(Value),
     /// What the function of this name says of the session when the module is called: `@@spid`.
@@ -56,10 +56,10 @@ impl ParamCode {
     /// None but for text that the page makes longer than the type allows.
     pub fn constant_default(&self, page: CodePage) -> Result<Option<Value>, SqlError> {
         match &self.default {
-            Some(Unsaid::Constant(value)) => {
+            Some(ParamDefault::Constant(value)) => {
                 self.converted(value, value.natural_type(), page).map(Some)
             }
-            Some(Unsaid::Function(_)) | None => Ok(None),
+            Some(ParamDefault::Function(_)) | None => Ok(None),
         }
     }
 
@@ -69,7 +69,7 @@ impl ParamCode {
         core: &mut SessionCore,
         page: CodePage,
     ) -> Result<Option<Value>, SqlError> {
-        let Some(Unsaid::Function(name)) = &self.default else {
+        let Some(ParamDefault::Function(name)) = &self.default else {
             return self.constant_default(page);
         };
         let function = core.host().above().function(name).ok_or_else(|| no_function(name))?;
@@ -253,7 +253,7 @@ fn param(
         if !param.output {
             return Err(SqlError::of(msg::CURSOR_NOT_OUTPUT, [&param.name]));
         }
-        let (name, default) = (param.name.clone(), Some(Unsaid::Constant(Value::Null)));
+        let (name, default) = (param.name.clone(), Some(ParamDefault::Constant(Value::Null)));
         return Ok(ParamCode {
             name,
             ty: DataType::Int,
@@ -280,17 +280,17 @@ fn unsaid(
     default: &Expr,
     ty: DataType,
     is_function: &dyn Fn(&str) -> bool,
-) -> Result<Unsaid, SqlError> {
+) -> Result<ParamDefault, SqlError> {
     match &default.kind {
         ExprKind::GlobalVariable(name) => match fold_name(name) {
-            folded if is_function(&folded) => Ok(Unsaid::Function(folded)),
+            folded if is_function(&folded) => Ok(ParamDefault::Function(folded)),
             _ => Err(no_function(name)),
         },
         ExprKind::Variable(name) => Err(errors::syntax_near(name)),
         _ => {
             let value = bind::literal::literal(default)?;
             convert(&value, value.natural_type(), ty, 0, Mode::Implicit)?;
-            Ok(Unsaid::Constant(value))
+            Ok(ParamDefault::Constant(value))
         }
     }
 }

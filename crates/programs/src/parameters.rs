@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use types::{SqlError, Value};
 
-use super::cache::{BatchCache, Kept, Place};
+use super::cache::{BatchCache, CachedText, TextPlace};
 use super::compiled::Compiled;
 use super::shape::shape;
 use bind::set_options::SessionOptions;
@@ -50,7 +50,7 @@ pub fn find(
 ) -> Result<ToRun, SqlError> {
     let _plan = phases::enter(Phase::Plan);
     let place = cache.place(core.db(), &core.options, text, &[]);
-    if let Some(Kept::Own(batch)) = cache.find(&place) {
+    if let Some(CachedText::Own(batch)) = cache.find(&place) {
         return Ok(ToRun::own(batch));
     }
     if allowed(&core.options)
@@ -74,13 +74,13 @@ fn allowed(options: &SessionOptions) -> bool {
 fn by_shape(
     core: &SessionCore,
     cache: &BatchCache,
-    place: &Place<'_>,
+    place: &TextPlace<'_>,
     key: &mut String,
 ) -> Option<ToRun> {
     let literals = shape(place.text, key)?;
     let of_shape = cache.place_of_shape(place, key);
     let shape = match cache.find(&of_shape) {
-        Some(Kept::Shape(shape)) => shape,
+        Some(CachedText::Shape(shape)) => shape,
         _ if cache.was_seen(&of_shape) => cache.compile_shape(core, &of_shape, &literals).ok()?,
         _ => return None,
     };

@@ -149,7 +149,7 @@ struct Words<'t> {
     list: &'t [Token],
 }
 
-type Places = SmallVec<[usize; 8]>;
+type LiteralPlaces = SmallVec<[usize; 8]>;
 
 fn is_literal(kind: Tok) -> bool {
     use Tok::{Binary, Decimal, Float, Integer, Money, NStr, Str};
@@ -164,11 +164,11 @@ fn is_comparison(kind: Tok) -> bool {
 impl Words<'_> {
     /// Which tokens become variables; none when the text is not of one of the four forms or has
     /// nothing to take out.
-    fn places(&self) -> Option<Places> {
+    fn places(&self) -> Option<LiteralPlaces> {
         if !self.is_plain() {
             return None;
         }
-        let mut places = Places::new();
+        let mut places = LiteralPlaces::new();
         if self.is(0, "SELECT") {
             let filter = self.head_of_select()?;
             self.filter(filter, &mut places)?;
@@ -277,7 +277,7 @@ impl Words<'_> {
     }
 
     /// The assignments of an UPDATE, up to behind its WHERE.
-    fn assignments(&self, from: usize, places: &mut Places) -> Option<usize> {
+    fn assignments(&self, from: usize, places: &mut LiteralPlaces) -> Option<usize> {
         let (mut at, mut depth) = (from, 0_i32);
         // The name of the column that is set.
         let mut naming = true;
@@ -313,7 +313,7 @@ impl Words<'_> {
     }
 
     /// The condition: comparisons and IS NULL under AND, to the end of the text.
-    fn filter(&self, from: usize, places: &mut Places) -> Option<()> {
+    fn filter(&self, from: usize, places: &mut LiteralPlaces) -> Option<()> {
         let mut at = from;
         loop {
             match self.kind(at) {
@@ -339,7 +339,7 @@ impl Words<'_> {
     }
 
     /// INSERT ... VALUES: the elements of its rows.
-    fn rows(&self, places: &mut Places) -> Option<()> {
+    fn rows(&self, places: &mut LiteralPlaces) -> Option<()> {
         let mut at = 1 + usize::from(self.is(1, "INTO"));
         while matches!(
             self.kind(at),

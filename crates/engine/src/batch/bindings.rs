@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use instance::OfInstance;
-use programs::cache::Found;
+use programs::cache::FoundBatch;
 use programs::compiled::{Bindings, Bound, Compiled, Stamp};
 use programs::counts::Counts;
 use session::state::SessionCore;
@@ -40,7 +40,7 @@ struct FoundAgain {
     options: u64,
     /// How often it was asked for since.
     asked: u32,
-    found: Arc<Found>,
+    found: Arc<FoundBatch>,
 }
 
 /// What a session keeps.
@@ -68,7 +68,7 @@ impl Kept {
         core: &SessionCore,
         text: &str,
         declared: &DeclaredParameters,
-    ) -> Option<Arc<Found>> {
+    ) -> Option<Arc<FoundBatch>> {
         let cache = core.instance().batches();
         let of_text = self.list.iter_mut().rev().filter(|kept| *kept.batch.source == *text);
         let mut of_text = of_text.filter_map(|kept| kept.again.as_mut());
@@ -139,7 +139,7 @@ pub(super) fn found_again(
     core: &mut SessionCore,
     text: &str,
     declared: &DeclaredParameters,
-) -> Option<Arc<Found>> {
+) -> Option<Arc<FoundBatch>> {
     let mut all = core.memory.bindings.take()?;
     let found = all.downcast_mut::<Kept>().and_then(|kept| kept.found_again(core, text, declared));
     core.memory.bindings = Some(all);
@@ -150,7 +150,7 @@ pub(super) fn found_again(
 pub(super) fn remember(
     core: &mut SessionCore,
     declared: Arc<DeclaredParameters>,
-    found: Arc<Found>,
+    found: Arc<FoundBatch>,
 ) {
     let options = core.options.changes();
     if let Some(kept) = Kept::of(core).and_then(|kept| kept.batch(&found.batch)) {

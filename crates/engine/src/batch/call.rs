@@ -13,7 +13,7 @@ use super::run::{Failure, Flow, Run};
 use super::scope::Body;
 use catalog::{Db, ModuleDef};
 use exec::operators::context::ExecCtx;
-use programs::bound_call::{BoundCall, Given};
+use programs::bound_call::{BoundCall, GivenArgument};
 use programs::compiled::{Bound, Stamp};
 use programs::module::{ModuleCode, ParamCode, position};
 
@@ -59,9 +59,9 @@ impl Run<'_> {
         let code = self.code_of(db, module)?;
         let page = db.default_collation().code_page();
         let default = |param: &ParamCode| {
-            Ok::<_, SqlError>(param.constant_default(page)?.map(Given::Default))
+            Ok::<_, SqlError>(param.constant_default(page)?.map(GivenArgument::Default))
         };
-        let mut given: Vec<Option<Given>> =
+        let mut given: Vec<Option<GivenArgument>> =
             code.params.iter().map(default).collect::<Result<_, _>>()?;
         let mut taken = vec![false; given.len()];
         let mut outputs = Vec::new();
@@ -100,7 +100,7 @@ impl Run<'_> {
             return Ok(None);
         };
         for ((to, value), scalar) in exprs.iter().zip(arguments.iter()) {
-            given[*to] = Some(Given::Argument(scalar.clone(), static_type(self, value)));
+            given[*to] = Some(GivenArgument::Argument(scalar.clone(), static_type(self, value)));
         }
         let Some(given) = given.into_iter().collect::<Option<Box<[_]>>>() else { return Ok(None) };
         let (module, outputs) = (module.clone(), outputs.into());

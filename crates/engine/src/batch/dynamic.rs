@@ -19,7 +19,7 @@ use bind::type_names::{self, in_list, table_type};
 use catalog::{Catalog, errors, fold_name};
 use instance::OfInstance;
 use programs::arguments::Arg;
-use programs::cache::{Found, LastFound, plan_bytes};
+use programs::cache::{FoundBatch, LastFound, plan_bytes};
 use programs::compiled::Compiled;
 use programs::module::{check_readonly, convert_argument};
 use programs::program::BatchParam;
@@ -92,7 +92,7 @@ impl PreparedText {
         plan_bytes(self.text.len())
     }
 
-    fn compiled(&self, core: &SessionCore) -> Result<Arc<Found>, SqlError> {
+    fn compiled(&self, core: &SessionCore) -> Result<Arc<FoundBatch>, SqlError> {
         let cache = core.instance().batches();
         cache.get_again(&self.last, core, &self.text, &self.declared.typed)
     }
@@ -184,7 +184,7 @@ impl Run<'_> {
     pub(super) fn prepared(
         &mut self,
         arg: Option<Arg>,
-    ) -> Result<(Arc<PreparedText>, Arc<Found>), SqlError> {
+    ) -> Result<(Arc<PreparedText>, Arc<FoundBatch>), SqlError> {
         let number = self.handle(arg)?;
         let prepared: Arc<PreparedText> =
             self.core.objects.handles.get(number).ok_or_else(|| no_handle(number))?;
@@ -198,7 +198,7 @@ impl Run<'_> {
         &mut self,
         text: CompactString,
         declared: Arc<DeclaredParameters>,
-    ) -> Result<(Arc<PreparedText>, Arc<Found>), Failure> {
+    ) -> Result<(Arc<PreparedText>, Arc<FoundBatch>), Failure> {
         let prepared = Arc::new(PreparedText { text, declared, last: LastFound::default() });
         match prepared.compiled(self.core) {
             Ok(batch) => Ok((prepared, batch)),

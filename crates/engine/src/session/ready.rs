@@ -2,7 +2,7 @@
 
 use crate::batch::short::Short;
 use dml::ExpectedRow;
-use programs::cache::Found;
+use programs::cache::FoundBatch;
 use programs::program::BatchParam;
 use session::state::core::SessionCore;
 use types::Value;
@@ -23,7 +23,7 @@ pub(super) struct Ready {
     pub(super) number: u64,
     /// The options that it was found under, by their number.
     pub(super) options: u64,
-    pub(super) found: Found,
+    pub(super) found: FoundBatch,
     /// The batch as one statement on one row, if it is one.
     pub(super) short: Known,
 }
@@ -40,7 +40,7 @@ pub(super) enum Known {
 }
 
 impl Ready {
-    pub(super) fn new(number: u64, options: u64, found: Found) -> Ready {
+    pub(super) fn new(number: u64, options: u64, found: FoundBatch) -> Ready {
         Ready { number, options, found, short: Known::Unknown }
     }
 
