@@ -15,7 +15,7 @@ use types::{SqlError, msg};
 use crate::session::Session;
 use ddl::modules::may_run_at_start;
 use instance::InstanceCore;
-use instance::sessions::Launched;
+use instance::sessions::LaunchedProcedure;
 
 /// Trace flag: nothing runs at the start.
 const TRACE_NOTHING_AT_START: i32 = 4022;
@@ -51,7 +51,7 @@ fn start(instance: &Arc<InstanceCore>, name: &str) -> Result<(), String> {
         (Arc::downgrade(&session.shared()), format!("EXEC [dbo].[{}]", name.replace(']', "]]")));
     let thread = std::thread::Builder::new().name("startup".into());
     let thread = thread.spawn(move || run(&mut session, &call)).map_err(|e| e.to_string())?;
-    instance.add_launched(Launched { session: shared, thread });
+    instance.add_launched(LaunchedProcedure { session: shared, thread });
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use super::boot_text::save_settings;
 use super::file_errors::in_use;
 use super::file_errors::{cannot_open, disk_error, no_match, not_primary, of_other_version};
 use super::open_error::OpenError;
-use super::permit::Reach;
+use super::permit::PermitReach;
 use catalog::db::{Db, DbStatus};
 use catalog::registry::{DbEntry, FileEntry};
 use catalog::settings::DbSettings;
@@ -34,7 +34,7 @@ pub struct Attach<'a> {
     /// A log that is not there is rebuilt, whatever was said.
     pub rebuild: bool,
     /// Of who attaches it.
-    pub reach: Reach,
+    pub reach: PermitReach,
 }
 
 /// The number of no database.

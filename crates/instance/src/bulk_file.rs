@@ -8,7 +8,7 @@ use disk::DiskError;
 use types::{SqlError, msg};
 
 use super::OfInstance;
-use super::permit::{FileUse, Reach};
+use super::permit::{FileUse, PermitReach};
 use crate::encoding::{Encoding, INVALID};
 use session::state::SessionCore;
 
@@ -17,7 +17,7 @@ pub const MAX_FIELD: usize = 64 << 20;
 
 /// The file of a bulk load as a stream. Errors: 5105, 4860, 4861.
 pub fn open(session: &mut SessionCore, shown: &str) -> Result<Box<dyn Read>, SqlError> {
-    let reach = Reach::of(session);
+    let reach = PermitReach::of(session);
     let permitted = session.instance().permit(reach, shown, FileUse::Import);
     match permitted.and_then(|path| Ok(path.read()?)) {
         Ok(file) => Ok(Box::new(file)),
@@ -83,7 +83,7 @@ pub fn terminator(text: &str, encoding: Encoding) -> Vec<u8> {
 
 /// What a field read ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum FieldEnd {
     /// Its terminator.
     Terminator,
     /// The file.
@@ -111,7 +111,7 @@ impl<R: Read> Fields<R> {
     }
 
     /// Reads one field into `out`, without its terminator. `last`: it ends the row.
-    pub fn next(&mut self, last: bool, out: &mut Vec<u8>) -> io::Result<End> {
+    pub fn next(&mut self, last: bool, out: &mut Vec<u8>) -> io::Result<FieldEnd> {
         out.clear();
         self.quoted = false;
         if let Some(quote) = self.terminators.quote
@@ -126,32 +126,32 @@ impl<R: Read> Fields<R> {
     }
 
     /// Bytes up to the terminator, which is taken off.
-    fn until(&mut self, last: bool, out: &mut Vec<u8>) -> io::Result<End> {
+    fn until(&mut self, last: bool, out: &mut Vec<u8>) -> io::Result<FieldEnd> {
         let terminator =
             if last { self.terminators.row.clone() } else { self.terminators.field.clone() };
-        let Some(&final_byte) = terminator.last() else { return Ok(End::File) };
+        let Some(&final_byte) = terminator.last() else { return Ok(FieldEnd::File) };
         loop {
             let read = self.input.read_until(final_byte, out)?;
             if out.ends_with(&terminator) {
                 out.truncate(out.len() - terminator.len());
-                return Ok(End::Terminator);
+                return Ok(FieldEnd::Terminator);
             }
             if read == 0 {
-                return Ok(End::File);
+                return Ok(FieldEnd::File);
             }
             if out.len() > MAX_FIELD {
-                return Ok(End::TooLong);
+                return Ok(FieldEnd::TooLong);
             }
         }
     }
 
     /// A quoted field: quotes inside are doubled; the terminator comes after the closing one.
-    fn quoted(&mut self, quote: u8, last: bool, out: &mut Vec<u8>) -> io::Result<End> {
+    fn quoted(&mut self, quote: u8, last: bool, out: &mut Vec<u8>) -> io::Result<FieldEnd> {
         self.input.consume(1);
         loop {
             let read = self.input.read_until(quote, out)?;
             if read == 0 || out.len() > MAX_FIELD {
-                return Ok(if read == 0 { End::File } else { End::TooLong });
+                return Ok(if read == 0 { FieldEnd::File } else { FieldEnd::TooLong });
             }
             if self.input.fill_buf()?.first() == Some(&quote) {
                 self.input.consume(1);

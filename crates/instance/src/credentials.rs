@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use compact_str::CompactString;
 
-use super::kept::{Keep, Kept, KeptError, Lists, position};
+use super::kept::{KeptError, Lists, Persisted, PersistedObjects, position};
 
 /// credential_id of the first one.
 const FIRST_ID: i32 = 65_536;
@@ -32,7 +32,7 @@ impl Debug for Credential {
     }
 }
 
-impl Keep for Credential {
+impl Persisted for Credential {
     const PLURAL: &'static str = "credentials";
     const ONE: &'static str = "credential";
 
@@ -88,7 +88,7 @@ impl From<KeptError> for ChangeError {
 }
 
 /// All of them.
-pub struct Credentials(Arc<Kept<Credential>>);
+pub struct Credentials(Arc<PersistedObjects<Credential>>);
 
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()

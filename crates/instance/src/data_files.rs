@@ -12,7 +12,7 @@ use types::{SqlError, msg};
 use super::InstanceCore;
 use super::file_errors::{cannot_create, cannot_create_file, in_use, registry_failed};
 use super::files::data_growth;
-use super::permit::Reach;
+use super::permit::PermitReach;
 use crate::file_specs::NewFile;
 use catalog::TEMPDB;
 use catalog::db::{Db, DbStatus};
@@ -199,7 +199,7 @@ impl InstanceCore {
     /// Errors: 3023 a backup is running; 5170, 5123 the file; what the log says.
     pub fn add_data_file(
         &self,
-        reach: Reach,
+        reach: PermitReach,
         db: &Arc<Db>,
         file: &NewFile,
     ) -> Result<(), SqlError> {

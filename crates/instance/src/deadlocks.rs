@@ -18,10 +18,10 @@ pub struct DeadlockReport {
 
 /// The newest of them.
 #[derive(Default)]
-pub struct Deadlocks(Mutex<State>);
+pub struct Deadlocks(Mutex<DeadlockState>);
 
 #[derive(Default)]
-struct State {
+struct DeadlockState {
     kept: VecDeque<Arc<DeadlockReport>>,
     /// All since the start.
     total: u64,

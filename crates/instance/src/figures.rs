@@ -17,7 +17,7 @@ pub trait Packets: Send + Sync {
 
 /// Counts of one moment. Times are of all processors, in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Figures {
+pub struct InstanceFigures {
     /// Seconds since the start.
     pub seconds: u64,
     pub cpu_us: u64,
@@ -45,7 +45,7 @@ impl InstanceCore {
     }
 
     /// What sp_monitor found when it ran last, and what it finds now in its place.
-    pub fn monitor(&self, now: Figures) -> Figures {
+    pub fn monitor(&self, now: InstanceFigures) -> InstanceFigures {
         std::mem::replace(&mut self.monitored.lock(), now)
     }
 }

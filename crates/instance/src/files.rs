@@ -38,7 +38,7 @@ use catalog::{Catalog, pending};
 const TRACE_ALIGN_4K: i32 = 1800;
 /// How long a close waits for transactions of background tasks.
 const CLOSE_WAIT: Duration = Duration::from_secs(2);
-pub(super) type Opened = (Open, Catalog, DbSettings);
+pub(super) type OpenedDatabase = (Open, Catalog, DbSettings);
 
 /// A database that could not be opened, and why.
 struct NotOpened {
@@ -132,7 +132,7 @@ impl InstanceCore {
         Db::down(entry, e.status(), cause, self.error_log().clone())
     }
 
-    pub(super) fn open_files(&self, entry: &DbEntry) -> Result<Opened, OpenError> {
+    pub(super) fn open_files(&self, entry: &DbEntry) -> Result<OpenedDatabase, OpenError> {
         let (open, catalog, settings) = self.open_unnamed(entry, self.env(entry))?;
         let settings = self.note_names(entry, &open.storage, settings)?;
         Ok((open, catalog, settings))
@@ -140,7 +140,11 @@ impl InstanceCore {
 
     /// Opens the files in an environment that may have been changed for them, and leaves the names
     /// that the database knows.
-    pub(super) fn open_unnamed(&self, entry: &DbEntry, mut env: Env) -> Result<Opened, OpenError> {
+    pub(super) fn open_unnamed(
+        &self,
+        entry: &DbEntry,
+        mut env: Env,
+    ) -> Result<OpenedDatabase, OpenError> {
         // What is only read needs nobody to write behind.
         env.pace.background &= !self.is_read_only();
         let path = |log: bool| entry.files.iter().find(|f| f.log == log).map(|f| f.path.clone());
@@ -194,7 +198,7 @@ impl InstanceCore {
     }
 
     /// Catalog and settings of an opened storage; frees what was waiting for it.
-    fn assemble(&self, storage: Arc<Database>) -> Result<Opened, OpenError> {
+    fn assemble(&self, storage: Arc<Database>) -> Result<OpenedDatabase, OpenError> {
         let mut meta = String::from_utf8(storage.settings().meta.clone())
             .map_err(|_| OpenError::Other("its boot page cannot be read".into()))?;
         let mut settings = DbSettings::read(&meta);

@@ -36,7 +36,7 @@ pub struct Identity {
 
 /// What the file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Noted {
+struct NotedIdentity {
     id: InstanceId,
     copy: bool,
     inode: u64,
@@ -72,7 +72,7 @@ pub(crate) fn establish(
         Found::Damaged(damaged) => {
             let id = named();
             repair.push(lost(&damaged, id));
-            id.map(|id| Noted {
+            id.map(|id| NotedIdentity {
                 id,
                 copy: false,
                 inode: now.inode,
@@ -110,10 +110,10 @@ fn decide(
     disk: &dyn Disk,
     root: &Path,
     now: FileIdentity,
-    found: Option<&Noted>,
+    found: Option<&NotedIdentity>,
     folder_before: Option<&Path>,
-) -> Result<(Identity, Noted), DiskError> {
-    let note = |id, copy| Noted {
+) -> Result<(Identity, NotedIdentity), DiskError> {
+    let note = |id, copy| NotedIdentity {
         id,
         copy,
         inode: now.inode,
@@ -142,7 +142,7 @@ fn decide(
 
 /// Whether the folder that the file names is still there, and another one: a copy of the whole
 /// volume has the inodes of the original.
-fn has_original(disk: &dyn Disk, found: &Noted, now: FileIdentity) -> bool {
+fn has_original(disk: &dyn Disk, found: &NotedIdentity, now: FileIdentity) -> bool {
     let there = disk.identity(&found.folder).ok();
     there.is_some_and(|there| there.device != now.device && is_instance(disk, &found.folder))
 }
@@ -167,7 +167,7 @@ fn new_id() -> InstanceId {
     id
 }
 
-fn format(noted: &Noted) -> String {
+fn format(noted: &NotedIdentity) -> String {
     let mut body = String::new();
     let folder = noted.folder.to_string_lossy();
     let _ = writeln!(body, "id\t{}\t{}", pages::home::hex(&noted.id), u8::from(noted.copy));
@@ -175,7 +175,7 @@ fn format(noted: &Noted) -> String {
     format!("{MAGIC}\n{body}end\t{:08x}\n", checksum(&body))
 }
 
-fn parse(text: &str) -> Option<Noted> {
+fn parse(text: &str) -> Option<NotedIdentity> {
     let (body, end) = text.strip_prefix(MAGIC)?.strip_prefix('\n')?.rsplit_once("end\t")?;
     if u32::from_str_radix(end.trim(), 16).ok() != Some(checksum(body)) {
         return None;
@@ -187,7 +187,7 @@ fn parse(text: &str) -> Option<Noted> {
         return None;
     };
     let id = u128::from_str_radix(id, 16).ok().filter(|_| id.len() == 32)?.to_be_bytes();
-    Some(Noted {
+    Some(NotedIdentity {
         id,
         copy: *copy == "1",
         inode: inode.parse().ok()?,
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_file_survives_and_damage_is_noticed() {
-        let noted = Noted {
+        let noted = NotedIdentity {
             id: [0xa7; 16],
             copy: true,
             inode: 7,

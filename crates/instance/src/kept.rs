@@ -18,7 +18,7 @@ use catalog::fold_name;
 use catalog::registry::{checksum, escape, unescape};
 
 /// What is kept of an object.
-pub trait Keep: Clone + Send + Sync + 'static {
+pub trait Persisted: Clone + Send + Sync + 'static {
     /// What the objects are together: names their file.
     const PLURAL: &'static str;
     /// What one is: the first word of its line.
@@ -49,21 +49,21 @@ impl From<KeptError> for SqlError {
 }
 
 /// The name of the file of a kind.
-pub fn file_name<T: Keep>() -> String {
+pub fn file_name<T: Persisted>() -> String {
     format!("{}.registry", T::PLURAL.replace(' ', "-"))
 }
 
 /// All objects of one kind.
-pub struct Kept<T> {
+pub struct PersistedObjects<T> {
     disk: Arc<dyn Disk>,
     errors: Arc<ErrorLog>,
     path: PathBuf,
     list: RwLock<Vec<T>>,
 }
 
-impl<T: Keep> Kept<T> {
+impl<T: Persisted> PersistedObjects<T> {
     /// Reads the file; where there is none yet there are no objects.
-    pub(crate) fn open(lists: &Lists) -> Result<Kept<T>, KeptError> {
+    pub(crate) fn open(lists: &Lists) -> Result<PersistedObjects<T>, KeptError> {
         let path = lists.folder.join(file_name::<T>());
         let is_old = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(parse::<T>).is_some();
         let disk = &*lists.disk;
@@ -86,7 +86,7 @@ impl<T: Keep> Kept<T> {
             lists.mend(&path, &bytes, &stale);
         }
         let (disk, errors) = (lists.disk.clone(), lists.errors.clone());
-        Ok(Kept { disk, errors, path, list: RwLock::new(list) })
+        Ok(PersistedObjects { disk, errors, path, list: RwLock::new(list) })
     }
 
     pub fn list(&self) -> Vec<T> {
@@ -119,12 +119,12 @@ impl<T: Keep> Kept<T> {
 }
 
 /// The place of a name in a list.
-pub fn position<T: Keep>(list: &[T], name: &str) -> Option<usize> {
+pub fn position<T: Persisted>(list: &[T], name: &str) -> Option<usize> {
     let folded = fold_name(name);
     list.iter().position(|one| fold_name(one.name()) == folded)
 }
 
-fn format<T: Keep>(list: &[T]) -> String {
+fn format<T: Persisted>(list: &[T]) -> String {
     let mut body = String::new();
     for one in list {
         body.push_str(T::ONE);
@@ -137,7 +137,7 @@ fn format<T: Keep>(list: &[T]) -> String {
     format!("ringwood {} 1\n{body}end\t{:08x}\n", T::PLURAL, checksum(&body))
 }
 
-fn parse<T: Keep>(text: &str) -> Option<Vec<T>> {
+fn parse<T: Persisted>(text: &str) -> Option<Vec<T>> {
     let magic = format!("ringwood {} 1\n", T::PLURAL);
     let (body, end) = text.strip_prefix(magic.as_str())?.rsplit_once("end\t")?;
     if u32::from_str_radix(end.trim(), 16).ok()? != checksum(body) {
@@ -176,7 +176,7 @@ impl Lists {
 
     /// Keeps what is left of a list under another name, so that the next change does not write over
     /// it.
-    fn put_aside<T: Keep>(&self, damaged: &Damaged) {
+    fn put_aside<T: Persisted>(&self, damaged: &Damaged) {
         let text = format!(
             "All {} are lost, both copies of their file are damaged ({damaged}).",
             T::PLURAL
@@ -195,12 +195,12 @@ impl Lists {
     }
 
     /// The list of one kind.
-    pub fn of<T: Keep>(&self) -> Result<Arc<Kept<T>>, KeptError> {
+    pub fn of<T: Persisted>(&self) -> Result<Arc<PersistedObjects<T>>, KeptError> {
         let mut open = self.open.lock();
         if let Some(Ok(known)) = open.get(&TypeId::of::<T>()).map(|list| list.clone().downcast()) {
             return Ok(known);
         }
-        let list = Arc::new(Kept::<T>::open(self)?);
+        let list = Arc::new(PersistedObjects::<T>::open(self)?);
         open.insert(TypeId::of::<T>(), list.clone());
         Ok(list)
     }
@@ -230,9 +230,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Debug, PartialEq)]
-    struct Two(String, String);
+    struct TwoNames(String, String);
 
-    impl Keep for Two {
+    impl Persisted for TwoNames {
         const PLURAL: &'static str = "pairs of things";
         const ONE: &'static str = "pair";
 
@@ -244,19 +244,22 @@ mod tests {
             vec![self.0.clone(), self.1.clone()]
         }
 
-        fn of_fields(fields: &[String]) -> Option<Two> {
+        fn of_fields(fields: &[String]) -> Option<TwoNames> {
             let [name, other] = fields else { return None };
-            Some(Two(name.clone(), other.clone()))
+            Some(TwoNames(name.clone(), other.clone()))
         }
     }
 
     #[test]
     fn the_list_survives_and_damage_is_found() {
-        let list = vec![Two("a\tb".into(), "line\nend".into()), Two("empty".into(), String::new())];
+        let list = vec![
+            TwoNames("a\tb".into(), "line\nend".into()),
+            TwoNames("empty".into(), String::new()),
+        ];
         let text = format(&list);
         assert_eq!(parse(&text), Some(list.clone()));
-        assert_eq!(parse::<Two>(&text.replace("empty", "full")), None);
-        assert_eq!(parse::<Two>("ringwood pairs of things 1\n"), None);
+        assert_eq!(parse::<TwoNames>(&text.replace("empty", "full")), None);
+        assert_eq!(parse::<TwoNames>("ringwood pairs of things 1\n"), None);
         assert_eq!((position(&list, "EMPTY"), position(&list, "a")), (Some(1), None));
     }
 }

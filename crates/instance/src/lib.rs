@@ -132,7 +132,7 @@ pub struct InstanceCore {
     /// Whether the server's dedicated administrator connection can be reached from other machines.
     remote_admin: AtomicBool,
     /// What sp_monitor found last.
-    monitored: Mutex<figures::Figures>,
+    monitored: Mutex<figures::InstanceFigures>,
     /// Compiled batches.
     batches: Arc<BatchCache>,
     started: Value,
@@ -142,7 +142,7 @@ pub struct InstanceCore {
     /// The thread that does what is to be done at times.
     pub chores: Mutex<Option<Box<dyn Send>>>,
     /// Procedures that were started with it.
-    launched: Mutex<Vec<sessions::Launched>>,
+    launched: Mutex<Vec<sessions::LaunchedProcedure>>,
     closed: AtomicBool,
     /// Held while it is closed.
     closing: Mutex<()>,
@@ -204,7 +204,7 @@ impl InstanceCore {
             (disk, None)
         };
         let paths = Paths::new(data_dir.clone(), volumes);
-        let start::Known { registry, identity, news } =
+        let start::KnownFolder { registry, identity, news } =
             start::read_known(&*disk, &paths, read_only.is_none())?;
         let folder_before = registry.folder_before.clone().filter(|before| *before != data_dir);
         let memory = match memory {
@@ -373,7 +373,7 @@ impl InstanceCore {
     }
 
     /// Its objects of one kind.
-    pub fn kept<T: kept::Keep>(&self) -> Result<Arc<kept::Kept<T>>, SqlError> {
+    pub fn kept<T: kept::Persisted>(&self) -> Result<Arc<kept::PersistedObjects<T>>, SqlError> {
         Ok(self.lists.of()?)
     }
 

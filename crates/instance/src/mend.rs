@@ -13,7 +13,7 @@ use txn::{Database, ErrorKind, TxnError};
 use wal::MendedBit;
 
 use super::file_errors::disk_error;
-use super::files::Opened;
+use super::files::OpenedDatabase;
 use super::open_error::OpenError;
 use super::{InstanceCore, own_files};
 use catalog::FIRST_USER_DB;
@@ -25,7 +25,7 @@ impl InstanceCore {
         &self,
         entry: &DbEntry,
         failed: OpenError,
-    ) -> Result<Opened, OpenError> {
+    ) -> Result<OpenedDatabase, OpenError> {
         if entry.id >= FIRST_USER_DB || entry.id == TEMPDB {
             return Err(failed);
         }
@@ -102,7 +102,11 @@ impl InstanceCore {
 
     /// Gives a database that was closed cleanly a new log and keeps the old one, if it is there.
     /// `None`: the log would be needed.
-    fn open_with_new_log(&self, entry: &DbEntry, there: bool) -> Option<Result<Opened, OpenError>> {
+    fn open_with_new_log(
+        &self,
+        entry: &DbEntry,
+        there: bool,
+    ) -> Option<Result<OpenedDatabase, OpenError>> {
         let primary = entry.files.iter().find(|file| file.file_id == 1)?;
         let log = entry.files.iter().find(|file| file.log)?;
         let env = self.env(entry);

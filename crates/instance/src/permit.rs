@@ -37,17 +37,17 @@ pub enum FileUse {
 
 /// How far the one who asks reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum PermitReach {
     /// A sysadmin, the program itself: wherever the process can.
     Everywhere,
     /// The instance's folder, its volumes, and what `--allow-path` names.
     AllowedFolders,
 }
 
-impl Reach {
+impl PermitReach {
     /// Of whom a session acts as.
-    pub fn of(core: &mut SessionCore) -> Reach {
-        if core.is_sysadmin() { Reach::Everywhere } else { Reach::AllowedFolders }
+    pub fn of(core: &mut SessionCore) -> PermitReach {
+        if core.is_sysadmin() { PermitReach::Everywhere } else { PermitReach::AllowedFolders }
     }
 }
 
@@ -139,7 +139,7 @@ impl InstanceCore {
     /// of a database's file.
     pub fn permit(
         self: &Arc<Self>,
-        reach: Reach,
+        reach: PermitReach,
         written: &str,
         purpose: FileUse,
     ) -> Result<PermittedPath, NotPermitted> {
@@ -154,7 +154,7 @@ impl InstanceCore {
     /// database's is asked where it is known which one it is for ([`InstanceCore::user_of`]).
     pub fn permit_database_file(
         &self,
-        reach: Reach,
+        reach: PermitReach,
         written: &str,
     ) -> Result<PathBuf, NotPermitted> {
         let path = self.paths.resolve(written).map_err(NotPermitted::BadPath)?;
@@ -164,7 +164,7 @@ impl InstanceCore {
     /// The same for a place that no statement has written.
     pub(crate) fn permit_database_place(
         &self,
-        reach: Reach,
+        reach: PermitReach,
         path: PathBuf,
     ) -> Result<PathBuf, NotPermitted> {
         let place = self.decide(reach, &path, FileUse::Database)?;
@@ -174,7 +174,7 @@ impl InstanceCore {
 
     fn decide(
         &self,
-        reach: Reach,
+        reach: PermitReach,
         path: &Path,
         purpose: FileUse,
     ) -> Result<NamedPlace, NotPermitted> {
@@ -185,7 +185,7 @@ impl InstanceCore {
             _ => self.disk.look_up(path),
         };
         // Who must not look into a folder does not learn what is in it.
-        if reach == Reach::AllowedFolders
+        if reach == PermitReach::AllowedFolders
             && !place.as_ref().is_ok_and(|place| self.is_allowed(path, &place.real))
         {
             return Err(refused().into());

@@ -21,7 +21,7 @@ use super::boot_text::save_settings;
 use super::data_files::adopt_files;
 use super::file_errors::cannot_create_file;
 use super::file_errors::{disk_error, in_use, of_another_instance, restore_target};
-use super::permit::Reach;
+use super::permit::PermitReach;
 use catalog::db::{Db, DbStatus, UserAccess};
 use catalog::registry::{self, DbEntry, FileEntry, Pending};
 use catalog::settings::DbSettings;
@@ -83,7 +83,7 @@ impl Described {
 
 /// Says where a file goes: from its number, whether it is the log, its logical name and its name in
 /// the backup.
-pub type Place<'p> = dyn FnMut(u16, bool, &str, &str) -> CompactString + 'p;
+pub type PlaceFile<'p> = dyn FnMut(u16, bool, &str, &str) -> CompactString + 'p;
 
 impl InstanceCore {
     /// The registry's entry of a database that a backup makes for somebody of a reach. `place`
@@ -91,11 +91,11 @@ impl InstanceCore {
     /// place: 5105, 3634.
     pub fn restored_entry(
         &self,
-        reach: Reach,
+        reach: PermitReach,
         id: i32,
         name: &str,
         header: &SetHeader,
-        place: &mut Place<'_>,
+        place: &mut PlaceFile<'_>,
     ) -> Result<DbEntry, (CompactString, CompactString, SqlError)> {
         let described = Described::read(&header.engine);
         let mut entry = DbEntry {
@@ -183,7 +183,7 @@ impl InstanceCore {
     /// Nothing has changed then.
     pub fn place_restored(
         &self,
-        reach: Reach,
+        reach: PermitReach,
         db: &Arc<Db>,
         files: &[(&FileSpec, CompactString)],
     ) -> Result<Vec<PathBuf>, (usize, SqlError)> {
@@ -211,7 +211,7 @@ impl InstanceCore {
     /// already.
     fn place_one(
         &self,
-        reach: Reach,
+        reach: PermitReach,
         before: &DbEntry,
         now: &DbEntry,
         spec: &FileSpec,

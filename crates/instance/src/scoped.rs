@@ -11,7 +11,7 @@ use crate::boot_text::save_settings;
 
 /// What a configuration takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Takes {
+enum ScopedValue {
     /// ON or OFF.
     Switch,
     /// As it is: another value would change what statements do.
@@ -27,47 +27,52 @@ pub struct Scoped {
     pub id: i32,
     pub name: &'static str,
     pub default: &'static str,
-    takes: Takes,
+    takes: ScopedValue,
 }
 
-const fn scoped(id: i32, name: &'static str, default: &'static str, takes: Takes) -> Scoped {
+const fn scoped(id: i32, name: &'static str, default: &'static str, takes: ScopedValue) -> Scoped {
     Scoped { id, name, default, takes }
 }
 
 /// All of them.
 pub const ALL: &[Scoped] = &[
-    scoped(1, "MAXDOP", "0", Takes::Number(32_767)),
-    scoped(2, "LEGACY_CARDINALITY_ESTIMATION", "0", Takes::Fixed),
-    scoped(3, "PARAMETER_SNIFFING", "1", Takes::Fixed),
-    scoped(4, "QUERY_OPTIMIZER_HOTFIXES", "0", Takes::Switch),
-    scoped(6, "IDENTITY_CACHE", "1", Takes::Fixed),
-    scoped(7, "INTERLEAVED_EXECUTION_TVF", "1", Takes::Switch),
-    scoped(8, "BATCH_MODE_MEMORY_GRANT_FEEDBACK", "1", Takes::Switch),
-    scoped(9, "BATCH_MODE_ADAPTIVE_JOINS", "1", Takes::Switch),
-    scoped(10, "TSQL_SCALAR_UDF_INLINING", "1", Takes::Switch),
-    scoped(11, "ELEVATE_ONLINE", "OFF", Takes::Elevation),
-    scoped(12, "ELEVATE_RESUMABLE", "OFF", Takes::Elevation),
-    scoped(13, "OPTIMIZE_FOR_AD_HOC_WORKLOADS", "0", Takes::Switch),
-    scoped(14, "XTP_PROCEDURE_EXECUTION_STATISTICS", "0", Takes::Switch),
-    scoped(15, "XTP_QUERY_EXECUTION_STATISTICS", "0", Takes::Switch),
-    scoped(16, "ROW_MODE_MEMORY_GRANT_FEEDBACK", "1", Takes::Switch),
-    scoped(17, "ISOLATE_SECURITY_POLICY_CARDINALITY", "0", Takes::Switch),
-    scoped(18, "BATCH_MODE_ON_ROWSTORE", "1", Takes::Switch),
-    scoped(19, "DEFERRED_COMPILATION_TV", "1", Takes::Switch),
-    scoped(20, "ACCELERATED_PLAN_FORCING", "1", Takes::Switch),
-    scoped(21, "GLOBAL_TEMPORARY_TABLE_AUTO_DROP", "1", Takes::Fixed),
-    scoped(22, "LIGHTWEIGHT_QUERY_PROFILING", "1", Takes::Switch),
-    scoped(23, "VERBOSE_TRUNCATION_WARNINGS", "1", Takes::Fixed),
-    scoped(24, "LAST_QUERY_PLAN_STATS", "0", Takes::Switch),
-    scoped(25, "PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES", "1440", Takes::Number(71_582)),
-    scoped(27, "EXEC_QUERY_STATS_FOR_SCALAR_FUNCTIONS", "1", Takes::Switch),
-    scoped(28, "PARAMETER_SENSITIVE_PLAN_OPTIMIZATION", "1", Takes::Switch),
-    scoped(29, "ASYNC_STATS_UPDATE_WAIT_AT_LOW_PRIORITY", "0", Takes::Switch),
-    scoped(31, "CE_FEEDBACK", "1", Takes::Switch),
-    scoped(33, "MEMORY_GRANT_FEEDBACK_PERSISTENCE", "1", Takes::Switch),
-    scoped(34, "MEMORY_GRANT_FEEDBACK_PERCENTILE_GRANT", "1", Takes::Switch),
-    scoped(35, "OPTIMIZED_PLAN_FORCING", "1", Takes::Switch),
-    scoped(37, "DOP_FEEDBACK", "0", Takes::Switch),
+    scoped(1, "MAXDOP", "0", ScopedValue::Number(32_767)),
+    scoped(2, "LEGACY_CARDINALITY_ESTIMATION", "0", ScopedValue::Fixed),
+    scoped(3, "PARAMETER_SNIFFING", "1", ScopedValue::Fixed),
+    scoped(4, "QUERY_OPTIMIZER_HOTFIXES", "0", ScopedValue::Switch),
+    scoped(6, "IDENTITY_CACHE", "1", ScopedValue::Fixed),
+    scoped(7, "INTERLEAVED_EXECUTION_TVF", "1", ScopedValue::Switch),
+    scoped(8, "BATCH_MODE_MEMORY_GRANT_FEEDBACK", "1", ScopedValue::Switch),
+    scoped(9, "BATCH_MODE_ADAPTIVE_JOINS", "1", ScopedValue::Switch),
+    scoped(10, "TSQL_SCALAR_UDF_INLINING", "1", ScopedValue::Switch),
+    scoped(11, "ELEVATE_ONLINE", "OFF", ScopedValue::Elevation),
+    scoped(12, "ELEVATE_RESUMABLE", "OFF", ScopedValue::Elevation),
+    scoped(13, "OPTIMIZE_FOR_AD_HOC_WORKLOADS", "0", ScopedValue::Switch),
+    scoped(14, "XTP_PROCEDURE_EXECUTION_STATISTICS", "0", ScopedValue::Switch),
+    scoped(15, "XTP_QUERY_EXECUTION_STATISTICS", "0", ScopedValue::Switch),
+    scoped(16, "ROW_MODE_MEMORY_GRANT_FEEDBACK", "1", ScopedValue::Switch),
+    scoped(17, "ISOLATE_SECURITY_POLICY_CARDINALITY", "0", ScopedValue::Switch),
+    scoped(18, "BATCH_MODE_ON_ROWSTORE", "1", ScopedValue::Switch),
+    scoped(19, "DEFERRED_COMPILATION_TV", "1", ScopedValue::Switch),
+    scoped(20, "ACCELERATED_PLAN_FORCING", "1", ScopedValue::Switch),
+    scoped(21, "GLOBAL_TEMPORARY_TABLE_AUTO_DROP", "1", ScopedValue::Fixed),
+    scoped(22, "LIGHTWEIGHT_QUERY_PROFILING", "1", ScopedValue::Switch),
+    scoped(23, "VERBOSE_TRUNCATION_WARNINGS", "1", ScopedValue::Fixed),
+    scoped(24, "LAST_QUERY_PLAN_STATS", "0", ScopedValue::Switch),
+    scoped(
+        25,
+        "PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES",
+        "1440",
+        ScopedValue::Number(71_582),
+    ),
+    scoped(27, "EXEC_QUERY_STATS_FOR_SCALAR_FUNCTIONS", "1", ScopedValue::Switch),
+    scoped(28, "PARAMETER_SENSITIVE_PLAN_OPTIMIZATION", "1", ScopedValue::Switch),
+    scoped(29, "ASYNC_STATS_UPDATE_WAIT_AT_LOW_PRIORITY", "0", ScopedValue::Switch),
+    scoped(31, "CE_FEEDBACK", "1", ScopedValue::Switch),
+    scoped(33, "MEMORY_GRANT_FEEDBACK_PERSISTENCE", "1", ScopedValue::Switch),
+    scoped(34, "MEMORY_GRANT_FEEDBACK_PERCENTILE_GRANT", "1", ScopedValue::Switch),
+    scoped(35, "OPTIMIZED_PLAN_FORCING", "1", ScopedValue::Switch),
+    scoped(37, "DOP_FEEDBACK", "0", ScopedValue::Switch),
 ];
 
 /// SET name = value: durable on return.
@@ -81,10 +86,10 @@ pub fn set(db: &Arc<Db>, secondary: bool, name: &str, value: &str) -> Result<(),
     let known = ALL.iter().find(|one| one.name == name).ok_or_else(|| errors::syntax_near(name))?;
     let wrong = || errors::syntax_near(value);
     let wanted = match (known.takes, value) {
-        (Takes::Elevation, "OFF" | "WHEN_SUPPORTED" | "FAIL_UNSUPPORTED") => value.to_owned(),
-        (Takes::Switch | Takes::Fixed, "ON") => "1".to_owned(),
-        (Takes::Switch | Takes::Fixed, "OFF") => "0".to_owned(),
-        (Takes::Number(most), _) => {
+        (ScopedValue::Elevation, "OFF" | "WHEN_SUPPORTED" | "FAIL_UNSUPPORTED") => value.to_owned(),
+        (ScopedValue::Switch | ScopedValue::Fixed, "ON") => "1".to_owned(),
+        (ScopedValue::Switch | ScopedValue::Fixed, "OFF") => "0".to_owned(),
+        (ScopedValue::Number(most), _) => {
             let number = value.parse::<i64>().map_err(|_| wrong())?;
             if number > most {
                 return Err(wrong());
@@ -93,7 +98,7 @@ pub fn set(db: &Arc<Db>, secondary: bool, name: &str, value: &str) -> Result<(),
         }
         _ => return Err(wrong()),
     };
-    let changes = known.takes == Takes::Fixed && wanted != known.default;
+    let changes = known.takes == ScopedValue::Fixed && wanted != known.default;
     if changes || wanted == "FAIL_UNSUPPORTED" {
         return Err(errors::not_supported(&format!(
             "ALTER DATABASE SCOPED CONFIGURATION SET {name} = {value}"

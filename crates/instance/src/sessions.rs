@@ -16,14 +16,14 @@ use session::state::core::SessionShared;
 pub(super) const FIRST_SPID: i32 = 51;
 
 /// A procedure that was started with the instance: its session and its thread.
-pub struct Launched {
+pub struct LaunchedProcedure {
     pub session: Weak<SessionShared>,
     pub thread: JoinHandle<()>,
 }
 
 impl InstanceCore {
     /// A procedure was started that ends with the instance at the latest.
-    pub fn add_launched(&self, launched: Launched) {
+    pub fn add_launched(&self, launched: LaunchedProcedure) {
         self.launched.lock().push(launched);
     }
 

@@ -29,7 +29,7 @@ pub fn is_made(disk: &dyn Disk, folder: &Path) -> Result<bool, DiskError> {
 }
 
 /// What a folder says of itself.
-pub struct Known {
+pub struct KnownFolder {
     pub registry: Registry,
     pub identity: Identity,
     /// What an administrator should know.
@@ -40,7 +40,11 @@ pub struct Known {
 ///
 /// # Errors
 /// The disk; a list, or a master, of another version: nothing has been changed then.
-pub fn read_known(disk: &dyn Disk, paths: &Paths, write: bool) -> Result<Known, InstanceError> {
+pub fn read_known(
+    disk: &dyn Disk,
+    paths: &Paths,
+    write: bool,
+) -> Result<KnownFolder, InstanceError> {
     let root = paths.root();
     // Whatever else is the matter with master comes out when it is opened.
     if let Err(e @ PageError::OtherFormat { .. }) =
@@ -61,7 +65,7 @@ pub fn read_known(disk: &dyn Disk, paths: &Paths, write: bool) -> Result<Known, 
     let named = || named_instance(disk, root);
     let identity = identity::establish(disk, root, before, &named, write)?;
     match read {
-        Ok(registry) => Ok(Known { registry, identity, news: Vec::new() }),
+        Ok(registry) => Ok(KnownFolder { registry, identity, news: Vec::new() }),
         Err(damaged) => {
             let home = Home {
                 instance: identity.id,
@@ -72,7 +76,7 @@ pub fn read_known(disk: &dyn Disk, paths: &Paths, write: bool) -> Result<Known, 
             let remains = registry::remains(&damaged, root);
             let mut made = lost_list::make_again(disk, paths, &home, &remains);
             made.registry.stale = damaged.reasons;
-            Ok(Known { registry: made.registry, identity, news: made.news })
+            Ok(KnownFolder { registry: made.registry, identity, news: made.news })
         }
     }
 }

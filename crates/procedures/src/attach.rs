@@ -9,7 +9,7 @@ use catalog::db::errors;
 use instance::InstanceCore;
 use instance::OfInstance;
 use instance::attach::Attach;
-use instance::permit::Reach;
+use instance::permit::PermitReach;
 
 /// Most files that sp_attach_db takes.
 const MOST_FILES: usize = 16;
@@ -43,7 +43,7 @@ fn attach_files(call: &mut Call<'_>, files: Vec<String>, procedure: &str) -> Res
         files: data.iter().map(|file| file.as_str().into()).collect(),
         log: log.first().map(|file| file.as_str().into()),
         rebuild: false,
-        reach: Reach::of(call.core),
+        reach: PermitReach::of(call.core),
     };
     let instance = call.core.instance().clone();
     let made = statements::attach(&instance, &what).map_err(|(last, reason)| {

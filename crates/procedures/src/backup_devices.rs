@@ -10,7 +10,7 @@ use super::params::{NAME, Param};
 use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
 use instance::kept::{KeptError, position};
-use instance::permit::{FileUse, PermittedPath, Reach};
+use instance::permit::{FileUse, PermitReach, PermittedPath};
 use metadata::views::kept_objects::backup_device::BackupDevice;
 
 /// The procedures, and who may run each.
@@ -87,7 +87,7 @@ fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
     if deletes {
         let device = devices.find(name).ok_or_else(missing)?;
         let shown = &device.physical_name;
-        let file = instance.permit(Reach::of(call.core), shown, FileUse::Backup);
+        let file = instance.permit(PermitReach::of(call.core), shown, FileUse::Backup);
         let file = file.map_err(|e| e.or(|cause| cannot_open_device(shown, cause)))?;
         remove_backup(&file, shown)?;
     }

@@ -11,7 +11,7 @@ use super::Call;
 use super::params::{Given, NAME, Param};
 use ddl::properties::{self, delete, lock, put};
 use instance::catalog_locks::hold_object;
-use instance::security::change::{Change, hold};
+use instance::security::change::{SecurityChange, hold};
 use metadata::views::property_targets::{Level, Target, find};
 use statements::cannot;
 
@@ -103,7 +103,7 @@ fn hold_target(call: &mut Call<'_>, db: &Arc<Db>, target: &Target) -> Result<(),
     let id = target.holder.major;
     match target.holder.class {
         PropertyClass::Principal => {
-            let there = Change::begin(call.core, db)?.security().database.get(id).is_some();
+            let there = SecurityChange::begin(call.core, db)?.security().database.get(id).is_some();
             let name = target.shown.as_ref().map_or("", |(_, name)| name.as_str());
             if there { Ok(()) } else { Err(cannot("find", "user", name)) }
         }

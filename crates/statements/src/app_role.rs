@@ -18,7 +18,7 @@ use super::principal::{cannot, check_owns_nothing, new_role, taken, valid_name};
 use super::rights::not_permitted;
 use super::user::check_granted_nothing;
 use instance::OfInstance;
-use instance::security::change::Change;
+use instance::security::change::SecurityChange;
 use session::state::SessionCore;
 
 impl StmtCtx<'_> {
@@ -31,7 +31,7 @@ impl StmtCtx<'_> {
             return Err(errors::syntax_near(&name));
         };
         let hash = self.hash_of(&name, &password)?;
-        let mut change = Change::begin(self.core, &db)?;
+        let mut change = SecurityChange::begin(self.core, &db)?;
         may_create(change.core, &db)?;
         let security = change.security();
         if security.database.find(&name).is_some() {
@@ -64,7 +64,7 @@ impl StmtCtx<'_> {
         }
         role.default_name = options.default_schema.or(role.default_name);
         role.modified = clock::now();
-        let mut change = Change::begin(self.core, &db)?;
+        let mut change = SecurityChange::begin(self.core, &db)?;
         let security = change.security();
         match security.database.get(before.id) {
             Some(now) if *now == before => {}
@@ -87,7 +87,7 @@ impl StmtCtx<'_> {
             let name = name.name.value.as_str();
             let role = find(&self.core.security(&db), "drop", name)?;
             may_change(self.core, &db, &role, "drop")?;
-            let mut change = Change::begin(self.core, &db)?;
+            let mut change = SecurityChange::begin(self.core, &db)?;
             let security = change.security();
             let role = find(&security, "drop", name)?;
             may_change(change.core, &db, &role, "drop")?;

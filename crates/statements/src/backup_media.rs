@@ -13,7 +13,7 @@ use catalog::errors;
 use ddl::option_rules;
 use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
-use instance::permit::{FileUse, Reach};
+use instance::permit::{FileUse, PermitReach};
 use metadata::views::kept_objects::backup_device;
 
 /// Most devices of a statement.
@@ -83,7 +83,7 @@ impl StmtCtx<'_> {
         if NUL.iter().any(|nul| nul.eq_ignore_ascii_case(shown.trim())) {
             return Ok(Box::new(NullDevice));
         }
-        let reach = Reach::of(self.core);
+        let reach = PermitReach::of(self.core);
         let permitted = self.core.instance().permit(reach, &shown, FileUse::Backup);
         let permitted = permitted.map_err(|e| e.or(|cause| cannot_open_device(&shown, cause)))?;
         Ok(Box::new(permitted.device(shown)))

@@ -13,7 +13,7 @@ use catalog::errors;
 use catalog::{ColumnDef, TableDef};
 use ddl::option_rules;
 use dml::bulk::{BulkRows, bulk_load};
-use instance::bulk_file::{End, Fields, Terminators, open, read_failed, terminator};
+use instance::bulk_file::{FieldEnd, Fields, Terminators, open, read_failed, terminator};
 use instance::encoding::{Decoded, Encoding};
 use instance::messages::format::to_text;
 use session::output::Sink;
@@ -187,10 +187,10 @@ impl FileRows<'_> {
         for (i, column) in self.table.columns.iter().enumerate() {
             let end =
                 self.fields.next(i + 1 == count, &mut self.raw).map_err(|e| read_failed(&e))?;
-            if end == End::TooLong {
+            if end == FieldEnd::TooLong {
                 return Err(too_long(self.row, i + 1));
             }
-            if end == End::File && i + 1 < count {
+            if end == FieldEnd::File && i + 1 < count {
                 return Err(unexpected_end());
             }
             let skipped =

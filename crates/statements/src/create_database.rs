@@ -16,7 +16,7 @@ use instance::InstanceCore;
 use instance::OfInstance;
 use instance::attach::Attach;
 use instance::file_specs;
-use instance::permit::Reach;
+use instance::permit::PermitReach;
 
 /// Longest name of a database whose log file is named after it.
 const MAX_NAME: usize = 123;
@@ -67,7 +67,7 @@ impl StmtCtx<'_> {
         let _turn = instance.changing.lock();
         check_free_name(&instance, name)?;
         let id = instance.free_database_id();
-        let reach = Reach::of(self.core);
+        let reach = PermitReach::of(self.core);
         let recovery = model.as_ref().map_or(RecoveryModel::Full, |model| model.recovery_model());
         let made = instance.create_database(reach, id, name, &files, &settings, recovery, 0);
         let db = made.map_err(|e| self.create_failed(e))?;
@@ -102,7 +102,7 @@ impl StmtCtx<'_> {
             files: stmt.primary.iter().map(named).collect::<Result<_, _>>()?,
             log: stmt.log.first().map(named).transpose()?,
             rebuild,
-            reach: Reach::of(self.core),
+            reach: PermitReach::of(self.core),
         };
         let instance = self.core.instance().clone();
         match attach(&instance, &what) {

@@ -23,7 +23,7 @@ use instance::file_errors::in_use;
 use instance::file_specs;
 use instance::file_specs::NewFile;
 use instance::files::data_growth;
-use instance::permit::Reach;
+use instance::permit::PermitReach;
 
 impl StmtCtx<'_> {
     pub(super) fn modify_file(
@@ -70,7 +70,7 @@ impl StmtCtx<'_> {
         if db.id() == MASTER {
             return Err(errors::not_supported("MODIFY FILE (FILENAME) in master"));
         }
-        let reach = Reach::of(self.core);
+        let reach = PermitReach::of(self.core);
         let path = instance.permit_database_file(reach, shown);
         let path = path.map_err(|e| e.or(|_| bad_directory(shown)))?;
         if let Some(other) = instance.user_of(db.id(), &path) {
@@ -183,7 +183,7 @@ impl StmtCtx<'_> {
             }
             files.push(file);
         }
-        let reach = Reach::of(self.core);
+        let reach = PermitReach::of(self.core);
         files.iter().try_for_each(|file| {
             let id = db.storage()?.store().next_file_id();
             self.clear_properties(db, PropertyClass::DatabaseFile, id.into())?;

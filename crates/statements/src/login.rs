@@ -17,7 +17,7 @@ use types::{Language, SqlError, msg};
 use super::StmtCtx;
 use super::principal::{cannot, new_sid, special, taken, text_of, unknown_option, valid_name};
 use instance::OfInstance;
-use instance::security::change::Change;
+use instance::security::change::SecurityChange;
 use instance::security::passwords::{self, PASSWORD_MAX};
 use session::state::SessionCore;
 
@@ -110,7 +110,7 @@ impl StmtCtx<'_> {
         check_password(&name, &password, check_policy)?;
         let hash = self.core.instance().authentication.passwords.hash(&password)?;
         let master = self.core.host().database("master")?;
-        let mut change = Change::begin(self.core, &master)?;
+        let mut change = SecurityChange::begin(self.core, &master)?;
         may_create_logins(change.core)?;
         let security = change.security();
         if security.server.find(&name).is_some() {
@@ -177,7 +177,7 @@ impl StmtCtx<'_> {
             login.hash = Some(self.core.instance().authentication.passwords.hash(password)?);
         }
         login.modified = clock::now();
-        let mut change = Change::begin(self.core, &master)?;
+        let mut change = SecurityChange::begin(self.core, &master)?;
         let security = change.security();
         match security.server.get(before.id) {
             Some(now) if *now == before => {}
@@ -197,7 +197,7 @@ impl StmtCtx<'_> {
         may_alter_logins(self.core)?;
         for name in &stmt.names {
             let name = name.name.value.as_str();
-            let mut change = Change::begin(self.core, &master)?;
+            let mut change = SecurityChange::begin(self.core, &master)?;
             may_alter_logins(change.core)?;
             let security = change.security();
             let login = match find_login(&security, "drop", name) {

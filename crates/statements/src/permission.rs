@@ -17,7 +17,7 @@ use types::{SqlError, msg};
 
 use super::principal::cannot;
 use super::{StmtCtx, database_of};
-use instance::security::change::{Change, hold, is_still_there};
+use instance::security::change::{SecurityChange, hold, is_still_there};
 
 /// What a statement is about: the securable, its schema, and the table whose columns may be named.
 struct Target {
@@ -68,7 +68,7 @@ impl StmtCtx<'_> {
         // Nobody waits for what may not be done anyway.
         said_by(self.core, &db, &target, &wanted)?;
         self.hold_target(&db, stmt, &target)?;
-        let mut change = Change::begin(self.core, &db)?;
+        let mut change = SecurityChange::begin(self.core, &db)?;
         // Another session may have taken the right back meanwhile.
         let rows = said_by(change.core, &db, &target, &wanted)?;
         let security = change.security();
@@ -389,7 +389,7 @@ fn grantee(security: &Security, scope: Scope, name: &str) -> Result<Arc<Principa
 }
 
 fn apply(
-    change: &mut Change<'_>,
+    change: &mut SecurityChange<'_>,
     security: &Security,
     scope: Scope,
     stmt: &Statement,
@@ -436,7 +436,7 @@ fn apply(
 /// Takes away what a principal holds, and with CASCADE what it has passed on. Error: 4611 it has
 /// passed it on.
 fn take(
-    change: &mut Change<'_>,
+    change: &mut SecurityChange<'_>,
     security: &Security,
     scope: Scope,
     stmt: &Statement,

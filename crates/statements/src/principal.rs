@@ -11,7 +11,7 @@ use syntax::ast::{ExprKind, Literal, OptionItem, OptionValue};
 use types::{SqlError, msg};
 
 use super::StmtCtx;
-use instance::security::change::Change;
+use instance::security::change::SecurityChange;
 use instance::security::passwords;
 
 /// Longest name of a principal.
@@ -180,7 +180,7 @@ pub(super) fn check_owns_nothing(
 
 /// ALTER ROLE WITH NAME.
 pub(super) fn rename_role(
-    change: &mut Change<'_>,
+    change: &mut SecurityChange<'_>,
     scope: Scope,
     role: &Principal,
     name: &str,

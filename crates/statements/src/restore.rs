@@ -30,7 +30,7 @@ use catalog::fold_name;
 use catalog::registry::DbEntry;
 use instance::InstanceCore;
 use instance::OfInstance;
-use instance::permit::Reach;
+use instance::permit::PermitReach;
 use instance::restore::Described;
 
 impl StmtCtx<'_> {
@@ -166,7 +166,7 @@ impl StmtCtx<'_> {
             self.may_replace(instance, db, name, header, options)?;
         }
         let id = db.as_ref().map_or_else(|| instance.free_database_id(), |db| db.id());
-        let reach = Reach::of(self.core);
+        let reach = PermitReach::of(self.core);
         let entry =
             instance.restored_entry(reach, id, name, header, &mut |_, _, logical, shown| {
                 let moved = options.moves.iter().find(|(l, _)| fold_name(l) == fold_name(logical));
@@ -259,7 +259,7 @@ impl StmtCtx<'_> {
             checked
                 .map_err(|e| self.terminate(&Place { command, database: name, db: None }, &e))?;
             // Files that were added since the base was taken are new.
-            let reach = Reach::of(self.core);
+            let reach = PermitReach::of(self.core);
             let entry = instance.restored_entry(
                 reach,
                 db.id(),
@@ -307,7 +307,7 @@ impl StmtCtx<'_> {
         let step = if options.no_recovery || wait { Step::More } else { Step::Last };
         let header = media.set(options.position).map(|set| set.header);
         let (mut refused, mut shown) = (None, Vec::new());
-        let reach = Reach::of(self.core);
+        let reach = PermitReach::of(self.core);
         let mut place = |new: &[FileSpec]| {
             let at = |spec| (spec, added_place(&entry, header.as_ref().ok(), options, spec));
             let placed: Vec<(&FileSpec, CompactString)> = new.iter().map(at).collect();

@@ -24,7 +24,7 @@ use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
 use ddl::work::Work;
 use instance::catalog_locks::lock_schema;
-use instance::security::change::{Change, forget};
+use instance::security::change::{SecurityChange, forget};
 
 impl StmtCtx<'_> {
     pub(super) fn create_schema(&mut self, stmt: &CreateSchema) -> Result<(), SqlError> {
@@ -39,7 +39,7 @@ impl StmtCtx<'_> {
         open.trees.put(txn, SysTable::Schemas, &row).map_err(|e| errors::store_error(&db, e))?;
         self.core.remember_ddl(DdlChange::schema(&db, name, id, true));
         if owner != DBO {
-            let mut change = Change::begin(self.core, &db)?;
+            let mut change = SecurityChange::begin(self.core, &db)?;
             // The owner may have been dropped before this kept others from changing principals.
             if let Some(named) = &stmt.owner
                 && change

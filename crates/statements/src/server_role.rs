@@ -16,7 +16,7 @@ use super::principal::{
     cannot, check_circle, check_droppable, find_member, find_role, new_role, public_members,
     rename_role, special, taken, valid_name,
 };
-use instance::security::change::Change;
+use instance::security::change::SecurityChange;
 use session::state::SessionCore;
 
 impl StmtCtx<'_> {
@@ -24,7 +24,7 @@ impl StmtCtx<'_> {
         super::rights::server(self.core, Permission::CreateServerRole)?;
         let name = valid_name(&stmt.name.value)?;
         let master = self.core.host().database("master")?;
-        let mut change = Change::begin(self.core, &master)?;
+        let mut change = SecurityChange::begin(self.core, &master)?;
         super::rights::server(change.core, Permission::CreateServerRole)?;
         let sysadmin = change.core.is_sysadmin();
         let caller = change.core.identity.caller.login_id();
@@ -57,7 +57,7 @@ impl StmtCtx<'_> {
         let role =
             find_role(&self.core.security(&master), Scope::Server, "alter", &stmt.name.value)?;
         may_alter_server_role(self.core, &master, &role, "alter")?;
-        let mut change = Change::begin(self.core, &master)?;
+        let mut change = SecurityChange::begin(self.core, &master)?;
         let security = change.security();
         let role = find_role(&security, Scope::Server, "alter", &stmt.name.value)?;
         may_alter_server_role(change.core, &master, &role, "alter")?;
@@ -98,7 +98,7 @@ impl StmtCtx<'_> {
                 Err(_) if stmt.if_exists => continue,
                 role => may_alter_server_role(self.core, &master, &*role?, "drop")?,
             }
-            let mut change = Change::begin(self.core, &master)?;
+            let mut change = SecurityChange::begin(self.core, &master)?;
             let security = change.security();
             let role = find_role(&security, Scope::Server, "drop", &name.name.value)?;
             may_alter_server_role(change.core, &master, &role, "drop")?;

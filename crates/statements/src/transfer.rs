@@ -18,7 +18,7 @@ use super::principal::cannot;
 use super::rights::not_permitted;
 use ddl::work::Work;
 use ddl::{moves, others, schemabinding, user_types};
-use instance::security::change::{Change, forget, hold, is_still_there};
+use instance::security::change::{SecurityChange, forget, hold, is_still_there};
 
 fn schema_of(name: &ObjectName) -> &str {
     name.schema.as_ref().map_or("", |s| s.value.as_str())
@@ -226,7 +226,7 @@ impl StmtCtx<'_> {
         if owner.as_ref().is_some_and(|owner| owner.id != DBO) && self.core.trancount() > 0 {
             return Err(errors::not_in_transaction("ALTER AUTHORIZATION"));
         }
-        let mut change = Change::begin(self.core, db)?;
+        let mut change = SecurityChange::begin(self.core, db)?;
         check_takes(change.core, db, on, schema)?;
         check_still_there(&change.security(), Scope::Database, owner.as_deref())?;
         change.set_owner(on.class, on.major, owner.map(|owner| owner.id))?;
@@ -252,7 +252,7 @@ impl StmtCtx<'_> {
         let on = Securable::new(class, role.id);
         check_takes(self.core, db, on, 0)?;
         let owner = self.new_owner(db, scope, &to.value)?;
-        let mut change = Change::begin(self.core, db)?;
+        let mut change = SecurityChange::begin(self.core, db)?;
         let security = change.security();
         check_takes(change.core, db, on, 0)?;
         check_still_there(&security, scope, Some(&owner))?;
@@ -278,7 +278,7 @@ impl StmtCtx<'_> {
         let security = self.core.security(&master);
         let login = security.server.find(&to.value).filter(|p| p.kind == Kind::User).cloned();
         let login = login.ok_or_else(|| cannot("find", "principal", &to.value))?;
-        let mut change = Change::begin(self.core, &db)?;
+        let mut change = SecurityChange::begin(self.core, &db)?;
         if !change.core.owns_database(&db) {
             return Err(not_permitted());
         }

@@ -19,7 +19,7 @@ use super::principal::{
     new_sid, public_members, rename_role, special, taken, text_of, unknown_option, valid_name,
 };
 use super::rights::not_permitted;
-use instance::security::change::Change;
+use instance::security::change::SecurityChange;
 use session::state::SessionCore;
 
 /// What WITH of CREATE and ALTER says of users and application roles.
@@ -58,7 +58,7 @@ impl StmtCtx<'_> {
             Some(login) => login_sid(self.core, login)?,
             None => new_sid().into(),
         };
-        let mut change = Change::begin(self.core, &db)?;
+        let mut change = SecurityChange::begin(self.core, &db)?;
         may_create_users(change.core, &db)?;
         let security = change.security();
         if security.database.find(&name).is_some() {
@@ -94,7 +94,7 @@ impl StmtCtx<'_> {
             return Err(errors::syntax_near(&stmt.name.value));
         }
         let sid = options.login.as_ref().map(|login| login_sid(self.core, login)).transpose()?;
-        let mut change = Change::begin(self.core, &db)?;
+        let mut change = SecurityChange::begin(self.core, &db)?;
         may_alter_users(change.core, &db)?;
         let security = change.security();
         let before = find_user(&security, "alter", &stmt.name.value)?;
@@ -125,7 +125,7 @@ impl StmtCtx<'_> {
         let db = self.core.db().clone();
         may_alter_users(self.core, &db)?;
         for name in &stmt.names {
-            let mut change = Change::begin(self.core, &db)?;
+            let mut change = SecurityChange::begin(self.core, &db)?;
             may_alter_users(change.core, &db)?;
             let security = change.security();
             let user = match find_user(&security, "drop", &name.name.value) {
@@ -154,7 +154,7 @@ impl StmtCtx<'_> {
         let db = self.core.db().clone();
         super::rights::in_database(self.core, &db, Permission::CreateRole)?;
         let name = valid_name(&stmt.name.value)?;
-        let mut change = Change::begin(self.core, &db)?;
+        let mut change = SecurityChange::begin(self.core, &db)?;
         super::rights::in_database(change.core, &db, Permission::CreateRole)?;
         let (caller, owns) = (change.core.user_id(), change.core.owns_database(&db));
         let security = change.security();
@@ -189,7 +189,7 @@ impl StmtCtx<'_> {
             (PrincipalSource::None, Some(name)) => {
                 let found = find_role(&self.core.security(&db), Scope::Database, "alter", role)?;
                 may_alter_role(self.core, &db, &found, "alter")?;
-                let mut change = Change::begin(self.core, &db)?;
+                let mut change = SecurityChange::begin(self.core, &db)?;
                 let found = find_role(&change.security(), Scope::Database, "alter", role)?;
                 may_alter_role(change.core, &db, &found, "alter")?;
                 rename_role(&mut change, Scope::Database, &found, &name)?;
@@ -208,7 +208,7 @@ impl StmtCtx<'_> {
                 Err(_) if stmt.if_exists => continue,
                 found => may_alter_role(self.core, &db, &*found?, "drop")?,
             }
-            let mut change = Change::begin(self.core, &db)?;
+            let mut change = SecurityChange::begin(self.core, &db)?;
             let security = change.security();
             let role = find_role(&security, Scope::Database, "drop", name)?;
             may_alter_role(change.core, &db, &role, "drop")?;
@@ -306,7 +306,7 @@ pub fn set_member(
     let db = core.db().clone();
     let found = find_role(&core.security(&db), Scope::Database, "alter", role)?;
     may_alter_role(core, &db, &found, "alter")?;
-    let mut change = Change::begin(core, &db)?;
+    let mut change = SecurityChange::begin(core, &db)?;
     let security = change.security();
     let role = find_role(&security, Scope::Database, "alter", role)?;
     may_alter_role(change.core, &db, &role, "alter")?;

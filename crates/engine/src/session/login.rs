@@ -10,7 +10,7 @@ use types::{LANGUAGES, SqlError, msg};
 
 use super::{Session, logon};
 use instance::security::LoginToken;
-use instance::security::change::Change;
+use instance::security::change::SecurityChange;
 use instance::security::login::login_failed;
 use instance::security::passwords;
 use instance::{InstanceCore, OfInstance};
@@ -50,7 +50,7 @@ pub(crate) fn set_sa_password(
     let mut session = Session::of(instance)?;
     session.with_core(|core| {
         core.begin_statement(true)?;
-        let change = Change::begin(core, &master).and_then(|mut change| {
+        let change = SecurityChange::begin(core, &master).and_then(|mut change| {
             let sa = change.security().server.get(SA).cloned();
             let sa = sa.ok_or_else(|| SqlError::internal("there is no sa"))?;
             let modified = catalog::clock::now();

@@ -10,7 +10,7 @@ use sim::SimDisk;
 use types::{ResultRows, SqlError, Value};
 
 use crate::{Instance, InstanceOptions, Session, Sink};
-use instance::security::change::Change;
+use instance::security::change::SecurityChange;
 use instance::security::{ClientInfo, LoginToken};
 
 /// The rows of a batch, which has no errors.
@@ -40,7 +40,7 @@ fn rewrite(instance: &Arc<Instance>, login: &str, change: impl Fn(Principal) -> 
     let master = instance.database("master").unwrap();
     instance.session().unwrap().with_core(|core| {
         core.begin_statement(true).unwrap();
-        let done = Change::begin(core, &master).and_then(|mut work| {
+        let done = SecurityChange::begin(core, &master).and_then(|mut work| {
             let found = work.security().server.find(login).cloned().unwrap();
             work.put_principal(Scope::Server, &change(Principal::clone(&found)))?;
             work.finish()

@@ -6,7 +6,7 @@ use crate::boot_text::{DISCARDED, META, log_growth, make_tree};
 use crate::file_errors::{cannot_create, cannot_create_file};
 use crate::file_specs::{NewFile, NewFiles};
 use crate::open_error::OpenError;
-use crate::permit::Reach;
+use crate::permit::PermitReach;
 use catalog::Growth;
 use catalog::clock;
 use catalog::db::Db;
@@ -33,7 +33,7 @@ impl InstanceCore {
     #[allow(clippy::too_many_arguments)] // what a database consists of, and for whom
     pub fn create_database(
         &self,
-        reach: Reach,
+        reach: PermitReach,
         id: i32,
         name: &str,
         files: &NewFiles,
@@ -91,7 +91,7 @@ impl InstanceCore {
 
     fn new_entry(
         &self,
-        reach: Reach,
+        reach: PermitReach,
         id: i32,
         name: &str,
         files: &NewFiles,
@@ -256,7 +256,7 @@ impl InstanceCore {
         let recovery =
             if id == catalog::MODEL { RecoveryModel::Full } else { RecoveryModel::Simple };
         let made =
-            self.create_database(Reach::Everywhere, id, name, &files, &settings, recovery, 0);
+            self.create_database(PermitReach::Everywhere, id, name, &files, &settings, recovery, 0);
         made.map(drop)
     }
 }

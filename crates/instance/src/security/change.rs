@@ -33,20 +33,20 @@ pub fn check_not_model(db: &Db) -> Result<(), SqlError> {
 }
 
 /// A change in progress, within a statement.
-pub struct Change<'a> {
+pub struct SecurityChange<'a> {
     pub core: &'a mut SessionCore,
     db: Arc<Db>,
     open: Arc<Open>,
     security: Arc<Security>,
 }
 
-impl<'a> Change<'a> {
+impl<'a> SecurityChange<'a> {
     /// Waits until nobody else changes them. From then on the session's transaction sees them as
     /// they are now: what was found out before about who may do what is to be asked again.
     ///
     /// # Errors
     /// 3906, 1205, 1222; why the database cannot be used.
-    pub fn begin(core: &'a mut SessionCore, db: &Arc<Db>) -> Result<Change<'a>, SqlError> {
+    pub fn begin(core: &'a mut SessionCore, db: &Arc<Db>) -> Result<SecurityChange<'a>, SqlError> {
         db.check_writable()?;
         check_not_model(db)?;
         let open = db.open()?;
@@ -56,7 +56,7 @@ impl<'a> Change<'a> {
         if !security.says_as(&core.security(db)) {
             core.remember_ddl(DdlChange::security(db, security.clone()));
         }
-        Ok(Change { core, db: db.clone(), open, security })
+        Ok(SecurityChange { core, db: db.clone(), open, security })
     }
 
     /// They as they were when the change began.
@@ -164,7 +164,7 @@ impl<'a> Change<'a> {
 
 /// Keeps a schema, an object or a type from being dropped until the transaction ends: what is said
 /// of it now would be said of whatever gets its id later. Whether it is still there is to be looked
-/// at afterwards. Principals are kept by the lock of [`Change::begin`].
+/// at afterwards. Principals are kept by the lock of [`SecurityChange::begin`].
 ///
 /// # Errors
 /// 1205, 1222.
@@ -186,7 +186,7 @@ pub fn is_still_there(security: &Security, scope: Scope, principal: &Principal) 
 /// transaction ends: it would run as the next one that gets the id.
 ///
 /// # Errors
-/// As [`Change::begin`]; 15151 it has been dropped.
+/// As [`SecurityChange::begin`]; 15151 it has been dropped.
 pub fn hold_user(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), SqlError> {
     // Others are never dropped.
     if id < FIRST_USER {
@@ -194,7 +194,7 @@ pub fn hold_user(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), Sq
     }
     let found =
         core.security(db).database.get(id).map(|user| user.name.clone()).unwrap_or_default();
-    match Change::begin(core, db)?.security().database.get(id) {
+    match SecurityChange::begin(core, db)?.security().database.get(id) {
         Some(now) if now.name == found => Ok(()),
         _ => Err(SqlError::of(msg::CANNOT_CHANGE_MISSING, [&"find", &"user", &found])),
     }
@@ -204,7 +204,7 @@ pub fn hold_user(core: &mut SessionCore, db: &Arc<Db>, id: i32) -> Result<(), Sq
 /// that nobody adds to them.
 ///
 /// # Errors
-/// As [`Change::begin`].
+/// As [`SecurityChange::begin`].
 pub fn forget(
     core: &mut SessionCore,
     db: &Arc<Db>,
@@ -215,7 +215,7 @@ pub fn forget(
     if !owned && !has_grants(db, class, major)? {
         return Ok(());
     }
-    let mut change = Change::begin(core, db)?;
+    let mut change = SecurityChange::begin(core, db)?;
     change.delete_grants(class, major, |_| true)?;
     if owned {
         change.set_owner(class, major, None)?;
@@ -227,7 +227,7 @@ pub fn forget(
 /// the id of one. The caller has SCH-M on the table.
 ///
 /// # Errors
-/// As [`Change::begin`].
+/// As [`SecurityChange::begin`].
 pub fn forget_columns(
     core: &mut SessionCore,
     db: &Arc<Db>,
@@ -239,7 +239,7 @@ pub fn forget_columns(
     if all_stay || db.is_autonomous() || !has_grants(db, Class::Object, before.object_id)? {
         return Ok(());
     }
-    let mut change = Change::begin(core, db)?;
+    let mut change = SecurityChange::begin(core, db)?;
     change.delete_grants(Class::Object, before.object_id, |column| column > 0 && !stays(column))?;
     change.finish()
 }

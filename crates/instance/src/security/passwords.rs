@@ -45,9 +45,9 @@ pub struct Passwords {
 }
 
 /// A turn to compute a hash.
-pub struct Turn<'a>(&'a Passwords);
+pub struct HashTurn<'a>(&'a Passwords);
 
-impl Drop for Turn<'_> {
+impl Drop for HashTurn<'_> {
     fn drop(&mut self) {
         *self.0.running.lock() -= 1;
         self.0.freed.notify_one();
@@ -76,7 +76,7 @@ impl Passwords {
     }
 
     /// Waits for a turn; `None` when there was none for 15 seconds.
-    pub fn turn(&self) -> Option<Turn<'_>> {
+    pub fn turn(&self) -> Option<HashTurn<'_>> {
         let until = Instant::now() + TURN;
         let mut running = self.running.lock();
         while *running >= self.limit {
@@ -85,7 +85,7 @@ impl Passwords {
             }
         }
         *running += 1;
-        Some(Turn(self))
+        Some(HashTurn(self))
     }
 
     /// The hash of a new password.
@@ -104,7 +104,7 @@ impl Passwords {
     }
 
     /// Whether a password is right; without a hash it is not, after the same time.
-    pub fn verify(&self, _turn: &Turn<'_>, password: &str, stored: Option<&str>) -> bool {
+    pub fn verify(&self, _turn: &HashTurn<'_>, password: &str, stored: Option<&str>) -> bool {
         let nobody = || {
             // A hash that cannot be computed is one that no password fits.
             self.nobody

@@ -15,7 +15,7 @@ use types::{DataType, Len, SqlError, Value, msg};
 use super::{of_statement as f, session};
 use crate::views::devices::files_of;
 use instance::OfInstance;
-use instance::figures::Figures;
+use instance::figures::InstanceFigures;
 use session::state::SessionCore;
 
 /// Microseconds of a tick.
@@ -55,13 +55,13 @@ fn cpu_time() -> Duration {
 }
 
 /// What the server has done since its start.
-pub fn figures(core: &SessionCore) -> Figures {
+pub fn figures(core: &SessionCore) -> InstanceFigures {
     let instance = core.instance();
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     let (since, cpu_us) = (instance.born.elapsed(), micros(cpu_time()));
     let packets = instance.packets();
-    let mut figures = Figures {
+    let mut figures = InstanceFigures {
         seconds: since.as_secs(),
         cpu_us,
         idle_us: micros(since).saturating_mul(cpus).saturating_sub(cpu_us),
@@ -81,7 +81,7 @@ pub fn figures(core: &SessionCore) -> Figures {
     figures
 }
 
-fn figure(cx: &mut CallCx<'_>, of: fn(&Figures) -> u64) -> Result<Value, SqlError> {
+fn figure(cx: &mut CallCx<'_>, of: fn(&InstanceFigures) -> u64) -> Result<Value, SqlError> {
     Ok(number(of(&figures(session(cx)?))))
 }
 

@@ -10,7 +10,7 @@ use types::{SqlError, msg};
 
 use super::{in_database, sysadmin};
 use crate::StmtCtx;
-use instance::security::change::Change;
+use instance::security::change::SecurityChange;
 
 impl StmtCtx<'_> {
     /// A database belongs to the login that makes it.
@@ -21,7 +21,7 @@ impl StmtCtx<'_> {
         let db = self.core.host().database(name)?;
         let sid: Arc<[u8]> = self.core.identity.caller.sid().into();
         self.core.begin_statement(true)?;
-        let owned = Change::begin(self.core, &db).and_then(|mut change| {
+        let owned = SecurityChange::begin(self.core, &db).and_then(|mut change| {
             let security = change.security();
             let dbo =
                 security.database.get(DBO).ok_or_else(|| SqlError::internal("there is no dbo"))?;

@@ -9,7 +9,7 @@ use super::Kind;
 use crate::views::shown::Rows;
 use crate::views::{NVARCHAR60, SYSNAME, View, text};
 use instance::OfInstance;
-use instance::kept::Keep;
+use instance::kept::Persisted;
 use session::state::SessionCore;
 
 /// What a backup device adds to the system.
@@ -23,7 +23,7 @@ pub struct BackupDevice {
     pub physical_name: String,
 }
 
-impl Keep for BackupDevice {
+impl Persisted for BackupDevice {
     const PLURAL: &'static str = "backup devices";
     const ONE: &'static str = "device";
 
