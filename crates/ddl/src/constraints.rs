@@ -9,7 +9,7 @@ use compact_str::CompactString;
 use types::{SqlError, msg};
 
 use super::own_queries::with_env;
-use super::work::Work;
+use super::work::SchemaChange;
 use catalog::given_up::Name;
 use catalog::{Catalog, CheckDef, ForeignKeyDef, NewCheck, TableDef, fold_name};
 use dml::change::{check_condition, test_check, test_foreign_key};
@@ -20,7 +20,7 @@ use exec::operators::context::ExecCtx;
 /// # Errors
 /// 2714 the name is taken; those of its condition.
 pub fn make_check(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &TableDef,
     new: &NewCheck,
     untrusted: bool,
@@ -54,7 +54,7 @@ pub fn make_check(
 /// # Errors
 /// As [`make_check`]; 547.
 pub fn add_check(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     new: &NewCheck,
     test: bool,
@@ -77,7 +77,7 @@ pub(super) enum Constraint {
 
 /// Tests the rows that are there.
 pub(super) fn test_one(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &TableDef,
     constraint: &Constraint,
 ) -> Result<(), SqlError> {
@@ -102,7 +102,7 @@ pub(super) fn test_one(
 /// # Errors
 /// 4917 no such constraint, 11415-like one that cannot be switched; 547.
 pub fn switch(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     names: &[&str],
     enable: bool,
@@ -143,7 +143,7 @@ pub fn switch(
 }
 
 /// Publishes tables anew, so that what was compiled for them is compiled again.
-fn touch(work: &mut Work<'_>, tables: impl Iterator<Item = i32>) -> Result<(), SqlError> {
+fn touch(work: &mut SchemaChange<'_>, tables: impl Iterator<Item = i32>) -> Result<(), SqlError> {
     let ids: HashSet<i32> = tables.collect();
     for id in ids {
         let Some(table) = work.db.catalog().by_id.get(&id).cloned() else { continue };
@@ -158,7 +158,7 @@ fn touch(work: &mut Work<'_>, tables: impl Iterator<Item = i32>) -> Result<(), S
 /// # Errors
 /// What the storage says.
 pub fn drop_constraint(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     name: &str,
 ) -> Result<Option<Arc<TableDef>>, SqlError> {

@@ -10,7 +10,7 @@ use txn::LockMode;
 use types::{SqlError, msg};
 
 use super::modules::{NewModule, hold_run_as, replace};
-use super::work::Work;
+use super::work::SchemaChange;
 use catalog::given_up::Name;
 use catalog::module::as_create;
 use catalog::{ModuleDef, ModuleHead, TriggerOrder, clock, errors, fold_name};
@@ -21,10 +21,10 @@ use catalog::{ModuleDef, ModuleHead, TriggerOrder, clock, errors, fold_name};
 /// # Errors
 /// 2714 the name is taken, 208 ALTER of nothing; those of `check`.
 pub fn put(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     new: &NewModule<'_>,
     of_server: bool,
-    check: impl FnOnce(&Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
+    check: impl FnOnce(&SchemaChange<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     work.wait_for_name(&Name::event_trigger(of_server, new.name))?;
     let before = work.db.catalog().event_trigger(of_server, new.name).cloned();
@@ -62,7 +62,7 @@ pub fn put(
 
 /// Another session may have changed the trigger while its lock was waited for.
 fn lock(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     object_id: i32,
     before: Option<&Arc<ModuleDef>>,
 ) -> Result<(), SqlError> {
@@ -80,7 +80,11 @@ fn lock(
 ///
 /// # Errors
 /// 1205, 1222; what the storage says.
-pub fn drop_trigger(work: &mut Work<'_>, of_server: bool, name: &str) -> Result<bool, SqlError> {
+pub fn drop_trigger(
+    work: &mut SchemaChange<'_>,
+    of_server: bool,
+    name: &str,
+) -> Result<bool, SqlError> {
     let Some(before) = work.db.catalog().event_trigger(of_server, name).cloned() else {
         return Ok(false);
     };
@@ -94,7 +98,7 @@ pub fn drop_trigger(work: &mut Work<'_>, of_server: bool, name: &str) -> Result<
 /// # Errors
 /// 1088 no such trigger.
 pub fn switch(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     of_server: bool,
     names: &[CompactString],
     enable: bool,

@@ -99,7 +99,7 @@ const OTHERS: [&str; 25] = [
 
 /// What an event of CREATE TRIGGER is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum KnownEvent {
     Raised,
     /// Of T-SQL, and not raised.
     Missing,
@@ -109,16 +109,16 @@ pub enum Known {
 }
 
 /// Whether a word is an event or a group, for a trigger of a database or of the server.
-pub fn known(word: &str, of_server: bool) -> Known {
+pub fn known(word: &str, of_server: bool) -> KnownEvent {
     let raised = |(event, groups): &Event| *event == word || groups.contains(&word);
     if ALL.contains(&word) || EVENTS.iter().any(raised) {
-        Known::Raised
+        KnownEvent::Raised
     } else if word == LOGON || ALL_OF_SERVER.contains(&word) || SERVER_EVENTS.iter().any(raised) {
-        if of_server { Known::Raised } else { Known::Elsewhere }
+        if of_server { KnownEvent::Raised } else { KnownEvent::Elsewhere }
     } else if OTHERS.contains(&word) {
-        Known::Missing
+        KnownEvent::Missing
     } else {
-        Known::No
+        KnownEvent::No
     }
 }
 
@@ -228,9 +228,12 @@ mod tests {
         assert!(!covers("DDL_INDEX_EVENTS", "CREATE_TABLE"));
         assert_eq!(
             (known("DDL_VIEW_EVENTS", false), known("RENAME", false), known("LOGON", false)),
-            (Known::Raised, Known::Missing, Known::Elsewhere)
+            (KnownEvent::Raised, KnownEvent::Missing, KnownEvent::Elsewhere)
         );
-        assert_eq!((known("LOGON", true), known("LOGOFF", true)), (Known::Raised, Known::No));
+        assert_eq!(
+            (known("LOGON", true), known("LOGOFF", true)),
+            (KnownEvent::Raised, KnownEvent::No)
+        );
         assert_eq!(meant("DROP_TABLE", false).next(), Some((23, "DROP_TABLE")));
         assert_eq!(meant("DROP_LOGIN", true).next(), Some((146, "DROP_LOGIN")));
         assert_eq!(meant("DDL_EVENTS", false).count(), EVENTS.len());

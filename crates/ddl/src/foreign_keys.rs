@@ -10,7 +10,7 @@ use syntax::ast::ReferentialAction;
 use types::{SqlError, msg};
 
 use super::constraints::{Constraint, made_up, test_one};
-use super::work::Work;
+use super::work::SchemaChange;
 use catalog::given_up::Name;
 use catalog::security::Permission;
 use catalog::{Catalog, ForeignKeyDef, IndexDef, NewForeignKey, TableDef, fold_name};
@@ -18,7 +18,7 @@ use logical::rights::Rights;
 
 /// The rows that a new foreign key finds in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowsThere {
     /// There are none: the table is being made.
     None,
     /// They must satisfy it.
@@ -34,10 +34,10 @@ pub enum Rows {
 /// there, 1778 and 1753 other types, 1761 and 1762 actions that the columns do not allow, 1785
 /// cascades in a circle; 547.
 pub fn add_foreign_key(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     new: &NewForeignKey,
-    rows: Rows,
+    rows: RowsThere,
 ) -> Result<Arc<TableDef>, SqlError> {
     let object_id = work.object_id()?;
     let first = new.columns.first().map(CompactString::as_str);
@@ -66,7 +66,7 @@ pub fn add_foreign_key(
         on_delete: new.on_delete,
         on_update: new.on_update,
         disabled: false,
-        untrusted: rows == Rows::Untested || new.not_for_replication,
+        untrusted: rows == RowsThere::Untested || new.not_for_replication,
         not_for_replication: new.not_for_replication,
     };
     check_actions(table, &def)?;
@@ -79,7 +79,7 @@ pub fn add_foreign_key(
         // Changes of the other table have one more thing to look at.
         work.publish(Some(parent.clone()), Some(Arc::new(TableDef::clone(&parent))))?;
     }
-    if rows == Rows::Tested {
+    if rows == RowsThere::Tested {
         test_one(work, &next, &Constraint::ForeignKey(def))?;
     }
     Ok(next)
@@ -89,7 +89,11 @@ pub fn add_foreign_key(
 ///
 /// # Errors
 /// What the storage says.
-pub fn skipped(work: &Work<'_>, table: &str, new: &NewForeignKey) -> Result<SqlError, SqlError> {
+pub fn skipped(
+    work: &SchemaChange<'_>,
+    table: &str,
+    new: &NewForeignKey,
+) -> Result<SqlError, SqlError> {
     let first = new.columns.first().map(CompactString::as_str);
     let name = match &new.name {
         Some(name) => name.clone(),
@@ -99,7 +103,7 @@ pub fn skipped(work: &Work<'_>, table: &str, new: &NewForeignKey) -> Result<SqlE
 }
 
 pub(super) fn parent_of(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     new: &NewForeignKey,
     name: &str,

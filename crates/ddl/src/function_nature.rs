@@ -119,7 +119,7 @@ impl Natures<'_> {
     fn look(&mut self, module: &ModuleDef) -> Result<FunctionNature, SqlError> {
         let catalog = self.db.catalog();
         let functions = self.functions;
-        let mut found = Found {
+        let mut found = FoundNature {
             functions,
             nature: FunctionNature::PLAIN,
             called: Vec::new(),
@@ -145,20 +145,20 @@ impl Natures<'_> {
             }
             _ => found.not_bound(|listener| of_statement(&module.stmt, listener)),
         }
-        let Found { nature, called, .. } = found;
+        let FoundNature { nature, called, .. } = found;
         Ok(called.iter().fold(nature, |nature, module| nature.with(self.of(module))))
     }
 }
 
 /// What has been found in a function.
-struct Found<'c> {
+struct FoundNature<'c> {
     functions: SystemFunctions,
     nature: FunctionNature,
     called: Vec<Arc<ModuleDef>>,
     catalog: &'c Catalog,
 }
 
-impl Found<'_> {
+impl FoundNature<'_> {
     fn program(&mut self, binder: &mut Binder<'_>, program: &Program) {
         let vars = &program.vars;
         let float =
@@ -258,7 +258,7 @@ fn is_plain(query: &Query) -> bool {
         && select.items.iter().all(SelectItem::assigns)
 }
 
-impl Listener for Found<'_> {
+impl Listener for FoundNature<'_> {
     fn object(&mut self, name: &ObjectName, _: Option<&Ident>, how: Use) {
         let schema = name.schema.as_ref().map(|schema| schema.value.as_str());
         match how {

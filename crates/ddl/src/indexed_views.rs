@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::rebuild::{duplicate_key, run_dml};
 use super::tables::{self, create_table};
 use super::view_bases::bases;
-use super::work::Work;
+use super::work::SchemaChange;
 use bind::view_rows::rows_name;
 use catalog::names::quote;
 use catalog::{Db, ModuleDef, NewColumn, NewIndex, NewTable, TableDef};
@@ -27,7 +27,7 @@ pub fn create(
     index: NewIndex,
 ) -> Result<(), SqlError> {
     let bases = bases(&db.catalog(), view);
-    let mut work = Work::begin(core, db)?;
+    let mut work = SchemaChange::begin(core, db)?;
     bases.iter().try_for_each(|base| work.lock_current(base))?;
     bases.iter().try_for_each(|base| check_no_policy(&work, view, base))?;
     drop(work);
@@ -40,7 +40,7 @@ pub fn create(
         ..NewTable::default()
     };
     let rows = create_table(core, db, new)?;
-    let mut work = Work::begin(core, db)?;
+    let mut work = SchemaChange::begin(core, db)?;
     let names: Vec<String> = rows.columns.iter().map(|c| quote(&c.name)).collect();
     let names = names.join(", ");
     let (schema, name) = (quote(&view.schema), quote(&view.name));
@@ -57,7 +57,11 @@ pub fn create(
 }
 
 /// 33266: who reads the view's rows would pass over the policy.
-fn check_no_policy(work: &Work<'_>, view: &ModuleDef, base: &TableDef) -> Result<(), SqlError> {
+fn check_no_policy(
+    work: &SchemaChange<'_>,
+    view: &ModuleDef,
+    base: &TableDef,
+) -> Result<(), SqlError> {
     if !work.db.catalog().is_in_policy(base.object_id) {
         return Ok(());
     }
@@ -65,7 +69,7 @@ fn check_no_policy(work: &Work<'_>, view: &ModuleDef, base: &TableDef) -> Result
 }
 
 /// Statements on these tables are compiled again.
-fn renew(work: &mut Work<'_>, bases: &[Arc<TableDef>]) -> Result<(), SqlError> {
+fn renew(work: &mut SchemaChange<'_>, bases: &[Arc<TableDef>]) -> Result<(), SqlError> {
     bases.iter().try_for_each(|base| {
         work.publish(Some(base.clone()), Some(Arc::new(TableDef::clone(base))))
     })
@@ -75,7 +79,7 @@ fn renew(work: &mut Work<'_>, bases: &[Arc<TableDef>]) -> Result<(), SqlError> {
 ///
 /// # Errors
 /// 1205, 1222; what the storage says.
-pub fn drop_rows(work: &mut Work<'_>, view: &ModuleDef) -> Result<(), SqlError> {
+pub fn drop_rows(work: &mut SchemaChange<'_>, view: &ModuleDef) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
     let Some(rows) = catalog.rows_of_view(view.object_id).cloned() else { return Ok(()) };
     let bases = bases(&catalog, view);
@@ -88,7 +92,7 @@ pub fn drop_rows(work: &mut Work<'_>, view: &ModuleDef) -> Result<(), SqlError> 
 ///
 /// # Errors
 /// As [`drop_rows`].
-pub fn rename(work: &mut Work<'_>, view: &ModuleDef, name: &str) -> Result<(), SqlError> {
+pub fn rename(work: &mut SchemaChange<'_>, view: &ModuleDef, name: &str) -> Result<(), SqlError> {
     let Some(rows) = work.db.catalog().rows_of_view(view.object_id).cloned() else { return Ok(()) };
     work.lock_current(&rows)?;
     let next = TableDef { name: name.into(), ..TableDef::clone(&rows) };

@@ -9,7 +9,7 @@ use compact_str::CompactString;
 use types::SqlError;
 
 use super::own_queries::with_env;
-use super::work::Work;
+use super::work::SchemaChange;
 use bind::Binder;
 use catalog::module::ModuleHead;
 use catalog::{ModuleDef, ModuleKind};
@@ -19,7 +19,7 @@ use catalog::{ModuleDef, ModuleKind};
 /// # Errors
 /// Those of its query.
 pub(super) fn with_columns(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     module: Arc<ModuleDef>,
 ) -> Result<Arc<ModuleDef>, SqlError> {
     if !module.selects_all() {

@@ -1,9 +1,9 @@
 //! Changes of schema of Ringwood, in a session's transaction: tables, indexes, constraints,
 //! modules, the copies that rebuild a table; and from what statements say to the definitions that
-//! they mean. Entry points: [`work::Work`] (a change in progress), [`table_def::from_create`],
-//! [`tables::create_table`], [`temps`] (temporary tables). Guarantees: what changes a definition is
-//! part of its statement's transaction, and in force for others when that has committed; a
-//! statement that fails leaves nothing of it.
+//! they mean. Entry points: [`work::SchemaChange`] (a change in progress),
+//! [`table_def::from_create`], [`tables::create_table`], [`temps`] (temporary tables). Guarantees:
+//! what changes a definition is part of its statement's transaction, and in force for others when
+//! that has committed; a statement that fails leaves nothing of it.
 
 pub mod build;
 pub mod constraints;

@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use expr::mask::{Mask, NoMask};
 use types::{DataType, SqlError, msg};
 
-use super::work::Work;
+use super::work::SchemaChange;
 use catalog::TableDef;
 
 /// A mask as the catalog keeps it.
@@ -31,7 +31,7 @@ pub fn checked(text: &str, column: &str, ty: DataType) -> Result<CompactString, 
 /// # Errors
 /// 16007 there is none to take away; those of [`checked`].
 pub fn put(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     at: usize,
     mask: Option<&str>,

@@ -10,7 +10,7 @@ use syntax::ast::ModuleVerb;
 use txn::LockMode;
 use types::{SqlError, msg};
 
-use super::work::Work;
+use super::work::SchemaChange;
 use super::{indexed_views, kept_columns, schemabinding};
 use catalog::change::DdlChange;
 use catalog::given_up::Name;
@@ -63,7 +63,7 @@ impl Parent {
         }
     }
 
-    pub(super) fn lock(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+    pub(super) fn lock(&self, work: &mut SchemaChange<'_>) -> Result<(), SqlError> {
         match self {
             Parent::Table(table) => work.lock_current(table),
             Parent::View(view) => {
@@ -79,9 +79,9 @@ impl Parent {
 /// # Errors
 /// 2714 the name is taken, 208 ALTER of nothing, 2010 ALTER of something else; those of `check`.
 pub fn put(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     new: &NewModule<'_>,
-    check: impl FnOnce(&mut Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
+    check: impl FnOnce(&mut SchemaChange<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let schema = work.schema(new.schema)?;
     work.wait_for_name(&Name::object(&schema, new.name))?;
@@ -148,7 +148,10 @@ pub fn put(
 }
 
 /// The user of EXECUTE AS stays as long as the module does.
-pub(super) fn hold_run_as(work: &mut Work<'_>, new: &NewModule<'_>) -> Result<(), SqlError> {
+pub(super) fn hold_run_as(
+    work: &mut SchemaChange<'_>,
+    new: &NewModule<'_>,
+) -> Result<(), SqlError> {
     match new.run_as {
         // A temporary procedure is in tempdb, and its user in the session's database.
         Some(user) if work.db.id() == work.core.db().id() => hold_user(work.core, &work.db, user),
@@ -159,7 +162,7 @@ pub(super) fn hold_run_as(work: &mut Work<'_>, new: &NewModule<'_>) -> Result<()
 /// Locks a module that is to be changed, after the table or view of a trigger; it must still be the
 /// current one.
 fn lock_with_parent(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     module: &Arc<ModuleDef>,
 ) -> Result<Option<Parent>, SqlError> {
     let parent = parent_of(&work.db.catalog(), module);
@@ -173,7 +176,7 @@ fn lock_with_parent(
 
 /// Another session may have changed the module while its lock was waited for.
 fn check_current(
-    work: &Work<'_>,
+    work: &SchemaChange<'_>,
     schema: &str,
     name: &str,
     before: Option<&Arc<ModuleDef>>,
@@ -192,7 +195,7 @@ fn incompatible(schema: &str, name: &str) -> SqlError {
 }
 
 pub(super) fn replace(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     before: Option<Arc<ModuleDef>>,
     after: Option<Arc<ModuleDef>>,
 ) -> Result<(), SqlError> {
@@ -228,7 +231,7 @@ pub(super) fn replace(
 }
 
 /// Statements on the table or view of a trigger are compiled again.
-pub(super) fn renew(work: &mut Work<'_>, parent: Option<&Parent>) -> Result<(), SqlError> {
+pub(super) fn renew(work: &mut SchemaChange<'_>, parent: Option<&Parent>) -> Result<(), SqlError> {
     match parent {
         None => Ok(()),
         Some(Parent::Table(table)) => {
@@ -245,7 +248,7 @@ pub(super) fn renew(work: &mut Work<'_>, parent: Option<&Parent>) -> Result<(), 
 ///
 /// # Errors
 /// 1205, 1222; what the storage says.
-pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+pub fn drop_module(work: &mut SchemaChange<'_>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
     let parent = lock_with_parent(work, module)?;
     let what = format!("DROP {}", module.kind.word().to_uppercase());
     schemabinding::check_free(&work.db.catalog(), &what, &module.schema, &module.name)?;
@@ -261,7 +264,11 @@ pub fn drop_module(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), S
 ///
 /// # Errors
 /// 1205, 1222; what the storage says.
-pub fn rename(work: &mut Work<'_>, module: &Arc<ModuleDef>, name: &str) -> Result<(), SqlError> {
+pub fn rename(
+    work: &mut SchemaChange<'_>,
+    module: &Arc<ModuleDef>,
+    name: &str,
+) -> Result<(), SqlError> {
     let parent = lock_with_parent(work, module)?;
     let head = ModuleHead { name: name.into(), modify_date: clock::now(), ..module.head() };
     let after = Arc::new(ModuleDef::new(head, &module.text)?);
@@ -276,7 +283,7 @@ pub fn rename(work: &mut Work<'_>, module: &Arc<ModuleDef>, name: &str) -> Resul
 /// # Errors
 /// 1205, 1222; what the storage says.
 pub fn rename_column(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     view: &Arc<ModuleDef>,
     columns: &[CompactString],
     at: usize,
@@ -315,9 +322,9 @@ pub fn rename_column(
 /// # Errors
 /// 1205, 1222; those of `check`; what the storage says.
 pub fn refresh(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     module: &Arc<ModuleDef>,
-    check: impl FnOnce(&mut Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
+    check: impl FnOnce(&mut SchemaChange<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     work.lock(module.object_id, LockMode::SchM)?;
     check_current(work, &module.schema, &module.name, Some(module))?;
@@ -334,7 +341,7 @@ pub fn refresh(
 /// 15133 it is an INSTEAD OF trigger, 15125 it is none for the action, 15130 another one has the
 /// place.
 pub fn order_trigger(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     trigger: &Arc<ModuleDef>,
     place: &str,
     action: &str,
@@ -388,7 +395,7 @@ pub fn may_run_at_start(catalog: &Catalog, security: &Security, procedure: &Modu
 /// # Errors
 /// 1205, 1222; what the storage says.
 pub fn run_at_start(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     procedure: &Arc<ModuleDef>,
     startup: bool,
 ) -> Result<(), SqlError> {
@@ -403,7 +410,7 @@ pub fn run_at_start(
 ///
 /// # Errors
 /// 1205, 1222; what the storage says.
-pub fn mark_system(work: &mut Work<'_>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
+pub fn mark_system(work: &mut SchemaChange<'_>, module: &Arc<ModuleDef>) -> Result<(), SqlError> {
     work.lock(module.object_id, LockMode::SchM)?;
     check_current(work, &module.schema, &module.name, Some(module))?;
     let head = ModuleHead { marked_system: true, ..module.head() };
@@ -423,7 +430,7 @@ fn parent_of(catalog: &Catalog, module: &ModuleDef) -> Option<Parent> {
 ///
 /// # Errors
 /// What the storage says.
-pub(crate) fn drop_triggers(work: &mut Work<'_>, parent: i32) -> Result<(), SqlError> {
+pub(crate) fn drop_triggers(work: &mut SchemaChange<'_>, parent: i32) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
     let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == parent;
     for trigger in catalog.modules.values().filter(own) {
@@ -437,7 +444,7 @@ pub(crate) fn drop_triggers(work: &mut Work<'_>, parent: i32) -> Result<(), SqlE
 /// # Errors
 /// 4902-like: no such trigger.
 pub fn switch_triggers(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     parent: &Parent,
     names: &[CompactString],
     enable: bool,

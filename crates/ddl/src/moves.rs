@@ -7,14 +7,14 @@ use txn::LockMode;
 use types::SqlError;
 
 use super::modules::replace;
-use super::work::Work;
+use super::work::SchemaChange;
 use catalog::{ModuleDef, ModuleHead, ModuleKind, TableDef, clock, errors};
 
 /// Puts a table into another schema, where its names are free.
 ///
 /// # Errors
 /// 1205, 1222; what the storage says.
-pub fn table(work: &mut Work<'_>, table: &Arc<TableDef>, to: &str) -> Result<(), SqlError> {
+pub fn table(work: &mut SchemaChange<'_>, table: &Arc<TableDef>, to: &str) -> Result<(), SqlError> {
     work.lock_current(table)?;
     let next = TableDef { schema: to.into(), ..TableDef::clone(table) };
     work.replace(table, next)?;
@@ -25,7 +25,11 @@ pub fn table(work: &mut Work<'_>, table: &Arc<TableDef>, to: &str) -> Result<(),
 ///
 /// # Errors
 /// As [`table`].
-pub fn module(work: &mut Work<'_>, module: &Arc<ModuleDef>, to: &str) -> Result<(), SqlError> {
+pub fn module(
+    work: &mut SchemaChange<'_>,
+    module: &Arc<ModuleDef>,
+    to: &str,
+) -> Result<(), SqlError> {
     work.lock(module.object_id, LockMode::SchM)?;
     let now = work.db.catalog().modules.get(&module.object_id).cloned();
     if !now.is_some_and(|now| Arc::ptr_eq(&now, module)) {
@@ -35,13 +39,13 @@ pub fn module(work: &mut Work<'_>, module: &Arc<ModuleDef>, to: &str) -> Result<
     triggers(work, module.object_id, to)
 }
 
-fn put(work: &mut Work<'_>, module: &Arc<ModuleDef>, to: &str) -> Result<(), SqlError> {
+fn put(work: &mut SchemaChange<'_>, module: &Arc<ModuleDef>, to: &str) -> Result<(), SqlError> {
     let head = ModuleHead { schema: to.into(), modify_date: clock::now(), ..module.head() };
     let after = Arc::new(ModuleDef::new(head, &module.text)?);
     replace(work, Some(module.clone()), Some(after))
 }
 
-fn triggers(work: &mut Work<'_>, parent: i32, to: &str) -> Result<(), SqlError> {
+fn triggers(work: &mut SchemaChange<'_>, parent: i32, to: &str) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
     let own = |m: &&Arc<ModuleDef>| m.kind == ModuleKind::Trigger && m.parent == parent;
     catalog.modules.values().filter(own).try_for_each(|trigger| put(work, trigger, to))

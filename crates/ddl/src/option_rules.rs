@@ -10,7 +10,7 @@ use catalog::errors;
 
 /// What an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
+pub enum OptionDomain {
     /// No value.
     Nothing,
     /// ON, OFF, or nothing for ON.
@@ -32,7 +32,7 @@ pub enum Takes {
 }
 
 /// The options of one statement.
-pub type Rules = &'static [(&'static str, Takes)];
+pub type Rules = &'static [(&'static str, OptionDomain)];
 
 /// Checks a statement's options; `statement` is its name in messages.
 pub fn check(statement: &str, options: &[OptionItem], rules: Rules) -> Result<(), SqlError> {
@@ -44,35 +44,35 @@ pub fn check(statement: &str, options: &[OptionItem], rules: Rules) -> Result<()
         let refused = || Err(errors::not_supported(&format!("{statement} WITH {name}")));
         let bare = option.nested.is_empty();
         let fits = match (takes, &option.value) {
-            (Takes::Read, _) => true,
-            (Takes::Refused, _) => return refused(),
-            (Takes::NeverOn, OptionValue::None | OptionValue::On)
+            (OptionDomain::Read, _) => true,
+            (OptionDomain::Refused, _) => return refused(),
+            (OptionDomain::NeverOn, OptionValue::None | OptionValue::On)
                 if name == "RESUMABLE" && !online(options) =>
             {
                 return Err(SqlError::of(msg::RESUMABLE_WITHOUT_ONLINE, []));
             }
-            (Takes::NeverOn, OptionValue::None | OptionValue::On) => return refused(),
-            (Takes::NeverOn, OptionValue::Off) => bare,
-            (Takes::Nothing, OptionValue::None) => bare,
+            (OptionDomain::NeverOn, OptionValue::None | OptionValue::On) => return refused(),
+            (OptionDomain::NeverOn, OptionValue::Off) => bare,
+            (OptionDomain::Nothing, OptionValue::None) => bare,
             // ONLINE = ON (WAIT_AT_LOW_PRIORITY (...)) says how long to wait.
-            (Takes::Switch, OptionValue::None | OptionValue::On | OptionValue::Off) => {
+            (OptionDomain::Switch, OptionValue::None | OptionValue::On | OptionValue::Off) => {
                 bare || name == "ONLINE"
             }
-            (Takes::Value, OptionValue::Expr(_)) => bare,
-            (Takes::Word(words), OptionValue::Word(word)) => words.contains(&word.as_str()),
-            (Takes::WordBut(words, _), OptionValue::Word(word))
+            (OptionDomain::Value, OptionValue::Expr(_)) => bare,
+            (OptionDomain::Word(words), OptionValue::Word(word)) => words.contains(&word.as_str()),
+            (OptionDomain::WordBut(words, _), OptionValue::Word(word))
                 if words.contains(&word.as_str()) =>
             {
                 bare
             }
-            (Takes::WordBut(_, other), OptionValue::Word(word))
+            (OptionDomain::WordBut(_, other), OptionValue::Word(word))
                 if other.contains(&word.as_str()) =>
             {
                 return Err(errors::not_supported(&format!("{statement} WITH {name} = {word}")));
             }
-            (Takes::Word(words), OptionValue::On) => words.contains(&"ON"),
-            (Takes::Word(words), OptionValue::Off) => words.contains(&"OFF"),
-            (Takes::List, OptionValue::None) => true,
+            (OptionDomain::Word(words), OptionValue::On) => words.contains(&"ON"),
+            (OptionDomain::Word(words), OptionValue::Off) => words.contains(&"OFF"),
+            (OptionDomain::List, OptionValue::None) => true,
             _ => false,
         };
         if fits { Ok(()) } else { Err(errors::syntax_near(&shown_value(option))) }
@@ -117,209 +117,217 @@ pub fn switch(option: &OptionItem) -> Result<bool, SqlError> {
 
 /// CREATE INDEX, key constraints, ALTER INDEX REBUILD and SET.
 pub const INDEX: Rules = &[
-    ("PAD_INDEX", Takes::Switch),
-    ("FILLFACTOR", Takes::Value),
-    ("SORT_IN_TEMPDB", Takes::Switch),
-    ("IGNORE_DUP_KEY", Takes::Switch),
-    ("STATISTICS_NORECOMPUTE", Takes::Switch),
-    ("STATISTICS_INCREMENTAL", Takes::NeverOn),
-    ("DROP_EXISTING", Takes::Switch),
-    ("ONLINE", Takes::Switch),
+    ("PAD_INDEX", OptionDomain::Switch),
+    ("FILLFACTOR", OptionDomain::Value),
+    ("SORT_IN_TEMPDB", OptionDomain::Switch),
+    ("IGNORE_DUP_KEY", OptionDomain::Switch),
+    ("STATISTICS_NORECOMPUTE", OptionDomain::Switch),
+    ("STATISTICS_INCREMENTAL", OptionDomain::NeverOn),
+    ("DROP_EXISTING", OptionDomain::Switch),
+    ("ONLINE", OptionDomain::Switch),
     // Nothing is ever paused.
-    ("RESUMABLE", Takes::NeverOn),
-    ("MAX_DURATION", Takes::Refused),
-    ("ALLOW_ROW_LOCKS", Takes::Switch),
-    ("ALLOW_PAGE_LOCKS", Takes::Switch),
-    ("OPTIMIZE_FOR_SEQUENTIAL_KEY", Takes::Switch),
-    ("MAXDOP", Takes::Value),
-    ("DATA_COMPRESSION", Takes::Word(&["NONE", "ROW", "PAGE"])),
-    ("XML_COMPRESSION", Takes::Switch),
-    ("COMPRESSION_DELAY", Takes::Refused),
-    ("BUCKET_COUNT", Takes::Value),
+    ("RESUMABLE", OptionDomain::NeverOn),
+    ("MAX_DURATION", OptionDomain::Refused),
+    ("ALLOW_ROW_LOCKS", OptionDomain::Switch),
+    ("ALLOW_PAGE_LOCKS", OptionDomain::Switch),
+    ("OPTIMIZE_FOR_SEQUENTIAL_KEY", OptionDomain::Switch),
+    ("MAXDOP", OptionDomain::Value),
+    ("DATA_COMPRESSION", OptionDomain::Word(&["NONE", "ROW", "PAGE"])),
+    ("XML_COMPRESSION", OptionDomain::Switch),
+    ("COMPRESSION_DELAY", OptionDomain::Refused),
+    ("BUCKET_COUNT", OptionDomain::Value),
 ];
 
 /// ALTER TABLE ... SET.
 pub const SET_TABLE: Rules = &[
-    ("LOCK_ESCALATION", Takes::Word(&["TABLE", "AUTO", "DISABLE"])),
-    ("SYSTEM_VERSIONING", Takes::Read),
-    ("FILESTREAM_ON", Takes::Refused),
-    ("DATA_DELETION", Takes::Refused),
-    ("REMOTE_DATA_ARCHIVE", Takes::Refused),
+    ("LOCK_ESCALATION", OptionDomain::Word(&["TABLE", "AUTO", "DISABLE"])),
+    ("SYSTEM_VERSIONING", OptionDomain::Read),
+    ("FILESTREAM_ON", OptionDomain::Refused),
+    ("DATA_DELETION", OptionDomain::Refused),
+    ("REMOTE_DATA_ARCHIVE", OptionDomain::Refused),
 ];
 
 /// ALTER INDEX ... SET.
 pub const SET_INDEX: Rules = &[
-    ("ALLOW_ROW_LOCKS", Takes::Switch),
-    ("ALLOW_PAGE_LOCKS", Takes::Switch),
-    ("OPTIMIZE_FOR_SEQUENTIAL_KEY", Takes::Switch),
-    ("IGNORE_DUP_KEY", Takes::Switch),
-    ("STATISTICS_NORECOMPUTE", Takes::Switch),
-    ("COMPRESSION_DELAY", Takes::Refused),
+    ("ALLOW_ROW_LOCKS", OptionDomain::Switch),
+    ("ALLOW_PAGE_LOCKS", OptionDomain::Switch),
+    ("OPTIMIZE_FOR_SEQUENTIAL_KEY", OptionDomain::Switch),
+    ("IGNORE_DUP_KEY", OptionDomain::Switch),
+    ("STATISTICS_NORECOMPUTE", OptionDomain::Switch),
+    ("COMPRESSION_DELAY", OptionDomain::Refused),
 ];
 
 /// ALTER INDEX ... RESUME: nothing is ever paused.
 pub const RESUME: Rules = &[
-    ("MAXDOP", Takes::Value),
-    ("MAX_DURATION", Takes::Read),
-    ("WAIT_AT_LOW_PRIORITY", Takes::Read),
+    ("MAXDOP", OptionDomain::Value),
+    ("MAX_DURATION", OptionDomain::Read),
+    ("WAIT_AT_LOW_PRIORITY", OptionDomain::Read),
 ];
 
 /// ALTER INDEX REORGANIZE.
 pub const REORGANIZE: Rules =
-    &[("LOB_COMPACTION", Takes::Switch), ("COMPRESS_ALL_ROW_GROUPS", Takes::Switch)];
+    &[("LOB_COMPACTION", OptionDomain::Switch), ("COMPRESS_ALL_ROW_GROUPS", OptionDomain::Switch)];
 
 /// ALTER TABLE ALTER COLUMN.
-pub const ALTER_COLUMN: Rules = &[("ONLINE", Takes::Switch), ("WAIT_AT_LOW_PRIORITY", Takes::Read)];
+pub const ALTER_COLUMN: Rules =
+    &[("ONLINE", OptionDomain::Switch), ("WAIT_AT_LOW_PRIORITY", OptionDomain::Read)];
 
 /// DROP INDEX and DROP CONSTRAINT.
-pub const DROP_INDEX: Rules =
-    &[("ONLINE", Takes::Switch), ("MAXDOP", Takes::Value), ("MOVE TO", Takes::Refused)];
+pub const DROP_INDEX: Rules = &[
+    ("ONLINE", OptionDomain::Switch),
+    ("MAXDOP", OptionDomain::Value),
+    ("MOVE TO", OptionDomain::Refused),
+];
 
 /// TRUNCATE TABLE: there are no partitions.
-pub const TRUNCATE: Rules = &[("PARTITIONS", Takes::Refused)];
+pub const TRUNCATE: Rules = &[("PARTITIONS", OptionDomain::Refused)];
 
 /// EXEC: a plan that is made anew gives the same result.
-pub const EXECUTE: Rules = &[("RECOMPILE", Takes::Nothing), ("RESULT", Takes::Refused)];
+pub const EXECUTE: Rules =
+    &[("RECOMPILE", OptionDomain::Nothing), ("RESULT", OptionDomain::Refused)];
 
 /// CREATE TABLE.
 pub const TABLE: Rules = &[
-    ("DATA_COMPRESSION", Takes::Word(&["NONE", "ROW", "PAGE"])),
-    ("XML_COMPRESSION", Takes::Switch),
-    ("MEMORY_OPTIMIZED", Takes::Switch),
+    ("DATA_COMPRESSION", OptionDomain::Word(&["NONE", "ROW", "PAGE"])),
+    ("XML_COMPRESSION", OptionDomain::Switch),
+    ("MEMORY_OPTIMIZED", OptionDomain::Switch),
     // A restart would leave no rows of the other.
-    ("DURABILITY", Takes::WordBut(&["SCHEMA_AND_DATA"], &["SCHEMA_ONLY"])),
-    ("SYSTEM_VERSIONING", Takes::Read),
-    ("LEDGER", Takes::NeverOn),
-    ("DATA_DELETION", Takes::NeverOn),
-    ("REMOTE_DATA_ARCHIVE", Takes::NeverOn),
-    ("FILETABLE_DIRECTORY", Takes::Refused),
-    ("FILETABLE_COLLATE_FILENAME", Takes::Refused),
+    ("DURABILITY", OptionDomain::WordBut(&["SCHEMA_AND_DATA"], &["SCHEMA_ONLY"])),
+    ("SYSTEM_VERSIONING", OptionDomain::Read),
+    ("LEDGER", OptionDomain::NeverOn),
+    ("DATA_DELETION", OptionDomain::NeverOn),
+    ("REMOTE_DATA_ARCHIVE", OptionDomain::NeverOn),
+    ("FILETABLE_DIRECTORY", OptionDomain::Refused),
+    ("FILETABLE_COLLATE_FILENAME", OptionDomain::Refused),
 ];
 
 /// CREATE TYPE ... AS TABLE.
-pub const TABLE_TYPE: Rules = &[("MEMORY_OPTIMIZED", Takes::Switch)];
+pub const TABLE_TYPE: Rules = &[("MEMORY_OPTIMIZED", OptionDomain::Switch)];
 
 /// CREATE DATABASE.
 pub const DATABASE: Rules = &[
-    ("DB_CHAINING", Takes::NeverOn),
-    ("TRUSTWORTHY", Takes::NeverOn),
+    ("DB_CHAINING", OptionDomain::NeverOn),
+    ("TRUSTWORTHY", OptionDomain::NeverOn),
     // Of contained databases.
-    ("DEFAULT_LANGUAGE", Takes::Refused),
-    ("DEFAULT_FULLTEXT_LANGUAGE", Takes::Refused),
-    ("TWO_DIGIT_YEAR_CUTOFF", Takes::Refused),
-    ("NESTED_TRIGGERS", Takes::Refused),
-    ("TRANSFORM_NOISE_WORDS", Takes::Refused),
-    ("CATALOG_COLLATION", Takes::Word(&["DATABASE_DEFAULT", "SQL_LATIN1_GENERAL_CP1_CI_AS"])),
-    ("FILESTREAM", Takes::Refused),
-    ("PERSISTENT_LOG_BUFFER", Takes::Refused),
-    ("LEDGER", Takes::NeverOn),
-    ("ENABLE_BROKER", Takes::Refused),
-    ("NEW_BROKER", Takes::Refused),
-    ("ERROR_BROKER_CONVERSATIONS", Takes::Refused),
-    ("RESTRICTED_USER", Takes::Refused),
+    ("DEFAULT_LANGUAGE", OptionDomain::Refused),
+    ("DEFAULT_FULLTEXT_LANGUAGE", OptionDomain::Refused),
+    ("TWO_DIGIT_YEAR_CUTOFF", OptionDomain::Refused),
+    ("NESTED_TRIGGERS", OptionDomain::Refused),
+    ("TRANSFORM_NOISE_WORDS", OptionDomain::Refused),
+    (
+        "CATALOG_COLLATION",
+        OptionDomain::Word(&["DATABASE_DEFAULT", "SQL_LATIN1_GENERAL_CP1_CI_AS"]),
+    ),
+    ("FILESTREAM", OptionDomain::Refused),
+    ("PERSISTENT_LOG_BUFFER", OptionDomain::Refused),
+    ("LEDGER", OptionDomain::NeverOn),
+    ("ENABLE_BROKER", OptionDomain::Refused),
+    ("NEW_BROKER", OptionDomain::Refused),
+    ("ERROR_BROKER_CONVERSATIONS", OptionDomain::Refused),
+    ("RESTRICTED_USER", OptionDomain::Refused),
 ];
 
 /// CREATE and UPDATE STATISTICS.
 pub const STATISTICS: Rules = &[
-    ("FULLSCAN", Takes::Nothing),
-    ("SAMPLE", Takes::Read),
-    ("RESAMPLE", Takes::Read),
-    ("STATS_STREAM", Takes::Refused),
-    ("NORECOMPUTE", Takes::Nothing),
-    ("INCREMENTAL", Takes::NeverOn),
-    ("MAXDOP", Takes::Value),
-    ("AUTO_DROP", Takes::NeverOn),
-    ("PERSIST_SAMPLE_PERCENT", Takes::NeverOn),
-    ("ROWCOUNT", Takes::Refused),
-    ("PAGECOUNT", Takes::Refused),
-    ("ALL", Takes::Nothing),
-    ("COLUMNS", Takes::Nothing),
-    ("INDEX", Takes::Nothing),
+    ("FULLSCAN", OptionDomain::Nothing),
+    ("SAMPLE", OptionDomain::Read),
+    ("RESAMPLE", OptionDomain::Read),
+    ("STATS_STREAM", OptionDomain::Refused),
+    ("NORECOMPUTE", OptionDomain::Nothing),
+    ("INCREMENTAL", OptionDomain::NeverOn),
+    ("MAXDOP", OptionDomain::Value),
+    ("AUTO_DROP", OptionDomain::NeverOn),
+    ("PERSIST_SAMPLE_PERCENT", OptionDomain::NeverOn),
+    ("ROWCOUNT", OptionDomain::Refused),
+    ("PAGECOUNT", OptionDomain::Refused),
+    ("ALL", OptionDomain::Nothing),
+    ("COLUMNS", OptionDomain::Nothing),
+    ("INDEX", OptionDomain::Nothing),
 ];
 
 /// DBCC: TABLERESULTS and ESTIMATEONLY would give another result, which there is not.
 pub const DBCC: Rules = &[
-    ("NO_INFOMSGS", Takes::Nothing),
-    ("ALL_ERRORMSGS", Takes::Nothing),
-    ("ALL_CONSTRAINTS", Takes::Nothing),
-    ("EXTENDED_LOGICAL_CHECKS", Takes::Nothing),
-    ("PHYSICAL_ONLY", Takes::Nothing),
-    ("DATA_PURITY", Takes::Nothing),
-    ("TABLOCK", Takes::Nothing),
-    ("MAXDOP", Takes::Value),
-    ("COUNT_ROWS", Takes::Nothing),
-    ("STAT_HEADER", Takes::Nothing),
-    ("DENSITY_VECTOR", Takes::Nothing),
-    ("HISTOGRAM", Takes::Nothing),
-    ("STATS_STREAM", Takes::Refused),
-    ("MARK_IN_USE_FOR_REMOVAL", Takes::Nothing),
-    ("WAIT_AT_LOW_PRIORITY", Takes::List),
-    ("ESTIMATEONLY", Takes::Refused),
-    ("TABLERESULTS", Takes::Refused),
+    ("NO_INFOMSGS", OptionDomain::Nothing),
+    ("ALL_ERRORMSGS", OptionDomain::Nothing),
+    ("ALL_CONSTRAINTS", OptionDomain::Nothing),
+    ("EXTENDED_LOGICAL_CHECKS", OptionDomain::Nothing),
+    ("PHYSICAL_ONLY", OptionDomain::Nothing),
+    ("DATA_PURITY", OptionDomain::Nothing),
+    ("TABLOCK", OptionDomain::Nothing),
+    ("MAXDOP", OptionDomain::Value),
+    ("COUNT_ROWS", OptionDomain::Nothing),
+    ("STAT_HEADER", OptionDomain::Nothing),
+    ("DENSITY_VECTOR", OptionDomain::Nothing),
+    ("HISTOGRAM", OptionDomain::Nothing),
+    ("STATS_STREAM", OptionDomain::Refused),
+    ("MARK_IN_USE_FOR_REMOVAL", OptionDomain::Nothing),
+    ("WAIT_AT_LOW_PRIORITY", OptionDomain::List),
+    ("ESTIMATEONLY", OptionDomain::Refused),
+    ("TABLERESULTS", OptionDomain::Refused),
 ];
 
 /// BULK INSERT. Sizes of batches in kilobytes and expected rows are hints; there are no triggers,
 /// CHECK or FOREIGN KEY constraints.
 pub const INSERT_BULK: Rules = &[
-    ("CHECK_CONSTRAINTS", Takes::Switch),
-    ("FIRE_TRIGGERS", Takes::Switch),
-    ("KEEP_NULLS", Takes::Switch),
-    ("KILOBYTES_PER_BATCH", Takes::Value),
-    ("ORDER", Takes::List),
-    ("ROWS_PER_BATCH", Takes::Value),
-    ("TABLOCK", Takes::Switch),
+    ("CHECK_CONSTRAINTS", OptionDomain::Switch),
+    ("FIRE_TRIGGERS", OptionDomain::Switch),
+    ("KEEP_NULLS", OptionDomain::Switch),
+    ("KILOBYTES_PER_BATCH", OptionDomain::Value),
+    ("ORDER", OptionDomain::List),
+    ("ROWS_PER_BATCH", OptionDomain::Value),
+    ("TABLOCK", OptionDomain::Switch),
 ];
 
 pub const BULK_INSERT: Rules = &[
-    ("BATCHSIZE", Takes::Value),
-    ("CHECK_CONSTRAINTS", Takes::Switch),
-    ("CODEPAGE", Takes::Value),
-    ("DATAFILETYPE", Takes::Value),
-    ("DATA_SOURCE", Takes::Refused),
-    ("ERRORFILE", Takes::Refused),
-    ("ERRORFILE_DATA_SOURCE", Takes::Refused),
-    ("FIRSTROW", Takes::Value),
-    ("FIRE_TRIGGERS", Takes::Switch),
-    ("FORMATFILE", Takes::Refused),
-    ("FORMATFILE_DATA_SOURCE", Takes::Refused),
-    ("FORMAT", Takes::Value),
-    ("FIELDQUOTE", Takes::Value),
-    ("FIELDTERMINATOR", Takes::Value),
-    ("ROWTERMINATOR", Takes::Value),
-    ("KEEPIDENTITY", Takes::Switch),
-    ("KEEPNULLS", Takes::Switch),
-    ("KILOBYTES_PER_BATCH", Takes::Value),
-    ("LASTROW", Takes::Value),
-    ("MAXERRORS", Takes::Value),
-    ("ORDER", Takes::List),
-    ("ROWS_PER_BATCH", Takes::Value),
-    ("TABLOCK", Takes::Switch),
-    ("ESCAPECHAR", Takes::Refused),
+    ("BATCHSIZE", OptionDomain::Value),
+    ("CHECK_CONSTRAINTS", OptionDomain::Switch),
+    ("CODEPAGE", OptionDomain::Value),
+    ("DATAFILETYPE", OptionDomain::Value),
+    ("DATA_SOURCE", OptionDomain::Refused),
+    ("ERRORFILE", OptionDomain::Refused),
+    ("ERRORFILE_DATA_SOURCE", OptionDomain::Refused),
+    ("FIRSTROW", OptionDomain::Value),
+    ("FIRE_TRIGGERS", OptionDomain::Switch),
+    ("FORMATFILE", OptionDomain::Refused),
+    ("FORMATFILE_DATA_SOURCE", OptionDomain::Refused),
+    ("FORMAT", OptionDomain::Value),
+    ("FIELDQUOTE", OptionDomain::Value),
+    ("FIELDTERMINATOR", OptionDomain::Value),
+    ("ROWTERMINATOR", OptionDomain::Value),
+    ("KEEPIDENTITY", OptionDomain::Switch),
+    ("KEEPNULLS", OptionDomain::Switch),
+    ("KILOBYTES_PER_BATCH", OptionDomain::Value),
+    ("LASTROW", OptionDomain::Value),
+    ("MAXERRORS", OptionDomain::Value),
+    ("ORDER", OptionDomain::List),
+    ("ROWS_PER_BATCH", OptionDomain::Value),
+    ("TABLOCK", OptionDomain::Switch),
+    ("ESCAPECHAR", OptionDomain::Refused),
 ];
 
 /// What BACKUP and RESTORE share and what changes nothing here: sizes of buffers, tapes.
 pub const BACKUP_COMMON: Rules = &[
-    ("SKIP", Takes::Nothing),
-    ("NOSKIP", Takes::Nothing),
-    ("NOFORMAT", Takes::Nothing),
-    ("NO_COMPRESSION", Takes::Nothing),
-    ("NO_CHECKSUM", Takes::Nothing),
-    ("STOP_ON_ERROR", Takes::Nothing),
-    ("BLOCKSIZE", Takes::Value),
-    ("BUFFERCOUNT", Takes::Value),
-    ("MAXTRANSFERSIZE", Takes::Value),
-    ("REWIND", Takes::Nothing),
-    ("NOREWIND", Takes::Nothing),
-    ("UNLOAD", Takes::Nothing),
-    ("NOUNLOAD", Takes::Nothing),
-    ("RESTART", Takes::Nothing),
+    ("SKIP", OptionDomain::Nothing),
+    ("NOSKIP", OptionDomain::Nothing),
+    ("NOFORMAT", OptionDomain::Nothing),
+    ("NO_COMPRESSION", OptionDomain::Nothing),
+    ("NO_CHECKSUM", OptionDomain::Nothing),
+    ("STOP_ON_ERROR", OptionDomain::Nothing),
+    ("BLOCKSIZE", OptionDomain::Value),
+    ("BUFFERCOUNT", OptionDomain::Value),
+    ("MAXTRANSFERSIZE", OptionDomain::Value),
+    ("REWIND", OptionDomain::Nothing),
+    ("NOREWIND", OptionDomain::Nothing),
+    ("UNLOAD", OptionDomain::Nothing),
+    ("NOUNLOAD", OptionDomain::Nothing),
+    ("RESTART", OptionDomain::Nothing),
     // They would keep a backup from being overwritten or read.
-    ("EXPIREDATE", Takes::Refused),
-    ("RETAINDAYS", Takes::Refused),
-    ("MEDIAPASSWORD", Takes::Refused),
-    ("PASSWORD", Takes::Refused),
+    ("EXPIREDATE", OptionDomain::Refused),
+    ("RETAINDAYS", OptionDomain::Refused),
+    ("MEDIAPASSWORD", OptionDomain::Refused),
+    ("PASSWORD", OptionDomain::Refused),
     // Of URLs, for which they were read before.
-    ("CREDENTIAL", Takes::Read),
-    ("BACKUP_OPTIONS", Takes::Read),
-    ("RESTORE_OPTIONS", Takes::Read),
+    ("CREDENTIAL", OptionDomain::Read),
+    ("BACKUP_OPTIONS", OptionDomain::Read),
+    ("RESTORE_OPTIONS", OptionDomain::Read),
 ];

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use txn::LockMode;
 use types::{SqlError, Value, msg};
 
-use super::work::Work;
+use super::work::SchemaChange;
 use catalog::change::DdlChange;
 use catalog::given_up::Name;
 use catalog::other::{OtherObject, SequenceDef, row_of};
@@ -19,7 +19,7 @@ use catalog::{errors, fold_name};
 /// # Errors
 /// 2714 the name is taken; what the storage says.
 pub fn replace(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     before: Option<OtherObject>,
     after: Option<OtherObject>,
 ) -> Result<(), SqlError> {
@@ -59,7 +59,7 @@ pub fn replace(
 ///
 /// # Errors
 /// 2714; as [`replace`].
-pub fn create(work: &mut Work<'_>, object: OtherObject) -> Result<(), SqlError> {
+pub fn create(work: &mut SchemaChange<'_>, object: OtherObject) -> Result<(), SqlError> {
     work.wait_for_name(&Name::object(object.schema(), object.name()))?;
     work.check_free_name(object.schema(), object.name())
         .map_err(|_| errors::name_taken(object.name()))?;
@@ -71,7 +71,7 @@ pub fn create(work: &mut Work<'_>, object: OtherObject) -> Result<(), SqlError> 
 ///
 /// # Errors
 /// 1205, 1222; that the schema has changed.
-pub fn lock(work: &mut Work<'_>, object: &OtherObject) -> Result<(), SqlError> {
+pub fn lock(work: &mut SchemaChange<'_>, object: &OtherObject) -> Result<(), SqlError> {
     work.lock(object.object_id(), LockMode::SchM)?;
     let catalog = work.db.catalog();
     match catalog.others.get(&object.object_id()) {
@@ -84,7 +84,11 @@ pub fn lock(work: &mut Work<'_>, object: &OtherObject) -> Result<(), SqlError> {
 ///
 /// # Errors
 /// As [`lock`] and [`replace`]; 15336 the DEFAULT of a column takes values of the sequence.
-pub fn rename(work: &mut Work<'_>, object: &OtherObject, name: &str) -> Result<(), SqlError> {
+pub fn rename(
+    work: &mut SchemaChange<'_>,
+    object: &OtherObject,
+    name: &str,
+) -> Result<(), SqlError> {
     lock(work, object)?;
     if has_user(work, object) {
         return Err(SqlError::of(msg::RENAME_ENFORCED_DEPENDENCIES, [&object.name()]));
@@ -96,7 +100,11 @@ pub fn rename(work: &mut Work<'_>, object: &OtherObject, name: &str) -> Result<(
 ///
 /// # Errors
 /// As [`lock`] and [`replace`]; 15348 the DEFAULT of a column takes values of the sequence.
-pub fn transfer(work: &mut Work<'_>, object: &OtherObject, schema: &str) -> Result<(), SqlError> {
+pub fn transfer(
+    work: &mut SchemaChange<'_>,
+    object: &OtherObject,
+    schema: &str,
+) -> Result<(), SqlError> {
     lock(work, object)?;
     if has_user(work, object) {
         return Err(SqlError::of(msg::TRANSFER_SCHEMABOUND, []));
@@ -105,7 +113,7 @@ pub fn transfer(work: &mut Work<'_>, object: &OtherObject, schema: &str) -> Resu
 }
 
 /// Whether the DEFAULT of a column takes values of what may be a sequence.
-fn has_user(work: &Work<'_>, object: &OtherObject) -> bool {
+fn has_user(work: &SchemaChange<'_>, object: &OtherObject) -> bool {
     let OtherObject::Sequence(sequence) = object else { return false };
     let catalog = work.db.catalog();
     let mut defaults = catalog.by_id.values().flat_map(|table| &table.columns);
@@ -116,7 +124,7 @@ fn has_user(work: &Work<'_>, object: &OtherObject) -> bool {
 ///
 /// # Errors
 /// As [`lock`] and [`replace`]; 3729 the DEFAULT of a column takes values of the sequence.
-pub fn drop_object(work: &mut Work<'_>, object: OtherObject) -> Result<(), SqlError> {
+pub fn drop_object(work: &mut SchemaChange<'_>, object: OtherObject) -> Result<(), SqlError> {
     lock(work, &object)?;
     let catalog = work.db.catalog();
     if let OtherObject::Sequence(sequence) = &object {

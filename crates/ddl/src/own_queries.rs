@@ -6,7 +6,7 @@ use std::sync::Arc;
 use syntax::ast::StmtKind;
 use types::{SqlError, Value};
 
-use super::work::Work;
+use super::work::SchemaChange;
 use bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use bind::set_options::SessionOptions;
 use catalog::names::quote;
@@ -53,7 +53,7 @@ pub(super) fn with_env<T>(
 ///
 /// # Errors
 /// Those of binding and running it.
-pub fn finds_row(work: &mut Work<'_>, text: &str) -> Result<bool, SqlError> {
+pub fn finds_row(work: &mut SchemaChange<'_>, text: &str) -> Result<bool, SqlError> {
     let db = work.db.clone();
     query_rows(work.core, &db, text).map(|rows| !rows.is_empty())
 }
@@ -62,7 +62,7 @@ pub fn finds_row(work: &mut Work<'_>, text: &str) -> Result<bool, SqlError> {
 ///
 /// # Errors
 /// Those of reading it.
-pub fn has_rows(work: &mut Work<'_>, table: &TableDef) -> Result<bool, SqlError> {
+pub fn has_rows(work: &mut SchemaChange<'_>, table: &TableDef) -> Result<bool, SqlError> {
     let name = format!("{}.{}", quote(&table.schema), quote(&table.name));
     finds_row(work, &format!("SELECT TOP (1) 1 AS x FROM {name} WITH (READCOMMITTEDLOCK)"))
 }

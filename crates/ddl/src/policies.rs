@@ -13,14 +13,14 @@ use types::{SqlError, msg};
 
 use super::modules::{self, Parent};
 use super::others;
-use super::work::Work;
+use super::work::SchemaChange;
 
 /// Puts a policy in the place of another, or of none, or takes it away.
 ///
 /// # Errors
 /// 33264; 2714 the name is taken; 1205, 1222; what the storage says.
 pub fn put(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     before: Option<Arc<PolicyDef>>,
     after: Option<Arc<PolicyDef>>,
 ) -> Result<(), SqlError> {
@@ -45,7 +45,10 @@ pub fn put(
     parents.iter().try_for_each(|parent| modules::renew(work, Some(parent)))
 }
 
-fn parents<'p>(work: &Work<'_>, policies: impl Iterator<Item = &'p Arc<PolicyDef>>) -> Vec<Parent> {
+fn parents<'p>(
+    work: &SchemaChange<'_>,
+    policies: impl Iterator<Item = &'p Arc<PolicyDef>>,
+) -> Vec<Parent> {
     let catalog = work.db.catalog();
     let mut ids: Vec<i32> = policies.flat_map(|policy| policy.targets()).collect();
     ids.sort_unstable();
@@ -58,7 +61,7 @@ fn parents<'p>(work: &Work<'_>, policies: impl Iterator<Item = &'p Arc<PolicyDef
 }
 
 /// 33264: the table has another policy that is on.
-fn check_alone(work: &Work<'_>, policy: &PolicyDef) -> Result<(), SqlError> {
+fn check_alone(work: &SchemaChange<'_>, policy: &PolicyDef) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
     for target in policy.targets() {
         let other =
@@ -85,7 +88,7 @@ pub fn full_name(policy: &PolicyDef) -> String {
 ///
 /// # Errors
 /// As [`put`].
-pub fn forget_table(work: &mut Work<'_>, object_id: i32) -> Result<(), SqlError> {
+pub fn forget_table(work: &mut SchemaChange<'_>, object_id: i32) -> Result<(), SqlError> {
     let catalog = work.db.catalog();
     for other in catalog.others.values() {
         let OtherObject::Policy(policy) = other else { continue };

@@ -10,7 +10,7 @@ use syntax::ast::StmtKind;
 use types::{DataType, SqlError, msg};
 
 use super::shape::check_change;
-use super::work::Work;
+use super::work::SchemaChange;
 use bind::env::{CompileEnv, NO_TEMPS, VarScope};
 use bind::set_options::SessionOptions;
 use catalog::load::layout_of;
@@ -30,7 +30,7 @@ const NEW: &str = "rows after";
 /// # Errors
 /// 1701 and 1702 too large; those of the values.
 pub fn rewrite(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     mut next: TableDef,
     computed: Option<(usize, String)>,
@@ -60,7 +60,7 @@ pub fn rewrite(
 /// `to`, the expression over the columns of `from`; rows go in in the order of the new clustered
 /// key. Returns how many.
 pub fn copy_rows(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     from: &Arc<TableDef>,
     to: &TableDef,
     sources: &[String],
@@ -103,7 +103,7 @@ fn add_functions(to: &mut Catalog, from: &Catalog) {
 }
 
 /// Runs a DML text against the current catalog: for statements that are partly DML.
-pub fn run_dml(work: &mut Work<'_>, text: &str) -> Result<u64, SqlError> {
+pub fn run_dml(work: &mut SchemaChange<'_>, text: &str) -> Result<u64, SqlError> {
     let mut catalog = Catalog::clone(&work.db.catalog());
     // It is a part of the statement, not a change that a trigger should see.
     let triggers = catalog.modules.values().filter(|module| module.kind == ModuleKind::Trigger);
@@ -123,7 +123,7 @@ pub fn run_dml(work: &mut Work<'_>, text: &str) -> Result<u64, SqlError> {
 }
 
 fn run(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     text: &str,
     catalog: Catalog,
     private: Vec<Arc<TableDef>>,

@@ -8,13 +8,13 @@ use types::{SqlError, msg};
 
 use super::foreign_keys::reference_from_outside;
 use super::view_bases;
-use super::work::Work;
+use super::work::SchemaChange;
 use crate::own_queries::has_rows;
 use catalog::{IndexDef, TableDef, fold_name};
 use catalog::{definition, errors};
 
 /// Both tables, with their names in messages.
-struct Pair<'t> {
+struct SwitchedTables<'t> {
     source: &'t TableDef,
     target: &'t TableDef,
     from: String,
@@ -27,12 +27,12 @@ struct Pair<'t> {
 /// 4905 the target has rows; 4913, 4942 to 4947, 4967, 4968, 4970, 4985, 13546, 13547, 13577, 13578
 /// the tables differ; 4941 a table with itself.
 pub fn switch(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     source: &Arc<TableDef>,
     target: &Arc<TableDef>,
 ) -> Result<(), SqlError> {
     let name = |table: &TableDef| format!("{}.{}", work.db.name(), table.full_name());
-    let pair = Pair { source, target, from: name(source), to: name(target) };
+    let pair = SwitchedTables { source, target, from: name(source), to: name(target) };
     if source.object_id == target.object_id {
         return Err(SqlError::of(msg::SWITCH_SAME_TABLE, []));
     }
@@ -78,11 +78,11 @@ fn exchange(a: &mut IndexDef, b: &mut IndexDef) {
     std::mem::swap(&mut a.root, &mut b.root);
 }
 
-impl Pair<'_> {
+impl SwitchedTables<'_> {
     /// 13546, 13547, 13577: rows of a versioned table leave it only into its history, and nobody
     /// adds to that.
     fn check_versioning(&self) -> Result<(), SqlError> {
-        let Pair { source, target, from, to } = self;
+        let SwitchedTables { source, target, from, to } = self;
         let (table, message) = if source.temporal.is_versioned() || target.temporal.is_versioned() {
             (from, msg::SWITCH_OUT_VERSIONED)
         } else if target.temporal.is_history() || source.temporal.is_history() {
@@ -98,7 +98,7 @@ impl Pair<'_> {
     }
 
     fn check_columns(&self) -> Result<(), SqlError> {
-        let Pair { source, target, from, to } = self;
+        let SwitchedTables { source, target, from, to } = self;
         let (a, b) = (source.columns.len(), target.columns.len());
         if a != b {
             return Err(SqlError::of(msg::SWITCH_COLUMN_COUNT, [&from, &a, &to, &b]));
@@ -175,7 +175,7 @@ impl Pair<'_> {
 
     /// What the target says of its rows, the source says of them too.
     fn check_constraints(&self) -> Result<(), SqlError> {
-        let Pair { source, target, from, to } = self;
+        let SwitchedTables { source, target, from, to } = self;
         // A database may have been made before texts were brought into one form.
         let form = |check: &catalog::CheckDef| {
             let kept = || check.text.split_whitespace().collect::<String>().to_lowercase();

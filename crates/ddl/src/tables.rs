@@ -7,7 +7,7 @@ use txn::locks::LockMode;
 use types::{SqlError, msg};
 
 use super::foreign_keys;
-use super::work::{Work, units_of};
+use super::work::{SchemaChange, units_of};
 use super::{constraints, modules, shape, versioned, view_bases};
 use catalog::Db;
 use catalog::load::layout_of;
@@ -23,7 +23,7 @@ pub fn create_table(
     db: &Arc<Db>,
     new: NewTable,
 ) -> Result<Arc<TableDef>, SqlError> {
-    let mut work = Work::begin(core, db)?;
+    let mut work = SchemaChange::begin(core, db)?;
     let schema = work.schema(&new.schema)?;
     if new.of_view.is_none() {
         work.check_name(&schema, &new.name)?;
@@ -80,7 +80,8 @@ pub fn create_table(
     work.write_rows(&table)?;
     work.publish(None, Some(table.clone()))?;
     for key in &new.foreign_keys {
-        table = foreign_keys::add_foreign_key(&mut work, &table, key, foreign_keys::Rows::None)?;
+        table =
+            foreign_keys::add_foreign_key(&mut work, &table, key, foreign_keys::RowsThere::None)?;
     }
     Ok(table)
 }
@@ -91,7 +92,7 @@ pub fn drop_table(
     db: &Arc<Db>,
     table: &Arc<TableDef>,
 ) -> Result<(), SqlError> {
-    let mut work = Work::begin(core, db)?;
+    let mut work = SchemaChange::begin(core, db)?;
     work.lock_current(table)?;
     versioned::check_free(db, table, false)?;
     if foreign_keys::reference_from_outside(&work.db.catalog(), table).is_some() {
@@ -105,7 +106,10 @@ pub fn drop_table(
 }
 
 /// Drops the table that keeps the rows of a view.
-pub(crate) fn drop_hidden(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+pub(crate) fn drop_hidden(
+    work: &mut SchemaChange<'_>,
+    table: &Arc<TableDef>,
+) -> Result<(), SqlError> {
     work.lock_current(table)?;
     work.delete_rows(table)?;
     work.forget_count(table)?;
@@ -119,7 +123,7 @@ pub fn truncate_table(
     db: &Arc<Db>,
     table: &Arc<TableDef>,
 ) -> Result<(), SqlError> {
-    let mut work = Work::begin(core, db)?;
+    let mut work = SchemaChange::begin(core, db)?;
     work.lock_current(table)?;
     versioned::check_free(db, table, true)?;
     if let Some(view) = view_bases::indexed_over(&work.db.catalog(), table) {
@@ -147,15 +151,15 @@ pub fn truncate_table(
 }
 
 /// Replaces a definition whose storage stays: columns added, constraints and indexes dropped.
-/// `gone` are the units that no longer belong to it, `created` those that were made by [`Work`] for
-/// it.
+/// `gone` are the units that no longer belong to it, `created` those that were made by
+/// [`SchemaChange`] for it.
 pub fn replace(
     core: &mut SessionCore,
     db: &Arc<Db>,
     before: &Arc<TableDef>,
     after: TableDef,
 ) -> Result<Arc<TableDef>, SqlError> {
-    let mut work = Work::begin(core, db)?;
+    let mut work = SchemaChange::begin(core, db)?;
     work.lock_current(before)?;
     work.replace(before, after)
 }

@@ -9,7 +9,7 @@ use types::SqlError;
 
 use super::modules::{self, NewModule};
 use super::temps::{kept_name, remember, tempdb};
-use super::work::Work;
+use super::work::SchemaChange;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{ModuleDef, ModuleKind, errors};
 use session::state::SessionCore;
@@ -52,7 +52,7 @@ pub fn may_change(core: &mut SessionCore, name: &str) -> Result<bool, SqlError> 
 pub fn put(
     core: &mut SessionCore,
     new: &NewModule<'_>,
-    check: impl FnOnce(&mut Work<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
+    check: impl FnOnce(&mut SchemaChange<'_>, &Arc<ModuleDef>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let db = tempdb(core)?;
     let before = find(core, new.name)?;
@@ -76,7 +76,7 @@ pub fn put(
         run_as: new.run_as,
     };
     let mut made = None;
-    modules::put(&mut Work::begin(core, &db)?, &kept, |work, module| {
+    modules::put(&mut SchemaChange::begin(core, &db)?, &kept, |work, module| {
         super::temp_memory::charge_module(work.core, module)?;
         check(work, module)?;
         made = Some(module.object_id);

@@ -20,7 +20,7 @@ use types::{DataType, SqlError, msg};
 use super::own_queries::finds_row;
 use super::tables::{create_table, replace};
 use super::versioned::{full_name, history_of};
-use super::work::Work;
+use super::work::SchemaChange;
 
 /// SYSTEM_VERSIONING = ON (...).
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct Versioning {
 /// 13597, 13598; 13501, 13504, 13505, 13513, 13587 the columns cannot be a period; 13542, 13575 the
 /// rows have none.
 pub fn add_period(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     names: (&str, &str),
     hidden: (bool, bool),
@@ -108,7 +108,10 @@ pub(crate) fn check_precision(start: DataType, end: DataType) -> Result<(), SqlE
 ///
 /// # Errors
 /// 13592, 13593.
-pub fn drop_period(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<TableDef>, SqlError> {
+pub fn drop_period(
+    work: &mut SchemaChange<'_>,
+    table: &Arc<TableDef>,
+) -> Result<Arc<TableDef>, SqlError> {
     let name = full_name(&work.db, table);
     if table.temporal.is_versioned() {
         return Err(SqlError::of(msg::DROP_PERIOD_VERSIONED, [&name]));
@@ -127,7 +130,7 @@ pub fn drop_period(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<Tab
 ///
 /// # Errors
 /// 13591.
-pub fn switch_off(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
+pub fn switch_off(work: &mut SchemaChange<'_>, table: &Arc<TableDef>) -> Result<(), SqlError> {
     let Some(history) = history_of(&work.db, table) else {
         let name = full_name(&work.db, table);
         return Err(SqlError::of(msg::VERSIONING_NOT_ON, [&name]));
@@ -169,7 +172,7 @@ pub fn switch_on(
     }
     let history = match (named.flatten(), &wanted.history) {
         (Some(history), _) => {
-            let mut work = Work::begin(core, db)?;
+            let mut work = SchemaChange::begin(core, db)?;
             work.lock_current(&history)?;
             check_history(&mut work, table, &history, wanted.check)?;
             history

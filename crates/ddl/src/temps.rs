@@ -13,7 +13,7 @@ use types::{SqlError, msg};
 
 use super::modules::drop_module;
 use super::tables::{create_table, drop_table};
-use super::work::Work;
+use super::work::SchemaChange;
 use bind::env::{TempName, TempTables};
 use catalog::{Catalog, Db, NewTable, TEMPDB, TableDef, errors, fold_name};
 use session::state::SessionCore;
@@ -277,7 +277,7 @@ fn drop_together(core: &mut SessionCore, tables: &[(Arc<Db>, i32)]) -> Result<()
         let catalog = db.catalog();
         match (catalog.by_id.get(id), catalog.modules.get(id)) {
             (Some(table), _) => drop_table(core, db, table),
-            (None, Some(procedure)) => drop_module(&mut Work::begin(core, db)?, procedure),
+            (None, Some(procedure)) => drop_module(&mut SchemaChange::begin(core, db)?, procedure),
             (None, None) => Ok(()),
         }
     });

@@ -50,16 +50,16 @@ pub fn units_of(table: &TableDef) -> Vec<UnitRef> {
 }
 
 /// A change of schema in progress.
-pub struct Work<'a> {
+pub struct SchemaChange<'a> {
     pub core: &'a mut SessionCore,
     pub db: Arc<Db>,
     pub open: Arc<Open>,
     created: Created,
 }
 
-impl<'a> Work<'a> {
+impl<'a> SchemaChange<'a> {
     /// Begins a change. Errors: 3930 in a doomed transaction, 3906 in a read-only database.
-    pub fn begin(core: &'a mut SessionCore, db: &Arc<Db>) -> Result<Work<'a>, SqlError> {
+    pub fn begin(core: &'a mut SessionCore, db: &Arc<Db>) -> Result<SchemaChange<'a>, SqlError> {
         if core.xact_state() == -1 {
             return Err(errors::doomed());
         }
@@ -67,11 +67,11 @@ impl<'a> Work<'a> {
         db.check_writable()?;
         check_not_model(db)?;
         lock_catalog(core, db, LockMode::IX)?;
-        Ok(Work { core, db: db.clone(), open, created: Created::default() })
+        Ok(SchemaChange { core, db: db.clone(), open, created: Created::default() })
     }
 }
 
-impl Work<'_> {
+impl SchemaChange<'_> {
     pub(super) fn store<T>(&self, result: Result<T, StoreError>) -> Result<T, SqlError> {
         result.map_err(|e| errors::store_error(&self.db, e))
     }
@@ -445,7 +445,7 @@ impl Work<'_> {
     }
 }
 
-impl Drop for Work<'_> {
+impl Drop for SchemaChange<'_> {
     /// A change that failed half-way still has units to free after the statement's rollback.
     fn drop(&mut self) {
         if !self.created.is_empty() {

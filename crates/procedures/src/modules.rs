@@ -10,7 +10,7 @@ use super::params::Param;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{MASTER, ModuleDef, ModuleKind, errors, fold_name};
 use ddl::modules::{mark_system, may_run_at_start, order_trigger, run_at_start};
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use instance::OfInstance;
 use metadata::names::name_parts;
 use session::state::SessionCore;
@@ -118,7 +118,7 @@ pub(crate) fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
         named(call, name).filter(|m| m.kind == ModuleKind::Trigger).ok_or_else(|| missing(name))?;
     let db = call.core.db().clone();
     may_alter(call.core, &trigger.schema, trigger.parent)?;
-    order_trigger(&mut Work::begin(call.core, &db)?, &trigger, &place, action)?;
+    order_trigger(&mut SchemaChange::begin(call.core, &db)?, &trigger, &place, action)?;
     Ok(0)
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn mark_system_object(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let name = given.text(0).unwrap_or_default();
     let module = named(call, name).ok_or_else(|| SqlError::of(msg::OBJECT_NOT_VALID, [&name]))?;
     let db = call.core.db().clone();
-    mark_system(&mut Work::begin(call.core, &db)?, &module)?;
+    mark_system(&mut SchemaChange::begin(call.core, &db)?, &module)?;
     Ok(0)
 }
 
@@ -171,6 +171,6 @@ pub(crate) fn procedure_option(call: &mut Call<'_>) -> Result<i32, SqlError> {
     if procedure.procedure().is_some_and(|p| !p.params.is_empty()) {
         return Err(SqlError::of(msg::STARTUP_HAS_PARAMETERS, []));
     }
-    run_at_start(&mut Work::begin(call.core, &db)?, &procedure, on)?;
+    run_at_start(&mut SchemaChange::begin(call.core, &db)?, &procedure, on)?;
     Ok(0)
 }

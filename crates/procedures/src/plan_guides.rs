@@ -13,7 +13,7 @@ use catalog::{Catalog, errors, fold_name};
 use super::call::{Body, Call, Runs};
 use super::params::{NAME, Param};
 use ddl::others;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use instance::OfInstance;
 use programs::guides;
 
@@ -74,7 +74,7 @@ fn create(call: &mut Call<'_>) -> Result<i32, SqlError> {
         return Err(SqlError::of(msg::PLAN_GUIDE_HINTS, [&name]));
     }
     let db = call.core.db().clone();
-    let mut work = Work::begin(call.core, &db)?;
+    let mut work = SchemaChange::begin(call.core, &db)?;
     let now = catalog::clock::now();
     let head = Head {
         object_id: work.object_id()?,
@@ -164,7 +164,7 @@ fn control(call: &mut Call<'_>) -> Result<i32, SqlError> {
     if let (Some(name), true) = (name, wanted.is_empty()) {
         return Err(SqlError::of(msg::OBJECT_NOT_IN_DATABASE, [&name, &db.name()]));
     }
-    let mut work = Work::begin(call.core, &db)?;
+    let mut work = SchemaChange::begin(call.core, &db)?;
     for guide in wanted {
         change(&mut work, guide, operation)?;
     }
@@ -173,7 +173,7 @@ fn control(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 fn change(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     guide: Arc<PlanGuideDef>,
     operation: Operation,
 ) -> Result<(), SqlError> {

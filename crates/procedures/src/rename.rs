@@ -12,7 +12,7 @@ use catalog::given_up::Name;
 use catalog::statistics::Statistics;
 use catalog::{Db, IndexDef, ModuleDef, ModuleKind, TableDef, errors, fold_name};
 use ddl::table_def::computed;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use ddl::{constraints, modules, others, schemabinding, user_types};
 use metadata::names::name_parts;
 use metadata::views::modules::columns_of_view;
@@ -42,7 +42,7 @@ pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let kind = text(call.arg(2, "@objtype")).to_ascii_uppercase();
     let parts = name_parts(&old).unwrap_or_default();
     let what = Rename { db: call.core.db().clone(), old, parts, new, kind };
-    let mut work = Work::begin(call.core, &what.db)?;
+    let mut work = SchemaChange::begin(call.core, &what.db)?;
     match what.kind.as_str() {
         "COLUMN" => what.column(&mut work)?,
         "INDEX" => what.index(&mut work)?,
@@ -88,7 +88,7 @@ impl Rename {
     }
 
     /// The table of a column, index or statistics, locked.
-    fn table(&self, work: &mut Work<'_>) -> Result<Arc<TableDef>, SqlError> {
+    fn table(&self, work: &mut SchemaChange<'_>) -> Result<Arc<TableDef>, SqlError> {
         let found = self.db.catalog().find(self.part(2), self.part(1)).cloned();
         let table = found.ok_or_else(|| self.missing())?;
         work.lock_current(&table)?;
@@ -96,7 +96,7 @@ impl Rename {
     }
 
     /// Without a kind: an object, else a column or an index of a table.
-    fn any(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+    fn any(&self, work: &mut SchemaChange<'_>) -> Result<(), SqlError> {
         let is_missing = |e: &SqlError| e.number == 15248;
         match self.object(work) {
             Err(e) if is_missing(&e) && self.parts.len() > 1 => match self.column(work) {
@@ -109,7 +109,11 @@ impl Rename {
     }
 
     /// A view's columns are called what its text says.
-    fn column_of_view(&self, work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
+    fn column_of_view(
+        &self,
+        work: &mut SchemaChange<'_>,
+        view: &Arc<ModuleDef>,
+    ) -> Result<(), SqlError> {
         let columns = columns_of_view(work.core, &self.db, view).unwrap_or_default();
         let columns: Vec<CompactString> = columns.into_iter().map(|column| column.name).collect();
         let find =
@@ -125,7 +129,7 @@ impl Rename {
         modules::rename_column(work, view, &columns, at, &self.new)
     }
 
-    fn column(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+    fn column(&self, work: &mut SchemaChange<'_>) -> Result<(), SqlError> {
         let found = self.db.catalog().find_module(self.part(2), self.part(1)).cloned();
         if let Some(view) = found.filter(|module| module.kind == ModuleKind::View) {
             return self.column_of_view(work, &view);
@@ -161,7 +165,7 @@ impl Rename {
         Ok(())
     }
 
-    fn index(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+    fn index(&self, work: &mut SchemaChange<'_>) -> Result<(), SqlError> {
         let table = self.table(work)?;
         let wanted = fold_name(self.part(0));
         let found = table.all_indexes().find(|i| i.index_id > 0 && fold_name(&i.name) == wanted);
@@ -172,7 +176,7 @@ impl Rename {
     /// Another name for an index, and for the constraint that it may be.
     fn index_of(
         &self,
-        work: &mut Work<'_>,
+        work: &mut SchemaChange<'_>,
         table: &Arc<TableDef>,
         id: i32,
     ) -> Result<(), SqlError> {
@@ -194,7 +198,7 @@ impl Rename {
         work.replace(table, next).map(drop)
     }
 
-    fn statistics(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+    fn statistics(&self, work: &mut SchemaChange<'_>) -> Result<(), SqlError> {
         let table = self.table(work)?;
         let wanted = fold_name(self.part(0));
         if let Some(index) =
@@ -210,7 +214,7 @@ impl Rename {
         statistics::rename(work, &table, &known, &self.new)
     }
 
-    fn data_type(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+    fn data_type(&self, work: &mut SchemaChange<'_>) -> Result<(), SqlError> {
         let catalog = self.db.catalog();
         let alias =
             catalog.find_type(self.part(1), self.part(0)).cloned().ok_or_else(|| self.missing())?;
@@ -221,7 +225,7 @@ impl Rename {
     }
 
     /// What has a name of its own in a schema: table, module, sequence, synonym, constraint.
-    fn object(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+    fn object(&self, work: &mut SchemaChange<'_>) -> Result<(), SqlError> {
         let catalog = self.db.catalog();
         let (schema, name) = (self.part(1), self.part(0));
         if let Some(table) = catalog.find(schema, name).cloned() {
@@ -248,12 +252,12 @@ impl Rename {
     }
 
     /// The new name is no object's in a schema, nor may become one's again.
-    fn free(&self, work: &mut Work<'_>, schema: &str) -> Result<(), SqlError> {
+    fn free(&self, work: &mut SchemaChange<'_>, schema: &str) -> Result<(), SqlError> {
         work.wait_for_name(&Name::object(schema, &self.new))?;
         work.check_free_name(schema, &self.new).map_err(|_| self.taken("OBJECT"))
     }
 
-    fn constraint(&self, work: &mut Work<'_>) -> Result<(), SqlError> {
+    fn constraint(&self, work: &mut SchemaChange<'_>) -> Result<(), SqlError> {
         let catalog = self.db.catalog();
         let schema = if self.part(1).is_empty() { "dbo" } else { self.part(1) };
         let (schema, folded) = (fold_name(schema), fold_name(self.part(0)));

@@ -11,7 +11,7 @@ use super::index::{constraint_kind, no_table, renew_changed};
 use super::view_index::{Indexed, resolve_indexed};
 use catalog::errors;
 use catalog::{Db, IndexDef, IndexOptions, TableDef, fold_name};
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use ddl::{index_options, option_rules};
 
 /// The table of the statement, and which of its indexes is meant; `None` is ALL.
@@ -138,7 +138,7 @@ impl StmtCtx<'_> {
         if table.indexes.iter().any(|index| filtered(index)) {
             self.core.options.check_for_filters("ALTER INDEX")?;
         }
-        let mut work = Work::begin(self.core, meant.db)?;
+        let mut work = SchemaChange::begin(self.core, meant.db)?;
         work.lock_current(table)?;
         renew_changed(&mut work, table, changed, base, &|index| meant.is(index)).map(drop)
     }
@@ -156,7 +156,7 @@ impl StmtCtx<'_> {
             }
             Ok(())
         })?;
-        let mut work = Work::begin(self.core, meant.db)?;
+        let mut work = SchemaChange::begin(self.core, meant.db)?;
         work.lock_current(meant.table)?;
         work.replace(meant.table, changed).map(drop)
     }
@@ -184,7 +184,7 @@ impl StmtCtx<'_> {
                 ));
             }
         }
-        let mut work = Work::begin(self.core, meant.db)?;
+        let mut work = SchemaChange::begin(self.core, meant.db)?;
         work.lock_current(table)?;
         let keys = work.db.catalog().foreign_keys_to(table.object_id);
         let keys = keys.into_iter().filter(|(_, key)| !key.disabled);

@@ -21,7 +21,7 @@ use ddl::rebuild::{copy_rows, duplicate_key, rewrite};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::computed;
 use ddl::table_def::{self, key_columns};
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use ddl::{index_options, indexed_views, option_rules};
 use exec::operators::context::ExecCtx;
 
@@ -92,7 +92,7 @@ impl StmtCtx<'_> {
         if table.storage.options.disabled && !(new.clustered && drop_existing) {
             return Err(clustered_disabled(&stmt.name.value, &table.name));
         }
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         work.lock_current(&table)?;
         let table = with_stored(&mut work, table, &new)?;
         match old {
@@ -145,7 +145,7 @@ impl StmtCtx<'_> {
         if let Some(kind) = constraint_kind(&index) {
             return Err(SqlError::of(msg::DROP_INDEX_OF_CONSTRAINT, [&shown, &kind]));
         }
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         if index.index_id == 1
             && let Some(view) = table.of_view.and_then(|id| db.catalog().modules.get(&id).cloned())
         {
@@ -185,7 +185,7 @@ fn stays_clustered() -> SqlError {
 ///
 /// Errors: 2729; those of the values.
 pub(super) fn with_stored(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     mut table: Arc<TableDef>,
     index: &NewIndex,
 ) -> Result<Arc<TableDef>, SqlError> {
@@ -205,7 +205,7 @@ pub(super) fn with_stored(
 
 /// Adds an index and builds it. A clustered one takes the rows over and has the others built anew.
 pub(super) fn add_index(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     new: &NewIndex,
 ) -> Result<Arc<TableDef>, SqlError> {
@@ -242,7 +242,7 @@ pub(super) fn add_index(
 }
 
 fn check_index_name(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &TableDef,
     index: &IndexDef,
 ) -> Result<(), SqlError> {
@@ -257,7 +257,7 @@ fn check_index_name(
 }
 
 fn build(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     index: &Arc<IndexDef>,
 ) -> Result<(), SqlError> {
@@ -269,7 +269,7 @@ fn build(
 /// Copies the rows into a new base and builds the nonclustered indexes anew: their locators have
 /// changed.
 fn with_new_base(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     mut next: TableDef,
 ) -> Result<Arc<TableDef>, SqlError> {
@@ -299,7 +299,7 @@ fn with_new_base(
 
 /// Takes an index away. Without its clustered index a table becomes a heap.
 pub(super) fn drop_from(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     index: &IndexDef,
 ) -> Result<Arc<TableDef>, SqlError> {
@@ -316,7 +316,7 @@ pub(super) fn drop_from(
 
 /// Gives an index another definition and a new unit.
 fn renew_as(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     index: IndexDef,
 ) -> Result<Arc<TableDef>, SqlError> {
@@ -333,7 +333,7 @@ fn renew_as(
 /// Gives a table that is locked new units: all of it with its `base`, else the nonclustered indexes
 /// that are `wanted`.
 pub fn renew(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     base: bool,
     wanted: &dyn Fn(&IndexDef) -> bool,
@@ -343,7 +343,7 @@ pub fn renew(
 
 /// The same for a definition whose indexes may have been changed.
 pub(super) fn renew_changed(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     mut next: TableDef,
     base: bool,

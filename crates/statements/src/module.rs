@@ -17,12 +17,12 @@ use catalog::security::{Class, Kind, Permission, Securable};
 use catalog::temporal::Temporal;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, ModuleSettings, errors, fold_name};
 use ddl::ddl_triggers;
-use ddl::events::{self, Known};
+use ddl::events::{self, KnownEvent};
 use ddl::modules::{self, NewModule, Parent};
 use ddl::table_def;
 use ddl::temp_procedures;
 use ddl::temps::tempdb;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use instance::security::change::forget;
 use programs::module::{checked_params, compile};
 use session::state::SessionCore;
@@ -36,7 +36,7 @@ impl StmtCtx<'_> {
         let db = self.own_database("VIEW", &stmt.name)?;
         let text = self.module_text(&stmt.text);
         let new = self.new_module(ModuleKind::View, stmt.verb, &stmt.name, &text);
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         modules::put(&mut work, &new, check_view)
     }
 
@@ -53,7 +53,7 @@ impl StmtCtx<'_> {
         let text = self.module_text(&stmt.text);
         let mut new = self.new_module(ModuleKind::Procedure, stmt.verb, &stmt.name, &text);
         new.run_as = run_as;
-        let check = |work: &mut Work<'_>, module: &Arc<ModuleDef>| {
+        let check = |work: &mut SchemaChange<'_>, module: &Arc<ModuleDef>| {
             compile(work.core, module, &work.db.catalog()).map(drop)
         };
         if stmt.name.name.value.starts_with('#') {
@@ -63,7 +63,7 @@ impl StmtCtx<'_> {
             }
             return temp_procedures::put(self.core, &new, check);
         }
-        modules::put(&mut Work::begin(self.core, &db)?, &new, check)
+        modules::put(&mut SchemaChange::begin(self.core, &db)?, &new, check)
     }
 
     pub(super) fn create_trigger(&mut self, stmt: &CreateTrigger) -> Result<(), SqlError> {
@@ -93,7 +93,7 @@ impl StmtCtx<'_> {
             return Err(SqlError::of(msg::TRIGGER_SCHEMA_DIFFERS, [&"create", &stmt.name]));
         }
         new.parent = Some(parent.clone());
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         let before = db
             .catalog()
             .find_module(new.schema, new.name)
@@ -128,12 +128,12 @@ impl StmtCtx<'_> {
             TriggerTarget::Table(target) => target,
             TriggerTarget::Database | TriggerTarget::Server => {
                 let (db, of_server) = self.home_of_triggers(&stmt.on)?;
-                let work = &mut Work::begin(self.core, &db)?;
+                let work = &mut SchemaChange::begin(self.core, &db)?;
                 return ddl_triggers::switch(work, of_server, &names, stmt.enable);
             }
         };
         let (db, parent) = self.trigger_parent(target)?;
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         modules::switch_triggers(&mut work, &parent, &names, stmt.enable)
     }
 
@@ -191,12 +191,12 @@ impl StmtCtx<'_> {
         }
         for event in &stmt.events {
             match events::known(event, of_server) {
-                Known::Raised => {}
-                Known::Elsewhere => return Err(invalid_events()),
-                Known::Missing => {
+                KnownEvent::Raised => {}
+                KnownEvent::Elsewhere => return Err(invalid_events()),
+                KnownEvent::Missing => {
                     return Err(errors::not_supported(&format!("a trigger for {event}")));
                 }
-                Known::No => {
+                KnownEvent::No => {
                     return Err(SqlError::of(msg::INVALID_EVENT_TYPE, [&event]));
                 }
             }
@@ -208,8 +208,8 @@ impl StmtCtx<'_> {
         let text = self.module_text(&stmt.text);
         let mut new = self.new_module(ModuleKind::Trigger, stmt.verb, &stmt.name, &text);
         new.run_as = run_as;
-        let mut work = Work::begin(self.core, &db)?;
-        let check = |work: &Work<'_>, module: &Arc<ModuleDef>| {
+        let mut work = SchemaChange::begin(self.core, &db)?;
+        let check = |work: &SchemaChange<'_>, module: &Arc<ModuleDef>| {
             compile(work.core, module, &work.db.catalog()).map(drop)
         };
         ddl_triggers::put(&mut work, &new, of_server, check)
@@ -223,7 +223,7 @@ impl StmtCtx<'_> {
     ) -> Result<(), SqlError> {
         let (db, of_server) = self.home_of_triggers(on)?;
         for name in &stmt.names {
-            let work = &mut Work::begin(self.core, &db)?;
+            let work = &mut SchemaChange::begin(self.core, &db)?;
             let gone = ddl_triggers::drop_trigger(work, of_server, &name.name.value)?;
             if !gone && !stmt.if_exists {
                 return Err(errors::cannot_drop("trigger", &name.to_string()));
@@ -250,7 +250,7 @@ impl StmtCtx<'_> {
         let mut new =
             self.new_module(ModuleKind::of_function(&stmt.body), stmt.verb, &stmt.name, &text);
         new.run_as = run_as;
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         modules::put(&mut work, &new, check_function)
     }
 
@@ -268,7 +268,7 @@ impl StmtCtx<'_> {
                 && let Some(temporary) = temp_procedures::find(self.core, &name.name.value)?
             {
                 let db = tempdb(self.core)?;
-                modules::drop_module(&mut Work::begin(self.core, &db)?, &temporary)?;
+                modules::drop_module(&mut SchemaChange::begin(self.core, &db)?, &temporary)?;
                 continue;
             }
             let db = database_of(self.core, name)?;
@@ -281,7 +281,7 @@ impl StmtCtx<'_> {
             }
             match found {
                 Some(module) if module.kind.word() == kind.word() => {
-                    let mut work = Work::begin(self.core, &db)?;
+                    let mut work = SchemaChange::begin(self.core, &db)?;
                     modules::drop_module(&mut work, &module)?;
                     forget(work.core, &db, Class::Object, module.object_id)?;
                 }
@@ -454,7 +454,7 @@ pub fn refresh(
     db: &Arc<Db>,
     module: &Arc<ModuleDef>,
 ) -> Result<(), SqlError> {
-    let mut work = Work::begin(core, db)?;
+    let mut work = SchemaChange::begin(core, db)?;
     modules::refresh(&mut work, module, |work, after| match after.kind {
         ModuleKind::View => check_view(work, after),
         kind if kind.is_function() => check_function(work, after),
@@ -463,7 +463,7 @@ pub fn refresh(
 }
 
 /// Binds a view's query, for its errors.
-fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
+fn check_view(work: &mut SchemaChange<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError> {
     let db = work.db.clone();
     bind_module(work, |binder| binder.view_query(&db, view).map(drop)).map_err(|e| {
         if e.number == 208 && e.message.starts_with("Invalid object name '#") {
@@ -474,7 +474,7 @@ fn check_view(work: &mut Work<'_>, view: &Arc<ModuleDef>) -> Result<(), SqlError
 }
 
 /// What is wrong with a function.
-fn check_function(work: &mut Work<'_>, function: &Arc<ModuleDef>) -> Result<(), SqlError> {
+fn check_function(work: &mut SchemaChange<'_>, function: &Arc<ModuleDef>) -> Result<(), SqlError> {
     let db = work.db.clone();
     let params = checked_params(work.core, function, &db.catalog())?;
     if let Some(param) = params.iter().find(|param| param.output || param.cursor) {
@@ -497,7 +497,7 @@ fn check_function(work: &mut Work<'_>, function: &Arc<ModuleDef>) -> Result<(), 
 
 /// Binds something of a module in the name of the engine.
 fn bind_module(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     bind: impl FnOnce(&mut Binder<'_>) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let (host, db) = (work.core.host().clone(), work.db.clone());

@@ -18,7 +18,7 @@ use super::StmtCtx;
 use ddl::own_queries;
 use ddl::policies::{self, full_name};
 use ddl::view_bases;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use instance::security::change::forget;
 use session::state::SessionCore;
 
@@ -26,7 +26,7 @@ impl StmtCtx<'_> {
     pub(super) fn security_policy(&mut self, stmt: &SecurityPolicy) -> Result<(), SqlError> {
         let db = self.no_database("CREATE/ALTER SECURITY POLICY", &stmt.name)?;
         let before = if stmt.alter { Some(find(&db, &stmt.name)?) } else { None };
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         let now = clock::now();
         let mut next = match &before {
             Some(before) => PolicyDef { modify_date: now, ..PolicyDef::clone(before) },
@@ -71,7 +71,7 @@ impl StmtCtx<'_> {
             let db = self.no_database("DROP SECURITY POLICY", name)?;
             match db.catalog().find_other(schema_of(name), &name.name.value).cloned() {
                 Some(OtherObject::Policy(policy)) => {
-                    let mut work = Work::begin(self.core, &db)?;
+                    let mut work = SchemaChange::begin(self.core, &db)?;
                     policies::put(&mut work, Some(policy.clone()), None)?;
                     forget(work.core, &db, Class::Object, policy.object_id)?;
                 }
@@ -119,7 +119,7 @@ fn options(next: &mut PolicyDef, stmt: &SecurityPolicy) -> Result<(), SqlError> 
 
 /// Changes one predicate, which is the last one then.
 fn apply(
-    work: &Work<'_>,
+    work: &SchemaChange<'_>,
     next: &mut PolicyDef,
     change: &PredicateChange,
 ) -> Result<Target, SqlError> {
@@ -166,7 +166,7 @@ struct Target {
 
 /// The table or view that a predicate is about.
 fn target(
-    work: &Work<'_>,
+    work: &SchemaChange<'_>,
     policy: &PolicyDef,
     name: &ObjectName,
     kind: PredicateKind,
@@ -225,7 +225,7 @@ fn two_parts(policy: &PolicyDef, name: &ObjectName) -> Result<(), SqlError> {
 
 /// The function of a predicate.
 fn function(
-    work: &Work<'_>,
+    work: &SchemaChange<'_>,
     policy: &PolicyDef,
     call: &PredicateCall,
 ) -> Result<Arc<ModuleDef>, SqlError> {

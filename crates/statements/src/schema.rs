@@ -22,7 +22,7 @@ use catalog::load::{FIRST_USER_SCHEMA, is_user_schema};
 use catalog::properties::PropertyClass;
 use catalog::security::{Class, DBO, PUBLIC, Permission};
 use catalog::systables::SysTable;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use instance::catalog_locks::lock_schema;
 use instance::security::change::{SecurityChange, forget};
 
@@ -32,7 +32,7 @@ impl StmtCtx<'_> {
         let name = stmt.name.value.as_str();
         check_free(&db.catalog(), name)?;
         let owner = self.schema_owner(&db, stmt)?;
-        let open = Work::begin(self.core, &db)?.open.clone();
+        let open = SchemaChange::begin(self.core, &db)?.open.clone();
         let id = self.new_schema(&db, name)?;
         let row = [Value::Int(id), Value::str(name)];
         let txn = self.core.txn(&db)?;
@@ -136,7 +136,7 @@ impl StmtCtx<'_> {
         let db = self.core.db().clone();
         for name in &stmt.names {
             let name = name.name.value.as_str();
-            let open = Work::begin(self.core, &db)?.open.clone();
+            let open = SchemaChange::begin(self.core, &db)?.open.clone();
             self.lock_schema_name(&db, name)?;
             let folded = fold_name(name);
             let Some(id) = db.catalog().schemas.get(&folded).copied() else {

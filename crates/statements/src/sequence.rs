@@ -10,7 +10,7 @@ use catalog::other::{OtherObject, SequenceDef, SequenceOptions, SequenceState, S
 use catalog::security::Class;
 use catalog::{clock, errors};
 use ddl::others;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use instance::security::change::forget;
 
 /// What DROP calls a kind, and whether an object is of it.
@@ -50,7 +50,7 @@ impl StmtCtx<'_> {
             counter: 0,
         };
         check(&options, &name, (low, high))?;
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         let schema = work.schema(stmt.name.schema.as_ref().map_or("", |s| s.value.as_str()))?;
         let object_id = work.object_id()?;
         options.counter = object_id;
@@ -85,7 +85,7 @@ impl StmtCtx<'_> {
             options.first = self.whole(restart.as_ref())?.unwrap_or(options.start);
         }
         check(&options, &name, (low, high))?;
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         others::lock(&mut work, &OtherObject::Sequence(before.clone()))?;
         let last = before.state.last();
         let state = match &stmt.restart {
@@ -123,7 +123,7 @@ impl StmtCtx<'_> {
         target: &ObjectName,
     ) -> Result<(), SqlError> {
         let db = self.no_database("CREATE SYNONYM", name)?;
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         let schema = work.schema(name.schema.as_ref().map_or("", |s| s.value.as_str()))?;
         let synonym = SynonymDef {
             object_id: work.object_id()?,
@@ -153,7 +153,7 @@ impl StmtCtx<'_> {
             match found {
                 Some(object) if is(&object) => {
                     let object_id = object.object_id();
-                    let mut work = Work::begin(self.core, &db)?;
+                    let mut work = SchemaChange::begin(self.core, &db)?;
                     others::drop_object(&mut work, object)?;
                     forget(work.core, &db, Class::Object, object_id)?;
                 }

@@ -19,7 +19,7 @@ use ddl::names::duplicate_index;
 use ddl::option_rules;
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::{self, computed};
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use logical::hints::TableLock;
 use plan::statistics::can_be_measured;
 use session::state::SessionCore;
@@ -97,7 +97,7 @@ fn table_of(
 /// # Errors
 /// What the storage says.
 pub fn rename(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     known: &Statistics,
     name: &str,
@@ -146,7 +146,7 @@ impl StmtCtx<'_> {
             .as_ref()
             .map(|e| self.statistics_filter(&db, &table, stmt, e))
             .transpose()?;
-        let work = Work::begin(self.core, &db)?;
+        let work = SchemaChange::begin(self.core, &db)?;
         if let Some(NewFilter { text, terms }) = filter {
             let filter = RowFilter { object_id: work.object_id()?, text: text.into(), terms };
             new.filter = Some(StatisticsFilter::new(&filter, &table.columns));
@@ -231,7 +231,7 @@ impl StmtCtx<'_> {
             if statistics.origin == Origin::Index {
                 return Err(SqlError::of(msg::DROP_INDEX_NOT_STATISTICS, [&shown]));
             }
-            let work = Work::begin(self.core, &db)?;
+            let work = SchemaChange::begin(self.core, &db)?;
             let open = work.open.clone();
             let txn = work.core.txn(&db)?;
             store::delete(&open.trees, txn, table.object_id, Some(statistics.stats_id))

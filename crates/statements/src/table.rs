@@ -14,7 +14,7 @@ use catalog::{Db, ModuleKind, errors};
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::{self, ColumnDefaults};
 use ddl::user_types::table::NewTableType;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use ddl::{
     foreign_keys, option_rules, periods, policies, schemabinding, shape, tables, temps, user_types,
 };
@@ -49,7 +49,8 @@ impl StmtCtx<'_> {
             let table = temps::create(self.core, new)?;
             let db = temps::tempdb(self.core)?;
             for key in &keys {
-                let said = foreign_keys::skipped(&Work::begin(self.core, &db)?, &name, key)?;
+                let said =
+                    foreign_keys::skipped(&SchemaChange::begin(self.core, &db)?, &name, key)?;
                 self.sink.message(&said)?;
             }
             (db, table)
@@ -202,7 +203,7 @@ impl StmtCtx<'_> {
                             )?;
                             if catalog.is_in_policy(table.object_id) {
                                 policies::forget_table(
-                                    &mut Work::begin(self.core, &db)?,
+                                    &mut SchemaChange::begin(self.core, &db)?,
                                     table.object_id,
                                 )?;
                             }

@@ -16,7 +16,7 @@ use types::{SqlError, msg};
 use super::StmtCtx;
 use super::principal::cannot;
 use super::rights::not_permitted;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use ddl::{moves, others, schemabinding, user_types};
 use instance::security::change::{SecurityChange, forget, hold, is_still_there};
 
@@ -36,7 +36,7 @@ impl StmtCtx<'_> {
             return Err(cannot("find", "schema", &schema.value));
         }
         let (from, name) = (schema_of(&what.name), what.name.name.value.as_str());
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         let to = work.schema(&schema.value)?;
         match what.class.as_deref().unwrap_or("OBJECT") {
             "OBJECT" => {}
@@ -58,7 +58,7 @@ impl StmtCtx<'_> {
             "XML SCHEMA COLLECTION" => return Err(cannot("find", "XML schema collection", name)),
             other => return Err(errors::syntax_near(other)),
         }
-        let free = |work: &mut Work<'_>, name: &str| {
+        let free = |work: &mut SchemaChange<'_>, name: &str| {
             work.wait_for_name(&Name::object(&to, name))?;
             work.check_free_name(&to, name).map_err(|_| taken("object", name))
         };

@@ -3,7 +3,7 @@
 
 use crate::own_queries::finds_row;
 use crate::versioned::full_name;
-use crate::work::Work;
+use crate::work::SchemaChange;
 use catalog::names::quote;
 use catalog::temporal::Temporal;
 use catalog::{
@@ -67,7 +67,7 @@ pub(super) fn new_history(
 /// # Errors
 /// 13511, 13514 to 13519, 13522 to 13526, 13530, 13531, 13566, 13574; those of its rows.
 pub(super) fn check_history(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &TableDef,
     history: &TableDef,
     rows: bool,
@@ -142,7 +142,11 @@ fn check_columns(db: &Db, table: &TableDef, history: &TableDef) -> Result<(), Sq
 }
 
 /// 13541, 13543, 13573: the periods of a history's rows.
-fn check_rows(work: &mut Work<'_>, table: &TableDef, history: &TableDef) -> Result<(), SqlError> {
+fn check_rows(
+    work: &mut SchemaChange<'_>,
+    table: &TableDef,
+    history: &TableDef,
+) -> Result<(), SqlError> {
     let Some((start, end)) = table.period() else { return Ok(()) };
     let column = |at: usize| quote(&table.columns[at].name);
     let (from, to) = (column(start), column(end));

@@ -8,7 +8,7 @@ use types::{DataType, SqlError, msg};
 
 use super::{check_name, in_use, module_with};
 use crate::properties;
-use crate::work::Work;
+use crate::work::SchemaChange;
 use bind::type_names::alias_id;
 use catalog::alias::row_of;
 use catalog::change::DdlChange;
@@ -33,7 +33,7 @@ pub fn create(
     base: DataType,
     nullable: bool,
 ) -> Result<(), SqlError> {
-    let work = &mut Work::begin(core, db)?;
+    let work = &mut SchemaChange::begin(core, db)?;
     let schema = work.schema(schema)?;
     work.wait_for_name(&Name::of_type(&schema, name))?;
     check_name(&db.catalog(), &schema, name)?;
@@ -52,7 +52,7 @@ pub(super) fn drop_type(
     schema: &str,
     name: &str,
 ) -> Result<(), SqlError> {
-    let work = &mut Work::begin(core, db)?;
+    let work = &mut SchemaChange::begin(core, db)?;
     let Some(alias) = db.catalog().find_type(schema, name).cloned() else {
         return Err(SqlError::of(msg::TYPE_NOT_FOUND, [&name]));
     };
@@ -89,7 +89,11 @@ fn user_of(catalog: &Catalog, alias: &AliasDef) -> Option<CompactString> {
 ///
 /// # Errors
 /// What the storage says.
-pub fn rename(work: &mut Work<'_>, alias: &Arc<AliasDef>, name: &str) -> Result<(), SqlError> {
+pub fn rename(
+    work: &mut SchemaChange<'_>,
+    alias: &Arc<AliasDef>,
+    name: &str,
+) -> Result<(), SqlError> {
     let after = Arc::new(AliasDef { name: name.into(), ..AliasDef::clone(alias) });
     change(work, alias, false)?;
     change(work, &after, true)?;
@@ -101,7 +105,11 @@ pub fn rename(work: &mut Work<'_>, alias: &Arc<AliasDef>, name: &str) -> Result<
 ///
 /// # Errors
 /// What the storage says.
-pub fn transfer(work: &mut Work<'_>, alias: &Arc<AliasDef>, schema: &str) -> Result<(), SqlError> {
+pub fn transfer(
+    work: &mut SchemaChange<'_>,
+    alias: &Arc<AliasDef>,
+    schema: &str,
+) -> Result<(), SqlError> {
     let after = Arc::new(AliasDef { schema: schema.into(), ..AliasDef::clone(alias) });
     change(work, alias, false)?;
     change(work, &after, true)?;
@@ -109,7 +117,7 @@ pub fn transfer(work: &mut Work<'_>, alias: &Arc<AliasDef>, schema: &str) -> Res
     Ok(())
 }
 
-fn change(work: &mut Work<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), SqlError> {
+fn change(work: &mut SchemaChange<'_>, alias: &Arc<AliasDef>, made: bool) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
     // Nobody makes a column of it meanwhile.
     work.lock(alias.type_id, LockMode::SchM)?;

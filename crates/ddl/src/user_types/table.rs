@@ -8,7 +8,7 @@ use types::SqlError;
 
 use super::{check_name, in_use, module_with};
 use crate::properties;
-use crate::work::Work;
+use crate::work::SchemaChange;
 use bind::type_names::table_type;
 use catalog::change::DdlChange;
 use catalog::given_up::Name;
@@ -41,7 +41,7 @@ pub fn create(
     db: &Arc<Db>,
     new: &NewTableType<'_>,
 ) -> Result<(), SqlError> {
-    let work = &mut Work::begin(core, db)?;
+    let work = &mut SchemaChange::begin(core, db)?;
     let schema = work.schema(new.schema)?;
     work.wait_for_name(&Name::of_type(&schema, new.name))?;
     check_name(&db.catalog(), &schema, new.name)?;
@@ -68,7 +68,7 @@ pub(super) fn drop_type(
     db: &Arc<Db>,
     def: &Arc<TableTypeDef>,
 ) -> Result<(), SqlError> {
-    let work = &mut Work::begin(core, db)?;
+    let work = &mut SchemaChange::begin(core, db)?;
     work.lock(def.type_id, LockMode::SchM)?;
     let catalog = db.catalog();
     if !catalog.find_table_type(&def.schema, &def.name).is_some_and(|now| Arc::ptr_eq(now, def)) {
@@ -88,7 +88,11 @@ pub(super) fn drop_type(
     Ok(())
 }
 
-fn change(work: &mut Work<'_>, def: &Arc<TableTypeDef>, made: bool) -> Result<(), SqlError> {
+fn change(
+    work: &mut SchemaChange<'_>,
+    def: &Arc<TableTypeDef>,
+    made: bool,
+) -> Result<(), SqlError> {
     let (db, open) = (work.db.clone(), work.open.clone());
     work.lock(def.type_id, LockMode::SchM)?;
     work.hold_schema(&def.schema)?;

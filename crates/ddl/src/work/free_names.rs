@@ -7,7 +7,7 @@ use compact_str::CompactString;
 use txn::locks::LockMode;
 use types::{SqlError, msg};
 
-use super::Work;
+use super::SchemaChange;
 use crate::names::{constraint_names, duplicate_index};
 use catalog::TableDef;
 use catalog::errors;
@@ -17,7 +17,7 @@ use catalog::load::is_user_schema;
 use instance::catalog_locks::lock_schema;
 use logical::hints::TableLock;
 
-impl Work<'_> {
+impl SchemaChange<'_> {
     /// The schema's name as it was created; `dbo` for an empty one. It is not dropped before the
     /// transaction ends.
     pub fn schema(&mut self, name: &str) -> Result<CompactString, SqlError> {

@@ -11,13 +11,13 @@ use super::add_column::add_column;
 use super::add_constraint::add_constraint;
 use catalog::{Db, TableDef};
 use ddl::rebuild::rewrite;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use ddl::{periods, temporal, versioned};
 
 /// Adds columns and constraints, those columns to the history too; a period when its columns are
 /// there.
 pub(super) fn add_elements(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     mut table: Arc<TableDef>,
     elements: &[TableElement],
     added: Added<'_>,
@@ -77,7 +77,7 @@ fn check_may_add_past(db: &Db, column: &ColumnDef, history: &TableDef) -> Result
 /// Gives a history the column that its table has got last: NULL in older rows, or the value that
 /// the table's rows have got.
 fn add_past_column(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &TableDef,
     history: &Arc<TableDef>,
 ) -> Result<(), SqlError> {

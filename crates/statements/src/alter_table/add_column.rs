@@ -17,12 +17,12 @@ use catalog::{NewColumn, TableDef};
 use ddl::own_queries::has_rows;
 use ddl::rebuild::{rewrite, run_dml};
 use ddl::table_def::{self, computed};
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 
 /// A nullable column is added to the definition only: older rows read as NULL. A NOT NULL one is
 /// given its default in every row.
 pub(super) fn add_column(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     column: &ColumnDef,
     added: Added<'_>,
@@ -112,7 +112,7 @@ fn check_new(table: &TableDef, new: &NewColumn) -> Result<(), SqlError> {
 /// Numbers the rows in the order of the clustered index by the table's last column, which is its
 /// identity column from then on.
 fn number_rows(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     (seed, step): (i64, i64),
 ) -> Result<Arc<TableDef>, SqlError> {
@@ -130,7 +130,10 @@ fn number_rows(
 
 /// Gives each row a row version in the table's last column, which is its rowversion column from
 /// then on.
-fn version_rows(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<TableDef>, SqlError> {
+fn version_rows(
+    work: &mut SchemaChange<'_>,
+    table: &Arc<TableDef>,
+) -> Result<Arc<TableDef>, SqlError> {
     let rows = set_last(work, table, "0x")?;
     if rows > 0 {
         let txn = work.core.txn(&work.db)?;
@@ -151,7 +154,7 @@ fn version_rows(work: &mut Work<'_>, table: &Arc<TableDef>) -> Result<Arc<TableD
 
 /// Sets a table's last column in all rows; in the value `[$number]` is a row's number in the order
 /// of the clustered index. Gives the number of rows.
-fn set_last(work: &mut Work<'_>, table: &TableDef, value: &str) -> Result<u64, SqlError> {
+fn set_last(work: &mut SchemaChange<'_>, table: &TableDef, value: &str) -> Result<u64, SqlError> {
     let Some(column) = table.columns.last().map(|c| quote(&c.name)) else {
         return Err(SqlError::internal("a table without columns"));
     };
@@ -173,7 +176,11 @@ fn table_name(table: &TableDef) -> String {
 }
 
 /// 4901: NOT NULL without a default only on an empty table.
-fn require_empty(work: &mut Work<'_>, table: &Arc<TableDef>, column: &str) -> Result<(), SqlError> {
+fn require_empty(
+    work: &mut SchemaChange<'_>,
+    table: &Arc<TableDef>,
+    column: &str,
+) -> Result<(), SqlError> {
     if !has_rows(work, table)? {
         return Ok(());
     }

@@ -13,12 +13,12 @@ use crate::index::{add_index, with_stored};
 use catalog::errors;
 use catalog::given_up::Name;
 use catalog::{Db, DefaultDef, KeyConstraint, TableDef};
-use ddl::foreign_keys::{self, Rows};
-use ddl::work::Work;
+use ddl::foreign_keys::{self, RowsThere};
+use ddl::work::SchemaChange;
 use ddl::{constraints, table_def, versioned};
 
 pub(super) fn add_constraint(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     constraint: &Constraint,
     column: Option<&str>,
@@ -80,7 +80,7 @@ pub(super) fn add_constraint(
         }
         ConstraintKind::ForeignKey { .. } => {
             let new = table_def::new_foreign_key(constraint, column)?;
-            let rows = if added.test { Rows::Tested } else { Rows::Untested };
+            let rows = if added.test { RowsThere::Tested } else { RowsThere::Untested };
             foreign_keys::add_foreign_key(work, table, &new, rows)
         }
     }

@@ -18,7 +18,7 @@ use catalog::{ColumnTraits, ComputedDef, Db, IndexDef, NewColumn, TableDef};
 use ddl::rebuild::rewrite;
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def::{self, computed};
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use ddl::{constraints, versioned};
 
 /// ALTER COLUMN ... ADD | DROP PERSISTED: whether the rows have the values of a computed column.
@@ -27,7 +27,7 @@ use ddl::{constraints, versioned};
 /// # Errors
 /// 4924, 4936, 4934, 4925, 4926, 2761, 1731; 40510 another property.
 pub(super) fn column_property(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     column: &str,
     add: bool,
@@ -73,7 +73,7 @@ pub(super) fn column_property(
 /// # Errors
 /// 13589, and those of columns of a period.
 pub(super) fn with_history(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     column: &ColumnDef,
     text: &str,
@@ -100,7 +100,7 @@ pub(super) fn with_history(
 
 /// Another type or nullability for a column: the rows are rewritten, converted by the usual rules.
 fn alter_column(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     column: &ColumnDef,
     text: &str,

@@ -5,7 +5,7 @@ use types::{SqlError, msg};
 use catalog::TableDef;
 use ddl::system_functions::SystemFunctions;
 use ddl::table_def;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 
 /// 4924: the table has no such column.
 pub(super) fn unknown_column(name: &str, table: &TableDef) -> SqlError {
@@ -13,7 +13,7 @@ pub(super) fn unknown_column(name: &str, table: &TableDef) -> SqlError {
 }
 
 /// What the database and the session give a column that does not say.
-pub(super) fn column_defaults(work: &Work<'_>) -> table_def::ColumnDefaults {
+pub(super) fn column_defaults(work: &SchemaChange<'_>) -> table_def::ColumnDefaults {
     let nullable = work.core.options.ansi_null_dflt_on;
     let quoted_identifier = work.core.options.quoted_identifier;
     table_def::ColumnDefaults {

@@ -12,11 +12,11 @@ use catalog::fold_name;
 use catalog::{IndexDef, TableDef};
 use ddl::rebuild::rewrite;
 use ddl::table_def::computed;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use ddl::{constraints, foreign_keys, option_rules, schemabinding, temporal, versioned};
 
 pub(super) fn drop_element(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     element: &DropElement,
 ) -> Result<Arc<TableDef>, SqlError> {
@@ -92,7 +92,7 @@ pub(super) fn check_not_computed_from(table: &TableDef, at: usize) -> Result<(),
 
 /// 5074: a module with SCHEMABINDING names the column.
 pub(super) fn check_unbound(
-    work: &Work<'_>,
+    work: &SchemaChange<'_>,
     table: &TableDef,
     column: &str,
 ) -> Result<(), SqlError> {
@@ -103,7 +103,7 @@ pub(super) fn check_unbound(
 }
 
 fn drop_column(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     at: usize,
 ) -> Result<Arc<TableDef>, SqlError> {

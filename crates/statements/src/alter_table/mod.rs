@@ -14,7 +14,7 @@ use super::{StmtCtx, resolve_table};
 use catalog::errors;
 use catalog::{Db, LockEscalation, TableDef};
 use ddl::modules::Parent;
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use ddl::{
     constraints, foreign_keys, index_options, masks, modules, option_rules, periods, table_def,
     temporal,
@@ -47,7 +47,7 @@ fn is_foreign_key(constraint: &Constraint) -> bool {
 /// What is added to a temporary table, and what is said of the foreign keys among it, which it does
 /// not get.
 fn without_foreign_keys(
-    work: &Work<'_>,
+    work: &SchemaChange<'_>,
     table: &TableDef,
     elements: &[TableElement],
 ) -> Result<(Vec<TableElement>, Vec<SqlError>), SqlError> {
@@ -88,7 +88,7 @@ impl StmtCtx<'_> {
             return Err(clustered_disabled(&table));
         }
         let text = self.text;
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         work.lock_current(&table)?;
         match &stmt.action {
             AlterTableAction::Add { elements, check } => {
@@ -192,7 +192,7 @@ impl StmtCtx<'_> {
                 [&table.name, &db.name(), &target.name, &other.name()],
             ));
         }
-        let mut work = Work::begin(self.core, db)?;
+        let mut work = SchemaChange::begin(self.core, db)?;
         work.lock_current(table)?;
         work.lock_current(&target)?;
         ddl::switch::switch(&mut work, table, &target)
@@ -228,7 +228,7 @@ fn is_all(value: &OptionValue) -> bool {
 
 /// REBUILD: heap or clustered index anew, with the options that are given.
 fn rebuild(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     options: &[OptionItem],
 ) -> Result<(), SqlError> {
@@ -246,7 +246,7 @@ fn rebuild(
 
 /// SET (LOCK_ESCALATION = ...), where it says so and that is new.
 fn set_lock_escalation(
-    work: &mut Work<'_>,
+    work: &mut SchemaChange<'_>,
     table: Arc<TableDef>,
     options: &[OptionItem],
 ) -> Result<Arc<TableDef>, SqlError> {

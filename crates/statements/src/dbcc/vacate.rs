@@ -22,7 +22,7 @@ use catalog::db::Open;
 use catalog::errors::{self, db_error, store_error};
 use catalog::store::StoreError;
 use catalog::{IndexDef, TableDef, pending, systables};
-use ddl::work::Work;
+use ddl::work::SchemaChange;
 use session::state::SessionCore;
 use storage::{Base, TableStore};
 
@@ -191,10 +191,10 @@ impl<'c> Vacate<'c> {
 
     fn rebuild_locked(&mut self, table: &Arc<TableDef>) -> Result<(), SqlError> {
         let db = self.db.clone();
-        Work::begin(self.core, &db)?.lock_current(table)?;
+        SchemaChange::begin(self.core, &db)?.lock_current(table)?;
         // Others had the table until now.
         let left = self.left(table);
-        let mut work = Work::begin(self.core, &db)?;
+        let mut work = SchemaChange::begin(self.core, &db)?;
         if left.base || !left.heads.is_empty() {
             renew(&mut work, table, left.base, &|index| left.heads.contains(&index.index_id))?;
         }
@@ -206,7 +206,8 @@ impl<'c> Vacate<'c> {
         let storage = self.open.storage.clone();
         self.core.begin_statement(false)?;
         let db = self.db.clone();
-        let locked = Work::begin(self.core, &db).and_then(|mut work| work.lock_current(table));
+        let locked =
+            SchemaChange::begin(self.core, &db).and_then(|mut work| work.lock_current(table));
         if let Err(e) = locked {
             return self.core.end_statement(Err(e));
         }
@@ -246,7 +247,7 @@ impl<'c> Vacate<'c> {
             }
         }
         let db = self.db.clone();
-        Work::begin(self.core, &db)?.replace(table, next)
+        SchemaChange::begin(self.core, &db)?.replace(table, next)
     }
 
     fn name_head(&mut self, index: &IndexDef, tree: &BTree) -> Result<IndexDef, SqlError> {
