@@ -12,7 +12,7 @@ use super::params::{Given, NAME, Param};
 use ddl::properties::{self, delete, lock, put};
 use instance::catalog_locks::hold_object;
 use instance::security::change::{SecurityChange, hold};
-use metadata::views::property_targets::{Level, Target, find};
+use metadata::views::property_targets::{Level, PropertyTarget, find};
 use statements::cannot;
 
 const KIND: DataType = DataType::VarChar(Len::N(128));
@@ -41,7 +41,7 @@ const WITHOUT_VALUE: &[Param] = &[
 /// What a call names.
 struct Named {
     name: String,
-    target: Target,
+    target: PropertyTarget,
     /// As messages name the target.
     path: String,
 }
@@ -88,7 +88,7 @@ fn target_of(
     procedure: &str,
     levels: [Level<'_>; 3],
     path: &str,
-) -> Result<Target, SqlError> {
+) -> Result<PropertyTarget, SqlError> {
     match find(call.core, db, procedure, levels)?.into_iter().next() {
         Some(target) if target.may_change(call.core, db) => Ok(target),
         _ => Err(SqlError::of(msg::PROPERTY_NOT_PERMITTED, [&path])),
@@ -99,7 +99,7 @@ fn target_of(
 ///
 /// # Errors
 /// 1205, 1222; 3906; 15151 a principal that is gone.
-fn hold_target(call: &mut Call<'_>, db: &Arc<Db>, target: &Target) -> Result<(), SqlError> {
+fn hold_target(call: &mut Call<'_>, db: &Arc<Db>, target: &PropertyTarget) -> Result<(), SqlError> {
     let id = target.holder.major;
     match target.holder.class {
         PropertyClass::Principal => {

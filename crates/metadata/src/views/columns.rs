@@ -6,8 +6,8 @@ use std::sync::Arc;
 use types::{Collation, DataType, Len, Look, SqlError, Value};
 
 use super::{
-    NVARCHAR60, SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick,
-    system_tables, text,
+    NVARCHAR60, SYSNAME, View, ViewColumn, WantedRows, all, bit, every, is_of_master, modules,
+    pick, system_tables, text,
 };
 use catalog::{ColumnDef, Db, MASTER, ModuleKind, TableDef};
 use ddl::system_functions::SystemFunctions;
@@ -160,7 +160,7 @@ const SOUGHT: &[usize] = &[0, 1];
 fn user_columns(
     session: &SessionCore,
     db: &Arc<Db>,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     rows: &mut Vec<Vec<Value>>,
 ) -> Result<(), SqlError> {
     let mut add = |column: &Column<'_>| rows.push(wanted.row(|at| column.value(at, 0)));
@@ -172,7 +172,7 @@ fn user_columns(
 /// Gives the wanted columns of what a database has of itself.
 pub(super) fn of_itself(
     db: &Db,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     (id, named): (usize, usize),
     give: &mut dyn FnMut(&Column<'_>),
 ) {
@@ -217,7 +217,7 @@ impl UserColumns {
     fn start(
         session: &SessionCore,
         db: &Arc<Db>,
-        wanted: &Wanted<'_>,
+        wanted: &WantedRows<'_>,
     ) -> Result<Box<dyn RowSource>, SqlError> {
         let mut others = Vec::new();
         let mut add = |column: &Column<'_>| others.push(wanted.row(|at| column.value(at, 0)));
@@ -234,7 +234,7 @@ impl UserColumns {
 impl RowSource for UserColumns {
     fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
         out.clear();
-        let wanted = Wanted::new(&self.keep, &self.equal);
+        let wanted = WantedRows::new(&self.keep, &self.equal);
         while out.len() < PIECE
             && let Some(table) = self.tables.next()
         {
@@ -253,7 +253,7 @@ impl RowSource for UserColumns {
 pub(super) fn each(
     session: &SessionCore,
     db: &Arc<Db>,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     (id, named): (usize, usize),
     give: &mut dyn FnMut(&Column<'_>),
 ) -> Result<(), SqlError> {
@@ -266,7 +266,7 @@ pub(super) fn each(
 /// Gives the wanted columns of a table.
 fn each_of_table(
     table: &TableDef,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     named: usize,
     give: &mut dyn FnMut(&Column<'_>),
 ) {
@@ -287,7 +287,7 @@ fn each_of_table(
 fn each_other(
     session: &SessionCore,
     db: &Arc<Db>,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     (id, named): (usize, usize),
     give: &mut dyn FnMut(&Column<'_>),
 ) -> Result<(), SqlError> {
@@ -348,7 +348,7 @@ fn each_other(
 }
 
 /// Columns of the system's views.
-fn system_columns(wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
+fn system_columns(wanted: &WantedRows<'_>, rows: &mut Vec<Vec<Value>>) {
     for view in all() {
         let object_id = view.object_id();
         if wanted.id(0).is_some_and(|id| id != object_id) {

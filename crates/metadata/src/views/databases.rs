@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::{DataType, Value};
 
-use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, text};
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, ViewResult, bit, text};
 use catalog::Db;
 use catalog::db::USER_ACCESS;
 use catalog::query_store::StoreState;
@@ -114,7 +114,7 @@ pub static DATABASES: View = View::sys("databases", COLUMNS, rows);
 const SNAPSHOT: [&str; 2] = ["OFF", "ON"];
 const VERIFY: [&str; 3] = ["NONE", "TORN_PAGE_DETECTION", "CHECKSUM"];
 
-fn rows(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> Rows {
+fn rows(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> ViewResult {
     Ok(session.host().databases().iter().map(row).collect())
 }
 

@@ -16,7 +16,7 @@ use session::state::SessionCore;
 
 /// What becomes of an object or a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Uses {
+pub struct ReferenceUses {
     pub selected: bool,
     pub updated: bool,
     /// By `*`.
@@ -37,9 +37,9 @@ pub struct Reference {
     pub by_caller: bool,
     /// It may be a function or a method of a column.
     pub ambiguous: bool,
-    pub uses: Uses,
+    pub uses: ReferenceUses,
     /// By column_id.
-    pub columns: BTreeMap<i32, Uses>,
+    pub columns: BTreeMap<i32, ReferenceUses>,
     /// Every column that was named is there.
     pub all_columns_found: bool,
 }
@@ -128,7 +128,7 @@ fn parsed(text: &str) -> Option<ast::Expr> {
 }
 
 /// A source in sight.
-struct Source {
+struct ReferenceSource {
     /// Folded: its alias or its name.
     name: CompactString,
     schema: Option<CompactString>,
@@ -145,7 +145,7 @@ struct Reader<'s> {
     catalog: Arc<Catalog>,
     columns: HashMap<i32, Columns>,
     references: Vec<Reference>,
-    blocks: Vec<Vec<Source>>,
+    blocks: Vec<Vec<ReferenceSource>>,
     /// The object that was told last.
     last: Option<usize>,
     in_trigger: bool,
@@ -183,12 +183,13 @@ impl<'s> Reader<'s> {
             id: Some(table.object_id),
             by_caller: false,
             ambiguous: false,
-            uses: Uses::default(),
+            uses: ReferenceUses::default(),
             columns: BTreeMap::new(),
             all_columns_found: true,
         };
         self.references.push(own);
-        let source = Source { name: fold_name(&table.name), schema: None, reference: Some(0) };
+        let source =
+            ReferenceSource { name: fold_name(&table.name), schema: None, reference: Some(0) };
         self.blocks.push(vec![source]);
         mentions::of_expr(expr, self);
         let mut found = self.take();
@@ -262,7 +263,7 @@ impl<'s> Reader<'s> {
                 id,
                 by_caller: false,
                 ambiguous: false,
-                uses: Uses::default(),
+                uses: ReferenceUses::default(),
                 columns: BTreeMap::new(),
                 all_columns_found: true,
             });
@@ -292,7 +293,7 @@ impl<'s> Reader<'s> {
     fn source_named(&self, name: &ObjectName) -> Option<Option<usize>> {
         let wanted = fold_name(&name.name.value);
         let schema = name.schema.as_ref().map(|schema| fold_name(&schema.value));
-        let is = |source: &&Source| {
+        let is = |source: &&ReferenceSource| {
             source.name == wanted
                 && (schema.is_none() || source.schema.is_none() || source.schema == schema)
         };
@@ -352,7 +353,7 @@ impl Listener for Reader<'_> {
 
     fn source(&mut self, alias: &str) {
         if let Some(block) = self.blocks.last_mut() {
-            block.push(Source { name: fold_name(alias), schema: None, reference: None });
+            block.push(ReferenceSource { name: fold_name(alias), schema: None, reference: None });
         }
     }
 
@@ -399,7 +400,7 @@ impl Listener for Reader<'_> {
                 .is_none()
                 .then(|| name.schema.as_ref().map(|s| fold_name(&s.value)))
                 .flatten();
-            block.push(Source { name: fold_name(shown), schema, reference: Some(at) });
+            block.push(ReferenceSource { name: fold_name(shown), schema, reference: Some(at) });
         }
     }
 

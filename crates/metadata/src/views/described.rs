@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, text};
+use super::{NVARCHAR60, SYSNAME, SystemView, View, ViewColumn, ViewResult, text};
 use catalog::names::quote;
 use catalog::{Db, ModuleKind};
 use programs::module::params_of;
@@ -155,7 +155,7 @@ pub fn row((i, c): (usize, &ColumnInfo)) -> Vec<Value> {
     row
 }
 
-fn of_object(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+fn of_object(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let id = args.first().and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
     let catalog = db.catalog();
     let module = id

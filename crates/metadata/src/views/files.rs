@@ -8,7 +8,8 @@ use pages::{FileGrowth, PAGE_SIZE};
 use types::{DataType, Len, SqlError, Value};
 
 use super::{
-    LSN_NUMERIC, NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, databases_of, int, text,
+    LSN_NUMERIC, NVARCHAR60, SYSNAME, View, ViewColumn, ViewResult, big, bit, databases_of, int,
+    text,
 };
 use catalog::Db;
 use catalog::Growth;
@@ -224,7 +225,7 @@ const STAT_COLUMNS: &[ViewColumn] = &[
 pub(crate) static FILE_STATS: View =
     View::function("dm_io_virtual_file_stats", 2, STAT_COLUMNS, file_stats);
 
-fn file_stats(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
+fn file_stats(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let only = args.get(1).and_then(Value::as_i64);
     let sample = sample_ms(session);
     let mut rows = Vec::new();

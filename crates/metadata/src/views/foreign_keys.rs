@@ -7,7 +7,7 @@ use types::{Len, Value};
 
 use super::modules::{CHECK, FOREIGN_KEY};
 use super::objects::{is_made_up, object, object_columns};
-use super::{NVARCHAR60, View, ViewColumn, Wanted, bit, pick, text};
+use super::{NVARCHAR60, View, ViewColumn, WantedRows, bit, pick, text};
 use catalog::{Catalog, TableDef};
 use syntax::ast::ReferentialAction;
 
@@ -142,7 +142,7 @@ pub(crate) static FOREIGN_KEY_PAIRS: View = View::seeking(
 /// table that it refers to.
 fn referring<'c>(
     catalog: &'c Catalog,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     (own, parent, referred): (usize, usize, usize),
 ) -> Vec<&'c Arc<TableDef>> {
     match (wanted.id(own), wanted.id(parent), wanted.id(referred)) {

@@ -13,7 +13,7 @@ use session::state::SessionCore;
 use types::{DataType, Len, Value};
 
 use super::plans::moment;
-use super::{Rows, SYSNAME, SystemView, View, ViewColumn, big, text};
+use super::{SYSNAME, SystemView, View, ViewColumn, ViewResult, big, text};
 use instance::OfInstance;
 use programs::usage::settle;
 
@@ -87,13 +87,13 @@ static USAGE: View = View::sys("dm_db_index_usage_stats", USAGE_COLUMNS, |sessio
 });
 
 /// A missing index of a table that still has its columns.
-struct Missing {
+struct MissingIndexRow {
     db: Arc<Db>,
     table: Arc<TableDef>,
     index: MissingIndex,
 }
 
-fn missing(session: &SessionCore) -> Vec<Missing> {
+fn missing(session: &SessionCore) -> Vec<MissingIndexRow> {
     let mut all = Vec::new();
     for (db, table) in tables(session) {
         for index in table.state.usage.missing() {
@@ -102,7 +102,7 @@ fn missing(session: &SessionCore) -> Vec<Missing> {
             let is_there =
                 |name: &CompactString| table.columns.iter().any(|column| column.name == *name);
             if named.into_iter().flatten().all(is_there) {
-                all.push(Missing { db: db.clone(), table: table.clone(), index });
+                all.push(MissingIndexRow { db: db.clone(), table: table.clone(), index });
             }
         }
     }
@@ -135,7 +135,7 @@ static MISSING_DETAILS: View = View::sys(
         ("statement", NVarChar(Len::N(4000)), true),
     ],
     |session, _, _| {
-        let row = |one: Missing| {
+        let row = |one: MissingIndexRow| {
             let names = [&one.db.name(), one.table.schema.as_str(), one.table.name.as_str()];
             vec![
                 Value::Int(one.index.number),
@@ -156,7 +156,8 @@ static MISSING_GROUPS: View = View::sys(
     "dm_db_missing_index_groups",
     &[("index_group_handle", Int, false), ("index_handle", Int, false)],
     |session, _, _| {
-        let row = |one: Missing| vec![Value::Int(one.index.number), Value::Int(one.index.number)];
+        let row =
+            |one: MissingIndexRow| vec![Value::Int(one.index.number), Value::Int(one.index.number)];
         Ok(missing(session).into_iter().map(row).collect())
     },
 );
@@ -181,7 +182,7 @@ const STATS_COLUMNS: &[ViewColumn] = &[
 /// sys.dm_db_missing_index_group_stats. Costs are seconds, as those of SHOWPLAN_ALL.
 static MISSING_STATS: View =
     View::sys("dm_db_missing_index_group_stats", STATS_COLUMNS, |session, _, _| {
-        let row = |one: Missing| {
+        let row = |one: MissingIndexRow| {
             let MissingIndex {
                 number,
                 compiles,
@@ -224,10 +225,10 @@ static MISSING_COLUMNS: View = View::function(
     columns_of,
 );
 
-fn columns_of(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
+fn columns_of(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let Some(handle) = args.first().and_then(Value::as_i64) else { return Ok(Vec::new()) };
     let all = missing(session);
-    let Some(Missing { table, index, .. }) =
+    let Some(MissingIndexRow { table, index, .. }) =
         all.into_iter().find(|one| i64::from(one.index.number) == handle)
     else {
         return Ok(Vec::new());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::{DataType, Len, Value};
 
 use super::{
-    NVARCHAR60, Rows, View, ViewColumn, big, bit, databases_of, lsn_text, megabytes, text,
+    NVARCHAR60, View, ViewColumn, ViewResult, big, bit, databases_of, lsn_text, megabytes, text,
 };
 use catalog::Db;
 use session::state::SessionCore;
@@ -42,7 +42,7 @@ fn chosen(session: &SessionCore, db: &Arc<Db>, args: &[Value]) -> Vec<Arc<Db>> {
     }
 }
 
-fn info(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+fn info(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let mut rows = Vec::new();
     for db in chosen(session, db, args) {
         let storage = db.storage()?;
@@ -93,7 +93,7 @@ const STATS: &[ViewColumn] = &[
 /// sys.dm_db_log_stats(database_id).
 pub(crate) static LOG_STATS: View = View::function("dm_db_log_stats", 1, STATS, stats);
 
-fn stats(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+fn stats(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let mut rows = Vec::new();
     for db in chosen(session, db, args) {
         let storage = db.storage()?;

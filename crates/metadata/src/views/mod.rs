@@ -80,7 +80,7 @@ pub use modules::columns_of_view;
 pub use values::{LSN_NUMERIC, SYSNAME, big, bit, int, lsn_numeric, megabytes, position, text};
 pub(crate) use values::{NVARCHAR60, databases_of, lsn_text};
 use view::session_of;
-pub use view::{Rows, SystemView, View, Wanted};
+pub use view::{SystemView, View, ViewResult, WantedRows};
 
 /// The lists of views.
 static LISTS: &[&[&dyn SystemView]] = &[

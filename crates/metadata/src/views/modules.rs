@@ -7,7 +7,7 @@ use bind::module::checks_changes;
 use types::{DataType, Len, Value};
 
 use super::objects::{Kind, object, object_columns};
-use super::{NVARCHAR60, View, ViewColumn, Wanted, bit, pick, text};
+use super::{NVARCHAR60, View, ViewColumn, WantedRows, bit, pick, text};
 use bind::function::table_columns;
 use bind::source::ScopeColumn;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, fold_name};
@@ -37,7 +37,11 @@ fn module_object(catalog: &Catalog, module: &ModuleDef) -> Vec<Value> {
 }
 
 /// Rows of sys.objects for everything that is no table, as far as it is wanted.
-pub(super) fn module_objects(catalog: &Catalog, wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
+pub(super) fn module_objects(
+    catalog: &Catalog,
+    wanted: &WantedRows<'_>,
+    rows: &mut Vec<Vec<Value>>,
+) {
     let list = pick::modules_of(catalog, &ModuleKind::ALL, wanted, 1, Some(0));
     let wanted_parent = |m: &&Arc<ModuleDef>| wanted.id(4).is_none_or(|parent| parent == m.parent);
     // A trigger of the database is no object of a schema.
@@ -67,7 +71,7 @@ fn finish_view(row: &mut Vec<Value>, check_option: bool) {
     row.extend([Value::TinyInt(0), text("NON_LEDGER_VIEW"), bit(false)]);
 }
 
-fn user_views(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+fn user_views(catalog: &Catalog, wanted: &WantedRows<'_>) -> Vec<Vec<Value>> {
     let row = |module: &Arc<ModuleDef>| {
         let mut row = module_object(catalog, module);
         finish_view(&mut row, checks_changes(module));
@@ -76,7 +80,7 @@ fn user_views(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
     pick::modules(catalog, ModuleKind::View, wanted, 1, Some(0)).iter().map(row).collect()
 }
 
-fn system_views(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+fn system_views(session: &SessionCore, wanted: &WantedRows<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for view in super::all().filter(|view| view.arguments().is_none()) {
         let id = view.object_id();
@@ -153,7 +157,7 @@ const MODULE_COLUMNS: &[ViewColumn] = &[
     ("is_inlineable", Bit, true),
 ];
 
-fn texts(db: &Db, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+fn texts(db: &Db, wanted: &WantedRows<'_>) -> Vec<Vec<Value>> {
     let catalog = db.catalog();
     let mut list: Vec<_> = match wanted.id(0) {
         Some(id) => catalog.modules.get(&id).into_iter().collect(),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use types::{DataType, Value};
 
 use super::{
-    SYSNAME, View, ViewColumn, Wanted, all, bit, every, is_of_master, modules, pick, system_tables,
-    text,
+    SYSNAME, View, ViewColumn, WantedRows, all, bit, every, is_of_master, modules, pick,
+    system_tables, text,
 };
 use catalog::security::Class;
 use catalog::{Catalog, IndexDef, TableDef};
@@ -79,7 +79,7 @@ pub(super) fn object(
 fn table_objects(
     catalog: &Catalog,
     table: &TableDef,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     rows: &mut Vec<Vec<Value>>,
 ) {
     let (schema_id, only) = (catalog.schema_id(table), wanted.id(1));
@@ -117,7 +117,7 @@ pub(super) fn keys(table: &TableDef) -> impl Iterator<Item = (&Arc<IndexDef>, i3
 pub(super) const BY_OBJECT: &[usize] = &[0, 1, 4];
 
 /// The objects of users, as far as they are wanted.
-fn user_objects(catalog: &Catalog, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+fn user_objects(catalog: &Catalog, wanted: &WantedRows<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     let id = wanted.id(1);
     let tables = match (id.and_then(|id| catalog.constraint(id)), wanted.id(4)) {
@@ -149,12 +149,12 @@ pub(super) fn note_owners(session: &SessionCore, db: &Arc<Db>, rows: &mut [Vec<V
     }
 }
 
-fn parts(rows: Vec<Vec<Value>>, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+fn parts(rows: Vec<Vec<Value>>, wanted: &WantedRows<'_>) -> Vec<Vec<Value>> {
     rows.into_iter().map(|row| wanted.part(row)).collect()
 }
 
 /// The system's own objects: views and table functions.
-fn system_objects(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+fn system_objects(session: &SessionCore, wanted: &WantedRows<'_>) -> Vec<Vec<Value>> {
     let started = session.instance().started();
     let asked = |view: &&'static dyn super::SystemView| {
         wanted.id(1).is_none_or(|id| id == view.object_id()) && wanted.may_be(0, view.name())
@@ -168,7 +168,7 @@ fn system_objects(session: &SessionCore, wanted: &Wanted<'_>) -> Vec<Vec<Value>>
 }
 
 /// The objects of users and those that every database has of itself.
-fn own_objects(session: &SessionCore, db: &Arc<Db>, wanted: &Wanted<'_>) -> Vec<Vec<Value>> {
+fn own_objects(session: &SessionCore, db: &Arc<Db>, wanted: &WantedRows<'_>) -> Vec<Vec<Value>> {
     let mut rows = user_objects(&db.catalog(), wanted);
     note_owners(session, db, &mut rows);
     let started = session.instance().started();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use types::{Collation, DataType, Len, SqlError, Value};
 
 use super::columns::{self, Column};
-use super::{Rows, SYSNAME, SystemView, View, ViewColumn, Wanted, pick, position, text};
+use super::{SYSNAME, SystemView, View, ViewColumn, ViewResult, WantedRows, pick, position, text};
 use catalog::{Db, IndexDef, TableDef, statistics};
 use session::state::SessionCore;
 
@@ -91,7 +91,7 @@ static COLUMNS: View = View::seeking(
     columns_of,
 );
 
-fn columns_of(session: &mut SessionCore, db: &Arc<Db>, wanted: &Wanted<'_>) -> Rows {
+fn columns_of(session: &mut SessionCore, db: &Arc<Db>, wanted: &WantedRows<'_>) -> ViewResult {
     let mut rows = Vec::new();
     // Most columns have the collation of the one before.
     let mut named: Option<(Collation, Value)> = None;

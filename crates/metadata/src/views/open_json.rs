@@ -11,7 +11,7 @@ use logical::view::{Argument, PIECE, PIECE_BYTES};
 use types::{Collation, CompactString, DataType, Len, Look, SqlError, Value, msg};
 
 use super::view::all_of;
-use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
+use super::{RowSource, SystemView, ViewColumn, ViewDef, ViewResult, ViewRows};
 use session::state::SessionCore;
 
 /// OPENJSON(text [, path]), and what it is below a schema.
@@ -89,7 +89,7 @@ impl ViewDef for OpenJson {
 }
 
 impl SystemView for OpenJson {
-    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
         let keep: Vec<usize> = (0..self.columns.len()).collect();
         all_of(self.open(session, db, args, &keep)?)
     }
@@ -119,10 +119,10 @@ impl SystemView for OpenJson {
             Some(node) => node,
         };
         let rest = match node.kind {
-            Kind::Object if self.whole => Rest::One(node.at..node.at + node.text.len()),
-            Kind::Object => Rest::Members(node.at + 1),
-            Kind::Array => Rest::Elements(node.at + 1),
-            _ => Rest::None,
+            Kind::Object if self.whole => JsonRest::One(node.at..node.at + node.text.len()),
+            Kind::Object => JsonRest::Members(node.at + 1),
+            Kind::Array => JsonRest::Elements(node.at + 1),
+            _ => JsonRest::None,
         };
         let keep = keep.to_vec();
         Ok(Box::new(JsonRows { text: text.clone(), rest, whole: self.whole, count: 0, keep }))
@@ -131,7 +131,7 @@ impl SystemView for OpenJson {
 
 /// Where the next row is in the text.
 #[derive(Default)]
-enum Rest {
+enum JsonRest {
     #[default]
     None,
     /// The whole object.
@@ -144,7 +144,7 @@ enum Rest {
 #[derive(Default)]
 struct JsonRows {
     text: CompactString,
-    rest: Rest,
+    rest: JsonRest,
     /// Texts as they are written, nothing else.
     whole: bool,
     /// Rows that were given.
@@ -157,20 +157,20 @@ impl JsonRows {
     fn row(&mut self, look: Look<'_>) -> Result<Option<[Value; 3]>, SqlError> {
         let text = self.text.as_str();
         let (key, node) = match std::mem::take(&mut self.rest) {
-            Rest::None => return Ok(None),
-            Rest::One(place) => {
+            JsonRest::None => return Ok(None),
+            JsonRest::One(place) => {
                 return Ok(Some([Value::Null, Value::str(&text[place]), Value::Null]));
             }
-            Rest::Members(at) => {
+            JsonRest::Members(at) => {
                 let mut walk = Walk::resume(text, at, look);
                 let Some(member) = walk.member()? else { return Ok(None) };
-                self.rest = Rest::Members(walk.at());
+                self.rest = JsonRest::Members(walk.at());
                 (Value::str(json::unescaped(member.name, look)?), member.value)
             }
-            Rest::Elements(at) => {
+            JsonRest::Elements(at) => {
                 let mut walk = Walk::resume(text, at, look);
                 let Some(element) = walk.element()? else { return Ok(None) };
-                self.rest = Rest::Elements(walk.at());
+                self.rest = JsonRest::Elements(walk.at());
                 (if self.whole { Value::Null } else { Value::str(self.count.to_string()) }, element)
             }
         };

@@ -5,7 +5,7 @@ use types::{DataType, Len, Value};
 
 use super::information_schema::TypeParts;
 use super::objects::{object, object_columns};
-use super::{NVARCHAR60, SYSNAME, SystemView, View, ViewColumn, Wanted, bit, pick, text};
+use super::{NVARCHAR60, SYSNAME, SystemView, View, ViewColumn, WantedRows, bit, pick, text};
 use catalog::other::{OtherObject, base_text};
 use catalog::{Catalog, fold_name};
 use types::Collation;
@@ -18,7 +18,7 @@ pub(super) static ALL: &[&dyn SystemView] = &[&SYNONYMS, &SEQUENCES, &IS_SEQUENC
 /// Sequences and synonyms with the wanted id and name, in order of name.
 fn wanted_others(
     catalog: &Catalog,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     id: usize,
     name: Option<usize>,
 ) -> Vec<OtherObject> {
@@ -42,7 +42,11 @@ fn object_row(catalog: &Catalog, other: &OtherObject) -> Vec<Value> {
 }
 
 /// Rows of sys.objects.
-pub(super) fn other_objects(catalog: &Catalog, wanted: &Wanted<'_>, rows: &mut Vec<Vec<Value>>) {
+pub(super) fn other_objects(
+    catalog: &Catalog,
+    wanted: &WantedRows<'_>,
+    rows: &mut Vec<Vec<Value>>,
+) {
     if wanted.id(4).is_none_or(|parent| parent == 0) {
         rows.extend(
             wanted_others(catalog, wanted, 1, Some(0))

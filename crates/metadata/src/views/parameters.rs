@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::{Len, Value};
 
-use super::{Rows, SYSNAME, View, ViewColumn, Wanted, bit, pick, text};
+use super::{SYSNAME, View, ViewColumn, ViewResult, WantedRows, bit, pick, text};
 use crate::scripts;
 use bind::type_names::alias_id;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind};
@@ -47,19 +47,23 @@ pub(super) const WITH_PARAMETERS: [ModuleKind; 4] = [
 ];
 
 /// The parameters of the database's own modules.
-pub(super) fn parameters(db: &Db, wanted: &Wanted<'_>) -> Rows {
+pub(super) fn parameters(db: &Db, wanted: &WantedRows<'_>) -> ViewResult {
     let catalog = db.catalog();
     parameters_of(pick::modules_of(&catalog, &WITH_PARAMETERS, wanted, 0, None), &catalog, wanted)
 }
 
 /// Those of the system's procedures whose texts say them.
-pub(super) fn system_parameters(db: &Db, wanted: &Wanted<'_>) -> Rows {
+pub(super) fn system_parameters(db: &Db, wanted: &WantedRows<'_>) -> ViewResult {
     let mut modules = scripts::all()?;
     modules.retain(|module| wanted.id(0).is_none_or(|id| id == module.object_id));
     parameters_of(modules, &db.catalog(), wanted)
 }
 
-fn parameters_of(modules: Vec<Arc<ModuleDef>>, catalog: &Catalog, wanted: &Wanted<'_>) -> Rows {
+fn parameters_of(
+    modules: Vec<Arc<ModuleDef>>,
+    catalog: &Catalog,
+    wanted: &WantedRows<'_>,
+) -> ViewResult {
     let mut rows = Vec::new();
     for module in modules {
         let (params, returns) = declared_types(&module);

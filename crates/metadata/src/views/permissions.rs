@@ -5,7 +5,7 @@
 use types::{DataType, Len, Value};
 
 use super::securable::securable;
-use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, text};
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, ViewResult, text};
 use catalog::security::{Class, Permission};
 use logical::rights::Right;
 use session::state::SessionCore;
@@ -75,7 +75,7 @@ const MINE_COLUMNS: &[ViewColumn] = &[
 pub(crate) static MINE: View =
     View::function("fn_my_permissions", 2, MINE_COLUMNS, |session, _, args| mine(session, args));
 
-fn mine(core: &mut SessionCore, args: &[Value]) -> Rows {
+fn mine(core: &mut SessionCore, args: &[Value]) -> ViewResult {
     let given = |at: usize| {
         args.get(at).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
     };

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use pages::{PFS_ALLOCATED, PFS_IAM, PFS_LEVEL, PageId, PageType};
 use types::{DataType, Len, SqlError, Value, msg};
 
-use super::{NVARCHAR60, Rows, SystemView, View, ViewColumn, big, bit, databases_of, int, text};
+use super::{
+    NVARCHAR60, SystemView, View, ViewColumn, ViewResult, big, bit, databases_of, int, text,
+};
 use catalog::{Db, IndexDef, TableDef, UnitKind};
 use session::state::SessionCore;
 
@@ -20,14 +22,14 @@ pub(super) static ALL: &[&dyn SystemView] = &[&PHYSICAL, &ALLOCATIONS, &PAGE_INF
 const BODY: f64 = 8096.0;
 
 /// A unit of pages.
-struct Part {
+struct PhysicalUnit {
     table: Arc<TableDef>,
     index: Arc<IndexDef>,
     first_iam: PageId,
     kind: UnitKind,
 }
 
-impl Part {
+impl PhysicalUnit {
     /// Values outside the rows, whose pages have no order.
     fn is_outside(&self) -> bool {
         self.kind != UnitKind::InRow
@@ -40,7 +42,7 @@ fn number(args: &[Value], at: usize) -> Option<i64> {
 }
 
 /// The units of the indexes that are asked for. An index_id may be 0, the heap's.
-fn parts(db: &Db, object: Option<i64>, index: Option<i64>) -> Vec<Part> {
+fn parts(db: &Db, object: Option<i64>, index: Option<i64>) -> Vec<PhysicalUnit> {
     let catalog = db.catalog();
     let mut list = Vec::new();
     for table in catalog
@@ -51,7 +53,7 @@ fn parts(db: &Db, object: Option<i64>, index: Option<i64>) -> Vec<Part> {
         for own in
             table.stored_indexes().filter(|i| index.is_none_or(|id| id == i64::from(i.index_id)))
         {
-            let part = |first_iam, kind| Part {
+            let part = |first_iam, kind| PhysicalUnit {
                 table: table.clone(),
                 index: own.clone(),
                 first_iam,
@@ -88,7 +90,7 @@ fn pages_of(db: &Arc<Db>, first_iam: PageId) -> Result<Vec<(PageId, u8)>, SqlErr
 
 /// What the header of a page says.
 #[derive(Clone, Copy)]
-struct Head {
+struct PageHeader {
     id: PageId,
     next: PageId,
     slots: u64,
@@ -99,7 +101,7 @@ struct Head {
 /// One level of an index, or all pages of a heap or of large values.
 #[derive(Default)]
 struct Level {
-    pages: Vec<Head>,
+    pages: Vec<PageHeader>,
     least: Option<usize>,
     greatest: usize,
     bytes: u64,
@@ -107,7 +109,7 @@ struct Level {
 }
 
 /// Reads the pages of a unit by their levels. `rows`: also the sizes of their rows.
-fn levels(db: &Arc<Db>, part: &Part, rows: bool) -> Result<Vec<Level>, SqlError> {
+fn levels(db: &Arc<Db>, part: &PhysicalUnit, rows: bool) -> Result<Vec<Level>, SqlError> {
     let storage = db.storage()?;
     let store = storage.store();
     let mut levels: Vec<Level> = Vec::new();
@@ -133,7 +135,7 @@ fn levels(db: &Arc<Db>, part: &Part, rows: bool) -> Result<Vec<Level>, SqlError>
                 level.forwarded += u64::from(forwards);
             }
         }
-        level.pages.push(Head {
+        level.pages.push(PageHeader {
             id,
             next: page.next(),
             slots: page.slot_count().into(),
@@ -180,7 +182,7 @@ const PHYSICAL_COLUMNS: &[ViewColumn] = &[
 /// sys.dm_db_index_physical_stats(database, object, index, partition, mode).
 static PHYSICAL: View = View::function("dm_db_index_physical_stats", 5, PHYSICAL_COLUMNS, physical);
 
-fn physical(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
+fn physical(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let mode = args.get(4).and_then(Value::as_str).unwrap_or("LIMITED").to_ascii_uppercase();
     if !["LIMITED", "SAMPLED", "DETAILED", "DEFAULT", ""].contains(&mode.as_str()) {
         return Err(SqlError::of(
@@ -211,7 +213,7 @@ fn physical(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
 
 fn physical_row(
     db: &Db,
-    part: &Part,
+    part: &PhysicalUnit,
     (at, depth): (usize, usize),
     level: &Level,
     sizes: bool,
@@ -323,7 +325,7 @@ const ALLOCATION_COLUMNS: &[ViewColumn] = &[
 static ALLOCATIONS: View =
     View::function("dm_db_database_page_allocations", 5, ALLOCATION_COLUMNS, allocations);
 
-fn allocations(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
+fn allocations(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let detailed = args
         .get(4)
         .and_then(Value::as_str)
@@ -343,7 +345,7 @@ fn allocations(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows
 
 fn allocation_row(
     db: &Arc<Db>,
-    part: &Part,
+    part: &PhysicalUnit,
     id: PageId,
     byte: u8,
     detailed: bool,
@@ -470,7 +472,7 @@ const PAGE_COLUMNS: &[ViewColumn] = &[
 /// sys.dm_db_page_info(database, file, page, mode). DETAILED tells its type in words too.
 static PAGE_INFO: View = View::function("dm_db_page_info", 4, PAGE_COLUMNS, page_info);
 
-fn page_info(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+fn page_info(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let db = match args.first().and_then(Value::as_i64) {
         None => db.clone(),
         Some(id) => match i32::try_from(id).ok().and_then(|id| session.host().db_by_id(id)) {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Wanted;
+use super::WantedRows;
 use catalog::{Catalog, Db, ModuleDef, ModuleKind, TableDef};
 
 /// The tables with the wanted id and name, in order of name. `id` and `name` are positions of the
 /// view's columns.
 pub fn tables<'c>(
     catalog: &'c Catalog,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     id: usize,
     name: Option<usize>,
 ) -> Vec<&'c Arc<TableDef>> {
@@ -26,7 +26,11 @@ pub fn tables<'c>(
 
 /// The tables, and those that keep the rows of views, with the wanted id of what their indexes are
 /// shown to belong to.
-pub fn indexed<'c>(catalog: &'c Catalog, wanted: &Wanted<'_>, id: usize) -> Vec<&'c Arc<TableDef>> {
+pub fn indexed<'c>(
+    catalog: &'c Catalog,
+    wanted: &WantedRows<'_>,
+    id: usize,
+) -> Vec<&'c Arc<TableDef>> {
     match wanted.id(id) {
         Some(object) => match catalog.rows_of_view(object) {
             Some(rows) => vec![rows],
@@ -40,7 +44,7 @@ pub fn indexed<'c>(catalog: &'c Catalog, wanted: &Wanted<'_>, id: usize) -> Vec<
 /// (column `parent`).
 pub fn parents<'c>(
     catalog: &'c Catalog,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     own: usize,
     parent: usize,
 ) -> Vec<&'c Arc<TableDef>> {
@@ -54,7 +58,7 @@ pub fn parents<'c>(
 pub fn modules(
     catalog: &Catalog,
     kind: ModuleKind,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     id: usize,
     name: Option<usize>,
 ) -> Vec<Arc<ModuleDef>> {
@@ -65,7 +69,7 @@ pub fn modules(
 pub(crate) fn modules_of(
     catalog: &Catalog,
     kinds: &[ModuleKind],
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
     id: usize,
     name: Option<usize>,
 ) -> Vec<Arc<ModuleDef>> {

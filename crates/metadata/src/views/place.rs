@@ -10,7 +10,7 @@ use session::state::activity::{BatchView, Published, handle};
 use session::state::core::SessionShared;
 
 /// A place as sys.dm_exec_requests shows it.
-pub(super) struct Place {
+pub(super) struct StatementPlace {
     /// sql_handle.
     pub handle: Value,
     /// What the statement is called.
@@ -19,7 +19,7 @@ pub(super) struct Place {
     pub offsets: (i32, i32),
 }
 
-impl Place {
+impl StatementPlace {
     /// Where a session is.
     ///
     /// # Errors
@@ -28,30 +28,34 @@ impl Place {
         session: &SessionCore,
         published: &Published,
         shared: &SessionShared,
-    ) -> Result<Place, SqlError> {
+    ) -> Result<StatementPlace, SqlError> {
         let module = published.module;
         let plan =
             module.map(|place| plan_of_module(session, (place.db, place.object_id))).transpose()?;
         if let Some((place, plan)) = module.zip(plan.flatten()) {
             let statement = plan.batch.statement(place.operation);
-            return Ok(Place::at(text_handle(&plan), plan.batch.text(), statement));
+            return Ok(StatementPlace::at(text_handle(&plan), plan.batch.text(), statement));
         }
         Ok(match &published.batch {
-            None => Place { handle: Value::Null, command: "COMPILE".into(), offsets: (0, -1) },
+            None => {
+                StatementPlace { handle: Value::Null, command: "COMPILE".into(), offsets: (0, -1) }
+            }
             Some(batch) => {
                 let statement = shared.activity.statement(&**batch);
-                Place::at(handle(batch.text()).to_vec(), batch.text(), statement)
+                StatementPlace::at(handle(batch.text()).to_vec(), batch.text(), statement)
             }
         })
     }
 
-    fn at(handle: Vec<u8>, whole: &str, statement: Option<(usize, usize)>) -> Place {
+    fn at(handle: Vec<u8>, whole: &str, statement: Option<(usize, usize)>) -> StatementPlace {
         let handle = Value::bytes(handle);
         match statement.and_then(|(from, to)| Some((from, to, whole.get(from..to)?))) {
-            Some((from, to, statement)) => {
-                Place { handle, command: command(statement), offsets: offsets(whole, from, to) }
-            }
-            None => Place { handle, command: "CONDITIONAL".into(), offsets: (0, -1) },
+            Some((from, to, statement)) => StatementPlace {
+                handle,
+                command: command(statement),
+                offsets: offsets(whole, from, to),
+            },
+            None => StatementPlace { handle, command: "CONDITIONAL".into(), offsets: (0, -1) },
         }
     }
 }

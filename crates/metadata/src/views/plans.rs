@@ -11,7 +11,7 @@ use syntax::ast::StmtKind;
 use types::{DataType, Len, SqlError, Value};
 
 use super::transactions::datetime;
-use super::{NVARCHAR60, Rows, SystemView, View, ViewColumn, Wanted, bit, int, text};
+use super::{NVARCHAR60, SystemView, View, ViewColumn, ViewResult, WantedRows, bit, int, text};
 use catalog::{Db, ModuleKind};
 use instance::OfInstance;
 use programs::cache::KeptPlan;
@@ -270,7 +270,7 @@ fn stat_row(
     plan: &KeptPlan,
     statement: &Statement,
     total: &Total,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
 ) -> Vec<Value> {
     let whole = &plan.batch.text;
     let own = &whole[statement.from..statement.to];
@@ -360,7 +360,11 @@ const MODULE_COLUMNS: &[ViewColumn] = stat_columns!(
 );
 
 /// Modules of some kinds that have run.
-fn modules(session: &SessionCore, wanted: &Wanted<'_>, is_one: fn(ModuleKind) -> bool) -> Rows {
+fn modules(
+    session: &SessionCore,
+    wanted: &WantedRows<'_>,
+    is_one: fn(ModuleKind) -> bool,
+) -> ViewResult {
     let mut rows = Vec::new();
     for plan in plans(session) {
         let Some(module) = plan.module.as_ref().filter(|module| is_one(module.kind)) else {
@@ -458,7 +462,11 @@ fn plan_with(session: &SessionCore, wanted: Option<&Value>) -> Result<Option<Kep
     Ok(plans(session).into_iter().find(|plan| has_handle(plan, wanted)))
 }
 
-fn documents(session: &SessionCore, wanted: Option<&Value>, range: Option<(i64, i64)>) -> Rows {
+fn documents(
+    session: &SessionCore,
+    wanted: Option<&Value>,
+    range: Option<(i64, i64)>,
+) -> ViewResult {
     let Some(plan) = plan_with(session, wanted)? else { return Ok(Vec::new()) };
     let whole = &plan.batch.text;
     let asked = |statement: &Statement| {
@@ -491,7 +499,7 @@ static PLAN_ATTRIBUTES: View = View::function(
     attributes,
 );
 
-fn attributes(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
+fn attributes(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let Some(plan) = plan_with(session, args.first())? else { return Ok(Vec::new()) };
     let level = session
         .host()

@@ -9,7 +9,7 @@ use types::{DataType, Len, SqlError, Value};
 
 use super::property_targets::{Level, find};
 use super::rights::sees;
-use super::{NVARCHAR60, SYSNAME, View, Wanted, text};
+use super::{NVARCHAR60, SYSNAME, View, WantedRows, text};
 use ddl::properties::{RANKS, is_there};
 use session::state::SessionCore;
 
@@ -28,7 +28,7 @@ fn seen(
 fn rows(
     session: &mut SessionCore,
     db: &Arc<Db>,
-    wanted: &Wanted<'_>,
+    wanted: &WantedRows<'_>,
 ) -> Result<Vec<Vec<Value>>, SqlError> {
     let class = wanted.id(0).map(|class| Value::TinyInt(u8::try_from(class).unwrap_or(u8::MAX)));
     // The key begins with the class.

@@ -33,7 +33,7 @@ impl Level<'_> {
 
 /// Something that can have properties.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct PropertyTarget {
     pub holder: Holder,
     /// Kind and name as fn_listextendedproperty shows them; a database has neither.
     pub shown: Option<(&'static str, CompactString)>,
@@ -42,7 +42,7 @@ pub struct Target {
     schema: i32,
 }
 
-impl Target {
+impl PropertyTarget {
     /// Whether the caller may change its properties.
     pub fn may_change(&self, core: &mut SessionCore, db: &Arc<Db>) -> bool {
         match self.holder.class {
@@ -61,10 +61,16 @@ impl Target {
     }
 }
 
-fn target(class: PropertyClass, major: i32, minor: i32, kind: &'static str, name: &str) -> Target {
+fn target(
+    class: PropertyClass,
+    major: i32,
+    minor: i32,
+    kind: &'static str,
+    name: &str,
+) -> PropertyTarget {
     let shown = Some((kind, CompactString::from(name)));
     let (on, schema) = (Securable::new(Class::Object, major), 0);
-    Target { holder: Holder { class, major, minor }, shown, on, schema }
+    PropertyTarget { holder: Holder { class, major, minor }, shown, on, schema }
 }
 
 /// What the levels mean: one thing when all have names, else all of the last kind. Empty: there is
@@ -77,7 +83,7 @@ pub fn find(
     db: &Arc<Db>,
     procedure: &str,
     levels: [Level<'_>; 3],
-) -> Result<Vec<Target>, SqlError> {
+) -> Result<Vec<PropertyTarget>, SqlError> {
     let unnamed = |level: &Level<'_>| level.kind.is_none() && level.name.is_some();
     let gap = levels.windows(2).any(|pair| pair[0].kind.is_none() && pair[1].kind.is_some());
     if gap || levels.iter().any(unnamed) {
@@ -86,7 +92,12 @@ pub fn find(
     let [top, object, part] = levels;
     if top.kind.is_none() {
         let holder = Holder { class: PropertyClass::Database, major: 0, minor: 0 };
-        return Ok(vec![Target { holder, shown: None, on: Securable::DATABASE, schema: 0 }]);
+        return Ok(vec![PropertyTarget {
+            holder,
+            shown: None,
+            on: Securable::DATABASE,
+            schema: 0,
+        }]);
     }
     if top.is("USER") && object.kind.is_none() {
         let security = core.security(db);
@@ -101,7 +112,7 @@ pub fn find(
         let found = triggers.map(|trigger| {
             let of_trigger =
                 target(PropertyClass::Object, trigger.object_id, 0, "TRIGGER", &trigger.name);
-            Target { on: Securable::DATABASE, ..of_trigger }
+            PropertyTarget { on: Securable::DATABASE, ..of_trigger }
         });
         return Ok(found.collect());
     }
@@ -121,7 +132,10 @@ pub fn find(
     for (id, name) in schemas {
         if object.kind.is_none() {
             let on = Securable::new(Class::Schema, id);
-            found.push(Target { on, ..target(PropertyClass::Schema, id, 0, "SCHEMA", &name) });
+            found.push(PropertyTarget {
+                on,
+                ..target(PropertyClass::Schema, id, 0, "SCHEMA", &name)
+            });
             continue;
         }
         let before = found.len();
@@ -133,7 +147,7 @@ pub fn find(
 
 /// Filegroups, or the data files in them; the log is in none. Whoever may alter the database may
 /// change their properties.
-fn in_filegroups(db: &Db, group: Level<'_>, file: Level<'_>) -> Vec<Target> {
+fn in_filegroups(db: &Db, group: Level<'_>, file: Level<'_>) -> Vec<PropertyTarget> {
     let entry = db.entry();
     let mut found = Vec::new();
     for (at, name) in entry.filegroups.iter().enumerate().filter(|(_, name)| group.means(name)) {
@@ -162,7 +176,7 @@ fn in_schema(
     schema: &str,
     object: Level<'_>,
     part: Level<'_>,
-    found: &mut Vec<Target>,
+    found: &mut Vec<PropertyTarget>,
 ) {
     let catalog = db.catalog();
     let here = |other: &str| fold_name(other) == fold_name(schema);
@@ -181,7 +195,7 @@ fn in_schema(
         for alias in catalog.types.values().filter(|t| here(&t.schema) && object.means(&t.name)) {
             let id = catalog.schemas.get(&fold_name(schema)).copied().unwrap_or(0);
             let on = Securable::new(Class::Schema, id);
-            found.push(Target {
+            found.push(PropertyTarget {
                 on,
                 ..target(PropertyClass::Type, alias.type_id, 0, "TYPE", &alias.name)
             });
@@ -226,7 +240,7 @@ fn in_schema(
 }
 
 /// Columns, indexes, constraints and triggers of a table.
-fn in_table(db: &Arc<Db>, table: &Arc<TableDef>, part: Level<'_>, found: &mut Vec<Target>) {
+fn in_table(db: &Arc<Db>, table: &Arc<TableDef>, part: Level<'_>, found: &mut Vec<PropertyTarget>) {
     let (class, id) = (PropertyClass::Object, table.object_id);
     // Whoever may alter the table may change the properties of its parts.
     let on = Securable::new(Class::Object, id);
@@ -248,14 +262,17 @@ fn in_table(db: &Arc<Db>, table: &Arc<TableDef>, part: Level<'_>, found: &mut Ve
         for (constraint, kind) in constraints_of(table) {
             let at = ConstraintAt { table: table.clone(), kind };
             if part.means(at.name()) {
-                found.push(Target { on, ..target(class, constraint, 0, "CONSTRAINT", at.name()) });
+                found.push(PropertyTarget {
+                    on,
+                    ..target(class, constraint, 0, "CONSTRAINT", at.name())
+                });
             }
         }
     }
     if part.is("TRIGGER") {
         let triggers = db.catalog().triggers_of(id);
         for trigger in triggers.iter().filter(|trigger| part.means(&trigger.name)) {
-            found.push(Target {
+            found.push(PropertyTarget {
                 on,
                 ..target(class, trigger.object_id, 0, "TRIGGER", &trigger.name)
             });

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use types::{DataType, Value};
 
-use super::dependencies::{self, Reference, Referrer, Uses};
-use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, bit, text};
+use super::dependencies::{self, Reference, ReferenceUses, Referrer};
+use super::{NVARCHAR60, SYSNAME, SystemView, View, ViewColumn, ViewResult, bit, text};
 use crate::names::name_parts;
 use catalog::{Db, fold_name};
 use session::state::SessionCore;
@@ -121,7 +121,7 @@ static DEPENDENCIES: View = View::sys("sql_dependencies", DEPENDENCY_COLUMNS, |s
                 (false, false) => (0, "OBJECT_OR_COLUMN_REFERENCE_NON_SCHEMA_BOUND"),
                 (false, true) => (1, "OBJECT_OR_COLUMN_REFERENCE_SCHEMA_BOUND"),
             };
-            let mut add = |minor: i32, uses: &Uses| {
+            let mut add = |minor: i32, uses: &ReferenceUses| {
                 rows.push(vec![
                     Value::TinyInt(class),
                     text(name),
@@ -169,7 +169,7 @@ const REFERENCED_COLUMNS: &[ViewColumn] = &[
 static REFERENCED: View =
     View::function("dm_sql_referenced_entities", 2, REFERENCED_COLUMNS, referenced);
 
-fn referenced(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+fn referenced(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let wanted = args.first().and_then(Value::as_str).unwrap_or_default();
     let class = args.get(1).and_then(Value::as_str).unwrap_or_default().to_ascii_uppercase();
     let catalog = db.catalog();
@@ -199,7 +199,7 @@ fn referenced(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
     Ok(rows)
 }
 
-type NamedColumn = (i32, Option<compact_str::CompactString>, Uses);
+type NamedColumn = (i32, Option<compact_str::CompactString>, ReferenceUses);
 
 fn referenced_row(
     referrer: &Referrer,
@@ -267,7 +267,7 @@ const REFERENCING_COLUMNS: &[ViewColumn] = &[
 static REFERENCING: View =
     View::function("dm_sql_referencing_entities", 2, REFERENCING_COLUMNS, referencing);
 
-fn referencing(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+fn referencing(session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let wanted = args.first().and_then(Value::as_str).unwrap_or_default();
     let class = args.get(1).and_then(Value::as_str).unwrap_or_default().to_ascii_uppercase();
     let catalog = db.catalog();

@@ -10,7 +10,7 @@ use logical::rights::ViewRight;
 use types::Value;
 
 use super::ViewColumn;
-use super::shown::Rows;
+use super::shown::VisibleRows;
 use super::visible;
 use session::state::SessionCore;
 
@@ -20,214 +20,238 @@ const PUBLIC: ViewRight = ViewRight::Public;
 const DEFINITIONS: ViewRight = ViewRight::Database(Permission::ViewDefinition);
 
 /// View, what it needs, what it shows.
-const TABLE: &[(&str, ViewRight, Rows)] = &[
-    ("sys.generate_series", PUBLIC, Rows::All),
-    ("sys.openjson", PUBLIC, Rows::All),
-    ("sys.xml nodes()", PUBLIC, Rows::All),
-    ("sys.openxml nodes()", PUBLIC, Rows::All),
-    ("sys.time_zone_info", PUBLIC, Rows::All),
-    ("sys.sensitivity_classifications", PUBLIC, Rows::Objects("major_id")),
-    ("sys.database_scoped_configurations", PUBLIC, Rows::All),
-    ("sys.fn_builtin_permissions", PUBLIC, Rows::All),
-    ("sys.fn_my_permissions", PUBLIC, Rows::All),
-    ("sys.string_split", PUBLIC, Rows::All),
-    ("sys.databases", PUBLIC, Rows::Databases("database_id")),
-    ("sys.sysdatabases", PUBLIC, Rows::Databases("dbid")),
-    ("sys.database_files", PUBLIC, Rows::All),
-    ("sys.master_files", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
-    ("sys.filegroups", PUBLIC, Rows::All),
-    ("sys.data_spaces", PUBLIC, Rows::All),
-    ("sys.types", PUBLIC, Rows::Types("user_type_id")),
-    ("sys.schemas", PUBLIC, Rows::All),
-    ("sys.configurations", PUBLIC, Rows::All),
-    ("sys.endpoints", PUBLIC, Rows::All),
-    ("sys.credentials", ViewRight::Server(Permission::AlterAnyCredential), Rows::All),
-    ("sys.objects", PUBLIC, Rows::Objects("object_id")),
-    ("sys.all_objects", PUBLIC, Rows::Objects("object_id")),
-    ("sys.tables", PUBLIC, Rows::Objects("object_id")),
-    ("sys.views", PUBLIC, Rows::Objects("object_id")),
-    ("sys.procedures", PUBLIC, Rows::Objects("object_id")),
-    ("sys.parameters", PUBLIC, Rows::Objects("object_id")),
-    ("sys.triggers", PUBLIC, Rows::Objects("parent_id")),
-    ("sys.trigger_events", PUBLIC, Rows::Objects("object_id")),
-    ("sys.sql_modules", PUBLIC, Rows::Definitions("object_id")),
-    ("sys.columns", PUBLIC, Rows::Objects("object_id")),
-    ("sys.all_columns", PUBLIC, Rows::Objects("object_id")),
-    ("sys.identity_columns", PUBLIC, Rows::Objects("object_id")),
-    ("sys.indexes", PUBLIC, Rows::Objects("object_id")),
-    ("sys.index_columns", PUBLIC, Rows::Objects("object_id")),
-    ("sys.key_constraints", PUBLIC, Rows::Objects("parent_object_id")),
-    ("sys.default_constraints", PUBLIC, Rows::Objects("parent_object_id")),
-    ("sys.check_constraints", PUBLIC, Rows::Objects("parent_object_id")),
-    ("sys.foreign_keys", PUBLIC, Rows::Objects("parent_object_id")),
-    ("sys.foreign_key_columns", PUBLIC, Rows::Objects("parent_object_id")),
-    ("sys.stats", PUBLIC, Rows::Objects("object_id")),
-    ("sys.stats_columns", PUBLIC, Rows::Objects("object_id")),
-    ("sys.partitions", PUBLIC, Rows::Objects("object_id")),
-    ("sys.allocation_units", DATABASE_STATE, Rows::All),
-    ("sys.sysobjects", PUBLIC, Rows::Objects("id")),
-    ("INFORMATION_SCHEMA.CHECK_CONSTRAINTS", DEFINITIONS, Rows::All),
-    ("INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS", DEFINITIONS, Rows::All),
-    ("INFORMATION_SCHEMA.ROUTINES", DEFINITIONS, Rows::All),
-    ("INFORMATION_SCHEMA.VIEWS", DEFINITIONS, Rows::All),
+const TABLE: &[(&str, ViewRight, VisibleRows)] = &[
+    ("sys.generate_series", PUBLIC, VisibleRows::All),
+    ("sys.openjson", PUBLIC, VisibleRows::All),
+    ("sys.xml nodes()", PUBLIC, VisibleRows::All),
+    ("sys.openxml nodes()", PUBLIC, VisibleRows::All),
+    ("sys.time_zone_info", PUBLIC, VisibleRows::All),
+    ("sys.sensitivity_classifications", PUBLIC, VisibleRows::Objects("major_id")),
+    ("sys.database_scoped_configurations", PUBLIC, VisibleRows::All),
+    ("sys.fn_builtin_permissions", PUBLIC, VisibleRows::All),
+    ("sys.fn_my_permissions", PUBLIC, VisibleRows::All),
+    ("sys.string_split", PUBLIC, VisibleRows::All),
+    ("sys.databases", PUBLIC, VisibleRows::Databases("database_id")),
+    ("sys.sysdatabases", PUBLIC, VisibleRows::Databases("dbid")),
+    ("sys.database_files", PUBLIC, VisibleRows::All),
+    ("sys.master_files", ViewRight::Server(Permission::ViewAnyDefinition), VisibleRows::All),
+    ("sys.filegroups", PUBLIC, VisibleRows::All),
+    ("sys.data_spaces", PUBLIC, VisibleRows::All),
+    ("sys.types", PUBLIC, VisibleRows::Types("user_type_id")),
+    ("sys.schemas", PUBLIC, VisibleRows::All),
+    ("sys.configurations", PUBLIC, VisibleRows::All),
+    ("sys.endpoints", PUBLIC, VisibleRows::All),
+    ("sys.credentials", ViewRight::Server(Permission::AlterAnyCredential), VisibleRows::All),
+    ("sys.objects", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.all_objects", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.tables", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.views", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.procedures", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.parameters", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.triggers", PUBLIC, VisibleRows::Objects("parent_id")),
+    ("sys.trigger_events", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.sql_modules", PUBLIC, VisibleRows::Definitions("object_id")),
+    ("sys.columns", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.all_columns", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.identity_columns", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.indexes", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.index_columns", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.key_constraints", PUBLIC, VisibleRows::Objects("parent_object_id")),
+    ("sys.default_constraints", PUBLIC, VisibleRows::Objects("parent_object_id")),
+    ("sys.check_constraints", PUBLIC, VisibleRows::Objects("parent_object_id")),
+    ("sys.foreign_keys", PUBLIC, VisibleRows::Objects("parent_object_id")),
+    ("sys.foreign_key_columns", PUBLIC, VisibleRows::Objects("parent_object_id")),
+    ("sys.stats", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.stats_columns", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.partitions", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.allocation_units", DATABASE_STATE, VisibleRows::All),
+    ("sys.sysobjects", PUBLIC, VisibleRows::Objects("id")),
+    ("INFORMATION_SCHEMA.CHECK_CONSTRAINTS", DEFINITIONS, VisibleRows::All),
+    ("INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS", DEFINITIONS, VisibleRows::All),
+    ("INFORMATION_SCHEMA.ROUTINES", DEFINITIONS, VisibleRows::All),
+    ("INFORMATION_SCHEMA.VIEWS", DEFINITIONS, VisibleRows::All),
     (
         "INFORMATION_SCHEMA.CONSTRAINT_COLUMN_USAGE",
         PUBLIC,
-        Rows::Named("TABLE_SCHEMA", "TABLE_NAME"),
+        VisibleRows::Named("TABLE_SCHEMA", "TABLE_NAME"),
     ),
     (
         "INFORMATION_SCHEMA.CONSTRAINT_TABLE_USAGE",
         PUBLIC,
-        Rows::Named("TABLE_SCHEMA", "TABLE_NAME"),
+        VisibleRows::Named("TABLE_SCHEMA", "TABLE_NAME"),
     ),
-    ("INFORMATION_SCHEMA.PARAMETERS", PUBLIC, Rows::Named("SPECIFIC_SCHEMA", "SPECIFIC_NAME")),
-    ("INFORMATION_SCHEMA.DOMAINS", PUBLIC, Rows::NamedTypes("DOMAIN_SCHEMA", "DOMAIN_NAME")),
-    ("INFORMATION_SCHEMA.SEQUENCES", PUBLIC, Rows::Named("SEQUENCE_SCHEMA", "SEQUENCE_NAME")),
-    ("sys.all_parameters", PUBLIC, Rows::Objects("object_id")),
-    ("sys.system_parameters", PUBLIC, Rows::All),
-    ("sys.all_views", PUBLIC, Rows::Objects("object_id")),
-    ("sys.all_sql_modules", PUBLIC, Rows::Definitions("object_id")),
-    ("sys.dm_db_partition_stats", DATABASE_STATE, Rows::All),
-    ("sys.servers", PUBLIC, Rows::All),
+    (
+        "INFORMATION_SCHEMA.PARAMETERS",
+        PUBLIC,
+        VisibleRows::Named("SPECIFIC_SCHEMA", "SPECIFIC_NAME"),
+    ),
+    ("INFORMATION_SCHEMA.DOMAINS", PUBLIC, VisibleRows::NamedTypes("DOMAIN_SCHEMA", "DOMAIN_NAME")),
+    (
+        "INFORMATION_SCHEMA.SEQUENCES",
+        PUBLIC,
+        VisibleRows::Named("SEQUENCE_SCHEMA", "SEQUENCE_NAME"),
+    ),
+    ("sys.all_parameters", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.system_parameters", PUBLIC, VisibleRows::All),
+    ("sys.all_views", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.all_sql_modules", PUBLIC, VisibleRows::Definitions("object_id")),
+    ("sys.dm_db_partition_stats", DATABASE_STATE, VisibleRows::All),
+    ("sys.servers", PUBLIC, VisibleRows::All),
     // Of the system itself, or of what this server does not have.
-    ("sys.assemblies", PUBLIC, Rows::All),
-    ("sys.assembly_types", PUBLIC, Rows::All),
-    ("sys.computed_columns", PUBLIC, Rows::Objects("object_id")),
-    ("sys.masked_columns", PUBLIC, Rows::Objects("object_id")),
-    ("sys.extended_properties", PUBLIC, Rows::All),
-    ("sys.fn_listextendedproperty", PUBLIC, Rows::All),
-    ("sys.fn_helpcollations", PUBLIC, Rows::All),
-    ("sys.fulltext_catalogs", PUBLIC, Rows::All),
-    ("sys.fulltext_indexes", PUBLIC, Rows::All),
-    ("sys.periods", PUBLIC, Rows::Objects("object_id")),
-    ("sys.sequences", PUBLIC, Rows::Objects("object_id")),
-    ("sys.synonyms", PUBLIC, Rows::Objects("object_id")),
-    ("sys.plan_guides", PUBLIC, Rows::Objects("plan_guide_id")),
-    ("sys.openrowset clob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
-    ("sys.openrowset nclob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
-    ("sys.openrowset blob()", ViewRight::Server(Permission::AdministerBulk), Rows::All),
-    ("sys.messages", PUBLIC, Rows::All),
-    ("sys.sysmessages", PUBLIC, Rows::All),
-    ("sys.dm_ringwood_cursors", PUBLIC, Rows::All),
-    ("sys.system_columns", PUBLIC, Rows::All),
-    ("sys.system_objects", PUBLIC, Rows::All),
-    ("sys.system_sql_modules", PUBLIC, Rows::All),
-    ("sys.system_views", PUBLIC, Rows::All),
-    ("sys.table_types", PUBLIC, Rows::Types("user_type_id")),
-    ("sys.xml_indexes", PUBLIC, Rows::All),
-    ("sys.xml_schema_collections", PUBLIC, Rows::All),
-    ("INFORMATION_SCHEMA.TABLES", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
-    ("INFORMATION_SCHEMA.COLUMNS", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
-    ("INFORMATION_SCHEMA.SCHEMATA", PUBLIC, Rows::All),
-    ("INFORMATION_SCHEMA.TABLE_CONSTRAINTS", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
-    ("INFORMATION_SCHEMA.KEY_COLUMN_USAGE", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
-    ("sys.server_principals", PUBLIC, Rows::Logins),
-    ("sys.sql_logins", PUBLIC, Rows::Logins),
-    ("sys.server_role_members", PUBLIC, Rows::LoginMembers),
-    ("sys.server_permissions", PUBLIC, Rows::LoginGrants),
-    ("sys.database_principals", PUBLIC, Rows::Users),
-    ("sys.database_role_members", PUBLIC, Rows::UserMembers),
-    ("sys.database_permissions", PUBLIC, Rows::UserGrants),
-    ("sys.dm_exec_sessions", PUBLIC, Rows::Session),
-    ("sys.dm_exec_requests", PUBLIC, Rows::Session),
-    ("sys.dm_exec_connections", STATE, Rows::All),
-    ("sys.dm_exec_cursors", STATE, Rows::All),
-    ("sys.dm_exec_sql_text", STATE, Rows::All),
-    ("sys.dm_exec_input_buffer", STATE, Rows::All),
+    ("sys.assemblies", PUBLIC, VisibleRows::All),
+    ("sys.assembly_types", PUBLIC, VisibleRows::All),
+    ("sys.computed_columns", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.masked_columns", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.extended_properties", PUBLIC, VisibleRows::All),
+    ("sys.fn_listextendedproperty", PUBLIC, VisibleRows::All),
+    ("sys.fn_helpcollations", PUBLIC, VisibleRows::All),
+    ("sys.fulltext_catalogs", PUBLIC, VisibleRows::All),
+    ("sys.fulltext_indexes", PUBLIC, VisibleRows::All),
+    ("sys.periods", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.sequences", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.synonyms", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.plan_guides", PUBLIC, VisibleRows::Objects("plan_guide_id")),
+    ("sys.openrowset clob()", ViewRight::Server(Permission::AdministerBulk), VisibleRows::All),
+    ("sys.openrowset nclob()", ViewRight::Server(Permission::AdministerBulk), VisibleRows::All),
+    ("sys.openrowset blob()", ViewRight::Server(Permission::AdministerBulk), VisibleRows::All),
+    ("sys.messages", PUBLIC, VisibleRows::All),
+    ("sys.sysmessages", PUBLIC, VisibleRows::All),
+    ("sys.dm_ringwood_cursors", PUBLIC, VisibleRows::All),
+    ("sys.system_columns", PUBLIC, VisibleRows::All),
+    ("sys.system_objects", PUBLIC, VisibleRows::All),
+    ("sys.system_sql_modules", PUBLIC, VisibleRows::All),
+    ("sys.system_views", PUBLIC, VisibleRows::All),
+    ("sys.table_types", PUBLIC, VisibleRows::Types("user_type_id")),
+    ("sys.xml_indexes", PUBLIC, VisibleRows::All),
+    ("sys.xml_schema_collections", PUBLIC, VisibleRows::All),
+    ("INFORMATION_SCHEMA.TABLES", PUBLIC, VisibleRows::Named("TABLE_SCHEMA", "TABLE_NAME")),
+    ("INFORMATION_SCHEMA.COLUMNS", PUBLIC, VisibleRows::Named("TABLE_SCHEMA", "TABLE_NAME")),
+    ("INFORMATION_SCHEMA.SCHEMATA", PUBLIC, VisibleRows::All),
+    (
+        "INFORMATION_SCHEMA.TABLE_CONSTRAINTS",
+        PUBLIC,
+        VisibleRows::Named("TABLE_SCHEMA", "TABLE_NAME"),
+    ),
+    (
+        "INFORMATION_SCHEMA.KEY_COLUMN_USAGE",
+        PUBLIC,
+        VisibleRows::Named("TABLE_SCHEMA", "TABLE_NAME"),
+    ),
+    ("sys.server_principals", PUBLIC, VisibleRows::Logins),
+    ("sys.sql_logins", PUBLIC, VisibleRows::Logins),
+    ("sys.server_role_members", PUBLIC, VisibleRows::LoginMembers),
+    ("sys.server_permissions", PUBLIC, VisibleRows::LoginGrants),
+    ("sys.database_principals", PUBLIC, VisibleRows::Users),
+    ("sys.database_role_members", PUBLIC, VisibleRows::UserMembers),
+    ("sys.database_permissions", PUBLIC, VisibleRows::UserGrants),
+    ("sys.dm_exec_sessions", PUBLIC, VisibleRows::Session),
+    ("sys.dm_exec_requests", PUBLIC, VisibleRows::Session),
+    ("sys.dm_exec_connections", STATE, VisibleRows::All),
+    ("sys.dm_exec_cursors", STATE, VisibleRows::All),
+    ("sys.dm_exec_sql_text", STATE, VisibleRows::All),
+    ("sys.dm_exec_input_buffer", STATE, VisibleRows::All),
     // Of the caller's own doing, and of the database.
-    ("sys.dm_exec_describe_first_result_set", PUBLIC, Rows::All),
-    ("sys.dm_exec_describe_first_result_set_for_object", PUBLIC, Rows::All),
-    ("sys.dm_db_file_space_usage", DATABASE_STATE, Rows::All),
-    ("sys.dm_db_index_physical_stats", DATABASE_STATE, Rows::All),
-    ("sys.dm_db_database_page_allocations", DATABASE_STATE, Rows::All),
-    ("sys.dm_db_page_info", DATABASE_STATE, Rows::All),
-    ("sys.dm_db_persisted_sku_features", DATABASE_STATE, Rows::All),
-    ("sys.dm_tran_current_transaction", PUBLIC, Rows::All),
-    ("sys.database_query_store_options", DATABASE_STATE, Rows::All),
-    ("sys.query_store_query_text", DATABASE_STATE, Rows::All),
-    ("sys.query_store_query", DATABASE_STATE, Rows::All),
-    ("sys.query_store_plan", DATABASE_STATE, Rows::All),
-    ("sys.query_store_runtime_stats", DATABASE_STATE, Rows::All),
-    ("sys.query_store_runtime_stats_interval", DATABASE_STATE, Rows::All),
-    ("sys.query_store_wait_stats", DATABASE_STATE, Rows::All),
-    ("sys.query_context_settings", DATABASE_STATE, Rows::All),
+    ("sys.dm_exec_describe_first_result_set", PUBLIC, VisibleRows::All),
+    ("sys.dm_exec_describe_first_result_set_for_object", PUBLIC, VisibleRows::All),
+    ("sys.dm_db_file_space_usage", DATABASE_STATE, VisibleRows::All),
+    ("sys.dm_db_index_physical_stats", DATABASE_STATE, VisibleRows::All),
+    ("sys.dm_db_database_page_allocations", DATABASE_STATE, VisibleRows::All),
+    ("sys.dm_db_page_info", DATABASE_STATE, VisibleRows::All),
+    ("sys.dm_db_persisted_sku_features", DATABASE_STATE, VisibleRows::All),
+    ("sys.dm_tran_current_transaction", PUBLIC, VisibleRows::All),
+    ("sys.database_query_store_options", DATABASE_STATE, VisibleRows::All),
+    ("sys.query_store_query_text", DATABASE_STATE, VisibleRows::All),
+    ("sys.query_store_query", DATABASE_STATE, VisibleRows::All),
+    ("sys.query_store_plan", DATABASE_STATE, VisibleRows::All),
+    ("sys.query_store_runtime_stats", DATABASE_STATE, VisibleRows::All),
+    ("sys.query_store_runtime_stats_interval", DATABASE_STATE, VisibleRows::All),
+    ("sys.query_store_wait_stats", DATABASE_STATE, VisibleRows::All),
+    ("sys.query_context_settings", DATABASE_STATE, VisibleRows::All),
     // What texts name is told to whom all definitions are.
-    ("sys.sql_expression_dependencies", DEFINITIONS, Rows::All),
-    ("INFORMATION_SCHEMA.VIEW_TABLE_USAGE", DEFINITIONS, Rows::All),
-    ("INFORMATION_SCHEMA.VIEW_COLUMN_USAGE", DEFINITIONS, Rows::All),
-    ("sys.dm_sql_referenced_entities", DEFINITIONS, Rows::All),
-    ("sys.dm_sql_referencing_entities", DEFINITIONS, Rows::All),
+    ("sys.sql_expression_dependencies", DEFINITIONS, VisibleRows::All),
+    ("INFORMATION_SCHEMA.VIEW_TABLE_USAGE", DEFINITIONS, VisibleRows::All),
+    ("INFORMATION_SCHEMA.VIEW_COLUMN_USAGE", DEFINITIONS, VisibleRows::All),
+    ("sys.dm_sql_referenced_entities", DEFINITIONS, VisibleRows::All),
+    ("sys.dm_sql_referencing_entities", DEFINITIONS, VisibleRows::All),
     // By ids, of what the caller may know.
-    ("sys.sql_dependencies", PUBLIC, Rows::Objects("object_id")),
+    ("sys.sql_dependencies", PUBLIC, VisibleRows::Objects("object_id")),
     // Queries over views whose rows are for those who may see them, and views without rows.
-    ("sys.sysdepends", PUBLIC, Rows::All),
-    ("sys.syscolumns", PUBLIC, Rows::All),
-    ("sys.systypes", PUBLIC, Rows::All),
-    ("sys.sysindexes", PUBLIC, Rows::All),
-    ("sys.syscolumns of tables()", PUBLIC, Rows::Objects("id")),
-    ("sys.sysindexes of tables()", PUBLIC, Rows::Objects("id")),
-    ("sys.sysindexkeys", PUBLIC, Rows::All),
-    ("sys.syscomments", PUBLIC, Rows::All),
-    ("sys.sysreferences", PUBLIC, Rows::All),
-    ("sys.sysforeignkeys", PUBLIC, Rows::All),
-    ("sys.sysconstraints", PUBLIC, Rows::All),
-    ("sys.parameter_type_usages", PUBLIC, Rows::All),
-    ("sys.column_type_usages", PUBLIC, Rows::All),
-    ("INFORMATION_SCHEMA.COLUMN_DOMAIN_USAGE", PUBLIC, Rows::All),
-    ("sys.events", PUBLIC, Rows::All),
-    ("sys.sysusers", PUBLIC, Rows::All),
-    ("sys.sysmembers", PUBLIC, Rows::All),
-    ("sys.syslogins", PUBLIC, Rows::All),
-    ("sys.sysprocesses", PUBLIC, Rows::All),
-    ("sys.sysfiles", PUBLIC, Rows::All),
-    ("sys.sysaltfiles", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
-    ("sys.sysfilegroups", PUBLIC, Rows::All),
-    ("sys.sysperfinfo", STATE, Rows::All),
-    ("sys.sysconfigures", PUBLIC, Rows::All),
-    ("sys.syscurconfigs", PUBLIC, Rows::All),
-    ("sys.sysdevices", PUBLIC, Rows::All),
-    ("sys.sysservers", PUBLIC, Rows::All),
-    ("sys.syslanguages", PUBLIC, Rows::All),
-    ("sys.partition_functions", PUBLIC, Rows::All),
-    ("sys.partition_schemes", PUBLIC, Rows::All),
-    ("sys.partition_range_values", PUBLIC, Rows::All),
-    ("sys.partition_parameters", PUBLIC, Rows::All),
-    ("sys.destination_data_spaces", PUBLIC, Rows::All),
-    ("sys.column_store_row_groups", PUBLIC, Rows::All),
-    ("sys.column_store_segments", PUBLIC, Rows::All),
-    ("sys.selective_xml_index_paths", PUBLIC, Rows::All),
-    ("sys.internal_tables", PUBLIC, Rows::All),
-    ("dbo.spt_values", PUBLIC, Rows::All),
-    ("sys.numbered_procedures", PUBLIC, Rows::All),
-    ("sys.numbered_procedure_parameters", PUBLIC, Rows::All),
-    ("sys.change_tracking_databases", PUBLIC, Rows::All),
-    ("sys.change_tracking_tables", PUBLIC, Rows::All),
-    ("sys.server_triggers", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
-    ("sys.server_trigger_events", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
-    ("sys.server_sql_modules", ViewRight::Server(Permission::ViewAnyDefinition), Rows::All),
-    ("sys.certificates", PUBLIC, Rows::All),
-    ("sys.symmetric_keys", PUBLIC, Rows::All),
-    ("sys.asymmetric_keys", PUBLIC, Rows::All),
-    ("sys.crypt_properties", PUBLIC, Rows::All),
-    ("sys.key_encryptions", PUBLIC, Rows::All),
-    ("sys.openkeys", PUBLIC, Rows::All),
-    ("sys.security_policies", PUBLIC, Rows::Objects("object_id")),
-    ("sys.security_predicates", PUBLIC, Rows::Objects("object_id")),
-    ("sys.system_components_surface_area_configuration", PUBLIC, Rows::All),
-    ("INFORMATION_SCHEMA.DOMAIN_CONSTRAINTS", PUBLIC, Rows::All),
-    ("INFORMATION_SCHEMA.TABLE_PRIVILEGES", PUBLIC, Rows::All),
-    ("INFORMATION_SCHEMA.COLUMN_PRIVILEGES", PUBLIC, Rows::All),
-    ("sys.trigger_event_types", PUBLIC, Rows::All),
-    ("sys.securable_classes", PUBLIC, Rows::All),
-    ("INFORMATION_SCHEMA.ROUTINE_COLUMNS", PUBLIC, Rows::Named("TABLE_SCHEMA", "TABLE_NAME")),
+    ("sys.sysdepends", PUBLIC, VisibleRows::All),
+    ("sys.syscolumns", PUBLIC, VisibleRows::All),
+    ("sys.systypes", PUBLIC, VisibleRows::All),
+    ("sys.sysindexes", PUBLIC, VisibleRows::All),
+    ("sys.syscolumns of tables()", PUBLIC, VisibleRows::Objects("id")),
+    ("sys.sysindexes of tables()", PUBLIC, VisibleRows::Objects("id")),
+    ("sys.sysindexkeys", PUBLIC, VisibleRows::All),
+    ("sys.syscomments", PUBLIC, VisibleRows::All),
+    ("sys.sysreferences", PUBLIC, VisibleRows::All),
+    ("sys.sysforeignkeys", PUBLIC, VisibleRows::All),
+    ("sys.sysconstraints", PUBLIC, VisibleRows::All),
+    ("sys.parameter_type_usages", PUBLIC, VisibleRows::All),
+    ("sys.column_type_usages", PUBLIC, VisibleRows::All),
+    ("INFORMATION_SCHEMA.COLUMN_DOMAIN_USAGE", PUBLIC, VisibleRows::All),
+    ("sys.events", PUBLIC, VisibleRows::All),
+    ("sys.sysusers", PUBLIC, VisibleRows::All),
+    ("sys.sysmembers", PUBLIC, VisibleRows::All),
+    ("sys.syslogins", PUBLIC, VisibleRows::All),
+    ("sys.sysprocesses", PUBLIC, VisibleRows::All),
+    ("sys.sysfiles", PUBLIC, VisibleRows::All),
+    ("sys.sysaltfiles", ViewRight::Server(Permission::ViewAnyDefinition), VisibleRows::All),
+    ("sys.sysfilegroups", PUBLIC, VisibleRows::All),
+    ("sys.sysperfinfo", STATE, VisibleRows::All),
+    ("sys.sysconfigures", PUBLIC, VisibleRows::All),
+    ("sys.syscurconfigs", PUBLIC, VisibleRows::All),
+    ("sys.sysdevices", PUBLIC, VisibleRows::All),
+    ("sys.sysservers", PUBLIC, VisibleRows::All),
+    ("sys.syslanguages", PUBLIC, VisibleRows::All),
+    ("sys.partition_functions", PUBLIC, VisibleRows::All),
+    ("sys.partition_schemes", PUBLIC, VisibleRows::All),
+    ("sys.partition_range_values", PUBLIC, VisibleRows::All),
+    ("sys.partition_parameters", PUBLIC, VisibleRows::All),
+    ("sys.destination_data_spaces", PUBLIC, VisibleRows::All),
+    ("sys.column_store_row_groups", PUBLIC, VisibleRows::All),
+    ("sys.column_store_segments", PUBLIC, VisibleRows::All),
+    ("sys.selective_xml_index_paths", PUBLIC, VisibleRows::All),
+    ("sys.internal_tables", PUBLIC, VisibleRows::All),
+    ("dbo.spt_values", PUBLIC, VisibleRows::All),
+    ("sys.numbered_procedures", PUBLIC, VisibleRows::All),
+    ("sys.numbered_procedure_parameters", PUBLIC, VisibleRows::All),
+    ("sys.change_tracking_databases", PUBLIC, VisibleRows::All),
+    ("sys.change_tracking_tables", PUBLIC, VisibleRows::All),
+    ("sys.server_triggers", ViewRight::Server(Permission::ViewAnyDefinition), VisibleRows::All),
+    (
+        "sys.server_trigger_events",
+        ViewRight::Server(Permission::ViewAnyDefinition),
+        VisibleRows::All,
+    ),
+    ("sys.server_sql_modules", ViewRight::Server(Permission::ViewAnyDefinition), VisibleRows::All),
+    ("sys.certificates", PUBLIC, VisibleRows::All),
+    ("sys.symmetric_keys", PUBLIC, VisibleRows::All),
+    ("sys.asymmetric_keys", PUBLIC, VisibleRows::All),
+    ("sys.crypt_properties", PUBLIC, VisibleRows::All),
+    ("sys.key_encryptions", PUBLIC, VisibleRows::All),
+    ("sys.openkeys", PUBLIC, VisibleRows::All),
+    ("sys.security_policies", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.security_predicates", PUBLIC, VisibleRows::Objects("object_id")),
+    ("sys.system_components_surface_area_configuration", PUBLIC, VisibleRows::All),
+    ("INFORMATION_SCHEMA.DOMAIN_CONSTRAINTS", PUBLIC, VisibleRows::All),
+    ("INFORMATION_SCHEMA.TABLE_PRIVILEGES", PUBLIC, VisibleRows::All),
+    ("INFORMATION_SCHEMA.COLUMN_PRIVILEGES", PUBLIC, VisibleRows::All),
+    ("sys.trigger_event_types", PUBLIC, VisibleRows::All),
+    ("sys.securable_classes", PUBLIC, VisibleRows::All),
+    (
+        "INFORMATION_SCHEMA.ROUTINE_COLUMNS",
+        PUBLIC,
+        VisibleRows::Named("TABLE_SCHEMA", "TABLE_NAME"),
+    ),
     // Values of rows are in the steps of a histogram.
-    ("sys.dm_db_stats_histogram", ViewRight::Database(Permission::Select), Rows::All),
-    ("sys.dm_db_stats_properties", ViewRight::Database(Permission::Select), Rows::All),
-    ("sys.dm_db_log_info", DATABASE_STATE, Rows::All),
-    ("sys.dm_db_log_stats", DATABASE_STATE, Rows::All),
-    ("sys.dm_db_log_space_usage", DATABASE_STATE, Rows::All),
+    ("sys.dm_db_stats_histogram", ViewRight::Database(Permission::Select), VisibleRows::All),
+    ("sys.dm_db_stats_properties", ViewRight::Database(Permission::Select), VisibleRows::All),
+    ("sys.dm_db_log_info", DATABASE_STATE, VisibleRows::All),
+    ("sys.dm_db_log_stats", DATABASE_STATE, VisibleRows::All),
+    ("sys.dm_db_log_space_usage", DATABASE_STATE, VisibleRows::All),
     // Rows of every table are in the log.
-    ("sys.fn_dblog", ViewRight::Database(Permission::Control), Rows::All),
+    ("sys.fn_dblog", ViewRight::Database(Permission::Control), VisibleRows::All),
 ];
 
 /// What a view needs; VIEW SERVER PERFORMANCE STATE for a dynamic management view of the server
@@ -240,7 +264,7 @@ pub fn needs(schema: &str, name: &str) -> ViewRight {
     }
 }
 
-fn find(schema: &str, name: &str) -> Option<(ViewRight, Rows)> {
+fn find(schema: &str, name: &str) -> Option<(ViewRight, VisibleRows)> {
     let known = TABLE.iter().find(|(known, _, _)| known.split_once('.') == Some((schema, name)));
     if let Some((_, right, rows)) = known {
         return Some((*right, *rows));
@@ -273,8 +297,8 @@ pub(crate) fn keep_visible(
     let Some((_, shown)) = find(schema, name) else { return };
     let at = |wanted: &str| columns.iter().position(|(name, _, _)| *name == wanted);
     match shown {
-        Rows::All => {}
-        Rows::Objects(column) => {
+        VisibleRows::All => {}
+        VisibleRows::Objects(column) => {
             let (column, definition) = (at(column), at("definition"));
             rows.retain(|row| sees(core, db, number(row, column)));
             // A constraint or computed column is known with its table, its text is not.
@@ -286,47 +310,47 @@ pub(crate) fn keep_visible(
                 }
             }
         }
-        Rows::Definitions(column) => {
+        VisibleRows::Definitions(column) => {
             let column = at(column);
             rows.retain(|row| sees_definition(core, db, number(row, column)));
         }
-        Rows::Named(schema, name) => {
+        VisibleRows::Named(schema, name) => {
             let (schema, name) = (at(schema), at(name));
             rows.retain(|row| {
                 let id = object_named(db, &text_in(row, schema), &text_in(row, name));
                 id.is_some_and(|id| sees(core, db, id))
             });
         }
-        Rows::Databases(column) => {
+        VisibleRows::Databases(column) => {
             let column = at(column);
             rows.retain(|row| {
                 let db = core.host().db_by_id(number(row, column));
                 db.is_some_and(|db| visible::sees_database(core, &db))
             });
         }
-        Rows::Types(column) => {
+        VisibleRows::Types(column) => {
             let column = at(column);
             rows.retain(|row| visible::sees_type(core, db, number(row, column)));
         }
-        Rows::NamedTypes(schema, name) => {
+        VisibleRows::NamedTypes(schema, name) => {
             let (schema, name, catalog) = (at(schema), at(name), db.catalog());
             rows.retain(|row| {
                 let alias = catalog.find_type(&text_in(row, schema), &text_in(row, name));
                 alias.is_some_and(|alias| visible::sees_type(core, db, alias.type_id))
             });
         }
-        Rows::Session => {
+        VisibleRows::Session => {
             let (column, own) = (at("session_id"), core.spid());
             if !core.has_server(Permission::ViewServerPerformanceState) {
                 rows.retain(|row| number(row, column) == own);
             }
         }
-        Rows::Logins
-        | Rows::LoginMembers
-        | Rows::LoginGrants
-        | Rows::Users
-        | Rows::UserMembers
-        | Rows::UserGrants => keep_principals(core, db, shown, columns, rows),
+        VisibleRows::Logins
+        | VisibleRows::LoginMembers
+        | VisibleRows::LoginGrants
+        | VisibleRows::Users
+        | VisibleRows::UserMembers
+        | VisibleRows::UserGrants => keep_principals(core, db, shown, columns, rows),
     }
 }
 
@@ -344,7 +368,7 @@ pub fn object_named(db: &Db, schema: &str, name: &str) -> Option<i32> {
 fn keep_principals(
     core: &mut SessionCore,
     db: &Arc<Db>,
-    shown: Rows,
+    shown: VisibleRows,
     columns: &[ViewColumn],
     rows: &mut Vec<Vec<Value>>,
 ) {
@@ -352,38 +376,38 @@ fn keep_principals(
     let (principal, grantee) = (at("principal_id"), at("grantee_principal_id"));
     let (role, member) = (at("role_principal_id"), at("member_principal_id"));
     match shown {
-        Rows::Logins => {
+        VisibleRows::Logins => {
             let server = visible::of_server(core);
             rows.retain(|row| {
                 let login = server.server.get(number(row, principal));
                 login.is_some_and(|login| visible::sees_login(core, login))
             });
         }
-        Rows::LoginMembers => {
+        VisibleRows::LoginMembers => {
             rows.retain(|row| {
                 visible::sees_server_member(core, number(row, role), number(row, member))
             });
         }
-        Rows::LoginGrants => {
+        VisibleRows::LoginGrants => {
             let mut own = vec![core.identity.caller.login_id(), catalog::security::SERVER_PUBLIC];
             visible::of_server(core).server.close_over_roles(&mut own);
             if !core.has_server(Permission::ViewAnySecurityDefinition) {
                 rows.retain(|row| own.contains(&number(row, grantee)));
             }
         }
-        Rows::Users => {
+        VisibleRows::Users => {
             let security = core.security(db);
             rows.retain(|row| {
                 let user = security.database.get(number(row, principal));
                 user.is_some_and(|user| visible::sees_user(core, db, user))
             });
         }
-        Rows::UserMembers => {
+        VisibleRows::UserMembers => {
             rows.retain(|row| {
                 visible::sees_member(core, db, number(row, role), number(row, member))
             });
         }
-        Rows::UserGrants => {
+        VisibleRows::UserGrants => {
             let mut own = vec![core.user_in(db), catalog::security::PUBLIC];
             core.security(db).database.close_over_roles(&mut own);
             if !sees_users(core, db) {
@@ -475,24 +499,24 @@ mod tests {
             let Some(view) = view else { panic!("there is no view {schema}.{name}") };
             let has = |column: &str| view.columns().iter().any(|(known, _, _)| *known == column);
             match shown {
-                Rows::Objects(column)
-                | Rows::Definitions(column)
-                | Rows::Databases(column)
-                | Rows::Types(column) => {
+                VisibleRows::Objects(column)
+                | VisibleRows::Definitions(column)
+                | VisibleRows::Databases(column)
+                | VisibleRows::Types(column) => {
                     assert!(has(column), "{name} has no {column}")
                 }
-                Rows::Named(schema, table) | Rows::NamedTypes(schema, table) => {
+                VisibleRows::Named(schema, table) | VisibleRows::NamedTypes(schema, table) => {
                     assert!(has(schema) && has(table), "{name}")
                 }
-                Rows::LoginMembers | Rows::UserMembers => {
+                VisibleRows::LoginMembers | VisibleRows::UserMembers => {
                     assert!(has("member_principal_id"), "{name}")
                 }
-                Rows::Session => assert!(has("session_id"), "{name}"),
-                Rows::Logins | Rows::Users => assert!(has("principal_id"), "{name}"),
-                Rows::LoginGrants | Rows::UserGrants => {
+                VisibleRows::Session => assert!(has("session_id"), "{name}"),
+                VisibleRows::Logins | VisibleRows::Users => assert!(has("principal_id"), "{name}"),
+                VisibleRows::LoginGrants | VisibleRows::UserGrants => {
                     assert!(has("grantee_principal_id"), "{name}")
                 }
-                Rows::All => {}
+                VisibleRows::All => {}
             }
         }
     }

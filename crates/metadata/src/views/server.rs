@@ -6,7 +6,7 @@ use memory::Clerk;
 use pages::PageWait;
 use types::{DataType, Len, SqlError, Value};
 
-use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, int, text};
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, ViewResult, big, int, text};
 use catalog::{Db, clock};
 use instance::InstanceCore;
 use instance::OfInstance;
@@ -111,7 +111,7 @@ const SYS_INFO_COLUMNS: &[ViewColumn] = &[
 /// sys.dm_os_sys_info: the columns that mean something here.
 pub(crate) static SYS_INFO: View = View::sys("dm_os_sys_info", SYS_INFO_COLUMNS, sys_info);
 
-fn sys_info(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> Rows {
+fn sys_info(session: &mut SessionCore, _db: &Arc<Db>, _args: &[Value]) -> ViewResult {
     let instance = session.instance();
     let committed: usize = Clerk::ALL.into_iter().map(|clerk| instance.memory().held(clerk)).sum();
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

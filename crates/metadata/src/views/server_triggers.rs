@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::{DataType, Len, SqlError, Value};
 
 use super::triggers::{EVENT_COLUMNS, TRIGGER_COLUMNS, trigger_row};
-use super::{Rows, SystemView, View, bit, text};
+use super::{SystemView, View, ViewResult, bit, text};
 use catalog::ModuleDef;
 use ddl::events;
 use session::state::SessionCore;
@@ -31,28 +31,29 @@ static TRIGGERS: View =
     });
 
 /// sys.server_trigger_events.
-static EVENTS: View = View::sys("server_trigger_events", EVENT_COLUMNS, |session, _, _| -> Rows {
-    let mut rows = Vec::new();
-    for trigger in triggers(session)? {
-        let words = trigger.trigger().map_or(&[][..], |trigger| &trigger.events);
-        for word in words {
-            for (number, event) in events::meant(word, true) {
-                let group = (word != event).then_some(word.as_str());
-                rows.push(vec![
-                    Value::Int(trigger.object_id),
-                    Value::Int(number),
-                    text(event),
-                    bit(false),
-                    bit(false),
-                    group.and_then(events::group_number).map_or(Value::Null, Value::Int),
-                    group.map_or(Value::Null, text),
-                    bit(true),
-                ]);
+static EVENTS: View =
+    View::sys("server_trigger_events", EVENT_COLUMNS, |session, _, _| -> ViewResult {
+        let mut rows = Vec::new();
+        for trigger in triggers(session)? {
+            let words = trigger.trigger().map_or(&[][..], |trigger| &trigger.events);
+            for word in words {
+                for (number, event) in events::meant(word, true) {
+                    let group = (word != event).then_some(word.as_str());
+                    rows.push(vec![
+                        Value::Int(trigger.object_id),
+                        Value::Int(number),
+                        text(event),
+                        bit(false),
+                        bit(false),
+                        group.and_then(events::group_number).map_or(Value::Null, Value::Int),
+                        group.map_or(Value::Null, text),
+                        bit(true),
+                    ]);
+                }
             }
         }
-    }
-    Ok(rows)
-});
+        Ok(rows)
+    });
 
 /// sys.server_sql_modules.
 static MODULES: View = View::sys(

@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime};
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::place::{Place, command};
+use super::place::{StatementPlace, command};
 use super::transactions::datetime;
 use super::waiting::{Wait, task_address, waits};
-use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, big, bit, int, position, text};
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, ViewResult, big, bit, int, position, text};
 use bind::set_options::SessionOptions;
 use catalog::Db;
 use instance::InstanceCore;
@@ -90,26 +90,26 @@ const SESSION_COLUMNS: &[ViewColumn] = &[
 ];
 
 /// One session as all these views need it.
-struct Seen {
+struct SeenSession {
     spid: i32,
     shared: Arc<SessionShared>,
     published: Published,
     running: bool,
 }
 
-impl Seen {
+impl SeenSession {
     /// All sessions, as published.
-    fn published(instance: &InstanceCore) -> Vec<Seen> {
+    fn published(instance: &InstanceCore) -> Vec<SeenSession> {
         let see = |(spid, shared): (i32, Arc<SessionShared>)| {
             let (published, running) = (shared.activity.look(), shared.running.load(Relaxed));
-            Seen { spid, shared, published, running }
+            SeenSession { spid, shared, published, running }
         };
         instance.sessions().into_iter().map(see).collect()
     }
 
     /// All sessions. The running one says of itself what is not published before its batch ends.
-    fn all(session: &SessionCore) -> Vec<Seen> {
-        let mut all = Seen::published(session.instance());
+    fn all(session: &SessionCore) -> Vec<SeenSession> {
+        let mut all = SeenSession::published(session.instance());
         if let Some(own) = all.iter_mut().find(|seen| seen.spid == session.spid()) {
             own.published.options = session.options.clone();
             (own.published.rowcount, own.published.error) =
@@ -175,10 +175,10 @@ fn option_values(o: &SessionOptions) -> Vec<Value> {
 /// sys.dm_exec_sessions. Options and row count of another session are those of the end of its last
 /// batch.
 pub static SESSIONS: View = View::sys("dm_exec_sessions", SESSION_COLUMNS, |session, _, _| {
-    Ok(Seen::all(session).iter().map(session_row).collect())
+    Ok(SeenSession::all(session).iter().map(session_row).collect())
 });
 
-fn session_row(seen: &Seen) -> Vec<Value> {
+fn session_row(seen: &SeenSession) -> Vec<Value> {
     let names = seen.shared.names.lock().clone();
     let network = names.connection.as_deref();
     let p = &seen.published;
@@ -294,10 +294,10 @@ const REQUEST_COLUMNS: &[ViewColumn] = &[
 /// sys.dm_exec_requests: batches that run.
 pub static REQUESTS: View = View::sys("dm_exec_requests", REQUEST_COLUMNS, |session, _, _| {
     let waits = waits(session.instance());
-    let running = Seen::all(session).into_iter().filter(|seen| seen.running);
-    let row = |seen: Seen| {
+    let running = SeenSession::all(session).into_iter().filter(|seen| seen.running);
+    let row = |seen: SeenSession| {
         let wait = waits.iter().find(|wait| wait.session == seen.spid);
-        let place = Place::of(session, &seen.published, &seen.shared)?;
+        let place = StatementPlace::of(session, &seen.published, &seen.shared)?;
         Ok::<_, SqlError>(request_row(&seen, wait, place))
     };
     running.map(row).collect()
@@ -316,7 +316,7 @@ pub struct RunningBatch {
 
 /// Batches that run, the longest first.
 pub fn running(instance: &InstanceCore) -> Vec<RunningBatch> {
-    let describe = |seen: Seen| {
+    let describe = |seen: SeenSession| {
         let batch = seen.published.batch.as_ref();
         // The shape of a text has one statement: what was sent says it with its literals.
         let whole = !seen.published.sent.is_empty();
@@ -337,12 +337,12 @@ pub fn running(instance: &InstanceCore) -> Vec<RunningBatch> {
         }
     };
     let mut all: Vec<_> =
-        Seen::published(instance).into_iter().filter(|s| s.running).map(describe).collect();
+        SeenSession::published(instance).into_iter().filter(|s| s.running).map(describe).collect();
     all.sort_by_key(|r| std::cmp::Reverse(r.running_for));
     all
 }
 
-fn request_row(seen: &Seen, wait: Option<&Wait>, place: Place) -> Vec<Value> {
+fn request_row(seen: &SeenSession, wait: Option<&Wait>, place: StatementPlace) -> Vec<Value> {
     let p = &seen.published;
     let zero = Value::Int(0);
     let owner = seen.shared.lock_owner.load(Relaxed);
@@ -423,7 +423,7 @@ const CONNECTION_COLUMNS: &[ViewColumn] = &[
 /// sys.dm_exec_connections: a session without a network connection is one inside the process.
 pub static CONNECTIONS: View =
     View::sys("dm_exec_connections", CONNECTION_COLUMNS, |session, _, _| {
-        let rows = Seen::all(session).into_iter().map(|seen| {
+        let rows = SeenSession::all(session).into_iter().map(|seen| {
             let batches = int(seen.shared.batches.load(Relaxed));
             let mut id = [0; 16];
             id[12..].copy_from_slice(&seen.spid.to_be_bytes());
@@ -476,7 +476,7 @@ const TEXT_COLUMNS: &[ViewColumn] = &[
 /// compiled.
 pub(crate) static SQL_TEXT: View = View::function("dm_exec_sql_text", 1, TEXT_COLUMNS, sql_text);
 
-fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
+fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> ViewResult {
     let Some(Value::Bytes(wanted)) = args.first() else { return Ok(Vec::new()) };
     if let Some((db, object, found)) = super::plans::text_of(session, wanted)? {
         let of_module = (object != 0).then_some((
@@ -488,7 +488,7 @@ fn sql_text(session: &mut SessionCore, _db: &Arc<Db>, args: &[Value]) -> Rows {
         return Ok(vec![vec![db, object, number, bit(false), text(found)]]);
     }
     let is_it = |text: &str| handle(text).as_slice() == wanted.as_ref();
-    let of_sessions = Seen::all(session).into_iter().filter_map(|seen| seen.published.batch);
+    let of_sessions = SeenSession::all(session).into_iter().filter_map(|seen| seen.published.batch);
     let found = of_sessions.map(|batch| batch.text().clone()).find(|text| is_it(text));
     let found = found.or_else(|| session.instance().find_batch_text(&is_it));
     let row =
@@ -506,7 +506,8 @@ const BUFFER_COLUMNS: &[ViewColumn] = &[
 pub(crate) static INPUT_BUFFER: View =
     View::function("dm_exec_input_buffer", 2, BUFFER_COLUMNS, |session, _, args| {
         let wanted = args.first().and_then(Value::as_i64);
-        let seen = Seen::all(session).into_iter().find(|seen| Some(i64::from(seen.spid)) == wanted);
+        let seen =
+            SeenSession::all(session).into_iter().find(|seen| Some(i64::from(seen.spid)) == wanted);
         let input = seen.and_then(|seen| seen.published.input());
         Ok(input
             .into_iter()

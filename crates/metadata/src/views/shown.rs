@@ -2,7 +2,7 @@
 
 /// Which rows a caller sees to whom not everything is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum VisibleRows {
     All,
     /// Those of objects that it may know of: the column with the object_id (of the table, where it
     /// is a part of one).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::{DataType, Len, Value};
 
-use super::{NVARCHAR60, Rows, SYSNAME, View, ViewColumn, bit, pick, text};
+use super::{NVARCHAR60, SYSNAME, View, ViewColumn, ViewResult, bit, pick, text};
 use catalog::statistics::{self, Origin, Statistics};
 use catalog::{Db, TableDef};
 
@@ -116,7 +116,7 @@ const PROPERTIES: &[ViewColumn] = &[
 
 /// sys.dm_db_stats_properties (object_id, stats_id).
 pub(crate) static STATS_PROPERTIES: View =
-    View::function("dm_db_stats_properties", 2, PROPERTIES, |_, db, args| -> Rows {
+    View::function("dm_db_stats_properties", 2, PROPERTIES, |_, db, args| -> ViewResult {
         let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
         let mut row = vec![Value::Int(table.shown_id()), Value::Int(statistics.stats_id)];
         row.resize(PROPERTIES.len(), Value::Null);
@@ -147,7 +147,7 @@ const STEPS: &[ViewColumn] = &[
 
 /// sys.dm_db_stats_histogram (object_id, stats_id).
 pub(crate) static STATS_HISTOGRAM: View =
-    View::function("dm_db_stats_histogram", 2, STEPS, |session, db, args| -> Rows {
+    View::function("dm_db_stats_histogram", 2, STEPS, |session, db, args| -> ViewResult {
         let Some((table, statistics)) = named(db, args) else { return Ok(Vec::new()) };
         // Values of rows are in the steps, of those too that a security policy or a mask hides.
         let hidden = db.catalog().policies.contains_key(&table.object_id)

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use types::{DataType, Len, Value};
 
-use super::{NVARCHAR60, Rows, SYSNAME, SystemView, View, ViewColumn, big, bit, int, text};
+use super::{NVARCHAR60, SYSNAME, SystemView, View, ViewColumn, ViewResult, big, bit, int, text};
 use catalog::Db;
 use instance::OfInstance;
 use logical::isolation::Isolation;
@@ -305,7 +305,7 @@ static CURRENT_TRANSACTION: View = View::sys(
     current_transaction,
 );
 
-fn current_transaction(session: &mut SessionCore, db: &Arc<Db>, _args: &[Value]) -> Rows {
+fn current_transaction(session: &mut SessionCore, db: &Arc<Db>, _args: &[Value]) -> ViewResult {
     session.txn(db)?;
     let id = session.shared.lock_owner.load(Relaxed);
     let snapshot = session.options.isolation == Isolation::Snapshot;

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use types::{DataType, Decimal, Len, Look, SqlError, Value, msg, units};
 
 use super::view::all_of;
-use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
+use super::{RowSource, SystemView, ViewColumn, ViewDef, ViewResult, ViewRows};
 use logical::view::{PIECE, PIECE_BYTES};
 use session::state::SessionCore;
 
@@ -115,7 +115,7 @@ fn is_series(ty: DataType) -> bool {
 }
 
 impl SystemView for Series {
-    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
         all_of(self.open(session, db, args, &[0])?)
     }
 
@@ -300,7 +300,7 @@ impl ViewDef for Split {
 }
 
 impl SystemView for Split {
-    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
         let keep: Vec<usize> = (0..self.columns.len()).collect();
         all_of(self.open(session, db, args, &keep)?)
     }
@@ -328,12 +328,12 @@ impl SystemView for Split {
             if halves { units::apart(text).into() } else { text.into() }
         };
         let (rest, keep) = (text.map(|text| (own(text), 0)), keep.to_vec());
-        Ok(Box::new(Parts { rest, separator, halves, done: 0, keep }))
+        Ok(Box::new(SplitParts { rest, separator, halves, done: 0, keep }))
     }
 }
 
 /// The rest of a text that is split.
-struct Parts {
+struct SplitParts {
     /// The text, and where its next part begins; `None` when there are no more.
     rest: Option<(Box<str>, usize)>,
     separator: char,
@@ -344,7 +344,7 @@ struct Parts {
     keep: Vec<usize>,
 }
 
-impl RowSource for Parts {
+impl RowSource for SplitParts {
     fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
         out.clear();
         let mut bytes = 0;

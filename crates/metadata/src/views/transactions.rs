@@ -168,7 +168,7 @@ pub fn datetime(time: SystemTime) -> Value {
 // ---- transactions of sessions ----
 
 /// A transaction as the views about sessions see it.
-struct Running {
+struct RunningTransaction {
     id: u64,
     session: u32,
     began: SystemTime,
@@ -180,7 +180,7 @@ struct Running {
 }
 
 /// Transactions that have written, and those of BEGIN TRANSACTION that have not.
-fn running(session: &mut SessionCore) -> Result<Vec<Running>, SqlError> {
+fn running(session: &mut SessionCore) -> Result<Vec<RunningTransaction>, SqlError> {
     if session.trancount() > 0 && session.shared.lock_owner.load(Relaxed) == 0 {
         // The own transaction has touched nothing yet: now it gets its id.
         let db = session.db().clone();
@@ -195,7 +195,7 @@ fn running(session: &mut SessionCore) -> Result<Vec<Running>, SqlError> {
     let mut list = Vec::new();
     for db in instance.databases() {
         let Some(storage) = db.storage_if_open() else { continue };
-        list.extend(storage.txns().active().iter().map(|txn| Running {
+        list.extend(storage.txns().active().iter().map(|txn| RunningTransaction {
             id: txn.owner.0,
             session: txn.session,
             began: txn.began,
@@ -209,7 +209,7 @@ fn running(session: &mut SessionCore) -> Result<Vec<Running>, SqlError> {
         if id != 0 && explicit(*spid as u32) && !list.iter().any(|txn| txn.session == *spid as u32)
         {
             let began = UNIX_EPOCH + Duration::from_micros(shared.tran_began.load(Relaxed));
-            list.push(Running {
+            list.push(RunningTransaction {
                 id,
                 session: *spid as u32,
                 began,

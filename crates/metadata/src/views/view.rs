@@ -16,14 +16,14 @@ use catalog::Db;
 use logical::view::{PIECE, RowSource, ViewColumn, ViewDef, ViewRows};
 
 /// Rows of a view.
-pub type Rows = Result<Vec<Vec<Value>>, SqlError>;
+pub type ViewResult = Result<Vec<Vec<Value>>, SqlError>;
 
 /// A view whose rows the engine makes.
 pub trait SystemView: ViewDef {
     /// The rows, each with a value for every column; `args` are the function's arguments, already
     /// evaluated. `db` is the database the view was named in, the current one unless the name said
     /// otherwise.
-    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows;
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult;
     /// The wanted columns of the rows, piece by piece: for views that may be longer than memory.
     fn open(
         &self,
@@ -39,12 +39,12 @@ pub trait SystemView: ViewDef {
                 .map(|at| row.get_mut(*at).map_or(Value::Null, std::mem::take))
                 .collect();
         }
-        Ok(Box::new(Made(rows.into_iter())))
+        Ok(Box::new(RowsAtOnce(rows.into_iter())))
     }
 }
 
 /// All rows of a source, for views that are asked for them at once.
-pub(super) fn all_of(mut source: Box<dyn RowSource>) -> Rows {
+pub(super) fn all_of(mut source: Box<dyn RowSource>) -> ViewResult {
     let (mut rows, mut piece) = (Vec::new(), ViewRows::default());
     while source.next(&mut piece, GO_ON)? {
         rows.extend(piece.drain());
@@ -60,9 +60,9 @@ pub(super) fn session_of(session: &mut dyn Any) -> Result<&mut SessionCore, SqlE
 }
 
 /// Rows that were made at once.
-struct Made(std::vec::IntoIter<Vec<Value>>);
+struct RowsAtOnce(std::vec::IntoIter<Vec<Value>>);
 
-impl RowSource for Made {
+impl RowSource for RowsAtOnce {
     fn next(&mut self, out: &mut ViewRows, _: Look<'_>) -> Result<bool, SqlError> {
         out.clear();
         self.0.by_ref().take(PIECE).for_each(|row| out.push(row));
@@ -71,16 +71,16 @@ impl RowSource for Made {
 }
 
 /// What a query wants of a view that seeks.
-pub struct Wanted<'a> {
+pub struct WantedRows<'a> {
     /// Positions of the columns that a row has, in this order.
     keep: &'a [usize],
     equal: &'a [(usize, Value)],
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedRows<'a> {
     /// These columns, of the rows in which others have values.
-    pub fn new(keep: &'a [usize], equal: &'a [(usize, Value)]) -> Wanted<'a> {
-        Wanted { keep, equal }
+    pub fn new(keep: &'a [usize], equal: &'a [(usize, Value)]) -> WantedRows<'a> {
+        WantedRows { keep, equal }
     }
 
     /// The parts, to be kept.
@@ -129,13 +129,14 @@ impl<'a> Wanted<'a> {
 }
 
 /// Makes all rows.
-type MakeAll = fn(&mut SessionCore, &Arc<Db>, &[Value]) -> Rows;
+type MakeAll = fn(&mut SessionCore, &Arc<Db>, &[Value]) -> ViewResult;
 
 /// Makes the wanted columns of the wanted rows, of others too if it likes.
-type MakeWanted = fn(&mut SessionCore, &Arc<Db>, &Wanted<'_>) -> Rows;
+type MakeWanted = fn(&mut SessionCore, &Arc<Db>, &WantedRows<'_>) -> ViewResult;
 
 /// Begins to make the wanted columns of the wanted rows piece by piece.
-type MakePieces = fn(&SessionCore, &Arc<Db>, &Wanted<'_>) -> Result<Box<dyn RowSource>, SqlError>;
+type MakePieces =
+    fn(&SessionCore, &Arc<Db>, &WantedRows<'_>) -> Result<Box<dyn RowSource>, SqlError>;
 
 pub(super) enum Make {
     All(MakeAll),
@@ -239,23 +240,23 @@ impl ViewDef for View {
         if !session.may_all() {
             // What a caller may see is told from columns that it need not have asked for.
             let all: Vec<usize> = (0..self.columns.len()).collect();
-            let mut rows = make(session, db, &Wanted { keep: &all, equal })?;
+            let mut rows = make(session, db, &WantedRows { keep: &all, equal })?;
             rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);
-            let wanted = Wanted { keep, equal };
+            let wanted = WantedRows { keep, equal };
             let rows: Vec<_> = rows.into_iter().map(|row| wanted.part(row)).collect();
-            return Ok(Box::new(Made(rows.into_iter())));
+            return Ok(Box::new(RowsAtOnce(rows.into_iter())));
         }
         if let Some(start) = pieces {
-            return start(session, db, &Wanted { keep, equal });
+            return start(session, db, &WantedRows { keep, equal });
         }
-        let rows = make(session, db, &Wanted { keep, equal })?;
+        let rows = make(session, db, &WantedRows { keep, equal })?;
         debug_assert!(rows.iter().all(|row| row.len() == keep.len()), "rows of {}", self.name);
-        Ok(Box::new(Made(rows.into_iter())))
+        Ok(Box::new(RowsAtOnce(rows.into_iter())))
     }
 }
 
 impl SystemView for View {
-    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
         let mut rows = match self.make {
             Make::All(make) => make(session, db, args)?,
             Make::Query { .. } => {
@@ -263,7 +264,7 @@ impl SystemView for View {
             }
             Make::Wanted { make, .. } => {
                 let keep: Vec<usize> = (0..self.columns.len()).collect();
-                make(session, db, &Wanted { keep: &keep, equal: &[] })?
+                make(session, db, &WantedRows { keep: &keep, equal: &[] })?
             }
         };
         rights::keep_visible(session, db, (self.schema, self.name), self.columns, &mut rows);

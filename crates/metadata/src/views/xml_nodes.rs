@@ -12,7 +12,7 @@ use logical::view::{PIECE, PIECE_BYTES};
 use types::{DataType, Look, SqlError, Value, msg};
 
 use super::view::all_of;
-use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows};
+use super::{RowSource, SystemView, ViewColumn, ViewDef, ViewResult, ViewRows};
 use session::state::SessionCore;
 
 /// Arguments: the document (its number, where it is prepared), the query, what it asks of the
@@ -57,7 +57,7 @@ impl ViewDef for Nodes {
 }
 
 impl SystemView for Nodes {
-    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
         all_of(self.open(session, db, args, &[0])?)
     }
 

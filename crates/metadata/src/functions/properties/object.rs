@@ -17,7 +17,7 @@ use syntax::ast::ReferentialAction;
 use types::Value;
 
 /// What an id stands for.
-enum Thing {
+enum ObjectOfId {
     Table(Arc<TableDef>),
     Module(Arc<ModuleDef>),
     Constraint(ConstraintAt),
@@ -27,22 +27,22 @@ enum Thing {
     SystemTable(&'static str),
 }
 
-fn thing(catalog: &Catalog, id: i64) -> Option<Thing> {
+fn thing(catalog: &Catalog, id: i64) -> Option<ObjectOfId> {
     let id = i32::try_from(id).ok()?;
     if let Some(table) = catalog.by_id.get(&id) {
-        return Some(Thing::Table(table.clone()));
+        return Some(ObjectOfId::Table(table.clone()));
     }
     if let Some(module) = catalog.modules.get(&id) {
-        return Some(Thing::Module(module.clone()));
+        return Some(ObjectOfId::Module(module.clone()));
     }
     if let Some(constraint) = catalog.constraint(id) {
-        return Some(Thing::Constraint(constraint.clone()));
+        return Some(ObjectOfId::Constraint(constraint.clone()));
     }
     if let Some(table) = views::system_tables::by_id(id) {
-        return Some(Thing::SystemTable(table.code()));
+        return Some(ObjectOfId::SystemTable(table.code()));
     }
     let view = views::by_id(id)?;
-    Some(Thing::System(view.arguments().is_some()))
+    Some(ObjectOfId::System(view.arguments().is_some()))
 }
 
 /// OBJECTPROPERTYEX.
@@ -57,32 +57,34 @@ pub(super) fn object(id: i64, property: &str, session: &mut SessionCore) -> Valu
         |name: &str| Value::Int(catalog.schemas.get(&fold_name(name)).copied().unwrap_or(1));
     match (&thing, property) {
         (_, "ownerid") => Value::Int(1),
-        (Thing::Table(table), "schemaid") => schema_of(&table.schema),
-        (Thing::Module(module), "schemaid") => schema_of(&module.schema),
-        (Thing::Constraint(constraint), "schemaid") => schema_of(&constraint.table.schema),
-        (Thing::SystemTable("SQ"), "schemaid") => Value::Int(1),
-        (Thing::System(_) | Thing::SystemTable(_), "schemaid") => Value::Int(4),
-        (Thing::Table(table), "cardinality") if !knows_rows(session, &db, table) => Value::Null,
-        (Thing::Table(table), _) => table_value(&db, table, property),
-        (Thing::Module(module), _) => {
+        (ObjectOfId::Table(table), "schemaid") => schema_of(&table.schema),
+        (ObjectOfId::Module(module), "schemaid") => schema_of(&module.schema),
+        (ObjectOfId::Constraint(constraint), "schemaid") => schema_of(&constraint.table.schema),
+        (ObjectOfId::SystemTable("SQ"), "schemaid") => Value::Int(1),
+        (ObjectOfId::System(_) | ObjectOfId::SystemTable(_), "schemaid") => Value::Int(4),
+        (ObjectOfId::Table(table), "cardinality") if !knows_rows(session, &db, table) => {
+            Value::Null
+        }
+        (ObjectOfId::Table(table), _) => table_value(&db, table, property),
+        (ObjectOfId::Module(module), _) => {
             let functions = SystemFunctions::of(session);
             nature_value(functions, &db, module, property)
                 .unwrap_or_else(|| module_value(module, property))
         }
-        (Thing::Constraint(constraint), _) => constraint_value(constraint, property),
-        (Thing::System(_) | Thing::SystemTable(_), _) => Value::Null,
+        (ObjectOfId::Constraint(constraint), _) => constraint_value(constraint, property),
+        (ObjectOfId::System(_) | ObjectOfId::SystemTable(_), _) => Value::Null,
     }
 }
 
 /// The properties that ask for the kind of an object.
-fn kind_of(thing: &Thing, property: &str) -> Option<Value> {
+fn kind_of(thing: &ObjectOfId, property: &str) -> Option<Value> {
     let code = match thing {
-        Thing::Table(_) => "U ",
-        Thing::Module(module) => module.kind.code(),
-        Thing::Constraint(constraint) => constraint.code(),
-        Thing::System(false) => "V ",
-        Thing::System(true) => "IF",
-        Thing::SystemTable(code) => code,
+        ObjectOfId::Table(_) => "U ",
+        ObjectOfId::Module(module) => module.kind.code(),
+        ObjectOfId::Constraint(constraint) => constraint.code(),
+        ObjectOfId::System(false) => "V ",
+        ObjectOfId::System(true) => "IF",
+        ObjectOfId::SystemTable(code) => code,
     };
     let is = |wanted: &str| Some(flag(code == wanted));
     match property {
@@ -99,19 +101,19 @@ fn kind_of(thing: &Thing, property: &str) -> Option<Value> {
         "isforeignkey" => is("F "),
         "ischeckcnst" => is("C "),
         "isdefaultcnst" => is("D "),
-        "isconstraint" => Some(flag(matches!(thing, Thing::Constraint(_)))),
+        "isconstraint" => Some(flag(matches!(thing, ObjectOfId::Constraint(_)))),
         "isinlinefunction" => is("IF"),
         "istablefunction" => Some(flag(["IF", "TF"].contains(&code))),
         "isscalarfunction" => is("FN"),
-        "isexecuted" => Some(flag(matches!(thing, Thing::Module(_)))),
+        "isexecuted" => Some(flag(matches!(thing, ObjectOfId::Module(_)))),
         "ismsshipped" => Some(flag(match thing {
-            Thing::Module(module) => module.marked_system,
-            _ => matches!(thing, Thing::System(_) | Thing::SystemTable(_)),
+            ObjectOfId::Module(module) => module.marked_system,
+            _ => matches!(thing, ObjectOfId::System(_) | ObjectOfId::SystemTable(_)),
         })),
         "isdefault" | "isrule" | "isextendedproc" | "isreplproc" | "isencrypted" => {
             Some(flag(false))
         }
-        "isschemabound" if !matches!(thing, Thing::Module(_)) => Some(flag(false)),
+        "isschemabound" if !matches!(thing, ObjectOfId::Module(_)) => Some(flag(false)),
         _ => None,
     }
 }

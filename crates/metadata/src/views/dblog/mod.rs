@@ -17,7 +17,7 @@ use types::{Look, SqlError, Value, msg};
 use wal::{Log, LogError, Lsn};
 
 use super::view::all_of;
-use super::{RowSource, Rows, SystemView, ViewColumn, ViewDef, ViewRows, text};
+use super::{RowSource, SystemView, ViewColumn, ViewDef, ViewResult, ViewRows, text};
 use catalog::Db;
 use catalog::clock::log_text;
 use catalog::errors::db_error;
@@ -68,7 +68,7 @@ impl ViewDef for DbLog {
 }
 
 impl SystemView for DbLog {
-    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> Rows {
+    fn rows(&self, session: &mut SessionCore, db: &Arc<Db>, args: &[Value]) -> ViewResult {
         let keep: Vec<usize> = (0..COLUMNS.len()).collect();
         all_of(self.open(session, db, args, &keep)?)
     }

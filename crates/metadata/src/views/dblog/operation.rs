@@ -6,7 +6,7 @@ use types::Value;
 
 use super::columns;
 use super::cut;
-use super::units::{Header, Place};
+use super::units::{Header, PagePlace};
 use crate::views::values::text;
 
 /// Longest description.
@@ -155,7 +155,7 @@ impl<'a> Summary<'a> {
     }
 
     /// LCX_*.
-    pub fn context(&self, place: Option<&Place>) -> &'static str {
+    pub fn context(&self, place: Option<&PagePlace>) -> &'static str {
         let Some(first) = self.first else { return "LCX_NULL" };
         if first.page.is_pfs() {
             return "LCX_PFS";

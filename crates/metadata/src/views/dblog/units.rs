@@ -17,7 +17,7 @@ pub(crate) fn alloc_unit_id(unit: UnitId) -> i64 {
 
 /// What a page is.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct PagePlace {
     pub unit: UnitId,
     pub kind: Option<PageType>,
     pub level: u8,
@@ -72,7 +72,7 @@ impl Units {
     }
 
     /// What a page belongs to; nothing is known of a page that cannot be read.
-    pub fn place(&mut self, page: PageId) -> Place {
+    pub fn place(&mut self, page: PageId) -> PagePlace {
         let storage = &self.storage;
         let (unit, kind, level) = *self.pages.entry(page).or_insert_with(|| {
             let header =
@@ -81,6 +81,6 @@ impl Units {
         });
         let known = self.names.get(&unit).map(|(name, clustered)| (name.clone(), *clustered));
         let (name, clustered) = known.unwrap_or_else(|| (self.unknown.clone(), false));
-        Place { unit, kind, level, name, clustered }
+        PagePlace { unit, kind, level, name, clustered }
     }
 }

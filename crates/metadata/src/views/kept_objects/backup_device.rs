@@ -6,14 +6,14 @@ use logical::rights::ViewRight;
 use types::{DataType, Len, SqlError, Value, msg};
 
 use super::Kind;
-use crate::views::shown::Rows;
+use crate::views::shown::VisibleRows;
 use crate::views::{NVARCHAR60, SYSNAME, View, text};
 use instance::OfInstance;
 use instance::kept::Persisted;
 use session::state::SessionCore;
 
 /// What a backup device adds to the system.
-pub(super) static KIND: Kind = Kind { views: &[(&VIEW, ViewRight::Public, Rows::All)] };
+pub(super) static KIND: Kind = Kind { views: &[(&VIEW, ViewRight::Public, VisibleRows::All)] };
 
 /// One.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,19 +6,19 @@ pub mod backup_device;
 
 use logical::rights::ViewRight;
 
-use super::shown::Rows;
+use super::shown::VisibleRows;
 use super::view::SystemView;
 
 /// What a kind of object adds to the system.
 pub struct Kind {
     /// Its views, what each needs, and which of its rows are shown.
-    pub views: &'static [(&'static dyn SystemView, ViewRight, Rows)],
+    pub views: &'static [(&'static dyn SystemView, ViewRight, VisibleRows)],
 }
 
 static KINDS: &[&Kind] = &[&backup_device::KIND];
 
 /// The views of all kinds.
-pub fn views() -> impl Iterator<Item = &'static (&'static dyn SystemView, ViewRight, Rows)> {
+pub fn views() -> impl Iterator<Item = &'static (&'static dyn SystemView, ViewRight, VisibleRows)> {
     KINDS.iter().flat_map(|kind| kind.views)
 }
 
