@@ -10,7 +10,7 @@ use txn::{DelayedDurability, LossWindow, RecoveryModel};
 use types::{Collation, SqlError, msg};
 
 use super::StmtCtx;
-use super::database_state::{Turn, no_such_database};
+use super::database_state::{DatabasesTurn, no_such_database};
 use catalog::db::{DbStatus, UserAccess};
 use catalog::errors::{self, db_error};
 use catalog::registry::ALIGN_TO_DEVICE;
@@ -67,7 +67,7 @@ impl StmtCtx<'_> {
                 .find_db(&name.value)
                 .ok_or_else(|| self.alter_failed(no_such_database(&name.value)))?,
         };
-        let mut turn: Turn<'_> = Some(instance.changing.lock());
+        let mut turn: DatabasesTurn<'_> = Some(instance.changing.lock());
         let done = self.alter(&instance, &db, &stmt.action, &mut turn);
         drop(turn);
         done.map_err(|e| self.alter_failed(e))
@@ -87,7 +87,7 @@ impl StmtCtx<'_> {
         instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         action: &AlterDatabaseAction,
-        turn: &mut Turn<'i>,
+        turn: &mut DatabasesTurn<'i>,
     ) -> Result<(), SqlError> {
         let ending = match action {
             AlterDatabaseAction::Set { termination, .. }
@@ -145,7 +145,7 @@ impl StmtCtx<'_> {
         db: &Arc<Db>,
         options: &[OptionItem],
         termination: Option<Termination>,
-        turn: &mut Turn<'i>,
+        turn: &mut DatabasesTurn<'i>,
     ) -> Result<(), SqlError> {
         for option in options {
             match option.name.as_str() {

@@ -15,13 +15,13 @@ use ddl::work::SchemaChange;
 use ddl::{index_options, option_rules};
 
 /// The table of the statement, and which of its indexes is meant; `None` is ALL.
-struct Meant<'t> {
+struct MeantIndexes<'t> {
     db: &'t Arc<Db>,
     table: &'t Arc<TableDef>,
     only: Option<i32>,
 }
 
-impl Meant<'_> {
+impl MeantIndexes<'_> {
     fn is(&self, index: &IndexDef) -> bool {
         index.index_id > 0 && self.only.is_none_or(|id| id == index.index_id)
     }
@@ -86,7 +86,7 @@ impl StmtCtx<'_> {
                 Some(found.ok_or_else(missing)?)
             }
         };
-        let meant = Meant { db: &db, table: &table, only };
+        let meant = MeantIndexes { db: &db, table: &table, only };
         match &stmt.action {
             AlterIndexAction::Rebuild { partition: Some(_), .. }
             | AlterIndexAction::Reorganize { partition: Some(_), .. } => {
@@ -119,7 +119,7 @@ impl StmtCtx<'_> {
     /// ones.
     fn rebuild_indexes(
         &mut self,
-        meant: &Meant<'_>,
+        meant: &MeantIndexes<'_>,
         options: &[OptionItem],
     ) -> Result<(), SqlError> {
         let table = meant.table;
@@ -146,7 +146,7 @@ impl StmtCtx<'_> {
     /// SET: what an index that stays as it is says of itself.
     fn set_index_options(
         &mut self,
-        meant: &Meant<'_>,
+        meant: &MeantIndexes<'_>,
         options: &[OptionItem],
     ) -> Result<(), SqlError> {
         let mut changed = TableDef::clone(meant.table);
@@ -164,7 +164,7 @@ impl StmtCtx<'_> {
     /// DISABLE: nonclustered indexes lose their entries; with the clustered one the table cannot be
     /// used and the others are disabled too. Foreign keys that refer to what is disabled hold no
     /// longer.
-    fn disable_indexes(&mut self, meant: &Meant<'_>) -> Result<(), SqlError> {
+    fn disable_indexes(&mut self, meant: &MeantIndexes<'_>) -> Result<(), SqlError> {
         let table = meant.table;
         let with_all = meant.is(&table.storage);
         let gone = |index: &IndexDef| with_all || meant.is(index);
@@ -227,7 +227,7 @@ impl StmtCtx<'_> {
 /// Changes the definitions of the indexes that are meant.
 fn each(
     table: &mut TableDef,
-    meant: &Meant<'_>,
+    meant: &MeantIndexes<'_>,
     change: &mut dyn FnMut(&mut IndexDef) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let all = std::iter::once(&mut table.storage).chain(&mut table.indexes);

@@ -8,7 +8,7 @@ use txn::backup::{backup_closed_log, mark_restoring};
 use types::{SqlError, msg};
 
 use super::StmtCtx;
-use super::backup_errors::{Place, in_transaction};
+use super::backup_errors::{FailedCommand, in_transaction};
 use super::backup_history;
 use catalog::db::DbStatus;
 use catalog::errors;
@@ -91,7 +91,7 @@ impl StmtCtx<'_> {
                 storage.backup(&devices, &options.spec, progress)
             })
             .map_err(|e| {
-                self.terminate(&Place { command, database: &db.name(), db: Some(&db) }, &e)
+                self.terminate(&FailedCommand { command, database: &db.name(), db: Some(&db) }, &e)
             })
         }?;
         self.report(&instance, &db, stmt, &devices, &done)
@@ -167,7 +167,7 @@ impl StmtCtx<'_> {
     ) -> Result<BackupDone, SqlError> {
         let _turn = instance.changing.lock();
         let name = db.name();
-        let place = Place { command: "BACKUP LOG", database: &name, db: Some(db) };
+        let place = FailedCommand { command: "BACKUP LOG", database: &name, db: Some(db) };
         let _closed = db.close_if_unused().ok_or_else(|| exclusive(&name))?;
         if db.check_usable().is_ok() {
             let state = db.storage()?.backup_state();
@@ -220,7 +220,10 @@ impl StmtCtx<'_> {
             backup_closed_log(&*instance.disk, &log, devices, &options.spec, progress)
         });
         done.map_err(|e| {
-            self.terminate(&Place { command: "BACKUP LOG", database: &db.name(), db: Some(db) }, &e)
+            self.terminate(
+                &FailedCommand { command: "BACKUP LOG", database: &db.name(), db: Some(db) },
+                &e,
+            )
         })
     }
 

@@ -11,7 +11,7 @@ use catalog::errors;
 use instance::file_errors::cannot_open_device;
 
 /// What failed, as 3013 names it, and the database.
-pub(super) struct Place<'a> {
+pub(super) struct FailedCommand<'a> {
     pub command: &'static str,
     pub database: &'a str,
     /// Of the error log's entry, when there is such a database.
@@ -34,7 +34,7 @@ pub(super) fn terminated(command: &str) -> SqlError {
 }
 
 /// The reason, before 3013.
-pub(super) fn reason(place: &Place<'_>, e: &BackupError) -> SqlError {
+pub(super) fn reason(place: &FailedCommand<'_>, e: &BackupError) -> SqlError {
     let database = place.database;
     match e {
         BackupError::Database(e) => match place.db {

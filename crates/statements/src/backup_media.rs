@@ -8,7 +8,7 @@ use txn::backup::{BackupDevice, NullDevice};
 use types::{SqlError, Value, msg};
 
 use super::StmtCtx;
-use super::backup_errors::{Place, reason, terminated};
+use super::backup_errors::{FailedCommand, reason, terminated};
 use catalog::errors;
 use ddl::option_rules;
 use instance::OfInstance;
@@ -130,7 +130,7 @@ impl StmtCtx<'_> {
     /// Sends the reason; the statement's own error is 3013.
     pub(super) fn terminate(
         &mut self,
-        place: &Place<'_>,
+        place: &FailedCommand<'_>,
         e: &txn::backup::BackupError,
     ) -> SqlError {
         let reason = reason(place, e);

@@ -9,7 +9,7 @@ use txn::backup::{BackupDevice, BackupError, URL_MAX, UrlRequest};
 use types::{SqlError, msg};
 
 use super::StmtCtx;
-use super::backup_errors::{Place, reason};
+use super::backup_errors::{FailedCommand, reason};
 use catalog::errors;
 
 /// IDENTITY of credentials for S3.
@@ -169,7 +169,7 @@ fn refused(url: &str, code: i32, text: &str) -> SqlError {
 }
 
 fn opening(url: &str, cause: DiskError) -> SqlError {
-    let place = Place { command: "", database: "", db: None };
+    let place = FailedCommand { command: "", database: "", db: None };
     reason(&place, &BackupError::Open { device: url.into(), cause })
 }
 

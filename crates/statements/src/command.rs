@@ -30,7 +30,7 @@ pub trait CommandRun {
 }
 
 /// What carries a command out, if it is of its kind.
-pub(super) type Known = fn(&Command) -> Option<&dyn CommandRun>;
+pub(super) type CommandFinder = fn(&Command) -> Option<&dyn CommandRun>;
 
 /// For the list of commands.
 pub(super) fn known<T: CommandRun + 'static>(command: &Command) -> Option<&dyn CommandRun> {

@@ -35,7 +35,7 @@ const ABANDONED: Duration = Duration::from_secs(2);
 const LONGEST: u64 = 100 * 366 * 24 * 3600;
 
 /// The right to change databases.
-pub(super) type Turn<'i> = Option<MutexGuard<'i, ()>>;
+pub(super) type DatabasesTurn<'i> = Option<MutexGuard<'i, ()>>;
 
 /// What a change of state has in its way.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ fn session(instance: &InstanceCore, spid: i32) -> Option<Arc<SessionShared>> {
 }
 
 /// How a change of state waits.
-struct Waiting {
+struct StateWait {
     /// When the sessions in the way are ended, if they are.
     ends_them: Option<Instant>,
     /// When the statement gives up: LOCK_TIMEOUT.
@@ -117,8 +117,8 @@ struct Waiting {
     idle: Vec<i32>,
 }
 
-impl Waiting {
-    fn new(termination: Option<Termination>, lock_timeout: i32) -> Waiting {
+impl StateWait {
+    fn new(termination: Option<Termination>, lock_timeout: i32) -> StateWait {
         let now = Instant::now();
         let ends_them = match termination {
             Some(Termination::Immediate) => Some(now),
@@ -129,7 +129,7 @@ impl Waiting {
         };
         let patience = u64::try_from(lock_timeout).ok().filter(|_| termination.is_none());
         let gives_up = patience.and_then(|ms| now.checked_add(Duration::from_millis(ms)));
-        Waiting { ends_them, gives_up, ending: None, idle: Vec::new() }
+        StateWait { ends_them, gives_up, ending: None, idle: Vec::new() }
     }
 
     /// Ends the sessions that are in the way. One that was ended and that runs nothing, and has no
@@ -178,7 +178,7 @@ impl StmtCtx<'_> {
         db: &Arc<Db>,
         access: UserAccess,
         termination: Option<Termination>,
-        turn: &mut Turn<'i>,
+        turn: &mut DatabasesTurn<'i>,
     ) -> Result<(), SqlError> {
         db.check_usable()?;
         if access != UserAccess::Multi && InstanceCore::is_reserved_name(&db.name()) {
@@ -207,7 +207,7 @@ impl StmtCtx<'_> {
         instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         termination: Option<Termination>,
-        turn: &mut Turn<'i>,
+        turn: &mut DatabasesTurn<'i>,
     ) -> Result<(), SqlError> {
         if !db.is_held_by_another(self.core.spid()) {
             return Ok(());
@@ -232,7 +232,7 @@ impl StmtCtx<'_> {
         instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         termination: Option<Termination>,
-        turn: &mut Turn<'i>,
+        turn: &mut DatabasesTurn<'i>,
     ) -> Result<(), SqlError> {
         if InstanceCore::is_reserved_name(&db.name()) {
             return Err(cannot_be_set("OFFLINE", db));
@@ -261,7 +261,7 @@ impl StmtCtx<'_> {
         instance: &'i Arc<InstanceCore>,
         db: &Arc<Db>,
         termination: Option<Termination>,
-        turn: &mut Turn<'i>,
+        turn: &mut DatabasesTurn<'i>,
     ) -> Result<(), SqlError> {
         if InstanceCore::is_reserved_name(&db.name()) {
             return Err(cannot_be_set("READ_ONLY", db));
@@ -287,10 +287,10 @@ impl StmtCtx<'_> {
         db: &Arc<Db>,
         way: SessionsInTheWay,
         termination: Option<Termination>,
-        turn: &mut Turn<'i>,
+        turn: &mut DatabasesTurn<'i>,
     ) -> Result<(), SqlError> {
         let before = db.user_access();
-        let mut waiting = Waiting::new(termination, self.core.options.lock_timeout);
+        let mut waiting = StateWait::new(termination, self.core.options.lock_timeout);
         let cleared = self.wait_for_way(instance, db, way, termination, &mut waiting, turn);
         if cleared.is_err() {
             db.set_user_access(before);
@@ -307,8 +307,8 @@ impl StmtCtx<'_> {
         db: &Arc<Db>,
         way: SessionsInTheWay,
         termination: Option<Termination>,
-        waiting: &mut Waiting,
-        turn: &mut Turn<'i>,
+        waiting: &mut StateWait,
+        turn: &mut DatabasesTurn<'i>,
     ) -> Result<(), SqlError> {
         let own_wait = instance.session_waits.begin(self.core.spid());
         let mut search = Instant::now();

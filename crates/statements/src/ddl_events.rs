@@ -24,7 +24,7 @@ use session::state::changes::{Cause, FiredTriggers};
 use session::state::identity::Identity;
 
 /// An event of a database, or of the server.
-pub(super) struct Raised {
+pub(super) struct RaisedEvent {
     /// None for an event of the server.
     db: Option<Arc<Db>>,
     event: String,
@@ -38,7 +38,7 @@ pub(super) struct Raised {
 
 impl StmtCtx<'_> {
     /// The events of a statement that is about to run, as far as a trigger watches them.
-    pub(super) fn events(&mut self, kind: &StmtKind) -> Vec<Raised> {
+    pub(super) fn events(&mut self, kind: &StmtKind) -> Vec<RaisedEvent> {
         let mut raised = match of_server(kind) {
             Some(of_server) => of_server.events(),
             None => Collected::of(self.core, kind),
@@ -49,7 +49,7 @@ impl StmtCtx<'_> {
 
     /// The triggers that watch an event, and the database that keeps them, in the order in which
     /// they run.
-    fn triggers_of(&self, raised: &Raised) -> Vec<(Arc<Db>, Vec<Arc<ModuleDef>>)> {
+    fn triggers_of(&self, raised: &RaisedEvent) -> Vec<(Arc<Db>, Vec<Arc<ModuleDef>>)> {
         let master = self.core.host().db_by_id(MASTER).map(|master| (master, true));
         let homes = master.into_iter().chain(raised.db.clone().map(|db| (db, false)));
         let found = homes.map(|(db, of_server)| {
@@ -81,7 +81,7 @@ impl StmtCtx<'_> {
     ///
     /// # Errors
     /// Those of the triggers; 3609.
-    pub(super) fn raise(&mut self, raised: &[Raised], span: Span) -> Result<(), SqlError> {
+    pub(super) fn raise(&mut self, raised: &[RaisedEvent], span: Span) -> Result<(), SqlError> {
         for one in raised {
             let data: Arc<str> = self.event_data(one, span).into();
             for (db, triggers) in self.triggers_of(one) {
@@ -97,7 +97,7 @@ impl StmtCtx<'_> {
     }
 
     /// What EVENTDATA() says of an event.
-    fn event_data(&mut self, raised: &Raised, span: Span) -> String {
+    fn event_data(&mut self, raised: &RaisedEvent, span: Span) -> String {
         let mut out = head_of_event(&self.core.identity, &raised.event);
         let mut add = |tag: &str, value: &str| {
             let _ = write!(out, "<{tag}>{}</{tag}>", escaped(value));
@@ -147,7 +147,7 @@ impl StmtCtx<'_> {
 /// Events of a database while they are collected.
 struct Collected<'c> {
     core: &'c mut SessionCore,
-    events: Vec<Raised>,
+    events: Vec<RaisedEvent>,
 }
 
 /// A name of one part.
@@ -157,7 +157,7 @@ fn bare(name: &Ident) -> ObjectName {
 
 impl<'c> Collected<'c> {
     /// Those of a statement.
-    fn of(core: &'c mut SessionCore, kind: &StmtKind) -> Vec<Raised> {
+    fn of(core: &'c mut SessionCore, kind: &StmtKind) -> Vec<RaisedEvent> {
         let mut all = Collected { core, events: Vec::new() };
         match kind {
             StmtKind::CreateTable(s) => all.add("CREATE", "TABLE", &s.name),
@@ -226,7 +226,7 @@ impl<'c> Collected<'c> {
         if of.name.value.starts_with('#') {
             return;
         }
-        self.events.push(Raised {
+        self.events.push(RaisedEvent {
             db: Some(db),
             event: event_of(verb, kind),
             schema: of.schema.as_ref().map_or("dbo", |s| s.value.as_str()).into(),
@@ -318,9 +318,9 @@ struct OfServer {
 }
 
 impl OfServer {
-    fn events(self) -> Vec<Raised> {
+    fn events(self) -> Vec<RaisedEvent> {
         let event = event_of(self.verb, self.kind);
-        let raised = |name| Raised {
+        let raised = |name| RaisedEvent {
             db: None,
             event: event.clone(),
             schema: CompactString::default(),

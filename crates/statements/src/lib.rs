@@ -68,7 +68,7 @@ use session::state::SessionCore;
 use session::state::locks::CatalogLook;
 
 /// What carries out each command.
-static COMMANDS: &[command::Known] = &[
+static COMMANDS: &[command::CommandFinder] = &[
     command::known::<Checkpoint>,
     command::known::<Kill>,
     command::known::<Reconfigure>,

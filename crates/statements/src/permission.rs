@@ -20,7 +20,7 @@ use super::{StmtCtx, database_of};
 use instance::security::change::{SecurityChange, hold, is_still_there};
 
 /// What a statement is about: the securable, its schema, and the table whose columns may be named.
-struct Target {
+struct PermissionTarget {
     on: Securable,
     schema: i32,
     table: Option<Arc<TableDef>>,
@@ -96,7 +96,7 @@ impl StmtCtx<'_> {
         &mut self,
         db: &Arc<Db>,
         stmt: &Statement,
-        target: &Target,
+        target: &PermissionTarget,
     ) -> Result<(), SqlError> {
         hold(self.core, db, target.on)?;
         // It may have been dropped, or lost a column, while its lock was waited for.
@@ -105,7 +105,7 @@ impl StmtCtx<'_> {
         if now.on == target.on && columns_stay { Ok(()) } else { Err(errors::schema_changed()) }
     }
 
-    fn target(&self, stmt: &Statement) -> Result<Target, SqlError> {
+    fn target(&self, stmt: &Statement) -> Result<PermissionTarget, SqlError> {
         let Some(named) = &stmt.on else {
             let name = stmt.permissions.first().map_or("", |p| p.name.as_str());
             let of_server = Permission::named(name, Class::Server).is_some();
@@ -153,7 +153,7 @@ impl StmtCtx<'_> {
         scope: Scope,
         named: &Named,
         class: &str,
-    ) -> Result<Target, SqlError> {
+    ) -> Result<PermissionTarget, SqlError> {
         let name = named.name.name.value.as_str();
         let (kind, what, of) = match class {
             "USER" => (Kind::User, "user", Class::User),
@@ -169,7 +169,7 @@ impl StmtCtx<'_> {
         Ok(target)
     }
 
-    fn type_target(&self, named: &Named) -> Result<Target, SqlError> {
+    fn type_target(&self, named: &Named) -> Result<PermissionTarget, SqlError> {
         let name = &named.name;
         let missing = || cannot("find", "type", &name.name.value);
         let catalog = self.core.db().catalog();
@@ -186,7 +186,7 @@ impl StmtCtx<'_> {
         Ok(target)
     }
 
-    fn object_target(&self, named: &Named) -> Result<Target, SqlError> {
+    fn object_target(&self, named: &Named) -> Result<PermissionTarget, SqlError> {
         let name = &named.name;
         let missing = || cannot("find", "object", &name.name.value);
         let db = database_of(self.core, name)?;
@@ -213,7 +213,7 @@ impl StmtCtx<'_> {
                 _ => return Err(missing()),
             },
         };
-        Ok(Target {
+        Ok(PermissionTarget {
             on: Securable::new(Class::Object, id),
             schema: schema_id,
             table,
@@ -229,7 +229,7 @@ impl StmtCtx<'_> {
 fn said_by(
     core: &mut SessionCore,
     db: &Arc<Db>,
-    target: &Target,
+    target: &PermissionTarget,
     wanted: &[(Permission, Vec<i32>)],
 ) -> Result<Vec<(Securable, Permission, i32)>, SqlError> {
     let mut rows = Vec::new();
@@ -246,7 +246,7 @@ fn said_by(
 fn grantor(
     core: &mut SessionCore,
     db: &Arc<Db>,
-    target: &Target,
+    target: &PermissionTarget,
     permission: Permission,
 ) -> Result<i32, SqlError> {
     let (on, schema) = (target.on, target.schema);
@@ -289,9 +289,9 @@ fn grantor(
     with_option(&security, Scope::Database, &ids, on, permission).ok_or_else(refused)
 }
 
-fn whole(class: Class, on: Securable, what: &'static str) -> Target {
+fn whole(class: Class, on: Securable, what: &'static str) -> PermissionTarget {
     let all: &[Permission] = if class == Class::Database { OF_DATABASE } else { &[] };
-    Target {
+    PermissionTarget {
         on,
         schema: 0,
         table: None,
@@ -320,7 +320,7 @@ fn with_option(
 
 /// The permissions that are named, each with its column_ids; 0 for the whole.
 fn permissions(
-    target: &Target,
+    target: &PermissionTarget,
     items: &[PermissionItem],
 ) -> Result<Vec<(Permission, Vec<i32>)>, SqlError> {
     let mut out = Vec::new();
@@ -356,7 +356,7 @@ fn permissions(
     Ok(out)
 }
 
-fn columns(target: &Target, item: &PermissionItem) -> Result<Vec<i32>, SqlError> {
+fn columns(target: &PermissionTarget, item: &PermissionItem) -> Result<Vec<i32>, SqlError> {
     if item.columns.is_empty() {
         return Ok(vec![0]);
     }

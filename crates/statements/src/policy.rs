@@ -122,7 +122,7 @@ fn apply(
     work: &SchemaChange<'_>,
     next: &mut PolicyDef,
     change: &PredicateChange,
-) -> Result<Target, SqlError> {
+) -> Result<PredicateTarget, SqlError> {
     let kind =
         if change.block { PredicateKind::Block(change.operation) } else { PredicateKind::Filter };
     let table = target(work, next, &change.target, kind)?;
@@ -156,7 +156,7 @@ fn apply(
 }
 
 /// What a predicate is about.
-struct Target {
+struct PredicateTarget {
     id: i32,
     /// `schema.name`.
     name: String,
@@ -170,14 +170,14 @@ fn target(
     policy: &PolicyDef,
     name: &ObjectName,
     kind: PredicateKind,
-) -> Result<Target, SqlError> {
+) -> Result<PredicateTarget, SqlError> {
     if name.name.value.starts_with('#') {
         return Err(SqlError::of(msg::POLICY_TEMPORARY_OBJECT, []));
     }
     two_parts(policy, name)?;
     let catalog = work.db.catalog();
     let (schema, own) = (schema_of(name), name.name.value.as_str());
-    let of = |id: i32, schema: &str, own: &str| Target {
+    let of = |id: i32, schema: &str, own: &str| PredicateTarget {
         id,
         name: format!("{schema}.{own}"),
         quoted: format!("{}.{}", quote(schema), quote(own)),

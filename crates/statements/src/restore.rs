@@ -18,7 +18,7 @@ use types::{SqlError, msg};
 
 use super::StmtCtx;
 use super::backup::{exclusive, log_path};
-use super::backup_errors::{Place, in_transaction};
+use super::backup_errors::{FailedCommand, in_transaction};
 use super::backup_history;
 use super::backup_media::success;
 use super::restore_options::RestoreOptions;
@@ -84,7 +84,7 @@ impl StmtCtx<'_> {
             return self.only_recover(&instance, db.as_ref(), &name, &options, command);
         }
         let devices = self.devices(&stmt.devices, &stmt.options)?;
-        let place = Place { command, database: &name, db: None };
+        let place = FailedCommand { command, database: &name, db: None };
         let opened =
             MediaSet::open(&devices, false).and_then(|mut m| Ok((m.set(options.position)?, m)));
         let (set, mut media) = opened.map_err(|e| self.terminate(&place, &e))?;
@@ -139,7 +139,7 @@ impl StmtCtx<'_> {
         if let Err(e) =
             restore_state(&*instance.disk, &instance.home(&db.entry()), &log_path(&db.entry()))
         {
-            return Err(self.terminate(&Place { command, database: name, db: None }, &e));
+            return Err(self.terminate(&FailedCommand { command, database: name, db: None }, &e));
         }
         instance.end_restore(db, options.restricted)?;
         self.sink.message(&success(command, 0, begin.elapsed()))
@@ -249,15 +249,18 @@ impl StmtCtx<'_> {
     ) -> Result<Restored, SqlError> {
         let db = db.ok_or_else(|| missing(name))?;
         if db.status() != DbStatus::Restoring {
-            return Err(self
-                .terminate(&Place { command, database: name, db: None }, &BackupError::NotReady));
+            return Err(self.terminate(
+                &FailedCommand { command, database: name, db: None },
+                &BackupError::NotReady,
+            ));
         }
         let old = db.entry();
         if set.header.kind == SetKind::Differential {
             let checked =
                 check_differential(&*instance.disk, &instance.home(&old), set, &log_path(&old));
-            checked
-                .map_err(|e| self.terminate(&Place { command, database: name, db: None }, &e))?;
+            checked.map_err(|e| {
+                self.terminate(&FailedCommand { command, database: name, db: None }, &e)
+            })?;
             // Files that were added since the base was taken are new.
             let reach = PermitReach::of(self.core);
             let entry = instance.restored_entry(

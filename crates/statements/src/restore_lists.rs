@@ -9,7 +9,7 @@ use types::{DataType, Decimal, Len, SqlError, Value, msg};
 use wal::Lsn;
 
 use super::StmtCtx;
-use super::backup_errors::Place;
+use super::backup_errors::FailedCommand;
 use super::backup_history;
 use catalog::clock;
 use instance::restore::Described;
@@ -29,7 +29,7 @@ impl StmtCtx<'_> {
     ) -> Result<(), SqlError> {
         let options = self.restore_options(stmt)?;
         let devices = self.devices(&stmt.devices, &stmt.options)?;
-        let place = Place { command, database: "", db: None };
+        let place = FailedCommand { command, database: "", db: None };
         let some = stmt.kind != RestoreKind::VerifyOnly;
         let opened = MediaSet::open(&devices, some);
         let mut media = opened.map_err(|e| self.terminate(&place, &e))?;

@@ -9,7 +9,7 @@ use txn::backup::{BackupError, SetHeader};
 use types::{SqlError, msg};
 
 use super::StmtCtx;
-use super::backup_errors::Place;
+use super::backup_errors::FailedCommand;
 use super::restore_options::RestoreOptions;
 use catalog::Db;
 use catalog::fold_name;
@@ -87,7 +87,10 @@ impl StmtCtx<'_> {
             BackupError::CannotMake { name, cause, .. } => {
                 (name, of(name), Some(cannot_create_file(of(name), cause)))
             }
-            _ => return self.terminate(&Place { command, database: &db.name(), db: None }, e),
+            _ => {
+                return self
+                    .terminate(&FailedCommand { command, database: &db.name(), db: None }, e);
+            }
         };
         reason.into_iter().for_each(|reason| self.first_error(reason));
         self.first_error(no_place(name, shown));

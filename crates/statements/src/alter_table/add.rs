@@ -6,7 +6,7 @@ use std::sync::Arc;
 use syntax::ast::{ColumnDef, TableElement};
 use types::{DataType, SqlError, msg};
 
-use super::Added;
+use super::AddClause;
 use super::add_column::add_column;
 use super::add_constraint::add_constraint;
 use catalog::{Db, TableDef};
@@ -20,7 +20,7 @@ pub(super) fn add_elements(
     work: &mut SchemaChange<'_>,
     mut table: Arc<TableDef>,
     elements: &[TableElement],
-    added: Added<'_>,
+    added: AddClause<'_>,
 ) -> Result<(), SqlError> {
     let period = periods::period_of(elements)?;
     let mut hidden = (false, false);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use syntax::ast::{ColumnDef, ConstraintKind};
 use types::{DataType, SqlError, msg};
 
-use super::Added;
+use super::AddClause;
 use super::add_constraint::add_constraint;
 use super::columns::column_defaults;
 use catalog::given_up::Name;
@@ -25,7 +25,7 @@ pub(super) fn add_column(
     work: &mut SchemaChange<'_>,
     table: &Arc<TableDef>,
     column: &ColumnDef,
-    added: Added<'_>,
+    added: AddClause<'_>,
 ) -> Result<Arc<TableDef>, SqlError> {
     let defaults = column_defaults(work);
     let mut new = match &column.computed {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use syntax::ast::{Constraint, ConstraintKind};
 use types::{SqlError, msg};
 
-use super::Added;
+use super::AddClause;
 use super::columns::column_defaults;
 use crate::index::{add_index, with_stored};
 use catalog::errors;
@@ -22,7 +22,7 @@ pub(super) fn add_constraint(
     table: &Arc<TableDef>,
     constraint: &Constraint,
     column: Option<&str>,
-    added: Added<'_>,
+    added: AddClause<'_>,
 ) -> Result<Arc<TableDef>, SqlError> {
     if table.temporal.is_history() {
         check_past_constraint(&work.db, table, constraint)?;

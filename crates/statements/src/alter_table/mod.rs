@@ -33,7 +33,7 @@ use drop::check_not_computed_from;
 
 /// What ALTER TABLE ... ADD says of all that it adds.
 #[derive(Clone, Copy)]
-struct Added<'a> {
+struct AddClause<'a> {
     /// The batch's text.
     text: &'a str,
     /// The rows that are there must satisfy a new constraint.
@@ -92,7 +92,7 @@ impl StmtCtx<'_> {
         work.lock_current(&table)?;
         match &stmt.action {
             AlterTableAction::Add { elements, check } => {
-                let added = Added { text, test: check.unwrap_or(true) };
+                let added = AddClause { text, test: check.unwrap_or(true) };
                 if table.is_temporary() {
                     let (elements, said) = without_foreign_keys(&work, &table, elements)?;
                     add::add_elements(&mut work, table, &elements, added)?;

@@ -4,184 +4,184 @@
 use types::{SqlError, msg};
 
 use super::{
-    Command, Known, Right, check, constraints, identity, log, others, reindex, shrink, statistics,
-    trace, user_options,
+    Command, KnownCommand, Right, check, constraints, identity, log, others, reindex, shrink,
+    statistics, trace, user_options,
 };
 use catalog::security::Permission;
 use instance::OfInstance;
 
 /// In the order of the alphabet.
-static COMMANDS: &[Known] = &[
-    Known {
+static COMMANDS: &[KnownCommand] = &[
+    KnownCommand {
         name: "CHECKALLOC",
         right: Right::OwnerOfNamed,
         run: check::check_db,
         syntax: "dbcc CHECKALLOC [ ( { 'database_name' | database_id | 0 } [ , NOINDEX ] ) ] [ \
              WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "CHECKCATALOG",
         right: Right::OwnerOfNamed,
         run: check::check_db,
         syntax: "dbcc CHECKCATALOG [ ( { 'database_name' | database_id | 0 } ) ] [ WITH \
              NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "CHECKCONSTRAINTS",
         right: Right::Owner,
         run: constraints::check_constraints,
         syntax: "dbcc CHECKCONSTRAINTS [ ( 'table_name' | table_id | 'constraint_name' | \
              constraint_id ) ] [ WITH { ALL_CONSTRAINTS | ALL_ERRORMSGS } [ , NO_INFOMSGS ] ]",
     },
-    Known {
+    KnownCommand {
         name: "CHECKDB",
         right: Right::OwnerOfNamed,
         run: check::check_db,
         syntax: "dbcc CHECKDB [ ( { 'database_name' | database_id | 0 } [ , NOINDEX ] ) ] [ WITH \
              { [ ALL_ERRORMSGS ] [ , NO_INFOMSGS ] } ]",
     },
-    Known {
+    KnownCommand {
         name: "CHECKFILEGROUP",
         right: Right::Owner,
         run: others::check_filegroup,
         syntax: "dbcc CHECKFILEGROUP [ ( { 'filegroup_name' | filegroup_id | 0 } [ , NOINDEX ] ) \
              ] [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "CHECKIDENT",
         right: Right::Table,
         run: identity::check_ident,
         syntax: "dbcc CHECKIDENT ( 'table_name' [ , { NORESEED | { RESEED [ , new_reseed_value ] \
              } } ] ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "CHECKTABLE",
         right: Right::Table,
         run: check::check_table,
         syntax: "dbcc CHECKTABLE ( 'table_name' [ , NOINDEX ] ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "CLEANTABLE",
         right: Right::OwnerOfNamed,
         run: others::clean_table,
         syntax: "dbcc CLEANTABLE ( { 'database_name' | database_id | 0 }, 'table_name' [ , \
              batch_size ] ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "DBREINDEX",
         right: Right::Table,
         run: reindex::rebuild,
         syntax: "dbcc DBREINDEX ( 'table_name' [ , 'index_name' [ , fillfactor ] ] ) [ WITH \
              NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "DROPCLEANBUFFERS",
         right: Right::Server(Permission::AlterServerState),
         run: nothing,
         syntax: "dbcc DROPCLEANBUFFERS [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "FREEPROCCACHE",
         right: Right::Server(Permission::AlterServerState),
         run: forget_batches,
         syntax: "dbcc FREEPROCCACHE [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "FREESESSIONCACHE",
         right: Right::Server(Permission::AlterServerState),
         run: nothing,
         syntax: "",
     },
-    Known {
+    KnownCommand {
         name: "FREESYSTEMCACHE",
         right: Right::Server(Permission::AlterServerState),
         run: nothing,
         syntax: "",
     },
-    Known {
+    KnownCommand {
         name: "HELP",
         right: Right::Sysadmin,
         run: help,
         syntax: "dbcc HELP ( 'dbcc_statement' | @dbcc_statement_var | '?' ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "INPUTBUFFER",
         right: Right::Session,
         run: others::input_buffer,
         syntax: "dbcc INPUTBUFFER ( session_id ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "LOGINFO",
         right: Right::OwnerOfNamed,
         run: log::log_info,
         syntax: "dbcc LOGINFO [ ( 'database_name' ) ]",
     },
-    Known {
+    KnownCommand {
         name: "OPENTRAN",
         right: Right::OwnerOfNamed,
         run: log::open_tran,
         syntax: "dbcc OPENTRAN [ ( { 'database_name' | database_id | 0 } ) ] [ WITH NO_INFOMSGS ]",
     },
-    Known { name: "OUTPUTBUFFER", right: Right::Sysadmin, run: output_buffer, syntax: "" },
-    Known {
+    KnownCommand { name: "OUTPUTBUFFER", right: Right::Sysadmin, run: output_buffer, syntax: "" },
+    KnownCommand {
         name: "PROCCACHE",
         right: Right::Server(Permission::ViewServerPerformanceState),
         run: others::proc_cache,
         syntax: "dbcc PROCCACHE [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "SHOW_STATISTICS",
         right: Right::Statistics,
         run: statistics::show,
         syntax: "dbcc SHOW_STATISTICS ( 'table_name', 'target_name' ) [ WITH [ NO_INFOMSGS ] < \
              option > [ , n ] ] < option > :: = STAT_HEADER | DENSITY_VECTOR | HISTOGRAM",
     },
-    Known {
+    KnownCommand {
         name: "SHRINKDATABASE",
         right: Right::OwnerOfNamed,
         run: shrink::shrink_database,
         syntax: "dbcc SHRINKDATABASE ( { 'database_name' | database_id | 0 } [ , target_percent \
              ] [ , { NOTRUNCATE | TRUNCATEONLY } ] ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "SHRINKFILE",
         right: Right::Owner,
         run: shrink::shrink_file,
         syntax: "dbcc SHRINKFILE ( { 'file_name' | file_id } { [ , EMPTYFILE ] | [ [ , \
              target_size ] [ , { NOTRUNCATE | TRUNCATEONLY } ] ] } ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "SQLPERF",
         right: Right::Clears,
         run: log::sql_perf,
         syntax: "dbcc SQLPERF ( LOGSPACE | 'sys.dm_os_wait_stats', CLEAR ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "TRACEOFF",
         right: Right::Sysadmin,
         run: |command| trace::switch(command, false),
         syntax: "dbcc TRACEOFF ( trace# [ , n ] [ , -1 ] ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "TRACEON",
         right: Right::Sysadmin,
         run: |command| trace::switch(command, true),
         syntax: "dbcc TRACEON ( trace# [ , n ] [ , -1 ] ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "TRACESTATUS",
         right: Right::Everybody,
         run: trace::status,
         syntax: "dbcc TRACESTATUS ( [ trace# [ , n ] ] [ , ] [ -1 ] ) [ WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "UPDATEUSAGE",
         right: Right::OwnerOfNamed,
         run: nothing,
         syntax: "dbcc UPDATEUSAGE ( { 'database_name' | database_id | 0 } [ , 'table_name' ] ) [ \
              WITH NO_INFOMSGS ]",
     },
-    Known {
+    KnownCommand {
         name: "USEROPTIONS",
         right: Right::Everybody,
         run: user_options::show,
@@ -190,7 +190,7 @@ static COMMANDS: &[Known] = &[
 ];
 
 /// The command of a name, without regard to case.
-pub(super) fn find(name: &str) -> Option<&'static Known> {
+pub(super) fn find(name: &str) -> Option<&'static KnownCommand> {
     COMMANDS.iter().find(|known| known.name.eq_ignore_ascii_case(name))
 }
 

@@ -58,7 +58,7 @@ enum Right {
 }
 
 /// A command as it is known.
-struct Known {
+struct KnownCommand {
     /// In upper case.
     name: &'static str,
     right: Right,

@@ -20,7 +20,7 @@ use session::state::room::open_tables;
 
 /// The size that is asked of a data file.
 #[derive(Clone, Copy)]
-enum Ask {
+enum AskedSize {
     /// What can be had down to the size that it was made with.
     Minimum,
     /// This size in pages.
@@ -31,7 +31,7 @@ enum Ask {
 
 /// How a data file gets there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct How {
+struct ShrinkMode {
     /// Everything goes to other files; the size does not count.
     empty: bool,
     /// No page is moved: TRUNCATEONLY.
@@ -60,7 +60,8 @@ pub(super) fn shrink_file(command: &mut Command<'_, '_>) -> Result<(), SqlError>
     let row = if file.log {
         shrink_log(command, &db, &file, target)?
     } else {
-        let size = target.map_or(Ask::Minimum, |bytes| Ask::Size(bytes / PAGE_SIZE as u64));
+        let size =
+            target.map_or(AskedSize::Minimum, |bytes| AskedSize::Size(bytes / PAGE_SIZE as u64));
         let how = how(command, true)?;
         if how.empty {
             empty_file(command, &db, &file)?
@@ -81,16 +82,16 @@ fn show(command: &mut Command<'_, '_>, rows: &[Vec<Value>]) -> Result<(), SqlErr
 
 /// What was said after the size. Errors: 102 for anything else, or for two that exclude each other;
 /// 8920 in a transaction, which could not be ended for each table.
-fn how(command: &Command<'_, '_>, file: bool) -> Result<How, SqlError> {
-    let mut how = How::default();
+fn how(command: &Command<'_, '_>, file: bool) -> Result<ShrinkMode, SqlError> {
+    let mut how = ShrinkMode::default();
     for word in (1..command.args.len()).filter_map(|at| command.text(at)) {
         let said = match word.to_ascii_uppercase().as_str() {
-            "TRUNCATEONLY" => How { stay: true, ..How::default() },
-            "NOTRUNCATE" => How { keep: true, ..How::default() },
-            "EMPTYFILE" if file => How { empty: true, ..How::default() },
+            "TRUNCATEONLY" => ShrinkMode { stay: true, ..How::default() },
+            "NOTRUNCATE" => ShrinkMode { keep: true, ..How::default() },
+            "EMPTYFILE" if file => ShrinkMode { empty: true, ..How::default() },
             _ => return Err(errors::syntax_near(word)),
         };
-        if how != How::default() {
+        if how != ShrinkMode::default() {
             return Err(errors::syntax_near(word));
         }
         how = said;
@@ -103,18 +104,18 @@ fn how(command: &Command<'_, '_>, file: bool) -> Result<How, SqlError> {
 }
 
 /// A bar in a data file; it falls when this goes.
-struct Bar<'d> {
+struct AllocationBar<'d> {
     storage: &'d Database,
     file: u16,
 }
 
-impl<'d> Bar<'d> {
-    fn put(storage: &'d Database, file: u16, page: u32) -> Result<Bar<'d>, TxnError> {
-        storage.bar_file(file, page).map(|()| Bar { storage, file })
+impl<'d> AllocationBar<'d> {
+    fn put(storage: &'d Database, file: u16, page: u32) -> Result<AllocationBar<'d>, TxnError> {
+        storage.bar_file(file, page).map(|()| AllocationBar { storage, file })
     }
 }
 
-impl Drop for Bar<'_> {
+impl Drop for AllocationBar<'_> {
     fn drop(&mut self) {
         self.storage.store().unbar(self.file);
     }
@@ -140,8 +141,8 @@ fn shrink_data(
     command: &mut Command<'_, '_>,
     db: &Arc<Db>,
     file: &FileEntry,
-    ask: Ask,
-    how: How,
+    ask: AskedSize,
+    how: ShrinkMode,
 ) -> Result<(Vec<Value>, bool), SqlError> {
     let storage = db.storage()?;
     db.check_writable()?;
@@ -154,13 +155,13 @@ fn shrink_data(
     let before = usage()?;
     let least = match ask {
         _ if how.stay => 0,
-        Ask::Minimum => u64::from(before.minimum),
-        Ask::Free(percent) => {
+        AskedSize::Minimum => u64::from(before.minimum),
+        AskedSize::Free(percent) => {
             let size = u64::from(before.used) * 100 / (100 - percent.min(99));
             size.max(before.minimum.into())
         }
         // A file is never smaller than what it holds.
-        Ask::Size(pages) => pages.max(before.used.into()),
+        AskedSize::Size(pages) => pages.max(before.used.into()),
     };
     let least = u32::try_from(least).unwrap_or(u32::MAX - 8);
     // An emptied file has nothing to move and keeps its own bar.
@@ -168,7 +169,7 @@ fn shrink_data(
     let bar = if how.stay || emptied || before.end <= least {
         None
     } else {
-        let bar = Bar::put(&storage, file.file_id, least).map_err(failed)?;
+        let bar = AllocationBar::put(&storage, file.file_id, least).map_err(failed)?;
         Vacate::new(command.ctx.core, db, file.file_id, true)?.run()?;
         Some(bar)
     };
@@ -201,7 +202,7 @@ fn empty_file(
         if !store.has_sibling(id).map_err(|e| failed(e.into()))? {
             return Err(not_all_moved(file));
         }
-        let bar = Bar::put(&storage, id, 0).map_err(failed)?;
+        let bar = AllocationBar::put(&storage, id, 0).map_err(failed)?;
         let done =
             Vacate::new(command.ctx.core, db, id, false)?.run().map_err(|e| match e.number {
                 1105 => SqlError::of(msg::EMPTY_FILE_NO_SPACE, []),
@@ -265,7 +266,7 @@ pub(super) fn shrink_database(command: &mut Command<'_, '_>) -> Result<(), SqlEr
             let row = shrink_log(command, &db, file, None)?;
             rows.extend((db.storage()?.log().space().size < before).then_some(row));
         } else {
-            let (row, shorter) = shrink_data(command, &db, file, Ask::Free(percent), how)?;
+            let (row, shorter) = shrink_data(command, &db, file, AskedSize::Free(percent), how)?;
             rows.extend(shorter.then_some(row));
         }
     }

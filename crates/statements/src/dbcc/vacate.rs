@@ -44,7 +44,7 @@ pub(super) struct Vacate<'c> {
 }
 
 /// What of a table is past the bar and cannot move on the side.
-struct Left {
+struct LeftBehind {
     /// The heap, the large values, or the clustered index of a table that is to be built anew.
     base: bool,
     /// Indexes whose root or first IAM page is there.
@@ -140,8 +140,8 @@ impl<'c> Vacate<'c> {
         if left.base || self.inside { self.rebuild(table) } else { self.move_heads(table) }
     }
 
-    fn left(&self, table: &TableDef) -> Left {
-        let mut left = Left { base: false, heads: Vec::new(), extents: 0 };
+    fn left(&self, table: &TableDef) -> LeftBehind {
+        let mut left = LeftBehind { base: false, heads: Vec::new(), extents: 0 };
         let mut all = 0;
         for index in table.all_indexes() {
             let (behind, extents) = self.behind(index.unit);
