@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ::types::{DataType, Len, SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::{NAME, Param};
 use catalog::fold_name;
 use catalog::security::Kind;
@@ -24,7 +24,7 @@ const COOKIE: usize = 4;
 const UNSET: &[Param] = &[("@cookie", DataType::VarBinary(Len::N(8000)))];
 
 /// EXEC sp_setapprole.
-pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn set(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_setapprole", 2, SET)?;
     if call.core.run.nest_level > 0 {
         return Err(SqlError::of(msg::APPLICATION_ROLE_NOT_AD_HOC, []));
@@ -79,7 +79,7 @@ pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_unsetapprole.
-pub fn unset(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn unset(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_unsetapprole", 1, UNSET)?;
     match given.value(0) {
         Value::Bytes(cookie) => call.core.identity.leave_role(&cookie)?,

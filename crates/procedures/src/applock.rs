@@ -8,7 +8,7 @@ use ::types::{DataType, Len, SqlError, msg};
 use txn::{LockOwner, Resource};
 
 use super::params::Param;
-use super::{Call, params::Given};
+use super::{ProcedureCall, params::GivenValues};
 use catalog::errors;
 use instance::OfInstance;
 use metadata::functions::activity::{lock_of, mode_of};
@@ -32,7 +32,7 @@ const RELEASE: &[Param] = &[
 const WRONG: i32 = -999;
 
 /// Whether the session owns; `None` for an unknown owner.
-fn owned_by_session(given: &Given, at: usize) -> Option<bool> {
+fn owned_by_session(given: &GivenValues, at: usize) -> Option<bool> {
     match given.text(at).unwrap_or("Transaction").to_ascii_lowercase().as_str() {
         "session" => Some(true),
         "transaction" => Some(false),
@@ -46,7 +46,7 @@ fn no_transaction(verb: &str) -> SqlError {
 
 /// EXEC sp_getapplock: 0 granted, 1 granted after a wait, -1 time-out, -2 cancelled, -3 deadlock
 /// victim, -999 a wrong parameter.
-pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn get(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_getapplock", 0, PARAMS)?;
     let resource = given.text(0).unwrap_or_default();
     let (Some(mode), Some(of_session)) =
@@ -113,7 +113,7 @@ pub fn get(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_releaseapplock: 0 released, -999 not held.
-pub fn release(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn release(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_releaseapplock", 0, RELEASE)?;
     let name = given.text(0).unwrap_or_default().to_owned();
     let Some(of_session) = owned_by_session(&given, 1) else { return Ok(WRONG) };

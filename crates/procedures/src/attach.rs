@@ -3,7 +3,7 @@
 
 use types::{SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use catalog::db::DbStatus;
 use catalog::db::errors;
 use instance::InstanceCore;
@@ -15,19 +15,23 @@ use instance::permit::PermitReach;
 const MOST_FILES: usize = 16;
 
 /// EXEC sp_attach_db name, file [, ...].
-pub fn attach(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn attach(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let files = (1..=MOST_FILES).filter_map(|n| text(call, n, &format!("@filename{n}")));
     let files: Vec<String> = files.collect();
     attach_files(call, files, "sp_attach_db")
 }
 
 /// EXEC sp_attach_single_file_db name, file.
-pub(crate) fn attach_single(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn attach_single(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let files = text(call, 1, "@physname").into_iter().collect();
     attach_files(call, files, "sp_attach_single_file_db")
 }
 
-fn attach_files(call: &mut Call<'_>, files: Vec<String>, procedure: &str) -> Result<i32, SqlError> {
+fn attach_files(
+    call: &mut ProcedureCall<'_>,
+    files: Vec<String>,
+    procedure: &str,
+) -> Result<i32, SqlError> {
     let name = database_name(call, procedure, "@dbname")?;
     if files.is_empty() {
         return Err(missing(procedure, "@filename1"));
@@ -60,7 +64,7 @@ fn attach_files(call: &mut Call<'_>, files: Vec<String>, procedure: &str) -> Res
 }
 
 /// EXEC sp_detach_db name.
-pub fn detach(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn detach(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let name = database_name(call, "sp_detach_db", "@dbname")?;
     outside_transaction(call, "sp_detach_db")?;
     let instance = call.core.instance().clone();
@@ -88,11 +92,15 @@ pub fn detach(call: &mut Call<'_>) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-fn text(call: &Call<'_>, position: usize, name: &str) -> Option<String> {
+fn text(call: &ProcedureCall<'_>, position: usize, name: &str) -> Option<String> {
     call.arg(position, name).and_then(Value::as_str).map(str::to_string)
 }
 
-fn database_name(call: &Call<'_>, procedure: &str, parameter: &str) -> Result<String, SqlError> {
+fn database_name(
+    call: &ProcedureCall<'_>,
+    procedure: &str,
+    parameter: &str,
+) -> Result<String, SqlError> {
     text(call, 0, parameter).ok_or_else(|| missing(procedure, parameter))
 }
 
@@ -100,7 +108,7 @@ fn missing(procedure: &str, parameter: &str) -> SqlError {
     SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&procedure, &parameter])
 }
 
-fn outside_transaction(call: &Call<'_>, procedure: &str) -> Result<(), SqlError> {
+fn outside_transaction(call: &ProcedureCall<'_>, procedure: &str) -> Result<(), SqlError> {
     if call.core.trancount() > 0 {
         return Err(SqlError::of(
             msg::PROCEDURE_IN_TRANSACTION,

@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, msg};
 use catalog::security::Permission;
 use txn::backup::{BackupDevice as Device, MediaSet};
 
-use super::call::{Body, Call, Runs};
+use super::call::{Body, ProcedureCall, Runs};
 use super::params::{NAME, Param};
 use instance::OfInstance;
 use instance::file_errors::cannot_open_device;
@@ -30,7 +30,7 @@ const REMOVE: &[Param] = &[("@logicalname", NAME), ("@delfile", DataType::VarCha
 
 /// sp_addumpdevice. Errors: 15002, 15026 the name is taken, 15044 a kind of device that is not
 /// there.
-fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
+fn add(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_addumpdevice", 3, ADD)?;
     call.check_alone("sp_addumpdevice")?;
     call.core.instance().check_writable()?;
@@ -69,7 +69,7 @@ fn remove_backup(file: &PermittedPath, shown: &str) -> Result<(), SqlError> {
 
 /// sp_dropdevice; with `delfile` its file goes, too. Errors: 15002, 15012 no such device, 15600
 /// another option; those of [`remove_backup`].
-fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
+fn remove(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_dropdevice", 1, REMOVE)?;
     call.check_alone("sp_dropdevice")?;
     call.core.instance().check_writable()?;

@@ -8,7 +8,7 @@ use session::output::Sink;
 use session::state::SessionCore;
 
 /// A call of a system procedure.
-pub struct Call<'a> {
+pub struct ProcedureCall<'a> {
     pub core: &'a mut SessionCore,
     pub sink: &'a mut dyn Sink,
     pub args: &'a [Arg],
@@ -16,7 +16,7 @@ pub struct Call<'a> {
     pub outputs: &'a mut Vec<(usize, Value)>,
 }
 
-impl Call<'_> {
+impl ProcedureCall<'_> {
     /// What a procedure changes takes no part in a transaction.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Call<'_> {
 }
 
 /// What a procedure does; it returns its status.
-pub(crate) type Body = fn(&mut Call<'_>) -> Result<i32, SqlError>;
+pub(crate) type Body = fn(&mut ProcedureCall<'_>) -> Result<i32, SqlError>;
 
 /// Who may run a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,14 +2,14 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::{NAME, Param};
 use metadata::names::name_parts;
 use metadata::results::column;
 
 /// EXEC sp_tablecollations_100 'schema.table'. A table that is not there has no columns. Temporary
 /// tables have theirs in tempdb.
-pub(crate) fn table_collations(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn table_collations(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@object", DataType::NVarChar(Len::N(4000)))];
     let given = call.given("sp_tablecollations_100", 1, PARAMS)?;
     let db = call.core.db().clone();

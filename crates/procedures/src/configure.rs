@@ -2,7 +2,7 @@
 
 use types::{DataType, Len, SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::Param;
 use instance::OfInstance;
 use instance::configuration::{ConfigurationOption, SHOW_ADVANCED};
@@ -12,7 +12,7 @@ const PARAMS: &[Param] =
     &[("@configname", DataType::NVarChar(Len::N(35))), ("@configvalue", DataType::Int)];
 
 /// EXEC sp_configure [name [, value]].
-pub fn configure(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn configure(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_configure", 0, PARAMS)?;
     let instance = call.core.instance().clone();
     let all = instance.configuration()?;
@@ -52,7 +52,7 @@ fn named(
     }
 }
 
-fn list(call: &mut Call<'_>, options: &[ConfigurationOption]) -> Result<(), SqlError> {
+fn list(call: &mut ProcedureCall<'_>, options: &[ConfigurationOption]) -> Result<(), SqlError> {
     let row = |option: &ConfigurationOption| {
         let numbers = [option.minimum, option.maximum, option.value, option.in_use];
         std::iter::once(Value::str(option.name)).chain(numbers.map(Value::Int)).collect()

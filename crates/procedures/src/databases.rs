@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use types::{DataType, Len, SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use catalog::errors;
 use catalog::fold_name;
 use catalog::security::Permission;
@@ -16,7 +16,7 @@ use metadata::views::visible::sees_database;
 const NAME: DataType = DataType::NVarChar(Len::N(128));
 
 /// EXEC sp_helpdb [name].
-pub(crate) fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn help_db(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let instance = call.core.instance().clone();
     let only = call.arg(0, "@dbname").and_then(Value::as_str).map(fold_name);
     let mut rows = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn help_db(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_databases.
-pub fn databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn databases(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let mut known = call.core.host().databases();
     known.retain(|db| sees_database(call.core, db));
     let rows: Vec<Vec<Value>> = known
@@ -86,14 +86,14 @@ pub fn databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sys.sp_flush_log: delayed commits become durable.
-pub fn flush_log(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn flush_log(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     db.storage()?.flush_log().map_err(|e| errors::db_error(&db, &e))?;
     Ok(0)
 }
 
 /// EXEC sp_who: without VIEW SERVER PERFORMANCE STATE the own session.
-pub fn who(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn who(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let instance = call.core.instance().clone();
     let mut rows = Vec::new();
     let all = call.core.has_server(Permission::ViewServerPerformanceState);

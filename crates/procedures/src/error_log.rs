@@ -4,7 +4,7 @@ use ::types::convert::{Mode, convert};
 use ::types::ops::compare;
 use ::types::{Collation, DataType, Len, SqlError, Value};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::Param;
 use catalog::errors;
 use metadata::results::column;
@@ -13,7 +13,7 @@ const SOUGHT: DataType = DataType::NVarChar(Len::N(4000));
 
 /// xp_readerrorlog [archive [, 1 [, text [, text [, from [, to [, order]]]]]]]: the lines of the
 /// error log that have both texts, of a time.
-pub fn read(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn read(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@p1", DataType::Int),
         ("@p2", DataType::Int),
@@ -83,7 +83,7 @@ fn parts(line: &str) -> Option<(Value, &str, &str)> {
 }
 
 /// sp_cycle_errorlog: a new file begins.
-pub fn cycle(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn cycle(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     call.core.host().error_log().cycle();
     Ok(0)
 }

@@ -2,14 +2,14 @@
 
 use ::types::{SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 
-fn texts(call: &Call<'_>) -> Vec<String> {
+fn texts(call: &ProcedureCall<'_>) -> Vec<String> {
     call.args.iter().map(|arg| arg.value.as_str().unwrap_or_default().to_owned()).collect()
 }
 
 /// xp_sprintf @text OUTPUT, format [, argument ...]: each `%s` is the next argument.
-pub(crate) fn sprintf(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn sprintf(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let (texts, to) = (texts(call), call.args.first().and_then(|arg| arg.output));
     let (Some(format), Some(to)) = (texts.get(1), to) else {
         return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"xp_sprintf"]));
@@ -41,7 +41,7 @@ pub(crate) fn sprintf(call: &mut Call<'_>) -> Result<i32, SqlError> {
 
 /// xp_sscanf text, format [, @argument OUTPUT ...]: each `%s` of the format takes what stands there
 /// up to what follows it.
-pub(crate) fn sscanf(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn sscanf(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let texts = texts(call);
     let (Some(text), Some(format)) = (texts.first(), texts.get(1)) else {
         return Err(SqlError::of(msg::INVALID_PARAMETER_OF_PROCEDURE, [&"xp_sscanf"]));

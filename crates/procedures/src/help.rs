@@ -2,7 +2,7 @@
 
 use ::types::{DataType, Len, SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::{NAME, Param};
 use catalog::{ConstraintKind, ModuleKind, TEMPDB};
 use metadata::names::name_parts;
@@ -13,7 +13,7 @@ use metadata::views::rights::{object_named, sees, sees_definition};
 const LINE: usize = 255;
 
 /// EXEC sp_helptext name: the text of a module, or of a CHECK or DEFAULT constraint, line by line.
-pub fn text(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn text(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] =
         &[("@objname", DataType::NVarChar(Len::N(776))), ("@columnname", NAME)];
     let given = call.given("sp_helptext", 1, PARAMS)?;
@@ -70,7 +70,7 @@ fn no_text(name: &str) -> SqlError {
 }
 
 /// A text as sp_helptext shows it.
-fn lines_of(call: &mut Call<'_>, text: &str) -> Result<i32, SqlError> {
+fn lines_of(call: &mut ProcedureCall<'_>, text: &str) -> Result<i32, SqlError> {
     let rows: Vec<_> = lines(text).into_iter().map(|line| vec![Value::str(line)]).collect();
     call.result(&[column("Text", DataType::NVarChar(Len::N(LINE as u16)), true)], &rows)?;
     Ok(0)
@@ -92,7 +92,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// EXEC sp_server_info [attribute].
-pub(crate) fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn server_info(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@attribute_id", DataType::Int)];
     const ROWS: &[(i32, &str, &str)] = &[
         (1, "DBMS_NAME", "Microsoft SQL Server"),
@@ -153,7 +153,7 @@ pub(crate) fn server_info(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_helpindex table: its indexes in order of name.
-pub fn index(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn index(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@objname", DataType::NVarChar(Len::N(776)))];
     let given = call.given("sp_helpindex", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
@@ -162,7 +162,7 @@ pub fn index(call: &mut Call<'_>) -> Result<i32, SqlError> {
     let parts = name_parts(name).unwrap_or_default();
     let table =
         parts.first().and_then(|t| catalog.find(parts.get(1).map_or("", String::as_str), t));
-    let none = |call: &mut Call<'_>| {
+    let none = |call: &mut ProcedureCall<'_>| {
         call.sink.message(&SqlError::of(msg::NO_INDEXES, [&name])).map(|()| 0)
     };
     let view =

@@ -2,13 +2,13 @@
 
 use ::types::{LANGUAGES, Language, SqlError, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::{NAME, Param};
 use metadata::results::column;
 use metadata::views::languages::{COLUMNS, row};
 
 /// EXEC sp_helplanguage [language].
-pub fn help(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn help(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@language", NAME)];
     let given = call.given("sp_helplanguage", 0, PARAMS)?;
     let rows: Vec<_> = match given.text(0) {

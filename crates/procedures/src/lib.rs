@@ -1,7 +1,7 @@
 //! System procedures of Ringwood that are written in Rust, one file each; those in T-SQL are
-//! [`metadata::scripts`]. Entry points: [`find`], [`check_right`], [`Procedure`], [`Call`].
-//! Guarantees: who may run each is asked before it begins; what it shows is what its caller may
-//! see.
+//! [`metadata::scripts`]. Entry points: [`find`], [`check_right`], [`Procedure`],
+//! [`ProcedureCall`]. Guarantees: who may run each is asked before it begins; what it shows is what
+//! its caller may see.
 
 mod app_role;
 mod applock;
@@ -40,7 +40,7 @@ mod xml;
 
 use ::types::{SqlError, Value};
 
-pub use call::Call;
+pub use call::ProcedureCall;
 use call::{Body, Runs};
 use metadata::results::send;
 use metadata::scripts;
@@ -59,7 +59,7 @@ impl Procedure {
     ///
     /// # Errors
     /// Its own; those of a missing right.
-    pub fn call(self, call: &mut Call<'_>) -> Result<i32, SqlError> {
+    pub fn call(self, call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
         check_right(self.name, call.core, call.args)?;
         (self.body)(call)
     }
@@ -181,7 +181,7 @@ fn argument<'a>(args: &'a [Arg], position: usize, name: &str) -> Option<&'a Valu
     named.or_else(positional).map(|a| &a.value).filter(|v| !v.is_null())
 }
 
-impl Call<'_> {
+impl ProcedureCall<'_> {
     /// The argument at a position or with a name.
     pub fn arg(&self, position: usize, name: &str) -> Option<&Value> {
         argument(self.args, position, name)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ::types::{DataType, Len, SqlError, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::Param;
 use catalog::security::{Class, Permission, Securable};
 use catalog::{MASTER, ModuleDef, ModuleKind, errors, fold_name};
@@ -25,7 +25,7 @@ fn missing(name: &str) -> SqlError {
 }
 
 /// The module of a name.
-fn named(call: &Call<'_>, name: &str) -> Option<Arc<ModuleDef>> {
+fn named(call: &ProcedureCall<'_>, name: &str) -> Option<Arc<ModuleDef>> {
     let parts = name_parts(name).filter(|parts| parts.len() <= 2)?;
     let schema = parts.get(1).map_or("", String::as_str);
     call.core.db().catalog().find_module(schema, &parts[0]).cloned()
@@ -44,7 +44,7 @@ fn may_alter(core: &mut SessionCore, schema: &str, object_id: i32) -> Result<(),
 }
 
 /// sp_recompile object: its plans, and those that read it, are made anew. All are, here.
-pub fn recompile(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn recompile(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@objname", OBJECT)];
     let given = call.given("sp_recompile", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
@@ -61,7 +61,7 @@ pub fn recompile(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_refreshview view.
-pub(crate) fn refresh_view(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn refresh_view(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@viewname", OBJECT)];
     let given = call.given("sp_refreshview", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
@@ -71,7 +71,7 @@ pub(crate) fn refresh_view(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_refreshsqlmodule module [, namespace].
-pub(crate) fn refresh_sql_module(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn refresh_sql_module(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@name", OBJECT), ("@namespace", DataType::NVarChar(Len::N(20)))];
     let given = call.given("sp_refreshsqlmodule", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
@@ -87,7 +87,7 @@ pub(crate) fn refresh_sql_module(call: &mut Call<'_>) -> Result<i32, SqlError> {
     refresh(call, &module)
 }
 
-fn refresh(call: &mut Call<'_>, module: &Arc<ModuleDef>) -> Result<i32, SqlError> {
+fn refresh(call: &mut ProcedureCall<'_>, module: &Arc<ModuleDef>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     may_alter(call.core, &module.schema, module.object_id)?;
     refresh_module(call.core, &db, module)?;
@@ -95,7 +95,7 @@ fn refresh(call: &mut Call<'_>, module: &Arc<ModuleDef>) -> Result<i32, SqlError
 }
 
 /// sp_settriggerorder trigger, order, action [, namespace].
-pub(crate) fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn set_trigger_order(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@triggername", DataType::NVarChar(Len::N(517))),
         ("@order", DataType::VarChar(Len::N(10))),
@@ -124,7 +124,7 @@ pub(crate) fn set_trigger_order(call: &mut Call<'_>) -> Result<i32, SqlError> {
 
 /// sp_MS_marksystemobject object: a procedure of master whose name begins with sp_ takes the names
 /// in its text from the database that it is called in.
-pub(crate) fn mark_system_object(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn mark_system_object(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@objname", OBJECT)];
     let given = call.given("sp_MS_marksystemobject", 1, PARAMS)?;
     let name = given.text(0).unwrap_or_default();
@@ -135,7 +135,7 @@ pub(crate) fn mark_system_object(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_procoption procedure, 'startup', value: whether it runs when the instance has started.
-pub(crate) fn procedure_option(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn procedure_option(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@ProcName", OBJECT),
         ("@OptionName", DataType::VarChar(Len::N(35))),

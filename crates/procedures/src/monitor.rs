@@ -3,7 +3,7 @@
 use types::datetime::{DatePart, dateadd};
 use types::{DataType, Len, SqlError, Value};
 
-use super::Call;
+use super::ProcedureCall;
 use instance::OfInstance;
 use metadata::functions::activity;
 use metadata::results::column;
@@ -11,7 +11,7 @@ use metadata::results::column;
 const FIGURE: DataType = DataType::VarChar(Len::N(25));
 
 /// EXEC sp_monitor.
-pub fn run(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn run(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let now = activity::figures(call.core);
     let instance = call.core.instance().clone();
     let last = instance.monitor(now);

@@ -3,7 +3,7 @@
 use ::types::convert::{Mode, convert_in};
 use ::types::{DataType, Len, SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use catalog::fold_name;
 
 /// A parameter: its name with `@`, its type.
@@ -17,9 +17,9 @@ pub(crate) const PATTERN: DataType = DataType::NVarChar(Len::N(384));
 /// What a call gives for the parameters of a procedure, in their order; NULL for those that it
 /// leaves out.
 #[derive(Debug)]
-pub struct Given(Vec<Value>);
+pub struct GivenValues(Vec<Value>);
 
-impl Given {
+impl GivenValues {
     /// The text of a parameter; `None` for NULL.
     pub fn text(&self, at: usize) -> Option<&str> {
         self.0.get(at).and_then(Value::as_str)
@@ -46,7 +46,7 @@ impl Given {
     }
 }
 
-impl Call<'_> {
+impl ProcedureCall<'_> {
     /// Matches the arguments with the parameters of a procedure, of which the first `required` must
     /// be given.
     ///
@@ -58,7 +58,7 @@ impl Call<'_> {
         procedure: &str,
         required: usize,
         params: &[Param],
-    ) -> Result<Given, SqlError> {
+    ) -> Result<GivenValues, SqlError> {
         let mut values = vec![Value::Null; params.len()];
         let mut seen = vec![false; params.len()];
         for (i, arg) in self.args.iter().enumerate() {
@@ -96,7 +96,7 @@ impl Call<'_> {
         }
         match seen.iter().take(required).position(|seen| !seen) {
             Some(at) => Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&procedure, &params[at].0])),
-            None => Ok(Given(values)),
+            None => Ok(GivenValues(values)),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::{NAME, Param};
 use catalog::{ModuleKind, TEMPDB, fold_name};
 use metadata::results::column;
@@ -12,12 +12,12 @@ use programs::module::params_of;
 use DataType::{Bit, Int, NVarChar, SmallInt};
 
 /// For clients before SQL Server 2008: new types are nvarchar.
-pub fn managed(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn managed(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     list(call, "sp_procedure_params_managed", false)
 }
 
 /// EXEC sp_procedure_params_100_managed name [, group, schema, parameter].
-pub(crate) fn managed_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn managed_100(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     list(call, "sp_procedure_params_100_managed", true)
 }
 
@@ -59,7 +59,7 @@ fn managed_type(ty: DataType, new: bool) -> i16 {
     }
 }
 
-fn list(call: &mut Call<'_>, procedure: &str, new: bool) -> Result<i32, SqlError> {
+fn list(call: &mut ProcedureCall<'_>, procedure: &str, new: bool) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@procedure_name", NAME),
         ("@group_number", Int),

@@ -10,7 +10,7 @@ use catalog::other::{OtherObject, PlanGuideDef};
 use catalog::security::Permission;
 use catalog::{Catalog, errors, fold_name};
 
-use super::call::{Body, Call, Runs};
+use super::call::{Body, ProcedureCall, Runs};
 use super::params::{NAME, Param};
 use ddl::others;
 use ddl::work::SchemaChange;
@@ -46,7 +46,7 @@ fn invalid(procedure: &str) -> SqlError {
 
 /// sp_create_plan_guide. Errors: 2714 the name is taken, 10502 the statement has a guide, 10507 the
 /// batch has no such statement, 10519 these are no hints, 10533, 15002, 15600.
-fn create(call: &mut Call<'_>) -> Result<i32, SqlError> {
+fn create(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let procedure = "sp_create_plan_guide";
     let given = call.given(procedure, 3, CREATE)?;
     call.check_alone(procedure)?;
@@ -136,7 +136,7 @@ enum Operation {
 
 /// sp_control_plan_guide. Errors: 10537 another guide for the statement is enabled, 15002, 15009
 /// there is none of the name, 15600 another operation.
-fn control(call: &mut Call<'_>) -> Result<i32, SqlError> {
+fn control(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let procedure = "sp_control_plan_guide";
     let given = call.given(procedure, 1, CONTROL)?;
     call.check_alone(procedure)?;

@@ -7,8 +7,8 @@ use catalog::properties::{MAX_BYTES, Property, PropertyClass, size};
 use catalog::security::Securable;
 use catalog::{Db, errors};
 
-use super::Call;
-use super::params::{Given, NAME, Param};
+use super::ProcedureCall;
+use super::params::{GivenValues, NAME, Param};
 use ddl::properties::{self, delete, lock, put};
 use instance::catalog_locks::hold_object;
 use instance::security::change::{SecurityChange, hold};
@@ -39,7 +39,7 @@ const WITHOUT_VALUE: &[Param] = &[
 ];
 
 /// What a call names.
-struct Named {
+struct NamedProperty {
     name: String,
     target: PropertyTarget,
     /// As messages name the target.
@@ -52,11 +52,11 @@ struct Named {
 /// # Errors
 /// 15600 levels that make no sense, 15135 nothing that the caller may give properties to.
 fn named(
-    call: &mut Call<'_>,
+    call: &mut ProcedureCall<'_>,
     procedure: &str,
-    given: &Given,
+    given: &GivenValues,
     first: usize,
-) -> Result<Named, SqlError> {
+) -> Result<NamedProperty, SqlError> {
     let level = |at: usize| Level {
         kind: given.name(first + 2 * at),
         name: given.name(first + 2 * at + 1),
@@ -76,14 +76,14 @@ fn named(
     lock(call.core, &db)?;
     // It may have been dropped meanwhile.
     match target_of(call, &db, procedure, levels, &path)? {
-        now if now.holder == target.holder => Ok(Named { name, target, path }),
+        now if now.holder == target.holder => Ok(NamedProperty { name, target, path }),
         _ => Err(errors::schema_changed()),
     }
 }
 
 /// The one thing that the levels of a call name.
 fn target_of(
-    call: &mut Call<'_>,
+    call: &mut ProcedureCall<'_>,
     db: &Arc<Db>,
     procedure: &str,
     levels: [Level<'_>; 3],
@@ -99,7 +99,11 @@ fn target_of(
 ///
 /// # Errors
 /// 1205, 1222; 3906; 15151 a principal that is gone.
-fn hold_target(call: &mut Call<'_>, db: &Arc<Db>, target: &PropertyTarget) -> Result<(), SqlError> {
+fn hold_target(
+    call: &mut ProcedureCall<'_>,
+    db: &Arc<Db>,
+    target: &PropertyTarget,
+) -> Result<(), SqlError> {
     let id = target.holder.major;
     match target.holder.class {
         PropertyClass::Principal => {
@@ -115,7 +119,7 @@ fn hold_target(call: &mut Call<'_>, db: &Arc<Db>, target: &PropertyTarget) -> Re
 }
 
 /// The value of a call, if it is not too long. A text stays of the caller's type.
-fn value(given: &Given) -> Result<Value, SqlError> {
+fn value(given: &GivenValues) -> Result<Value, SqlError> {
     let value = given.value(1);
     if size(&value) > MAX_BYTES {
         return Err(SqlError::of(msg::PROPERTY_TOO_LONG, []));
@@ -127,12 +131,12 @@ fn value(given: &Given) -> Result<Value, SqlError> {
     Ok(other.unwrap_or(value))
 }
 
-fn missing(named: &Named) -> SqlError {
+fn missing(named: &NamedProperty) -> SqlError {
     SqlError::of(msg::PROPERTY_DOES_NOT_EXIST, [&named.name, &named.path])
 }
 
 /// EXEC sp_addextendedproperty name [, value [, levels]].
-pub fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn add(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_addextendedproperty", 1, WITH_VALUE)?;
     let value = value(&given)?;
     let named = named(call, "sp_addextendedproperty", &given, 2)?;
@@ -147,7 +151,7 @@ pub fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_updateextendedproperty name [, value [, levels]].
-pub fn update(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn update(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_updateextendedproperty", 1, WITH_VALUE)?;
     let value = value(&given)?;
     let named = named(call, "sp_updateextendedproperty", &given, 2)?;
@@ -159,7 +163,7 @@ pub fn update(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_dropextendedproperty name [, levels].
-pub fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn remove(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_dropextendedproperty", 1, WITHOUT_VALUE)?;
     let named = named(call, "sp_dropextendedproperty", &given, 1)?;
     let (db, holder) = (call.core.db().clone(), named.target.holder);

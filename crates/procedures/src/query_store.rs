@@ -8,7 +8,7 @@ use ::types::{DataType, SqlError, msg};
 use catalog::query_store::StoreState;
 use catalog::{Db, errors};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::Param;
 use instance::OfInstance;
 use programs::usage::settle;
@@ -18,7 +18,7 @@ const PLAN: &[Param] = &[("@plan_id", DataType::BigInt)];
 const BOTH: &[Param] = &[("@query_id", DataType::BigInt), ("@plan_id", DataType::BigInt)];
 
 /// The database, whose store is on.
-fn store_of(call: &Call<'_>) -> Result<Arc<Db>, SqlError> {
+fn store_of(call: &ProcedureCall<'_>) -> Result<Arc<Db>, SqlError> {
     let db = call.core.db().clone();
     if db.settings().query_store.state == StoreState::Off {
         return Err(SqlError::of(msg::QUERY_STORE_OFF, [&db.id()]));
@@ -36,12 +36,12 @@ fn no_plan(db: &Db, plan: i64, state: u8) -> SqlError {
 }
 
 /// EXEC sp_query_store_flush_db: what has run is noted.
-pub fn flush(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn flush(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     store_of(call).map(|_| 0)
 }
 
 /// EXEC sp_query_store_remove_query.
-pub fn remove_query(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn remove_query(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let query = call.given("sp_query_store_remove_query", 1, QUERY)?.number(0, 0);
     let db = store_of(call)?;
     match db.query_store().kept().remove_query(query) {
@@ -51,7 +51,7 @@ pub fn remove_query(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_query_store_remove_plan.
-pub fn remove_plan(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn remove_plan(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let plan = call.given("sp_query_store_remove_plan", 1, PLAN)?.number(0, 0);
     let db = store_of(call)?;
     match db.query_store().kept().remove_plan(plan) {
@@ -61,7 +61,7 @@ pub fn remove_plan(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_query_store_reset_exec_stats.
-pub fn reset(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn reset(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let plan = call.given("sp_query_store_reset_exec_stats", 1, PLAN)?.number(0, 0);
     let db = store_of(call)?;
     let mut kept = db.query_store().kept();
@@ -73,7 +73,7 @@ pub fn reset(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// The query and the plan that a call names.
-fn both(call: &mut Call<'_>, name: &str) -> Result<(), SqlError> {
+fn both(call: &mut ProcedureCall<'_>, name: &str) -> Result<(), SqlError> {
     let given = call.given(name, 2, BOTH)?;
     let (query, plan) = (given.number(0, 0), given.number(1, 0));
     let db = store_of(call)?;
@@ -88,12 +88,12 @@ fn both(call: &mut Call<'_>, name: &str) -> Result<(), SqlError> {
 }
 
 /// EXEC sp_query_store_force_plan: not there.
-pub fn force(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn force(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     both(call, "sp_query_store_force_plan")?;
     Err(errors::not_supported("Forcing a plan"))
 }
 
 /// EXEC sp_query_store_unforce_plan: no plan is forced.
-pub(crate) fn unforce(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn unforce(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     both(call, "sp_query_store_unforce_plan").map(|()| 0)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use types::{SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use catalog::given_up::Name;
 use catalog::statistics::Statistics;
 use catalog::{Db, IndexDef, ModuleDef, ModuleKind, TableDef, errors, fold_name};
@@ -35,7 +35,7 @@ struct Rename {
 /// # Errors
 /// 15248 there is no such thing, 15249 no such kind, 15335 the name is taken, 15336 something
 /// depends on it.
-pub fn rename(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn rename(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let text =
         |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_string();
     let (old, new) = (text(call.arg(0, "@objname")), text(call.arg(1, "@newname")));

@@ -3,7 +3,7 @@
 
 use ::types::{DataType, SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::Param;
 use catalog::{errors, fold_name};
 use ddl::{retention, versioned};
@@ -13,7 +13,7 @@ const PARAMS: &[Param] =
     &[("@schema_name", SYSNAME), ("@table_name", SYSNAME), ("@rowcount", DataType::Int)];
 
 /// EXEC sp_cleanup_temporal_history: one transaction.
-pub fn clean(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn clean(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_cleanup_temporal_history", 2, PARAMS)?;
     let (schema, name) = (given.text(0).unwrap_or_default(), given.text(1).unwrap_or_default());
     let db = call.core.db().clone();

@@ -2,20 +2,20 @@
 
 use types::{SqlError, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use statements::user::set_member;
 
 /// sp_addrolemember role, member.
-pub fn add_member(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn add_member(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     change(call, "sp_addrolemember", true)
 }
 
 /// sp_droprolemember role, member.
-pub(crate) fn drop_member(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn drop_member(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     change(call, "sp_droprolemember", false)
 }
 
-fn change(call: &mut Call<'_>, procedure: &str, present: bool) -> Result<i32, SqlError> {
+fn change(call: &mut ProcedureCall<'_>, procedure: &str, present: bool) -> Result<i32, SqlError> {
     let text = |at, name| call.arg(at, name).and_then(|v| v.as_str().map(str::to_owned));
     let (Some(role), Some(member)) = (text(0, "@rolename"), text(1, "@membername")) else {
         return Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&procedure, &"@rolename"]));

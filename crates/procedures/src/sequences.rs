@@ -3,7 +3,7 @@
 use ::types::convert::{Mode, convert};
 use ::types::{DataType, Len, SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::Param;
 use catalog::other::OtherObject;
 use catalog::security::{Class, Permission, Securable};
@@ -22,7 +22,7 @@ const PARAMS: &[Param] = &[
 ];
 
 /// EXEC sp_sequence_get_range.
-pub fn get_range(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn get_range(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_sequence_get_range", 3, PARAMS)?;
     let shown = given.text(0).unwrap_or_default().to_string();
     let parts = name_parts(&shown).ok_or_else(|| errors::invalid_object(&shown))?;

@@ -4,7 +4,7 @@ use ::types::{DataType, Len, SqlError, Value, msg};
 use catalog::fold_name;
 use session::state::holdings::Holding;
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::Param;
 
 const PARAMS: &[Param] = &[
@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// EXEC sp_set_session_context @key, @value [, @read_only]. NULL takes the key away. Errors: 15664
 /// a key that was set as read only, 15665 too much in all.
-pub fn set(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn set(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_set_session_context", 2, PARAMS)?;
     let Some(key) = given.text(0) else {
         return Err(SqlError::of(msg::SESSION_CONTEXT_NULL, [&"@key"]));

@@ -2,7 +2,7 @@
 
 use types::{DataType, Len, SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use catalog::fold_name;
 use metadata::names::name_parts;
 use metadata::results::column;
@@ -18,14 +18,14 @@ fn kb(bytes: u64) -> Value {
 }
 
 /// EXEC sp_spaceused [table].
-pub fn run(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn run(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     match call.arg(0, "@objname").and_then(Value::as_str).map(str::to_string) {
         Some(name) => table(call, &name),
         None => database(call),
     }
 }
 
-fn table(call: &mut Call<'_>, name: &str) -> Result<i32, SqlError> {
+fn table(call: &mut ProcedureCall<'_>, name: &str) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     let mut parts = name_parts(name).unwrap_or_default().into_iter();
     let mut part = || parts.next().unwrap_or_default();
@@ -60,7 +60,7 @@ fn table(call: &mut Call<'_>, name: &str) -> Result<i32, SqlError> {
     Ok(0)
 }
 
-fn database(call: &mut Call<'_>) -> Result<i32, SqlError> {
+fn database(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     let mut total = Space::default();
     for table in db.catalog().by_id.values() {

@@ -3,13 +3,13 @@
 
 use types::{DataType, Len, SqlError, Value};
 
-use super::Call;
+use super::ProcedureCall;
 use instance::OfInstance;
 use metadata::results::column;
 use metadata::status::of;
 
 /// EXEC sp_ringwood_status.
-pub fn status(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn status(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let status = of(call.core.instance());
     let text = serde_json::to_string(&status).map_err(|e| SqlError::internal(e.to_string()))?;
     call.result(

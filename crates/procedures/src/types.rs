@@ -2,14 +2,15 @@
 
 use ::types::{SqlError, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use catalog::errors;
 use ddl::user_types;
 
 /// sp_addtype name, 'type' [, 'NULL' | 'NOT NULL'].
-pub fn add_type(call: &mut Call<'_>) -> Result<i32, SqlError> {
-    let text =
-        |call: &Call<'_>, at, name| call.arg(at, name).and_then(|v| v.as_str().map(str::to_owned));
+pub fn add_type(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
+    let text = |call: &ProcedureCall<'_>, at, name| {
+        call.arg(at, name).and_then(|v| v.as_str().map(str::to_owned))
+    };
     let (Some(name), Some(base)) = (text(call, 0, "@typename"), text(call, 1, "@phystype")) else {
         return Err(SqlError::of(msg::PARAMETER_NOT_SUPPLIED, [&"sp_addtype", &"@typename"]));
     };
@@ -27,7 +28,7 @@ pub fn add_type(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_droptype name.
-pub fn drop_type(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn drop_type(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let name = call.arg(0, "@typename").and_then(|v| v.as_str().map(str::to_owned));
     let name = name.ok_or_else(|| errors::no_procedure("sp_droptype"))?;
     let db = call.core.db().clone();

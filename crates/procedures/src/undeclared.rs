@@ -5,7 +5,7 @@ use ::types::{DataType, Len, SqlError, Value, msg};
 
 use compact_str::CompactString;
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::{NAME, Param};
 use bind::undeclared::Deduced;
 use metadata::results::column;
@@ -15,7 +15,7 @@ use session::output::ColumnInfo;
 use DataType::{Bit, Int, NVarChar, SmallInt, TinyInt};
 
 /// EXEC sp_describe_undeclared_parameters text [, parameters].
-pub fn parameters(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn parameters(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@tsql", NVarChar(Len::Max)), ("@params", NVarChar(Len::Max))];
     let given = call.given("sp_describe_undeclared_parameters", 1, PARAMS)?;
     let text = given.text(0).unwrap_or_default().to_owned();

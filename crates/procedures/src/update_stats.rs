@@ -3,11 +3,11 @@
 
 use types::{SqlError, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use statements::update_changed_statistics;
 
 /// sp_updatestats [@resample].
-pub fn run(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn run(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let db = call.core.db().clone();
     let again = match call
         .arg(0, "@resample")

@@ -4,7 +4,7 @@ use ::types::language::Language;
 use ::types::{DataType, Len, SqlError, Value, msg};
 use catalog::messages::{ENGLISH, LAST_SYSTEM, Message};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::{NAME, Param};
 use instance::messages::{delete, locked, put};
 
@@ -23,7 +23,7 @@ const ALTER: &[Param] =
 const DROP: &[Param] = &[("@msgnum", DataType::Int), ("@lang", NAME)];
 
 /// The language of a name, the session's for none. Error: 15033.
-fn language(call: &Call<'_>, name: Option<&str>) -> Result<&'static Language, SqlError> {
+fn language(call: &ProcedureCall<'_>, name: Option<&str>) -> Result<&'static Language, SqlError> {
     match name {
         None => Ok(call.core.options.dialect.language()),
         Some(name) => {
@@ -45,7 +45,7 @@ fn lcid(language: &Language) -> i16 {
 }
 
 /// sp_addmessage.
-pub(super) fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(super) fn add(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_addmessage", 0, ADD)?;
     let (number, severity) = (id(&given.value(0)), given.value(1).as_i64());
     let (Some(id), Some(severity), Some(text)) = (number, severity, given.text(2)) else {
@@ -101,7 +101,7 @@ pub(super) fn add(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_altermessage: WITH_LOG.
-pub(super) fn alter(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(super) fn alter(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_altermessage", 3, ALTER)?;
     if !given.text(1).is_some_and(|word| word.eq_ignore_ascii_case("WITH_LOG")) {
         return Err(SqlError::of(msg::ONLY_WITH_LOG, []));
@@ -126,7 +126,7 @@ pub(super) fn alter(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// sp_dropmessage.
-pub(super) fn drop_message(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(super) fn drop_message(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_dropmessage", 0, DROP)?;
     let Some(id) = id(&given.value(0)) else {
         return Err(SqlError::of(msg::DROP_MESSAGE_USAGE, []));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::types::convert::{ConvertOptions, Mode, convert_by};
 use ::types::{DataType, Len, SqlError, Value, msg};
 
-use super::Call;
+use super::ProcedureCall;
 use super::params::Param;
 use catalog::fold_name;
 use expr::large::is_conversion;
@@ -28,7 +28,7 @@ fn low_memory() -> SqlError {
 
 /// EXEC sp_xml_preparedocument @hdoc OUTPUT [, @xmltext]. Errors: 6602 what the text is not, 6624
 /// too many documents.
-pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn prepare(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_xml_preparedocument", 1, PREPARE)?;
     if given.name(2).is_some() {
         return Err(catalog::errors::not_supported("Namespaces of sp_xml_preparedocument"));
@@ -64,7 +64,7 @@ pub fn prepare(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_xml_removedocument @hdoc. Error: 6607 there is none.
-pub fn remove(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn remove(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@hdoc", DataType::Int)];
     let given = call.given("sp_xml_removedocument", 1, PARAMS)?;
     let known = i32::try_from(given.number(0, 0))

@@ -537,7 +537,7 @@ impl Run<'_> {
         outputs: &mut Vec<(usize, Value)>,
     ) -> Result<i32, SqlError> {
         self.core.begin_statement(false)?;
-        let result = procedure.call(&mut procedures::Call {
+        let result = procedure.call(&mut procedures::ProcedureCall {
             core: self.core,
             sink: self.sink,
             args,

@@ -2,8 +2,8 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
-use super::super::Call;
-use super::super::params::{Given, NAME, PATTERN, Param};
+use super::super::ProcedureCall;
+use super::super::params::{GivenValues, NAME, PATTERN, Param};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, relations, small, text, type_name};
 use metadata::results::column;
 use session::output::ColumnInfo;
@@ -29,13 +29,13 @@ const PARAMS_100: &[Param] = &[
 ];
 
 /// EXEC sp_columns: for clients that do not know the types of SQL Server 2008.
-pub fn columns(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn columns(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_columns", 1, PARAMS)?;
     list(call, &given, (4, true), Level::Old)
 }
 
 /// EXEC sp_columns_100.
-pub(crate) fn columns_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn columns_100(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_columns_100", 1, PARAMS_100)?;
     // 0 asks for tables and views, 1 for table types, of which there are none, 2 (as JDBC sends it)
     // for all.
@@ -92,8 +92,8 @@ fn header(level: Level) -> Vec<ColumnInfo> {
 }
 
 fn list(
-    call: &mut Call<'_>,
-    given: &Given,
+    call: &mut ProcedureCall<'_>,
+    given: &GivenValues,
     (version, pattern): (usize, bool),
     level: Level,
 ) -> Result<i32, SqlError> {

@@ -2,7 +2,7 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
-use super::super::Call;
+use super::super::ProcedureCall;
 use super::super::params::{NAME, Param};
 use super::{Level, text};
 use metadata::results::column;
@@ -10,12 +10,12 @@ use metadata::results::column;
 use DataType::{Int, SmallInt, VarChar};
 
 /// EXEC sp_datatype_info [type, ODBC's version].
-pub fn info(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn info(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     list(call, "sp_datatype_info", Level::Old)
 }
 
 /// EXEC sp_datatype_info_100.
-pub(crate) fn info_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn info_100(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     list(call, "sp_datatype_info_100", Level::Since2008)
 }
 
@@ -204,7 +204,7 @@ fn shown_type(row: &Row, version: i64, level: Level) -> i16 {
     }
 }
 
-fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
+fn list(call: &mut ProcedureCall<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[("@data_type", Int), ("@ODBCVer", DataType::TinyInt)];
     let given = call.given(procedure, 0, PARAMS)?;
     let (wanted, version) = (given.number(0, 0), given.number(1, 2));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::types::{DataType, SqlError, Value, msg};
 
-use super::super::Call;
+use super::super::ProcedureCall;
 use super::super::params::{NAME, Param};
 use super::{check_qualifier, relations, text};
 use catalog::{Catalog, ForeignKeyDef, TableDef, fold_name};
@@ -15,7 +15,7 @@ use syntax::ast::ReferentialAction;
 use DataType::SmallInt;
 
 /// EXEC sp_pkeys table [, owner, qualifier].
-pub(crate) fn primary_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn primary_keys(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] =
         &[("@table_name", NAME), ("@table_owner", NAME), ("@table_qualifier", NAME)];
     let given = call.given("sp_pkeys", 1, PARAMS)?;
@@ -54,7 +54,7 @@ type Key = (Arc<TableDef>, ForeignKeyDef);
 
 /// EXEC sp_fkeys: the foreign keys that refer to a table, those of a table, or those from one to
 /// another.
-pub fn foreign_keys(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn foreign_keys(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@pktable_name", NAME),
         ("@pktable_owner", NAME),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::types::{DataType, Len, SqlError, Value};
 
-use super::super::Call;
+use super::super::ProcedureCall;
 use super::super::params::{NAME, PATTERN, Param};
 use super::{Level, Names, REMARKS, check_qualifier, odbc_type, small, text};
 use catalog::{Catalog, ModuleDef, ModuleKind, TableTypeDef};
@@ -42,7 +42,7 @@ fn numbered(module: &ModuleDef) -> Value {
 }
 
 /// EXEC sp_stored_procedures [name, owner, qualifier, pattern].
-pub fn procedures(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn procedures(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@sp_name", NVarChar(Len::N(390))),
         ("@sp_owner", PATTERN),
@@ -82,12 +82,12 @@ pub fn procedures(call: &mut Call<'_>) -> Result<i32, SqlError> {
 }
 
 /// EXEC sp_sproc_columns.
-pub fn columns(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn columns(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     list(call, "sp_sproc_columns", Level::Old)
 }
 
 /// EXEC sp_sproc_columns_100.
-pub(crate) fn columns_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn columns_100(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     list(call, "sp_sproc_columns_100", Level::Since2008)
 }
 
@@ -124,7 +124,7 @@ fn describe_rows(row: &mut [Value]) {
     }
 }
 
-fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
+fn list(call: &mut ProcedureCall<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@procedure_name", NVarChar(Len::N(390))),
         ("@procedure_owner", PATTERN),

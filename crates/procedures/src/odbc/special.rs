@@ -2,7 +2,7 @@
 
 use ::types::{DataType, SqlError, Value, msg};
 
-use super::super::Call;
+use super::super::ProcedureCall;
 use super::super::params::{NAME, Param};
 use super::relations::alias_name;
 use super::{Level, check_qualifier, odbc_type, relations, small, text, type_name};
@@ -13,16 +13,16 @@ use programs::arguments::Arg;
 use DataType::{Char, Int, SmallInt};
 
 /// EXEC sp_special_columns.
-pub fn special(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn special(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     list(call, "sp_special_columns", Level::Old)
 }
 
 /// EXEC sp_special_columns_100.
-pub(crate) fn special_100(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn special_100(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     list(call, "sp_special_columns_100", Level::Since2008)
 }
 
-fn list(call: &mut Call<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
+fn list(call: &mut ProcedureCall<'_>, procedure: &str, level: Level) -> Result<i32, SqlError> {
     // The reference calls it @qualifier, the procedure itself @table_qualifier.
     let named =
         |arg: &Arg| arg.name.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("@qualifier"));

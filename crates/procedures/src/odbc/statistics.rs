@@ -2,7 +2,7 @@
 
 use ::types::{DataType, Len, SqlError, Value};
 
-use super::super::Call;
+use super::super::ProcedureCall;
 use super::super::params::{NAME, Param};
 use super::{Names, check_qualifier, relations, text};
 use metadata::results::column;
@@ -12,7 +12,7 @@ use metadata::views::partitions::shown_rows;
 use DataType::{Char, Int, SmallInt, VarChar};
 
 /// EXEC sp_statistics table [, owner, qualifier, index, 'Y' for unique ones only, accuracy].
-pub fn statistics(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn statistics(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     const PARAMS: &[Param] = &[
         ("@table_name", NAME),
         ("@table_owner", NAME),

@@ -2,8 +2,8 @@
 
 use ::types::{Collation, DataType, Len, LikePattern, SqlError, Value, msg};
 
-use super::super::params::{Given, NAME, PATTERN, Param};
-use super::super::{Call, send};
+use super::super::params::{GivenValues, NAME, PATTERN, Param};
+use super::super::{ProcedureCall, send};
 use super::{Names, REMARKS, check_qualifier, relations, text};
 use crate::rights;
 use catalog::fold_name;
@@ -22,7 +22,7 @@ const PARAMS: &[Param] = &[
 const KINDS: [&str; 3] = ["SYSTEM TABLE", "TABLE", "VIEW"];
 
 /// EXEC sp_tables [name, owner, qualifier, types, pattern].
-pub fn tables(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub fn tables(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_tables", 0, PARAMS)?;
     let [name, owner, qualifier, kinds] = [0, 1, 2, 3].map(|at| given.text(at));
     let rows = match (name, owner, qualifier, kinds) {
@@ -64,7 +64,7 @@ pub fn tables(call: &mut Call<'_>) -> Result<i32, SqlError> {
 /// EXEC sp_tableswc [name, owner, qualifier, types, pattern]: as sp_tables, for each database whose
 /// name the qualifier matches and that the caller may use. ODBC's driver calls it where a name of a
 /// database may be a pattern.
-pub(crate) fn tables_of_databases(call: &mut Call<'_>) -> Result<i32, SqlError> {
+pub(crate) fn tables_of_databases(call: &mut ProcedureCall<'_>) -> Result<i32, SqlError> {
     let given = call.given("sp_tableswc", 0, PARAMS)?;
     let mut databases = Vec::new();
     if let Some(qualifier) = given.text(2) {
@@ -95,7 +95,7 @@ pub(crate) fn tables_of_databases(call: &mut Call<'_>) -> Result<i32, SqlError> 
 }
 
 /// Tables and views of the current database, by TABLE_TYPE and name.
-fn of_database(core: &SessionCore, given: &Given) -> Result<Vec<Vec<Value>>, SqlError> {
+fn of_database(core: &SessionCore, given: &GivenValues) -> Result<Vec<Vec<Value>>, SqlError> {
     let pattern = given.number(4, 1) != 0;
     let names = Names::new(given.name(0), pattern)?;
     let owners = Names::new(given.name(1), pattern)?;
