@@ -25,7 +25,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Whether the thread is to end, and what it does meanwhile.
 #[derive(Default)]
-struct Now {
+struct ChoreThread {
     stopped: bool,
     /// Its session, while it changes something.
     session: Option<CancelHandle>,
@@ -33,12 +33,12 @@ struct Now {
 
 /// Tells the thread to end.
 #[derive(Default)]
-struct Stop {
-    now: Mutex<Now>,
+struct ChoreStop {
+    now: Mutex<ChoreThread>,
     wake: Condvar,
 }
 
-impl Stop {
+impl ChoreStop {
     /// Runs a session's work, which ends with 3617 when the thread is to end; nothing is run after
     /// that.
     fn within<T>(&self, session: &mut Session, work: impl FnOnce(&mut Session) -> T) -> Option<T> {
@@ -63,7 +63,7 @@ impl Stop {
 
 /// The thread.
 struct Chores {
-    stop: Arc<Stop>,
+    stop: Arc<ChoreStop>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
@@ -91,7 +91,7 @@ impl Drop for Chores {
 /// Begins the thread; `period`: how often it looks what there is to do, at full multiples of it, so
 /// that intervals begin there.
 pub(crate) fn begin(instance: &Arc<InstanceCore>, period: Duration) {
-    let stop = Arc::new(Stop::default());
+    let stop = Arc::new(ChoreStop::default());
     let (own, whose) = (stop.clone(), Arc::downgrade(instance));
     let period = period.max(SHORTEST);
     let thread =
@@ -104,7 +104,7 @@ pub(crate) fn begin(instance: &Arc<InstanceCore>, period: Duration) {
     }
 }
 
-fn run(stop: &Stop, whose: &Weak<InstanceCore>, period: Duration) {
+fn run(stop: &ChoreStop, whose: &Weak<InstanceCore>, period: Duration) {
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     for count in 0u64.. {
         let now = micros(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
@@ -129,7 +129,7 @@ fn run(stop: &Stop, whose: &Weak<InstanceCore>, period: Duration) {
 }
 
 /// Lets go of what is old at a moment, in microseconds since 1970.
-fn forget_old(stop: &Stop, instance: &Arc<InstanceCore>, databases: &[Arc<Db>], moment: u64) {
+fn forget_old(stop: &ChoreStop, instance: &Arc<InstanceCore>, databases: &[Arc<Db>], moment: u64) {
     for db in databases {
         db.query_store().forget_stale(&db.settings().query_store, moment);
         if let Err(e) = clean(stop, instance, db)
@@ -142,7 +142,7 @@ fn forget_old(stop: &Stop, instance: &Arc<InstanceCore>, databases: &[Arc<Db>], 
 }
 
 /// What histories keep longer than they are to.
-fn clean(stop: &Stop, instance: &Arc<InstanceCore>, db: &Arc<Db>) -> Result<(), SqlError> {
+fn clean(stop: &ChoreStop, instance: &Arc<InstanceCore>, db: &Arc<Db>) -> Result<(), SqlError> {
     if db.storage_if_open().is_none()
         || db.check_writable().is_err()
         || retention::tables(db).is_empty()

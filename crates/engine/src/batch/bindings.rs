@@ -15,7 +15,7 @@ use session::state::SessionCore;
 use session::state::handles::DeclaredParameters;
 
 /// What a run takes and gives back: bindings, and where the session counts what they cost.
-pub(super) type Own = (Bindings, Arc<Counts>);
+pub(super) type RunBindings = (Bindings, Arc<Counts>);
 
 /// Batches whose bindings a session keeps; one of them is the batch around its calls.
 const KEPT: usize = 9;
@@ -28,7 +28,7 @@ const LOOK_AGAIN: u32 = 64;
 struct KeptBatch {
     batch: Arc<Compiled>,
     /// Not while a run has it.
-    own: Option<Own>,
+    own: Option<RunBindings>,
     /// As what sp_executesql has found it.
     again: Option<FoundAgain>,
 }
@@ -45,7 +45,7 @@ struct FoundAgain {
 
 /// What a session keeps.
 #[derive(Default)]
-struct Kept {
+struct SessionBindings {
     /// Of the cache of batches when the first of these was kept: what they hold is let go when that
     /// is cleared.
     generation: u64,
@@ -53,9 +53,9 @@ struct Kept {
     list: Vec<KeptBatch>,
 }
 
-impl Kept {
+impl SessionBindings {
     /// Of a session, where it keeps anything.
-    fn of(core: &mut SessionCore) -> Option<&mut Kept> {
+    fn of(core: &mut SessionCore) -> Option<&mut SessionBindings> {
         core.memory.bindings.as_mut()?.downcast_mut()
     }
 
@@ -88,8 +88,8 @@ impl Kept {
 }
 
 /// The bindings to run a batch with: those of its last run in this session, else the shared ones.
-pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> Own {
-    let place = Kept::of(core).and_then(|kept| kept.batch(batch));
+pub(super) fn take(core: &mut SessionCore, batch: &Arc<Compiled>) -> RunBindings {
+    let place = SessionBindings::of(core).and_then(|kept| kept.batch(batch));
     match place.and_then(|kept| kept.own.take()) {
         Some(own) => own,
         None => (batch.bound.lock().clone(), batch.counts.take(core.db())),
@@ -102,7 +102,7 @@ pub(super) fn of_first(
     core: &SessionCore,
     batch: &Arc<Compiled>,
 ) -> Option<(Stamp, Bound, Arc<Counts>)> {
-    let kept = core.memory.bindings.as_ref()?.downcast_ref::<Kept>()?;
+    let kept = core.memory.bindings.as_ref()?.downcast_ref::<SessionBindings>()?;
     let kept = kept.list.iter().rfind(|kept| Arc::ptr_eq(&kept.batch, batch))?;
     let (bound, counts) = kept.own.as_ref()?;
     let (stamp, bound) = bound.first()?.as_ref()?;
@@ -110,18 +110,18 @@ pub(super) fn of_first(
 }
 
 /// Keeps the bindings of a run that has ended.
-pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
-    match Kept::of(core).and_then(|kept| kept.batch(batch)) {
+pub(super) fn keep(core: &mut SessionCore, batch: &Arc<Compiled>, own: RunBindings) {
+    match SessionBindings::of(core).and_then(|kept| kept.batch(batch)) {
         Some(kept) => kept.own = Some(own),
         None => add(core, batch, own),
     }
 }
 
 #[cold]
-fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: Own) {
+fn add(core: &mut SessionCore, batch: &Arc<Compiled>, own: RunBindings) {
     let generation = core.instance().batches().generation();
-    let kept = core.memory.bindings.get_or_insert_with(|| Box::<Kept>::default());
-    let Some(kept) = kept.downcast_mut::<Kept>() else { return };
+    let kept = core.memory.bindings.get_or_insert_with(|| Box::<SessionBindings>::default());
+    let Some(kept) = kept.downcast_mut::<SessionBindings>() else { return };
     if kept.generation != generation {
         kept.list.clear();
         kept.generation = generation;
@@ -141,7 +141,9 @@ pub(super) fn found_again(
     declared: &DeclaredParameters,
 ) -> Option<Arc<FoundBatch>> {
     let mut all = core.memory.bindings.take()?;
-    let found = all.downcast_mut::<Kept>().and_then(|kept| kept.found_again(core, text, declared));
+    let found = all
+        .downcast_mut::<SessionBindings>()
+        .and_then(|kept| kept.found_again(core, text, declared));
     core.memory.bindings = Some(all);
     found
 }
@@ -153,7 +155,7 @@ pub(super) fn remember(
     found: Arc<FoundBatch>,
 ) {
     let options = core.options.changes();
-    if let Some(kept) = Kept::of(core).and_then(|kept| kept.batch(&found.batch)) {
+    if let Some(kept) = SessionBindings::of(core).and_then(|kept| kept.batch(&found.batch)) {
         kept.again = Some(FoundAgain { declared, options, asked: 0, found });
     }
 }

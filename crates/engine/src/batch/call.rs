@@ -18,7 +18,7 @@ use programs::compiled::{Bound, Stamp};
 use programs::module::{ModuleCode, ParamCode, position};
 
 /// A call, and the code that it runs.
-type Ready = (Arc<BoundCall>, Arc<ModuleCode>);
+type ReadyCall = (Arc<BoundCall>, Arc<ModuleCode>);
 
 /// The type of an argument that does not depend on its value.
 pub(super) fn static_type(run: &Run<'_>, value: &Expr) -> Option<DataType> {
@@ -36,7 +36,7 @@ pub(super) fn static_type(run: &Run<'_>, value: &Expr) -> Option<DataType> {
 impl Run<'_> {
     /// The call that the statement is bound to, with the procedure's code.
     #[inline]
-    pub(super) fn bound_call(&mut self, at: usize) -> Option<Ready> {
+    pub(super) fn bound_call(&mut self, at: usize) -> Option<ReadyCall> {
         if !self.is_bound(at) || !self.core.options.runs() {
             return None;
         }
@@ -52,7 +52,7 @@ impl Run<'_> {
         db: &Arc<Db>,
         module: &Arc<ModuleDef>,
         args: &[ExecuteArg],
-    ) -> Result<Option<Ready>, Failure> {
+    ) -> Result<Option<ReadyCall>, Failure> {
         if !Arc::ptr_eq(db, self.core.db()) || !self.core.options.runs() {
             return Ok(None);
         }
@@ -113,7 +113,10 @@ impl Run<'_> {
     }
 
     /// Calls the procedure.
-    pub(super) fn run_bound_call(&mut self, (call, code): &Ready) -> Result<(Flow, i32), Failure> {
+    pub(super) fn run_bound_call(
+        &mut self,
+        (call, code): &ReadyCall,
+    ) -> Result<(Flow, i32), Failure> {
         let db = self.core.db();
         db.check_usable()?;
         if !self.core.may_all() {

@@ -17,12 +17,12 @@ use session::state::SessionCore;
 
 /// Takes the first columns and the first error.
 #[derive(Default)]
-struct First {
+struct FirstResult {
     columns: Option<Vec<ColumnInfo>>,
     error: FirstError,
 }
 
-impl Sink for First {
+impl Sink for FirstResult {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
         self.columns.get_or_insert_with(|| columns.to_vec());
         Ok(())
@@ -46,7 +46,7 @@ pub fn first_columns(
     let mut vars = vec![Value::Null; params.len()];
     let before = core.options.clone();
     core.options.fmtonly = true;
-    let mut first = First::default();
+    let mut first = FirstResult::default();
     let compiled = core.instance().batches().get(core, text, &params);
     let ran = compiled.and_then(|batch| {
         run_batch(core, &mut first, &batch, &mut vars, false).map_err(|failure| failure.error)

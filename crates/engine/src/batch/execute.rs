@@ -64,7 +64,9 @@ impl Run<'_> {
                     None => {
                         let (db, called) = self.find_called(name, &name.to_string())?;
                         match &called {
-                            Called::Module(module) => self.bind_call(at, &db, module, args)?,
+                            ExecuteTarget::Module(module) => {
+                                self.bind_call(at, &db, module, args)?
+                            }
                             _ => None,
                         }
                         .ok_or((db, called))
@@ -108,7 +110,7 @@ impl Run<'_> {
         &mut self,
         at: usize,
         db: Arc<Db>,
-        called: Called,
+        called: ExecuteTarget,
         args: &[ExecuteArg],
     ) -> Result<(Flow, i32), Failure> {
         let vars = &self.batch.program.vars;
@@ -178,7 +180,7 @@ impl Run<'_> {
         &mut self,
         name: &ObjectName,
         shown: &str,
-    ) -> Result<(Arc<Db>, Called), Failure> {
+    ) -> Result<(Arc<Db>, ExecuteTarget), Failure> {
         let mut looked = self.core.looked();
         loop {
             let failure = match self.look_up_called(name, shown) {
@@ -201,13 +203,13 @@ impl Run<'_> {
         &mut self,
         name: &ObjectName,
         shown: &str,
-    ) -> Result<(Arc<Db>, Called), Failure> {
+    ) -> Result<(Arc<Db>, ExecuteTarget), Failure> {
         let _plan = phases::enter(Phase::Plan);
         if name.name.value.starts_with('#') {
             return self.temporary_procedure(name, shown);
         }
         let own = name.schema.as_ref().is_some_and(|s| !s.is("sys") && !s.is("dbo"));
-        let of_system = if own { None } else { Called::of_system(&name.name.value)? };
+        let of_system = if own { None } else { ExecuteTarget::of_system(&name.name.value)? };
         // A synonym does not stand before a procedure of the system, as no procedure of users does.
         let based = if of_system.is_some() { None } else { self.through_synonym(name)? };
         let name = based.as_ref().unwrap_or(name);
@@ -226,13 +228,13 @@ impl Run<'_> {
         &self,
         name: &ObjectName,
         shown: &str,
-    ) -> Result<(Arc<Db>, Called), Failure> {
+    ) -> Result<(Arc<Db>, ExecuteTarget), Failure> {
         if let Some(server) = &name.server {
             return Err(errors::no_server(&server.value).into());
         }
         let found = temp_procedures::find(self.core, &name.name.value)?;
         let module = found.ok_or_else(|| errors::no_procedure(shown))?;
-        Ok((self.core.db().clone(), Called::Global(temps::tempdb(self.core)?, module)))
+        Ok((self.core.db().clone(), ExecuteTarget::Global(temps::tempdb(self.core)?, module)))
     }
 
     /// Runs what is called with its arguments. A system procedure works on the database in whose
@@ -240,7 +242,7 @@ impl Run<'_> {
     fn run_called(
         &mut self,
         db: Arc<Db>,
-        called: Called,
+        called: ExecuteTarget,
         args: Vec<Arg>,
     ) -> Result<(Flow, i32), Failure> {
         let done = self.run_untold(db, called, args)?;
@@ -251,33 +253,35 @@ impl Run<'_> {
     pub(super) fn run_untold(
         &mut self,
         db: Arc<Db>,
-        called: Called,
+        called: ExecuteTarget,
         args: Vec<Arg>,
     ) -> Result<(Flow, i32), Failure> {
         let visit = self.core.visit_db(&db)?;
         let done = match called {
             // FMTONLY: nothing runs, and what it would return is not known.
-            Called::System(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
-            Called::Module(module) if !self.core.options.runs() => {
+            ExecuteTarget::System(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
+            ExecuteTarget::Module(module) if !self.core.options.runs() => {
                 let home = self.core.db().clone();
                 self.describe_procedure(&home, &module)
             }
-            Called::System(procedure) => {
+            ExecuteTarget::System(procedure) => {
                 self.system_procedure(procedure, &args).map(|status| (Flow::Next, status))
             }
-            Called::Dynamic(dynamic) => self.dynamic(dynamic, args),
-            Called::Module(module) => {
+            ExecuteTarget::Dynamic(dynamic) => self.dynamic(dynamic, args),
+            ExecuteTarget::Module(module) => {
                 let home = self.core.db().clone();
                 self.run_procedure(&home, &module, args, false)
             }
-            Called::Global(home, module) if !self.core.options.runs() => {
+            ExecuteTarget::Global(home, module) if !self.core.options.runs() => {
                 self.describe_procedure(&home, &module)
             }
-            Called::Global(home, module) => self.run_procedure(&home, &module, args, false),
-            Called::Function(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
-            Called::Function(function) => self.run_function(&function, args),
-            Called::Script(script) if !self.core.options.runs() => self.describe_script(&script),
-            Called::Script(script) => self.run_script(&script, args),
+            ExecuteTarget::Global(home, module) => self.run_procedure(&home, &module, args, false),
+            ExecuteTarget::Function(_) if !self.core.options.runs() => Ok((Flow::Next, 0)),
+            ExecuteTarget::Function(function) => self.run_function(&function, args),
+            ExecuteTarget::Script(script) if !self.core.options.runs() => {
+                self.describe_script(&script)
+            }
+            ExecuteTarget::Script(script) => self.run_script(&script, args),
         };
         self.core.end_visit(visit);
         done
@@ -324,20 +328,20 @@ impl Run<'_> {
         db: &Arc<Db>,
         name: &ObjectName,
         shown: &str,
-    ) -> Result<Called, SqlError> {
+    ) -> Result<ExecuteTarget, SqlError> {
         let catalog = db.catalog();
         let own = self.core.identity.module_schema();
         let schema = schema_of(own.as_deref(), &catalog, name);
         let module = catalog.find_module(schema, &name.name.value);
         match module.map(|module| (module.kind, module.clone())) {
-            Some((ModuleKind::Procedure, module)) => Ok(Called::Module(module)),
-            Some((ModuleKind::ScalarFunction, module)) => Ok(Called::Function(module)),
+            Some((ModuleKind::Procedure, module)) => Ok(ExecuteTarget::Module(module)),
+            Some((ModuleKind::ScalarFunction, module)) => Ok(ExecuteTarget::Function(module)),
             _ => self.global_procedure(name).ok_or_else(|| errors::no_procedure(shown)),
         }
     }
 
     /// The procedure of master that a name beginning with `sp_` means in every database.
-    fn global_procedure(&self, name: &ObjectName) -> Option<Called> {
+    fn global_procedure(&self, name: &ObjectName) -> Option<ExecuteTarget> {
         let prefix = name.name.value.get(..3).filter(|prefix| prefix.eq_ignore_ascii_case("sp_"));
         let master = prefix.and_then(|_| self.core.host().find_db("master"));
         let master = master.filter(|_| name.database.is_none() && name.server.is_none())?;
@@ -345,7 +349,7 @@ impl Run<'_> {
         let found = master.catalog().find_module(schema, &name.name.value).cloned();
         found
             .filter(|module| module.kind == ModuleKind::Procedure)
-            .map(|module| Called::Global(master, module))
+            .map(|module| ExecuteTarget::Global(master, module))
     }
 
     /// Runs a scalar function with arguments; its value waits for the variable of the call.
@@ -591,7 +595,7 @@ impl Run<'_> {
 }
 
 /// What EXECUTE calls.
-pub(super) enum Called {
+pub(super) enum ExecuteTarget {
     System(procedures::Procedure),
     /// sp_executesql and its kin.
     Dynamic(Dynamic),
@@ -606,15 +610,15 @@ pub(super) enum Called {
     Script(Arc<ModuleDef>),
 }
 
-impl Called {
+impl ExecuteTarget {
     /// The procedure of the system that a name means in every database.
-    fn of_system(name: &str) -> Result<Option<Called>, SqlError> {
+    fn of_system(name: &str) -> Result<Option<ExecuteTarget>, SqlError> {
         if let Some(dynamic) = Dynamic::find(name) {
-            return Ok(Some(Called::Dynamic(dynamic)));
+            return Ok(Some(ExecuteTarget::Dynamic(dynamic)));
         }
         match procedures::find(name) {
-            Some(procedure) => Ok(Some(Called::System(procedure))),
-            None => Ok(scripts::find(name)?.map(Called::Script)),
+            Some(procedure) => Ok(Some(ExecuteTarget::System(procedure))),
+            None => Ok(scripts::find(name)?.map(ExecuteTarget::Script)),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use types::{SqlError, Value};
 
-use super::run::{End, run_batch};
+use super::run::{BatchEnd, run_batch};
 use super::trigger::{MAX_NESTING, too_deep};
 use bind::function::CalledFunction;
 use catalog::errors;
@@ -58,10 +58,10 @@ pub fn run(
     core.end_visit(visit);
     (core.options.quoted_identifier, core.options.ansi_nulls, core.options.nocount) = options;
     match end.map_err(|failure| failure.error)? {
-        End::Finished(_) => {
+        BatchEnd::Finished(_) => {
             let result = code.batch.program.result;
             Ok(result.and_then(|slot| vars.get_mut(slot)).map_or(Value::Null, std::mem::take))
         }
-        End::ScopeAborted | End::BatchAborted => Err(errors::batch_ended()),
+        BatchEnd::ScopeAborted | BatchEnd::BatchAborted => Err(errors::batch_ended()),
     }
 }

@@ -17,7 +17,7 @@ use session::output::{
 };
 
 /// Rows of a result set: its columns' types, and where its rows begin.
-struct Set {
+struct CapturedSet {
     types: Vec<DataType>,
     first: usize,
 }
@@ -25,15 +25,17 @@ struct Set {
 /// Takes the result sets; all else goes on to the client.
 struct Capture<'s> {
     client: &'s mut dyn Sink,
-    sets: Vec<Set>,
+    sets: Vec<CapturedSet>,
     rows: RowStore,
     packed: Vec<u8>,
 }
 
 impl Sink for Capture<'_> {
     fn columns(&mut self, columns: &[ColumnInfo]) -> Result<(), SqlError> {
-        self.sets
-            .push(Set { types: columns.iter().map(|c| c.ty).collect(), first: self.rows.len() });
+        self.sets.push(CapturedSet {
+            types: columns.iter().map(|c| c.ty).collect(),
+            first: self.rows.len(),
+        });
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use compact_str::CompactString;
 use types::{SqlError, msg};
 
 use super::dynamic::{Dynamic, number_of, text_of};
-use super::execute::{Called, object_name};
+use super::execute::{ExecuteTarget, object_name};
 use super::run::{Failure, Flow, Run};
 use catalog::errors;
 use programs::arguments::Arg;
@@ -69,10 +69,10 @@ impl Run<'_> {
     fn find_prepared(
         &mut self,
         call: &PreparedCall,
-    ) -> Result<(Arc<catalog::Db>, Called), Failure> {
+    ) -> Result<(Arc<catalog::Db>, ExecuteTarget), Failure> {
         let name = object_name(&call.name).ok_or_else(|| errors::no_procedure(&call.name))?;
         match self.find_called(&name, &call.name)? {
-            (_, Called::Dynamic(Dynamic::PrepExecRpc | Dynamic::Execute)) => {
+            (_, ExecuteTarget::Dynamic(Dynamic::PrepExecRpc | Dynamic::Execute)) => {
                 Err(errors::not_supported("sp_prepexecrpc of a prepared call").into())
             }
             found => Ok(found),

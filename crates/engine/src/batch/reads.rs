@@ -94,7 +94,7 @@ fn table_of(
 }
 
 /// What a statement reads is counted.
-pub(super) struct Reading {
+pub(super) struct CountedReading {
     /// The scans of the statement around it.
     around: Option<Box<Scans>>,
     trace: PageTrace,
@@ -102,16 +102,16 @@ pub(super) struct Reading {
 
 impl Run<'_> {
     /// From now on what is read is counted.
-    pub(super) fn begin_reading(&mut self) -> Reading {
+    pub(super) fn begin_reading(&mut self) -> CountedReading {
         let around = self.core.run.scans.replace(Box::default());
-        Reading { around, trace: PageTrace::begin() }
+        CountedReading { around, trace: PageTrace::begin() }
     }
 
     /// The statement has ended; what it has read is told unless it has failed.
     pub(super) fn end_reading(
         &mut self,
         at: usize,
-        Reading { around, trace }: Reading,
+        CountedReading { around, trace }: CountedReading,
         failed: bool,
     ) -> Result<(), Failure> {
         let units = trace.end();

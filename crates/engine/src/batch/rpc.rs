@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use types::{DataType, SqlError};
 
-use super::run::{End, Flow, Outputs, Run};
+use super::run::{BatchEnd, Flow, Outputs, Run};
 use programs::arguments::Arg;
 use programs::compiled::Compiled;
 use session::output::Sink;
@@ -21,17 +21,17 @@ pub fn call(
     name: &str,
     args: Vec<Arg>,
     types: Vec<Option<DataType>>,
-) -> Result<(End, Outputs), SqlError> {
+) -> Result<(BatchEnd, Outputs), SqlError> {
     let batch = nothing();
     let mut vars = Vec::new();
     let mut run = Run::new(core, sink, batch, &mut vars, false);
     run.outputs = Some(Outputs { types, values: Vec::new() });
     let end = match run.call_by_name(name, args) {
-        Ok((Flow::Next, status)) => End::Finished(status),
-        Ok((Flow::Abort, _)) => End::BatchAborted,
+        Ok((Flow::Next, status)) => BatchEnd::Finished(status),
+        Ok((Flow::Abort, _)) => BatchEnd::BatchAborted,
         Err(failure) => {
             run.failed(0, failure).map_err(|failure| failure.error)?;
-            End::ScopeAborted
+            BatchEnd::ScopeAborted
         }
     };
     Ok((end, run.end_call().unwrap_or_default()))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use types::{SqlError, Value, msg};
 
-use super::run::{Effect, End, Failure, Flow, Run, run_batch};
+use super::run::{BatchEnd, Effect, Failure, Flow, Run, run_batch};
 use super::trigger::{MAX_NESTING, too_deep};
 use bind::set_options::CurrentOptions;
 use catalog::{Db, ModuleDef, ModuleSettings};
@@ -97,18 +97,18 @@ impl Run<'_> {
         // The error of an inner scope keeps its line and goes to this scope's CATCH.
         match end? {
             // What SET IMPLICIT_TRANSACTIONS ON has begun is not the scope's.
-            End::Finished(status) if self.core.trancount() == trancount || implicit => {
+            BatchEnd::Finished(status) if self.core.trancount() == trancount || implicit => {
                 Ok((Flow::Next, status))
             }
-            End::Finished(_) => {
+            BatchEnd::Finished(_) => {
                 let error = SqlError::of(
                     msg::TRANSACTION_COUNT_MISMATCH,
                     [&trancount, &self.core.trancount()],
                 );
                 Err(Failure { error, effect: Effect::Raise })
             }
-            End::ScopeAborted => Ok((Flow::Next, -1)),
-            End::BatchAborted => Ok((Flow::Abort, -1)),
+            BatchEnd::ScopeAborted => Ok((Flow::Next, -1)),
+            BatchEnd::BatchAborted => Ok((Flow::Abort, -1)),
         }
     }
 

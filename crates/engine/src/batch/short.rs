@@ -2,10 +2,10 @@
 //! that prepared it: a cache in front of the interpreter. What the interpreter would look up and
 //! ask for such a statement (its bindings, whether they hold, what kind of statement it is, whether
 //! it is measured, profiled or only compiled) was found out when it ran that way, and holds as long
-//! as `Short::holds`. Guarantees: from there on the statement is run, ended, told of and counted by
-//! the functions that the interpreter calls (`change` and `query` of `run/perform.rs`), and its
-//! errors do what they do there; where it is to run again, or anything is not as it was, the
-//! interpreter runs it from the beginning, and nothing has happened by then.
+//! as `ShortStatement::holds`. Guarantees: from there on the statement is run, ended, told of and
+//! counted by the functions that the interpreter calls (`change` and `query` of `run/perform.rs`),
+//! and its errors do what they do there; where it is to run again, or anything is not as it was,
+//! the interpreter runs it from the beginning, and nothing has happened by then.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use types::{SqlError, Value};
 
 use super::bindings;
 use super::kind::kind_of;
-use super::run::{End, Failure, change, fail_batch, query};
+use super::run::{BatchEnd, Failure, change, fail_batch, query};
 use catalog::errors;
 use dml::{DmlPlan, ExpectedRow};
 use plan::QueryPlan;
@@ -24,24 +24,24 @@ use session::output::{Sink, StatementKind};
 use session::state::SessionCore;
 
 /// A statement that may run this way.
-enum Plan {
+enum ShortPlan {
     Dml(Arc<DmlPlan>),
     Query(Arc<QueryPlan>),
 }
 
 /// The one statement of a batch.
-pub(crate) struct Short {
+pub(crate) struct ShortStatement {
     /// The options under which this was found, by their number.
     options: u64,
     stamp: Stamp,
-    plan: Plan,
+    plan: ShortPlan,
     kind: StatementKind,
     counts: Arc<Counts>,
 }
 
-impl Short {
+impl ShortStatement {
     /// What a batch is that has run just now; nothing where it is more than one such statement.
-    pub(crate) fn of(core: &mut SessionCore, batch: &Arc<Compiled>) -> Option<Short> {
+    pub(crate) fn of(core: &mut SessionCore, batch: &Arc<Compiled>) -> Option<ShortStatement> {
         let program = &batch.program;
         let ([Op::Stmt(0)], [stmt], []) =
             (&program.ops[..], &program.stmts[..], &program.tries[..])
@@ -57,11 +57,11 @@ impl Short {
         }
         let (stamp, bound, counts) = bindings::of_first(core, batch)?;
         let plan = match bound {
-            Bound::Dml(plan) if plan.is_point() => Plan::Dml(plan),
-            Bound::Query(plan) if plan.point => Plan::Query(plan),
+            Bound::Dml(plan) if plan.is_point() => ShortPlan::Dml(plan),
+            Bound::Query(plan) if plan.point => ShortPlan::Query(plan),
             _ => return None,
         };
-        Some(Short {
+        Some(ShortStatement {
             options: core.options.changes(),
             stamp,
             plan,
@@ -74,8 +74,8 @@ impl Short {
     #[inline]
     pub(crate) fn holds(&self, core: &SessionCore) -> bool {
         let needs = match &self.plan {
-            Plan::Dml(plan) => plan.needs(),
-            Plan::Query(plan) => plan.needs(),
+            ShortPlan::Dml(plan) => plan.needs(),
+            ShortPlan::Query(plan) => plan.needs(),
         };
         // The options are the same, so those that it was compiled with are.
         self.options == core.options.changes()
@@ -88,7 +88,7 @@ impl Short {
     /// that it has begun itself: the schema has moved, or a filegroup was full and has room now.
     #[cold]
     fn runs_again(&self, core: &mut SessionCore, error: &SqlError) -> bool {
-        let changes = matches!(self.plan, Plan::Dml(_));
+        let changes = matches!(self.plan, ShortPlan::Dml(_));
         error.number == errors::SCHEMA_CHANGED
             || changes
                 && error.number == 1105
@@ -101,13 +101,13 @@ impl Short {
     #[inline]
     pub(crate) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match &self.plan {
-            Plan::Dml(plan) => plan.look_ahead(&mut core.memory, vars),
-            Plan::Query(_) => None,
+            ShortPlan::Dml(plan) => plan.look_ahead(&mut core.memory, vars),
+            ShortPlan::Query(_) => None,
         }
     }
 
     /// Runs the statement; nothing where the interpreter is to run it. Its errors go to the sink.
-    /// `ahead` is what [`Short::look_ahead`] has found for the same variables.
+    /// `ahead` is what [`ShortStatement::look_ahead`] has found for the same variables.
     #[inline]
     pub(crate) fn run(
         &self,
@@ -116,19 +116,19 @@ impl Short {
         batch: &Arc<Compiled>,
         vars: &mut Vec<Value>,
         ahead: Option<ExpectedRow>,
-    ) -> Option<Result<End, Failure>> {
+    ) -> Option<Result<BatchEnd, Failure>> {
         let counts = &*self.counts;
         let (run, statement) = (counts.run.begin(), counts.statements[0].begin());
         // No CATCH is around it.
         let ran = match &self.plan {
-            Plan::Dml(plan) => change(plan, core, sink, vars, ahead, false),
-            Plan::Query(plan) => query(plan, core, sink, vars),
+            ShortPlan::Dml(plan) => change(plan, core, sink, vars, ahead, false),
+            ShortPlan::Query(plan) => query(plan, core, sink, vars),
         };
         let shown = (ran.shown, ran.owes);
         let end = match ran.tell(core, sink, (&**batch, 0), self.kind) {
             Ok(rows) => {
                 counts.statements[0].end(statement, rows);
-                Ok(End::Finished(0))
+                Ok(BatchEnd::Finished(0))
             }
             Err(error) if self.runs_again(core, &error) => return None,
             Err(error) => fail_batch(core, sink, batch, vars, error, shown),

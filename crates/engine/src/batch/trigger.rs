@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use types::{SqlError, msg};
 
-use super::run::{End, run_batch};
+use super::run::{BatchEnd, run_batch};
 use catalog::{Db, ModuleDef, errors};
 use ddl::temps;
 use instance::OfInstance;
@@ -103,8 +103,8 @@ fn run_one(
     core.run.triggers.changes = changes;
     core.run.triggers.event_data = event;
     match end {
-        Ok(End::Finished(_)) => check_after_trigger(&core.transactions.client),
-        Ok(End::ScopeAborted | End::BatchAborted) => Err(errors::batch_ended()),
+        Ok(BatchEnd::Finished(_)) => check_after_trigger(&core.transactions.client),
+        Ok(BatchEnd::ScopeAborted | BatchEnd::BatchAborted) => Err(errors::batch_ended()),
         Err(failure) => {
             // No error that leaves a trigger lets its transaction go on, RAISERROR's neither.
             core.transactions.client.doomed |= core.trancount() > 0;

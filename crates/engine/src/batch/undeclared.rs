@@ -5,7 +5,7 @@
 use syntax::ast::{AssignOp, Execute, ExecuteArg, ExecuteWhat, Expr, ExprKind};
 use types::DataType;
 
-use super::execute::Called;
+use super::execute::ExecuteTarget;
 use super::run::{Failure, Run};
 use bind::undeclared::Deduced;
 use exec::operators::scalar::compile_scalar;
@@ -51,8 +51,8 @@ impl Run<'_> {
         let (db, called) = self.find_called(name, &name.to_string())?;
         // Those of system procedures are not declared anywhere: 11502 in the end.
         let (home, module) = match called {
-            Called::Module(module) => (db.clone(), module),
-            Called::Global(home, module) => (home, module),
+            ExecuteTarget::Module(module) => (db.clone(), module),
+            ExecuteTarget::Global(home, module) => (home, module),
             _ => return Ok(()),
         };
         let visit = self.core.visit_db(&db)?;

@@ -32,7 +32,7 @@ pub(super) struct Process {
 }
 
 /// How a process stands to a resource.
-pub(super) struct Part {
+pub(super) struct ProcessRole {
     pub process: String,
     pub mode: LockMode,
     /// It waits for it: `wait` or `convert`.
@@ -40,18 +40,18 @@ pub(super) struct Part {
 }
 
 /// A resource of a deadlock.
-pub(super) struct Contested {
+pub(super) struct ContestedResource {
     pub resource: Resource,
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
-    pub owners: Vec<Part>,
-    pub waiters: Vec<Part>,
+    pub owners: Vec<ProcessRole>,
+    pub waiters: Vec<ProcessRole>,
 }
 
 /// A deadlock with its sessions; the victim is the first process.
 pub(super) struct Report {
     pub processes: Vec<Process>,
-    pub resources: Vec<Contested>,
+    pub resources: Vec<ContestedResource>,
 }
 
 fn cut(text: &str) -> String {
@@ -88,11 +88,11 @@ impl Report {
         let (before, from) = deadlock.parties.split_at(victim);
         let parties: Vec<&DeadlockParty> = from.iter().chain(before).take(MOST_PROCESSES).collect();
         let processes = parties.iter().map(|party| Process::new(instance, party)).collect();
-        let mut resources: Vec<Contested> = Vec::new();
+        let mut resources: Vec<ContestedResource> = Vec::new();
         for (at, party) in parties.iter().enumerate() {
             let place =
                 resources.iter().position(|r| r.resource == party.resource).unwrap_or_else(|| {
-                    resources.push(Contested::new(instance, party.resource));
+                    resources.push(ContestedResource::new(instance, party.resource));
                     resources.len() - 1
                 });
             let blocker = parties[(at + 1) % parties.len()];
@@ -100,10 +100,10 @@ impl Report {
                 Block::Holds(mode) => (mode, None),
                 Block::Ahead(mode) => (mode, Some(request(blocker))),
             };
-            let owner = Part { process: id(blocker), mode, request: request_of };
+            let owner = ProcessRole { process: id(blocker), mode, request: request_of };
             resources[place].owners.push(owner);
             let waiter =
-                Part { process: id(party), mode: party.mode, request: Some(request(party)) };
+                ProcessRole { process: id(party), mode: party.mode, request: Some(request(party)) };
             resources[place].waiters.push(waiter);
         }
         Report { processes, resources }
@@ -113,7 +113,7 @@ impl Report {
     pub fn graph(&self) -> Element {
         let victims =
             self.processes.iter().take(1).map(|p| Element::new("victimProcess").with("id", &p.id));
-        let part = |name: &'static str, part: &Part| {
+        let part = |name: &'static str, part: &ProcessRole| {
             let element =
                 Element::new(name).with("id", &part.process).with("mode", part.mode.name());
             match part.request {
@@ -212,8 +212,8 @@ impl Process {
     }
 }
 
-impl Contested {
-    fn new(instance: &InstanceCore, resource: Resource) -> Contested {
+impl ContestedResource {
+    fn new(instance: &InstanceCore, resource: Resource) -> ContestedResource {
         let db = instance.db_by_id(i32::from(resource.db));
         let of_unit = |unit: u32| {
             let catalog = db.as_ref()?.catalog();
@@ -257,7 +257,7 @@ impl Contested {
         };
         let ends = vec![("dbid", resource.db.to_string()), ("id", id)];
         let attributes = [own, ends].concat();
-        Contested { resource, name, attributes, owners: Vec::new(), waiters: Vec::new() }
+        ContestedResource { resource, name, attributes, owners: Vec::new(), waiters: Vec::new() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Deadlocks as lines of the error log: what trace flags 1222 and 1204 write.
 
-use super::report::{Contested, Part, Process, Report};
+use super::report::{ContestedResource, Process, ProcessRole, Report};
 use super::tree::Element;
 use metadata::views::waiting::wait_resource;
 
@@ -44,10 +44,10 @@ fn owner(process: &Process, mode: &str) -> String {
     format!("ResType:LockOwner Mode: {mode} SPID:{session} ECID:0 Cost:({priority}/{log})")
 }
 
-fn node(report: &Report, of: &Contested, line: &mut impl FnMut(&str)) {
+fn node(report: &Report, of: &ContestedResource, line: &mut impl FnMut(&str)) {
     let held = of.owners.first().map_or("", |owner| owner.mode.name());
     line(&format!("{} Mode:{held}", wait_resource(&of.resource)));
-    let known = |part: &Part| report.processes.iter().find(|p| p.id == part.process);
+    let known = |part: &ProcessRole| report.processes.iter().find(|p| p.id == part.process);
     line(" Grant List:");
     for (part, process) in of.owners.iter().filter_map(|part| Some((part, known(part)?))) {
         line(&format!(

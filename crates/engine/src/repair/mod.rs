@@ -29,7 +29,7 @@ use catalog::systables::{ALL, DISCARDED_UNIT};
 use instance::mend::{mended_bit_text, mended_text};
 use instance::permit::Paths;
 use instance::{InstanceError, SYSTEM, lost_list, own_files, start};
-use salvage::Salvaged;
+use salvage::SalvagedRows;
 
 /// Trace flag: no procedure runs at the start.
 const NOTHING_AT_START: i32 = 4022;
@@ -58,7 +58,7 @@ impl From<SqlError> for RepairError {
 
 /// Something that is done, or would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum RepairAct {
     /// A copy of a small file is rewritten from the other one.
     WriteCopy,
     /// The list of databases, or the identity, is made again from the databases' files.
@@ -75,26 +75,26 @@ pub enum Act {
     FinishRebuild,
 }
 
-impl Act {
+impl RepairAct {
     /// Its name in the output for programs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Act::WriteCopy => "write-copy",
-            Act::MakeAgain => "make-again",
-            Act::MendPages => "mend-pages",
-            Act::MendLog => "mend-log",
-            Act::NewLog => "new-log",
-            Act::Rebuild => "rebuild",
-            Act::FinishRebuild => "finish-rebuild",
+            RepairAct::WriteCopy => "write-copy",
+            RepairAct::MakeAgain => "make-again",
+            RepairAct::MendPages => "mend-pages",
+            RepairAct::MendLog => "mend-log",
+            RepairAct::NewLog => "new-log",
+            RepairAct::Rebuild => "rebuild",
+            RepairAct::FinishRebuild => "finish-rebuild",
         }
     }
 }
 
 /// One step of a repair.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    pub act: Act,
+pub struct RepairStep {
+    pub act: RepairAct,
     pub file: PathBuf,
     pub text: String,
     /// What is lost by it.
@@ -104,7 +104,7 @@ pub struct Step {
 /// What is wrong with an instance, and what was or would be done.
 #[derive(Clone, Debug, Default)]
 pub struct Repair {
-    pub steps: Vec<Step>,
+    pub steps: Vec<RepairStep>,
     /// What is wrong and stays so.
     pub notes: Vec<String>,
     /// Name and state of each database; empty if none was opened.
@@ -141,14 +141,14 @@ pub fn repair(
         let _lock = start::lock_folder(&*options.disk, &options.data_dir, false, true)?;
         let mut found = Examination::of(options)?;
         if let Some(folder) = found.interrupted.take() {
-            found.tell(Act::FinishRebuild, tell);
+            found.tell(RepairAct::FinishRebuild, tell);
             rebuild::finish(&*options.disk, &options.data_dir, &folder)?;
             let steps = found.repair.steps;
             found = Examination::of(options)?;
             found
                 .repair
                 .steps
-                .splice(0..0, steps.into_iter().filter(|s| s.act == Act::FinishRebuild));
+                .splice(0..0, steps.into_iter().filter(|s| s.act == RepairAct::FinishRebuild));
         }
         found.carry_out(options, tell)?;
         found
@@ -190,7 +190,7 @@ struct Examination {
     /// Numbers of those that are to be rebuilt, and of those that were.
     to_rebuild: Vec<i32>,
     rebuilt: Vec<i32>,
-    salvaged: Salvaged,
+    salvaged: SalvagedRows,
 }
 
 impl Examination {
@@ -201,8 +201,8 @@ impl Examination {
         let interrupted = rebuild::interrupted(disk, root)?;
         if let Some(folder) = &interrupted {
             let text = "The renames of an interrupted rebuild are made".to_string();
-            repair.steps.push(Step {
-                act: Act::FinishRebuild,
+            repair.steps.push(RepairStep {
+                act: RepairAct::FinishRebuild,
                 file: folder.clone(),
                 text,
                 lost: Vec::new(),
@@ -213,7 +213,12 @@ impl Examination {
         if !known.news.is_empty() {
             let text = known.news.join(" ");
             let file = root.join(catalog::registry::FILE_NAME);
-            repair.steps.push(Step { act: Act::MakeAgain, file, text, lost: Vec::new() });
+            repair.steps.push(RepairStep {
+                act: RepairAct::MakeAgain,
+                file,
+                text,
+                lost: Vec::new(),
+            });
         }
         let system = SYSTEM.into_iter().filter(|(_, id)| *id != TEMPDB);
         let entries: Vec<DbEntry> = system
@@ -234,7 +239,7 @@ impl Examination {
             entries,
             to_rebuild: Vec::new(),
             rebuilt: Vec::new(),
-            salvaged: Salvaged::default(),
+            salvaged: SalvagedRows::default(),
         };
         if found.interrupted.is_none() {
             for entry in found.entries.clone() {
@@ -267,7 +272,12 @@ impl Examination {
                 let texts: Vec<String> =
                     state.mended.iter().map(|page| mended_text(&file.path, page)).collect();
                 let (text, file) = (texts.join(" "), file.path.clone());
-                self.repair.steps.push(Step { act: Act::MendPages, file, text, lost: Vec::new() });
+                self.repair.steps.push(RepairStep {
+                    act: RepairAct::MendPages,
+                    file,
+                    text,
+                    lost: Vec::new(),
+                });
             }
             for (page, unit) in &state.damaged {
                 let text = format!(
@@ -309,8 +319,8 @@ impl Examination {
                         let texts: Vec<String> =
                             mended.iter().map(|bit| mended_bit_text(log, bit)).collect();
                         let (text, file) = (texts.join(" "), log.to_path_buf());
-                        self.repair.steps.push(Step {
-                            act: Act::MendLog,
+                        self.repair.steps.push(RepairStep {
+                            act: RepairAct::MendLog,
                             file,
                             text,
                             lost: Vec::new(),
@@ -335,7 +345,7 @@ impl Examination {
         }
         let text = format!("'{}' was closed cleanly and gets a new log: {why}", entry.name);
         let file = log.to_path_buf();
-        self.repair.steps.push(Step { act: Act::NewLog, file, text, lost: Vec::new() });
+        self.repair.steps.push(RepairStep { act: RepairAct::NewLog, file, text, lost: Vec::new() });
         Ok(())
     }
 
@@ -365,7 +375,7 @@ impl Examination {
         }
         let text = format!("'{}' cannot be opened, {why}: it is rebuilt{kept}", entry.name);
         let file = primary.to_path_buf();
-        self.repair.steps.push(Step { act: Act::Rebuild, file, text, lost });
+        self.repair.steps.push(RepairStep { act: RepairAct::Rebuild, file, text, lost });
         self.to_rebuild.push(id);
         Ok(())
     }
@@ -376,16 +386,22 @@ impl Examination {
         options: &InstanceOptions,
         tell: &mut dyn FnMut(&str),
     ) -> Result<(), RepairError> {
-        for act in [Act::WriteCopy, Act::MakeAgain, Act::MendPages, Act::MendLog, Act::NewLog] {
+        for act in [
+            RepairAct::WriteCopy,
+            RepairAct::MakeAgain,
+            RepairAct::MendPages,
+            RepairAct::MendLog,
+            RepairAct::NewLog,
+        ] {
             self.tell(act, tell);
         }
-        for step in self.repair.steps.iter().filter(|step| step.act == Act::MendPages) {
+        for step in self.repair.steps.iter().filter(|step| step.act == RepairAct::MendPages) {
             pages::mend_file(&*options.disk, &step.file, true).map_err(TxnError::from)?;
         }
         self.rebuild(options, tell)
     }
 
-    fn tell(&self, act: Act, tell: &mut dyn FnMut(&str)) {
+    fn tell(&self, act: RepairAct, tell: &mut dyn FnMut(&str)) {
         self.repair.steps.iter().filter(|step| step.act == act).for_each(|step| tell(&step.text));
     }
 
@@ -402,7 +418,7 @@ impl Examination {
         if ids.is_empty() {
             return Ok(());
         }
-        self.tell(Act::Rebuild, tell);
+        self.tell(RepairAct::Rebuild, tell);
         let entries: Vec<&DbEntry> =
             self.entries.iter().filter(|entry| ids.contains(&entry.id)).collect();
         let aside = rebuild::rebuild(options, &entries, &self.salvaged)?;
@@ -441,7 +457,12 @@ fn examine_small_files(
                 for (file, reason) in content.stale {
                     let text =
                         format!("'{}' is rewritten from its other copy: {reason}", file.display());
-                    repair.steps.push(Step { act: Act::WriteCopy, file, text, lost: Vec::new() });
+                    repair.steps.push(RepairStep {
+                        act: RepairAct::WriteCopy,
+                        file,
+                        text,
+                        lost: Vec::new(),
+                    });
                 }
             }
             Found::Damaged(damaged) if name == catalog::registry::FILE_NAME => {
@@ -450,7 +471,7 @@ fn examine_small_files(
             Found::Damaged(damaged) => {
                 let text = format!("No copy of '{name}' is whole ({damaged}): it begins empty");
                 let lost = vec![format!("what was in '{name}'")];
-                repair.steps.push(Step { act: Act::MakeAgain, file: path, text, lost });
+                repair.steps.push(RepairStep { act: RepairAct::MakeAgain, file: path, text, lost });
             }
         }
     }

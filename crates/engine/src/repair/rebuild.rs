@@ -16,7 +16,7 @@ use txn::Durability;
 use types::{SqlError, Value};
 
 use super::RepairError;
-use super::salvage::Salvaged;
+use super::salvage::SalvagedRows;
 use crate::{Instance, InstanceOptions};
 use instance::own_files;
 
@@ -82,7 +82,7 @@ fn free_folder(disk: &dyn Disk, root: &Path) -> PathBuf {
 pub(super) fn rebuild(
     options: &InstanceOptions,
     entries: &[&DbEntry],
-    salvaged: &Salvaged,
+    salvaged: &SalvagedRows,
 ) -> Result<PathBuf, RepairError> {
     let (disk, root) = (&*options.disk, &options.data_dir);
     let folder = free_folder(disk, root);
@@ -140,7 +140,7 @@ fn renames_of(
 }
 
 /// Puts the rows that were salvaged into the new master.
-fn import(instance: &Arc<Instance>, salvaged: &Salvaged) -> Result<(), SqlError> {
+fn import(instance: &Arc<Instance>, salvaged: &SalvagedRows) -> Result<(), SqlError> {
     let db = instance.db_by_id(MASTER).ok_or_else(|| SqlError::internal("master was not made"))?;
     let open = db.open()?;
     let mut txn = open.storage.begin(0).map_err(|e| errors::db_error(&db, &e))?;

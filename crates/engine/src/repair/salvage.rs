@@ -46,7 +46,7 @@ const DISABLED: i32 = 1;
 
 /// What was read.
 #[derive(Debug, Default)]
-pub(super) struct Salvaged {
+pub(super) struct SalvagedRows {
     pub rows: Vec<(SysTable, Vec<Value>)>,
     /// What could be read and is taken over, and what is lost.
     pub kept: Vec<String>,
@@ -61,15 +61,15 @@ struct Version {
     doubtful: bool,
 }
 
-type Found = BTreeMap<(usize, Vec<u8>), Version>;
+type FoundVersions = BTreeMap<(usize, Vec<u8>), Version>;
 
 /// Reads what can be read of master's primary file.
 ///
 /// # Errors
 /// The file cannot be opened.
-pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Salvaged, TxnError> {
+pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<SalvagedRows, TxnError> {
     let file = disk.open(path, OpenMode::Read)?;
-    let (mut found, mut damaged) = (Found::new(), Vec::new());
+    let (mut found, mut damaged) = (FoundVersions::new(), Vec::new());
     let walked = pages::walk(&*file, &mut |id, state, image| {
         let page = Page::from_bytes(image);
         if let Some(table) = table_of(&page) {
@@ -95,7 +95,7 @@ fn table_of(page: &Page) -> Option<SysTable> {
     ALL.get(number as usize).copied().filter(|table| WANTED.contains(table))
 }
 
-fn take_rows(page: &Page, table: SysTable, doubtful: bool, found: &mut Found) {
+fn take_rows(page: &Page, table: SysTable, doubtful: bool, found: &mut FoundVersions) {
     for (header, key, value) in access::btree::leaf_rows(page) {
         let row = table.decode(value).ok().filter(|row| table.key(row) == key);
         let row = if header.is_ghost() { None } else { row };
@@ -125,8 +125,8 @@ fn text(row: &[Value], at: usize) -> &str {
 }
 
 /// The rows of which a new master is made.
-fn choose(found: Found, damaged: &[(PageId, SysTable)]) -> Salvaged {
-    let mut out = Salvaged::default();
+fn choose(found: FoundVersions, damaged: &[(PageId, SysTable)]) -> SalvagedRows {
+    let mut out = SalvagedRows::default();
     for (id, table) in damaged {
         let (file, page) = (id.file, id.page);
         out.lost.push(format!(
@@ -162,7 +162,7 @@ fn choose(found: Found, damaged: &[(PageId, SysTable)]) -> Salvaged {
 }
 
 /// The modules that are taken over. All else that was in master is lost, as its pages are.
-fn objects(found: &Found, modules: bool, out: &mut Salvaged) -> BTreeSet<i64> {
+fn objects(found: &FoundVersions, modules: bool, out: &mut SalvagedRows) -> BTreeSet<i64> {
     let rows = found.iter().filter(|((table, _), _)| *table == SysTable::Objects.number());
     let rows: Vec<&Vec<Value>> = rows.filter_map(|(_, version)| version.row.as_ref()).collect();
     let is_module = |row: &[Value]| MODULES.iter().any(|kind| kind.code() == text(row, 3));
@@ -187,7 +187,7 @@ fn objects(found: &Found, modules: bool, out: &mut Salvaged) -> BTreeSet<i64> {
     imported
 }
 
-fn keep_principal(row: &mut [Value], doubtful: bool, out: &mut Salvaged) -> bool {
+fn keep_principal(row: &mut [Value], doubtful: bool, out: &mut SalvagedRows) -> bool {
     let server = number(row, 0) == SERVER;
     let login = server && text(row, 3) == "S";
     let name = text(row, 2).to_string();

@@ -7,9 +7,9 @@ use compact_str::CompactString;
 use syntax::ast::StmtKind;
 use types::{DataType, SqlError, msg};
 
-use super::{Outcome, Session, round};
+use super::{BatchOutcome, Session, round};
 use crate::batch::flow::killed;
-use crate::batch::run::End;
+use crate::batch::run::BatchEnd;
 use crate::typed_rows::Typed;
 use catalog::TableDef;
 use catalog::errors;
@@ -97,7 +97,7 @@ impl Session {
     /// that a column has not become others, as in INSERT. The sink gets the end of the statement,
     /// and errors: those of INSERT, what `rows` returns, 2628 as for [`Session::bulk_insert`], 4022
     /// when no load is announced.
-    pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> Outcome {
+    pub fn load_bulk(&mut self, rows: &mut dyn BulkRows, sink: &mut dyn Sink) -> BatchOutcome {
         let bulk = self.core.run.pending_bulk.take();
         let Session { core, shared, told, .. } = self;
         round::request(core, shared, told, sink, |core, sink, _| {
@@ -128,7 +128,7 @@ impl Session {
                 error,
                 nested: false,
             })?;
-            Ok(if error { End::BatchAborted } else { End::Finished(0) })
+            Ok(if error { BatchEnd::BatchAborted } else { BatchEnd::Finished(0) })
         })
     }
 }
@@ -177,15 +177,16 @@ fn load(
     };
     core.begin_statement(true)?;
     let result = bulk_load(&bulk, core, &mut typed);
-    let result = result.and_then(|rows| core.fire_triggers(&mut Unheard, true).map(|()| rows));
+    let result =
+        result.and_then(|rows| core.fire_triggers(&mut UnheardMessages, true).map(|()| rows));
     core.end_statement(result)
 }
 
 /// What triggers of a load say: the program that loads has asked for no messages; errors end the
 /// load.
-struct Unheard;
+struct UnheardMessages;
 
-impl Sink for Unheard {
+impl Sink for UnheardMessages {
     fn error(&mut self, error: &SqlError) -> Result<(), SqlError> {
         Err(error.clone())
     }

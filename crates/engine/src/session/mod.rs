@@ -35,7 +35,7 @@ use instance::InstanceCore;
 use instance::OfInstance;
 use memory::meter::Metered;
 use programs::parameters::{self, ToRun};
-use ready::{Ready, put_ready};
+use ready::{ReadyBatch, put_ready};
 use round::{begin_batch, request};
 use session::output::Sink;
 use session::state::activity::{CurrentSessionGuard, PublishedState};
@@ -59,7 +59,7 @@ pub struct Session {
     key: String,
     vars: Vec<Value>,
     /// What was found for the prepared batches that ran last.
-    ready: Vec<Ready>,
+    ready: Vec<ReadyBatch>,
     /// What [`Session::reset`] goes back to.
     login_db: CompactString,
     login_options: SessionOptions,
@@ -75,7 +75,7 @@ impl Drop for Session {
 
 /// How a batch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct BatchOutcome {
     /// No error was reported.
     pub ok: bool,
     /// What RETURN gave; 0 without RETURN.
@@ -250,7 +250,7 @@ impl Session {
     ///
     /// # Errors
     /// None of the batch's own.
-    pub fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> Outcome {
+    pub fn execute(&mut self, text: &str, sink: &mut dyn Sink) -> BatchOutcome {
         let Session { core, shared, told, key, .. } = self;
         request(core, shared, told, sink, |core, sink, told| {
             let ToRun { batch, mut vars, shaped } =
@@ -276,7 +276,7 @@ impl Session {
         let cache = core.instance().batches();
         let found = cache.found(core, text, &params)?;
         let options = core.options.changes();
-        self.keep_ready(Ready::new(number, options, found));
+        self.keep_ready(ReadyBatch::new(number, options, found));
         Ok(Prepared { text: text.to_string(), params, number })
     }
 
@@ -290,7 +290,7 @@ impl Session {
         prepared: &Prepared,
         values: &[Value],
         sink: &mut dyn Sink,
-    ) -> Result<Outcome, SqlError> {
+    ) -> Result<BatchOutcome, SqlError> {
         if values.len() != prepared.params.len() {
             return Err(SqlError::of(
                 msg::BATCH_PARAMETER_COUNT,
@@ -325,7 +325,7 @@ impl Session {
                 }
                 old => {
                     let found = cache.found(core, &prepared.text, &prepared.params)?;
-                    put_ready(ready, old, Ready::new(prepared.number, options, found))
+                    put_ready(ready, old, ReadyBatch::new(prepared.number, options, found))
                 }
             };
             let ready = &mut ready[place];
@@ -343,7 +343,7 @@ impl Session {
         }))
     }
 
-    fn keep_ready(&mut self, new: Ready) {
+    fn keep_ready(&mut self, new: ReadyBatch) {
         put_ready(&mut self.ready, None, new);
     }
 

@@ -1,6 +1,6 @@
 //! Prepared statements, and those of them that a session keeps ready to run.
 
-use crate::batch::short::Short;
+use crate::batch::short::ShortStatement;
 use dml::ExpectedRow;
 use programs::cache::FoundBatch;
 use programs::program::BatchParam;
@@ -19,45 +19,45 @@ pub struct Prepared {
 const READY: usize = 8;
 
 /// What was found for a prepared batch.
-pub(super) struct Ready {
+pub(super) struct ReadyBatch {
     pub(super) number: u64,
     /// The options that it was found under, by their number.
     pub(super) options: u64,
     pub(super) found: FoundBatch,
     /// The batch as one statement on one row, if it is one.
-    pub(super) short: Known,
+    pub(super) short: ReadyStatement,
 }
 
 /// Whether a prepared batch is one statement on one row that is kept ready.
 #[derive(Default)]
-pub(super) enum Known {
+pub(super) enum ReadyStatement {
     /// It has not run since this was asked last.
     #[default]
     Unknown,
-    Short(Box<Short>),
+    Short(Box<ShortStatement>),
     /// It is not, under the options of this number and this version of the schema.
     Not(u64, u64),
 }
 
-impl Ready {
-    pub(super) fn new(number: u64, options: u64, found: FoundBatch) -> Ready {
-        Ready { number, options, found, short: Known::Unknown }
+impl ReadyBatch {
+    pub(super) fn new(number: u64, options: u64, found: FoundBatch) -> ReadyBatch {
+        ReadyBatch { number, options, found, short: ReadyStatement::Unknown }
     }
 
     /// The row of the batch that is about to run, as far as it is known where it is.
     #[inline]
     pub(super) fn look_ahead(&self, core: &mut SessionCore, vars: &[Value]) -> Option<ExpectedRow> {
         match &self.short {
-            Known::Short(short) => short.look_ahead(core, vars),
-            Known::Unknown | Known::Not(..) => None,
+            ReadyStatement::Short(short) => short.look_ahead(core, vars),
+            ReadyStatement::Unknown | ReadyStatement::Not(..) => None,
         }
     }
 
     /// The batch as one statement, if it is one and all is as it was when that was found.
     #[inline]
-    pub(super) fn ready_statement(&self, core: &SessionCore) -> Option<&Short> {
+    pub(super) fn ready_statement(&self, core: &SessionCore) -> Option<&ShortStatement> {
         match &self.short {
-            Known::Short(short) if short.holds(core) => Some(short),
+            ReadyStatement::Short(short) if short.holds(core) => Some(short),
             _ => None,
         }
     }
@@ -67,13 +67,13 @@ impl Ready {
     pub(super) fn look(&mut self, core: &mut SessionCore) {
         let now = (core.options.changes(), core.db().schema_version());
         match &self.short {
-            Known::Not(options, version) if (*options, *version) == now => {}
+            ReadyStatement::Not(options, version) if (*options, *version) == now => {}
             // The interpreter has run it again.
-            Known::Short(short) if short.holds(core) => {}
+            ReadyStatement::Short(short) if short.holds(core) => {}
             _ => {
-                self.short = match Short::of(core, &self.found.batch) {
-                    Some(short) => Known::Short(Box::new(short)),
-                    None => Known::Not(now.0, now.1),
+                self.short = match ShortStatement::of(core, &self.found.batch) {
+                    Some(short) => ReadyStatement::Short(Box::new(short)),
+                    None => ReadyStatement::Not(now.0, now.1),
                 }
             }
         }
@@ -82,7 +82,7 @@ impl Ready {
 
 /// Puts what was found where the same batch's was, else in the place of the oldest. Returns its
 /// place.
-pub(super) fn put_ready(list: &mut Vec<Ready>, old: Option<usize>, new: Ready) -> usize {
+pub(super) fn put_ready(list: &mut Vec<ReadyBatch>, old: Option<usize>, new: ReadyBatch) -> usize {
     if let Some(at) = old {
         list[at] = new;
         return at;

@@ -4,8 +4,8 @@ use compact_str::CompactString;
 use txn::Durability;
 use types::SqlError;
 
-use super::{Isolation, Outcome, Session, round};
-use crate::batch::run::End;
+use super::{BatchOutcome, Isolation, Session, round};
+use crate::batch::run::BatchEnd;
 use ddl::temps;
 use session::output::{SessionChange, Sink, StatementEnd, StatementKind};
 use session::state::SessionCore;
@@ -42,14 +42,18 @@ pub enum TransactionRequest {
 impl Session {
     /// A request of the transaction manager. Errors go to the sink: 3902, 3903, 628, 6401 and what
     /// COMMIT says.
-    pub fn transaction(&mut self, request: &TransactionRequest, sink: &mut dyn Sink) -> Outcome {
+    pub fn transaction(
+        &mut self,
+        request: &TransactionRequest,
+        sink: &mut dyn Sink,
+    ) -> BatchOutcome {
         let Session { core, shared, told, .. } = self;
         round::request(core, shared, told, sink, |core, sink, _| {
             let statement = manage(core, request)?;
             core.succeeded(0);
             core.tell_transactions(sink)?;
             sink.done(StatementEnd { statement, rows: None, error: false, nested: false })?;
-            Ok(End::Finished(0))
+            Ok(BatchEnd::Finished(0))
         })
     }
 

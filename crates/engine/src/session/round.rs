@@ -1,10 +1,10 @@
 //! One request from its beginning to its end: admitted, run, a panic turned into an error, what is
 //! open ended, the answer watched.
 
-use super::Outcome;
+use super::BatchOutcome;
 use super::watch::Watch;
 use crate::batch::flow::killed;
-use crate::batch::run::End;
+use crate::batch::run::BatchEnd;
 use ddl::temps;
 use instance::OfInstance;
 use memory::meter::Metered;
@@ -27,15 +27,19 @@ pub(super) fn request(
     shared: &Arc<SessionShared>,
     told: &mut PublishedState,
     sink: &mut dyn Sink,
-    work: impl FnOnce(&mut SessionCore, &mut dyn Sink, &mut PublishedState) -> Result<End, SqlError>,
-) -> Outcome {
+    work: impl FnOnce(
+        &mut SessionCore,
+        &mut dyn Sink,
+        &mut PublishedState,
+    ) -> Result<BatchEnd, SqlError>,
+) -> BatchOutcome {
     // What the engine does around the statements is of running them too.
     let _run = phases::enter(Phase::Run);
     let mut sink = Watch { inner: sink, shared, errors: 0 };
     if let Err(error) = admit(core) {
         // A client that went away cannot be told.
         let _ = sink.error(&error);
-        return Outcome { ok: false, status: -1 };
+        return BatchOutcome { ok: false, status: -1 };
     }
     let _metered = Metered::begin(core.host().memory());
     let _here = CurrentSessionGuard::enter(shared);
@@ -44,7 +48,7 @@ pub(super) fn request(
     if shared.killed.load(Ordering::Acquire) {
         shared.running.store(false, Ordering::Release);
         let _ = sink.error(&killed());
-        return Outcome { ok: false, status: -1 };
+        return BatchOutcome { ok: false, status: -1 };
     }
     core.run.begin_request();
     core.answers.begin_request();
@@ -55,8 +59,8 @@ pub(super) fn request(
         stack::with_room(|| work(core, &mut sink, told))
     };
     let status = match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(End::Finished(n))) => n,
-        Ok(Ok(End::ScopeAborted | End::BatchAborted)) => -1,
+        Ok(Ok(BatchEnd::Finished(n))) => n,
+        Ok(Ok(BatchEnd::ScopeAborted | BatchEnd::BatchAborted)) => -1,
         Ok(Err(error)) => {
             core.run.results.error_number = error.number;
             let _ = sink.error(&error);
@@ -79,7 +83,7 @@ pub(super) fn request(
     // As for its errors.
     let _ = core.tell_transactions(&mut sink);
     shared.running.store(false, Ordering::Release);
-    Outcome { ok: sink.errors == 0, status }
+    BatchOutcome { ok: sink.errors == 0, status }
 }
 
 /// A batch is about to run: it is published as what runs, and its settings hold. `sent` is what the

@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use types::{DataType, Len, SqlError, Value};
 
-use super::{Outcome, Session, round};
+use super::{BatchOutcome, Session, round};
 use std::sync::Arc;
 
 use crate::batch::rpc::call;
@@ -35,7 +35,7 @@ impl Session {
     /// The sink gets what the statements of the procedure produce, then [`Sink::procedure_done`]
     /// unless the call was ended by an error, then the OUTPUT parameters that the client wants, in
     /// the types that the client declares. Errors go to the sink.
-    pub fn rpc(&mut self, name: &str, params: Vec<RpcParam>, sink: &mut dyn Sink) -> Outcome {
+    pub fn rpc(&mut self, name: &str, params: Vec<RpcParam>, sink: &mut dyn Sink) -> BatchOutcome {
         // Names and types are wanted of calls that give something back, which most do not.
         let described: Vec<_> = match params.iter().any(|param| param.output) {
             true => params.iter().map(|param| (param.name.clone(), param.ty)).collect(),

@@ -5,7 +5,7 @@
 use syntax::ast::{Assignment, StmtKind};
 use types::{SqlError, msg};
 
-use super::{Failure, Run, Step};
+use super::{Failure, NextStep, Run};
 use crate::batch::kind::is_dml;
 use catalog::errors;
 use programs::program::Op;
@@ -17,7 +17,7 @@ const MAX_RECOMPILES: u32 = 100;
 
 /// How often an operation has failed and run again.
 #[derive(Default)]
-pub(super) struct Tries {
+pub(super) struct RetryCounts {
     all: u32,
     /// Of them those for which there was no room.
     without_room: u32,
@@ -32,8 +32,8 @@ impl Run<'_> {
         at: usize,
         op: Op,
         failure: Failure,
-        tries: &mut Tries,
-    ) -> Option<Result<Step, Failure>> {
+        tries: &mut RetryCounts,
+    ) -> Option<Result<NextStep, Failure>> {
         match failure.error.number {
             errors::SCHEMA_CHANGED => self.forget_binding(at),
             1105 if tries.without_room + 1 < MAX_RUNS && self.may_run_again(op) => {
@@ -93,7 +93,7 @@ impl Run<'_> {
     }
 
     /// A statement that gives space back must not fail because it needs a few pages for that.
-    fn step_beyond_limits(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+    fn step_beyond_limits(&mut self, at: usize, op: Op) -> Result<NextStep, Failure> {
         let _beyond = pages::BeyondLimits::begin();
         self.step(at, op)
     }

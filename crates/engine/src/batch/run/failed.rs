@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use types::{SqlError, msg};
 
 use super::told::end_of;
-use super::{After, Effect, End, Failure, Run};
+use super::{AfterFailure, BatchEnd, Effect, Failure, Run};
 use crate::batch::kind::is_dml;
 use catalog::errors;
 use programs::program::Op;
@@ -23,9 +23,9 @@ impl Run<'_> {
         &mut self,
         at: usize,
         failure: Failure,
-    ) -> Result<After, Failure> {
+    ) -> Result<AfterFailure, Failure> {
         if was_reported(&failure.error) {
-            return Ok(After::End(End::BatchAborted));
+            return Ok(AfterFailure::End(BatchEnd::BatchAborted));
         }
         let Failure { error, effect } = self.with_columns(at, failure);
         let program = &self.batch.program;
@@ -48,7 +48,7 @@ impl Run<'_> {
             self.core.run.caught.push(error);
             let catch = region.catch as usize;
             self.tell_caught(at);
-            return Ok(After::Resume(catch));
+            return Ok(AfterFailure::Resume(catch));
         }
         if self.outer_try && (!fatal || self.core.in_function()) {
             // The statement that calls a function is taken back when a client cancels it, no more.
@@ -76,12 +76,12 @@ impl Run<'_> {
             let _ = self.sink.done(end);
         }
         if aborts {
-            return Ok(After::End(End::BatchAborted));
+            return Ok(AfterFailure::End(BatchEnd::BatchAborted));
         }
         Ok(match effect {
-            Effect::Throw => After::End(End::BatchAborted),
-            Effect::Compile => After::End(End::ScopeAborted),
-            _ => After::Resume(match self.batch.program.ops.get(at) {
+            Effect::Throw => AfterFailure::End(BatchEnd::BatchAborted),
+            Effect::Compile => AfterFailure::End(BatchEnd::ScopeAborted),
+            _ => AfterFailure::Resume(match self.batch.program.ops.get(at) {
                 // What may not be asked is not so.
                 Some(Op::Branch { otherwise, .. }) if error.severity == 14 => *otherwise as usize,
                 _ => at + 1,

@@ -21,7 +21,7 @@ use syntax::ast::StmtKind;
 use syntax::lexer::{Tok, tokenize};
 use types::{SqlError, Value};
 
-use super::{After, End, Run};
+use super::{AfterFailure, BatchEnd, Run};
 use programs::compiled::Compiled;
 use programs::program::Op;
 
@@ -77,11 +77,11 @@ impl Run<'_> {
     /// # Errors
     /// As those of a statement after the last one: none when `outer_try` is not set.
     #[cold]
-    pub(super) fn settle_variables(&mut self, end: End) -> Result<End, Failure> {
+    pub(super) fn settle_variables(&mut self, end: BatchEnd) -> Result<BatchEnd, Failure> {
         let parameters = self.batch.parameters;
         let is_parameter = |(slot, _): &(usize, ParkedValue)| *slot < parameters;
         let away = self.large.as_ref().is_some_and(|large| large.parked.iter().any(is_parameter));
-        if !matches!(end, End::Finished(_)) || !away {
+        if !matches!(end, BatchEnd::Finished(_)) || !away {
             return Ok(end);
         }
         let Err(error) = self.load(|slot| slot < parameters) else { return Ok(end) };
@@ -89,8 +89,8 @@ impl Run<'_> {
         // columns.
         self.owes = false;
         match self.failed(self.batch.program.ops.len(), error.into())? {
-            After::End(end) => Ok(end),
-            After::Resume(_) => Ok(End::ScopeAborted),
+            AfterFailure::End(end) => Ok(end),
+            AfterFailure::Resume(_) => Ok(BatchEnd::ScopeAborted),
         }
     }
 

@@ -5,25 +5,25 @@ use std::time::{Duration, Instant};
 use syntax::ast::StmtKind;
 use types::{SqlError, msg};
 
-use super::{Failure, Run, Step};
-use crate::batch::reads::Reading;
+use super::{Failure, NextStep, Run};
+use crate::batch::reads::CountedReading;
 use programs::counts::worker_time;
 use programs::program::Op;
 
 /// A step that is measured.
-pub(super) struct Measuring {
+pub(super) struct MeasuredStep {
     timer: Option<StatementTimer>,
-    reading: Option<Reading>,
+    reading: Option<CountedReading>,
 }
 
 impl Run<'_> {
     /// A step begins whose cost is told.
     #[cold]
-    pub(super) fn begin_measuring(&mut self, op: Op) -> Measuring {
+    pub(super) fn begin_measuring(&mut self, op: Op) -> MeasuredStep {
         let timed = self.core.options.statistics_time && matches!(op, Op::Stmt(_));
         let timer = timed.then(StatementTimer::start);
         let counted = self.core.options.statistics_io && !self.makes_table(op);
-        Measuring { timer, reading: counted.then(|| self.begin_reading()) }
+        MeasuredStep { timer, reading: counted.then(|| self.begin_reading()) }
     }
 
     /// It has ended: tells what it took unless it has failed.
@@ -31,9 +31,9 @@ impl Run<'_> {
     pub(super) fn end_measuring(
         &mut self,
         at: usize,
-        Measuring { timer, reading }: Measuring,
-        stepped: Result<Step, Failure>,
-    ) -> Result<Step, Failure> {
+        MeasuredStep { timer, reading }: MeasuredStep,
+        stepped: Result<NextStep, Failure>,
+    ) -> Result<NextStep, Failure> {
         if let Some(reading) = reading {
             self.end_reading(at, reading, stepped.is_err())?;
         }

@@ -28,7 +28,7 @@ mod perform;
 mod to_sink;
 mod told;
 
-use again::Tries;
+use again::RetryCounts;
 use large_variables::LargeVariables;
 pub use outputs::Outputs;
 pub(super) use perform::{change, query};
@@ -36,7 +36,7 @@ pub(super) use to_sink::ToSink;
 
 /// How a batch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum BatchEnd {
     /// It came to its end or to RETURN; the status is 0 unless RETURN gave one.
     Finished(i32),
     /// An error ended this scope; the caller's goes on.
@@ -129,7 +129,7 @@ pub fn run_batch(
     batch: &Arc<Compiled>,
     vars: &mut Vec<Value>,
     outer_try: bool,
-) -> Result<End, Failure> {
+) -> Result<BatchEnd, Failure> {
     let gives_back = core.objects.cursors.enter();
     let mut run = Run::new(core, sink, batch, vars, outer_try);
     let begun = run.counts.run.begin();
@@ -156,7 +156,7 @@ pub fn run_batch(
 }
 
 /// Ends a batch whose one statement has failed outside of a run, as a run does; with what
-/// [`perform::Ran`] says of rows that it has shown and of columns that it owes.
+/// [`perform::StatementOutcome`] says of rows that it has shown and of columns that it owes.
 ///
 /// # Errors
 /// None: no scope is around it.
@@ -168,12 +168,12 @@ pub(super) fn fail_batch(
     vars: &mut Vec<Value>,
     error: SqlError,
     (shown, owes): (bool, bool),
-) -> Result<End, Failure> {
+) -> Result<BatchEnd, Failure> {
     let mut run = Run::new(core, sink, batch, vars, false);
     (run.shown, run.owes) = (shown, owes);
     let end = match run.failed(0, error.into())? {
-        After::Resume(_) => End::Finished(0),
-        After::End(end) => end,
+        AfterFailure::Resume(_) => BatchEnd::Finished(0),
+        AfterFailure::End(end) => end,
     };
     let Run { core, bound, counts, .. } = run;
     bindings::keep(core, batch, (bound, counts));
@@ -229,11 +229,11 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the operations in their order.
-    fn steps(&mut self, of_module: bool) -> Result<End, Failure> {
+    fn steps(&mut self, of_module: bool) -> Result<BatchEnd, Failure> {
         let batch = self.batch;
         let program = &batch.program;
         let large = program.vars.has_large();
-        let (mut at, mut tries) = (0, Tries::default());
+        let (mut at, mut tries) = (0, RetryCounts::default());
         while let Some(&op) = program.ops.get(at) {
             if let (Op::Jump(target), true) = (op, self.core.options.runs()) {
                 at = self.jump(at, target as usize);
@@ -253,24 +253,24 @@ impl<'a> Run<'a> {
                 },
                 done => done,
             };
-            tries = Tries::default();
+            tries = RetryCounts::default();
             match stepped {
-                Ok(Step::Next) => at += 1,
-                Ok(Step::To(target)) => at = target,
-                Ok(Step::Return(status)) => return Ok(End::Finished(status)),
-                Ok(Step::Abort) => return Ok(End::BatchAborted),
+                Ok(NextStep::Next) => at += 1,
+                Ok(NextStep::To(target)) => at = target,
+                Ok(NextStep::Return(status)) => return Ok(BatchEnd::Finished(status)),
+                Ok(NextStep::Abort) => return Ok(BatchEnd::BatchAborted),
                 Err(failure) => match self.failed(at, failure)? {
-                    After::Resume(target) => at = target,
-                    After::End(end) => return Ok(end),
+                    AfterFailure::Resume(target) => at = target,
+                    AfterFailure::End(end) => return Ok(end),
                 },
             }
         }
-        Ok(End::Finished(0))
+        Ok(BatchEnd::Finished(0))
     }
 
     /// A step of a batch that has variables without a bound.
     #[cold]
-    fn placed_step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+    fn placed_step(&mut self, at: usize, op: Op) -> Result<NextStep, Failure> {
         self.place_variables(at, op)?;
         self.step(at, op)
     }
@@ -286,11 +286,11 @@ impl<'a> Run<'a> {
     }
 
     /// Runs an operation once.
-    fn step(&mut self, at: usize, op: Op) -> Result<Step, Failure> {
+    fn step(&mut self, at: usize, op: Op) -> Result<NextStep, Failure> {
         (self.shown, self.owes) = (false, false);
         self.core.check_cancel()?;
         if !self.core.options.runs() {
-            return self.compile_only(at, op).map(|()| Step::Next);
+            return self.compile_only(at, op).map(|()| NextStep::Next);
         }
         let measured = self.core.options.measures() && !self.core.in_function();
         let measuring = if measured { Some(self.begin_measuring(op)) } else { None };
@@ -300,19 +300,21 @@ impl<'a> Run<'a> {
                 self.branch(at, condition as usize, otherwise as usize)
             }
             Op::Init { slot, expr } => self.init(at, slot as usize, expr as usize),
-            Op::Jump(target) => Ok(Step::To(target as usize)),
+            Op::Jump(target) => Ok(NextStep::To(target as usize)),
             Op::Goto(target) => self
                 .told(StatementKind::Goto, None)
-                .map(|()| Step::To(self.jump(at, target as usize))),
-            Op::BeginTry => self.told(StatementKind::BeginTry, None).map(|()| Step::Next),
+                .map(|()| NextStep::To(self.jump(at, target as usize))),
+            Op::BeginTry => self.told(StatementKind::BeginTry, None).map(|()| NextStep::Next),
             Op::EndTry(target) => {
-                self.told(StatementKind::EndBlock, None).map(|()| Step::To(target as usize))
+                self.told(StatementKind::EndBlock, None).map(|()| NextStep::To(target as usize))
             }
             Op::EndCatch => {
                 self.core.run.caught.pop();
-                self.told(StatementKind::EndBlock, None).map(|()| Step::Next)
+                self.told(StatementKind::EndBlock, None).map(|()| NextStep::Next)
             }
-            Op::Return(None) => self.told(StatementKind::Return, None).map(|()| Step::Return(0)),
+            Op::Return(None) => {
+                self.told(StatementKind::Return, None).map(|()| NextStep::Return(0))
+            }
             Op::Return(Some(expr)) => self.return_value(at, expr as usize),
         };
         match measuring {
@@ -322,33 +324,38 @@ impl<'a> Run<'a> {
     }
 
     /// IF and WHILE.
-    fn branch(&mut self, at: usize, condition: usize, otherwise: usize) -> Result<Step, Failure> {
+    fn branch(
+        &mut self,
+        at: usize,
+        condition: usize,
+        otherwise: usize,
+    ) -> Result<NextStep, Failure> {
         let holds = self.test(at, condition)?;
         self.core.succeeded(0);
         self.told(StatementKind::Condition, None)?;
-        Ok(if holds { Step::Next } else { Step::To(otherwise) })
+        Ok(if holds { NextStep::Next } else { NextStep::To(otherwise) })
     }
 
     /// DECLARE @v = x.
-    fn init(&mut self, at: usize, slot: usize, expr: usize) -> Result<Step, Failure> {
+    fn init(&mut self, at: usize, slot: usize, expr: usize) -> Result<NextStep, Failure> {
         self.bind_assignment(at, slot, |batch| &batch.program.exprs[expr])?;
         self.assign(at)?;
-        Ok(Step::Next)
+        Ok(NextStep::Next)
     }
 
     /// RETURN x.
-    fn return_value(&mut self, at: usize, expr: usize) -> Result<Step, Failure> {
+    fn return_value(&mut self, at: usize, expr: usize) -> Result<NextStep, Failure> {
         let batch = self.batch;
         let values = self.evaluate_at(at, &[&batch.program.exprs[expr]])?;
         let scalars = self.bound[at].as_ref().and_then(|(_, bound)| bound.scalars());
         let of = scalars.and_then(|scalars| scalars.first()).map(|scalar| scalar.ty());
         let status = values.first().zip(of).map_or(Ok(0), status_of)?;
         self.told(StatementKind::Select, Some(1))?;
-        Ok(Step::Return(status))
+        Ok(NextStep::Return(status))
     }
 
     /// Runs a statement.
-    fn statement(&mut self, at: usize, index: usize) -> Result<Step, Failure> {
+    fn statement(&mut self, at: usize, index: usize) -> Result<NextStep, Failure> {
         let batch = self.batch;
         let stmt = &batch.program.stmts[index];
         if !self.core.may_all() {
@@ -358,7 +365,7 @@ impl<'a> Run<'a> {
         let query = match &stmt.kind {
             StmtKind::Insert(insert) if insert.source.is_execute() => {
                 self.insert_exec(at, insert)?;
-                return Ok(Step::Next);
+                return Ok(NextStep::Next);
             }
             StmtKind::Insert(_)
             | StmtKind::Update(_)
@@ -395,12 +402,12 @@ impl<'a> Run<'a> {
         }
         // Only what has come to its end.
         self.counts.statements[index].end(begun, self.core.run.results.rowcount);
-        Ok(Step::Next)
+        Ok(NextStep::Next)
     }
 
     /// A statement that is neither a query nor a change of rows.
     #[inline]
-    fn without_rows(&mut self, at: usize, stmt: &Stmt) -> Result<Step, Failure> {
+    fn without_rows(&mut self, at: usize, stmt: &Stmt) -> Result<NextStep, Failure> {
         let flow = match &stmt.kind {
             StmtKind::SetVariable(set) if self.sets_cursor(set) => {
                 self.set_cursor(at, set, stmt.span)?;
@@ -414,8 +421,8 @@ impl<'a> Run<'a> {
             _ => self.other(at, stmt)?,
         };
         Ok(match flow {
-            Flow::Next => Step::Next,
-            Flow::Abort => Step::Abort,
+            Flow::Next => NextStep::Next,
+            Flow::Abort => NextStep::Abort,
         })
     }
 
@@ -446,14 +453,14 @@ fn status_of((value, of): (&Value, DataType)) -> Result<i32, SqlError> {
     Ok(status.as_i64().and_then(|status| i32::try_from(status).ok()).unwrap_or(0))
 }
 
-enum Step {
+enum NextStep {
     Next,
     To(usize),
     Return(i32),
     Abort,
 }
 
-pub(super) enum After {
+pub(super) enum AfterFailure {
     Resume(usize),
-    End(End),
+    End(BatchEnd),
 }

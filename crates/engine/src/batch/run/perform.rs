@@ -64,7 +64,7 @@ impl Run<'_> {
 }
 
 /// What a query or a change has come to.
-pub(in crate::batch) struct Ran {
+pub(in crate::batch) struct StatementOutcome {
     /// Its rows, or why it was taken back.
     result: Result<u64, SqlError>,
     /// Rows of it, or their columns, went to the client.
@@ -75,9 +75,9 @@ pub(in crate::batch) struct Ran {
     is_step: bool,
 }
 
-impl Ran {
-    fn failed(error: SqlError) -> Ran {
-        Ran { result: Err(error), shown: false, owes: false, is_step: false }
+impl StatementOutcome {
+    fn failed(error: SqlError) -> StatementOutcome {
+        StatementOutcome { result: Err(error), shown: false, owes: false, is_step: false }
     }
 
     /// Tells the client what the statement had to say, and that it ended; gives its rows.
@@ -121,13 +121,13 @@ pub(in crate::batch) fn query(
     core: &mut SessionCore,
     sink: &mut dyn Sink,
     vars: &mut [Value],
-) -> Ran {
+) -> StatementOutcome {
     core.run.notes.clear();
     let columns = plan.columns();
     let returns = !columns.is_empty();
     let begun = core.begin_statement(plan.needs().reads_data());
     if let Err(error) = begun.and_then(|()| core.tell_transactions(sink)) {
-        return Ran::failed(error);
+        return StatementOutcome::failed(error);
     }
     let mut out = ToSink::new(sink, columns, core.options.textsize);
     out.origins =
@@ -137,7 +137,7 @@ pub(in crate::batch) fn query(
     let result = result.and_then(|rows| out.finish().map(|()| rows));
     let begun = out.begun;
     let result = core.end_statement(result);
-    Ran { result, shown: begun && returns, owes: !begun && returns, is_step: !returns }
+    StatementOutcome { result, shown: begun && returns, owes: !begun && returns, is_step: !returns }
 }
 
 /// Runs a bound change of rows as a statement, with its triggers. `ahead` is what
@@ -151,14 +151,14 @@ pub(in crate::batch) fn change(
     vars: &mut [Value],
     ahead: Option<ExpectedRow>,
     catching: bool,
-) -> Ran {
+) -> StatementOutcome {
     if core.transactions.client.doomed {
-        return Ran::failed(errors::doomed());
+        return StatementOutcome::failed(errors::doomed());
     }
     core.run.notes.clear();
     let begun = core.begin_statement(true);
     if let Err(error) = begun.and_then(|()| core.tell_transactions(sink)) {
-        return Ran::failed(error);
+        return StatementOutcome::failed(error);
     }
     let columns = plan.columns();
     let (mut shown, mut owes) = (false, false);
@@ -178,5 +178,5 @@ pub(in crate::batch) fn change(
         core.run.notes = notes;
         result = fired.and(result);
     }
-    Ran { result: core.end_statement(result), shown, owes, is_step: false }
+    StatementOutcome { result: core.end_statement(result), shown, owes, is_step: false }
 }

@@ -35,12 +35,12 @@ struct OpenArgs {
 
 /// What a client asks for: the bits of `scrollopt` and of `ccopt`.
 #[derive(Clone, Copy)]
-struct Asked {
+struct AskedOptions {
     options: i64,
     access: i64,
 }
 
-impl Asked {
+impl AskedOptions {
     /// Errors: 16902 there is no such kind.
     fn model(self) -> Result<Model, SqlError> {
         match self.options & 0x1f {
@@ -179,7 +179,7 @@ impl Run<'_> {
         outs: &OpenArgs,
         values: std::vec::IntoIter<Arg>,
     ) -> Result<(Flow, i32), Failure> {
-        let asked = Asked {
+        let asked = AskedOptions {
             options: number(outs.scroll.as_ref()).unwrap_or(0),
             access: number(outs.concurrency.as_ref()).unwrap_or(0),
         };
@@ -232,7 +232,7 @@ impl Run<'_> {
     fn plan_of(
         &mut self,
         batch: &Arc<Compiled>,
-        asked: Asked,
+        asked: AskedOptions,
     ) -> Result<Option<Arc<CursorPlan>>, Failure> {
         let wish = asked.model()?;
         let plan = match source_of(batch, wish) {

@@ -9,7 +9,7 @@ use contents::{MAKE, contents, spread};
 use disk::Disk;
 use disk::mirrored::second_copy;
 use engine::Instance;
-use engine::repair::{Act, Repair, examine, repair};
+use engine::repair::{Repair, RepairAct, examine, repair};
 use sim::SimDisk;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -299,7 +299,7 @@ fn a_master_that_cannot_be_opened_is_made_anew_with_its_logins() {
     let plan = examine(&options).expect("a plan");
     assert_eq!(
         plan.steps.iter().map(|step| step.act).collect::<Vec<_>>(),
-        [Act::Rebuild],
+        [RepairAct::Rebuild],
         "{plan:?}"
     );
     assert!(plan.steps[0].text.contains("login ann, login bob"), "{plan:?}");
@@ -410,7 +410,7 @@ fn a_changed_bit_in_a_table_of_master_is_put_right() {
     let done = repair(&text::options(&disk, 8 << 20), &mut |_| ()).expect("the repair");
     assert_eq!(
         done.steps.iter().map(|step| step.act).collect::<Vec<_>>(),
-        [Act::MendPages],
+        [RepairAct::MendPages],
         "{done:?}"
     );
     assert_eq!(say(&open(&disk), read), "7|abc");
