@@ -5,10 +5,11 @@
 //! ascending memcmp order of their keys. Everything that is read from a page is checked: a damaged
 //! page gives an error, never a panic.
 //!
-//! The search compares the first eight bytes of keys as numbers, and in a leaf looks first where
-//! the key would be if the keys in between were spread evenly: ascending numbers are found at the
-//! first look instead of the seventh. Inner nodes are halved: how full their leaves are differs, so
-//! the first look would miss, and they are near in the processor's caches.
+//! The search compares the first eight bytes of keys as numbers, and of keys of up to sixteen bytes
+//! the next eight where the first are equal. In a leaf it looks first where the key would be if the
+//! keys in between were spread evenly: ascending numbers are found at the first look instead of the
+//! seventh. Inner nodes are halved: how full their leaves are differs, so the first look would miss,
+//! and they are near in the processor's caches.
 
 use crate::error::{AccessError, corrupt};
 use pages::{
@@ -76,10 +77,22 @@ pub(crate) fn inner_entry(page: &Page, slot: u16) -> Result<(PageId, &[u8]), Acc
 /// The key that is looked for.
 #[derive(Clone, Copy)]
 struct Wanted<'a> {
-    /// Its first eight bytes as a number, filled up with zeros.
+    /// Its first eight bytes as a number, filled up with zeros, and the next eight.
     head: u64,
+    next: u64,
     key: &'a [u8],
 }
+
+impl<'a> Wanted<'a> {
+    #[inline]
+    fn of(key: &'a [u8]) -> Wanted<'a> {
+        let next = if key.len() > WORD { head_of(&key[WORD..]) } else { 0 };
+        Wanted { head: head_of(key), next, key }
+    }
+}
+
+/// Bytes that are compared as one number.
+const WORD: usize = 8;
 
 /// The key in one slot, as the search compares it: mostly by its first eight bytes alone.
 #[derive(Clone, Copy)]
@@ -105,6 +118,21 @@ pub(crate) fn head_of(key: &[u8]) -> u64 {
     key.iter().enumerate().map(|(at, byte)| u64::from(*byte) << (56 - 8 * at)).sum()
 }
 
+/// The first eight of `len` bytes from a place of a page on, as a number that is ordered as they
+/// are; fewer are filled up with zeros. `None` where the page ends before them.
+#[inline]
+fn word_at(page: &Page, from: usize, len: usize) -> Option<u64> {
+    let bytes = page.bytes();
+    // What follows a short key on the page is cut off again.
+    match bytes.get(from..from + WORD) {
+        Some(&[a, b, c, d, e, f, g, h]) => {
+            let word = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+            Some(if len < WORD { word & !(u64::MAX >> (8 * len)) } else { word })
+        }
+        _ => Some(head_of(bytes.get(from..from + len)?)),
+    }
+}
+
 impl SlotKey {
     /// Of a slot with `HEAD` bytes in front of the key: leaf or inner entry. The page has the slot,
     /// see [`slots`]. `None` where it is cut short.
@@ -112,10 +140,9 @@ impl SlotKey {
     fn at<const HEAD: usize>(page: &Page, slot: u16) -> Option<SlotKey> {
         let (off, len) = page.place_of(slot)?;
         let (from, rest) = (off + HEAD, len.checked_sub(HEAD)?);
-        let bytes = page.bytes();
         let len = match HEAD {
             LEAF_HEAD => {
-                let &[low, high] = bytes.get(from - 2..from)? else { return None };
+                let &[low, high] = page.bytes().get(from - 2..from)? else { return None };
                 let len = usize::from(u16::from_le_bytes([low, high]));
                 if len > rest {
                     return None;
@@ -124,15 +151,7 @@ impl SlotKey {
             }
             _ => rest,
         };
-        // What follows a short key on the page is cut off again.
-        let head = match bytes.get(from..from + 8) {
-            Some(&[a, b, c, d, e, f, g, h]) => {
-                let head = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
-                if len < 8 { head & !(u64::MAX >> (8 * len)) } else { head }
-            }
-            _ => head_of(bytes.get(from..from + len)?),
-        };
-        Some(SlotKey { head, from, len })
+        Some(SlotKey { head: word_at(page, from, len)?, from, len })
     }
 
     #[inline]
@@ -140,10 +159,15 @@ impl SlotKey {
         if self.head != wanted.head {
             return Some(self.head.cmp(&wanted.head));
         }
-        // Of two short keys that differ in zeros at their end the shorter one is a prefix of the
-        // other.
-        if self.len <= 8 && wanted.key.len() <= 8 {
-            return Some(self.len.cmp(&wanted.key.len()));
+        // Filled up with zeros, two keys that differ do so in the order of their bytes: what follows
+        // the end of one is zeros or more in the other, which is larger anyhow. If they do not
+        // differ then, the shorter one is a prefix of the other.
+        if self.len <= 2 * WORD && wanted.key.len() <= 2 * WORD {
+            let next = match self.len.checked_sub(WORD) {
+                Some(rest @ 1..) => word_at(page, self.from + WORD, rest)?,
+                _ => 0,
+            };
+            return Some(next.cmp(&wanted.next).then(self.len.cmp(&wanted.key.len())));
         }
         Some(page.bytes().get(self.from..self.from + self.len)?.cmp(wanted.key))
     }
@@ -344,7 +368,7 @@ pub(crate) fn likely_slot(page: &Page, key: &[u8], between: Between) -> Option<u
 /// Whether a leaf's slot has this key.
 #[inline]
 pub(crate) fn has_key(page: &Page, slot: u16, key: &[u8]) -> bool {
-    let wanted = Wanted { head: head_of(key), key };
+    let wanted = Wanted::of(key);
     slots(page).is_some_and(|count| slot < count)
         && SlotKey::at::<LEAF_HEAD>(page, slot).and_then(|there| there.cmp(page, &wanted))
             == Some(Ordering::Equal)
@@ -376,8 +400,8 @@ pub(crate) fn lower_bound_between(
     key: &[u8],
     between: Between,
 ) -> Result<(u16, bool), AccessError> {
-    let wanted = Wanted { head: head_of(key), key };
-    find(page, wanted, between).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
+    find(page, Wanted::of(key), between)
+        .ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
 /// First slot of a leaf whose key is `> key`.
@@ -422,8 +446,8 @@ fn search_children(
     if page.slot_count() == 0 {
         return Err(corrupt(page.id(), "inner index page without a child"));
     }
-    let wanted = Wanted { head: head_of(key), key };
-    find_child(page, wanted, between).ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
+    find_child(page, Wanted::of(key), between)
+        .ok_or_else(|| corrupt(page.id(), "index entry is cut short"))
 }
 
 /// Checks that a page is a node of the tree in this unit. Which root the page names does not
@@ -493,7 +517,7 @@ mod tests {
     fn search_is_a_linear_search() {
         let mut rng = fastrand::Rng::with_seed(5);
         for round in 0..600 {
-            let kind = round % 6;
+            let kind = round % 8;
             let key = |n: u32, rng: &mut fastrand::Rng| match kind {
                 0 => n.to_be_bytes().to_vec(),
                 1 => [&[1][..], &n.to_be_bytes()].concat(),
@@ -502,6 +526,11 @@ mod tests {
                 // Zeros at the end, and keys that are prefixes of others.
                 3 => vec![0; n as usize % 12],
                 4 => (0..rng.usize(0..12)).map(|_| rng.u8(0..3)).collect(),
+                // Equal in their first eight bytes, up to the sixteenth and beyond it.
+                5 => [&[7; 8][..], &n.to_be_bytes()[..], &vec![0; n as usize % 7]].concat(),
+                6 => {
+                    (0..rng.usize(6..20)).map(|at| if at < 8 { 5 } else { rng.u8(0..2) }).collect()
+                }
                 // One far away from the others.
                 _ => if n.is_multiple_of(50) { u64::MAX - u64::from(n) } else { u64::from(n) }
                     .to_be_bytes()
