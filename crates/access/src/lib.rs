@@ -23,7 +23,7 @@ mod version;
 
 pub use batch::{IndexEntry, RowBatch};
 pub use btree::{
-    BTree, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN, MAX_KEY_LEN,
+    BTree, Beside, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN, MAX_KEY_LEN,
     Move, Moved, Wish,
 };
 pub use check::{CheckReport, Finding};

@@ -55,7 +55,7 @@ impl Route {
         self.high.set(None);
     }
 
-    fn note(&mut self, page: &Page, slot: u16) -> Result<(), AccessError> {
+    pub(super) fn note(&mut self, page: &Page, slot: u16) -> Result<(), AccessError> {
         if slot > 0 {
             self.low.set(Some(inner_entry(page, slot)?.1));
         }

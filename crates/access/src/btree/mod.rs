@@ -2,6 +2,7 @@
 //! while anybody uses the tree.
 
 mod ahead;
+mod beside;
 mod check;
 mod cursor;
 mod descend;
@@ -17,6 +18,7 @@ mod undo;
 mod unlink;
 mod ways;
 
+pub use beside::Beside;
 pub use cursor::{Cursor, Direction};
 pub use modify::EntryChange;
 pub use moving::{Move, Moved};

@@ -430,6 +430,52 @@ pub(crate) fn child_between(
     Ok(at - 1)
 }
 
+/// As [`child_between`], for a key that is probably in the child of a slot or in one soon behind it:
+/// those are looked at first, each time twice as far away.
+pub(crate) fn child_from(
+    page: &Page,
+    from: u16,
+    key: &[u8],
+    between: &mut Between,
+) -> Result<u16, AccessError> {
+    match gallop(page, from, Wanted::of(key)) {
+        Some(at) => {
+            between.narrow(page, at);
+            Ok(at)
+        }
+        None => child_between(page, key, between),
+    }
+}
+
+/// The last slot of an inner node, from `from` on, whose separator is not above the key. `None`
+/// where that of `from` is, or where a separator is cut short.
+fn gallop(page: &Page, from: u16, wanted: Wanted<'_>) -> Option<u16> {
+    let is_above = |slot| Some(SlotKey::at::<INNER_HEAD>(page, slot)?.cmp(page, &wanted)?.is_gt());
+    let mut high = slots(page).filter(|count| from < *count)?;
+    // Slot 0 stands for minus infinity.
+    if from > 0 && is_above(from)? {
+        return None;
+    }
+    // Slot `low` is not above the key, slot `high` is, or is behind the last one.
+    let (mut low, mut step) = (from, 1);
+    while low + step < high {
+        if is_above(low + step)? {
+            high = low + step;
+        } else {
+            (low, step) = (low + step, 2 * step);
+        }
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if is_above(middle)? {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(low)
+}
+
 /// Slot of the child that holds the largest keys `< key`: the last one whose separator is `< key`.
 pub(crate) fn child_before(page: &Page, key: &[u8]) -> Result<u16, AccessError> {
     Ok(search_children(page, key, &mut Between::default())?.0 - 1)
@@ -575,6 +621,11 @@ mod tests {
                 let mut looked = Between::default();
                 looked.narrow(&inner, found);
                 assert_eq!((between.low, between.high), (looked.low, looked.high), "{wanted:?}");
+                // So it is wherever the search begins.
+                let (mut behind, from) = (Between::default(), rng.u16(0..separators.len() as u16));
+                let found = child_from(&inner, from, wanted, &mut behind).unwrap();
+                assert_eq!(found, child as u16, "{wanted:?} in {separators:?} from {from}");
+                assert_eq!((behind.low, behind.high), (looked.low, looked.high), "{wanted:?}");
                 let before = separators[1..].partition_point(|key| key < wanted);
                 assert_eq!(child_before(&inner, wanted).unwrap(), before as u16);
             }

@@ -73,6 +73,26 @@ fn only_rows_whose_entries_pass_are_looked_up() {
     assert_eq!(b.run(&by_key), b.run(&by_key.replace("FROM c", "FROM plain")));
 }
 
+/// More rows than are looked up together, and few of them.
+#[test]
+fn many_rows_are_looked_up_in_groups() {
+    let mut b = bench();
+    let sums = "COUNT(*), SUM(id), SUM(CAST(n AS bigint) * id), SUM(v), MAX(pad)";
+    for table in ["o", "c"] {
+        for condition in ["s >= 0", "s > 0 AND id % 7 < 5", "s < 4 AND v = 1", "s = 1 AND n < 9"] {
+            let want = b.run(&format!("SELECT {sums} FROM plain q WHERE {condition}"));
+            let sql = format!("SELECT {sums} FROM {table} q WITH (INDEX (i)) WHERE {condition}");
+            assert_eq!(b.run(&sql), want, "{sql}");
+            let rows = format!(
+                "SELECT COUNT(*), COUNT(DISTINCT id) FROM (SELECT TOP (3000) id, v
+                 FROM {table} q WITH (INDEX (i)) WHERE {condition}) q WHERE v >= 0"
+            );
+            let by_hand = rows.replace(&format!("{table} q WITH (INDEX (i))"), "plain q");
+            assert_eq!(b.run(&rows), b.run(&by_hand), "{rows}");
+        }
+    }
+}
+
 /// A condition that may fail is not asked of rows that one before it, which needs the row, rejects.
 #[test]
 fn what_may_fail_is_not_asked_before() {
