@@ -23,8 +23,8 @@ mod version;
 
 pub use batch::{IndexEntry, RowBatch};
 pub use btree::{
-    BTree, Beside, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN, MAX_KEY_LEN,
-    Move, Moved, Wish,
+    BTree, Beside, Cursor, Direction, Edit, Edited, EntryChange, Expected, MAX_ENTRY_LEN,
+    MAX_KEY_LEN, Move, Moved, Wish,
 };
 pub use check::{CheckReport, Finding};
 pub use discard::{Discarded, DiscardedScan, DiscardedValues};
