@@ -15,8 +15,8 @@ pub const RANGE: f64 = 8.0;
 pub const LOOKUP: f64 = 8.0;
 /// The way down a tree, which such a row costs besides where it lies apart from the others.
 const DESCENT: f64 = 12.0;
-/// Rows of a table below a node right above leaves: of those that are looked up the first two cost a
-/// way down.
+/// Rows of a table below a node right above leaves: of those that are looked up the first two cost
+/// a way down.
 const BELOW_NODE: f64 = 20_000.0;
 /// A locator that is put in the order in which the rows lie, for each doubling from so many on to
 /// as many as are put in order together.

@@ -9,16 +9,16 @@
 //!
 //! Guarantee: the answer is that of [`BTree::fetch`], whatever happens to the tree meanwhile. A
 //! copy says only where to look first. No latch is held between two keys, nor is a page's version
-//! relied on: the leaf it leads to is latched, and counts if it is a leaf of the tree *then* and has
-//! the key, or keys on both sides of it. A change of the tree's shape (split, merge, a node that
-//! leaves or a page that comes back elsewhere) is one log record under the exclusive latches of all
-//! its pages, so at the moment of the look the tree is whole, its keys are in one order, and a key
-//! has one place in it: where it is, or between its neighbours. If the leaf was split and the key
-//! has gone to the new one, it is above all keys that are left, and the leaf does not count; if the
-//! page was freed it names no root; if it was taken again for another place of the tree, the key is
-//! not there and not between keys that are. In each case the copy is forgotten and the way down is
-//! taken. A key that is in no leaf, and would be the first or the last of one, takes the way down
-//! always. No read of a page and no wait comes of a copy.
+//! relied on: the leaf it leads to is latched, and counts if it is a leaf of the tree *then* and
+//! has the key, or keys on both sides of it. A change of the tree's shape (split, merge, a node
+//! that leaves or a page that comes back elsewhere) is one log record under the exclusive latches
+//! of all its pages, so at the moment of the look the tree is whole, its keys are in one order, and
+//! a key has one place in it: where it is, or between its neighbours. If the leaf was split and the
+//! key has gone to the new one, it is above all keys that are left, and the leaf does not count; if
+//! the page was freed it names no root; if it was taken again for another place of the tree, the
+//! key is not there and not between keys that are. In each case the copy is forgotten and the way
+//! down is taken. A key that is in no leaf, and would be the first or the last of one, takes the
+//! way down always. No read of a page and no wait comes of a copy.
 
 use super::BTree;
 use super::descend::{Fence, Route, Target};

@@ -8,8 +8,8 @@
 //! The search compares the first eight bytes of keys as numbers, and of keys of up to sixteen bytes
 //! the next eight where the first are equal. In a leaf it looks first where the key would be if the
 //! keys in between were spread evenly: ascending numbers are found at the first look instead of the
-//! seventh. Inner nodes are halved: how full their leaves are differs, so the first look would miss,
-//! and they are near in the processor's caches.
+//! seventh. Inner nodes are halved: how full their leaves are differs, so the first look would
+//! miss, and they are near in the processor's caches.
 
 use crate::error::{AccessError, corrupt};
 use pages::{
@@ -159,9 +159,9 @@ impl SlotKey {
         if self.head != wanted.head {
             return Some(self.head.cmp(&wanted.head));
         }
-        // Filled up with zeros, two keys that differ do so in the order of their bytes: what follows
-        // the end of one is zeros or more in the other, which is larger anyhow. If they do not
-        // differ then, the shorter one is a prefix of the other.
+        // Filled up with zeros, two keys that differ do so in the order of their bytes: what
+        // follows the end of one is zeros or more in the other, which is larger anyhow. If they do
+        // not differ then, the shorter one is a prefix of the other.
         if self.len <= 2 * WORD && wanted.key.len() <= 2 * WORD {
             let next = match self.len.checked_sub(WORD) {
                 Some(rest @ 1..) => word_at(page, self.from + WORD, rest)?,
@@ -430,8 +430,8 @@ pub(crate) fn child_between(
     Ok(at - 1)
 }
 
-/// As [`child_between`], for a key that is probably in the child of a slot or in one soon behind it:
-/// those are looked at first, each time twice as far away.
+/// As [`child_between`], for a key that is probably in the child of a slot or in one soon behind
+/// it: those are looked at first, each time twice as far away.
 pub(crate) fn child_from(
     page: &Page,
     from: u16,

@@ -22,6 +22,7 @@ use super::{LockedScan, Name, Rows};
 use crate::operators::RowSet;
 use crate::operators::condition::RowTest;
 use crate::operators::decode::{base_row, entry_into, entry_passes, index_locator, index_place};
+use crate::operators::pending::FEW;
 use crate::operators::rt::Rt;
 use crate::operators::scan::{locator_of, may_be_long};
 use access::{IndexEntry, RowBatch, RowName};
@@ -144,6 +145,9 @@ impl LockedScan {
         rt: &mut Rt<'_, '_>,
         out: &mut RowSet,
     ) -> Result<RowOutcome, SqlError> {
+        if self.end >= FEW {
+            self.near.expect_many(rt);
+        }
         if self.sure {
             return self.locked_behind(plan, i, index, rt, out);
         }
