@@ -1,7 +1,7 @@
 //! What a row costs that is looked up behind an entry of an index, by how many of a table's rows
-//! are: in no order of the clustered index (`far`) and in its order (`near`), by key and by RID, and
-//! under SERIALIZABLE. Beside it what a row costs that a scan looks at for the same condition, and
-//! how many such rows one lookup is. Nanoseconds, least of several rounds.
+//! are: in no order of the clustered index (`far`) and in its order (`near`), by key and by RID,
+//! and under SERIALIZABLE. Beside it what a row costs that a scan looks at for the same condition,
+//! and how many such rows one lookup is. Nanoseconds, least of several rounds.
 //! `./bench lookups [ROUNDS ROWS]`
 
 #[path = "support/instance.rs"]
