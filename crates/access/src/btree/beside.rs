@@ -22,9 +22,8 @@
 
 use super::BTree;
 use super::descend::{Fence, Route, Target};
-use super::node::{
-    Between, check_node, child_between, child_from, inner_entry, lower_bound_between,
-};
+use super::node::{check_node, inner_entry};
+use super::search::{Between, child_between, child_from, lower_bound_between};
 use super::ways::Found;
 use crate::batch::RowBatch;
 use crate::error::AccessError;

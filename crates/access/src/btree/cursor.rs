@@ -10,7 +10,8 @@
 use super::BTree;
 use super::ahead::LeafAhead;
 use super::descend::{Route, Target};
-use super::node::{leaf_entry, leaf_key, lower_bound, upper_bound};
+use super::node::{leaf_entry, leaf_key};
+use super::search::{lower_bound, upper_bound};
 use super::ways::Found;
 use crate::batch::{RowBatch, RowRef, RowState};
 use crate::error::{AccessError, corrupt};

@@ -13,6 +13,7 @@ pub(crate) mod node;
 mod point;
 mod root;
 mod sample;
+pub(crate) mod search;
 mod split;
 mod undo;
 mod unlink;

@@ -11,9 +11,9 @@
 use super::BTree;
 use super::descend::Target;
 use super::insert::at_end;
-use super::node::{
-    Between, check_node, child_between, has_key, head_of, inner_entry, inner_head, likely_slot,
-    lower_bound_between,
+use super::node::{check_node, inner_entry};
+use super::search::{
+    Between, child_between, has_key, head_of, inner_head, likely_slot, lower_bound_between,
 };
 use crate::error::AccessError;
 use pages::{Page, PageId, PageMut, PageRef, PageTrace, UnitId};
