@@ -226,6 +226,37 @@ fn pages_of_rows_are_asked_for_together() {
     );
 }
 
+/// A row takes its own page, and the way down the tree to it is taken for few: of a clustered index
+/// of three levels, whose nodes above leaves are more than a thread remembers.
+#[test]
+fn rows_are_found_beside_one_another() {
+    let mut b = Bench::new();
+    b.run(
+        "SET NOCOUNT ON
+         CREATE TABLE c (id int NOT NULL PRIMARY KEY, k int NOT NULL, pad char(400) NOT NULL DEFAULT '')
+         INSERT c (id, k) SELECT value, value * 7919 % 20000 FROM GENERATE_SERIES(0, 19999)
+         CREATE INDEX k ON c (k)",
+    );
+    let counted = |b: &mut Bench| -> u64 {
+        let sql = "SELECT MAX(cntr_value) FROM sys.dm_os_performance_counters
+                   WHERE counter_name = 'Page lookups/sec'";
+        let shown = b.run(sql);
+        shown.trim().parse().unwrap_or_else(|_| panic!("{shown}"))
+    };
+    for (hint, most) in [("", 6_000), (", HOLDLOCK", 9_000), (", READCOMMITTEDLOCK", 11_000)] {
+        let sql = format!(
+            "SELECT COUNT(*), SUM(id + LEN(pad)) FROM c WITH (INDEX (k){hint}) WHERE k < 4000"
+        );
+        let want = b.run(&sql.replace("INDEX (k)", "INDEX (0)"));
+        assert!(want.starts_with("4000|"), "{want}");
+        assert_eq!(b.run(&sql), want, "{hint}");
+        let before = counted(&mut b);
+        b.run(&sql);
+        let pages = counted(&mut b) - before;
+        assert!((3_900..most).contains(&pages), "{hint}: {pages} pages for 4,000 rows");
+    }
+}
+
 fn session(instance: &Arc<Instance>) -> Session {
     let mut session = instance.session().expect("a session");
     session.use_database("d").expect("it is there");
